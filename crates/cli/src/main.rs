@@ -1,0 +1,2 @@
+//! The `tilemark` command.
+fn main() {}

@@ -1,0 +1,121 @@
+use units::Nanos;
+
+use crate::{ActionId, GroupId, IoError, IoRequest, Token};
+
+/// What happens to a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The run begins. Delivered once, first.
+    Start,
+    /// A timer set with [`Effects::wake_at`] has come due.
+    Timer(Token),
+    /// A request has been answered.
+    Done(Token, Result<(), IoError>),
+    /// A CPU burst has run.
+    Ran(Token),
+}
+
+/// Something that decides: no I/O, no threads, no clock, no randomness of its own.
+pub trait Machine {
+    /// Takes one event at `now` (time since the run's start, never decreasing) and writes
+    /// what should happen into `fx`. Never blocks and never asks the time.
+    fn handle(&mut self, now: Nanos, event: Event, fx: &mut Effects);
+}
+
+/// CPU work between I/Os.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CpuBurst {
+    /// Returned with [`Event::Ran`].
+    pub token: Token,
+    /// How long the work takes on an idle core.
+    pub cost: Nanos,
+    /// Whether a real driver burns a core for it (true) or only waits (false).
+    pub burn: bool,
+}
+
+/// A finished user action: a whole dialogue, from intended start to last answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActionDone {
+    /// Which action.
+    pub action: ActionId,
+    /// Whose user did it.
+    pub group: GroupId,
+    /// When the user meant to start.
+    pub intended: Nanos,
+    /// When the first step was emitted.
+    pub started: Nanos,
+    /// When the last step was answered.
+    pub finished: Nanos,
+    /// Whether every I/O in it succeeded.
+    pub ok: bool,
+}
+
+/// What a machine tells its observer. I/O latencies are observed by the driver itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Observation {
+    /// An action finished.
+    Action(ActionDone),
+    /// A paced or open group could not start an action because its backlog was full.
+    Dropped {
+        /// Which group.
+        group: GroupId,
+        /// The intended start that was given up.
+        intended: Nanos,
+    },
+}
+
+/// What a machine wants done, in the order it asked. Drivers drain it after every event
+/// and reuse it, so that steady running allocates nothing.
+#[derive(Debug, Default)]
+pub struct Effects {
+    /// Requests to submit.
+    pub io: Vec<IoRequest>,
+    /// Timers to set: an absolute time and the token to return.
+    pub timers: Vec<(Nanos, Token)>,
+    /// CPU bursts to run.
+    pub cpu: Vec<CpuBurst>,
+    /// Things observed.
+    pub observations: Vec<Observation>,
+}
+
+impl Effects {
+    /// Submits a request.
+    #[inline]
+    pub fn submit(&mut self, request: IoRequest) {
+        self.io.push(request);
+    }
+
+    /// Asks for [`Event::Timer`] at `at`; a time that has passed fires at once.
+    #[inline]
+    pub fn wake_at(&mut self, at: Nanos, token: Token) {
+        self.timers.push((at, token));
+    }
+
+    /// Asks for [`Event::Ran`] when the work is done.
+    #[inline]
+    pub fn run_cpu(&mut self, burst: CpuBurst) {
+        self.cpu.push(burst);
+    }
+
+    /// Reports an observation.
+    #[inline]
+    pub fn observe(&mut self, observation: Observation) {
+        self.observations.push(observation);
+    }
+
+    /// Forgets everything, keeping the memory.
+    pub fn clear(&mut self) {
+        self.io.clear();
+        self.timers.clear();
+        self.cpu.clear();
+        self.observations.clear();
+    }
+
+    /// Whether nothing was asked for.
+    pub fn is_empty(&self) -> bool {
+        self.io.is_empty()
+            && self.timers.is_empty()
+            && self.cpu.is_empty()
+            && self.observations.is_empty()
+    }
+}

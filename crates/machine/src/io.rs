@@ -1,0 +1,92 @@
+use std::fmt;
+use units::Nanos;
+
+/// The machine's own name for an outstanding request, timer or CPU burst. The driver
+/// returns it unchanged and never looks inside. One token may be outstanding several times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Token(pub u32);
+
+/// A port: the position of a virtual disk in its machine's own list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DiskId(pub u16);
+
+/// The position of an action in its workload's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ActionId(pub u16);
+
+/// The position of a user group in its workload's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupId(pub u16);
+
+/// A kind of I/O, as the workload names it for its limits ("database read", "log write"):
+/// a position in the workload's list of kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KindId(pub u16);
+
+/// What a request does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operation {
+    /// Read `length` bytes.
+    Read,
+    /// Write `length` bytes (appends are writes whose address the machine chose).
+    Write,
+    /// Make everything acknowledged so far durable; `offset` and `length` are zero.
+    Flush,
+}
+
+/// What a write contains, without the bytes: the driver derives the payload from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Pattern {
+    /// Equal seeds give equal payloads, so a dedupable share is a share of repeated seeds.
+    pub seed: u64,
+    /// How much of each 4 KiB a compressor could remove, 0 to 100 percent.
+    pub compressible_percent: u8,
+}
+
+/// One I/O, as a machine asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct IoRequest {
+    /// Returned with the answer.
+    pub token: Token,
+    /// Which of the machine's disks.
+    pub disk: DiskId,
+    /// Read, write or flush.
+    pub operation: Operation,
+    /// For limits and the series; implies the disk's role and the direction.
+    pub kind: KindId,
+    /// First byte, a multiple of the length's sector size.
+    pub offset: u64,
+    /// Bytes to move, a multiple of 512.
+    pub length: u32,
+    /// Intended start. Response time counts from here, so a late generator or a stalled
+    /// device cannot hide waiting (coordinated omission).
+    pub due: Nanos,
+    /// Content of a write; ignored otherwise.
+    pub pattern: Pattern,
+}
+
+/// Why an I/O failed, reduced to what a machine may decide on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum IoError {
+    /// The kernel's error number (EIO, ENOSPC, ENODEV, ...).
+    Os(i32),
+    /// Fewer bytes moved than asked for.
+    Short {
+        /// Bytes that were moved.
+        moved: u32,
+    },
+    /// The bytes read were not the bytes written (verification).
+    Mismatch,
+}
+
+impl fmt::Display for IoError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Os(number) => std::io::Error::from_raw_os_error(*number).fmt(f),
+            Self::Short { moved } => write!(f, "only {moved} bytes were moved"),
+            Self::Mismatch => f.write_str("data read is not the data written"),
+        }
+    }
+}
+
+impl std::error::Error for IoError {}

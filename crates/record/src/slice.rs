@@ -1,0 +1,193 @@
+//! One slice of time of a running load. Drivers (engine, simulator) send these; live views,
+//! steady-state rules, verdicts and the stored series are all computed from them.
+
+use stats::Compact;
+use units::{Bytes, Nanos};
+
+/// A VM of the run, dense from 0: a position in [`Topology::vms`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VmId(pub u32);
+
+/// A workload instance of the run (one workload of one tile), dense from 0: a position in
+/// [`Topology::instances`]. One machine drives one instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InstanceId(pub u32);
+
+/// Who is who in a step: written once, so that rows need only carry ids.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Topology {
+    /// All VMs, by [`VmId`].
+    pub vms: Vec<VmEntry>,
+    /// All workload instances, by [`InstanceId`].
+    pub instances: Vec<InstanceEntry>,
+}
+
+/// A VM's place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VmEntry {
+    /// Its workload instance.
+    pub instance: InstanceId,
+    /// Printed name, `tile-2/shop/db`.
+    pub name: String,
+}
+
+/// A workload instance's place and the names of what it numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstanceEntry {
+    /// Tile, counted from 0.
+    pub tile: u32,
+    /// The workload's name.
+    pub workload: String,
+    /// Which of several of this workload in the tile, counted from 0.
+    pub copy: u32,
+    /// Names of actions, by `machine::ActionId`.
+    pub actions: Vec<String>,
+    /// Names of user groups, by `machine::GroupId`.
+    pub groups: Vec<String>,
+    /// Kinds of I/O, by `machine::KindId`.
+    pub kinds: Vec<String>,
+}
+
+/// Which way the data goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// From the storage.
+    Read,
+    /// To the storage.
+    Write,
+    /// No data: a flush.
+    Flush,
+}
+
+impl Direction {
+    /// All directions, in order.
+    pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Flush];
+
+    /// `read`, `write` or `flush`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Flush => "flush",
+        }
+    }
+}
+
+/// A class of block sizes: powers of two from below 4 KiB to 256 KiB and above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SizeClass(u8);
+
+impl SizeClass {
+    /// How many classes there are.
+    pub const COUNT: usize = 8;
+    const NAMES: [&str; 8] = [
+        "<4 KiB",
+        "4-<8 KiB",
+        "8-<16 KiB",
+        "16-<32 KiB",
+        "32-<64 KiB",
+        "64-<128 KiB",
+        "128-<256 KiB",
+        ">=256 KiB",
+    ];
+
+    /// The class of a length in bytes.
+    #[inline]
+    pub const fn of(length: u32) -> Self {
+        if length < 4096 {
+            return Self(0);
+        }
+        let class = length.ilog2() - 11;
+        #[expect(clippy::cast_possible_truncation, reason = "at most 7")]
+        Self(if class > 7 { 7 } else { class as u8 })
+    }
+
+    /// The class with this position, 0 to 7.
+    pub const fn from_index(index: u8) -> Option<Self> {
+        if index < 8 { Some(Self(index)) } else { None }
+    }
+
+    /// Its position, 0 to 7.
+    pub const fn index(self) -> u8 {
+        self.0
+    }
+
+    /// Its label.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[usize::from(self.0)]
+    }
+}
+
+/// Everything that finished in one slice of time. Rows with no event are absent.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Slice {
+    /// Start of the slice, from the start of the step.
+    pub start: Nanos,
+    /// Width of the slice.
+    pub width: Nanos,
+    /// I/O that finished in it.
+    pub io: Vec<IoRow>,
+    /// Actions that finished in it.
+    pub actions: Vec<ActionRow>,
+    /// The generator's own state.
+    pub generator: GeneratorRow,
+}
+
+/// I/O of one VM, kind, direction and size class that finished in one slice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IoRow {
+    /// Whose disk it went to.
+    pub vm: VmId,
+    /// The kind, a position in the instance's list of kinds.
+    pub kind: u16,
+    /// Which way.
+    pub direction: Direction,
+    /// How large.
+    pub class: SizeClass,
+    /// Bytes moved by successful I/Os.
+    pub bytes: Bytes,
+    /// I/Os that failed; they are not in the histograms.
+    pub errors: u64,
+    /// Submitted to done.
+    pub service: Compact,
+    /// Intended start to done.
+    pub response: Compact,
+}
+
+/// Actions of one instance, action and group that finished in one slice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActionRow {
+    /// Whose.
+    pub instance: InstanceId,
+    /// Which action, a position in the instance's list.
+    pub action: u16,
+    /// Which group, a position in the instance's list.
+    pub group: u16,
+    /// Actions with a failed I/O; they are not in the histograms.
+    pub errors: u64,
+    /// Intended starts that were given up in this slice because a backlog was full.
+    pub dropped: u64,
+    /// First step to last answer.
+    pub service: Compact,
+    /// Intended start to last answer.
+    pub response: Compact,
+}
+
+/// How the generator itself fared in one slice; the driver's alibi.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct GeneratorRow {
+    /// I/Os handed to the storage.
+    pub submitted: u64,
+    /// I/Os answered, failed ones included.
+    pub completed: u64,
+    /// I/Os in flight at the end of the slice.
+    pub in_flight: u64,
+    /// I/O-seconds in flight (time integral), for Little's law.
+    pub in_flight_seconds: f64,
+    /// Lateness: a timer's or a request's due time to its handling.
+    pub lateness: Compact,
+    /// Requests that waited for a free slot of the generator itself.
+    pub queued: u64,
+    /// CPU time of each worker thread in the slice, as a share of the slice.
+    pub worker_cpu: Vec<f64>,
+}

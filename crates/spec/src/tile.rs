@@ -1,0 +1,35 @@
+//! A tile: the workloads that run together as one unit of load.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One unit of data-centre load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Tile {
+    /// Short name.
+    pub name: String,
+    /// One line a person reads in lists.
+    pub title: String,
+    /// Where the composition comes from, or that it is our choice and why.
+    pub source: String,
+    /// What runs together.
+    #[serde(rename = "workload")]
+    pub workloads: Vec<TileWorkload>,
+}
+
+/// A workload's place in a tile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TileWorkload {
+    /// A shipped workload's name, or a path to a workload file relative to the tile's file.
+    #[serde(rename = "use")]
+    pub workload: String,
+    /// How many of it (default 1).
+    #[serde(default = "one")]
+    pub count: u32,
+}
+
+fn one() -> u32 {
+    1
+}

@@ -1,0 +1,495 @@
+//! A workload: virtual machines with disks, groups of users, and the dialogues they hold.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BlockSize, Bytes, Nanos, Rate, Ratio};
+
+/// One application: its VMs, its users, its actions and what its users tolerate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Workload {
+    /// Short name, lower case, unique in a tile.
+    pub name: String,
+    /// One line a person reads in lists.
+    pub title: String,
+    /// Where the numbers come from, or that they are our choice and why.
+    pub source: String,
+    /// What one unit of its work is, and how it is scored.
+    pub metric: Metric,
+    /// Whether CPU steps are waited for or really burnt.
+    #[serde(default)]
+    pub cpu: CpuMode,
+    /// What writes contain, where a step does not say otherwise.
+    #[serde(default)]
+    pub data: DataPattern,
+    /// Virtual machines, in a fixed order.
+    #[serde(rename = "vm")]
+    pub vms: Vec<Vm>,
+    /// Groups of users.
+    #[serde(rename = "users", default)]
+    pub groups: Vec<UserGroup>,
+    /// What users do.
+    #[serde(rename = "action", default)]
+    pub actions: Vec<Action>,
+    /// Quality-of-service limits. No limits means the workload cannot fail.
+    #[serde(rename = "limit", default)]
+    pub limits: Vec<Limit>,
+}
+
+/// A virtual machine. It may have no disk (a front end) and no users (a database).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Vm {
+    /// Unique in the workload.
+    pub name: String,
+    /// Virtual CPUs, for information and for the host model.
+    #[serde(default = "one")]
+    pub vcpus: u32,
+    /// Its virtual disks.
+    #[serde(rename = "disk", default)]
+    pub disks: Vec<Disk>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// A virtual disk: one file of a datastore, or a part of a device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Disk {
+    /// Unique in the workload (not only in the VM): steps refer to it.
+    pub name: String,
+    /// Full size; the plan's footprint scale multiplies it.
+    pub size: Bytes,
+    /// What it holds.
+    #[serde(default)]
+    pub role: Role,
+    /// Where the size comes from, if not from the workload's source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+/// What a disk holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Tables, mailboxes, objects.
+    #[default]
+    Data,
+    /// A log: appended and flushed.
+    Log,
+    /// Operating system and swap.
+    Os,
+    /// Many files.
+    Files,
+}
+
+/// Whether CPU steps are waited for or really burnt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CpuMode {
+    /// A CPU step is a delay of its length.
+    #[default]
+    Delay,
+    /// A CPU step keeps a core busy for its length.
+    Burn,
+}
+
+/// How well written data compresses and deduplicates.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct DataPattern {
+    /// Share of each 4 KiB that a compressor can remove (default 0 %).
+    #[serde(default)]
+    pub compressible: Ratio,
+    /// Share of writes that repeat one of 64 contents (default 0 %).
+    #[serde(default)]
+    pub dedupable: Ratio,
+}
+
+/// Users that behave alike.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct UserGroup {
+    /// Unique in the workload.
+    pub name: String,
+    /// The VM they sit in front of; CPU steps and the group's actions are counted there.
+    pub vm: String,
+    /// How they arrive.
+    pub load: Load,
+    /// Which actions they do, by weight; overrides the actions' own weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<IndexMap<String, f64>>,
+    /// When they are active; always, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Schedule>,
+    /// Times with another mix.
+    #[serde(rename = "phase", default)]
+    pub phases: Vec<Phase>,
+}
+
+/// How work arrives.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Load {
+    /// A fixed number of users, each waiting for its answer and then thinking.
+    Closed {
+        /// Users at the same time.
+        users: u32,
+        /// Time between an answer and the next action (default none).
+        #[serde(default)]
+        think: Time,
+    },
+    /// Users that together keep up a rate: a late action is made up for, up to a bound.
+    /// Response time counts from the intended start.
+    Paced {
+        /// Users at the same time; each has one action under way at most.
+        users: u32,
+        /// Actions of the whole group.
+        rate: Rate,
+        /// Intended starts a user may be behind before further ones are dropped (default 10).
+        #[serde(default = "ten")]
+        backlog: u32,
+    },
+    /// Arrivals that do not wait for anyone (Poisson).
+    Open {
+        /// Mean arrival rate.
+        rate: Rate,
+        /// Actions under way at most; arrivals beyond wait in line, and are dropped when
+        /// as many again are waiting (default 1024).
+        #[serde(default = "open_limit")]
+        outstanding_max: u32,
+    },
+}
+
+fn ten() -> u32 {
+    10
+}
+
+fn open_limit() -> u32 {
+    1024
+}
+
+/// A time, fixed or random.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", untagged)]
+pub enum Time {
+    /// Always the same: `"3ms"`.
+    Fixed(Nanos),
+    /// Random: `{ exponential = "3ms" }` or `{ uniform = ["1ms", "5ms"] }`.
+    Random(RandomTime),
+}
+
+impl Default for Time {
+    fn default() -> Self {
+        Self::Fixed(Nanos::ZERO)
+    }
+}
+
+/// A random time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RandomTime {
+    /// Exponential with this mean.
+    Exponential(Nanos),
+    /// Uniform between two bounds.
+    Uniform(Nanos, Nanos),
+}
+
+/// When a group is active. All times are multiplied by the plan's time scale.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Schedule {
+    /// First start, from the beginning of the step (default 0).
+    #[serde(default)]
+    pub start: Nanos,
+    /// How long it stays active (default: to the end).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<Nanos>,
+    /// Repeats with this period, if given ("3 minutes of load in every 5").
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Nanos>,
+}
+
+/// A time with another mix. Times are multiplied by the plan's time scale.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Phase {
+    /// When it holds.
+    pub schedule: Schedule,
+    /// Actions by weight while it holds.
+    pub mix: IndexMap<String, f64>,
+}
+
+/// A dialogue a user holds with the storage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Action {
+    /// Unique in the workload.
+    pub name: String,
+    /// How often, relative to the other actions (default 1).
+    #[serde(default = "weight_one")]
+    pub weight: f64,
+    /// Steps, one after another.
+    pub steps: Vec<Step>,
+}
+
+fn weight_one() -> f64 {
+    1.0
+}
+
+/// One step of a dialogue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// Reads, each waiting for the one before.
+    Read(Access),
+    /// Writes, each waiting for the one before.
+    Write(Access),
+    /// Writes at the end of a log that wraps around the disk.
+    Append(Append),
+    /// Makes a disk's acknowledged writes durable.
+    Flush(Flush),
+    /// CPU work.
+    Cpu(Time),
+    /// A pause that is not work (a person reads a page).
+    Wait(Time),
+    /// All of these at once; the next step waits for all.
+    Parallel(Vec<Step>),
+    /// The same steps several times.
+    Repeat(Repeat),
+}
+
+/// Reads or writes at chosen addresses.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Access {
+    /// A disk of this workload.
+    pub disk: String,
+    /// Block sizes.
+    pub size: Size,
+    /// Where (default uniform over the disk).
+    #[serde(default)]
+    pub address: Address,
+    /// How many, one after another (default 1).
+    #[serde(default = "one")]
+    pub count: u32,
+    /// Name for limits; default `<disk>-read` or `<disk>-write`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Content of writes; the workload's, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataPattern>,
+}
+
+/// Writes at the end of a log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Append {
+    /// A disk of this workload.
+    pub disk: String,
+    /// Block sizes.
+    pub size: Size,
+    /// How many, one after another (default 1).
+    #[serde(default = "one")]
+    pub count: u32,
+    /// Name for limits; default `<disk>-append`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Content of writes; the workload's, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataPattern>,
+}
+
+/// A flush of one disk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Flush {
+    /// A disk of this workload.
+    pub disk: String,
+    /// Name for limits; default `<disk>-flush`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+}
+
+/// The same steps several times.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Repeat {
+    /// How many times, at least 1.
+    pub times: u32,
+    /// What is repeated.
+    pub steps: Vec<Step>,
+}
+
+/// Block sizes: one, or several by weight (`{ "8k" = 90, "32k" = 10 }`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Size {
+    /// Always this one.
+    Fixed(BlockSize),
+    /// By weight. Keys are block sizes as text; they are checked when the file is loaded.
+    Mix(IndexMap<String, f64>),
+}
+
+/// Where on the disk.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Address {
+    /// Every block alike.
+    #[default]
+    Uniform,
+    /// Popularity falls with rank to the power of `exponent`; ranks are scattered.
+    Zipf(Zipf),
+    /// Hot spots: shares of I/O on shares of the space, the rest uniform over the rest.
+    Hot(Vec<HotSpot>),
+    /// One after another, wrapping around.
+    Sequential(Sequential),
+    /// Partly random, partly one after another.
+    Mixed(Mixed),
+    /// A working set that moves slowly over the disk.
+    Drift(Drift),
+    /// The hierarchical-reuse random walk of SPC-1-like loads.
+    ReuseWalk(ReuseWalk),
+    /// Any of the above, inside a part of the disk.
+    Within(Box<Within>),
+}
+
+/// Zipf popularity (Gray et al. 1994, section 3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Zipf {
+    /// 0 is uniform, about 1 is web-like; 0 to 3.
+    pub exponent: f64,
+}
+
+/// `io` of the I/O goes to `space` of the disk; spots lie one after another.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct HotSpot {
+    /// Share of the I/O.
+    pub io: Ratio,
+    /// Share of the disk.
+    pub space: Ratio,
+}
+
+/// Sequential streams.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Sequential {
+    /// Streams at equal distances, used in turn (default 1).
+    #[serde(default = "one")]
+    pub streams: u32,
+}
+
+/// Partly random, partly sequential (one stream).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Mixed {
+    /// Share of I/Os at a uniform random address; the rest follow the I/O before.
+    pub random: Ratio,
+}
+
+/// A drifting working set.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Drift {
+    /// Size of the working set, as a share of the disk.
+    pub working_set: Ratio,
+    /// Share of I/O inside it (default 100 %); the rest is uniform over the disk.
+    #[serde(default = "all")]
+    pub inside: Ratio,
+    /// Time in which it moves by its own length (scaled by the time scale).
+    pub turnover: Nanos,
+}
+
+fn all() -> Ratio {
+    Ratio::ONE
+}
+
+/// Hierarchical-reuse random walk; see the `workload` crate for the parameters' source.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ReuseWalk {}
+
+/// A part of the disk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Within {
+    /// Where it begins.
+    pub start: Ratio,
+    /// How long it is; start and length together at most 100 %.
+    pub length: Ratio,
+    /// The distribution inside.
+    pub address: Address,
+}
+
+/// One unit of work and how it is normalised.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Metric {
+    /// Printed after the number: `"orders/min"`, `"users"`, `"MiB/s"`.
+    pub unit: String,
+    /// What is counted.
+    pub count: Counted,
+    /// Only these actions, or (for I/O) only these kinds; all, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<Vec<String>>,
+    /// Per this time (default 1 s).
+    #[serde(default = "second")]
+    pub per: Nanos,
+    /// The count is divided by this (default 1): 0.5 for "users of 0.5 IOPS each",
+    /// 1048576 for MiB.
+    #[serde(default = "weight_one")]
+    pub divide_by: f64,
+    /// The value that counts as one tile's worth, in `unit`; if absent, what the workload
+    /// reaches on ideal storage (zero service time, in virtual time).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<f64>,
+}
+
+fn second() -> Nanos {
+    Nanos::SECOND
+}
+
+/// What a metric counts. `none`: the workload is load only and has no part in the score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counted {
+    /// Finished actions.
+    Actions,
+    /// Finished I/Os.
+    Io,
+    /// Bytes moved.
+    Bytes,
+    /// Nothing (a standby server).
+    None,
+}
+
+/// A quality-of-service limit: exactly one of `action` and `io`, exactly one statistic.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Limit {
+    /// An action's response time (from its intended start).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// A kind of I/O, by service time (submitted to done).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io: Option<String>,
+    /// Percentile held against `limit`, above 0 and below 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percentile: Option<f64>,
+    /// Limit for the percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Nanos>,
+    /// Limit for the mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<Nanos>,
+    /// Limit for the maximum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<Nanos>,
+    /// Where the limit comes from.
+    pub source: String,
+}

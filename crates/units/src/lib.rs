@@ -1,0 +1,24 @@
+//! Quantities with their units: bytes, time, rates and shares.
+//!
+//! What it does: one newtype per quantity, one parser and one printer for each, so that
+//! `"4k"` means 4096 bytes in a plan, on the command line and in a result.
+//!
+//! What it refuses: knowing anything about storage, workloads or runs; guessing a unit
+//! (a bare number is an error wherever a unit could be meant).
+//!
+//! Invariants: a value that parses prints as text that parses to the same value;
+//! arithmetic that can overflow is checked or saturates, and says which in its name.
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod error;
+mod rate;
+mod ratio;
+mod text;
+mod time;
+
+pub use bytes::{BlockSize, Bytes, decimal_and_binary};
+pub use error::ParseError;
+pub use rate::Rate;
+pub use ratio::Ratio;
+pub use time::Nanos;

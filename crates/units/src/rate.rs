@@ -1,0 +1,82 @@
+use std::fmt;
+use std::str::FromStr;
+
+use crate::ParseError;
+use crate::text::{as_text, short, split};
+
+/// A number of things per second. Counts are not bytes, so `20k` is 20,000.
+///
+/// Text: a number with `k` or `M`, then `/s`, `/min` or `/h`. Range: finite, zero or more.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+pub struct Rate(f64);
+
+impl Rate {
+    /// A rate per second; negative and not-a-number become zero.
+    pub fn per_second(value: f64) -> Self {
+        Self(if value.is_finite() { value.max(0.0) } else { 0.0 })
+    }
+
+    /// Things per second.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+
+    /// Text that parses back to this value.
+    pub fn to_text(self) -> String {
+        format!("{}/s", self.0)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}/s", short(self.0)))
+    }
+}
+
+impl FromStr for Rate {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let (number, unit) = split(text)?;
+        let Some((prefix, per)) = unit.split_once('/') else {
+            return Err(ParseError::NoUnit {
+                text: text.to_owned(),
+                example: format!("{}/s", short(number)),
+            });
+        };
+        let unknown = |unit: &str| ParseError::UnknownUnit {
+            text: text.to_owned(),
+            unit: unit.to_owned(),
+            quantity: "rate",
+            known: "/s, /min, /h, with k (1,000) or M (1,000,000) before it",
+        };
+        let factor = match prefix.trim() {
+            "" => 1.0,
+            "k" => 1e3,
+            "M" => 1e6,
+            other => return Err(unknown(other)),
+        };
+        let seconds = match per.trim() {
+            "s" => 1.0,
+            "min" => 60.0,
+            "h" => 3600.0,
+            other => return Err(unknown(other)),
+        };
+        Ok(Self(number * factor / seconds))
+    }
+}
+
+as_text!(Rate, r"^[0-9._]+ *[kM]?/(s|min|h)$", "a rate such as \"325/min\" or \"20k/s\"");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_decimal_and_per_second() {
+        assert_eq!("20k/s".parse::<Rate>().map(Rate::get), Ok(20_000.0));
+        assert_eq!("330/min".parse::<Rate>().map(Rate::get), Ok(5.5));
+        assert!("20k".parse::<Rate>().is_err());
+        assert!("20/day".parse::<Rate>().is_err());
+    }
+}

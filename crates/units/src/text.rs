@@ -1,0 +1,59 @@
+//! The splitting and the serde glue that every quantity shares.
+
+use crate::ParseError;
+
+/// Splits "1.5GiB" into 1.5 and "GiB"; underscores in the number are ignored.
+pub(crate) fn split(text: &str) -> Result<(f64, &str), ParseError> {
+    let trimmed = text.trim();
+    let end = trimmed
+        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
+        .unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(end);
+    let number = number.replace('_', "").parse::<f64>();
+    match number {
+        Ok(value) => Ok((value, unit.trim())),
+        Err(_) => Err(ParseError::NoNumber { text: text.to_owned() }),
+    }
+}
+
+/// Prints a number with at most three decimals and no trailing zeros.
+pub(crate) fn short(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Implements string-based serde and JSON Schema for a quantity with `FromStr` and an
+/// exact `to_text`.
+macro_rules! as_text {
+    ($type:ty, $pattern:literal, $what:literal) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str(&self.to_text())
+            }
+        }
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl serde::de::Visitor<'_> for Visitor {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str($what)
+                    }
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                from.deserialize_str(Visitor)
+            }
+        }
+        impl schemars::JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "pattern": $pattern, "description": $what })
+            }
+        }
+    };
+}
+pub(crate) use as_text;
