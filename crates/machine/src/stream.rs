@@ -56,7 +56,6 @@ impl Stream {
     /// Lemire's multiply-shift without the rejection step: the bias is below
     /// `bound / 2^64`, far under anything a run could show.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the high half of a 128-bit product")]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound != 0, "an empty range has no member");
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
