@@ -11,6 +11,7 @@
 //! re-validate; a loaded definition serialises to TOML that loads to an equal one.
 #![forbid(unsafe_code)]
 
+mod forms;
 pub mod plan;
 pub mod tile;
 pub mod workload;

@@ -172,8 +172,9 @@ fn open_limit() -> u32 {
     1024
 }
 
-/// A time, fixed or random.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// A time, fixed or random. Read by hand (see `forms`), so that a mistake in either form
+/// gets that form's message.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", untagged)]
 pub enum Time {
     /// Always the same: `"3ms"`.
@@ -276,7 +277,8 @@ pub struct Access {
     /// How many, one after another (default 1).
     #[serde(default = "one")]
     pub count: u32,
-    /// Name for limits; default `<disk>-read` or `<disk>-write`.
+    /// Name for limits; default `<disk>-read` or `<disk>-write`. A kind is one direction on
+    /// one disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Content of writes; the workload's, if absent.
@@ -324,8 +326,9 @@ pub struct Repeat {
     pub steps: Vec<Step>,
 }
 
-/// Block sizes: one, or several by weight (`{ "8k" = 90, "32k" = 10 }`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Block sizes: one, or several by weight (`{ "8k" = 90, "32k" = 10 }`). Read by hand (see
+/// `forms`), as [`Time`] is.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Size {
     /// Always this one.
@@ -410,6 +413,9 @@ fn all() -> Ratio {
 }
 
 /// Hierarchical-reuse random walk; see the `workload` crate for the parameters' source.
+///
+/// A write of the walk may go to the block that was last read, so reads and writes that walk
+/// the same part of the same disk (the same [`Within`]) share one walk.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReuseWalk {}

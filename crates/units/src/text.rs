@@ -22,6 +22,21 @@ pub(crate) fn short(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// The error for a number where a quantity is wanted: the same one as for its text, so that
+/// `3` and `"3"` both say which unit to write; where the text alone would do (`0`), the type.
+pub(crate) fn bare<T, E>(number: &str, expected: &dyn serde::de::Expected) -> E
+where
+    T: std::str::FromStr<Err = ParseError>,
+    E: serde::de::Error,
+{
+    match number.parse::<T>() {
+        Err(error) => E::custom(error),
+        Ok(_) => {
+            E::invalid_type(serde::de::Unexpected::Other(&format!("number `{number}`")), expected)
+        }
+    }
+}
+
 /// Implements string-based serde and JSON Schema for a quantity with `FromStr` and an
 /// exact `to_text`.
 macro_rules! as_text {
@@ -41,6 +56,15 @@ macro_rules! as_text {
                     }
                     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
                         text.parse().map_err(E::custom)
+                    }
+                    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<$type, E> {
+                        Err(crate::text::bare::<$type, E>(&number.to_string(), &self))
+                    }
+                    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<$type, E> {
+                        Err(crate::text::bare::<$type, E>(&number.to_string(), &self))
+                    }
+                    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<$type, E> {
+                        Err(crate::text::bare::<$type, E>(&number.to_string(), &self))
                     }
                 }
                 from.deserialize_str(Visitor)
