@@ -10,3 +10,5 @@
 //! saturated has no verdict about the storage; every number it reports can be computed
 //! again from the run directory.
 #![forbid(unsafe_code)]
+
+pub mod doctor;

@@ -1,0 +1,29 @@
+# The verbs of the project. Logic lives in scripts/ and xtask/.
+.DEFAULT_GOAL := help
+CARGO ?= $(shell command -v cargo 2>/dev/null || echo $(HOME)/.cargo/bin/cargo)
+DATASTORE ?= .
+
+.PHONY: help build demo test check bench setup-build
+
+help: ## list the verbs
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
+
+setup-build:
+	@scripts/setup build
+
+build: setup-build ## build target/release/tilemark
+	@$(CARGO) build --release --locked -p tilemark-cli
+
+demo: build ## how many datacenter tiles does this disk hold? (DATASTORE=DIR, a few minutes)
+	@scripts/demo "$(DATASTORE)"
+
+test: ## run every test
+	@scripts/setup test
+	@scripts/test
+
+check: setup-build ## format, lints, house rules, licences, spelling
+	@scripts/check
+
+bench: build ## print one line per figure (FIGURES=PREFIX for a part)
+	@scripts/setup bench
+	@$(CARGO) run -q --release --locked -p xtask -- bench $(FIGURES)
