@@ -11,5 +11,7 @@
 //! `*.partial` until it is complete; a reader accepts every file of its major version.
 #![forbid(unsafe_code)]
 
+mod quantile;
 pub mod recorder;
+pub mod run;
 pub mod slice;

@@ -1,6 +1,8 @@
 //! One slice of time of a running load. Drivers (engine, simulator) send these; live views,
 //! steady-state rules, verdicts and the stored series are all computed from them.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use stats::Compact;
 use units::{Bytes, Nanos};
 
@@ -49,7 +51,10 @@ pub struct InstanceEntry {
 }
 
 /// Which way the data goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// From the storage.
     Read,

@@ -1,0 +1,72 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Figure, Interval, LimitResult};
+
+/// The run's answer. A score never stands alone: the verdict is beside it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Answer {
+    /// How far the question was answered.
+    pub status: Status,
+    /// Most tiles at which every limit held; null if that is not known.
+    pub tiles_held: Option<u32>,
+    /// Virtual machines in those tiles.
+    pub vms_held: Option<u32>,
+    /// What ended the search.
+    pub edge: Edge,
+    /// The answer in a sentence a person can quote.
+    pub sentence: String,
+    /// The first limit that broke one step above; null if none did.
+    pub first_broken: Option<BrokenLimit>,
+    /// Score at `tiles_held`, in tiles' worth of work.
+    pub score: Figure,
+    /// Interval of the score; null if it has none.
+    pub score_interval: Option<Interval>,
+    /// How far the run got: `5 of at most 9 steps, interrupted in step 6 (6 tiles)`.
+    pub progress: String,
+}
+
+/// How far the question was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// The edge was found, or every step asked for was run.
+    Complete,
+    /// Someone or something stopped the run; what was measured until then stands.
+    Interrupted,
+    /// The run ended, but does not support an answer.
+    Inconclusive,
+}
+
+/// What ended the search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Edge {
+    /// One tile more broke a limit.
+    LimitBroken,
+    /// One tile more raised throughput no more.
+    ThroughputFlat,
+    /// The datastore has no room for one tile more.
+    CapacityReached,
+    /// Every step asked for was run, and held.
+    LadderEnded,
+    /// No edge was found.
+    None,
+}
+
+/// A limit that broke, and where.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BrokenLimit {
+    /// Tiles in the step in which it broke.
+    pub tiles: u32,
+    /// Repeat of the step, from 1.
+    pub repeat: u32,
+    /// Tile, from 0.
+    pub tile: u32,
+    /// Workload.
+    pub workload: String,
+    /// Which of several of this workload in the tile, from 0.
+    pub copy: u32,
+    /// The limit and what was measured.
+    pub limit: LimitResult,
+}

@@ -1,0 +1,180 @@
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Latency, Step};
+
+/// One run: what was asked, what happened, what it means. The document behind `run.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Name and version of this format: `tilemark.run/1.0`. Minor versions only add fields.
+    pub schema: String,
+    /// The run's id, which is also its directory's name.
+    pub id: String,
+    /// When the run started (RFC 3339, UTC).
+    #[schemars(with = "String")]
+    pub started: Timestamp,
+    /// When the run ended (RFC 3339, UTC); null while it runs.
+    #[schemars(with = "Option<String>")]
+    pub ended: Option<Timestamp>,
+    /// The program that measured.
+    pub tool: ToolFacts,
+    /// The seed every random stream of the run derives from.
+    pub seed: u64,
+    /// Name and version of the random generator, so that a seed keeps its meaning.
+    pub random_generator: String,
+    /// `quick`, `standard` or `full`.
+    pub profile: String,
+    /// What was measured.
+    pub target: TargetFacts,
+    /// What it was measured with.
+    pub tile: TileFacts,
+    /// How the tile was scaled.
+    pub scale: ScaleFacts,
+    /// How load was made.
+    pub engine: EngineFacts,
+    /// SHA-256 of `plan.toml`, in hexadecimal.
+    pub plan_sha256: String,
+    /// Every value of the resolved plan, and where it came from.
+    pub plan: Vec<PlanValue>,
+    /// What filling the disks took; null if they were filled before.
+    pub prefill: Option<Prefill>,
+    /// Every step that was run, in the order it was run.
+    pub steps: Vec<Step>,
+    /// What it all means.
+    pub answer: Answer,
+    /// What a reader should know before trusting the numbers.
+    pub warnings: Vec<Warning>,
+}
+
+/// The program that measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolFacts {
+    /// Its version.
+    pub version: String,
+    /// The source commit it was built from; null if unknown.
+    pub commit: Option<String>,
+}
+
+/// What was measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetFacts {
+    /// As given: `dir:/mnt/array`.
+    pub datastore: String,
+    /// `directory`, `file` or `block-device`.
+    pub kind: String,
+    /// One line a person recognises: `ext4 on nvme0n1 (Samsung SSD 990, 1.8 TiB)`.
+    pub summary: String,
+    /// Bytes the run was allowed to use there.
+    pub capacity_bytes: Option<u64>,
+    /// Bytes of virtual disks it created there.
+    pub provisioned_bytes: Option<u64>,
+}
+
+/// The tile the datastore was filled with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TileFacts {
+    /// Its name.
+    pub name: String,
+    /// SHA-256 of its resolved definition, in hexadecimal: equal hashes are equal loads.
+    pub sha256: String,
+    /// Virtual machines in one tile.
+    pub vms: u32,
+    /// Workloads in one tile, several copies counted each.
+    pub workloads: u32,
+    /// Bytes of virtual disks in one tile, after scaling.
+    pub disk_bytes: u64,
+}
+
+/// How the tile was scaled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScaleFacts {
+    /// Disk sizes were multiplied by this; 1 is full size.
+    pub footprint: f64,
+    /// Schedule times (bursts, phases, drift) were multiplied by this; 1 is real time.
+    pub time: f64,
+}
+
+/// How load was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EngineFacts {
+    /// What moved the data: `io_uring` or `threads`.
+    pub backend: String,
+    /// Worker threads.
+    pub workers: u32,
+    /// I/Os each worker can have in flight.
+    pub depth: u32,
+    /// Whether I/O went through the page cache instead of around it.
+    pub buffered: bool,
+    /// Whether every block was stamped and checked.
+    pub verify: bool,
+    /// Width of one row of the series, in nanoseconds.
+    pub slice_ns: u64,
+}
+
+/// One value of the resolved plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanValue {
+    /// Its place in the plan: `measure.duration`.
+    pub key: String,
+    /// The value as the plan writes it.
+    pub value: serde_json::Value,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// Where a plan value came from; an earlier one overrides a later one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// A command-line option.
+    Flag,
+    /// An environment variable.
+    Env,
+    /// The plan file.
+    Plan,
+    /// The profile.
+    Profile,
+    /// Nobody said anything else.
+    Default,
+}
+
+/// What filling the disks took. First writes and rewrites differ on thin storage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Prefill {
+    /// Bytes that were written once.
+    pub bytes: u64,
+    /// Writing them the first time; null if they were there before.
+    pub first_write: Option<RateFacts>,
+    /// Writing a part of them again; null if that was not measured.
+    pub rewrite: Option<RateFacts>,
+}
+
+/// A transfer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateFacts {
+    /// Bytes that were moved.
+    pub bytes: u64,
+    /// How long it took, in nanoseconds.
+    pub duration_ns: u64,
+    /// Mean speed, in bytes per second.
+    pub bytes_per_s: f64,
+    /// Latency of its I/Os, if it was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<Latency>,
+}
+
+/// Something a reader should know before trusting the numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Warning {
+    /// Stable identifier: `generator-late`.
+    pub id: String,
+    /// What it means, in a sentence.
+    pub text: String,
+    /// The measured value with its unit, if there is one.
+    pub value: Option<String>,
+    /// The limit it is held against, with its unit, if there is one.
+    pub limit: Option<String>,
+    /// What to try next, if anything helps.
+    pub hint: Option<String>,
+}

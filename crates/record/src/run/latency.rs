@@ -1,0 +1,47 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stats::Compact;
+
+use crate::quantile::Summary;
+
+/// A latency distribution in a few numbers, all in nanoseconds. Percentiles are the upper
+/// edge of a histogram bucket, at most 0.8 % above the true value; all are null when there
+/// were no samples.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Latency {
+    /// How many samples there were.
+    pub samples: u64,
+    /// Exact mean, in nanoseconds, rounded down.
+    pub mean_ns: Option<u64>,
+    /// Median, in nanoseconds.
+    pub p50_ns: Option<u64>,
+    /// 95th percentile, in nanoseconds.
+    pub p95_ns: Option<u64>,
+    /// 99th percentile, in nanoseconds.
+    pub p99_ns: Option<u64>,
+    /// 99.9th percentile, in nanoseconds.
+    pub p999_ns: Option<u64>,
+    /// Maximum, in nanoseconds.
+    pub max_ns: Option<u64>,
+    /// Why the numbers are null; absent if they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl From<&Compact> for Latency {
+    fn from(histogram: &Compact) -> Self {
+        let Some(summary) = Summary::of(histogram) else {
+            return Self { reason: Some("no samples".to_owned()), ..Self::default() };
+        };
+        Self {
+            samples: summary.count,
+            mean_ns: Some(summary.mean.0),
+            p50_ns: Some(summary.p50.0),
+            p95_ns: Some(summary.p95.0),
+            p99_ns: Some(summary.p99.0),
+            p999_ns: Some(summary.p999.0),
+            max_ns: Some(summary.max.0),
+            reason: None,
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! `run.json`: what a run found, in one small, stable, versioned document.
+
+mod answer;
+mod document;
+mod figure;
+mod latency;
+mod read;
+mod step;
+mod workload;
+
+pub use answer::{Answer, BrokenLimit, Edge, Status};
+pub use document::{
+    EngineFacts, Origin, PlanValue, Prefill, RateFacts, Run, ScaleFacts, TargetFacts, TileFacts,
+    ToolFacts, Warning,
+};
+pub use figure::{Figure, Interval};
+pub use latency::Latency;
+pub use read::{ReadError, SCHEMA, json_schema, parse};
+pub use step::{
+    Check, GeneratorHealth, IoTotal, Phase, Score, Step, Throughput, TileScore, Verdict, WarmUp,
+};
+pub use workload::{
+    ActionResult, LimitOn, LimitResult, MetricResult, ReferenceOrigin, WorkloadResult,
+};

@@ -1,0 +1,70 @@
+use super::Run;
+
+/// Name and version of `run.json`. A minor version adds optional fields only; a major one
+/// changes or removes some.
+pub const SCHEMA: &str = "tilemark.run/1.0";
+
+const NAME: &str = "tilemark.run";
+const MAJOR: u32 = 1;
+
+/// Why a text is not a run this version reads.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// It is not JSON, or a field is missing or of the wrong type.
+    #[error("reading run.json: {0}")]
+    Json(#[from] serde_json::Error),
+    /// It does not say what it is.
+    #[error("run.json has the schema \"{found}\", which is not a \"tilemark.run/1.x\"")]
+    NotARun {
+        /// What it says.
+        found: String,
+    },
+    /// It is of another major version.
+    #[error("run.json is of version {found}, and this tool reads 1.x")]
+    OtherVersion {
+        /// The version it says.
+        found: String,
+    },
+}
+
+/// Reads a `run.json` of any minor version of the known major one; unknown fields are
+/// ignored.
+pub fn parse(text: &str) -> Result<Run, ReadError> {
+    let value: serde_json::Value = serde_json::from_str(text)?;
+    let schema = value.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
+    let not_a_run = || ReadError::NotARun { found: schema.to_owned() };
+    let (name, version) = schema.split_once('/').ok_or_else(not_a_run)?;
+    if name != NAME {
+        return Err(not_a_run());
+    }
+    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+    if major != Some(MAJOR) {
+        return Err(ReadError::OtherVersion { found: version.to_owned() });
+    }
+    Ok(serde_json::from_value(value)?)
+}
+
+/// The JSON Schema of `run.json`, as a JSON value.
+pub fn json_schema() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(Run);
+    schema.insert("title".to_owned(), SCHEMA.into());
+    schema.to_value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_major_version_is_refused_by_its_number() {
+        let error = parse(r#"{"schema":"tilemark.run/2.0"}"#).expect_err("version 2");
+        assert_eq!(error.to_string(), "run.json is of version 2.0, and this tool reads 1.x");
+    }
+
+    #[test]
+    fn a_document_that_is_not_a_run_is_refused() {
+        assert!(matches!(parse(r#"{"schema":"other/1.0"}"#), Err(ReadError::NotARun { .. })));
+        assert!(matches!(parse("{}"), Err(ReadError::NotARun { .. })));
+    }
+}

@@ -1,0 +1,208 @@
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Figure, Interval, Latency, Warning, WorkloadResult};
+use crate::slice::Direction;
+
+/// One repeat of one step of the ladder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// Step of the ladder, from 1, in the order the ladder visited tile counts; with
+    /// `repeat` the key into the series.
+    pub step: u32,
+    /// Repeat of the step, from 1.
+    pub repeat: u32,
+    /// Place among everything that was run, from 1.
+    pub order: u32,
+    /// Tiles that ran at the same time.
+    pub tiles: u32,
+    /// Virtual machines in those tiles.
+    pub vms: u32,
+    /// When its load started (RFC 3339, UTC): time 0 of its rows in the series.
+    #[schemars(with = "String")]
+    pub started: Timestamp,
+    /// Whether every limit held.
+    pub verdict: Verdict,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// How it warmed up.
+    pub warm_up: WarmUp,
+    /// Measured time, in nanoseconds.
+    pub measured_ns: u64,
+    /// What each workload reached.
+    pub workloads: Vec<WorkloadResult>,
+    /// All I/O of the measured time by direction.
+    pub io: Vec<IoTotal>,
+    /// Work of the measured time per second.
+    pub throughput: Throughput,
+    /// The step's score; null if none could be computed.
+    pub score: Option<Score>,
+    /// How the load generator fared; a saturated one makes the step inconclusive.
+    pub generator: GeneratorHealth,
+    /// Checks of the measurement against itself.
+    pub checks: Vec<Check>,
+    /// What a reader should know before trusting this step.
+    pub warnings: Vec<Warning>,
+}
+
+/// What a step, or a limit in it, came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Every limit held.
+    Passed,
+    /// A limit broke.
+    Failed,
+    /// The measurement does not support either.
+    Inconclusive,
+    /// It was stopped before it was finished.
+    Interrupted,
+}
+
+impl Verdict {
+    /// The word in `run.json`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Inconclusive => "inconclusive",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// Part of a step that a slice of time belongs to.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Before the numbers count.
+    WarmUp,
+    /// The numbers count.
+    Measured,
+    /// After the numbers counted, while load ends.
+    RampDown,
+}
+
+impl Phase {
+    /// All phases, in order.
+    pub const ALL: [Self; 3] = [Self::WarmUp, Self::Measured, Self::RampDown];
+
+    /// `warm-up`, `measured` or `ramp-down`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WarmUp => "warm-up",
+            Self::Measured => "measured",
+            Self::RampDown => "ramp-down",
+        }
+    }
+}
+
+/// How a step warmed up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WarmUp {
+    /// The rule that decided when it was warm.
+    pub rule: String,
+    /// Whether the rule was met before its cap on time.
+    pub reached: bool,
+    /// How long it took, in nanoseconds.
+    pub duration_ns: u64,
+    /// What the rule saw.
+    pub detail: String,
+}
+
+/// All I/O of one direction in the measured time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IoTotal {
+    /// Which way.
+    pub direction: Direction,
+    /// I/Os that succeeded.
+    pub count: u64,
+    /// I/Os that failed; they are not in the latencies.
+    pub errors: u64,
+    /// Bytes moved by those that succeeded.
+    pub bytes: u64,
+    /// Successful I/Os per second.
+    pub operations_per_s: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Submitted to done.
+    pub service: Latency,
+    /// Intended start to done.
+    pub response: Latency,
+}
+
+/// Work of the measured time per second, all tiles together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Throughput {
+    /// Successful I/Os per second, all directions.
+    pub operations_per_s: f64,
+    /// Bytes per second, all directions.
+    pub bytes_per_s: f64,
+    /// Finished actions per second, all workloads.
+    pub actions_per_s: f64,
+}
+
+/// A step's score: tiles' worth of work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Score {
+    /// How the parts make the total, in a sentence.
+    pub definition: String,
+    /// Each tile's part.
+    pub tiles: Vec<TileScore>,
+    /// Sum of the tiles' geometric means.
+    pub applications: Figure,
+    /// Infrastructure operations; absent until there are any.
+    pub infrastructure: Figure,
+    /// The score.
+    pub total: Figure,
+    /// Its interval; null if it has none.
+    pub interval: Option<Interval>,
+}
+
+/// One tile's part of the score.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TileScore {
+    /// Tile, from 0.
+    pub tile: u32,
+    /// Geometric mean of its workloads' normalised metrics; 1 is one tile's worth.
+    pub geometric_mean: Figure,
+}
+
+/// How the load generator itself fared: the measurement's alibi.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GeneratorHealth {
+    /// 99th percentile of how late due work was handled, in nanoseconds; null if nothing
+    /// was due.
+    pub lateness_p99_ns: Option<u64>,
+    /// Busiest worker thread's CPU time as a share of the measured time, 0 to 1.
+    pub worker_cpu_max: Figure,
+    /// Requests that waited for a free slot of the generator itself.
+    pub queued: u64,
+    /// Mean number of I/Os in flight.
+    pub in_flight_mean: Figure,
+    /// Whether the generator, not the storage, was the limit.
+    pub saturated: bool,
+    /// What showed that it was saturated; absent if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A check of the measurement against itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Check {
+    /// Stable identifier: `littles-law`, `submitted-is-completed`.
+    pub id: String,
+    /// What should have been found, in `unit`.
+    pub expected: Figure,
+    /// What was found, in `unit`.
+    pub found: Figure,
+    /// Unit of both: `I/Os`.
+    pub unit: String,
+    /// Largest difference that passes, as a share of `expected`; 0 for exact checks.
+    pub tolerance: f64,
+    /// Whether it passed.
+    pub passed: bool,
+}
