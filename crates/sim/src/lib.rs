@@ -6,5 +6,14 @@
 //!
 //! What it refuses: real time, threads, files.
 //!
-//! Invariants: the same machines, seed and device give the same slices, bit for bit.
+//! Invariants: the same machines, seed and device give the same slices, bit for bit; an
+//! event at the very end of a slice belongs to the next one.
 #![forbid(unsafe_code)]
+
+mod device;
+mod drive;
+mod meter;
+mod queue;
+
+pub use device::{Completion, Device, Fixed, Instant};
+pub use drive::{Options, Outcome, SimError, SimInstance, run};

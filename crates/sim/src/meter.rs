@@ -1,0 +1,132 @@
+use record::recorder::{ActionSample, InstanceShape, IoDone, Recorder};
+use record::slice::{Direction, GeneratorRow, Slice};
+use stats::Compact;
+use units::Nanos;
+
+use machine::{ActionDone, IoRequest, Observation, Operation};
+
+/// A request under way.
+#[derive(Debug, Clone, Copy)]
+pub struct InFlight {
+    pub request: IoRequest,
+    pub submitted: Nanos,
+    pub ok: bool,
+}
+
+/// Turns what happens into slices, with the generator's own counts.
+#[derive(Debug)]
+pub struct Meter {
+    recorder: Recorder,
+    start: Nanos,
+    submitted: u64,
+    completed: u64,
+    /// Timers handled and requests submitted in this slice: each was exactly on time.
+    punctual: u32,
+    in_flight: u64,
+    /// Time integral of `in_flight` in this slice, in nanoseconds.
+    in_flight_ns: u128,
+    since: Nanos,
+}
+
+impl Meter {
+    pub fn new(shapes: Vec<InstanceShape>) -> Self {
+        Self {
+            recorder: Recorder::new(shapes),
+            start: Nanos::ZERO,
+            submitted: 0,
+            completed: 0,
+            punctual: 0,
+            in_flight: 0,
+            in_flight_ns: 0,
+            since: Nanos::ZERO,
+        }
+    }
+
+    #[inline]
+    pub fn submitted(&mut self, now: Nanos) {
+        self.advance(now);
+        self.in_flight += 1;
+        self.submitted += 1;
+        self.punctual += 1;
+    }
+
+    #[inline]
+    pub fn woken(&mut self) {
+        self.punctual += 1;
+    }
+
+    #[inline]
+    pub fn completed(&mut self, now: Nanos, instance: usize, done: &InFlight) {
+        self.advance(now);
+        self.in_flight -= 1;
+        self.completed += 1;
+        self.recorder.io(&IoDone {
+            instance,
+            disk: done.request.disk.0,
+            kind: done.request.kind.0,
+            direction: direction(done.request.operation),
+            length: done.request.length,
+            service: now.saturating_sub(done.submitted),
+            response: now.saturating_sub(done.request.due),
+            ok: done.ok,
+        });
+    }
+
+    pub fn observed(&mut self, instance: usize, observation: &Observation) {
+        match observation {
+            Observation::Action(done) => self.recorder.action(&sample(instance, done)),
+            Observation::Dropped { group, .. } => self.recorder.dropped(instance, group.0),
+        }
+    }
+
+    /// Ends the slice at `end` and starts the next one.
+    pub fn take(&mut self, end: Nanos) -> Slice {
+        self.advance(end);
+        let lateness = match self.punctual {
+            0 => Compact::default(),
+            count => Compact { buckets: vec![(Nanos::ZERO, count)], ..Compact::default() },
+        };
+        let generator = GeneratorRow {
+            submitted: self.submitted,
+            completed: self.completed,
+            in_flight: self.in_flight,
+            in_flight_seconds: seconds(self.in_flight_ns),
+            lateness,
+            ..GeneratorRow::default()
+        };
+        let slice = self.recorder.take(self.start, end - self.start, generator);
+        (self.submitted, self.completed, self.punctual, self.in_flight_ns) = (0, 0, 0, 0);
+        self.start = end;
+        slice
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Nanos) {
+        self.in_flight_ns += u128::from(self.in_flight) * u128::from((now - self.since).0);
+        self.since = now;
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share of a billionth is lost")]
+fn seconds(nanos: u128) -> f64 {
+    nanos as f64 / 1e9
+}
+
+fn direction(operation: Operation) -> Direction {
+    match operation {
+        Operation::Read => Direction::Read,
+        Operation::Write => Direction::Write,
+        Operation::Flush => Direction::Flush,
+    }
+}
+
+fn sample(instance: usize, done: &ActionDone) -> ActionSample {
+    ActionSample {
+        instance,
+        action: done.action.0,
+        group: done.group.0,
+        service: done.finished.saturating_sub(done.started),
+        response: done.finished.saturating_sub(done.intended),
+        ok: done.ok,
+    }
+}

@@ -1,0 +1,149 @@
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+use units::Nanos;
+
+/// Pending events in order of time, equal times in the order they were added.
+///
+/// A key is time (64 bits), sequence (32) and the payload's place in a slab (32), so that
+/// the heap moves 16 bytes and the payload never moves. The top that was just taken stays
+/// in the heap until the next call: an event usually causes another one, which then takes
+/// its place with one sift instead of two.
+#[derive(Debug)]
+pub struct Queue<T> {
+    heap: BinaryHeap<Reverse<u128>>,
+    payloads: Vec<T>,
+    free: Vec<u32>,
+    sequence: u32,
+    /// Whether the heap's top was taken already.
+    hole: bool,
+}
+
+const SEQUENCE_SHIFT: u32 = 32;
+const TIME_SHIFT: u32 = 64;
+
+impl<T: Copy> Queue<T> {
+    /// An empty queue.
+    pub fn new() -> Self {
+        Self {
+            heap: BinaryHeap::new(),
+            payloads: Vec::new(),
+            free: Vec::new(),
+            sequence: 0,
+            hole: false,
+        }
+    }
+
+    /// Adds an event.
+    #[inline]
+    pub fn push(&mut self, at: Nanos, payload: T) {
+        let place = self.store(payload);
+        if self.sequence == u32::MAX {
+            self.renumber();
+        }
+        let key = u128::from(at.0) << TIME_SHIFT
+            | u128::from(self.sequence) << SEQUENCE_SHIFT
+            | u128::from(place);
+        self.sequence += 1;
+        if self.hole {
+            self.hole = false;
+            if let Some(mut top) = self.heap.peek_mut() {
+                *top = Reverse(key);
+            }
+        } else {
+            self.heap.push(Reverse(key));
+        }
+    }
+
+    /// Takes the first event, if it is before `end`.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the parts of a key are cut on purpose")]
+    pub fn pop_before(&mut self, end: Nanos) -> Option<(Nanos, T)> {
+        self.close_hole();
+        let Reverse(key) = *self.heap.peek()?;
+        let at = Nanos((key >> TIME_SHIFT) as u64);
+        if at >= end {
+            return None;
+        }
+        self.hole = true;
+        let place = key as u32;
+        self.free.push(place);
+        Some((at, self.payloads[place as usize]))
+    }
+
+    #[inline]
+    fn close_hole(&mut self) {
+        if self.hole {
+            self.hole = false;
+            if let Some(top) = self.heap.peek_mut() {
+                PeekMut::pop(top);
+            }
+        }
+    }
+
+    #[inline]
+    fn store(&mut self, payload: T) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.payloads[place as usize] = payload;
+            return place;
+        }
+        self.payloads.push(payload);
+        u32::try_from(self.payloads.len() - 1).expect("fewer than 2^32 events are pending")
+    }
+
+    /// Gives pending events new sequence numbers from 0, keeping their order. Needed once
+    /// in 4 billion events, when the sequence would wrap.
+    fn renumber(&mut self) {
+        self.close_hole();
+        let mut keys = std::mem::take(&mut self.heap).into_vec();
+        keys.sort_unstable_by_key(|Reverse(key)| *key);
+        self.sequence = 0;
+        for Reverse(key) in &mut keys {
+            let kept = *key & !(u128::from(u32::MAX) << SEQUENCE_SHIFT);
+            *key = kept | u128::from(self.sequence) << SEQUENCE_SHIFT;
+            self.sequence += 1;
+        }
+        self.heap = keys.into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn equal_times_keep_their_order_when_the_sequence_wraps() {
+        let mut queue = Queue::new();
+        queue.sequence = u32::MAX - 2;
+        for value in 0..10 {
+            queue.push(Nanos(5), value);
+        }
+        let order: Vec<i32> =
+            std::iter::from_fn(|| queue.pop_before(Nanos::MAX)).map(|(_, value)| value).collect();
+        assert_eq!(order, (0..10).collect::<Vec<_>>());
+    }
+
+    proptest! {
+        /// Against the plain model: a list searched for the first smallest time.
+        #[test]
+        fn events_leave_by_time_and_then_by_insertion(
+            steps in proptest::collection::vec((any::<bool>(), 0_u64..8), 1..200)
+        ) {
+            let mut queue = Queue::new();
+            let mut model: Vec<(u64, usize)> = Vec::new();
+            for (number, (is_pop, at)) in steps.into_iter().enumerate() {
+                if is_pop {
+                    let first = model.iter().copied().min();
+                    model.retain(|entry| Some(*entry) != first);
+                    let taken = queue.pop_before(Nanos::MAX).map(|(at, number)| (at.0, number));
+                    prop_assert_eq!(taken, first);
+                } else {
+                    queue.push(Nanos(at), number);
+                    model.push((at, number));
+                }
+            }
+        }
+    }
+}
