@@ -1,2 +1,16 @@
-//! The project's own checks and benchmarks.
-fn main() {}
+//! The project's own checks and benchmarks: `cargo xtask tidy`, `cargo xtask bench [PREFIX]`.
+
+mod bench;
+
+use std::process::ExitCode;
+
+fn main() -> anyhow::Result<ExitCode> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some("bench") => bench::main(arguments.get(1).map_or("", String::as_str)),
+        _ => {
+            eprintln!("usage: cargo xtask bench [FIGURE|PREFIX]");
+            Ok(ExitCode::from(2))
+        }
+    }
+}

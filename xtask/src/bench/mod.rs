@@ -1,0 +1,88 @@
+//! `make bench`: one line per figure, `figure <name> <value> <unit>`, peers in the same call.
+//!
+//! Figures are documented in `docs/benchmarks.md`. Ratios are medians of interleaved pairs,
+//! because machines drift; nothing here judges.
+
+mod device;
+mod fio;
+mod pairs;
+mod process;
+mod tilemark;
+mod tiles;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+/// Something that measures one or more figures whose names share a prefix.
+struct Group {
+    /// Prefix of its figures' names.
+    name: &'static str,
+    run: fn(&str) -> Result<Vec<Figure>>,
+}
+
+/// One measured number.
+#[derive(Debug)]
+pub(crate) struct Figure {
+    name: String,
+    value: f64,
+    unit: &'static str,
+}
+
+impl Figure {
+    pub(crate) fn new(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
+        Self { name: name.into(), value, unit }
+    }
+}
+
+const GROUPS: [Group; 5] = [
+    Group { name: "engine.read_4k", run: pairs::read_4k },
+    Group { name: "engine.mixed_8k", run: pairs::mixed_8k },
+    Group { name: "engine.seq_1m", run: pairs::seq_1m },
+    Group { name: "engine.qd1", run: pairs::qd1 },
+    Group { name: "engine.tiles_40", run: tiles::tiles_40 },
+];
+
+/// Runs every group whose name begins with `wanted`, or that `wanted` is a figure of.
+pub(crate) fn main(wanted: &str) -> Result<ExitCode> {
+    let mut is_any = false;
+    let mut is_failed = false;
+    for group in &GROUPS {
+        if !(group.name.starts_with(wanted) || wanted.starts_with(group.name)) {
+            continue;
+        }
+        is_any = true;
+        match (group.run)(group.name) {
+            Ok(figures) => print(&figures, wanted),
+            Err(error) => {
+                is_failed = true;
+                eprintln!("{}: not measured: {error:#}", group.name);
+            }
+        }
+    }
+    if !is_any {
+        let names: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
+        eprintln!("no figure begins with \"{wanted}\"; there are {}", names.join(", "));
+        return Ok(ExitCode::from(2));
+    }
+    Ok(if is_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+#[expect(clippy::print_stdout, reason = "figures are this command's result")]
+fn print(figures: &[Figure], wanted: &str) {
+    for figure in figures.iter().filter(|figure| figure.name.starts_with(wanted)) {
+        println!("figure {} {:.4} {}", figure.name, figure.value, figure.unit);
+    }
+}
+
+/// The middle value; the mean of the two middle ones of an even number.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    if sorted.len().is_multiple_of(2) {
+        f64::midpoint(sorted[middle - 1], sorted[middle])
+    } else {
+        sorted[middle]
+    }
+}

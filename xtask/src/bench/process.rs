@@ -1,0 +1,66 @@
+//! Runs a command to its end and says what it printed and what it cost.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+/// What a finished command cost, its threads and kernel workers included.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cost {
+    pub user_s: f64,
+    pub system_s: f64,
+    /// Largest resident set seen (VmHWM), in bytes.
+    pub memory_bytes: f64,
+}
+
+/// Runs a command; its stdout, and its cost by the kernel's own account of ended children
+/// (`/proc/self/stat` cutime and cstime, 10 ms ticks).
+pub(crate) fn run(command: &mut Command) -> Result<(String, Cost)> {
+    let before = children_time()?;
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("starting {command:?}"))?;
+    let memory = std::thread::spawn({
+        let status = format!("/proc/{}/status", child.id());
+        move || watch_memory(&status)
+    });
+    // stderr is read aside, so that a talkative child cannot block on a full pipe.
+    let mut stderr = child.stderr.take().context("stderr is piped")?;
+    let talk = std::thread::spawn(move || {
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut stderr, &mut text).map(|_| text).unwrap_or_default()
+    });
+    let output = child.wait_with_output()?;
+    let talk = talk.join().unwrap_or_default();
+    ensure!(output.status.success(), "{command:?} ended with {}: {}", output.status, talk.trim());
+    let after = children_time()?;
+    let memory_bytes = memory.join().unwrap_or(0.0);
+    let cost = Cost { user_s: after.0 - before.0, system_s: after.1 - before.1, memory_bytes };
+    Ok((String::from_utf8(output.stdout)?, cost))
+}
+
+fn children_time() -> Result<(f64, f64)> {
+    const TICKS_PER_SECOND: f64 = 100.0;
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let after_name = stat.rsplit_once(')').context("/proc/self/stat has a name")?.1;
+    let fields: Vec<&str> = after_name.split_whitespace().collect();
+    let ticks = |index: usize| -> Result<f64> {
+        Ok(fields.get(index).context("a short /proc/self/stat")?.parse::<f64>()?)
+    };
+    // proc_pid_stat(5): cutime is field 16, cstime field 17; the name was fields 1 and 2.
+    Ok((ticks(13)? / TICKS_PER_SECOND, ticks(14)? / TICKS_PER_SECOND))
+}
+
+fn watch_memory(status: &str) -> f64 {
+    let mut peak_bytes = 0.0_f64;
+    while let Ok(text) = std::fs::read_to_string(status) {
+        let Some(line) = text.lines().find_map(|line| line.strip_prefix("VmHWM:")) else { break };
+        let kib = line.trim().trim_end_matches(" kB").parse::<f64>().unwrap_or(0.0);
+        peak_bytes = peak_bytes.max(kib * 1024.0);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    peak_bytes
+}

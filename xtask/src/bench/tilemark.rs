@@ -1,0 +1,71 @@
+//! Our side: the released binary, as a user would call it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::device::RamDevice;
+use super::pairs::{Job, Outcome};
+use super::process::{self, Cost};
+
+/// `target/release/tilemark`, beside this very program.
+pub(crate) fn binary() -> Result<PathBuf> {
+    let mut path = std::env::current_exe()?;
+    path.set_file_name("tilemark");
+    anyhow::ensure!(path.exists(), "{} is missing: make build", path.display());
+    Ok(path)
+}
+
+/// Runs tilemark and returns its `run.json` and cost.
+pub(crate) fn run_json(arguments: &[&str], out: &Path) -> Result<(Value, Cost)> {
+    let mut command = Command::new(binary()?);
+    command.arg("run").args(arguments);
+    command.args(["--format", "json", "--live", "off", "--allow-same-device", "--out"]).arg(out);
+    let (text, cost) = process::run(&mut command)?;
+    Ok((serde_json::from_str(&text).context("tilemark's JSON")?, cost))
+}
+
+/// Runs one micro tile with one worker on the device.
+pub(crate) fn run(device: &RamDevice, job: &Job, out: &Path) -> Result<Outcome> {
+    let target = format!("block:{}", device.path.display());
+    let duration = format!("{}s", job.seconds - 1);
+    let arguments = [
+        target.as_str(),
+        "--tile",
+        job.tile,
+        "--tiles",
+        "1",
+        "--workers",
+        "1",
+        "--repeats",
+        "1",
+        "--footprint",
+        "1",
+        "--warm-up-min",
+        "1s",
+        "--warm-up-max",
+        "1s",
+        "--duration",
+        &duration,
+        "--destroy-data",
+        &device.identity,
+    ];
+    let (json, cost) = run_json(&arguments, out)?;
+    let step = &json["steps"][0];
+    let measured_ns = step["measured_ns"].as_f64().context("measured_ns")?;
+    let warm_up_ns = step["warm_up"]["duration_ns"].as_f64().context("warm_up.duration_ns")?;
+    let operations_per_s = step["throughput"]["operations_per_s"].as_f64().context("throughput")?;
+    // The load runs at the same rate while it warms up; the process's CPU covers both.
+    let all_ios = operations_per_s * (measured_ns + warm_up_ns) / 1e9;
+    let read = step["io"].as_array().context("io")?.iter().find(|row| row["direction"] == "read");
+    let quantile = |key: &str| read.and_then(|row| row["service"][key].as_f64()).unwrap_or(0.0);
+    Ok(Outcome {
+        operations_per_s,
+        bytes_per_s: step["throughput"]["bytes_per_s"].as_f64().context("throughput")?,
+        cpu_us_per_io: (cost.user_s + cost.system_s) * 1e6 / all_ios.max(1.0),
+        p50_ns: quantile("p50_ns"),
+        p99_ns: quantile("p99_ns"),
+    })
+}
