@@ -13,3 +13,4 @@
 
 pub mod doctor;
 pub mod ladder;
+pub mod progress;

@@ -1,0 +1,176 @@
+//! What a run tells its observer while it goes on, and how it is asked to stop.
+//!
+//! An observer is called between slices on the thread that judges, never on a worker, and
+//! must return soon; it cannot slow the load down, only the judging.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use record::run::{Step, Warning};
+use units::{Bytes, Nanos};
+
+/// Something happened.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// The plan is resolved and the target has passed preflight; nothing is written yet.
+    Planned(&'a Overview),
+    /// Disks are being filled.
+    Prefill {
+        /// Bytes written so far.
+        done: Bytes,
+        /// Bytes to write.
+        total: Bytes,
+        /// Bytes per second over the last moment.
+        bytes_per_s: f64,
+    },
+    /// A step begins.
+    StepBegins {
+        /// Tiles in it.
+        tiles: u32,
+        /// Virtual machines in it.
+        vms: u32,
+        /// Which repeat, from 1.
+        repeat: u32,
+        /// Of how many.
+        repeats: u32,
+        /// How long it takes at most, warm-up included.
+        at_most: Nanos,
+    },
+    /// A slice of the step has been measured.
+    Tick(&'a Tick),
+    /// A step is judged.
+    StepEnds(&'a Step),
+    /// Something a reader should know.
+    Warning(&'a Warning),
+    /// The run directory is complete.
+    Finished {
+        /// Where it is.
+        directory: PathBuf,
+    },
+}
+
+/// What will be done, before anything is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Overview {
+    /// The run's id.
+    pub id: String,
+    /// The target, as given.
+    pub datastore: String,
+    /// One line about it a person recognises.
+    pub target_summary: String,
+    /// The tile's name.
+    pub tile: String,
+    /// VMs in one tile.
+    pub vms_per_tile: u32,
+    /// Bytes of disks in one tile, after scaling.
+    pub bytes_per_tile: Bytes,
+    /// Bytes the run may write as files at most.
+    pub capacity: Option<Bytes>,
+    /// Most tiles the ladder can reach.
+    pub tiles_max: u32,
+    /// What the ladder does, in words.
+    pub ladder: String,
+    /// How long one step takes at most, all repeats.
+    pub step_at_most: Nanos,
+    /// The seed.
+    pub seed: u64,
+    /// Where the run directory will be.
+    pub directory: PathBuf,
+}
+
+/// One slice, for a live view.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tick {
+    /// Time since the step's start.
+    pub elapsed: Nanos,
+    /// Whether the measured window has begun.
+    pub is_measured: bool,
+    /// Time left of the warm-up's cap or of the measured window.
+    pub left: Nanos,
+    /// I/Os per second in the slice.
+    pub operations_per_s: f64,
+    /// Share of them that are reads, 0 to 1.
+    pub read_share: f64,
+    /// Bytes per second in the slice.
+    pub bytes_per_s: f64,
+    /// 99th percentile of the I/Os' service time in the slice; none without I/O.
+    pub service_p99: Option<Nanos>,
+    /// Busiest worker's CPU share, 0 to 1.
+    pub worker_cpu: f64,
+    /// Per limit, worst tile: what it is, measured so far in the window, and the limit.
+    pub limits: Vec<LimitSoFar>,
+}
+
+/// A limit while it is being measured: the tile that is worst so far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LimitSoFar {
+    /// `shop order p95`.
+    pub name: String,
+    /// Measured so far; none without samples.
+    pub measured: Option<Nanos>,
+    /// The limit.
+    pub limit: Nanos,
+}
+
+/// Receives what happens.
+pub trait Observer {
+    /// Something happened.
+    fn event(&mut self, event: &Progress<'_>);
+}
+
+/// An observer that looks away.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct NoObserver;
+
+impl Observer for NoObserver {
+    fn event(&mut self, _: &Progress<'_>) {}
+}
+
+/// How a run is asked to stop, from a signal handler or another thread.
+#[derive(Debug, Default)]
+pub struct Control(AtomicU8);
+
+/// What a run was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// Go on.
+    GoOn,
+    /// End soon: finish what is in flight, remove our files, write a partial result.
+    Stop,
+    /// End at once: remove what can be removed quickly, promise nothing.
+    Abort,
+}
+
+impl Control {
+    /// Asks to stop; asked twice, to abort. Safe in a signal handler.
+    pub fn interrupt(&self) {
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
+            Some(count.saturating_add(1))
+        });
+    }
+
+    /// What is asked now.
+    pub fn request(&self) -> Request {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Request::GoOn,
+            1 => Request::Stop,
+            _ => Request::Abort,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asked_once_it_stops_and_asked_again_it_aborts() {
+        let control = Control::default();
+        assert_eq!(control.request(), Request::GoOn);
+        control.interrupt();
+        assert_eq!(control.request(), Request::Stop);
+        control.interrupt();
+        control.interrupt();
+        assert_eq!(control.request(), Request::Abort);
+    }
+}
