@@ -1,29 +1,27 @@
-use hdrhistogram::Histogram as Hdr;
-use units::Nanos;
+use units::{Nanos, Ratio};
+
+use crate::layout::{BUCKETS, LONGEST, highest, index_of, lowest};
+use crate::percentile::nearest_rank;
 
 /// Largest relative error of a recorded value: two significant decimal digits, which the
 /// HDR layout keeps as 128 sub-buckets per power of two (1/128 = 0.8 %).
 pub const RELATIVE_PRECISION: f64 = 1.0 / 128.0;
 
-/// Longest latency that is kept apart; longer ones are recorded as this and counted.
-const LONGEST: Nanos = Nanos::from_secs(3600);
-
 /// A mergeable latency histogram (HDR layout, two significant digits, 1 ns to 1 h).
-#[derive(Debug, Clone, PartialEq)]
+///
+/// It keeps its own buckets rather than the `hdrhistogram` crate's, because it is merged,
+/// emptied and put to rest every second for thousands of streams: knowing the lowest and
+/// highest bucket in use makes that proportional to what was recorded. The layout and the
+/// stored bytes are the crate's ([`Histogram::to_v2`]).
+#[derive(Clone)]
 pub struct Histogram {
-    inner: Hdr<u32>,
+    counts: Box<[u32]>,
+    /// Buckets that may hold something: `lowest_used..=highest_used`, empty if reversed.
+    lowest_used: usize,
+    highest_used: usize,
+    count: u64,
     saturated: u64,
     sum_ns: u128,
-}
-
-/// Why stored bytes are not a histogram.
-#[derive(Debug, thiserror::Error)]
-#[error("these {length} bytes are not a histogram: {reason}")]
-pub struct HistogramError {
-    /// How many bytes there were.
-    pub length: usize,
-    /// What is wrong with them.
-    pub reason: String,
 }
 
 impl Default for Histogram {
@@ -32,60 +30,104 @@ impl Default for Histogram {
     }
 }
 
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        self.count == other.count
+            && self.saturated == other.saturated
+            && self.sum_ns == other.sum_ns
+            && self.used().eq(other.used())
+    }
+}
+
+impl std::fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Histogram")
+            .field("count", &self.count)
+            .field("saturated", &self.saturated)
+            .field("min", &self.min())
+            .field("max", &self.max())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Histogram {
     /// An empty histogram.
     pub fn new() -> Self {
-        let inner = Hdr::new_with_bounds(1, LONGEST.0, 2).expect("constant bounds are valid");
-        Self { inner, saturated: 0, sum_ns: 0 }
+        Self {
+            counts: vec![0; BUCKETS].into_boxed_slice(),
+            lowest_used: BUCKETS,
+            highest_used: 0,
+            count: 0,
+            saturated: 0,
+            sum_ns: 0,
+        }
     }
 
-    /// Records one latency.
+    /// Records one latency. Longer than one hour is recorded as one hour and counted as
+    /// saturated.
     #[inline]
     pub fn record(&mut self, latency: Nanos) {
         self.record_n(latency, 1);
     }
 
-    /// Records the same latency several times.
+    /// Records the same latency several times. A bucket holds up to 2^32 - 1 and then
+    /// stays there.
     #[inline]
     pub fn record_n(&mut self, latency: Nanos, count: u32) {
         if latency > LONGEST {
             self.saturated += u64::from(count);
         }
         self.sum_ns += u128::from(latency.0) * u128::from(count);
-        self.inner.saturating_record_n(latency.0.min(LONGEST.0), count);
+        self.add_to_bucket(index_of(latency.min(LONGEST)), count);
+    }
+
+    #[inline]
+    fn add_to_bucket(&mut self, index: usize, count: u32) {
+        if count == 0 {
+            return;
+        }
+        self.counts[index] = self.counts[index].saturating_add(count);
+        self.count += u64::from(count);
+        self.lowest_used = self.lowest_used.min(index);
+        self.highest_used = self.highest_used.max(index);
     }
 
     /// Adds everything the other histogram holds.
     pub fn merge(&mut self, other: &Self) {
+        if other.is_empty() {
+            return;
+        }
+        let range = other.lowest_used..=other.highest_used;
+        for (mine, theirs) in self.counts[range.clone()].iter_mut().zip(&other.counts[range]) {
+            *mine = mine.saturating_add(*theirs);
+        }
+        self.lowest_used = self.lowest_used.min(other.lowest_used);
+        self.highest_used = self.highest_used.max(other.highest_used);
+        self.count += other.count;
         self.saturated += other.saturated;
         self.sum_ns += other.sum_ns;
-        self.inner.add(&other.inner).expect("all histograms share their bounds");
     }
 
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
-        self.inner.reset();
-        self.saturated = 0;
-        self.sum_ns = 0;
+        if !self.is_empty() {
+            self.counts[self.lowest_used..=self.highest_used].fill(0);
+        }
+        (self.lowest_used, self.highest_used) = (BUCKETS, 0);
+        (self.count, self.saturated, self.sum_ns) = (0, 0, 0);
     }
 
     /// The same histogram at rest: only the buckets that hold something.
     pub fn compact(&self) -> Compact {
-        Compact {
-            buckets: self
-                .inner
-                .iter_recorded()
-                .map(|bucket| (Nanos(bucket.value_iterated_to()), bucket.count_at_value()))
-                .collect(),
-            saturated: self.saturated,
-            sum_ns: self.sum_ns,
-        }
+        let mut buckets = Vec::with_capacity(self.used().count());
+        buckets.extend(self.used().map(|(index, count)| (highest(index), count)));
+        Compact { buckets, saturated: self.saturated, sum_ns: self.sum_ns }
     }
 
     /// Adds everything a histogram at rest holds.
     pub fn merge_compact(&mut self, other: &Compact) {
         for (value, count) in &other.buckets {
-            self.inner.saturating_record_n(value.0, *count);
+            self.add_to_bucket(index_of((*value).min(LONGEST)), *count);
         }
         self.saturated += other.saturated;
         self.sum_ns += other.sum_ns;
@@ -93,18 +135,98 @@ impl Histogram {
 
     /// How many latencies were recorded.
     pub fn count(&self) -> u64 {
-        self.inner.len()
+        self.count
     }
 
     /// Whether nothing was recorded.
     pub fn is_empty(&self) -> bool {
-        self.inner.is_empty()
+        self.count == 0
     }
 
     /// How many latencies were longer than one hour.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
+
+    /// The shortest latency, rounded down to its bucket; nothing if empty.
+    pub fn min(&self) -> Option<Nanos> {
+        (!self.is_empty()).then(|| lowest(self.lowest_used))
+    }
+
+    /// The longest latency, rounded up to its bucket (at most [`RELATIVE_PRECISION`] too
+    /// long); nothing if empty.
+    pub fn max(&self) -> Option<Nanos> {
+        (!self.is_empty()).then(|| highest(self.highest_used))
+    }
+
+    /// The mean in nanoseconds, from the exact sum; nothing if empty.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (!self.is_empty()).then(|| self.sum_ns as f64 / self.count as f64)
+    }
+
+    /// The sum of all latencies in nanoseconds, exact unless read by [`Histogram::from_v2`].
+    pub fn sum_ns(&self) -> u128 {
+        self.sum_ns
+    }
+
+    /// The standard deviation of all recorded values (divided by n) in nanoseconds, with
+    /// every value taken as the middle of its bucket; nothing if empty.
+    pub fn stdev_ns(&self) -> Option<f64> {
+        let mean = self.used().map(|(i, n)| middle_ns(i) * f64::from(n)).sum::<f64>()
+            / self.nonzero_count()?;
+        let squares: f64 =
+            self.used().map(|(i, n)| (middle_ns(i) - mean).powi(2) * f64::from(n)).sum();
+        Some((squares / self.nonzero_count()?).sqrt())
+    }
+
+    fn nonzero_count(&self) -> Option<f64> {
+        (!self.is_empty()).then_some(self.count as f64)
+    }
+
+    /// The value that at least `share` of all latencies do not exceed (nearest rank),
+    /// rounded up to its bucket: at most [`RELATIVE_PRECISION`] too long, never too short.
+    /// Nothing if empty.
+    pub fn percentile(&self, share: Ratio) -> Option<Nanos> {
+        self.value_at_rank(nearest_rank(self.count, share)?)
+    }
+
+    /// The value of the `rank`-th shortest latency, counted from 1; nothing if there are
+    /// fewer.
+    pub fn value_at_rank(&self, rank: u64) -> Option<Nanos> {
+        if rank == 0 || rank > self.count {
+            return None;
+        }
+        let mut seen = 0;
+        self.used()
+            .find(|(_, count)| {
+                seen += u64::from(*count);
+                seen >= rank
+            })
+            .map(|(index, _)| highest(index))
+            .or_else(|| self.max()) // a bucket that is full has lost some of its count
+    }
+
+    /// How many latencies were longer than `limit`. Those that share its bucket (within
+    /// [`RELATIVE_PRECISION`]) count as not longer.
+    pub fn count_above(&self, limit: Nanos) -> u64 {
+        let limit = index_of(limit.min(LONGEST));
+        self.used().filter(|(index, _)| *index > limit).map(|(_, count)| u64::from(count)).sum()
+    }
+
+    /// Buckets that hold something, ascending, with their count.
+    pub(crate) fn used(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        let range = self.lowest_used..(self.highest_used + 1).max(self.lowest_used);
+        let first = range.start;
+        self.counts[range]
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count != 0)
+            .map(move |(offset, count)| (first + offset, *count))
+    }
+}
+
+fn middle_ns(index: usize) -> f64 {
+    (lowest(index).0 + highest(index).0) as f64 / 2.0
 }
 
 /// A histogram at rest: a few bytes per bucket that holds something, for slices, messages
@@ -125,6 +247,24 @@ impl Compact {
         self.buckets.iter().map(|(_, count)| u64::from(*count)).sum()
     }
 
+    /// Whether it holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.buckets.is_empty()
+    }
+
+    /// The same as [`Histogram::percentile`].
+    pub fn percentile(&self, share: Ratio) -> Option<Nanos> {
+        let rank = nearest_rank(self.count(), share)?;
+        let mut seen = 0;
+        self.buckets
+            .iter()
+            .find(|(_, count)| {
+                seen += u64::from(*count);
+                seen >= rank
+            })
+            .map(|(value, _)| *value)
+    }
+
     /// The histogram it came from.
     pub fn expand(&self) -> Histogram {
         let mut histogram = Histogram::new();
@@ -136,20 +276,111 @@ impl Compact {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hdrhistogram::Histogram as Hdr;
     use proptest::prelude::*;
+
+    fn of(values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        for value in values {
+            histogram.record(Nanos(*value));
+        }
+        histogram
+    }
+
+    fn close(value: Option<Nanos>, exact: u64) -> bool {
+        let value = value.expect("not empty").0;
+        value >= exact && value as f64 <= exact as f64 * (1.0 + RELATIVE_PRECISION)
+    }
 
     proptest! {
         #[test]
         fn a_compact_histogram_expands_to_the_one_it_came_from(
             values in proptest::collection::vec(0_u64..4_000_000_000_000, 0..200)
         ) {
-            let mut histogram = Histogram::new();
-            for value in &values {
-                histogram.record(Nanos(*value));
-            }
+            let histogram = of(&values);
             let back = histogram.compact().expand();
             prop_assert_eq!(back.compact(), histogram.compact());
             prop_assert_eq!(back.count(), values.len() as u64);
+            prop_assert_eq!(back, histogram);
         }
+
+        #[test]
+        fn every_answer_agrees_with_the_sorted_values(
+            mut values in proptest::collection::vec(0_u64..4_000_000_000, 1..200),
+            share in 0.0_f64..=1.0,
+            limit in 0_u64..4_000_000_000,
+        ) {
+            let histogram = of(&values);
+            values.sort_unstable();
+            let rank = nearest_rank(values.len() as u64, Ratio::new(share)).expect("not empty");
+            let exact = values[usize::try_from(rank).expect("small") - 1];
+            prop_assert!(close(histogram.percentile(Ratio::new(share)), exact));
+            prop_assert_eq!(
+                histogram.compact().percentile(Ratio::new(share)),
+                histogram.percentile(Ratio::new(share))
+            );
+            prop_assert!(close(histogram.max(), *values.last().expect("not empty")));
+            prop_assert!(histogram.min().expect("not empty").0 <= values[0]);
+            prop_assert_eq!(histogram.sum_ns(), values.iter().map(|v| u128::from(*v)).sum::<u128>());
+            let edge = highest(index_of(Nanos(limit))).0;
+            prop_assert_eq!(
+                histogram.count_above(Nanos(limit)),
+                values.iter().filter(|v| **v > edge).count() as u64
+            );
+        }
+
+        #[test]
+        fn percentiles_and_spread_are_those_of_the_hdr_library(
+            values in proptest::collection::vec(0_u64..3_000_000_000_000, 1..200),
+            percent in 1_u32..=100, // the library rounds its 0 % down, we round all up
+        ) {
+            let mut model = Hdr::<u64>::new_with_bounds(1, LONGEST.0, 2).expect("valid bounds");
+            values.iter().for_each(|v| model.record(*v).expect("in bounds"));
+            let histogram = of(&values);
+            let share = f64::from(percent) / 100.0;
+            prop_assert_eq!(
+                histogram.percentile(Ratio::new(share)).expect("not empty").0,
+                model.value_at_quantile(share * (1.0 - 1e-12)) // it takes 0.14 * 50 for 8
+            );
+            let (ours, theirs) = (histogram.stdev_ns().expect("not empty"), model.stdev());
+            prop_assert!((ours - theirs).abs() <= 1.0 + theirs * 0.01, "{ours} {theirs}");
+        }
+
+        #[test]
+        fn merging_equals_recording_everything_into_one(
+            left in proptest::collection::vec(0_u64..4_000_000_000_000, 0..100),
+            right in proptest::collection::vec(0_u64..4_000_000_000_000, 0..100),
+        ) {
+            let mut merged = of(&left);
+            merged.merge(&of(&right));
+            let all: Vec<u64> = left.iter().chain(&right).copied().collect();
+            prop_assert_eq!(&merged, &of(&all));
+            merged.clear();
+            prop_assert_eq!(merged, Histogram::new());
+        }
+    }
+
+    #[test]
+    fn an_empty_histogram_has_no_values() {
+        let empty = Histogram::new();
+        assert_eq!((empty.min(), empty.max(), empty.mean_ns()), (None, None, None));
+        assert_eq!((empty.stdev_ns(), empty.percentile(Ratio::new(0.5))), (None, None));
+        assert_eq!(empty.value_at_rank(1), None);
+    }
+
+    #[test]
+    fn a_latency_over_an_hour_is_kept_as_an_hour_and_counted() {
+        let histogram = of(&[5, LONGEST.0 * 2]);
+        assert_eq!((histogram.count(), histogram.saturated()), (2, 1));
+        assert!(close(histogram.max(), LONGEST.0));
+    }
+
+    #[test]
+    fn a_full_bucket_stays_full_and_still_answers() {
+        let mut histogram = Histogram::new();
+        histogram.record_n(Nanos(7), u32::MAX);
+        histogram.record_n(Nanos(7), 10);
+        assert_eq!(histogram.count(), u64::from(u32::MAX) + 10);
+        assert_eq!(histogram.percentile(Ratio::ONE), Some(Nanos(7)));
     }
 }

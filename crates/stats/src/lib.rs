@@ -11,6 +11,13 @@
 //! its own, not a number.
 #![forbid(unsafe_code)]
 
+mod hdr;
 mod histogram;
+mod layout;
+mod percentile;
 
-pub use histogram::{Compact, Histogram, HistogramError, RELATIVE_PRECISION};
+pub use hdr::HistogramError;
+pub use histogram::{Compact, Histogram, RELATIVE_PRECISION};
+pub use percentile::{
+    PercentileEstimate, RankInterval, enough_samples, nearest_rank, percentile_ranks,
+};
