@@ -11,13 +11,31 @@
 //! its own, not a number.
 #![forbid(unsafe_code)]
 
+mod bootstrap;
 mod hdr;
 mod histogram;
+mod interval;
 mod layout;
 mod percentile;
+mod rank;
+mod steady;
+mod summary;
 
+pub use bootstrap::{
+    Method, Resampling, block_bootstrap_percentile, block_length, bootstrap, bootstrap_two,
+};
 pub use hdr::HistogramError;
 pub use histogram::{Compact, Histogram, RELATIVE_PRECISION};
+pub use interval::{Interval, Tally, mean_interval, pass_probability};
 pub use percentile::{
     PercentileEstimate, RankInterval, enough_samples, nearest_rank, percentile_ranks,
+};
+pub use rank::{MannWhitney, Shift, mann_whitney, ratio_shift, shift};
+pub use steady::{
+    Agreement, REPEAT_CHANGE_MAX, SteadyRule, WindowCheck, first_steady_of_all,
+    least_squares_slope, mser5, mser5_of_all, repeats_agree,
+};
+pub use summary::{
+    OUTLIER_SCORE, geometric_mean, mean, median, median_absolute_deviation, modified_z_scores,
+    outliers, stdev,
 };

@@ -1,0 +1,121 @@
+//! Intervals for means of few runs and for pass probabilities.
+
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use units::Ratio;
+
+use crate::summary::{mean, stdev};
+
+/// An estimate with its two-sided confidence interval, in the unit of the values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// The estimate itself.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// The standard normal quantile that leaves `(1 - confidence) / 2` above it, 1.96 for 95 %.
+/// At 100 % infinite.
+pub(crate) fn normal_quantile(confidence: Ratio) -> f64 {
+    Normal::standard().inverse_cdf(1.0 - (1.0 - confidence.get()) / 2.0)
+}
+
+/// The mean of independent runs with Student's t interval, `mean ± t(n-1) s / sqrt(n)`
+/// ("Student" 1908). Assumes that runs scatter about normally. Nothing below two values or
+/// if the confidence is 100 %.
+pub fn mean_interval(values: &[f64], confidence: Ratio) -> Option<Interval> {
+    if confidence >= Ratio::ONE {
+        return None;
+    }
+    let (value, deviation) = (mean(values)?, stdev(values)?);
+    let freedom = (values.len() - 1) as f64;
+    let t =
+        StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(1.0 - (1.0 - confidence.get()) / 2.0);
+    let half = t * deviation / (values.len() as f64).sqrt();
+    Some(Interval { value, low: value - half, high: value + half })
+}
+
+/// How often something happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tally {
+    /// How often it happened.
+    pub passes: u64,
+    /// How often it could have.
+    pub trials: u64,
+}
+
+/// The probability of passing with Wilson's score interval (Wilson 1927; formula as method 3
+/// of Newcombe 1998), which stays inside 0 to 1 and is honest for zero failures in three
+/// runs. Nothing without trials.
+pub fn pass_probability(tally: Tally, confidence: Ratio) -> Option<Interval> {
+    if tally.trials == 0 || tally.passes > tally.trials || confidence >= Ratio::ONE {
+        return None;
+    }
+    let (n, z) = (tally.trials as f64, normal_quantile(confidence));
+    let p = tally.passes as f64 / n;
+    let centre = 2.0 * n * p + z * z;
+    let spread = z * (z * z + 4.0 * n * p * (1.0 - p)).sqrt();
+    let scale = 2.0 * (n + z * z);
+    Some(Interval {
+        value: p,
+        low: ((centre - spread) / scale).clamp(0.0, p),
+        high: ((centre + spread) / scale).clamp(p, 1.0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const P95: f64 = 0.95;
+
+    fn near(found: f64, printed: f64, tolerance: f64) {
+        assert!((found - printed).abs() < tolerance, "{found} is not {printed}");
+    }
+
+    /// Newcombe 1998, "Two-sided confidence intervals for the single proportion", Statistics
+    /// in Medicine 17, table I, method 3.
+    #[test]
+    fn wilson_intervals_are_those_of_newcombes_table() {
+        for (passes, trials, low, high) in [
+            (81, 263, 0.2553, 0.3662),
+            (15, 148, 0.0624, 0.1605),
+            (0, 20, 0.0, 0.1611),
+            (1, 29, 0.0061, 0.1718),
+        ] {
+            let found = pass_probability(Tally { passes, trials }, Ratio::new(P95)).expect("valid");
+            near(found.low, low, 5e-5);
+            near(found.high, high, 5e-5);
+        }
+    }
+
+    #[test]
+    fn three_passes_of_three_still_leave_room_for_failure() {
+        let found = pass_probability(Tally { passes: 3, trials: 3 }, Ratio::new(P95));
+        let found = found.expect("valid");
+        assert_eq!((found.value, found.high), (1.0, 1.0));
+        near(found.low, 3.0 / (3.0 + 1.959_964 * 1.959_964), 1e-6);
+        assert_eq!(pass_probability(Tally { passes: 0, trials: 0 }, Ratio::new(P95)), None);
+    }
+
+    /// "Student" 1908, "The Probable Error of a Mean", sleep gained with the first drug;
+    /// interval as R prints it for `t.test(extra)` of its `sleep` data, group 1.
+    #[test]
+    fn the_sleep_data_give_the_printed_interval() {
+        let gained = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
+        let found = mean_interval(&gained, Ratio::new(P95)).expect("ten values");
+        near(found.value, 0.75, 1e-12);
+        near(found.low, -0.529_780_4, 1e-6);
+        near(found.high, 2.029_780_4, 1e-6);
+    }
+
+    #[test]
+    fn three_runs_have_a_half_width_of_two_and_a_half_deviations() {
+        // t(0.975, 2) = 4.3027, divided by sqrt(3): 2.484.
+        let found = mean_interval(&[1.0, 2.0, 3.0], Ratio::new(P95)).expect("three values");
+        near(found.high - found.value, 2.4841, 1e-4);
+        assert_eq!(mean_interval(&[1.0], Ratio::new(P95)), None);
+    }
+}
