@@ -12,18 +12,22 @@
 #![forbid(unsafe_code)]
 
 mod bootstrap;
+mod capacity;
 mod hdr;
 mod histogram;
 mod interval;
 mod layout;
 mod percentile;
+pub mod queueing;
 mod rank;
 mod steady;
 mod summary;
+mod usl;
 
 pub use bootstrap::{
     Method, Resampling, block_bootstrap_percentile, block_length, bootstrap, bootstrap_two,
 };
+pub use capacity::{ClosedSystem, LITTLE_TOLERANCE, LittleCheck, Operation, Solution, utilisation};
 pub use hdr::HistogramError;
 pub use histogram::{Compact, Histogram, RELATIVE_PRECISION};
 pub use interval::{Interval, Tally, mean_interval, pass_probability};
@@ -39,3 +43,4 @@ pub use summary::{
     OUTLIER_SCORE, geometric_mean, mean, median, median_absolute_deviation, modified_z_scores,
     outliers, stdev,
 };
+pub use usl::{LoadPoint, ScalabilityLaw};
