@@ -11,7 +11,24 @@
 //! re-validate; a loaded definition serialises to TOML that loads to an equal one.
 #![forbid(unsafe_code)]
 
+pub mod check;
+pub mod demand;
+mod error;
+mod explain;
 mod forms;
+mod ladder;
+mod load;
+mod locate;
+mod nearest;
 pub mod plan;
+mod resolve;
+mod schema;
+pub mod shipped;
 pub mod tile;
 pub mod workload;
+
+pub use error::{Invalid, Problem, SpecError};
+pub use ladder::{LadderError, LadderSpec};
+pub use load::{load_plan, load_tile, load_workload, read_plan, read_tile, read_workload};
+pub use resolve::{ResolvedTile, resolve_tile};
+pub use schema::{Kind, schema};

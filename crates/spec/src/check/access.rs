@@ -1,0 +1,264 @@
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
+use units::{BlockSize, Bytes, Nanos, Ratio};
+
+use super::finding::Findings;
+use super::workload::time;
+use crate::locate::Place;
+use crate::workload::{Access, Address, Append, Disk, Flush, Size, Step, Workload};
+
+/// Rounding of percentages may leave a sum this far above 100 %.
+const ROUNDING: f64 = 1e-9;
+
+/// What a kind of I/O is: one direction on one disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Kind {
+    verb: &'static str,
+    disk: String,
+}
+
+/// The walk over all steps of a workload.
+pub(crate) struct Steps<'a> {
+    disks: Vec<&'a Disk>,
+    kinds: IndexMap<String, Kind>,
+}
+
+impl<'a> Steps<'a> {
+    /// Checks all actions' steps; returns the kinds of I/O they use.
+    pub fn check(workload: &'a Workload, found: &mut Findings) -> IndexMap<String, Kind> {
+        let disks = workload.vms.iter().flat_map(|vm| &vm.disks).collect();
+        let mut walk = Self { disks, kinds: IndexMap::new() };
+        for (i, action) in workload.actions.iter().enumerate() {
+            let place = Place::default().key("action").index(i).key("steps");
+            found.not_empty(place.clone(), "the list of steps", &action.steps);
+            walk.steps(&action.steps, &place, found);
+        }
+        walk.kinds
+    }
+
+    fn steps(&mut self, steps: &[Step], place: &Place, found: &mut Findings) {
+        for (i, step) in steps.iter().enumerate() {
+            self.step(step, &place.index(i), found);
+        }
+    }
+
+    fn step(&mut self, step: &Step, place: &Place, found: &mut Findings) {
+        match step {
+            Step::Read(access) => {
+                let place = place.key("read");
+                if access.data.is_some() {
+                    found.add(place.key("data"), "a read has no content of its own");
+                }
+                self.access(access, "read", &place, found);
+            }
+            Step::Write(access) => self.access(access, "write", &place.key("write"), found),
+            Step::Append(append) => self.append(append, &place.key("append"), found),
+            Step::Flush(flush) => self.flush(flush, &place.key("flush"), found),
+            Step::Cpu(length) => time(length, &place.key("cpu"), found),
+            Step::Wait(length) => time(length, &place.key("wait"), found),
+            Step::Parallel(steps) => {
+                let place = place.key("parallel");
+                found.not_empty(place.clone(), "the list of parallel steps", steps);
+                self.steps(steps, &place, found);
+            }
+            Step::Repeat(repeat) => {
+                let place = place.key("repeat");
+                found.at_least_one(place.key("times"), "the number of repeats", repeat.times);
+                found.not_empty(place.key("steps"), "the list of repeated steps", &repeat.steps);
+                self.steps(&repeat.steps, &place.key("steps"), found);
+            }
+        }
+    }
+
+    fn access(&mut self, access: &Access, verb: &'static str, place: &Place, found: &mut Findings) {
+        found.at_least_one(place.key("count"), "the count", access.count);
+        self.kind(access.kind.as_deref(), verb, &access.disk, place, found);
+        let largest = size(&access.size, &place.key("size"), found);
+        let disk = self.disk(&access.disk, place, found);
+        address(&access.address, &place.key("address"), found);
+        let share = region(&access.address);
+        room(disk, share, largest, place, found);
+    }
+
+    fn append(&mut self, append: &Append, place: &Place, found: &mut Findings) {
+        found.at_least_one(place.key("count"), "the count", append.count);
+        self.kind(append.kind.as_deref(), "append", &append.disk, place, found);
+        let largest = size(&append.size, &place.key("size"), found);
+        let disk = self.disk(&append.disk, place, found);
+        room(disk, 1.0, largest, place, found);
+    }
+
+    fn flush(&mut self, flush: &Flush, place: &Place, found: &mut Findings) {
+        self.kind(flush.kind.as_deref(), "flush", &flush.disk, place, found);
+        self.disk(&flush.disk, place, found);
+    }
+
+    fn disk(&self, name: &str, place: &Place, found: &mut Findings) -> Option<&'a Disk> {
+        let known: Vec<&str> = self.disks.iter().map(|disk| disk.name.as_str()).collect();
+        found.known(place.key("disk"), "disk", name, &known);
+        self.disks.iter().find(|disk| disk.name == name).copied()
+    }
+
+    fn kind(
+        &mut self,
+        name: Option<&str>,
+        verb: &'static str,
+        disk: &str,
+        place: &Place,
+        found: &mut Findings,
+    ) {
+        let name = name.map_or_else(|| format!("{disk}-{verb}"), str::to_owned);
+        let here = Kind { verb, disk: disk.to_owned() };
+        let first = self.kinds.entry(name.clone()).or_insert_with(|| here.clone());
+        if *first != here {
+            found.add_help(
+                place.key("kind"),
+                format!(
+                    "kind \"{name}\" is a {} on disk \"{}\" elsewhere, and a {verb} on disk \"{disk}\" here",
+                    first.verb, first.disk
+                ),
+                "a kind of I/O is one direction on one disk; give this one another name",
+            );
+        }
+    }
+}
+
+/// Checks block sizes; returns the largest one that is valid.
+fn size(size: &Size, place: &Place, found: &mut Findings) -> Option<BlockSize> {
+    let Size::Mix(mix) = size else { return largest(size) };
+    if mix.is_empty() {
+        found.add(place.clone(), "the mix of block sizes is empty");
+    }
+    let mut seen = HashSet::new();
+    for key in mix.keys() {
+        match key.parse::<BlockSize>() {
+            Err(error) => found.add(place.at_key(key), error.to_string()),
+            Ok(block) if !seen.insert(block) => {
+                found.add(place.at_key(key), format!("the block size {block} comes twice"));
+            }
+            Ok(_) => {}
+        }
+    }
+    if !mix.is_empty() {
+        found.weights(place.clone(), mix.iter().map(|(key, weight)| (place.key(key), *weight)));
+    }
+    largest(size)
+}
+
+/// The block sizes with their weights; keys that are none are left out.
+pub(crate) fn size_mix(size: &Size) -> Vec<(BlockSize, f64)> {
+    match size {
+        Size::Fixed(block) => vec![(*block, 1.0)],
+        Size::Mix(mix) => mix
+            .iter()
+            .filter_map(|(key, weight)| key.parse().ok().map(|block| (block, *weight)))
+            .collect(),
+    }
+}
+
+fn largest(size: &Size) -> Option<BlockSize> {
+    size_mix(size).into_iter().map(|(block, _)| block).max()
+}
+
+fn address(address: &Address, place: &Place, found: &mut Findings) {
+    match address {
+        Address::Uniform | Address::Mixed(_) | Address::ReuseWalk(_) => {}
+        Address::Zipf(zipf) => {
+            if !(0.0..=3.0).contains(&zipf.exponent) {
+                let message = format!("the exponent {} is outside 0 to 3", zipf.exponent);
+                found.add(place.key("zipf").key("exponent"), message);
+            }
+        }
+        Address::Hot(spots) => hot(spots, &place.key("hot"), found),
+        Address::Sequential(sequential) => {
+            let place = place.key("sequential").key("streams");
+            found.at_least_one(place, "the number of streams", sequential.streams);
+        }
+        Address::Drift(drift) => {
+            let place = place.key("drift");
+            if drift.working_set == Ratio::ZERO {
+                found.add(place.key("working-set"), "the working set is 0% and must be above 0%");
+            }
+            if drift.turnover == Nanos::ZERO {
+                found.add(place.key("turnover"), "the turnover is 0 and must be above 0");
+            }
+        }
+        Address::Within(within) => {
+            let place = place.key("within");
+            let end = within.start.get() + within.length.get();
+            if end > 1.0 + ROUNDING {
+                found.add(
+                    place.key("length"),
+                    format!(
+                        "start {} and length {} end beyond the disk, at {}",
+                        within.start,
+                        within.length,
+                        percent(end)
+                    ),
+                );
+            }
+            if within.length == Ratio::ZERO {
+                found.add(place.key("length"), "the length is 0% and must be above 0%");
+            }
+            self::address(&within.address, &place.key("address"), found);
+        }
+    }
+}
+
+fn hot(spots: &[crate::workload::HotSpot], place: &Place, found: &mut Findings) {
+    found.not_empty(place.clone(), "the list of hot spots", spots);
+    let io: f64 = spots.iter().map(|spot| spot.io.get()).sum();
+    let space: f64 = spots.iter().map(|spot| spot.space.get()).sum();
+    if io > 1.0 + ROUNDING {
+        found.add(place.clone(), format!("the hot spots take {} of the I/O", percent(io)));
+    }
+    if space > 1.0 + ROUNDING {
+        found.add(place.clone(), format!("the hot spots take {} of the disk", percent(space)));
+    }
+    if io < 1.0 - ROUNDING && (1.0 - ROUNDING..=1.0 + ROUNDING).contains(&space) {
+        found.add(
+            place.clone(),
+            format!("the hot spots leave no space for the other {} of the I/O", percent(1.0 - io)),
+        );
+    }
+    for (i, spot) in spots.iter().enumerate() {
+        if spot.space == Ratio::ZERO {
+            found.add(place.index(i).key("space"), "the space is 0% and must be above 0%");
+        }
+    }
+}
+
+fn percent(share: f64) -> String {
+    let text = format!("{:.2}", share * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// The share of the disk that an address distribution may reach.
+pub(super) fn region(address: &Address) -> f64 {
+    match address {
+        Address::Within(within) => within.length.get() * region(&within.address),
+        _ => 1.0,
+    }
+}
+
+/// The largest block must fit its part of the disk at full size.
+fn room(
+    disk: Option<&Disk>,
+    share: f64,
+    largest: Option<BlockSize>,
+    place: &Place,
+    found: &mut Findings,
+) {
+    let (Some(disk), Some(block)) = (disk, largest) else { return };
+    let room: Bytes = disk.size.scale(share);
+    if room < block.bytes() {
+        found.add(
+            place.key("size"),
+            format!(
+                "a block of {block} does not fit into {room}, the part of disk \"{}\" it is meant for",
+                disk.name
+            ),
+        );
+    }
+}

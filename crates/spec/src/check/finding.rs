@@ -1,0 +1,123 @@
+use std::collections::HashSet;
+
+use units::Nanos;
+
+use crate::error::Problem;
+use crate::locate::Place;
+use crate::nearest::did_you_mean;
+
+/// A mistake and its place in the definition.
+#[derive(Debug, Clone)]
+pub(crate) struct Finding {
+    pub place: Place,
+    message: String,
+    help: Option<String>,
+}
+
+impl Finding {
+    pub fn into_problem(self) -> Problem {
+        Problem { message: self.message, span: None, help: self.help, path: self.place.to_string() }
+    }
+}
+
+/// The mistakes found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Findings(Vec<Finding>);
+
+impl Findings {
+    pub fn into_vec(self) -> Vec<Finding> {
+        self.0
+    }
+
+    /// A mistake whose message says all.
+    pub fn add(&mut self, place: Place, message: impl Into<String>) {
+        self.0.push(Finding { place, message: message.into(), help: None });
+    }
+
+    /// A mistake with a way out.
+    pub fn add_help(&mut self, place: Place, message: impl Into<String>, help: impl Into<String>) {
+        self.0.push(Finding { place, message: message.into(), help: Some(help.into()) });
+    }
+
+    /// `name` must be one of `known`.
+    pub fn known(&mut self, place: Place, what: &str, name: &str, known: &[&str]) {
+        if !known.contains(&name) {
+            let help = did_you_mean(name, known, &format!("{what}s"));
+            self.add_help(place, format!("there is no {what} \"{name}\""), help);
+        }
+    }
+
+    /// `list` must hold something.
+    pub fn not_empty<T>(&mut self, place: Place, what: &str, list: &[T]) {
+        if list.is_empty() {
+            self.add(place, format!("{what} is empty"));
+        }
+    }
+
+    /// `number` must be 1 or more.
+    pub fn at_least_one(&mut self, place: Place, what: &str, number: u32) {
+        if number == 0 {
+            self.add(place, format!("{what} is 0 and must be at least 1"));
+        }
+    }
+
+    /// `time` must be above zero.
+    pub fn some_time(&mut self, place: Place, what: &str, time: Nanos) {
+        if time == Nanos::ZERO {
+            self.add(place, format!("{what} is 0 and must be above 0"));
+        }
+    }
+
+    /// `number` must be finite and above zero.
+    pub fn above_zero(&mut self, place: Place, what: &str, number: f64) {
+        if !(number.is_finite() && number > 0.0) {
+            self.add(place, format!("{what} is {number} and must be above 0"));
+        }
+    }
+
+    /// Weights must be finite and not negative, and one of them above zero. The places are
+    /// those of the weights; `around` is that of the whole.
+    pub fn weights(&mut self, around: Place, weights: impl IntoIterator<Item = (Place, f64)>) {
+        let mut total = 0.0;
+        let mut broken = false;
+        for (place, weight) in weights {
+            if weight.is_finite() && weight >= 0.0 {
+                total += weight;
+            } else {
+                broken = true;
+                self.add(place, format!("the weight {weight} must be a number from 0 up"));
+            }
+        }
+        if !broken && total == 0.0 {
+            self.add_help(
+                around,
+                "all weights are 0, so nothing would ever be chosen",
+                "give at least one a weight above 0",
+            );
+        }
+    }
+
+    /// Each name must be usable as one and come only once.
+    pub fn names<'a>(&mut self, what: &str, names: impl IntoIterator<Item = (Place, &'a str)>) {
+        let mut seen = HashSet::new();
+        for (place, name) in names {
+            let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+            if name.is_empty() || !name.chars().all(fine) {
+                self.add_help(
+                    place,
+                    format!("\"{name}\" is not a name"),
+                    "a name is made of a-z, 0-9, \"-\", \"_\" and \".\"",
+                );
+            } else if !seen.insert(name) {
+                self.add(place, format!("there is more than one {what} \"{name}\""));
+            }
+        }
+    }
+
+    /// A text that must say something.
+    pub fn says_something(&mut self, place: Place, what: &str, text: &str) {
+        if text.trim().is_empty() {
+            self.add(place, format!("{what} is empty"));
+        }
+    }
+}

@@ -1,0 +1,118 @@
+use indexmap::IndexMap;
+
+use super::access::Kind;
+use super::finding::Findings;
+use crate::locate::Place;
+use crate::workload::{Counted, Limit, Workload};
+
+/// The metric must count something that exists.
+pub(super) fn metric(workload: &Workload, kinds: &IndexMap<String, Kind>, found: &mut Findings) {
+    let metric = &workload.metric;
+    let place = Place::default().key("metric");
+    found.some_time(place.key("per"), "the time that is counted over", metric.per);
+    found.above_zero(place.key("divide-by"), "divide-by", metric.divide_by);
+    if let Some(reference) = metric.reference {
+        found.above_zero(place.key("reference"), "the reference", reference);
+    }
+    if metric.count == Counted::None {
+        if metric.of.is_some() || metric.reference.is_some() {
+            let message = "a metric that counts nothing has neither \"of\" nor \"reference\"";
+            found.add(place.key("count"), message);
+        }
+        return;
+    }
+    found.says_something(place.key("unit"), "the unit", &metric.unit);
+    if workload.groups.is_empty() {
+        let help = "add users, or count = \"none\" for a workload that is only there";
+        found.add_help(place.key("count"), "without users nothing is ever counted", help);
+    }
+    let Some(names) = &metric.of else { return };
+    found.not_empty(place.key("of"), "the list of what is counted", names);
+    let (what, known) = match metric.count {
+        Counted::Actions => ("action", actions(workload)),
+        _ => ("kind of I/O", kinds.keys().map(String::as_str).collect()),
+    };
+    for (i, name) in names.iter().enumerate() {
+        found.known(place.key("of").index(i), what, name, &known);
+    }
+}
+
+/// Each limit must hold one statistic of one thing that exists against one time.
+pub(super) fn limits(workload: &Workload, kinds: &IndexMap<String, Kind>, found: &mut Findings) {
+    let kinds: Vec<&str> = kinds.keys().map(String::as_str).collect();
+    for (i, limit) in workload.limits.iter().enumerate() {
+        let place = Place::default().key("limit").index(i);
+        match (&limit.action, &limit.io) {
+            (Some(action), None) => {
+                found.known(place.key("action"), "action", action, &actions(workload));
+            }
+            (None, Some(kind)) => found.known(place.key("io"), "kind of I/O", kind, &kinds),
+            (Some(_), Some(_)) => {
+                found.add(
+                    place.key("io"),
+                    "a limit is for an action or for a kind of I/O, not both",
+                );
+            }
+            (None, None) => found.add_help(
+                place.clone(),
+                "the limit does not say what it is for",
+                "add action = \"...\" or io = \"...\"",
+            ),
+        }
+        statistic(limit, &place, found);
+        found.says_something(place.key("source"), "the limit's source", &limit.source);
+    }
+}
+
+fn statistic(limit: &Limit, place: &Place, found: &mut Findings) {
+    let by_percentile = limit.percentile.is_some() || limit.limit.is_some();
+    let given = [by_percentile, limit.mean.is_some(), limit.max.is_some()];
+    match given.iter().filter(|is| **is).count() {
+        1 => {}
+        0 => found.add_help(
+            place.clone(),
+            "the limit holds no statistic against a time",
+            "add percentile and limit, or mean, or max",
+        ),
+        _ => {
+            let second = if limit.max.is_some() { "max" } else { "mean" };
+            found.add_help(
+                place.key(second),
+                "a limit holds exactly one statistic: a percentile, the mean or the maximum",
+                "write a second [[limit]] for the second statistic",
+            );
+        }
+    }
+    match (limit.percentile, limit.limit) {
+        (Some(_), None) => {
+            found.add_help(
+                place.key("percentile"),
+                "a percentile without a time",
+                "add limit = \"500ms\"",
+            );
+        }
+        (None, Some(_)) => {
+            found.add_help(
+                place.key("limit"),
+                "a time without a percentile",
+                "add percentile = 95",
+            );
+        }
+        _ => {}
+    }
+    if let Some(percentile) = limit.percentile
+        && !(percentile > 0.0 && percentile < 100.0)
+    {
+        let message = format!("the percentile {percentile} is not between 0 and 100");
+        found.add_help(place.key("percentile"), message, "the 100th percentile is max");
+    }
+    for (key, time) in [("limit", limit.limit), ("mean", limit.mean), ("max", limit.max)] {
+        if let Some(time) = time {
+            found.some_time(place.key(key), "the time allowed", time);
+        }
+    }
+}
+
+fn actions(workload: &Workload) -> Vec<&str> {
+    workload.actions.iter().map(|action| action.name.as_str()).collect()
+}

@@ -1,0 +1,37 @@
+//! Mistakes of meaning: definitions that can be read and make no sense.
+//!
+//! Every check names the place, the value seen and the value allowed. All findings are
+//! collected, so that one pass over a file mends it.
+
+mod access;
+mod finding;
+mod limits;
+mod plan;
+mod tile;
+mod workload;
+
+pub(crate) use access::size_mix;
+pub(crate) use finding::Finding;
+pub(crate) use plan::plan_findings;
+pub(crate) use tile::tile_findings;
+pub(crate) use workload::workload_findings;
+
+use crate::error::Problem;
+use crate::plan::Plan;
+use crate::tile::Tile;
+use crate::workload::Workload;
+
+/// What is wrong with a workload that was made in memory; empty if nothing is.
+pub fn workload(workload: &Workload) -> Vec<Problem> {
+    workload_findings(workload).into_iter().map(Finding::into_problem).collect()
+}
+
+/// What is wrong with a tile that was made in memory; empty if nothing is.
+pub fn tile(tile: &Tile) -> Vec<Problem> {
+    tile_findings(tile).into_iter().map(Finding::into_problem).collect()
+}
+
+/// What is wrong with a plan that was made in memory; empty if nothing is.
+pub fn plan(plan: &Plan) -> Vec<Problem> {
+    plan_findings(plan).into_iter().map(Finding::into_problem).collect()
+}

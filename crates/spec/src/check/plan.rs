@@ -1,0 +1,119 @@
+use super::finding::{Finding, Findings};
+use crate::ladder::LadderSpec;
+use crate::locate::Place;
+use crate::nearest::did_you_mean;
+use crate::plan::{EngineOptions, Ladder, Measure, Plan, Scale};
+use crate::shipped;
+
+/// What a datastore may be.
+const TARGETS: [&str; 3] = ["dir", "file", "block"];
+/// The longest stretch of a schedule: a 5-minute burst becomes one of eight hours.
+const TIME_SCALE_MAX: f64 = 100.0;
+
+/// All mistakes of meaning in a plan.
+pub(crate) fn plan_findings(plan: &Plan) -> Vec<Finding> {
+    let mut found = Findings::default();
+    let root = Place::default();
+    datastore(&plan.datastore, root.key("datastore"), &mut found);
+    if !shipped::is_path(&plan.tile) {
+        let names: Vec<&str> = shipped::tile_names().collect();
+        found.known(root.key("tile"), "shipped tile", &plan.tile, &names);
+    }
+    ladder(&plan.ladder, &root.key("ladder"), &mut found);
+    measure(&plan.measure, &root.key("measure"), &mut found);
+    scale(&plan.scale, &root.key("scale"), &mut found);
+    engine(&plan.engine, &root.key("engine"), &mut found);
+    found.into_vec()
+}
+
+fn datastore(text: &str, place: Place, found: &mut Findings) {
+    if text.trim().is_empty() {
+        found.add(place, "the datastore is empty");
+        return;
+    }
+    let Some((kind, path)) = text.split_once(':') else { return };
+    if kind.contains(['/', '\\', '.']) || kind.is_empty() {
+        return;
+    }
+    if !TARGETS.contains(&kind) {
+        let help = format!(
+            "{}; a directory with a colon in its name is dir:./{text}",
+            did_you_mean(kind, &TARGETS, "kinds")
+        );
+        found.add_help(place, format!("\"{kind}:\" is not a kind of datastore"), help);
+    } else if path.is_empty() {
+        found.add(place, format!("\"{kind}:\" is not followed by a path"));
+    }
+}
+
+fn ladder(ladder: &Ladder, place: &Place, found: &mut Findings) {
+    if let Some(text) = &ladder.tiles {
+        match text.parse::<LadderSpec>() {
+            Err(error) => found.add(place.key("tiles"), error.to_string()),
+            Ok(LadderSpec::Search { .. }) => {}
+            Ok(_) if ladder.tiles_max.is_some() => found.add_help(
+                place.key("tiles-max"),
+                format!("tiles-max bounds a search, and tiles = \"{text}\" is none"),
+                "leave one of the two out",
+            ),
+            Ok(_) => {}
+        }
+    }
+    if let Some(most) = ladder.tiles_max {
+        found.at_least_one(place.key("tiles-max"), "tiles-max", most);
+    }
+    if let Some(repeats) = ladder.repeats {
+        found.at_least_one(place.key("repeats"), "the number of repeats", repeats);
+    }
+}
+
+fn measure(measure: &Measure, place: &Place, found: &mut Findings) {
+    if let (Some(least), Some(most)) = (measure.warm_up_min, measure.warm_up_max)
+        && least > most
+    {
+        found.add(
+            place.key("warm-up-min"),
+            format!("the shortest warm-up {least} is above the longest {most}"),
+        );
+    }
+    if let Some(duration) = measure.duration {
+        found.some_time(place.key("duration"), "the measured time", duration);
+    }
+    if let Some(slice) = measure.slice {
+        found.some_time(place.key("slice"), "the slice", slice);
+        if let Some(duration) = measure.duration
+            && slice > duration
+        {
+            let message = format!("the slice {slice} is longer than the measured time {duration}");
+            found.add(place.key("slice"), message);
+        }
+    }
+}
+
+fn scale(scale: &Scale, place: &Place, found: &mut Findings) {
+    if let Some(footprint) = scale.footprint
+        && !(footprint > 0.0 && footprint <= 1.0)
+    {
+        found.add(
+            place.key("footprint"),
+            format!("the footprint scale {footprint} must be above 0 and at most 1"),
+        );
+    }
+    if let Some(time) = scale.time
+        && !(time > 0.0 && time <= TIME_SCALE_MAX)
+    {
+        found.add(
+            place.key("time"),
+            format!("the time scale {time} must be above 0 and at most {TIME_SCALE_MAX}"),
+        );
+    }
+}
+
+fn engine(engine: &EngineOptions, place: &Place, found: &mut Findings) {
+    if let Some(workers) = engine.workers {
+        found.at_least_one(place.key("workers"), "the number of workers", workers);
+    }
+    if engine.space_max.is_some_and(|space| space.get() == 0) {
+        found.add(place.key("space-max"), "space-max is 0 and must be above 0");
+    }
+}

@@ -1,0 +1,31 @@
+use super::finding::{Finding, Findings};
+use crate::locate::Place;
+use crate::shipped;
+use crate::tile::Tile;
+
+/// All mistakes of meaning in a tile.
+pub(crate) fn tile_findings(tile: &Tile) -> Vec<Finding> {
+    let mut found = Findings::default();
+    let root = Place::default();
+    found.says_something(root.key("name"), "the name", &tile.name);
+    found.says_something(root.key("title"), "the title", &tile.title);
+    found.says_something(root.key("source"), "the source", &tile.source);
+    let workloads = root.key("workload");
+    found.not_empty(workloads.clone(), "the list of workloads", &tile.workloads);
+    let shipped: Vec<&str> = shipped::workload_names().collect();
+    for (i, part) in tile.workloads.iter().enumerate() {
+        let place = workloads.index(i);
+        found.at_least_one(place.key("count"), "the count", part.count);
+        if !shipped::is_path(&part.workload) {
+            found.known(place.key("use"), "shipped workload", &part.workload, &shipped);
+        }
+        if tile.workloads[..i].iter().any(|before| before.workload == part.workload) {
+            found.add_help(
+                place.key("use"),
+                format!("workload \"{}\" comes twice", part.workload),
+                "use it once, with a count",
+            );
+        }
+    }
+    found.into_vec()
+}

@@ -1,0 +1,242 @@
+use units::{Nanos, Rate};
+
+use super::access::Steps;
+use super::finding::{Finding, Findings};
+use super::limits;
+use crate::locate::Place;
+use crate::workload::{
+    Action, Counted, Load, RandomTime, Schedule, Step, Time, UserGroup, Workload,
+};
+
+/// All mistakes of meaning in a workload.
+pub(crate) fn workload_findings(workload: &Workload) -> Vec<Finding> {
+    let mut found = Findings::default();
+    let root = Place::default();
+    found.names("workload", [(root.key("name"), workload.name.as_str())]);
+    found.says_something(root.key("title"), "the title", &workload.title);
+    found.says_something(root.key("source"), "the source", &workload.source);
+    machines(workload, &mut found);
+    found.names(
+        "action",
+        workload
+            .actions
+            .iter()
+            .enumerate()
+            .map(|(i, action)| (root.key("action").index(i).key("name"), action.name.as_str())),
+    );
+    let kinds = Steps::check(workload, &mut found);
+    groups(workload, &mut found);
+    limits::metric(workload, &kinds, &mut found);
+    limits::limits(workload, &kinds, &mut found);
+    ideal_speed(workload, &mut found);
+    found.into_vec()
+}
+
+fn machines(workload: &Workload, found: &mut Findings) {
+    let vm = Place::default().key("vm");
+    found.not_empty(vm.clone(), "the list of virtual machines", &workload.vms);
+    let vms = workload.vms.iter().enumerate();
+    found.names(
+        "vm",
+        vms.clone().map(|(i, machine)| (vm.index(i).key("name"), machine.name.as_str())),
+    );
+    found.names(
+        "disk",
+        vms.clone().flat_map(|(i, machine)| {
+            let disks = vm.index(i).key("disk");
+            machine
+                .disks
+                .iter()
+                .enumerate()
+                .map(move |(j, disk)| (disks.index(j).key("name"), disk.name.as_str()))
+        }),
+    );
+    for (i, machine) in vms {
+        found.at_least_one(vm.index(i).key("vcpus"), "the number of vCPUs", machine.vcpus);
+    }
+}
+
+fn groups(workload: &Workload, found: &mut Findings) {
+    let users = Place::default().key("users");
+    found.names(
+        "group of users",
+        workload
+            .groups
+            .iter()
+            .enumerate()
+            .map(|(i, group)| (users.index(i).key("name"), group.name.as_str())),
+    );
+    let vms: Vec<&str> = workload.vms.iter().map(|vm| vm.name.as_str()).collect();
+    for (i, group) in workload.groups.iter().enumerate() {
+        let place = users.index(i);
+        found.known(place.key("vm"), "vm", &group.vm, &vms);
+        load(&group.load, &place.key("load"), found);
+        if let Some(when) = &group.schedule {
+            schedule(when, &place.key("schedule"), found);
+        }
+        if let Some(weights) = &group.mix {
+            mix(weights, workload, &place.key("mix"), found);
+        }
+        for (j, phase) in group.phases.iter().enumerate() {
+            let phase_place = place.key("phase").index(j);
+            schedule(&phase.schedule, &phase_place.key("schedule"), found);
+            mix(&phase.mix, workload, &phase_place.key("mix"), found);
+        }
+    }
+    action_weights(workload, found);
+}
+
+fn action_weights(workload: &Workload, found: &mut Findings) {
+    let action = Place::default().key("action");
+    if workload.groups.is_empty() {
+        return;
+    }
+    if workload.actions.is_empty() {
+        found.add(Place::default().key("users"), "there are users, but no action they could do");
+        return;
+    }
+    if workload.groups.iter().all(|group| group.mix.is_some()) {
+        return;
+    }
+    found.weights(
+        action.clone(),
+        workload
+            .actions
+            .iter()
+            .enumerate()
+            .map(|(i, one)| (action.index(i).key("weight"), one.weight)),
+    );
+}
+
+fn mix(
+    weights: &indexmap::IndexMap<String, f64>,
+    workload: &Workload,
+    place: &Place,
+    found: &mut Findings,
+) {
+    let actions: Vec<&str> = workload.actions.iter().map(|action| action.name.as_str()).collect();
+    if weights.is_empty() {
+        found.add(place.clone(), "the mix is empty");
+        return;
+    }
+    for name in weights.keys() {
+        found.known(place.at_key(name), "action", name, &actions);
+    }
+    found.weights(place.clone(), weights.iter().map(|(name, weight)| (place.key(name), *weight)));
+}
+
+fn load(load: &Load, place: &Place, found: &mut Findings) {
+    let positive = |rate: Rate, place: Place, found: &mut Findings| {
+        if rate.get() <= 0.0 {
+            found.add(place, "the rate is 0 and must be above 0");
+        }
+    };
+    match load {
+        Load::Closed { users, think } => {
+            found.at_least_one(place.key("closed").key("users"), "the number of users", *users);
+            time(think, &place.key("closed").key("think"), found);
+        }
+        Load::Paced { users, rate, .. } => {
+            found.at_least_one(place.key("paced").key("users"), "the number of users", *users);
+            positive(*rate, place.key("paced").key("rate"), found);
+        }
+        Load::Open { rate, outstanding_max } => {
+            let open = place.key("open");
+            positive(*rate, open.key("rate"), found);
+            found.at_least_one(open.key("outstanding-max"), "outstanding-max", *outstanding_max);
+        }
+    }
+}
+
+fn schedule(schedule: &Schedule, place: &Place, found: &mut Findings) {
+    if let Some(active) = schedule.active {
+        found.some_time(place.key("active"), "the active time", active);
+    }
+    match (schedule.active, schedule.every) {
+        (_, Some(Nanos::ZERO)) => {
+            found.add(place.key("every"), "the period is 0 and must be above 0");
+        }
+        (Some(active), Some(every)) if active > every => found.add(
+            place.key("active"),
+            format!("the active time {active} is longer than the period {every}"),
+        ),
+        (None, Some(_)) => found.add_help(
+            place.key("every"),
+            "a period without an active time",
+            "add how long of each period it is active, such as active = \"3m\"",
+        ),
+        _ => {}
+    }
+}
+
+/// A random time's bounds must be in order.
+pub(super) fn time(time: &Time, place: &Place, found: &mut Findings) {
+    if let Time::Random(RandomTime::Uniform(low, high)) = time
+        && low > high
+    {
+        let message = format!("the lower bound {low} is above the upper bound {high}");
+        found.add(place.key("uniform").index(0), message);
+    }
+}
+
+/// A closed loop without any waiting runs as fast as the storage answers: on ideal storage
+/// infinitely fast, so its reference cannot be computed; and without I/O it never ends.
+fn ideal_speed(workload: &Workload, found: &mut Findings) {
+    let mut endless = false;
+    for (i, group) in workload.groups.iter().enumerate() {
+        let Load::Closed { think, .. } = group.load else { continue };
+        if takes_time(&think) {
+            continue;
+        }
+        for action in workload.actions.iter().filter(|action| may_do(group, action)) {
+            if !action.steps.iter().any(has_io) && !action.steps.iter().any(step_takes_time) {
+                found.add_help(
+                    Place::default().key("users").index(i).key("load"),
+                    format!("action \"{}\" takes no time, so its users would spin", action.name),
+                    "add a think time, an I/O step or a wait",
+                );
+            }
+            endless |= !action.steps.iter().any(step_takes_time);
+        }
+    }
+    if endless && workload.metric.reference.is_none() && workload.metric.count != Counted::None {
+        found.add_help(
+            Place::default().key("metric"),
+            "a closed loop without think time has no speed of its own, so the metric needs a reference",
+            "add metric.reference: the value that counts as one tile's worth",
+        );
+    }
+}
+
+fn may_do(group: &UserGroup, action: &Action) -> bool {
+    let named = |mix: &indexmap::IndexMap<String, f64>| {
+        mix.get(&action.name).is_some_and(|weight| *weight > 0.0)
+    };
+    group.mix.as_ref().map_or(action.weight > 0.0, named)
+        || group.phases.iter().any(|phase| named(&phase.mix))
+}
+
+fn takes_time(time: &Time) -> bool {
+    match time {
+        Time::Fixed(time) | Time::Random(RandomTime::Exponential(time)) => *time > Nanos::ZERO,
+        Time::Random(RandomTime::Uniform(_, high)) => *high > Nanos::ZERO,
+    }
+}
+
+fn step_takes_time(step: &Step) -> bool {
+    match step {
+        Step::Cpu(time) | Step::Wait(time) => takes_time(time),
+        Step::Parallel(steps) => steps.iter().any(step_takes_time),
+        Step::Repeat(repeat) => repeat.steps.iter().any(step_takes_time),
+        _ => false,
+    }
+}
+
+fn has_io(step: &Step) -> bool {
+    match step {
+        Step::Cpu(_) | Step::Wait(_) => false,
+        Step::Parallel(steps) => steps.iter().any(has_io),
+        Step::Repeat(repeat) => repeat.steps.iter().any(has_io),
+        _ => true,
+    }
+}

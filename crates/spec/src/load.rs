@@ -1,0 +1,70 @@
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use toml::de::DeTable;
+
+use crate::check::{self, Finding};
+use crate::error::{Invalid, Problem, SpecError};
+use crate::explain::explain;
+use crate::plan::Plan;
+use crate::tile::Tile;
+use crate::workload::Workload;
+
+/// Reads a workload from TOML text; `name` is the file's name in messages.
+pub fn load_workload(name: &str, text: &str) -> Result<Workload, SpecError> {
+    load(name, text, check::workload_findings)
+}
+
+/// Reads a tile from TOML text; `name` is the file's name in messages.
+///
+/// Shipped workload names are checked; paths are, when the tile is resolved.
+pub fn load_tile(name: &str, text: &str) -> Result<Tile, SpecError> {
+    load(name, text, check::tile_findings)
+}
+
+/// Reads a plan from TOML text; `name` is the file's name in messages.
+pub fn load_plan(name: &str, text: &str) -> Result<Plan, SpecError> {
+    load(name, text, check::plan_findings)
+}
+
+/// Reads a workload from a file.
+pub fn read_workload(path: &Path) -> Result<Workload, SpecError> {
+    load_workload(&path.display().to_string(), &read(path, "workload")?)
+}
+
+/// Reads a tile from a file.
+pub fn read_tile(path: &Path) -> Result<Tile, SpecError> {
+    load_tile(&path.display().to_string(), &read(path, "tile")?)
+}
+
+/// Reads a plan from a file.
+pub fn read_plan(path: &Path) -> Result<Plan, SpecError> {
+    load_plan(&path.display().to_string(), &read(path, "plan")?)
+}
+
+fn read(path: &Path, what: &'static str) -> Result<String, SpecError> {
+    std::fs::read_to_string(path).map_err(|source| SpecError::Read {
+        what,
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn load<T: DeserializeOwned>(
+    name: &str,
+    text: &str,
+    check: fn(&T) -> Vec<Finding>,
+) -> Result<T, SpecError> {
+    let invalid = |problems| SpecError::Invalid(Box::new(Invalid::new(name, text, problems)));
+    let document = DeTable::parse(text).map_err(|error| invalid(vec![explain(&error, text)]))?;
+    let value: T = toml::from_str(text).map_err(|error| invalid(vec![explain(&error, text)]))?;
+    let findings = check(&value);
+    if findings.is_empty() {
+        return Ok(value);
+    }
+    let problems = findings.into_iter().map(|finding| Problem {
+        span: finding.place.span(&document).map(Into::into),
+        ..finding.into_problem()
+    });
+    Err(invalid(problems.collect()))
+}

@@ -1,0 +1,91 @@
+//! From a path such as `action[2].steps[0].read.disk` to the bytes of the file it names.
+
+use std::fmt;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A place in a definition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    segments: Vec<Segment>,
+    /// The key itself is meant, not its value.
+    key: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Segment {
+    Key(String),
+    Index(usize),
+}
+
+impl Place {
+    /// The value of `name` in this place.
+    pub fn key(&self, name: &str) -> Self {
+        self.with(Segment::Key(name.to_owned()), false)
+    }
+
+    /// The key `name` in this place, not its value.
+    pub fn at_key(&self, name: &str) -> Self {
+        self.with(Segment::Key(name.to_owned()), true)
+    }
+
+    /// The element `index` of this place.
+    pub fn index(&self, index: usize) -> Self {
+        self.with(Segment::Index(index), false)
+    }
+
+    fn with(&self, segment: Segment, key: bool) -> Self {
+        let mut segments = self.segments.clone();
+        segments.push(segment);
+        Self { segments, key }
+    }
+
+    /// The bytes of this place; where the file leaves it out, those of the nearest place
+    /// around it.
+    pub fn span(&self, document: &Spanned<DeTable<'_>>) -> Option<Range<usize>> {
+        let Some((Segment::Key(first), rest)) = self.segments.split_first() else {
+            return None;
+        };
+        let (key, mut value) = entry(document.get_ref(), first)?;
+        let mut span = if rest.is_empty() && self.key { key } else { value.span() };
+        for (position, segment) in rest.iter().enumerate() {
+            let last = position + 1 == rest.len();
+            match (segment, value.get_ref()) {
+                (Segment::Key(name), DeValue::Table(table)) => {
+                    let Some((key, inner)) = entry(table, name) else { break };
+                    span = if last && self.key { key } else { inner.span() };
+                    value = inner;
+                }
+                (Segment::Index(index), DeValue::Array(array)) => {
+                    let Some(inner) = array.get(*index) else { break };
+                    span = inner.span();
+                    value = inner;
+                }
+                _ => break,
+            }
+        }
+        Some(span)
+    }
+}
+
+fn entry<'t, 'i>(
+    table: &'t DeTable<'i>,
+    name: &str,
+) -> Option<(Range<usize>, &'t Spanned<DeValue<'i>>)> {
+    table.iter().find(|(key, _)| key.get_ref() == name).map(|(key, value)| (key.span(), value))
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, segment) in self.segments.iter().enumerate() {
+            match segment {
+                Segment::Key(name) if position == 0 => f.write_str(name)?,
+                Segment::Key(name) => write!(f, ".{name}")?,
+                Segment::Index(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}

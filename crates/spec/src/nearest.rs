@@ -1,0 +1,48 @@
+//! The nearest known name to one that is not known.
+
+/// The known name most like `wanted`, if any is near enough to be a slip of the fingers:
+/// at most a third of its letters differ (Damerau-Levenshtein), or one begins with the other.
+pub(crate) fn nearest<'a>(
+    wanted: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let wanted = wanted.to_lowercase();
+    known
+        .into_iter()
+        .filter_map(|name| {
+            let lower = name.to_lowercase();
+            let distance = strsim::damerau_levenshtein(&wanted, &lower);
+            let begins =
+                wanted.len() >= 3 && (lower.starts_with(&wanted) || wanted.starts_with(&lower));
+            let near = distance <= (name.chars().count().max(3)) / 3;
+            (near || begins).then_some((!near, distance, name))
+        })
+        .min_by_key(|(far, distance, _)| (*far, *distance))
+        .map(|(_, _, name)| name)
+}
+
+/// A help line: the nearest name if there is one, and all that are known.
+pub(crate) fn did_you_mean(wanted: &str, known: &[&str], what: &str) -> String {
+    let list = match known {
+        [] => format!("there are no {what} here"),
+        [only] => format!("known {what}: {only}"),
+        _ => format!("known {what}: {}", known.join(", ")),
+    };
+    match nearest(wanted, known.iter().copied()) {
+        Some(name) => format!("did you mean \"{name}\"? {list}"),
+        None => list,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_fingers_is_recognised_and_a_stranger_is_not() {
+        assert_eq!(nearest("disc", ["size", "disk", "kind"]), Some("disk"));
+        assert_eq!(nearest("datacentre", ["datacenter", "storage"]), Some("datacenter"));
+        assert_eq!(nearest("data", ["datacenter", "storage"]), Some("datacenter"));
+        assert_eq!(nearest("banana", ["datacenter", "storage"]), None);
+    }
+}

@@ -1,0 +1,40 @@
+use schemars::schema_for;
+
+use crate::plan::Plan;
+use crate::tile::Tile;
+use crate::workload::Workload;
+
+/// The kinds of files the language has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A plan.
+    Plan,
+    /// A tile.
+    Tile,
+    /// A workload.
+    Workload,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Plan, Self::Tile, Self::Workload];
+
+    /// Its name on the command line and in file names.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Tile => "tile",
+            Self::Workload => "workload",
+        }
+    }
+}
+
+/// The JSON Schema (draft 2020-12) of a kind of file, generated from the types that read it.
+pub fn schema(kind: Kind) -> serde_json::Value {
+    match kind {
+        Kind::Plan => schema_for!(Plan),
+        Kind::Tile => schema_for!(Tile),
+        Kind::Workload => schema_for!(Workload),
+    }
+    .to_value()
+}

@@ -1,0 +1,117 @@
+//! The definitions in `tiles/`, part of the program: no file is read at run time.
+
+use crate::error::SpecError;
+use crate::load::{load_tile, load_workload};
+use crate::nearest::did_you_mean;
+use crate::resolve::ResolvedTile;
+use crate::tile::{Tile, TileWorkload};
+use crate::workload::Workload;
+
+/// One shipped file.
+#[derive(Debug, Clone, Copy)]
+pub struct Shipped {
+    /// Its name, as a tile or a plan gives it.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+macro_rules! shipped {
+    ($folder:literal: $($name:literal),* $(,)?) => {
+        &[$(Shipped {
+            name: $name,
+            text: include_str!(concat!("../../../tiles/", $folder, $name, ".toml")),
+        }),*]
+    };
+}
+
+/// Single streams for calibration live here; each is a tile of its own as well.
+pub const MICRO: &str = "micro/";
+
+const TILES: &[Shipped] = shipped!("":
+    "datacenter", "general",
+);
+
+const WORKLOADS: &[Shipped] = shipped!("workloads/":
+    "mail", "web", "shop", "standby", "general-4k", "general-8k",
+    "micro/read-4k", "micro/write-4k", "micro/mixed-8k", "micro/seq-read-1m",
+    "micro/seq-write-1m", "micro/read-4k-qd1", "micro/write-4k-qd1",
+);
+
+/// The shipped tiles' files, the one to begin with first; without the `micro/` ones.
+pub fn tiles() -> &'static [Shipped] {
+    TILES
+}
+
+/// The shipped workloads' files.
+pub fn workloads() -> &'static [Shipped] {
+    WORKLOADS
+}
+
+/// All names [`tile`] knows: the tiles, then the `micro/` ones.
+pub fn tile_names() -> impl Iterator<Item = &'static str> {
+    let micro = workload_names().filter(|name| name.starts_with(MICRO));
+    TILES.iter().map(|file| file.name).chain(micro)
+}
+
+/// All names [`workload`] knows.
+pub fn workload_names() -> impl Iterator<Item = &'static str> {
+    WORKLOADS.iter().map(|file| file.name)
+}
+
+/// A shipped workload by name.
+pub fn workload(name: &str) -> Result<Workload, SpecError> {
+    let file = WORKLOADS
+        .iter()
+        .find(|file| file.name == name)
+        .ok_or_else(|| not_shipped("workload", name, workload_names()))?;
+    load_workload(&format!("tiles/workloads/{name}.toml"), file.text)
+}
+
+/// A shipped tile by name, with its workloads. `micro/NAME` is the tile of that workload alone.
+pub fn tile(name: &str) -> Result<ResolvedTile, SpecError> {
+    if name.starts_with(MICRO) && workload_names().any(|known| known == name) {
+        return Ok(alone(name, workload(name)?));
+    }
+    let file = TILES
+        .iter()
+        .find(|file| file.name == name)
+        .ok_or_else(|| not_shipped("tile", name, tile_names()))?;
+    let tile = load_tile(&format!("tiles/{name}.toml"), file.text)?;
+    let workloads = tile
+        .workloads
+        .iter()
+        .map(|part| Ok((workload(&part.workload)?, part.count)))
+        .collect::<Result<_, SpecError>>()?;
+    Ok(ResolvedTile { tile, workloads })
+}
+
+/// The tile of one shipped workload alone.
+fn alone(name: &str, workload: Workload) -> ResolvedTile {
+    let tile = Tile {
+        name: name.to_owned(),
+        title: workload.title.clone(),
+        source: workload.source.clone(),
+        workloads: vec![TileWorkload { workload: name.to_owned(), count: 1 }],
+    };
+    ResolvedTile { tile, workloads: vec![(workload, 1)] }
+}
+
+/// Whether a tile's or workload's name is meant as a path: it ends in `.toml`, or has a
+/// folder in it that is not `micro`.
+pub(crate) fn is_path(name: &str) -> bool {
+    name.ends_with(".toml") || (name.contains('/') && !name.starts_with(MICRO))
+}
+
+fn not_shipped(
+    what: &'static str,
+    name: &str,
+    known: impl Iterator<Item = &'static str>,
+) -> SpecError {
+    let known: Vec<&str> = known.collect();
+    let help = format!(
+        "{}; a path to your own file ends in .toml",
+        did_you_mean(name, &known, &format!("{what}s"))
+    );
+    SpecError::NotShipped { what, name: name.to_owned(), help }
+}

@@ -1,0 +1,4 @@
+//! What the language promises, seen from outside.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod shipped;

@@ -1,0 +1,158 @@
+//! The shipped definitions load, survive a round trip, and ask for what their sources say.
+
+use std::path::{Path, PathBuf};
+
+use tilemark_spec as spec;
+
+use spec::demand::{self, Demand};
+use spec::{ResolvedTile, shipped};
+use units::Nanos;
+
+fn tile(name: &str) -> ResolvedTile {
+    shipped::tile(name).unwrap_or_else(|error| panic!("{name}: {:?}", miette::Report::new(error)))
+}
+
+fn part(tile: &str, workload: &str) -> Demand {
+    let tile = self::tile(tile);
+    let (workload, _) =
+        tile.workloads.iter().find(|(each, _)| each.name == workload).expect("a workload");
+    demand::of_workload(workload, Nanos::ZERO).expect("a bounded demand")
+}
+
+/// Within a share of the value that a source gives.
+fn near(name: &str, value: f64, expected: f64, share: f64) {
+    assert!(
+        (value - expected).abs() <= expected * share,
+        "{name} is {value:.2}, expected {expected} within {:.0} %",
+        share * 100.0
+    );
+}
+
+#[test]
+fn every_shipped_tile_and_workload_loads() {
+    for name in shipped::tile_names() {
+        tile(name);
+    }
+    for name in shipped::workload_names() {
+        shipped::workload(name).unwrap_or_else(|e| panic!("{name}: {:?}", miette::Report::new(e)));
+    }
+}
+
+#[test]
+fn every_definition_survives_a_round_trip_through_toml() {
+    for name in shipped::workload_names() {
+        let before = shipped::workload(name).expect("loads");
+        let text = toml::to_string(&before).expect("serialises");
+        let after = spec::load_workload(name, &text);
+        assert_eq!(before, after.unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e))));
+    }
+    for name in shipped::tile_names() {
+        let before = tile(name).tile;
+        let text = toml::to_string(&before).expect("serialises");
+        assert_eq!(before, spec::load_tile(name, &text).expect("loads again"));
+    }
+}
+
+#[test]
+fn every_file_in_tiles_is_shipped_and_every_shipped_file_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tiles");
+    let mut files = Vec::new();
+    collect(&root, &mut files);
+    let mut on_disk: Vec<String> = files
+        .iter()
+        .map(|path| path.strip_prefix(&root).unwrap().with_extension("").display().to_string())
+        .collect();
+    let mut known: Vec<String> = shipped::tiles().iter().map(|file| file.name.to_owned()).collect();
+    known.extend(shipped::workload_names().map(|name| format!("workloads/{name}")));
+    on_disk.sort();
+    known.sort();
+    assert_eq!(on_disk, known);
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("tiles/ is there") {
+        let path = entry.expect("readable").path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|end| end == "toml") {
+            files.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_shipped_workload_is_used_by_a_tile() {
+    let used: Vec<String> = shipped::tile_names()
+        .flat_map(|name| tile(name).tile.workloads)
+        .map(|part| part.workload)
+        .collect();
+    for name in shipped::workload_names() {
+        assert!(used.iter().any(|each| each == name), "no tile uses {name}");
+    }
+}
+
+#[test]
+fn a_workload_without_think_time_is_scored_against_ten_milliseconds_per_io() {
+    for name in shipped::workload_names() {
+        let workload = shipped::workload(name).expect("loads");
+        if demand::of_workload(&workload, Nanos::ZERO).is_some() {
+            continue;
+        }
+        let demand = demand::of_workload(&workload, Nanos::from_millis(10)).expect("bounded");
+        let counted = match workload.metric.count {
+            spec::workload::Counted::Bytes => demand.read_bytes_per_s + demand.written_bytes_per_s,
+            _ => demand.io_per_s(),
+        } / workload.metric.divide_by;
+        near(name, workload.metric.reference.expect("a reference"), counted, 1e-9);
+    }
+}
+
+#[test]
+fn datacenter_asks_for_24_percent_reads_at_about_1_000_io_per_second() {
+    let all = demand::of_tile(&tile("datacenter"), Nanos::ZERO).expect("bounded");
+    assert!((all.read_share() - 0.24).abs() <= 0.02, "reads are {:.3}", all.read_share());
+    near("reads/s", all.reads_per_s, 400.0, 0.25);
+    assert!((500.0..=1000.0).contains(&all.writes_per_s), "{} writes/s", all.writes_per_s);
+    // A storage whose answers take 1 ms slows the shop down, and only a little.
+    let slower = demand::of_tile(&tile("datacenter"), Nanos::from_millis(1)).expect("bounded");
+    assert!((slower.read_share() - 0.24).abs() <= 0.02, "reads are {:.3}", slower.read_share());
+}
+
+#[test]
+fn datacenter_workloads_keep_the_published_rates_and_mixes() {
+    let mail = part("datacenter", "mail");
+    assert!((0.94..0.96).contains(&(1.0 - mail.read_share())), "{mail:?}");
+    let workload = shipped::workload("mail").expect("loads");
+    let spec::workload::Load::Paced { users, rate, .. } = workload.groups[0].load else {
+        panic!("mail is paced")
+    };
+    assert_eq!(users, 1000);
+    assert!((320.0..=330.0).contains(&(rate.get() * 60.0)));
+    near("web operations/min", part("datacenter", "web").actions_per_s * 60.0, 4550.0, 0.01);
+    let shop = part("datacenter", "shop");
+    near("orders/min", shop.actions_per_s * 60.0, 5000.0, 0.02);
+    assert!((shop.read_share() - 0.55).abs() <= 0.02, "{shop:?}");
+}
+
+#[test]
+fn datacenter_has_eight_machines_and_the_published_working_set() {
+    let tile = tile("datacenter");
+    assert_eq!(tile.vms(), 8);
+    let total = |of: fn(&spec::workload::Workload) -> units::Bytes| {
+        tile.workloads.iter().map(|(workload, _)| of(workload).as_f64()).sum::<f64>() / 1e9
+    };
+    let (footprint, hot) = (total(demand::footprint), total(demand::working_set));
+    assert!((272.0..=279.0).contains(&footprint), "{footprint} GB");
+    assert!((23.0..=31.0).contains(&hot), "{hot} GB");
+}
+
+#[test]
+fn general_is_the_protocol_study_16_48_and_80_tiles() {
+    let tile = tile("general");
+    for (tiles, vms, outstanding) in [(16, 32, 128), (48, 96, 384), (80, 160, 640)] {
+        assert_eq!(tile.vms() * tiles, vms);
+        assert_eq!(tile.vms() * tiles * 4, outstanding);
+    }
+    let all = demand::of_tile(&tile, Nanos::from_millis(10)).expect("bounded");
+    near("share of reads", all.read_share(), 0.75, 1e-9);
+}
