@@ -10,3 +10,7 @@
 //!
 //! Invariants: every request is completed exactly once; a buffer outlives the kernel's use
 //! of it; the steady path allocates nothing and takes no lock.
+
+mod aligned;
+pub mod payload;
+pub mod verify;

@@ -1,0 +1,161 @@
+use std::collections::HashSet;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use datastore::VirtualDisk;
+
+use super::mismatch::Mismatch;
+use super::sector::SECTOR;
+use super::state::{State, StateError};
+use super::tracker::{judge_quiet, neighbours, state_path};
+use crate::aligned::AlignedBuffer;
+
+/// Bytes per read.
+const PIECE: usize = 1 << 20;
+/// Disks read at once.
+const THREADS: usize = 4;
+/// Mismatches kept word for word, per disk; all are counted.
+const KEPT_MAX: usize = 1000;
+
+/// What re-reading everything written has found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Report {
+    /// One entry per disk with verification state, by name.
+    pub disks: Vec<DiskReport>,
+    /// Disks that were given but never written with verification.
+    pub unverified: Vec<String>,
+    /// Disks that have verification state but were not given.
+    pub missing: Vec<String>,
+}
+
+/// One disk's part of a [`Report`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DiskReport {
+    /// The disk's name.
+    pub name: String,
+    /// Bytes whose writing was acknowledged, all of them re-read and judged.
+    pub bytes_judged: u64,
+    /// Wrong 4 KiB blocks.
+    pub mismatches_total: u64,
+    /// The first 1000 of them.
+    pub mismatches: Vec<Mismatch>,
+}
+
+impl Report {
+    /// Whether everything acknowledged is there, and every written disk was looked at.
+    pub fn passed(&self) -> bool {
+        self.missing.is_empty() && self.disks.iter().all(|disk| disk.mismatches_total == 0)
+    }
+}
+
+/// Why a check could not finish.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The state of a disk cannot be used.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The disk is smaller than its state says, or was replaced.
+    #[error("disk \"{disk}\" has {size} B, but its verification state is of {expected} B")]
+    Size {
+        /// The disk's name.
+        disk: String,
+        /// Its size.
+        size: u64,
+        /// The size its state says, in bytes.
+        expected: u64,
+    },
+    /// The disk could not be read.
+    #[error("read {PIECE} B of disk \"{disk}\" at offset {offset}: {source}")]
+    Read {
+        /// The disk's name.
+        disk: String,
+        /// Byte offset of the read.
+        offset: u64,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+/// Reads again everything that was ever acknowledged on these disks and judges it by the state
+/// that a run, or a killed run, left in `state_dir`. Nothing else may use the disks meanwhile.
+///
+/// Disks without state are listed, not read.
+pub fn check_all(disks: &[VirtualDisk], state_dir: &Path) -> Result<Report, CheckError> {
+    let (known, unverified): (Vec<_>, Vec<_>) =
+        disks.iter().partition(|disk| state_path(state_dir, &disk.name).exists());
+    let given: HashSet<&str> = disks.iter().map(|disk| disk.name.as_str()).collect();
+    let mut missing = neighbours(state_dir);
+    missing.retain(|name| !given.contains(name.as_str()));
+    missing.sort();
+    Ok(Report {
+        disks: check_several(&known, state_dir)?,
+        unverified: unverified.iter().map(|disk| disk.name.clone()).collect(),
+        missing,
+    })
+}
+
+fn check_several(disks: &[&VirtualDisk], state_dir: &Path) -> Result<Vec<DiskReport>, CheckError> {
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS.min(disks.len()) {
+            scope.spawn(|| {
+                let mut buffer = AlignedBuffer::new(PIECE);
+                while let Some(disk) = disks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let result = check(disk, state_dir, &mut buffer);
+                    results.lock().expect("no holder panics").push(result);
+                }
+            });
+        }
+    });
+    let results = results.into_inner().expect("no holder panics");
+    let mut reports = results.into_iter().collect::<Result<Vec<_>, _>>()?;
+    reports.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(reports)
+}
+
+fn check(
+    disk: &VirtualDisk,
+    state_dir: &Path,
+    buffer: &mut AlignedBuffer,
+) -> Result<DiskReport, CheckError> {
+    let state = State::open(&state_path(state_dir, &disk.name))?;
+    let (size, expected) = (disk.size.get(), state.owner().size.get());
+    if size != expected {
+        return Err(CheckError::Size { disk: disk.name.clone(), size, expected });
+    }
+    let mut report = DiskReport { name: disk.name.clone(), ..DiskReport::default() };
+    for offset in (0..size).step_by(PIECE) {
+        let length = (size - offset).min(PIECE as u64);
+        let judged = acknowledged_bytes(&state, offset, length);
+        if judged > 0 {
+            let bytes = &mut buffer[..usize::try_from(length).expect("at most one piece")];
+            read(disk, offset, bytes)?;
+            report.bytes_judged += judged;
+            for mismatch in judge_quiet(&state, offset, bytes) {
+                report.mismatches_total += 1;
+                if report.mismatches.len() < KEPT_MAX {
+                    report.mismatches.push(mismatch);
+                }
+            }
+        }
+    }
+    Ok(report)
+}
+
+fn acknowledged_bytes(state: &State, offset: u64, length: u64) -> u64 {
+    const UNIT: u64 = SECTOR as u64;
+    let sectors = offset / UNIT..(offset + length) / UNIT;
+    sectors.filter(|sector| state.window(*sector).acknowledged != 0).count() as u64 * UNIT
+}
+
+fn read(disk: &VirtualDisk, offset: u64, bytes: &mut [u8]) -> Result<(), CheckError> {
+    disk.file.read_exact_at(bytes, disk.base + offset).map_err(|source| CheckError::Read {
+        disk: disk.name.clone(),
+        offset,
+        source,
+    })
+}

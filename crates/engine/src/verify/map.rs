@@ -1,0 +1,69 @@
+//! The only unsafe code of verification: a shared mapping of a state file, seen as
+//! 64-bit words.
+
+use std::fs::File;
+use std::io;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// A file mapped `MAP_SHARED`. A store into it belongs to the kernel's page cache at once, so
+/// it survives the death of this process at any later instruction.
+#[derive(Debug)]
+pub struct Map {
+    start: NonNull<AtomicU64>,
+    words: usize,
+}
+
+// SAFETY: the mapping is plain memory without ties to a thread, and all access through
+// `Map` is atomic.
+unsafe impl Send for Map {}
+// SAFETY: as above; shared references only ever lead to atomics.
+unsafe impl Sync for Map {}
+
+impl Map {
+    /// Maps the first `words` words of a file that is at least that long. The words must
+    /// have blocks behind them before they are stored to: a store into a hole of a full file
+    /// system is a SIGBUS. Nobody may shorten the file while it is mapped (state files are
+    /// locked for that reason).
+    pub fn new(file: &File, words: usize) -> io::Result<Self> {
+        let bytes = words * size_of::<AtomicU64>();
+        if words == 0 || file.metadata()?.len() < bytes as u64 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at an address of the kernel's choice overlaps nothing; the
+        // file is at least as long as the mapping (checked above).
+        let start = unsafe { mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, file, 0) }?;
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { start, words })
+    }
+
+    /// Reads a word; little-endian in the file.
+    #[inline]
+    pub fn load(&self, index: usize) -> u64 {
+        u64::from_le(self.words()[index].load(Ordering::Acquire))
+    }
+
+    /// Stores a word; stores reach the file in the order they are made.
+    #[inline]
+    pub fn store(&self, index: usize, value: u64) {
+        self.words()[index].store(value.to_le(), Ordering::Release);
+    }
+
+    fn words(&self) -> &[AtomicU64] {
+        // SAFETY: `start` is page-aligned and maps `words` words until `drop`, which cannot
+        // run while `self` is borrowed. Every bit pattern is a valid `AtomicU64`. Others who
+        // write (the kernel, on `pwrite` by this module's owner) are ordered by the system
+        // call, and a `MAP_SHARED` page is the page cache itself.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.words) }
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        // SAFETY: exactly the range that `new` mapped, and no reference into it outlives `self`.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.words * size_of::<AtomicU64>()) };
+    }
+}

@@ -1,0 +1,319 @@
+use std::path::{Path, PathBuf};
+
+use datastore::VirtualDisk;
+use units::Nanos;
+
+use super::judge::{Context, Fault, blocks, judge};
+use super::mismatch::{Expected, Found, Mismatch};
+use super::sector::{Header, Identity, SECTOR};
+use super::state::{Owner, State, StateError, Window, file_name, low, widen};
+
+/// What a verification needs to know before the first write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setup {
+    /// Where the state files live: 0.2 % of the disks' size, and 1.6 % more where writes are
+    /// no multiples of 4 KiB.
+    pub state_dir: PathBuf,
+    /// Tells this verification's blocks from those that an earlier one left.
+    pub seed: u64,
+    /// Unix time, in nanoseconds, at which the driver's clock shows zero.
+    pub epoch_unix_ns: u64,
+}
+
+/// How a write ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// All of it was acknowledged.
+    Acknowledged,
+    /// An error, or fewer bytes than asked for: either content is accepted from now on.
+    Failed,
+}
+
+/// A submitted write; hand it back with [`Tracker::on_write_done`].
+#[must_use = "a write that never ends keeps its slot, and is never expected on the disk"]
+#[derive(Debug, PartialEq, Eq)]
+pub struct WriteTicket(u32);
+
+/// A submitted read; hand it back with [`Tracker::on_read_done`] or
+/// [`Tracker::on_read_failed`].
+#[must_use = "a read that never ends keeps its slot"]
+#[derive(Debug, PartialEq, Eq)]
+pub struct ReadTicket(u32);
+
+/// The headers of one reserved write: [`Seal::apply`] puts them into the buffer.
+#[derive(Debug, Clone, Copy)]
+pub struct Seal(Header);
+
+impl Seal {
+    /// Overwrites the first 40 bytes of every sector and seals each with a CRC.
+    pub fn apply(&self, buffer: &mut [u8]) {
+        for (sector, bytes) in (self.0.sector..).zip(buffer.chunks_exact_mut(SECTOR)) {
+            Header { sector, ..self.0 }.seal(bytes);
+        }
+    }
+}
+
+/// Follows the reads and writes of one virtual disk. One thread at a time; allocates only
+/// until as many slots exist as requests were ever outstanding.
+///
+/// Concurrent overlapping writes are not held back. Storage may apply them in either order,
+/// so each of them stays acceptable until a write that overlapped none of them in time is
+/// acknowledged: a write raises the oldest accepted version only up to the oldest write that
+/// was in flight on the same sectors when it was submitted.
+#[derive(Debug)]
+pub struct Tracker {
+    state: State,
+    epoch_unix_ns: u64,
+    writes: Slots<Write>,
+    reads: Slots<Read>,
+}
+
+#[derive(Debug, Default)]
+struct Write {
+    range: Range,
+    version: u64,
+    /// Oldest version that storage may still show once this write is acknowledged.
+    floor: u64,
+}
+
+#[derive(Debug, Default)]
+struct Read {
+    range: Range,
+    /// Acknowledged versions at submit, by sector.
+    acknowledged: Vec<u32>,
+}
+
+/// Sectors of 512 B.
+#[derive(Debug, Clone, Copy, Default)]
+struct Range {
+    first: u64,
+    count: u64,
+}
+
+impl Range {
+    fn new(offset: u64, length: usize) -> Self {
+        const UNIT: u64 = SECTOR as u64;
+        debug_assert!(offset.is_multiple_of(UNIT) && length.is_multiple_of(SECTOR));
+        Self { first: offset / UNIT, count: length as u64 / UNIT }
+    }
+
+    fn overlaps(self, other: Self) -> bool {
+        self.first < other.first + other.count && other.first < self.first + self.count
+    }
+}
+
+impl Tracker {
+    /// Opens the disk's state, or makes it. State of another disk, size or seed is refused.
+    pub fn open(setup: &Setup, disk: &VirtualDisk) -> Result<Self, StateError> {
+        let owner = Owner { disk: disk.name.clone(), size: disk.size, seed: setup.seed };
+        let state = State::open_or_create(&setup.state_dir, owner)?;
+        Ok(Self {
+            state,
+            epoch_unix_ns: setup.epoch_unix_ns,
+            writes: Slots::default(),
+            reads: Slots::default(),
+        })
+    }
+
+    /// Before a write is submitted: stamps the buffer. `offset` is a byte of the disk; it and
+    /// the length are multiples of 512. The buffer may already hold a payload; 40 bytes of
+    /// each sector are overwritten.
+    pub fn on_submit_write(
+        &mut self,
+        now: Nanos,
+        offset: u64,
+        buffer: &mut [u8],
+    ) -> Result<WriteTicket, StateError> {
+        let (ticket, seal) = self.reserve(now, offset, buffer.len())?;
+        seal.apply(buffer);
+        Ok(ticket)
+    }
+
+    /// The first half of [`Tracker::on_submit_write`], for callers that stamp elsewhere.
+    pub fn reserve(
+        &mut self,
+        now: Nanos,
+        offset: u64,
+        length: usize,
+    ) -> Result<(WriteTicket, Seal), StateError> {
+        let range = Range::new(offset, length);
+        self.state.separate(range.first, range.count)?;
+        let version = self.state.next_version();
+        self.state
+            .update(range.first, range.count, |window| Window { issued: low(version), ..window });
+        let racing = self.writes.live().filter(|write| write.range.overlaps(range));
+        let floor = racing.map(|write| write.version).fold(version, u64::min);
+        let ticket = self.writes.take(|write| *write = Write { range, version, floor });
+        let header = Header {
+            identity: self.state.identity(),
+            sector: range.first,
+            version,
+            written_unix_ns: self.epoch_unix_ns.saturating_add(now.0),
+        };
+        Ok((WriteTicket(ticket), Seal(header)))
+    }
+
+    /// After a write: what was acknowledged is expected from now on.
+    #[expect(clippy::needless_pass_by_value, reason = "a ticket is used once")]
+    pub fn on_write_done(&mut self, ticket: WriteTicket, result: Written) {
+        let Write { range, floor, .. } = *self.writes.give_back(ticket.0);
+        if result == Written::Acknowledged {
+            self.state.update(range.first, range.count, |window| raise(window, low(floor)));
+        }
+    }
+
+    /// Before a read is submitted.
+    pub fn on_submit_read(&mut self, offset: u64, length: usize) -> ReadTicket {
+        let range = Range::new(offset, length);
+        let state = &self.state;
+        ReadTicket(self.reads.take(|read| {
+            read.range = range;
+            let sectors = range.first..range.first + range.count;
+            read.acknowledged.clear();
+            read.acknowledged.extend(sectors.map(|sector| state.window(sector).acknowledged));
+        }))
+    }
+
+    /// After a read: judges every sector that was ever written through this tracker. A sector
+    /// may hold any version from the last one acknowledged when the read was submitted to the
+    /// last one submitted by now.
+    #[expect(clippy::needless_pass_by_value, reason = "a ticket is used once")]
+    pub fn on_read_done(&mut self, ticket: ReadTicket, buffer: &[u8]) -> Result<(), Box<Mismatch>> {
+        let read = &*self.reads.give_back(ticket.0);
+        let window = |sector| Window {
+            acknowledged: read.acknowledged[index(sector - read.range.first)],
+            ..self.state.window(sector)
+        };
+        let mut faults = judge_read(&self.state, read.range, buffer, window);
+        match faults.next() {
+            None => Ok(()),
+            Some(fault) => {
+                let more = u32::try_from(faults.count()).unwrap_or(u32::MAX);
+                Err(Box::new(describe(&self.state, fault, more)))
+            }
+        }
+    }
+
+    /// After a read that returned no data.
+    #[expect(clippy::needless_pass_by_value, reason = "a ticket is used once")]
+    pub fn on_read_failed(&mut self, ticket: ReadTicket) {
+        self.reads.give_back(ticket.0);
+    }
+}
+
+/// Judges a range as it must be when nothing is in flight.
+pub fn judge_quiet<'a>(
+    state: &'a State,
+    offset: u64,
+    buffer: &'a [u8],
+) -> impl Iterator<Item = Mismatch> + 'a {
+    let range = Range::new(offset, buffer.len());
+    judge_read(state, range, buffer, |sector| state.window(sector))
+        .map(|fault| describe(state, fault, 0))
+}
+
+fn judge_read<'a>(
+    state: &State,
+    range: Range,
+    buffer: &'a [u8],
+    window: impl Fn(u64) -> Window + 'a,
+) -> impl Iterator<Item = Fault> + 'a {
+    let context = Context { identity: state.identity(), sequence: state.sequence() };
+    blocks(range.first, range.count).filter_map(move |(first, count)| {
+        let start = index(first - range.first) * SECTOR;
+        judge(context, first, &buffer[start..start + index(count) * SECTOR], &window)
+    })
+}
+
+/// A new oldest accepted version, unless a write that was submitted later has already been
+/// acknowledged. The two are at most as far apart as writes are outstanding; an older
+/// difference means that the counter has wrapped since.
+fn raise(window: Window, floor: u32) -> Window {
+    const OUTSTANDING_MAX: u32 = 1 << 24;
+    let ahead = window.acknowledged.wrapping_sub(floor);
+    let keep = window.acknowledged != 0 && ahead < OUTSTANDING_MAX;
+    Window { acknowledged: if keep { window.acknowledged } else { floor }, ..window }
+}
+
+#[cold]
+fn describe(state: &State, fault: Fault, more_blocks: u32) -> Mismatch {
+    let newest = widen(fault.window.issued, state.sequence());
+    Mismatch {
+        disk: state.owner().disk.clone(),
+        offset: fault.sector * SECTOR as u64,
+        length: u64::from(fault.sectors) * SECTOR as u64,
+        kind: fault.kind,
+        expected: Expected { oldest: widen(fault.window.acknowledged, newest), newest },
+        found: fault.header.map(|header| Found {
+            disk: name_of(state, header.identity),
+            offset: header.sector.saturating_mul(SECTOR as u64),
+            version: header.version,
+            written_unix_ns: header.written_unix_ns,
+        }),
+        more_blocks,
+    }
+}
+
+/// The disk with this identity: ours, or one with a state file beside ours.
+fn name_of(state: &State, identity: Identity) -> Option<String> {
+    let owner = state.owner();
+    if identity == state.identity() {
+        return Some(owner.disk.clone());
+    }
+    neighbours(state.directory())
+        .into_iter()
+        .find(|name| Identity::new(name, owner.seed) == identity)
+}
+
+/// Names of all disks with a state file in the directory.
+pub fn neighbours(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| super::state::disk_name(entry.file_name().to_str()?)).collect()
+}
+
+/// The state file of a disk.
+pub fn state_path(directory: &Path, disk: &str) -> PathBuf {
+    directory.join(file_name(disk))
+}
+
+fn index(count: u64) -> usize {
+    usize::try_from(count).expect("a read fits memory")
+}
+
+/// Reused places for what is outstanding.
+#[derive(Debug)]
+struct Slots<T> {
+    places: Vec<(bool, T)>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Self { places: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T: Default> Slots<T> {
+    fn take(&mut self, set: impl FnOnce(&mut T)) -> u32 {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.places.push((false, T::default()));
+            u32::try_from(self.places.len() - 1).expect("fewer than 2^32 requests are outstanding")
+        });
+        let place = &mut self.places[number as usize];
+        place.0 = true;
+        set(&mut place.1);
+        number
+    }
+
+    fn give_back(&mut self, number: u32) -> &mut T {
+        let place = &mut self.places[number as usize];
+        assert!(place.0, "a ticket of this tracker is used once");
+        place.0 = false;
+        self.free.push(number);
+        &mut place.1
+    }
+
+    fn live(&self) -> impl Iterator<Item = &T> {
+        self.places.iter().filter(|place| place.0).map(|place| &place.1)
+    }
+}
