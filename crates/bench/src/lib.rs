@@ -12,5 +12,12 @@
 #![forbid(unsafe_code)]
 
 pub mod doctor;
+#[cfg(test)]
+mod fixtures;
 pub mod ladder;
+pub mod plan;
 pub mod progress;
+pub mod step;
+mod tile;
+
+pub use tile::TileSet;

@@ -1,0 +1,83 @@
+use record::run::Origin;
+use spec::plan::{Plan, Profile};
+use spec::workload::CpuMode;
+use units::{Bytes, Nanos};
+
+/// Plan values someone gave; absent ones are left to whoever comes after.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Values {
+    /// `dir:PATH`, `file:PATH` or `block:PATH`.
+    pub datastore: Option<String>,
+    /// A shipped tile's name or a path.
+    pub tile: Option<String>,
+    /// How long and how often.
+    pub profile: Option<Profile>,
+    /// `"4"` or `"1..8"`.
+    pub tiles: Option<String>,
+    /// The search goes no further.
+    pub tiles_max: Option<u32>,
+    /// Runs of a step.
+    pub repeats: Option<u32>,
+    /// Shortest warm-up.
+    pub warm_up_min: Option<Nanos>,
+    /// Longest warm-up.
+    pub warm_up_max: Option<Nanos>,
+    /// Measured time, before rounding to whole burst periods.
+    pub duration: Option<Nanos>,
+    /// Width of one row of the series.
+    pub slice: Option<Nanos>,
+    /// Disk sizes are multiplied by this.
+    pub footprint: Option<f64>,
+    /// Schedule times are multiplied by this.
+    pub time: Option<f64>,
+    /// Worker threads.
+    pub workers: Option<u32>,
+    /// Through the page cache.
+    pub buffered: Option<bool>,
+    /// Every block is stamped and checked.
+    pub verify: Option<bool>,
+    /// Overrides the workloads' own choice.
+    pub cpu: Option<CpuMode>,
+    /// Most bytes written as files.
+    pub space_max: Option<Bytes>,
+    /// Seed of every random stream.
+    pub seed: Option<u64>,
+}
+
+/// Values and who gave them. Earlier layers override later ones.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layer {
+    /// Who gave them.
+    pub origin: Origin,
+    /// What they gave.
+    pub values: Values,
+}
+
+impl Layer {
+    /// What a plan file says. A switch that is off and the standard profile are the
+    /// language's defaults, and indistinguishable from absent ones.
+    pub fn of_plan(plan: &Plan) -> Self {
+        let (ladder, measure) = (&plan.ladder, &plan.measure);
+        let values = Values {
+            datastore: Some(plan.datastore.clone()),
+            tile: Some(plan.tile.clone()),
+            profile: (plan.profile != Profile::default()).then_some(plan.profile),
+            tiles: ladder.tiles.clone(),
+            tiles_max: ladder.tiles_max,
+            repeats: ladder.repeats,
+            warm_up_min: measure.warm_up_min,
+            warm_up_max: measure.warm_up_max,
+            duration: measure.duration,
+            slice: measure.slice,
+            footprint: plan.scale.footprint,
+            time: plan.scale.time,
+            workers: plan.engine.workers,
+            buffered: plan.engine.buffered.then_some(true),
+            verify: plan.engine.verify.then_some(true),
+            cpu: plan.engine.cpu,
+            space_max: plan.engine.space_max,
+            seed: plan.seed,
+        };
+        Self { origin: Origin::Plan, values }
+    }
+}

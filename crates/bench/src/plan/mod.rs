@@ -1,0 +1,17 @@
+//! Plans, resolved: every value known, and where it came from.
+
+mod climb;
+mod layer;
+mod output;
+mod periods;
+mod profile;
+mod resolve;
+#[cfg(test)]
+mod tests;
+
+pub use climb::parse_tiles;
+pub use layer::{Layer, Values};
+pub use periods::whole_periods;
+pub use profile::{ProfileValues, profile_values};
+pub use record::run::Origin;
+pub use resolve::{PlanError, ResolvedPlan, Setting, Surroundings, resolve};

@@ -1,0 +1,70 @@
+use spec::workload::Workload;
+use units::Nanos;
+
+/// The measured time, rounded up so that it holds every burst period a whole number of
+/// times: half a burst more would be more load, not slower storage.
+///
+/// Periods longer than twice the time asked for are left out, because waiting for them
+/// would turn minutes into hours; several periods are met by their least common multiple
+/// if that is no longer than twice the time asked for, else by the longest alone.
+pub fn whole_periods<'a>(
+    asked: Nanos,
+    time_scale: f64,
+    workloads: impl Iterator<Item = &'a Workload>,
+) -> Nanos {
+    let mut periods: Vec<u64> = workloads
+        .flat_map(periods_of)
+        .map(|period| period.scale(time_scale).0)
+        .filter(|period| *period > 0)
+        .collect();
+    periods.sort_unstable();
+    periods.dedup();
+    // A longer time may bring a longer period into range, so until nothing changes: the
+    // result must round to itself, or a resolved plan would not run the same again.
+    let mut time = asked;
+    loop {
+        let rounded = round_up(time, &periods);
+        if rounded == time {
+            return time;
+        }
+        time = rounded;
+    }
+}
+
+fn round_up(asked: Nanos, periods: &[u64]) -> Nanos {
+    let most = asked.0.saturating_mul(2);
+    let periods = &periods[..periods.partition_point(|period| *period <= most)];
+    let Some(longest) = periods.last().copied() else { return asked };
+    let common = periods.iter().copied().try_fold(1, least_common_multiple);
+    let unit = common.filter(|common| *common <= most).unwrap_or(longest);
+    Nanos(asked.0.div_ceil(unit).saturating_mul(unit))
+}
+
+/// The longest burst period at or below `most`, scaled; zero if there is none.
+pub(crate) fn longest_period<'a>(
+    most: Nanos,
+    time_scale: f64,
+    workloads: impl Iterator<Item = &'a Workload>,
+) -> Nanos {
+    workloads
+        .flat_map(periods_of)
+        .map(|period| period.scale(time_scale))
+        .filter(|period| *period <= most)
+        .max()
+        .unwrap_or(Nanos::ZERO)
+}
+
+fn periods_of(workload: &Workload) -> impl Iterator<Item = Nanos> {
+    workload.groups.iter().flat_map(|group| {
+        let phases = group.phases.iter().map(|phase| &phase.schedule);
+        group.schedule.iter().chain(phases).filter_map(|schedule| schedule.every)
+    })
+}
+
+fn least_common_multiple(a: u64, b: u64) -> Option<u64> {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x).checked_mul(b)
+}

@@ -1,0 +1,207 @@
+use record::run::Origin;
+use spec::plan::Profile;
+use spec::workload::CpuMode;
+use units::{Bytes, Nanos};
+
+use crate::ladder::Climb;
+use crate::plan::{Layer, ProfileValues, Values, parse_tiles, profile_values, whole_periods};
+use crate::tile::TileSet;
+
+/// Why a plan cannot be carried out as written.
+#[derive(Debug, thiserror::Error, PartialEq)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// Nobody said where.
+    #[error("no datastore was given")]
+    NoDatastore,
+    /// Nobody said what.
+    #[error("no tile was given")]
+    NoTile,
+    /// The ladder is not a number or a range.
+    #[error(
+        "ladder tiles \"{text}\" is neither a count such as \"4\" nor a range such as \"1..8\""
+    )]
+    Tiles {
+        /// What was written.
+        text: String,
+    },
+    /// A number is outside its range.
+    #[error("{key} is {value}, and must be {allowed}")]
+    Range {
+        /// Its place in the plan.
+        key: &'static str,
+        /// The value seen.
+        value: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// The plan cannot be written as TOML.
+    #[error("the resolved plan cannot be written as TOML: {0}")]
+    Unwritable(String),
+}
+
+/// A value and who gave it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting<T> {
+    /// The value.
+    pub value: T,
+    /// Who gave it.
+    pub origin: Origin,
+}
+
+/// What resolution takes from the machine it runs on, so that it stays a plain function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Surroundings {
+    /// 64 random bits, used if no seed was given.
+    pub entropy: u64,
+    /// Cores the program may run on.
+    pub cores: u32,
+}
+
+/// A plan with every value known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResolvedPlan {
+    /// `dir:PATH`, `file:PATH` or `block:PATH`.
+    pub datastore: Setting<String>,
+    /// The tile's name or path, as given.
+    pub tile: Setting<String>,
+    /// How long and how often.
+    pub profile: Setting<Profile>,
+    /// How the ladder is climbed.
+    pub climb: Setting<Climb>,
+    /// Most tiles; absent: what fits.
+    pub tiles_max: Setting<Option<u32>>,
+    /// Runs of a step around the edge.
+    pub repeats: Setting<u32>,
+    /// Shortest warm-up.
+    pub warm_up_min: Setting<Nanos>,
+    /// Longest warm-up.
+    pub warm_up_max: Setting<Nanos>,
+    /// Measured time: whole burst periods.
+    pub duration: Setting<Nanos>,
+    /// Measured time as asked for.
+    pub duration_asked: Nanos,
+    /// Width of one row of the series.
+    pub slice: Setting<Nanos>,
+    /// Disk sizes are multiplied by this.
+    pub footprint: Setting<f64>,
+    /// Schedule times are multiplied by this.
+    pub time: Setting<f64>,
+    /// Worker threads.
+    pub workers: Setting<u32>,
+    /// Through the page cache.
+    pub buffered: Setting<bool>,
+    /// Every block is stamped and checked.
+    pub verify: Setting<bool>,
+    /// Overrides the workloads' own choice.
+    pub cpu: Setting<Option<CpuMode>>,
+    /// Most bytes written as files; absent: the datastore's own rule.
+    pub space_max: Setting<Option<Bytes>>,
+    /// Seed of every random stream.
+    pub seed: Setting<u64>,
+    /// The profile's values that a plan cannot change.
+    pub method: ProfileValues,
+    /// The tile and its workloads.
+    pub tiles: TileSet,
+}
+
+/// Fills every gap: the first layer that has a value wins, then the profile, then the
+/// default. `tiles` is the loaded tile that the layers name.
+pub fn resolve(
+    layers: &[Layer],
+    tiles: TileSet,
+    surroundings: Surroundings,
+) -> Result<ResolvedPlan, PlanError> {
+    let pick = Pick(layers);
+    let profile = pick.or(|v| v.profile, Profile::default(), Origin::Default);
+    let method = profile_values(profile.value);
+    let climb = pick.optional(|v| v.tiles.clone());
+    let duration = pick.or(|v| v.duration, method.duration, Origin::Profile);
+    let time = pick.or(|v| v.time, method.time, Origin::Profile);
+    let whole = whole_periods(duration.value, time.value, tiles.workloads());
+    let plan = ResolvedPlan {
+        datastore: pick.required(|v| v.datastore.clone()).ok_or(PlanError::NoDatastore)?,
+        tile: pick.required(|v| v.tile.clone()).ok_or(PlanError::NoTile)?,
+        profile,
+        climb: Setting { value: parse_tiles(climb.value.as_deref())?, origin: climb.origin },
+        tiles_max: pick.optional(|v| v.tiles_max),
+        repeats: pick.or(|v| v.repeats, method.repeats, Origin::Profile),
+        warm_up_min: pick.or(|v| v.warm_up_min, method.warm_up_min, Origin::Profile),
+        warm_up_max: pick.or(|v| v.warm_up_max, method.warm_up_max, Origin::Profile),
+        duration: Setting { value: whole, origin: duration.origin },
+        duration_asked: duration.value,
+        slice: pick.or(|v| v.slice, method.slice, Origin::Profile),
+        footprint: pick.or(|v| v.footprint, method.footprint, Origin::Profile),
+        time,
+        workers: pick.or(|v| v.workers, surroundings.cores.clamp(1, 8), Origin::Default),
+        buffered: pick.or(|v| v.buffered, false, Origin::Default),
+        verify: pick.or(|v| v.verify, false, Origin::Default),
+        cpu: pick.optional(|v| v.cpu),
+        space_max: pick.optional(|v| v.space_max),
+        seed: pick.or(|v| v.seed, drawn_seed(surroundings.entropy), Origin::Default),
+        method,
+        tiles,
+    };
+    check(&plan)?;
+    Ok(plan)
+}
+
+/// A drawn seed has 53 bits, so that it survives every JSON reader; given ones may have 63,
+/// the most TOML can write.
+const fn drawn_seed(entropy: u64) -> u64 {
+    entropy >> 11
+}
+
+struct Pick<'a>(&'a [Layer]);
+
+impl Pick<'_> {
+    fn required<T>(&self, get: impl Fn(&Values) -> Option<T>) -> Option<Setting<T>> {
+        self.0.iter().find_map(|layer| {
+            get(&layer.values).map(|value| Setting { value, origin: layer.origin })
+        })
+    }
+
+    fn or<T>(&self, get: impl Fn(&Values) -> Option<T>, value: T, origin: Origin) -> Setting<T> {
+        self.required(get).unwrap_or(Setting { value, origin })
+    }
+
+    fn optional<T>(&self, get: impl Fn(&Values) -> Option<T>) -> Setting<Option<T>> {
+        self.or(|values| get(values).map(Some), None, Origin::Default)
+    }
+}
+
+fn check(plan: &ResolvedPlan) -> Result<(), PlanError> {
+    let range = |key, value: String, allowed| Err(PlanError::Range { key, value, allowed });
+    let (footprint, time) = (plan.footprint.value, plan.time.value);
+    if !(footprint > 0.0 && footprint <= 1.0) {
+        return range("scale.footprint", footprint.to_string(), "above 0 and at most 1");
+    }
+    if !(time > 0.0 && time.is_finite()) {
+        return range("scale.time", time.to_string(), "above 0");
+    }
+    for (key, value) in [
+        ("ladder.repeats", plan.repeats.value),
+        ("ladder.tiles-max", plan.tiles_max.value.unwrap_or(1)),
+        ("engine.workers", plan.workers.value),
+    ] {
+        if value == 0 {
+            return range(key, value.to_string(), "at least 1");
+        }
+    }
+    let slice = plan.slice.value;
+    if slice < Nanos::from_millis(100) {
+        return range("measure.slice", slice.to_string(), "at least 100 ms");
+    }
+    if plan.duration_asked < slice {
+        let value = plan.duration_asked.to_string();
+        return range("measure.duration", value, "at least one slice");
+    }
+    if plan.warm_up_max.value < plan.warm_up_min.value {
+        let value = plan.warm_up_max.value.to_string();
+        return range("measure.warm-up-max", value, "at least measure.warm-up-min");
+    }
+    if i64::try_from(plan.seed.value).is_err() {
+        return range("seed", plan.seed.value.to_string(), "at most 2^63-1");
+    }
+    Ok(())
+}

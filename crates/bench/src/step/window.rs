@@ -1,0 +1,139 @@
+use record::slice::{Direction, InstanceId, Slice, Topology};
+use stats::Compact;
+use units::Nanos;
+
+use crate::step::{ActionTotals, KindTotals, add_compact};
+
+/// All I/O of one direction over a window.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DirectionTotals {
+    /// Bytes moved by I/Os that succeeded.
+    pub bytes: u64,
+    /// I/Os that failed.
+    pub errors: u64,
+    /// Submitted to done.
+    pub service: Compact,
+    /// Intended start to done.
+    pub response: Compact,
+}
+
+/// One workload instance over a window.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct InstanceTotals {
+    /// Its actions, in the workload's order.
+    pub actions: Vec<ActionTotals>,
+    /// Its kinds of I/O, in the workload's order.
+    pub kinds: Vec<KindTotals>,
+}
+
+/// How the generator fared over a window.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct GeneratorTotals {
+    /// I/Os handed to the storage.
+    pub submitted: u64,
+    /// I/Os answered, failed ones included.
+    pub completed: u64,
+    /// I/Os in flight when the window began and when it ended.
+    pub in_flight_at_ends: (u64, u64),
+    /// Time integral of the I/Os in flight.
+    pub in_flight_seconds: f64,
+    /// Due time to handling.
+    pub lateness: Compact,
+    /// Requests that waited for a free slot of the generator itself.
+    pub queued: u64,
+    /// CPU seconds of each worker thread.
+    pub worker_cpu_seconds: Vec<f64>,
+}
+
+impl GeneratorTotals {
+    /// CPU time of the busiest worker as a share of `time`; absent without a worker.
+    pub fn busiest_worker(&self, time: Nanos) -> Option<f64> {
+        let share = |seconds: &f64| seconds / time.as_secs_f64();
+        self.worker_cpu_seconds.iter().map(share).reduce(f64::max)
+    }
+}
+
+/// What a run of slices adds up to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Window {
+    /// Start, from the start of the step.
+    pub start: Nanos,
+    /// Sum of the slices' widths.
+    pub duration: Nanos,
+    /// By [`InstanceId`].
+    pub instances: Vec<InstanceTotals>,
+    /// By position in [`Direction::ALL`].
+    pub directions: [DirectionTotals; 3],
+    /// The generator.
+    pub generator: GeneratorTotals,
+    vm_instances: Vec<InstanceId>,
+}
+
+impl Window {
+    /// An empty window; `in_flight` I/Os are under way at its start.
+    pub fn new(topology: &Topology, start: Nanos, in_flight: u64) -> Self {
+        let instances = topology
+            .instances
+            .iter()
+            .map(|instance| InstanceTotals {
+                actions: vec![ActionTotals::default(); instance.actions.len()],
+                kinds: vec![KindTotals::default(); instance.kinds.len()],
+            })
+            .collect();
+        let generator = GeneratorTotals {
+            in_flight_at_ends: (in_flight, in_flight),
+            ..GeneratorTotals::default()
+        };
+        Self {
+            start,
+            duration: Nanos::ZERO,
+            instances,
+            directions: Default::default(),
+            generator,
+            vm_instances: topology.vms.iter().map(|vm| vm.instance).collect(),
+        }
+    }
+
+    /// Adds a slice.
+    pub fn add(&mut self, slice: &Slice) {
+        self.duration += slice.width;
+        for row in &slice.actions {
+            self.instances[row.instance.0 as usize].actions[usize::from(row.action)].add(row);
+        }
+        for row in &slice.io {
+            let instance = self.vm_instances[row.vm.0 as usize];
+            self.instances[instance.0 as usize].kinds[usize::from(row.kind)].add(row);
+            let total = &mut self.directions[row.direction as usize];
+            total.bytes += row.bytes.get();
+            total.errors += row.errors;
+            add_compact(&mut total.service, &row.service);
+            add_compact(&mut total.response, &row.response);
+        }
+        self.add_generator(slice);
+    }
+
+    /// I/Os that failed.
+    pub fn io_errors(&self) -> u64 {
+        self.directions.iter().map(|total| total.errors).sum()
+    }
+
+    /// The totals of one direction.
+    pub fn direction(&self, direction: Direction) -> &DirectionTotals {
+        &self.directions[direction as usize]
+    }
+
+    fn add_generator(&mut self, slice: &Slice) {
+        let (sum, row) = (&mut self.generator, &slice.generator);
+        sum.submitted += row.submitted;
+        sum.completed += row.completed;
+        sum.in_flight_at_ends.1 = row.in_flight;
+        sum.in_flight_seconds += row.in_flight_seconds;
+        sum.queued += row.queued;
+        add_compact(&mut sum.lateness, &row.lateness);
+        let workers = sum.worker_cpu_seconds.len().max(row.worker_cpu.len());
+        sum.worker_cpu_seconds.resize(workers, 0.0);
+        for (seconds, share) in sum.worker_cpu_seconds.iter_mut().zip(&row.worker_cpu) {
+            *seconds += share * slice.width.as_secs_f64();
+        }
+    }
+}
