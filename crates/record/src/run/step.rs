@@ -2,7 +2,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, Interval, Latency, Warning, WorkloadResult};
+use super::{Figure, Interval, Latency, LimitResult, Warning, WorkloadResult};
 use crate::slice::Direction;
 
 /// One repeat of one step of the ladder.
@@ -32,6 +32,10 @@ pub struct Step {
     pub measured_ns: u64,
     /// What each workload reached.
     pub workloads: Vec<WorkloadResult>,
+    /// Each limit held against the samples of all tiles together, which is what decides the
+    /// step; the limits of `workloads` are those of one tile alone.
+    #[serde(default)]
+    pub limits: Vec<PooledLimit>,
     /// All I/O of the measured time by direction.
     pub io: Vec<IoTotal>,
     /// Work of the measured time per second.
@@ -44,6 +48,17 @@ pub struct Step {
     pub checks: Vec<Check>,
     /// What a reader should know before trusting this step.
     pub warnings: Vec<Warning>,
+}
+
+/// A limit over all tiles of a step together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PooledLimit {
+    /// The workload whose limit it is.
+    pub workload: String,
+    /// The tile, from 0, in which the measured value was largest; null without samples.
+    pub worst_tile: Option<u32>,
+    /// The limit and what was measured over all tiles.
+    pub result: LimitResult,
 }
 
 /// What a step, or a limit in it, came to.
