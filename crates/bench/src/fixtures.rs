@@ -1,10 +1,9 @@
 //! Small tiles for tests.
 use record::slice::{Direction, IoRow, SizeClass, Slice, VmId};
+use spec::ResolvedTile;
 use spec::workload::Workload;
 use stats::Histogram;
 use units::{Bytes, Nanos};
-
-use crate::tile::TileSet;
 
 /// A workload from its text.
 pub fn workload(text: &str) -> Workload {
@@ -12,20 +11,20 @@ pub fn workload(text: &str) -> Workload {
 }
 
 /// A tile of these workloads, once each.
-pub fn tile_of(workloads: Vec<Workload>) -> TileSet {
+pub fn tile_of(workloads: Vec<Workload>) -> ResolvedTile {
     let parts: String = workloads
         .iter()
         .map(|workload| format!("[[workload]]\nuse = \"{}\"\n", workload.name))
         .collect();
     let text = format!("name = \"test\"\ntitle = \"Test\"\nsource = \"ours\"\n{parts}");
-    TileSet {
+    ResolvedTile {
         tile: toml::from_str(&text).expect("a valid tile"),
         workloads: workloads.into_iter().map(|workload| (workload, 1)).collect(),
     }
 }
 
 /// A tile of one workload whose groups come in bursts with these periods.
-pub fn tile_with_periods(periods: &[&str]) -> TileSet {
+pub fn tile_with_periods(periods: &[&str]) -> ResolvedTile {
     let groups: String = periods
         .iter()
         .enumerate()

@@ -18,6 +18,4 @@ pub mod ladder;
 pub mod plan;
 pub mod progress;
 pub mod step;
-mod tile;
-
-pub use tile::TileSet;
+pub mod verdict;

@@ -1,19 +1,17 @@
-use crate::ladder::Climb;
-use crate::plan::PlanError;
+use spec::{LadderError, LadderSpec};
 
-/// Reads `"4"` or `"1..8"`; no text is a search.
-pub fn parse_tiles(text: Option<&str>) -> Result<Climb, PlanError> {
-    let Some(text) = text else { return Ok(Climb::Search) };
-    let wrong = || PlanError::Tiles { text: text.to_owned() };
-    let number = |part: &str| part.trim().parse::<u32>().map_err(|_| wrong());
-    let (first, last) = match text.split_once("..") {
-        Some((first, last)) => (number(first)?, number(last.trim_start_matches('='))?),
-        None => (number(text)?, number(text)?),
-    };
-    if first == 0 || last < first { Err(wrong()) } else { Ok(Climb::Range { first, last }) }
+use crate::ladder::Climb;
+
+/// What a ladder's text asks for; no text is a search.
+pub(crate) fn climb_of(text: Option<&str>) -> Result<Climb, LadderError> {
+    Ok(match text.map(str::parse).transpose()? {
+        None | Some(LadderSpec::Search { .. }) => Climb::Search,
+        Some(LadderSpec::Fixed(tiles)) => Climb::Range { first: tiles, last: tiles },
+        Some(LadderSpec::Range(first, last)) => Climb::Range { first, last },
+    })
 }
 
-/// The text that [`parse_tiles`] reads back.
+/// The text that [`climb_of`] reads back; nothing for a search.
 pub(crate) fn tiles_text(climb: Climb) -> Option<String> {
     match climb {
         Climb::Search => None,

@@ -9,9 +9,8 @@ mod resolve;
 #[cfg(test)]
 mod tests;
 
-pub use climb::parse_tiles;
 pub use layer::{Layer, Values};
-pub use periods::whole_periods;
+pub use periods::{whole_periods, workloads_of};
 pub use profile::{ProfileValues, profile_values};
 pub use record::run::Origin;
 pub use resolve::{PlanError, ResolvedPlan, Setting, Surroundings, resolve};

@@ -1,5 +1,11 @@
+use spec::ResolvedTile;
 use spec::workload::Workload;
 use units::Nanos;
+
+/// Each workload of a tile once, in the tile's order.
+pub fn workloads_of(tile: &ResolvedTile) -> impl Iterator<Item = &Workload> {
+    tile.workloads.iter().map(|(workload, _)| workload)
+}
 
 /// The measured time, rounded up so that it holds every burst period a whole number of
 /// times: half a burst more would be more load, not slower storage.

@@ -1,11 +1,12 @@
 use record::run::Origin;
 use spec::plan::Profile;
 use spec::workload::CpuMode;
+use spec::{LadderError, ResolvedTile};
 use units::{Bytes, Nanos};
 
 use crate::ladder::Climb;
-use crate::plan::{Layer, ProfileValues, Values, parse_tiles, profile_values, whole_periods};
-use crate::tile::TileSet;
+use crate::plan::climb::climb_of;
+use crate::plan::{Layer, ProfileValues, Values, profile_values, whole_periods, workloads_of};
 
 /// Why a plan cannot be carried out as written.
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -18,13 +19,8 @@ pub enum PlanError {
     #[error("no tile was given")]
     NoTile,
     /// The ladder is not a number or a range.
-    #[error(
-        "ladder tiles \"{text}\" is neither a count such as \"4\" nor a range such as \"1..8\""
-    )]
-    Tiles {
-        /// What was written.
-        text: String,
-    },
+    #[error("ladder.tiles: {0}")]
+    Tiles(#[from] LadderError),
     /// A number is outside its range.
     #[error("{key} is {value}, and must be {allowed}")]
     Range {
@@ -102,14 +98,14 @@ pub struct ResolvedPlan {
     /// The profile's values that a plan cannot change.
     pub method: ProfileValues,
     /// The tile and its workloads.
-    pub tiles: TileSet,
+    pub tile_set: ResolvedTile,
 }
 
 /// Fills every gap: the first layer that has a value wins, then the profile, then the
-/// default. `tiles` is the loaded tile that the layers name.
+/// default. `tile_set` is the loaded tile that the layers name.
 pub fn resolve(
     layers: &[Layer],
-    tiles: TileSet,
+    tile_set: ResolvedTile,
     surroundings: Surroundings,
 ) -> Result<ResolvedPlan, PlanError> {
     let pick = Pick(layers);
@@ -118,12 +114,12 @@ pub fn resolve(
     let climb = pick.optional(|v| v.tiles.clone());
     let duration = pick.or(|v| v.duration, method.duration, Origin::Profile);
     let time = pick.or(|v| v.time, method.time, Origin::Profile);
-    let whole = whole_periods(duration.value, time.value, tiles.workloads());
+    let whole = whole_periods(duration.value, time.value, workloads_of(&tile_set));
     let plan = ResolvedPlan {
         datastore: pick.required(|v| v.datastore.clone()).ok_or(PlanError::NoDatastore)?,
         tile: pick.required(|v| v.tile.clone()).ok_or(PlanError::NoTile)?,
         profile,
-        climb: Setting { value: parse_tiles(climb.value.as_deref())?, origin: climb.origin },
+        climb: Setting { value: climb_of(climb.value.as_deref())?, origin: climb.origin },
         tiles_max: pick.optional(|v| v.tiles_max),
         repeats: pick.or(|v| v.repeats, method.repeats, Origin::Profile),
         warm_up_min: pick.or(|v| v.warm_up_min, method.warm_up_min, Origin::Profile),
@@ -140,7 +136,7 @@ pub fn resolve(
         space_max: pick.optional(|v| v.space_max),
         seed: pick.or(|v| v.seed, drawn_seed(surroundings.entropy), Origin::Default),
         method,
-        tiles,
+        tile_set,
     };
     check(&plan)?;
     Ok(plan)

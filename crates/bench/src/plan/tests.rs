@@ -5,7 +5,6 @@ use units::Nanos;
 
 use super::*;
 use crate::fixtures::tile_with_periods;
-use crate::ladder::Climb;
 
 fn layer(origin: Origin, values: Values) -> Layer {
     Layer { origin, values }
@@ -66,7 +65,7 @@ fn the_resolved_plan_resolves_to_itself() {
 fn measured_time_covers_whole_burst_periods() {
     let rounded = |asked: &str, scale: f64, periods: &[&str]| {
         let tile = tile_with_periods(periods);
-        whole_periods(asked.parse().expect("a time"), scale, tile.workloads()).to_string()
+        whole_periods(asked.parse().expect("a time"), scale, workloads_of(&tile)).to_string()
     };
     assert_eq!(rounded("8s", 1.0 / 60.0, &["5m"]), "10 s");
     assert_eq!(rounded("10s", 1.0 / 60.0, &["5m"]), "10 s");
@@ -75,16 +74,6 @@ fn measured_time_covers_whole_burst_periods() {
     assert_eq!(rounded("100s", 1.0, &["70s", "90s"]), "3m", "no common one: the longest");
     assert_eq!(rounded("8s", 1.0, &["1h"]), "8 s", "too long to wait for");
     assert_eq!(rounded("8s", 1.0, &[]), "8 s");
-}
-
-#[test]
-fn ladders_are_a_count_or_a_range_from_one() {
-    assert_eq!(parse_tiles(None), Ok(Climb::Search));
-    assert_eq!(parse_tiles(Some("4")), Ok(Climb::Range { first: 4, last: 4 }));
-    assert_eq!(parse_tiles(Some("1..8")), Ok(Climb::Range { first: 1, last: 8 }));
-    for wrong in ["0", "0..3", "5..2", "many", "", "1.."] {
-        assert!(parse_tiles(Some(wrong)).is_err(), "{wrong}");
-    }
 }
 
 #[test]
@@ -101,8 +90,8 @@ proptest! {
         asked in 1_u64..10_000, first in 1_u64..10_000, second in 1_u64..10_000,
     ) {
         let tile = tile_with_periods(&[&format!("{first}ms"), &format!("{second}ms")]);
-        let once = whole_periods(Nanos::from_millis(asked), 1.0, tile.workloads());
+        let once = whole_periods(Nanos::from_millis(asked), 1.0, workloads_of(&tile));
         prop_assert!(once >= Nanos::from_millis(asked));
-        prop_assert_eq!(whole_periods(once, 1.0, tile.workloads()), once);
+        prop_assert_eq!(whole_periods(once, 1.0, workloads_of(&tile)), once);
     }
 }
