@@ -11,7 +11,11 @@
 //! `*.partial` until it is complete; a reader accepts every file of its major version.
 #![forbid(unsafe_code)]
 
+pub mod env;
+mod hdr_v2;
 mod quantile;
 pub mod recorder;
 pub mod run;
+pub mod rundir;
+pub mod series;
 pub mod slice;

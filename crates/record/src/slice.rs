@@ -112,6 +112,11 @@ impl SizeClass {
         if index < 8 { Some(Self(index)) } else { None }
     }
 
+    /// All classes, smallest first.
+    pub fn all() -> [Self; Self::COUNT] {
+        [0, 1, 2, 3, 4, 5, 6, 7].map(Self)
+    }
+
     /// Its position, 0 to 7.
     pub const fn index(self) -> u8 {
         self.0

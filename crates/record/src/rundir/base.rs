@@ -1,0 +1,101 @@
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::RunDirError;
+
+/// Where runs are stored if nobody says otherwise: `$XDG_DATA_HOME/tilemark/runs`, or
+/// `~/.local/share/tilemark/runs` (XDG Base Directory Specification 0.8; relative paths in
+/// the variables are ignored, as it demands).
+pub fn default_base() -> Result<PathBuf, RunDirError> {
+    base_from(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))
+}
+
+fn base_from(
+    data_home: Option<std::ffi::OsString>,
+    home: Option<std::ffi::OsString>,
+) -> Result<PathBuf, RunDirError> {
+    let absolute = |path: PathBuf| path.is_absolute().then_some(path);
+    data_home
+        .and_then(|path| absolute(path.into()))
+        .or_else(|| home.and_then(|path| absolute(PathBuf::from(path).join(".local/share"))))
+        .map(|data| data.join("tilemark/runs"))
+        .ok_or(RunDirError::NoBase)
+}
+
+/// Whether results may be written to the device under test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SameDevice {
+    /// They may not: their writes would be part of what is measured.
+    Refused,
+    /// The user accepts that.
+    Allowed,
+}
+
+/// The number (`st_dev`) of the device that holds a path, or would hold it once it is made.
+pub fn device_of(path: &Path) -> Result<u64, RunDirError> {
+    let absolute = std::path::absolute(path).map_err(RunDirError::io("looking at", path))?;
+    let mut last = None;
+    for ancestor in absolute.ancestors() {
+        match fs::metadata(ancestor) {
+            Ok(metadata) => return Ok(metadata.dev()),
+            Err(error) => last = Some(error),
+        }
+    }
+    let error = last.unwrap_or_else(|| std::io::ErrorKind::NotFound.into());
+    Err(RunDirError::io("looking at", path)(error))
+}
+
+/// Refuses a base directory on the device under test, unless that is allowed. `target` is
+/// the target's device number: `st_dev` of a directory or file, `st_rdev` of a device.
+pub fn refuse_device_under_test(
+    base: &Path,
+    target: u64,
+    allowed: SameDevice,
+) -> Result<(), RunDirError> {
+    if allowed == SameDevice::Allowed || device_of(base)? != target {
+        return Ok(());
+    }
+    Err(RunDirError::OnDeviceUnderTest { base: base.to_owned(), device: major_minor(target) })
+}
+
+/// `major:minor` of a device number, as Linux encodes it (`include/linux/kdev_t.h`,
+/// `new_encode_dev`, and glibc's `gnu_dev_major`).
+pub(crate) fn major_minor(device: u64) -> String {
+    let major = (device >> 8 & 0xfff) | (device >> 32 & !0xfff);
+    let minor = (device & 0xff) | (device >> 12 & !0xff & 0xffff_ffff);
+    format!("{major}:{minor}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_base_follows_the_xdg_rules() {
+        let base = |data: Option<&str>, home: Option<&str>| {
+            base_from(data.map(Into::into), home.map(Into::into)).ok()
+        };
+        assert_eq!(base(Some("/d"), Some("/h")), Some("/d/tilemark/runs".into()));
+        assert_eq!(base(Some("d"), Some("/h")), Some("/h/.local/share/tilemark/runs".into()));
+        assert_eq!(base(None, None), None);
+    }
+
+    #[test]
+    fn a_base_on_the_device_under_test_is_refused_even_before_it_exists() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let device = device_of(dir.path()).expect("its device");
+        let base = dir.path().join("not/yet/made");
+        let error = refuse_device_under_test(&base, device, SameDevice::Refused)
+            .expect_err("the same device");
+        assert!(error.hint().is_some_and(|hint| hint.contains("--allow-same-device")));
+        refuse_device_under_test(&base, device, SameDevice::Allowed).expect("allowed");
+        refuse_device_under_test(&base, device + 1, SameDevice::Refused).expect("another device");
+    }
+
+    #[test]
+    fn device_numbers_print_as_the_kernel_does() {
+        assert_eq!(major_minor(0x0801), "8:1");
+        assert_eq!(major_minor(0x0010_0301), "3:257");
+    }
+}

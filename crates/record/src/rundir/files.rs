@@ -1,0 +1,37 @@
+//! Names of the files in a run directory.
+
+/// What was found ([`crate::run::Run`]).
+pub const RUN: &str = "run.json";
+/// The resolved plan, which runs again.
+pub const PLAN: &str = "plan.toml";
+/// What was checked about the target before anything was written to it.
+pub const PREFLIGHT: &str = "preflight.json";
+/// The machine ([`crate::env::Environment`]).
+pub const ENV: &str = "env.json";
+/// What happened when, one JSON object per line.
+pub const EVENTS: &str = "events.jsonl";
+/// I/O by slice of time.
+pub const SERIES: &str = "series.parquet";
+/// Actions by slice of time.
+pub const ACTIONS: &str = "actions.parquet";
+/// The load generator's own state by slice of time.
+pub const GENERATOR: &str = "generator.parquet";
+/// The report for people.
+pub const REPORT: &str = "report.html";
+/// HdrHistogram log, if it was exported into the directory.
+pub const HLOG: &str = "hist.hlog";
+/// SHA-256 of every other file, as `sha256sum` writes it.
+pub const SUMS: &str = "SHA256SUMS";
+/// Directory of series parts, while the run lasts.
+pub const PARTS: &str = "parts";
+/// Locked by the process that writes the directory, while the run lasts.
+pub const LOCK: &str = ".lock";
+
+/// Every file a complete or partial run may hold; anything else was put there by others.
+pub const ALL: [&str; 12] =
+    [RUN, PLAN, PREFLIGHT, ENV, EVENTS, SERIES, ACTIONS, GENERATOR, REPORT, HLOG, SUMS, LOCK];
+
+/// End of the name of a directory that is not complete.
+pub const PARTIAL: &str = ".partial";
+/// End of the name of a file that is being written.
+pub const TEMPORARY: &str = ".tmp";

@@ -1,0 +1,46 @@
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use super::{RunDirError, StoredRun};
+
+/// All runs in a base directory, oldest first, partial ones included. A base that does not
+/// exist holds no runs.
+pub fn list(base: &Path) -> Result<Vec<StoredRun>, RunDirError> {
+    let entries = match fs::read_dir(base) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(RunDirError::io("listing", base))?,
+    };
+    let mut runs = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(RunDirError::io("listing", base))?;
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            runs.extend(StoredRun::at(&entry.path()));
+        }
+    }
+    runs.sort_by(|a, b| a.id().cmp(b.id()));
+    Ok(runs)
+}
+
+/// The run with this path, id or unambiguous start of an id.
+pub fn open(base: &Path, path_or_prefix: &str) -> Result<StoredRun, RunDirError> {
+    let as_path = Path::new(path_or_prefix);
+    if as_path.is_dir()
+        && let Ok(absolute) = as_path.canonicalize()
+        && let Some(run) = StoredRun::at(&absolute)
+    {
+        return Ok(run);
+    }
+    let mut found = list(base)?;
+    found.retain(|run| run.id().as_str().starts_with(path_or_prefix));
+    match (found.len(), found.pop()) {
+        (1, Some(run)) => Ok(run),
+        (0, _) | (_, None) => {
+            Err(RunDirError::NotFound { base: base.to_owned(), prefix: path_or_prefix.to_owned() })
+        }
+        (_, Some(last)) => Err(RunDirError::Ambiguous {
+            prefix: path_or_prefix.to_owned(),
+            found: found.iter().chain([&last]).map(|run| run.id().to_string()).collect(),
+        }),
+    }
+}

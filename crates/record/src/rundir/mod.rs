@@ -1,0 +1,22 @@
+//! The run directory: one directory per run, `*.partial` until it is complete.
+
+mod base;
+mod checksum;
+mod error;
+mod event;
+pub mod files;
+mod id;
+mod list;
+mod remove;
+mod stored;
+mod write;
+
+pub use base::{SameDevice, default_base, device_of, refuse_device_under_test};
+pub use checksum::{ChecksumProblem, sha256_hex};
+pub use error::RunDirError;
+pub use event::{Event, EventLog};
+pub use id::RunId;
+pub use list::{list, open};
+pub use remove::remove;
+pub use stored::{State, StoredRun};
+pub use write::RunDir;

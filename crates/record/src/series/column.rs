@@ -1,0 +1,151 @@
+use std::sync::Arc;
+
+use arrow_array::builder::{Float64Builder, ListBuilder};
+use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BinaryArray, Float64Array, ListArray};
+use arrow_array::{PrimitiveArray, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_schema::{Field, Schema};
+use stats::Compact;
+use units::Nanos;
+
+use crate::hdr_v2;
+use crate::quantile::Summary;
+
+/// End of the names of columns that hold histograms.
+pub(super) const HISTOGRAM: &str = "_histogram";
+
+/// One number of a summary.
+type Part = fn(&Summary) -> Nanos;
+
+/// Columns of one batch, in file order.
+#[derive(Default)]
+pub(super) struct Columns {
+    fields: Vec<Field>,
+    arrays: Vec<ArrayRef>,
+}
+
+impl Columns {
+    fn push(&mut self, name: impl Into<String>, array: ArrayRef, nullable: bool) {
+        self.fields.push(Field::new(name, array.data_type().clone(), nullable));
+        self.arrays.push(array);
+    }
+
+    pub(super) fn u32(&mut self, name: &str, values: impl Iterator<Item = u32>) {
+        self.push(name, Arc::new(UInt32Array::from_iter_values(values)), false);
+    }
+
+    pub(super) fn u64(&mut self, name: impl Into<String>, values: impl Iterator<Item = u64>) {
+        self.push(name, Arc::new(UInt64Array::from_iter_values(values)), false);
+    }
+
+    fn maybe_u64(&mut self, name: String, values: impl Iterator<Item = Option<u64>>) {
+        self.push(name, Arc::new(values.collect::<UInt64Array>()), true);
+    }
+
+    pub(super) fn f64(&mut self, name: &str, values: impl Iterator<Item = f64>) {
+        self.push(name, Arc::new(Float64Array::from_iter_values(values)), false);
+    }
+
+    pub(super) fn text<'a>(&mut self, name: &str, values: impl Iterator<Item = &'a str>) {
+        self.push(name, Arc::new(StringArray::from_iter_values(values)), false);
+    }
+
+    pub(super) fn f64_lists<'a>(&mut self, name: &str, lists: impl Iterator<Item = &'a Vec<f64>>) {
+        let mut builder = ListBuilder::new(Float64Builder::new());
+        for list in lists {
+            builder.values().append_slice(list);
+            builder.append(true);
+        }
+        self.push(name, Arc::new(builder.finish()), false);
+    }
+
+    /// A latency: its summary, its exact sum, and the histogram itself.
+    pub(super) fn latency(&mut self, prefix: &str, histograms: &[&Compact]) {
+        let summaries: Vec<Option<Summary>> = histograms.iter().map(|h| Summary::of(h)).collect();
+        let parts: [(&str, Part); 7] = [
+            ("min", |s| s.min),
+            ("mean", |s| s.mean),
+            ("p50", |s| s.p50),
+            ("p95", |s| s.p95),
+            ("p99", |s| s.p99),
+            ("p999", |s| s.p999),
+            ("max", |s| s.max),
+        ];
+        for (name, part) in parts {
+            let values = summaries.iter().map(|summary| summary.as_ref().map(|s| part(s).0));
+            self.maybe_u64(format!("{prefix}_{name}_ns"), values);
+        }
+        let sums = histograms.iter().map(|h| u64::try_from(h.sum_ns).unwrap_or(u64::MAX));
+        self.u64(format!("{prefix}_sum_ns"), sums);
+        self.u64(format!("{prefix}_over_1h"), histograms.iter().map(|h| h.saturated));
+        let bytes = BinaryArray::from_iter_values(histograms.iter().map(|h| hdr_v2::encode(h)));
+        self.push(format!("{prefix}{HISTOGRAM}"), Arc::new(bytes), false);
+    }
+
+    pub(super) fn into_batch(self) -> RecordBatch {
+        RecordBatch::try_new(Arc::new(Schema::new(self.fields)), self.arrays)
+            .expect("all columns were made from the same rows")
+    }
+}
+
+/// The columns of one batch that was read, found by name so that later minor versions may
+/// add some.
+pub(super) struct Found<'a>(pub(super) &'a RecordBatch);
+
+impl Found<'_> {
+    fn array<T: Array + 'static>(&self, name: &str) -> Result<&T, String> {
+        let column = self.0.column_by_name(name);
+        let column = column.ok_or_else(|| format!("there is no column \"{name}\""))?;
+        column
+            .as_any()
+            .downcast_ref()
+            .ok_or_else(|| format!("column \"{name}\" has the type {}", column.data_type()))
+    }
+
+    fn values<T: ArrowPrimitiveType>(&self, name: &str) -> Result<&[T::Native], String> {
+        Ok(self.array::<PrimitiveArray<T>>(name)?.values())
+    }
+
+    pub(super) fn u32(&self, name: &str) -> Result<&[u32], String> {
+        self.values::<UInt32Type>(name)
+    }
+
+    pub(super) fn u64(&self, name: &str) -> Result<&[u64], String> {
+        self.values::<UInt64Type>(name)
+    }
+
+    pub(super) fn f64(&self, name: &str) -> Result<&[f64], String> {
+        self.values::<Float64Type>(name)
+    }
+
+    pub(super) fn text(&self, name: &str) -> Result<&StringArray, String> {
+        self.array(name)
+    }
+
+    pub(super) fn f64_lists(&self, name: &str) -> Result<Vec<Vec<f64>>, String> {
+        let lists: &ListArray = self.array(name)?;
+        let unexpected = || format!("column \"{name}\" is not a list of numbers");
+        (0..lists.len())
+            .map(|row| {
+                let list = lists.value(row);
+                let list = list.as_any().downcast_ref::<Float64Array>().ok_or_else(unexpected)?;
+                Ok(list.values().to_vec())
+            })
+            .collect()
+    }
+
+    pub(super) fn latency(&self, prefix: &str) -> Result<Vec<Compact>, String> {
+        let name = format!("{prefix}{HISTOGRAM}");
+        let bytes: &BinaryArray = self.array(&name)?;
+        let sums = self.u64(&format!("{prefix}_sum_ns"))?;
+        let over = self.u64(&format!("{prefix}_over_1h"))?;
+        (0..bytes.len())
+            .map(|row| {
+                let histogram = hdr_v2::decode(bytes.value(row)).map_err(|reason| {
+                    format!("column \"{name}\", row {row} of a batch: {reason}")
+                })?;
+                Ok(Compact { sum_ns: sums[row].into(), saturated: over[row], ..histogram })
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,101 @@
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+
+use super::{Record, SeriesError};
+use crate::rundir::files;
+
+/// Rows of one batch in memory at a time.
+const BATCH_ROWS: usize = 1024;
+
+/// Rows of a series, in the order they were written, read as they are asked for.
+#[derive(Debug)]
+pub struct Rows<R> {
+    files: VecDeque<PathBuf>,
+    open: Option<(PathBuf, ParquetRecordBatchReader)>,
+    batch: std::vec::IntoIter<R>,
+}
+
+/// The rows of one series file.
+pub fn read<R: Record>(path: &Path) -> Result<Rows<R>, SeriesError> {
+    File::open(path).map_err(SeriesError::io("opening", path))?;
+    Ok(Rows::of([path.to_owned()]))
+}
+
+/// The rows of a run directory's series: its finished file or, where a run was killed, the
+/// parts that were complete. No file at all is no rows.
+pub fn read_run<R: Record>(directory: &Path) -> Result<Rows<R>, SeriesError> {
+    let finished = directory.join(R::FILE);
+    if finished.exists() {
+        return read(&finished);
+    }
+    let parts = directory.join(files::PARTS);
+    if !parts.exists() {
+        return Ok(Rows::of([]));
+    }
+    let prefix = format!("{}-", R::FILE.trim_end_matches(".parquet"));
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&parts).map_err(SeriesError::io("listing", &parts))? {
+        let path = entry.map_err(SeriesError::io("listing", &parts))?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.starts_with(&prefix) && name.ends_with(".parquet") {
+            found.push(path);
+        }
+    }
+    found.sort_unstable();
+    Ok(Rows::of(found))
+}
+
+impl<R: Record> Rows<R> {
+    fn of(files: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self { files: files.into_iter().collect(), open: None, batch: Vec::new().into_iter() }
+    }
+
+    /// Loads the next batch; false at the end.
+    fn advance(&mut self) -> Result<bool, SeriesError> {
+        loop {
+            if let Some((path, reader)) = &mut self.open {
+                if let Some(batch) = reader.next() {
+                    let content = |reason| SeriesError::Content { path: path.clone(), reason };
+                    let batch = batch.map_err(|error| content(error.to_string()))?;
+                    self.batch = R::from_batch(&batch).map_err(content)?.into_iter();
+                    return Ok(true);
+                }
+                self.open = None;
+            }
+            let Some(path) = self.files.pop_front() else { return Ok(false) };
+            self.open = Some((path.clone(), open(&path)?));
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<ParquetRecordBatchReader, SeriesError> {
+    let file = File::open(path).map_err(SeriesError::io("opening", path))?;
+    ParquetRecordBatchReaderBuilder::try_new(file)
+        .and_then(|builder| builder.with_batch_size(BATCH_ROWS).build())
+        .map_err(SeriesError::parquet("reading", path))
+}
+
+impl<R: Record> Iterator for Rows<R> {
+    type Item = Result<R, SeriesError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(row) = self.batch.next() {
+                return Some(Ok(row));
+            }
+            match self.advance() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => {
+                    // Nothing that follows could be trusted.
+                    self.files.clear();
+                    self.open = None;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}

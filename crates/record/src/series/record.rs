@@ -1,0 +1,246 @@
+use arrow_array::RecordBatch;
+use stats::Compact;
+use units::{Bytes, Nanos};
+
+use super::column::Found;
+use crate::run::Phase;
+use crate::rundir::files;
+use crate::slice::{Direction, GeneratorRow, SizeClass};
+
+/// Which part of which step a slice belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StepKey {
+    /// Step of the ladder, from 1.
+    pub step: u32,
+    /// Tiles that ran at the same time.
+    pub tiles: u32,
+    /// Repeat of the step, from 1.
+    pub repeat: u32,
+    /// Part of the step.
+    pub phase: Phase,
+}
+
+/// One row of `series.parquet`: I/O of one VM, direction, kind and size class that finished
+/// in one slice of time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IoRecord {
+    /// Which part of which step.
+    pub key: StepKey,
+    /// Start of the slice, from the start of the step's load.
+    pub start: Nanos,
+    /// Width of the slice.
+    pub width: Nanos,
+    /// Tile, from 0.
+    pub tile: u32,
+    /// Workload.
+    pub workload: String,
+    /// Which of several of this workload in the tile, from 0.
+    pub copy: u32,
+    /// The VM's printed name.
+    pub vm: String,
+    /// Which way.
+    pub direction: Direction,
+    /// Kind of I/O, as the workload names it.
+    pub kind: String,
+    /// How large.
+    pub class: SizeClass,
+    /// I/Os that failed; they are not in the histograms.
+    pub errors: u64,
+    /// Bytes moved by those that succeeded.
+    pub bytes: Bytes,
+    /// Submitted to done.
+    pub service: Compact,
+    /// Intended start to done.
+    pub response: Compact,
+}
+
+/// One row of `actions.parquet`: actions of one instance and group that finished in one
+/// slice of time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActionRecord {
+    /// Which part of which step.
+    pub key: StepKey,
+    /// Start of the slice, from the start of the step's load.
+    pub start: Nanos,
+    /// Width of the slice.
+    pub width: Nanos,
+    /// Tile, from 0.
+    pub tile: u32,
+    /// Workload.
+    pub workload: String,
+    /// Which of several of this workload in the tile, from 0.
+    pub copy: u32,
+    /// Action.
+    pub action: String,
+    /// Group of users.
+    pub group: String,
+    /// Actions with a failed I/O; they are not in the histograms.
+    pub errors: u64,
+    /// Intended starts that were given up in this slice.
+    pub dropped: u64,
+    /// First step to last answer.
+    pub service: Compact,
+    /// Intended start to last answer.
+    pub response: Compact,
+}
+
+/// One row of `generator.parquet`: the load generator itself in one slice of time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GeneratorRecord {
+    /// Which part of which step.
+    pub key: StepKey,
+    /// Start of the slice, from the start of the step's load.
+    pub start: Nanos,
+    /// Width of the slice.
+    pub width: Nanos,
+    /// How it fared.
+    pub row: GeneratorRow,
+}
+
+/// A kind of row, and the file that holds it.
+pub trait Record: Sized {
+    /// The file in a run directory.
+    const FILE: &'static str;
+
+    /// The rows of a batch, or what is wrong with it.
+    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String>;
+}
+
+struct Common<'a> {
+    keys: Vec<StepKey>,
+    start: &'a [u64],
+    width: &'a [u64],
+}
+
+impl<'a> Common<'a> {
+    fn of(found: &'a Found<'a>) -> Result<Self, String> {
+        let (step, tiles) = (found.u32("step")?, found.u32("tiles")?);
+        let (repeat, phase) = (found.u32("repeat")?, found.text("phase")?);
+        let keys = (0..step.len())
+            .map(|row| {
+                Ok(StepKey {
+                    step: step[row],
+                    tiles: tiles[row],
+                    repeat: repeat[row],
+                    phase: named("phase", &Phase::ALL, Phase::name, phase.value(row))?,
+                })
+            })
+            .collect::<Result<_, String>>()?;
+        Ok(Self { keys, start: found.u64("start_ns")?, width: found.u64("width_ns")? })
+    }
+}
+
+fn named<T: Copy>(
+    column: &str,
+    all: &[T],
+    name: impl Fn(T) -> &'static str,
+    text: &str,
+) -> Result<T, String> {
+    all.iter()
+        .copied()
+        .find(|value| name(*value) == text)
+        .ok_or_else(|| format!("column \"{column}\" holds \"{text}\""))
+}
+
+impl Record for IoRecord {
+    const FILE: &'static str = files::SERIES;
+
+    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String> {
+        let found = Found(batch);
+        let common = Common::of(&found)?;
+        let (tile, copy) = (found.u32("tile")?, found.u32("copy")?);
+        let (workload, vm) = (found.text("workload")?, found.text("vm")?);
+        let (direction, kind) = (found.text("direction")?, found.text("kind")?);
+        let class = found.text("size_class")?;
+        let (errors, bytes) = (found.u64("errors")?, found.u64("bytes")?);
+        let histograms = found.latency("service")?.into_iter().zip(found.latency("response")?);
+        histograms
+            .enumerate()
+            .map(|(row, (service, response))| {
+                Ok(Self {
+                    key: common.keys[row],
+                    start: Nanos(common.start[row]),
+                    width: Nanos(common.width[row]),
+                    tile: tile[row],
+                    workload: workload.value(row).to_owned(),
+                    copy: copy[row],
+                    vm: vm.value(row).to_owned(),
+                    direction: named(
+                        "direction",
+                        &Direction::ALL,
+                        Direction::name,
+                        direction.value(row),
+                    )?,
+                    kind: kind.value(row).to_owned(),
+                    class: named(
+                        "size_class",
+                        &SizeClass::all(),
+                        SizeClass::name,
+                        class.value(row),
+                    )?,
+                    errors: errors[row],
+                    bytes: Bytes::new(bytes[row]),
+                    service,
+                    response,
+                })
+            })
+            .collect()
+    }
+}
+
+impl Record for ActionRecord {
+    const FILE: &'static str = files::ACTIONS;
+
+    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String> {
+        let found = Found(batch);
+        let common = Common::of(&found)?;
+        let (tile, copy) = (found.u32("tile")?, found.u32("copy")?);
+        let workload = found.text("workload")?;
+        let (action, group) = (found.text("action")?, found.text("group")?);
+        let (errors, dropped) = (found.u64("errors")?, found.u64("dropped")?);
+        let histograms = found.latency("service")?.into_iter().zip(found.latency("response")?);
+        let rows = histograms.enumerate().map(|(row, (service, response))| Self {
+            key: common.keys[row],
+            start: Nanos(common.start[row]),
+            width: Nanos(common.width[row]),
+            tile: tile[row],
+            workload: workload.value(row).to_owned(),
+            copy: copy[row],
+            action: action.value(row).to_owned(),
+            group: group.value(row).to_owned(),
+            errors: errors[row],
+            dropped: dropped[row],
+            service,
+            response,
+        });
+        Ok(rows.collect())
+    }
+}
+
+impl Record for GeneratorRecord {
+    const FILE: &'static str = files::GENERATOR;
+
+    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String> {
+        let found = Found(batch);
+        let common = Common::of(&found)?;
+        let (submitted, completed) = (found.u64("submitted")?, found.u64("completed")?);
+        let (in_flight, queued) = (found.u64("in_flight")?, found.u64("queued")?);
+        let in_flight_seconds = found.f64("in_flight_seconds")?;
+        let latencies = found.latency("lateness")?.into_iter().zip(found.f64_lists("worker_cpu")?);
+        let rows = latencies.enumerate().map(|(row, (lateness, worker_cpu))| Self {
+            key: common.keys[row],
+            start: Nanos(common.start[row]),
+            width: Nanos(common.width[row]),
+            row: GeneratorRow {
+                submitted: submitted[row],
+                completed: completed[row],
+                in_flight: in_flight[row],
+                in_flight_seconds: in_flight_seconds[row],
+                lateness,
+                queued: queued[row],
+                worker_cpu,
+            },
+        });
+        Ok(rows.collect())
+    }
+}

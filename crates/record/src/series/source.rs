@@ -1,0 +1,98 @@
+//! Columns of one slice, straight from what the driver reported.
+
+use stats::Compact;
+
+use super::SeriesError;
+use super::column::Columns;
+use super::record::StepKey;
+use crate::slice::{InstanceEntry, Slice, Topology};
+
+fn common(columns: &mut Columns, key: &StepKey, slice: &Slice, rows: usize) {
+    let repeat = |value| std::iter::repeat_n(value, rows);
+    columns.u32("step", repeat(key.step));
+    columns.u32("tiles", repeat(key.tiles));
+    columns.u32("repeat", repeat(key.repeat));
+    columns.text("phase", std::iter::repeat_n(key.phase.name(), rows));
+    columns.u64("start_ns", std::iter::repeat_n(slice.start.0, rows));
+    columns.u64("width_ns", std::iter::repeat_n(slice.width.0, rows));
+}
+
+fn instances(columns: &mut Columns, instances: &[&InstanceEntry]) {
+    columns.u32("tile", instances.iter().map(|entry| entry.tile));
+    columns.text("workload", instances.iter().map(|entry| entry.workload.as_str()));
+    columns.u32("copy", instances.iter().map(|entry| entry.copy));
+}
+
+fn lookup<'a, T>(what: &'static str, all: &'a [T], index: usize) -> Result<&'a T, SeriesError> {
+    all.get(index).ok_or(SeriesError::UnknownId { what, index, count: all.len() })
+}
+
+pub(super) fn io(
+    key: &StepKey,
+    topology: &Topology,
+    slice: &Slice,
+) -> Result<Columns, SeriesError> {
+    let (mut entries, mut vms, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
+    for row in &slice.io {
+        let vm = lookup("VM", &topology.vms, row.vm.0 as usize)?;
+        let entry = lookup("instance", &topology.instances, vm.instance.0 as usize)?;
+        entries.push(entry);
+        vms.push(vm.name.as_str());
+        kinds.push(lookup("kind of I/O", &entry.kinds, row.kind.into())?.as_str());
+    }
+    let rows = &slice.io;
+    let mut columns = Columns::default();
+    common(&mut columns, key, slice, rows.len());
+    instances(&mut columns, &entries);
+    columns.text("vm", vms.into_iter());
+    columns.text("direction", rows.iter().map(|row| row.direction.name()));
+    columns.text("kind", kinds.into_iter());
+    columns.text("size_class", rows.iter().map(|row| row.class.name()));
+    columns.u64("count", rows.iter().map(|row| row.service.count()));
+    columns.u64("errors", rows.iter().map(|row| row.errors));
+    columns.u64("bytes", rows.iter().map(|row| row.bytes.get()));
+    columns.latency("service", &rows.iter().map(|row| &row.service).collect::<Vec<_>>());
+    columns.latency("response", &rows.iter().map(|row| &row.response).collect::<Vec<_>>());
+    Ok(columns)
+}
+
+pub(super) fn actions(
+    key: &StepKey,
+    topology: &Topology,
+    slice: &Slice,
+) -> Result<Columns, SeriesError> {
+    let (mut entries, mut actions, mut groups) = (Vec::new(), Vec::new(), Vec::new());
+    for row in &slice.actions {
+        let entry = lookup("instance", &topology.instances, row.instance.0 as usize)?;
+        entries.push(entry);
+        actions.push(lookup("action", &entry.actions, row.action.into())?.as_str());
+        groups.push(lookup("group", &entry.groups, row.group.into())?.as_str());
+    }
+    let rows = &slice.actions;
+    let mut columns = Columns::default();
+    common(&mut columns, key, slice, rows.len());
+    instances(&mut columns, &entries);
+    columns.text("action", actions.into_iter());
+    columns.text("group", groups.into_iter());
+    columns.u64("count", rows.iter().map(|row| row.service.count()));
+    columns.u64("errors", rows.iter().map(|row| row.errors));
+    columns.u64("dropped", rows.iter().map(|row| row.dropped));
+    columns.latency("service", &rows.iter().map(|row| &row.service).collect::<Vec<_>>());
+    columns.latency("response", &rows.iter().map(|row| &row.response).collect::<Vec<_>>());
+    Ok(columns)
+}
+
+pub(super) fn generator(key: &StepKey, slice: &Slice) -> Columns {
+    let row = [&slice.generator];
+    let lateness: [&Compact; 1] = [&slice.generator.lateness];
+    let mut columns = Columns::default();
+    common(&mut columns, key, slice, 1);
+    columns.u64("submitted", row.iter().map(|row| row.submitted));
+    columns.u64("completed", row.iter().map(|row| row.completed));
+    columns.u64("in_flight", row.iter().map(|row| row.in_flight));
+    columns.f64("in_flight_seconds", row.iter().map(|row| row.in_flight_seconds));
+    columns.u64("queued", row.iter().map(|row| row.queued));
+    columns.f64_lists("worker_cpu", row.iter().map(|row| &row.worker_cpu));
+    columns.latency("lateness", &lateness);
+    columns
+}

@@ -1,0 +1,115 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use units::Nanos;
+
+use super::part::Parts;
+use super::record::{ActionRecord, GeneratorRecord, IoRecord, Record};
+use super::{SeriesError, StepKey, source};
+use crate::run::Phase;
+use crate::rundir::files;
+use crate::slice::{Slice, Topology};
+
+/// A part spans at most this much time, so that a killed run loses no more.
+const PART_SPAN_MAX: Nanos = Nanos::from_secs(60);
+
+/// Writes the three series files of a run: I/O, actions and the generator.
+///
+/// Memory is bounded: rows are encoded slice by slice, and every 60 s of load, every 8 MiB
+/// and at the end of every step and phase they become a complete file under `parts/`.
+/// [`Writer::finish`] joins the parts. A dropped writer completes the part it was writing; a
+/// killed one loses it. [`super::read_run`] reads either state.
+#[derive(Debug)]
+pub struct Writer {
+    directory: PathBuf,
+    io: Parts,
+    actions: Parts,
+    generator: Parts,
+    /// What the open parts hold, and since when.
+    open: Option<(StepKey, Nanos)>,
+    is_broken: bool,
+}
+
+impl Writer {
+    /// Starts the series of the run in this directory.
+    pub fn create(directory: &Path) -> Result<Self, SeriesError> {
+        let parts = directory.join(files::PARTS);
+        fs::create_dir(&parts).map_err(SeriesError::io("creating", &parts))?;
+        let (topology, slice) = (Topology::default(), Slice::default());
+        let key = StepKey { step: 0, tiles: 0, repeat: 0, phase: Phase::WarmUp };
+        let io = source::io(&key, &topology, &slice)?.into_batch().schema();
+        let actions = source::actions(&key, &topology, &slice)?.into_batch().schema();
+        let generator = source::generator(&key, &slice).into_batch().schema();
+        Ok(Self {
+            directory: directory.to_owned(),
+            io: Parts::new(directory, IoRecord::FILE, io),
+            actions: Parts::new(directory, ActionRecord::FILE, actions),
+            generator: Parts::new(directory, GeneratorRecord::FILE, generator),
+            open: None,
+            is_broken: false,
+        })
+    }
+
+    /// Adds a slice. After an error the series takes no more.
+    pub fn append(
+        &mut self,
+        key: StepKey,
+        topology: &Topology,
+        slice: &Slice,
+    ) -> Result<(), SeriesError> {
+        self.guarded(|writer| {
+            if writer.is_due(key, slice.start) {
+                writer.close_parts()?;
+            }
+            writer.open.get_or_insert((key, slice.start));
+            writer.io.append(&source::io(&key, topology, slice)?.into_batch())?;
+            writer.actions.append(&source::actions(&key, topology, slice)?.into_batch())?;
+            writer.generator.append(&source::generator(&key, slice).into_batch())
+        })
+    }
+
+    /// Joins all parts into the finished files and removes them.
+    pub fn finish(mut self) -> Result<(), SeriesError> {
+        self.guarded(|writer| {
+            writer.io.join()?;
+            writer.actions.join()?;
+            writer.generator.join()?;
+            let parts = writer.directory.join(files::PARTS);
+            fs::remove_dir_all(&parts).map_err(SeriesError::io("removing", &parts))
+        })
+    }
+
+    fn is_due(&self, key: StepKey, start: Nanos) -> bool {
+        self.open.is_some_and(|(open, since)| {
+            open != key || start.saturating_sub(since) >= PART_SPAN_MAX
+        })
+    }
+
+    fn close_parts(&mut self) -> Result<(), SeriesError> {
+        self.open = None;
+        self.io.close()?;
+        self.actions.close()?;
+        self.generator.close()
+    }
+
+    fn guarded(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<(), SeriesError>,
+    ) -> Result<(), SeriesError> {
+        if self.is_broken {
+            return Err(SeriesError::Broken { path: self.directory.clone() });
+        }
+        let done = work(self);
+        self.is_broken = done.is_err();
+        done
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if !self.is_broken {
+            // Best effort: nobody is left to tell, and complete parts are safe already.
+            let _ = self.close_parts();
+        }
+    }
+}

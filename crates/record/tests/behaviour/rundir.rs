@@ -1,0 +1,141 @@
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use tilemark_record::rundir::{
+    self, ChecksumProblem, RunDir, RunDirError, RunId, State, files, list, open, remove,
+};
+use units::Nanos;
+
+use crate::sample;
+
+fn id(tile: &str, second: i64) -> RunId {
+    let now = jiff::Timestamp::from_second(1_795_286_527 + second).expect("a time");
+    RunId::new(tile, now).expect("random letters")
+}
+
+fn finished(base: &Path, second: i64) -> rundir::StoredRun {
+    let dir = RunDir::create(base, &id("storage", second)).expect("creates");
+    dir.write_run(&sample::run()).expect("writes");
+    dir.write_text(files::PLAN, "datastore = \"dir:/mnt\"\n").expect("writes");
+    let mut events = dir.events().expect("opens");
+    events.append(Nanos::SECOND, "step-start", &serde_json::json!({"tiles": 2})).expect("appends");
+    rundir::StoredRun::at(&dir.finish().expect("finishes")).expect("a run")
+}
+
+#[test]
+fn a_finished_run_has_its_name_and_reads_back() {
+    let base = tempfile::tempdir().expect("a directory");
+    let stored = finished(base.path(), 0);
+    assert_eq!(stored.state(), State::Complete);
+    assert_eq!(stored.run().expect("reads"), &sample::run());
+    let events = stored.events().expect("reads");
+    assert_eq!((events[0].at_ns, events[0].kind.as_str()), (1_000_000_000, "step-start"));
+    assert_eq!(events[0].fields["tiles"], 2);
+    assert_eq!(stored.check().expect("sums"), []);
+    assert!(!stored.path().join(files::LOCK).exists());
+}
+
+#[test]
+fn sha256sum_itself_accepts_the_sums() {
+    let base = tempfile::tempdir().expect("a directory");
+    let stored = finished(base.path(), 0);
+    let output = std::process::Command::new("sha256sum")
+        .args(["--check", "--strict", files::SUMS])
+        .current_dir(stored.path())
+        .output();
+    match output {
+        Ok(output) => assert!(output.status.success(), "{output:?}"),
+        Err(error) => println!("skipped: sha256sum cannot be run: {error}"),
+    }
+}
+
+#[test]
+fn a_changed_missing_or_added_file_is_named() {
+    let base = tempfile::tempdir().expect("a directory");
+    let stored = finished(base.path(), 0);
+    std::fs::write(stored.path().join(files::PLAN), "other").expect("writes");
+    std::fs::remove_file(stored.path().join(files::EVENTS)).expect("removes");
+    std::fs::write(stored.path().join("notes.txt"), "mine").expect("writes");
+    let name = str::to_owned;
+    assert_eq!(
+        stored.check().expect("checks"),
+        [
+            ChecksumProblem::Missing { name: name(files::EVENTS) },
+            ChecksumProblem::Changed { name: name(files::PLAN) },
+            ChecksumProblem::Added { name: name("notes.txt") },
+        ]
+    );
+    let error = remove(&stored).expect_err("a foreign file");
+    assert!(matches!(error, RunDirError::Foreign { ref name, .. } if name == "notes.txt"));
+    assert!(stored.path().join(files::RUN).exists(), "nothing is deleted after a refusal");
+    std::fs::remove_file(stored.path().join("notes.txt")).expect("removes");
+    remove(&stored).expect("removes");
+    assert!(!stored.path().exists());
+}
+
+/// What kill -9 leaves: no unwinding, no drop, a line written half.
+#[test]
+fn a_killed_run_is_listed_as_abandoned_and_its_events_are_read() {
+    let base = tempfile::tempdir().expect("a directory");
+    let dir = RunDir::create(base.path(), &id("vdi", 0)).expect("creates");
+    let mut events = dir.events().expect("opens");
+    events.append(Nanos(5), "mark", &()).expect("appends");
+    let path = dir.path().to_owned();
+    let runs = list(base.path()).expect("lists");
+    assert_eq!(runs[0].state(), State::Running);
+    assert!(matches!(remove(&runs[0]), Err(RunDirError::Running { .. })));
+
+    drop(dir);
+    let mut torn = std::fs::read(path.join(files::EVENTS)).expect("reads");
+    torn.extend(b"{\"at_ns\":9,\"ki");
+    std::fs::write(path.join(files::EVENTS), torn).expect("writes");
+    let runs = list(base.path()).expect("lists");
+    assert_eq!(runs[0].state(), State::Abandoned);
+    assert_eq!(runs[0].events().expect("reads").len(), 1);
+    remove(&runs[0]).expect("removes");
+    assert_eq!(list(base.path()).expect("lists").len(), 0);
+}
+
+#[test]
+fn runs_are_listed_by_start_and_opened_by_the_start_of_their_id() {
+    let base = tempfile::tempdir().expect("a directory");
+    let (late, early) = (finished(base.path(), 3600), finished(base.path(), 0));
+    std::fs::create_dir(base.path().join("not-a-run")).expect("creates");
+    let ids: Vec<_> = list(base.path()).expect("lists").iter().map(|r| r.id().clone()).collect();
+    assert_eq!(ids, [early.id().clone(), late.id().clone()]);
+    let opened = open(base.path(), &early.id().as_str()[..14]).expect("opens");
+    assert_eq!(opened.id(), early.id());
+    let by_path = open(base.path(), late.path().to_str().expect("text")).expect("opens");
+    assert_eq!(by_path.id(), late.id());
+    assert!(matches!(open(base.path(), "2026"), Err(RunDirError::Ambiguous { .. })));
+    assert!(matches!(open(base.path(), "1999"), Err(RunDirError::NotFound { .. })));
+    assert_eq!(list(&base.path().join("none")).expect("lists").len(), 0);
+}
+
+/// `/dev/full` answers every write with ENOSPC, so this is the real error of a full disk.
+#[test]
+fn a_full_disk_is_named_and_leaves_the_run_partial() {
+    let base = tempfile::tempdir().expect("a directory");
+    let dir = RunDir::create(base.path(), &id("full", 0)).expect("creates");
+    symlink("/dev/full", dir.path().join("run.json.tmp")).expect("links");
+    let error = dir.write_run(&sample::run()).expect_err("no space");
+    let path = dir.path().to_owned();
+    let text = error.to_string();
+    assert!(text.starts_with(&format!("writing {}", path.join(files::RUN).display())), "{text}");
+    assert!(text.contains("No space left"), "{text}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("--out")));
+    dir.write_run(&sample::run()).expect("there is space again");
+    assert!(matches!(dir.finish(), Err(RunDirError::Broken { .. })));
+    assert!(path.exists(), "still partial");
+}
+
+#[test]
+fn a_full_disk_under_events_leaves_the_run_partial() {
+    let base = tempfile::tempdir().expect("a directory");
+    let dir = RunDir::create(base.path(), &id("full", 0)).expect("creates");
+    symlink("/dev/full", dir.path().join(files::EVENTS)).expect("links");
+    let mut events = dir.events().expect("opens");
+    let error = events.append(Nanos::ZERO, "mark", &()).expect_err("no space");
+    assert!(error.to_string().contains(files::EVENTS), "{error}");
+    assert!(matches!(dir.finish(), Err(RunDirError::Broken { .. })));
+}

@@ -1,0 +1,135 @@
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use tilemark_record::run::Phase;
+use tilemark_record::rundir::{RunDir, RunDirError, RunId, files};
+use tilemark_record::series::{
+    ActionRecord, GeneratorRecord, IoRecord, Record, SeriesError, StepKey, Writer, read_run,
+};
+use tilemark_record::slice::{IoRow, VmId};
+use units::Nanos;
+
+use crate::sample;
+
+fn key(step: u32, phase: Phase) -> StepKey {
+    StepKey { step, tiles: 2, repeat: 1, phase }
+}
+
+fn rows<R: Record>(directory: &Path) -> Vec<R> {
+    read_run(directory).expect("opens").collect::<Result<_, _>>().expect("reads")
+}
+
+fn write(writer: &mut Writer, step: u32, seconds: u64) {
+    for second in 0..seconds {
+        let phase = if second < 2 { Phase::WarmUp } else { Phase::Measured };
+        writer
+            .append(key(step, phase), &sample::topology(), &sample::slice(second))
+            .expect("appends");
+    }
+}
+
+#[test]
+fn every_row_of_every_series_reads_back_as_it_was_reported() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut writer = Writer::create(dir.path()).expect("creates");
+    write(&mut writer, 1, 4);
+    write(&mut writer, 2, 3);
+    writer.finish().expect("finishes");
+    assert!(!dir.path().join(files::PARTS).exists());
+
+    let io: Vec<IoRecord> = rows(dir.path());
+    assert_eq!(io.len(), 7 * 8);
+    let (record, row): (_, IoRow) = (&io[4 * 8 + 3], sample::slice(0).io[3].clone());
+    assert_eq!(record.key, key(2, Phase::WarmUp));
+    assert_eq!((record.start, record.width), (Nanos::ZERO, Nanos::SECOND));
+    assert_eq!((record.vm.as_str(), record.kind.as_str()), ("tile-0/shop/web", "log-append"));
+    assert_eq!((record.direction, record.class), (row.direction, row.class));
+    assert_eq!((record.bytes, record.errors), (row.bytes, row.errors));
+    assert_eq!((&record.service, &record.response), (&row.service, &row.response));
+
+    let actions: Vec<ActionRecord> = rows(dir.path());
+    assert_eq!(actions.len(), 7 * 2);
+    assert_eq!((actions[1].tile, actions[1].action.as_str()), (1, "browse"));
+    assert_eq!((actions[1].dropped, actions[1].response.count()), (2, 0));
+
+    let generator: Vec<GeneratorRecord> = rows(dir.path());
+    assert_eq!(generator.len(), 7);
+    assert_eq!(generator[6].row, sample::slice(2).generator);
+}
+
+#[test]
+fn a_killed_run_keeps_every_part_that_was_complete() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut writer = Writer::create(dir.path()).expect("creates");
+    write(&mut writer, 1, 3);
+    write(&mut writer, 2, 1);
+    std::mem::forget(writer);
+    let io: Vec<IoRecord> = rows(dir.path());
+    assert_eq!(io.len(), 3 * 8, "step 1 is whole, step 2 was open");
+    assert!(io.iter().all(|record| record.key.step == 1));
+}
+
+#[test]
+fn a_dropped_writer_completes_what_it_had() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut writer = Writer::create(dir.path()).expect("creates");
+    write(&mut writer, 1, 3);
+    drop(writer);
+    assert_eq!(rows::<IoRecord>(dir.path()).len(), 3 * 8);
+}
+
+#[test]
+fn a_run_without_rows_has_files_without_rows() {
+    let dir = tempfile::tempdir().expect("a directory");
+    Writer::create(dir.path()).expect("creates").finish().expect("finishes");
+    assert!(dir.path().join(files::SERIES).exists());
+    assert_eq!(rows::<IoRecord>(dir.path()), []);
+}
+
+#[test]
+fn parts_are_completed_every_minute_of_load() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut writer = Writer::create(dir.path()).expect("creates");
+    write(&mut writer, 1, 200);
+    std::mem::forget(writer);
+    assert_eq!(rows::<IoRecord>(dir.path()).len(), 182 * 8, "2 s of warm-up and three minutes");
+}
+
+#[test]
+fn a_full_disk_is_named_and_the_run_stays_partial() {
+    let base = tempfile::tempdir().expect("a directory");
+    let id = RunId::new("full", jiff::Timestamp::UNIX_EPOCH).expect("random letters");
+    let dir = RunDir::create(base.path(), &id).expect("creates");
+    let mut writer = dir.series().expect("creates");
+    let part = dir.path().join(files::PARTS).join("series-00001.parquet.tmp");
+    symlink("/dev/full", &part).expect("links");
+    write(&mut writer, 1, 2);
+    let next = writer.append(key(2, Phase::Measured), &sample::topology(), &sample::slice(0));
+    let error = next.expect_err("no space");
+    assert!(error.to_string().contains("series-00001.parquet"), "{error}");
+    assert!(error.to_string().contains("No space left"), "{error}");
+    assert!(error.hint().is_some(), "{error:?}");
+    assert!(matches!(writer.finish(), Err(SeriesError::Broken { .. })));
+    assert!(matches!(dir.finish(), Err(RunDirError::SeriesOpen { .. })));
+}
+
+#[test]
+fn a_slice_that_names_an_unknown_vm_is_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut writer = Writer::create(dir.path()).expect("creates");
+    let mut slice = sample::slice(0);
+    slice.io[0].vm = VmId(9);
+    let error = writer.append(key(1, Phase::Measured), &sample::topology(), &slice);
+    assert_eq!(
+        error.expect_err("unknown").to_string(),
+        "a slice has VM 9, and its step has 4 of them"
+    );
+}
+
+#[test]
+fn a_file_that_is_no_series_is_refused_with_its_name() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join(files::SERIES), "not parquet").expect("writes");
+    let error = read_run::<IoRecord>(dir.path()).expect("opens").next().expect("an item");
+    assert!(error.expect_err("refused").to_string().contains(files::SERIES));
+}
