@@ -23,6 +23,15 @@ fn reword(message: &str) -> (String, Option<String>) {
     if let Some(rest) = message.strip_prefix("unknown variant `") {
         return unknown(rest, "choice", "choices");
     }
+    // The same mistake in a table that is a choice's content.
+    if let Some((names, known)) = message
+        .strip_prefix("unexpected keys in table: ")
+        .and_then(|rest| rest.split_once(", available keys: "))
+    {
+        let name = names.split(", ").next().unwrap_or_default();
+        let known: Vec<&str> = known.split(", ").collect();
+        return (format!("unknown key \"{name}\""), Some(did_you_mean(name, &known, "keys")));
+    }
     if let Some(field) = message.strip_prefix("missing field `") {
         let field = field.trim_end_matches('`');
         return (format!("the key \"{field}\" is missing"), None);
@@ -31,7 +40,37 @@ fn reword(message: &str) -> (String, Option<String>) {
         let help = "write one { choice = ... }; several steps are several list elements";
         return ("exactly one choice belongs in this table".to_owned(), Some(help.to_owned()));
     }
-    (message.replace('\n', "; "), None)
+    if let Some(number) = message.strip_prefix("invalid type: integer `")
+        && let Some((number, "expected a string")) = number.split_once("`, ")
+    {
+        return (
+            format!("{number} is a number, and a text belongs here"),
+            Some(format!("write \"{number}\"")),
+        );
+    }
+    (plain_types(&message.replace('\n', "; ")), None)
+}
+
+/// Names of Rust's types in words.
+fn plain_types(message: &str) -> String {
+    const WORDS: [(&str, &str); 8] = [
+        ("expected f64", "expected a number"),
+        ("expected u32", "expected a whole number from 0 to 4294967295"),
+        ("expected u64", "expected a whole number from 0 up"),
+        ("expected a sequence", "expected a list"),
+        ("type: sequence", "type: list"),
+        ("type: map", "type: table"),
+        ("expected a map", "expected a table"),
+        ("expected a boolean", "expected true or false"),
+    ];
+    let mut text = message.to_owned();
+    for (from, to) in WORDS {
+        text = text.replace(from, to);
+    }
+    match text.find("expected struct ") {
+        Some(at) => format!("{}expected a table", &text[..at]),
+        None => text,
+    }
 }
 
 /// `rest` is serde's text behind the opening quote: the name, then the expected ones.

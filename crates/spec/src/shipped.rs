@@ -29,11 +29,13 @@ macro_rules! shipped {
 pub const MICRO: &str = "micro/";
 
 const TILES: &[Shipped] = shipped!("":
-    "datacenter", "general",
+    "datacenter", "storage", "general", "vdi", "hci-oltp", "spc1-like", "file-server",
 );
 
 const WORKLOADS: &[Shipped] = shipped!("workloads/":
-    "mail", "web", "shop", "standby", "general-4k", "general-8k",
+    "mail", "web", "shop", "standby",
+    "mail-store", "oltp", "olap", "web-files", "scan",
+    "general-4k", "general-8k", "desktop", "six-disk-oltp", "eight-streams", "file-server",
     "micro/read-4k", "micro/write-4k", "micro/mixed-8k", "micro/seq-read-1m",
     "micro/seq-write-1m", "micro/read-4k-qd1", "micro/write-4k-qd1",
 );

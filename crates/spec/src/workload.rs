@@ -132,7 +132,7 @@ pub struct UserGroup {
 
 /// How work arrives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum Load {
     /// A fixed number of users, each waiting for its answer and then thinking.
     Closed {

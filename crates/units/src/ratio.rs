@@ -45,7 +45,8 @@ impl FromStr for Ratio {
         if unit.is_empty() {
             return Err(ParseError::NoUnit {
                 text: text.to_owned(),
-                example: format!("{}%", short(number)),
+                // A share written as a part of 1 is more likely than one below 1 %.
+                example: format!("{}%", short(if number <= 1.0 { number * 100.0 } else { number })),
             });
         }
         if unit != "%" {

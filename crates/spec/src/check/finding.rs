@@ -42,7 +42,11 @@ impl Findings {
     /// `name` must be one of `known`.
     pub fn known(&mut self, place: Place, what: &str, name: &str, known: &[&str]) {
         if !known.contains(&name) {
-            let help = did_you_mean(name, known, &format!("{what}s"));
+            let many = match what.split_once(' ') {
+                Some(("kind", rest)) => format!("kinds {rest}"),
+                _ => format!("{what}s"),
+            };
+            let help = did_you_mean(name, known, &many);
             self.add_help(place, format!("there is no {what} \"{name}\""), help);
         }
     }
@@ -75,20 +79,24 @@ impl Findings {
         }
     }
 
-    /// Weights must be finite and not negative, and one of them above zero. The places are
-    /// those of the weights; `around` is that of the whole.
-    pub fn weights(&mut self, around: Place, weights: impl IntoIterator<Item = (Place, f64)>) {
-        let mut total = 0.0;
-        let mut broken = false;
+    /// Weights must be finite and not negative. Returns their sum; none if one is not.
+    pub fn each_weight(&mut self, weights: impl IntoIterator<Item = (Place, f64)>) -> Option<f64> {
+        let mut total = Some(0.0);
         for (place, weight) in weights {
             if weight.is_finite() && weight >= 0.0 {
-                total += weight;
+                total = total.map(|sum| sum + weight);
             } else {
-                broken = true;
+                total = None;
                 self.add(place, format!("the weight {weight} must be a number from 0 up"));
             }
         }
-        if !broken && total == 0.0 {
+        total
+    }
+
+    /// Weights must be such numbers, and one of them above zero. The places are those of the
+    /// weights; `around` is that of the whole.
+    pub fn weights(&mut self, around: Place, weights: impl IntoIterator<Item = (Place, f64)>) {
+        if self.each_weight(weights) == Some(0.0) {
             self.add_help(
                 around,
                 "all weights are 0, so nothing would ever be chosen",

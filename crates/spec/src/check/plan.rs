@@ -1,3 +1,5 @@
+use units::Nanos;
+
 use super::finding::{Finding, Findings};
 use crate::ladder::LadderSpec;
 use crate::locate::Place;
@@ -82,6 +84,7 @@ fn measure(measure: &Measure, place: &Place, found: &mut Findings) {
     if let Some(slice) = measure.slice {
         found.some_time(place.key("slice"), "the slice", slice);
         if let Some(duration) = measure.duration
+            && duration != Nanos::ZERO
             && slice > duration
         {
             let message = format!("the slice {slice} is longer than the measured time {duration}");

@@ -88,24 +88,19 @@ fn groups(workload: &Workload, found: &mut Findings) {
 
 fn action_weights(workload: &Workload, found: &mut Findings) {
     let action = Place::default().key("action");
-    if workload.groups.is_empty() {
-        return;
-    }
-    if workload.actions.is_empty() {
-        found.add(Place::default().key("users"), "there are users, but no action they could do");
-        return;
-    }
+    let weights = workload
+        .actions
+        .iter()
+        .enumerate()
+        .map(|(i, one)| (action.index(i).key("weight"), one.weight));
     if workload.groups.iter().all(|group| group.mix.is_some()) {
-        return;
+        // Nobody draws from these weights, so they need not add up to anything.
+        found.each_weight(weights);
+    } else if workload.actions.is_empty() {
+        found.add(Place::default().key("users"), "there are users, but no action they could do");
+    } else {
+        found.weights(action.clone(), weights);
     }
-    found.weights(
-        action.clone(),
-        workload
-            .actions
-            .iter()
-            .enumerate()
-            .map(|(i, one)| (action.index(i).key("weight"), one.weight)),
-    );
 }
 
 fn mix(

@@ -1,4 +1,5 @@
 //! What the language promises, seen from outside.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod messages;
 mod shipped;

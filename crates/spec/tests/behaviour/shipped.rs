@@ -156,3 +156,72 @@ fn general_is_the_protocol_study_16_48_and_80_tiles() {
     let all = demand::of_tile(&tile, Nanos::from_millis(10)).expect("bounded");
     near("share of reads", all.read_share(), 0.75, 1e-9);
 }
+
+#[test]
+fn storage_counts_4_378_mail_users_and_keeps_the_mail_ratios() {
+    let workload = shipped::workload("mail-store").expect("loads");
+    let only = |group: &str| {
+        let mut one = workload.clone();
+        one.groups.retain(|each| each.name == group);
+        demand::of_workload(&one, Nanos::ZERO).expect("bounded")
+    };
+    let mail = only("mailboxes");
+    let log = mail.actions_per_s / 8.0;
+    let database = mail.io_per_s() - log;
+    near("users", database / workload.metric.divide_by, 4378.0, 1e-6);
+    assert!((8.0..=12.0).contains(&(database / log)), "database to log");
+    let reads_to_writes = mail.reads_per_s / (mail.writes_per_s - log);
+    assert!((1.5..=2.0).contains(&reads_to_writes), "{reads_to_writes}");
+    let log_bytes = (mail.written_bytes_per_s - (mail.writes_per_s - log) * 8192.0) / log;
+    assert!((6.0..=8.0).contains(&(log_bytes / 1024.0)), "{log_bytes} B per log write");
+}
+
+#[test]
+fn storage_databases_are_low_systems_by_the_quoted_guidelines() {
+    near("oltp", part("storage", "oltp").reads_per_s, 1000.0, 1e-6);
+    // 5 minutes in every 15.
+    near("olap", part("storage", "olap").read_bytes_per_s * 3.0, 200e6, 0.01);
+}
+
+#[test]
+fn web_server_and_file_server_have_the_published_mean_sizes() {
+    let web = part("storage", "web-files");
+    near("web KiB per read", web.read_bytes_per_s / web.reads_per_s / 1024.0, 16.0, 0.05);
+    let workload = shipped::workload("file-server").expect("loads");
+    let files = demand::of_workload(&workload, Nanos::from_millis(10)).expect("bounded");
+    let bytes = files.read_bytes_per_s + files.written_bytes_per_s;
+    near("file KiB per I/O", bytes / files.io_per_s() / 1024.0, 11.3, 0.02);
+    near("share of reads", files.read_share(), 0.8, 1e-9);
+}
+
+#[test]
+fn a_desktop_reads_and_writes_six_times_a_second() {
+    let desktop = part("vdi", "desktop");
+    near("reads/s", desktop.reads_per_s, 6.0, 1e-9);
+    near("writes/s", desktop.writes_per_s, 6.0, 1e-9);
+    assert_eq!(tile("vdi").vms(), 20);
+}
+
+#[test]
+fn hci_oltp_expects_4_200_io_per_second() {
+    let all = demand::of_tile(&tile("hci-oltp"), Nanos::ZERO).expect("bounded");
+    near("I/O/s", all.io_per_s(), 4200.0, 1e-9);
+    near("reads/s", all.reads_per_s, 2000.0, 1e-9);
+}
+
+#[test]
+fn spc1_like_has_the_published_shares_of_reads_and_sequential_io_and_mean_size() {
+    let workload = shipped::workload("eight-streams").expect("loads");
+    let all = demand::of_workload(&workload, Nanos::ZERO).expect("bounded");
+    near("I/O/s", all.io_per_s(), 500.0, 1e-9);
+    assert!((all.read_share() - 0.394).abs() < 0.001, "{}", all.read_share());
+    let mean = (all.read_bytes_per_s + all.written_bytes_per_s) / all.io_per_s() / 1024.0;
+    near("KiB per I/O", mean, 8.0, 0.01);
+    let weight = |of: &dyn Fn(&spec::workload::Action) -> bool| {
+        workload.actions.iter().filter(|each| of(each)).map(|each| each.weight).sum::<f64>()
+    };
+    near("sum of weights", weight(&|_| true), 1.0, 1e-9);
+    let sequential =
+        weight(&|action| ["1-3", "2-3", "3-1"].iter().any(|stream| action.name.contains(stream)));
+    assert!((sequential - 0.386).abs() < 0.001, "{sequential}");
+}

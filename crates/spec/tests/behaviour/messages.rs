@@ -1,0 +1,277 @@
+//! What a person sees who made a mistake in a file.
+
+use std::fmt::Write as _;
+
+use miette::{GraphicalReportHandler, GraphicalTheme};
+use tilemark_spec as spec;
+
+use spec::SpecError;
+
+/// Compares with the stored text, without storing the expression that makes it.
+macro_rules! assert_said {
+    ($text:expr) => {
+        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!($text) })
+    };
+}
+
+/// A workload with a bit of everything, so that one replacement makes one mistake.
+const WORKLOAD: &str = r#"name = "shop"
+title = "A shop"
+source = "our choice"
+
+[metric]
+unit = "orders/min"
+count = "actions"
+of = ["order"]
+per = "1m"
+
+[[vm]]
+name = "db"
+
+[[vm.disk]]
+name = "tables"
+size = "80GiB"
+
+[[users]]
+name = "steady"
+vm = "db"
+load = { closed = { users = 36, think = { exponential = "1s" } } }
+mix = { order = 1 }
+schedule = { active = "3m", every = "5m" }
+
+[[action]]
+name = "order"
+weight = 80
+steps = [
+    { cpu = "3ms" },
+    { read = { disk = "tables", size = { "8k" = 90, "32k" = 10 }, address = { hot = [{ io = "95%", space = "5%" }] } } },
+    { parallel = [{ write = { disk = "tables", size = "8k", address = { zipf = { exponent = 0.9 } } } }] },
+    { repeat = { times = 2, steps = [{ read = { disk = "tables", size = "8k", address = { within = { start = "10%", length = "80%", address = "uniform" } } } }] } },
+]
+
+[[limit]]
+action = "order"
+percentile = 95
+limit = "500ms"
+source = "our choice"
+"#;
+
+const PLAN: &str = r#"datastore = "dir:/srv/storage"
+tile = "datacenter"
+
+[ladder]
+tiles = "1..8"
+repeats = 3
+
+[measure]
+warm-up-min = "10s"
+warm-up-max = "5m"
+duration = "1m"
+slice = "1s"
+
+[scale]
+footprint = 0.1
+time = 0.2
+"#;
+
+const TILE: &str = r#"name = "mine"
+title = "Mine"
+source = "our choice"
+
+[[workload]]
+use = "mail"
+
+[[workload]]
+use = "shop"
+count = 2
+"#;
+
+fn render(error: &SpecError) -> String {
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
+    let mut text = String::new();
+    handler.with_width(100).render_report(&mut text, error).expect("renders");
+    text
+}
+
+/// Makes each mistake alone in a file that is right, and renders what is said about it.
+fn mistakes(
+    name: &str,
+    right: &str,
+    load: impl Fn(&str) -> Result<(), SpecError>,
+    list: &[(&str, &str)],
+) -> String {
+    load(right).unwrap_or_else(|error| panic!("the file to begin with: {}", render(&error)));
+    let mut all = String::new();
+    for (before, after) in list {
+        assert!(right.contains(before), "{before} is not in {name}");
+        let error = load(&right.replacen(before, after, 1));
+        let Err(error) = error else { panic!("{before} -> {after} is accepted") };
+        writeln!(all, "=== {before} -> {after}\n{}", render(&error)).expect("a string");
+    }
+    all
+}
+
+fn in_workload(list: &[(&str, &str)]) -> String {
+    let load = |text: &str| spec::load_workload("shop.toml", text).map(drop);
+    mistakes("the workload", WORKLOAD, load, list)
+}
+
+#[test]
+fn mistakes_of_form_in_a_workload() {
+    assert_said!(in_workload(&[
+        ("[metric]", "[metric"),
+        ("weight = 80", "weight = "),
+        ("weight = 80", "weight = \"80\""),
+        ("weight = 80", "wieght = 80"),
+        ("disk = \"tables\"", "disc = \"tables\""),
+        ("{ read =", "{ reed ="),
+        ("hot =", "hott ="),
+        ("closed =", "close ="),
+        ("users = 36", "user = 36"),
+        ("size = \"80GiB\"\n", ""),
+        ("size = \"80GiB\"", "size = \"80GiBB\""),
+        ("size = \"80GiB\"", "size = 80"),
+        ("size = \"8k\"", "size = \"8kB\""),
+        ("size = \"8k\"", "size = \"1000B\""),
+        ("size = \"8k\"", "size = 8192"),
+        ("size = \"8k\"", "size = true"),
+        ("cpu = \"3ms\"", "cpu = \"3\""),
+        ("cpu = \"3ms\"", "cpu = 3"),
+        ("cpu = \"3ms\"", "cpu = { exponental = \"3ms\" }"),
+        ("cpu = \"3ms\"", "cpu = { exponential = \"3\" }"),
+        ("cpu = \"3ms\"", "cpu = \"3ms\", wait = \"1s\""),
+        ("cpu = \"3ms\"", "cpu = [\"3ms\"]"),
+        ("io = \"95%\"", "io = \"95\""),
+        ("io = \"95%\"", "io = 0.95"),
+        ("io = \"95%\"", "io = \"195%\""),
+        ("users = 36", "users = -36"),
+        ("per = \"1m\"", "per = \"1min\""),
+    ]));
+}
+
+#[test]
+fn mistakes_of_meaning_in_a_workload() {
+    assert_said!(in_workload(&[
+        ("disk = \"tables\"", "disk = \"table\""),
+        ("vm = \"db\"", "vm = \"dbs\""),
+        ("name = \"shop\"", "name = \"The Shop\""),
+        ("mix = { order = 1 }", "mix = { oder = 1 }"),
+        ("mix = { order = 1 }", "mix = { order = 0 }"),
+        ("mix = { order = 1 }", "mix = {}"),
+        ("mix = { order = 1 }\n", "mix = { order = -1 }\n"),
+        ("weight = 80", "weight = nan"),
+        ("[[vm.disk]]", "[[vm.disk]]\nname = \"tables\"\nsize = \"1G\"\n\n[[vm.disk]]"),
+        ("users = 36", "users = 0"),
+        ("active = \"3m\"", "active = \"6m\""),
+        ("active = \"3m\", ", ""),
+        ("cpu = \"3ms\"", "cpu = { uniform = [\"5ms\", \"1ms\"] }"),
+        ("\"32k\" = 10", "\"33\" = 10"),
+        ("\"32k\" = 10", "\"8KiB\" = 10"),
+        ("\"8k\" = 90, \"32k\" = 10", ""),
+        ("hot = [{ io = \"95%\"", "hot = [{ io = \"10%\", space = \"5%\" }, { io = \"95%\""),
+        ("space = \"5%\"", "space = \"100%\""),
+        ("exponent = 0.9", "exponent = 3.5"),
+        ("start = \"10%\"", "start = \"30%\""),
+        ("times = 2", "times = 0"),
+        ("size = \"80GiB\"", "size = \"16KiB\""),
+        (
+            "disk = \"tables\", size = { \"8k\"",
+            "kind = \"tables-write\", disk = \"tables\", size = { \"8k\""
+        ),
+        ("steps = [{ read", "steps = [], times = 2 } }, { repeat = { times = 2, steps = [{ read"),
+        ("of = [\"order\"]", "of = [\"oder\"]"),
+        ("count = \"actions\"", "count = \"io\""),
+        ("action = \"order\"\npercentile", "io = \"tables-reed\"\npercentile"),
+        ("action = \"order\"\npercentile", "percentile"),
+        ("action = \"order\"\npercentile", "action = \"order\"\nio = \"tables-read\"\npercentile"),
+        ("percentile = 95", "percentile = 100"),
+        ("percentile = 95", "mean = \"1ms\"\npercentile = 95"),
+        ("percentile = 95\n", ""),
+        ("percentile = 95\nlimit = \"500ms\"\n", ""),
+        ("source = \"our choice\"\n\n[metric]", "source = \"\"\n\n[metric]"),
+    ]));
+}
+
+#[test]
+fn a_loop_without_any_pause_needs_a_reference_and_an_io() {
+    let text = WORKLOAD.replace("think = { exponential = \"1s\" }", "think = \"0\"");
+    let text = text.replace("    { cpu = \"3ms\" },\n", "");
+    let error = spec::load_workload("shop.toml", &text).expect_err("no reference");
+    assert_said!(render(&error));
+}
+
+#[test]
+fn all_mistakes_of_meaning_are_reported_at_once() {
+    let text = WORKLOAD
+        .replace("vm = \"db\"", "vm = \"dbs\"")
+        .replace("percentile = 95", "percentile = 195");
+    let SpecError::Invalid(invalid) =
+        spec::load_workload("shop.toml", &text).expect_err("two mistakes")
+    else {
+        panic!("not about the text")
+    };
+    let paths: Vec<&str> = invalid.problems().map(|problem| problem.path.as_str()).collect();
+    assert_eq!(paths, ["users[0].vm", "limit[0].percentile"]);
+    assert_eq!(invalid.line_and_column(), Some((20, 6)));
+    assert_said!(render(&SpecError::Invalid(invalid)));
+}
+
+#[test]
+fn mistakes_in_a_plan() {
+    let load = |text: &str| spec::load_plan("plan.toml", text).map(drop);
+    assert_said!(mistakes(
+        "the plan",
+        PLAN,
+        load,
+        &[
+            ("dir:/srv", "dri:/srv"),
+            ("dir:/srv/storage", "nfs:server"),
+            ("dir:/srv/storage", "block:"),
+            ("dir:/srv/storage", ""),
+            ("tile = \"datacenter\"", "tile = \"datacentre\""),
+            ("tile = \"datacenter\"", "tile = \"micro/read-4\""),
+            ("[ladder]", "[lader]"),
+            ("tiles = \"1..8\"", "tiles = \"8..1\""),
+            ("tiles = \"1..8\"", "tiles = \"0\""),
+            ("tiles = \"1..8\"", "tiles = \"1-8\""),
+            ("tiles = \"1..8\"", "tiles = 4"),
+            ("tiles = \"1..8\"", "tiles = \"1..8\"\ntiles-max = 4"),
+            ("repeats = 3", "repeats = 0"),
+            ("warm-up-min = \"10s\"", "warm-up-min = \"10m\""),
+            ("duration = \"1m\"", "duration = \"0\""),
+            ("slice = \"1s\"", "slice = \"2m\""),
+            ("footprint = 0.1", "footprint = 1.5"),
+            ("footprint = 0.1", "footprint = 0.0"),
+            ("time = 0.2", "time = -1.0"),
+            ("tile = \"datacenter\"", "tile = \"datacenter\"\nprofile = \"fast\""),
+        ]
+    ));
+}
+
+#[test]
+fn mistakes_in_a_tile() {
+    let load = |text: &str| spec::load_tile("mine.toml", text).map(drop);
+    assert_said!(mistakes(
+        "the tile",
+        TILE,
+        load,
+        &[
+            ("use = \"mail\"", "use = \"mial\""),
+            ("use = \"mail\"", "use = \"shop\""),
+            ("use = \"mail\"\n", ""),
+            ("count = 2", "count = 0"),
+            (
+                "[[workload]]\nuse = \"mail\"\n\n[[workload]]\nuse = \"shop\"\ncount = 2\n",
+                "workload = []"
+            ),
+        ]
+    ));
+}
+
+#[test]
+fn a_name_that_is_not_shipped_and_a_file_that_is_not_there() {
+    let here = std::path::Path::new("/nowhere");
+    let name = spec::resolve_tile("datacentre", here).expect_err("no such tile");
+    let file = spec::resolve_tile("mine/tile.toml", here).expect_err("no such file");
+    assert_said!(format!("{}\n{}", render(&name), render(&file)));
+}
