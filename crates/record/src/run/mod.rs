@@ -17,7 +17,8 @@ pub use figure::{Figure, Interval};
 pub use latency::Latency;
 pub use read::{ReadError, SCHEMA, json_schema, parse};
 pub use step::{
-    Check, GeneratorHealth, IoTotal, Phase, PooledLimit, Score, Step, Throughput, TileScore, Verdict, WarmUp,
+    Check, GeneratorHealth, IoTotal, Phase, PooledLimit, Score, Step, Throughput, TileScore,
+    Verdict, WarmUp,
 };
 pub use workload::{
     ActionResult, LimitOn, LimitResult, MetricResult, ReferenceOrigin, WorkloadResult,

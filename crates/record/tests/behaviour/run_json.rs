@@ -29,10 +29,15 @@ fn the_stored_json_schema_is_that_of_the_types() {
     assert_stored("../../docs/schemas/run-1.0.json", &(schema + "\n"));
 }
 
-/// A file of version 1.0 as it was released. It is never regenerated: it stands for every
-/// result people have kept.
+/// A file of version 1.0. Until 1.0 is released it follows the types (`TILEMARK_UPDATE_GOLDEN`
+/// writes it); from then on it is never regenerated, because it stands for every result
+/// people have kept.
 #[test]
 fn a_result_of_version_1_0_is_still_read() {
+    if std::env::var_os("TILEMARK_UPDATE_GOLDEN").is_some() {
+        let text = serde_json::to_string_pretty(&sample::run()).expect("serialises");
+        std::fs::write(file("tests/golden/run-1.0.json"), text + "\n").expect("writes");
+    }
     let text = std::fs::read_to_string(file("tests/golden/run-1.0.json")).expect("golden file");
     let run = run::parse(&text).expect("reads");
     assert_eq!(run.answer.tiles_held, Some(1));

@@ -3,9 +3,9 @@
 use stats::{Compact, Histogram};
 use tilemark_record::run::{
     ActionResult, Answer, BrokenLimit, Check, Edge, EngineFacts, Figure, GeneratorHealth, Interval,
-    IoTotal, Latency, LimitOn, LimitResult, MetricResult, Origin, PlanValue, Prefill, RateFacts,
-    ReferenceOrigin, Run, SCHEMA, ScaleFacts, Score, Status, Step, TargetFacts, Throughput,
-    TileFacts, TileScore, ToolFacts, Verdict, WarmUp, Warning, WorkloadResult,
+    IoTotal, Latency, LimitOn, LimitResult, MetricResult, Origin, PlanValue, PooledLimit, Prefill,
+    RateFacts, ReferenceOrigin, Run, SCHEMA, ScaleFacts, Score, Status, Step, TargetFacts,
+    Throughput, TileFacts, TileScore, ToolFacts, Verdict, WarmUp, Warning, WorkloadResult,
 };
 use tilemark_record::slice::{
     ActionRow, Direction, GeneratorRow, InstanceEntry, InstanceId, IoRow, SizeClass, Slice,
@@ -142,6 +142,11 @@ fn step(step: u32, tiles: u32, verdict: Verdict, limit: &LimitResult) -> Step {
         },
         measured_ns: 30_000_000_000,
         workloads: (0..tiles).map(|tile| workload(tile, limit.clone())).collect(),
+        limits: vec![PooledLimit {
+            workload: "shop".to_owned(),
+            worst_tile: Some(tiles - 1),
+            limit: limit.clone(),
+        }],
         io: vec![IoTotal {
             direction: Direction::Read,
             count: 1200,
