@@ -17,5 +17,6 @@ mod fixtures;
 pub mod ladder;
 pub mod plan;
 pub mod progress;
+pub mod score;
 pub mod step;
 pub mod verdict;

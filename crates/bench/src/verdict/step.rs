@@ -95,9 +95,7 @@ impl StepJudge<'_> {
     pub fn pooled_samples(&self, window: &Window, workload: usize, limit: &Limit) -> Compact {
         let mut sum = Compact::default();
         for (index, _) in self.members_of(workload) {
-            if let Some(samples) = self.samples(window, index, limit) {
-                add_compact(&mut sum, samples);
-            }
+            add_compact(&mut sum, &self.samples(window, index, limit));
         }
         sum
     }
@@ -111,18 +109,24 @@ impl StepJudge<'_> {
         &self.tile.workloads[member.workload].0
     }
 
-    /// What one instance's limit is held against: response time of an action, service time
-    /// of a kind of I/O.
-    fn samples<'w>(&self, window: &'w Window, index: usize, limit: &Limit) -> Option<&'w Compact> {
-        let names = &self.topology.instances[index];
-        let totals = &window.instances[index];
-        let place = |names: &[String], name: &String| names.iter().position(|n| n == name);
+    /// What one instance's limit is held against: response time of an action; service time
+    /// of the I/Os of every kind with the limit's name.
+    fn samples(&self, window: &Window, index: usize, limit: &Limit) -> Compact {
+        let (names, totals) = (&self.topology.instances[index], &window.instances[index]);
+        let mut sum = Compact::default();
         match (&limit.action, &limit.io) {
             (Some(action), _) => {
-                Some(&totals.actions.get(place(&names.actions, action)?)?.response)
+                let rows = names.actions.iter().zip(&totals.actions);
+                rows.filter(|(name, _)| *name == action)
+                    .for_each(|(_, row)| add_compact(&mut sum, &row.response));
             }
-            (None, kind) => Some(&totals.kinds.get(place(&names.kinds, kind.as_ref()?)?)?.service),
+            (None, kind) => {
+                let rows = names.kinds.iter().zip(&totals.kinds);
+                rows.filter(|(name, _)| Some(*name) == kind.as_ref())
+                    .for_each(|(_, row)| add_compact(&mut sum, &row.service));
+            }
         }
+        sum
     }
 
     fn tightest_limit(&self) -> Option<Nanos> {
@@ -139,9 +143,8 @@ impl StepJudge<'_> {
                 let limits = self.workload(*member).limits.iter();
                 limits
                     .map(|limit| {
-                        let nothing = Compact::default();
-                        let samples = self.samples(window, index, limit).unwrap_or(&nothing);
-                        alone(judge_limit(limit, samples, confidence))
+                        let samples = self.samples(window, index, limit);
+                        alone(judge_limit(limit, &samples, confidence))
                     })
                     .collect()
             })

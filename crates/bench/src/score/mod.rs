@@ -1,0 +1,16 @@
+//! The score: tiles' worth of work.
+
+mod aggregate;
+mod confidence;
+mod metric;
+//mod reference;
+#[cfg(test)]
+mod tests;
+
+pub use aggregate::{
+    APPLICATIONS_WEIGHT, INFRASTRUCTURE_WEIGHT, TileWork, applications_score, tile_means,
+    weighted_total,
+};
+pub use confidence::{SliceWork, score_interval, work_interval};
+pub use metric::{metric_count, metric_rate};
+//pub use reference::{Reference, ReferenceError, References};

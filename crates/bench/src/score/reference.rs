@@ -1,0 +1,203 @@
+use record::recorder::InstanceShape;
+use record::run::ReferenceOrigin;
+use record::slice::{InstanceEntry, InstanceId, Slice, VmId};
+use sim::{Instant, SimError, SimInstance};
+use spec::workload::{Counted, Workload};
+use units::Nanos;
+use workload::{BuildError, Instance, InstancePlan};
+
+use crate::plan::{ResolvedPlan, whole_periods, workloads_of};
+use crate::score::{metric_count, metric_rate};
+
+/// Seed of the reference: a constant, so that one tile's worth of work is the same number in
+/// every run of a definition.
+const SEED: u64 = 0x7469_6c65;
+
+/// Enough finished units of work: the relative error of a Poisson count is 1 % at 10,000.
+const COUNT_MIN: f64 = 10_000.0;
+
+/// First and longest time tried, before rounding to whole burst periods.
+const TIME_FIRST: Nanos = Nanos::from_secs(60);
+const TIME_MAX: Nanos = Nanos::from_secs(3840);
+
+/// Events after which no longer time is tried.
+const EVENTS_MAX: u64 = 5_000_000;
+
+/// What counts as one tile's worth of a workload.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reference {
+    /// The value, in the metric's unit; nothing if the workload is not scored.
+    pub value: Option<f64>,
+    /// Where it comes from.
+    pub origin: ReferenceOrigin,
+}
+
+/// Why a workload has no reference.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReferenceError {
+    /// On storage that answers at once time does not pass.
+    #[error(
+        "workload \"{workload}\" has no pause of its own: on ideal storage it would do endlessly \
+         much work, so it cannot be its own reference ({source})"
+    )]
+    Endless {
+        /// The workload.
+        workload: String,
+        /// What the simulator saw.
+        source: SimError,
+    },
+    /// Nothing was done in a long time.
+    #[error("workload \"{workload}\" finishes nothing its metric counts in {time} on ideal storage")]
+    Nothing {
+        /// The workload.
+        workload: String,
+        /// Virtual time that was tried.
+        time: Nanos,
+    },
+    /// The workload cannot be built.
+    #[error("building workload \"{workload}\" for its reference")]
+    Build {
+        /// The workload.
+        workload: String,
+        /// Why.
+        source: BuildError,
+    },
+}
+
+impl ReferenceError {
+    /// What to do about it.
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Endless { .. } | Self::Nothing { .. } => {
+                Some("give the value that counts as one tile's worth as metric.reference")
+            }
+            Self::Build { .. } => None,
+        }
+    }
+}
+
+/// The references of a tile's workloads, by position in the tile.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct References(pub Vec<Reference>);
+
+impl References {
+    /// Computes each workload's reference once.
+    pub fn of(plan: &ResolvedPlan) -> Result<Self, ReferenceError> {
+        let workloads = workloads_of(&plan.tile_set);
+        workloads.map(|workload| reference(workload, plan)).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+fn reference(workload: &Workload, plan: &ResolvedPlan) -> Result<Reference, ReferenceError> {
+    if workload.metric.count == Counted::None {
+        return Ok(Reference { value: None, origin: ReferenceOrigin::None });
+    }
+    if let Some(value) = workload.metric.reference {
+        return Ok(Reference { value: Some(value), origin: ReferenceOrigin::Declared });
+    }
+    let value = Some(ideal_rate(workload, plan.footprint.value, plan.time.value)?);
+    Ok(Reference { value, origin: ReferenceOrigin::IdealStorage })
+}
+
+/// What the workload reaches against storage that answers at once, in virtual time: the
+/// second half of ever longer runs, until it is long enough to be precise.
+fn ideal_rate(workload: &Workload, footprint: f64, time: f64) -> Result<f64, ReferenceError> {
+    let mut asked = TIME_FIRST;
+    loop {
+        let span = whole_periods(asked, time, std::iter::once(workload));
+        let run = ideal_run(workload, footprint, time, span)?;
+        let is_enough = run.units >= COUNT_MIN || run.events >= EVENTS_MAX || asked >= TIME_MAX;
+        if is_enough && run.count > 0.0 {
+            return Ok(metric_rate(&workload.metric, run.count, span));
+        }
+        if is_enough {
+            return Err(ReferenceError::Nothing { workload: workload.name.clone(), time: span });
+        }
+        asked = Nanos(asked.0 * 4);
+    }
+}
+
+struct IdealRun {
+    /// What the metric counts.
+    count: f64,
+    /// Actions or I/Os behind it.
+    units: f64,
+    events: u64,
+}
+
+/// Runs for twice `span` and counts the second half: the first one warms up the users.
+fn ideal_run(
+    workload: &Workload,
+    footprint: f64,
+    time_scale: f64,
+    span: Nanos,
+) -> Result<IdealRun, ReferenceError> {
+    let plan = InstancePlan {
+        workload,
+        seed: SEED,
+        tile: 0,
+        position: 0,
+        copy: 0,
+        footprint,
+        time_scale,
+        cpu: None,
+    };
+    let built = workload::build(&plan).map_err(|source| ReferenceError::Build {
+        workload: workload.name.clone(),
+        source,
+    })?;
+    let names = names(workload, &built);
+    let (mut count, mut units) = (0.0, 0.0);
+    let mut sink = |slice: Slice| {
+        if slice.start >= span {
+            count += metric_count(&workload.metric, &names, slice.actions.iter(), slice.io.iter());
+            units += finished(workload, &slice);
+        }
+    };
+    let shape = shape(&built);
+    let mut instances = [SimInstance { machine: built.machine, shape }];
+    let options = sim::Options {
+        until: Nanos(span.0.saturating_mul(2)),
+        slice: span,
+        ..sim::Options::default()
+    };
+    let outcome = sim::run(&mut instances, &mut Instant, &options, &mut sink).map_err(|source| {
+        ReferenceError::Endless { workload: workload.name.clone(), source }
+    })?;
+    Ok(IdealRun { count, units, events: outcome.events })
+}
+
+fn finished(workload: &Workload, slice: &Slice) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    match workload.metric.count {
+        Counted::Actions => slice.actions.iter().map(|row| row.response.count() as f64).sum(),
+        _ => slice.io.iter().map(|row| row.service.count() as f64).sum(),
+    }
+}
+
+fn names(workload: &Workload, built: &Instance) -> InstanceEntry {
+    InstanceEntry {
+        tile: 0,
+        workload: workload.name.clone(),
+        copy: 0,
+        actions: built.actions.clone(),
+        groups: built.groups.clone(),
+        kinds: built.kinds.iter().map(|kind| kind.name.clone()).collect(),
+    }
+}
+
+fn shape(built: &Instance) -> InstanceShape {
+    let number = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
+    InstanceShape {
+        instance: InstanceId(0),
+        disk_vms: built
+            .disks
+            .iter()
+            .map(|disk| VmId(u32::try_from(disk.vm).unwrap_or(u32::MAX)))
+            .collect(),
+        kinds: number(built.kinds.len()),
+        actions: number(built.actions.len()),
+        groups: number(built.groups.len()),
+    }
+}

@@ -1,0 +1,60 @@
+use super::*;
+
+fn work(tile: u32, normalised: f64) -> TileWork {
+    TileWork { tile, normalised }
+}
+
+/// Table 10 of the published explanation (`workloads` section 1.1): applications and
+/// infrastructure scores of three servers, and the first one's printed total.
+#[test]
+fn the_published_totals_are_reproduced() {
+    for (applications, infrastructure, total) in
+        [(11.18, 1.07, "9.16"), (13.90, 1.11, "11.34"), (14.81, 1.09, "12.07")]
+    {
+        let found = weighted_total(applications, Some(infrastructure)).expect("both parts");
+        assert_eq!(format!("{found:.2}"), total);
+    }
+}
+
+#[test]
+fn without_infrastructure_operations_there_is_no_weighted_total() {
+    assert_eq!(weighted_total(11.18, None), None);
+}
+
+#[test]
+fn tiles_are_geometric_means_and_the_score_is_their_sum() {
+    let parts = [work(0, 1.0), work(0, 0.25), work(1, 0.9), work(1, 0.9)];
+    let means = tile_means(&parts);
+    assert!((means[&0] - 0.5).abs() < 1e-12 && (means[&1] - 0.9).abs() < 1e-12);
+    assert!((applications_score(&parts).expect("scored") - 1.4).abs() < 1e-12);
+}
+
+#[test]
+fn a_workload_that_did_nothing_makes_its_tile_worth_nothing() {
+    assert_eq!(applications_score(&[work(0, 1.0), work(0, 0.0), work(1, 1.0)]), Some(1.0));
+    assert_eq!(applications_score(&[]), None);
+}
+
+#[test]
+fn the_interval_of_a_step_narrows_with_steadiness() {
+    let width = |noise: f64| {
+        let blocks: Vec<SliceWork> =
+            (0..40).map(|i| vec![100.0 + noise * f64::from(i % 5 - 2), 50.0]).collect();
+        let interval =
+            score_interval(&blocks, &[(0, 100.0), (1, 50.0)], 7, "slices").expect("enough blocks");
+        assert!(interval.low <= 2.0 && interval.high >= 2.0 - 1e-9, "{interval:?}");
+        interval.high - interval.low
+    };
+    assert!(width(20.0) > width(1.0) && width(0.0).abs() < 1e-9);
+    assert_eq!(score_interval(&vec![vec![1.0]; 4], &[(0, 1.0)], 7, "slices"), None);
+}
+
+#[test]
+fn repeats_give_the_interval_of_the_answer() {
+    let runs = [vec![0.9, 1.0, 1.0], vec![0.95, 0.9, 1.0], vec![1.0, 1.0, 0.9]];
+    let interval = work_interval(&runs, 7).expect("three runs");
+    let mean: f64 = runs.iter().flatten().sum::<f64>() / 9.0 * 3.0;
+    assert!(interval.low < mean && mean < interval.high, "{interval:?}");
+    assert!(interval.method.contains("3 runs x 3 tiles"), "{}", interval.method);
+    assert_eq!(work_interval(&runs[..1], 7), None);
+}
