@@ -13,6 +13,37 @@
 //! ever created (`O_CREAT|O_EXCL`) or recognised by its marker; a block device is held
 //! `O_EXCL` for as long as its disks are open.
 
+mod block;
+mod cleanup;
+mod device_number;
+mod direct;
+mod directory;
+mod error;
+mod file;
+mod file_marker;
+mod file_system;
+mod in_use;
+mod label;
+mod layout;
+mod lease;
+mod mounts;
+mod options;
+mod owned;
+mod owner;
+mod preflight;
+mod refusal;
+mod signature;
+mod store;
+mod sysfs;
 mod target;
 
-pub use target::{Target, VirtualDisk};
+pub use cleanup::{Cleaned, CleanupOptions, Kept, Owned, cleanup, find_owned};
+pub use error::DatastoreError;
+pub use options::Options;
+pub use owner::OwnerState;
+pub use preflight::{
+    Check, DeviceFacts, Examination, FileSystemFacts, PREFLIGHT_SCHEMA, Preflight, Warning,
+};
+pub use refusal::{End, FsConcern, Refusal};
+pub use store::{Datastore, Removed, examine, preflight};
+pub use target::{DiskRequest, Target, TargetError, VirtualDisk};

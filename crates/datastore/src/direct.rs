@@ -1,0 +1,62 @@
+//! Direct I/O on an open file, and the alignment it asks for.
+
+use std::fs::File;
+
+use rustix::fs::{AtFlags, OFlags, StatxFlags, fcntl_getfl, fcntl_setfl, statx};
+
+use crate::preflight::Warning;
+
+/// Alignment when the kernel does not say (statx gained it in Linux 6.1): the larger of the
+/// two sector sizes in use.
+const UNKNOWN_ALIGNMENT: u32 = 4096;
+/// The smallest unit of I/O anywhere in Tilemark.
+const SECTOR: u32 = 512;
+
+/// How a file is read and written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub direct: bool,
+    pub alignment: u32,
+}
+
+/// Sets `O_DIRECT` unless `buffered` asks not to, on the open file itself: opening again by
+/// name could find another file. A file system that refuses is used through the page cache,
+/// with a warning.
+pub(crate) fn choose(file: &File, name: &str, buffered: bool) -> (Access, Option<Warning>) {
+    let through_cache = Access { direct: false, alignment: SECTOR };
+    if buffered {
+        let text = format!("{name} is read and written through the page cache, as asked");
+        return (through_cache, Some(Warning::new("buffered", text)));
+    }
+    let reported = reported_alignment(file);
+    let set = fcntl_getfl(file).and_then(|flags| fcntl_setfl(file, flags | OFlags::DIRECT));
+    match (set, reported) {
+        (Ok(()), Some(alignment)) if alignment > 0 => {
+            (Access { direct: true, alignment: alignment.max(SECTOR) }, None)
+        }
+        (Ok(()), None) => (Access { direct: true, alignment: UNKNOWN_ALIGNMENT }, None),
+        (set, _) => {
+            if set.is_ok() {
+                let _ = fcntl_getfl(file)
+                    .and_then(|flags| fcntl_setfl(file, flags.difference(OFlags::DIRECT)));
+            }
+            let text = format!(
+                "the file system of {name} refuses O_DIRECT, so the page cache is measured too"
+            );
+            (through_cache, Some(Warning::new("direct-refused", text)))
+        }
+    }
+}
+
+/// What statx says about direct I/O: 0 when it is not possible.
+fn reported_alignment(file: &File) -> Option<u32> {
+    let found = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
+    let known = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::DIOALIGN);
+    known.then(|| {
+        if found.stx_dio_mem_align == 0 {
+            0
+        } else {
+            found.stx_dio_mem_align.max(found.stx_dio_offset_align)
+        }
+    })
+}

@@ -1,0 +1,408 @@
+//! A directory as datastore: one sub-directory per run, one file per virtual disk.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{
+    Access as Permission, AtFlags, FallocateFlags, FileType, Mode, OFlags, accessat, fallocate,
+    fstat, mkdirat, openat, renameat, unlinkat,
+};
+use rustix::io::Errno;
+use units::Bytes;
+
+use crate::direct;
+use crate::file_system::{FileSystem, check_space, space_limit};
+use crate::owned::{self, DISK_SUFFIX, MARKER_FILE, MARKER_NEW, OwnedDir, PREFIX, STATE};
+use crate::owner::{Marker, OwnerState, lock};
+use crate::preflight::{Examination, Warning};
+use crate::{DatastoreError, DiskRequest, Options, Refusal, VirtualDisk};
+
+/// The longest file name everywhere (`NAME_MAX`).
+const NAME_MAX: usize = 255;
+
+/// An examined directory, held open so that a swap of the path cannot redirect anything.
+#[derive(Debug)]
+pub(crate) struct Examined {
+    fd: OwnedFd,
+    resolved: PathBuf,
+}
+
+/// Looks at the directory and checks every rule; writes nothing.
+pub(crate) fn examine(
+    path: &Path,
+    options: &Options,
+    examination: &mut Examination,
+) -> Option<Examined> {
+    check_run_id(options, examination);
+    let fd = match open_directory(path) {
+        Ok(fd) => fd,
+        Err(refusal) => {
+            examination.check(
+                refusal.id(),
+                ("the target is a directory", "an existing directory"),
+                refusal.to_string(),
+                Some(refusal),
+            );
+            return None;
+        }
+    };
+    let resolved = resolved(&fd, path);
+    examination.preflight.resolved = resolved.display().to_string();
+    examination.check(
+        "wrong-kind",
+        ("the target is a directory", "an existing directory"),
+        "directory",
+        None,
+    );
+    note_links(path, &resolved, examination);
+    let file_system = match FileSystem::of(&fd) {
+        Ok(file_system) => file_system,
+        Err(error) => {
+            let refusal = Refusal::unreadable("read the file system of", &resolved, error);
+            let rule = ("the file system can be read", "readable");
+            examination.check("unreadable", rule, refusal.to_string(), Some(refusal));
+            return None;
+        }
+    };
+    file_system.check(examination, options);
+    check_writable(&fd, &resolved, examination);
+    check_absent(&fd, &resolved, options, examination);
+    check_room(&fd, file_system, options, examination);
+    Some(Examined { fd, resolved })
+}
+
+fn open_directory(path: &Path) -> Result<OwnedFd, Refusal> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty()).map_err(|error| match error {
+        Errno::NOENT => Refusal::Missing { path: path.to_owned() },
+        Errno::NOTDIR => {
+            Refusal::WrongKind { path: path.to_owned(), found: kind_of(path), wanted: "directory" }
+        }
+        error => Refusal::unreadable("open directory", path, error),
+    })
+}
+
+/// What a path is, in words.
+pub(crate) fn kind_of(path: &Path) -> &'static str {
+    match rustix::fs::stat(path) {
+        Ok(found) => kind_word(FileType::from_raw_mode(found.st_mode)),
+        Err(_) => "path through a file",
+    }
+}
+
+/// A file type in words.
+pub(crate) fn kind_word(kind: FileType) -> &'static str {
+    match kind {
+        FileType::RegularFile => "regular file",
+        FileType::Directory => "directory",
+        FileType::BlockDevice => "block device",
+        FileType::CharacterDevice => "character device",
+        FileType::Fifo => "fifo",
+        FileType::Socket => "socket",
+        FileType::Symlink => "symbolic link",
+        FileType::Unknown => "file of unknown type",
+    }
+}
+
+/// The path of an open object after every symbolic link, as the kernel knows it.
+pub(crate) fn resolved(object: impl AsFd, path: &Path) -> PathBuf {
+    use std::os::fd::AsRawFd;
+    let link = format!("/proc/self/fd/{}", object.as_fd().as_raw_fd());
+    std::fs::read_link(link).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Says when the path went through a symbolic link.
+pub(crate) fn note_links(path: &Path, resolved: &Path, examination: &mut Examination) {
+    if std::path::absolute(path).is_ok_and(|absolute| absolute != resolved) {
+        examination.warn(
+            "resolved",
+            format!("{} leads to {} and that is used", path.display(), resolved.display()),
+        );
+    }
+}
+
+/// The rule on run ids, shared by all kinds of target.
+pub(crate) fn check_run_id(options: &Options, examination: &mut Examination) {
+    let refusal = (!crate::options::run_id_is_valid(&options.run_id))
+        .then(|| Refusal::RunId { run_id: options.run_id.clone() });
+    let rule = ("the run id can be a file name", "1 to 100 of A-Z a-z 0-9 - _ .");
+    examination.check("run-id", rule, options.run_id.clone(), refusal);
+}
+
+fn check_writable(fd: &OwnedFd, resolved: &Path, examination: &mut Examination) {
+    let permission = Permission::WRITE_OK | Permission::EXEC_OK;
+    let allowed = accessat(fd, c".", permission, AtFlags::EACCESS);
+    let uid = rustix::process::geteuid().as_raw();
+    let refusal = match allowed {
+        // A read-only mount is refused by its own rule.
+        Ok(()) | Err(Errno::ROFS) => None,
+        Err(Errno::ACCESS | Errno::PERM) => {
+            Some(Refusal::NotWritable { path: resolved.to_owned(), uid })
+        }
+        Err(error) => Some(Refusal::unreadable("check access to", resolved, error)),
+    };
+    let found = format!("user {uid} {}", if refusal.is_none() { "may" } else { "may not" });
+    examination.check("not-writable", ("the directory may be written to", "may"), found, refusal);
+}
+
+fn check_absent(fd: &OwnedFd, resolved: &Path, options: &Options, examination: &mut Examination) {
+    let name = format!("{PREFIX}{}", options.run_id);
+    let exists = rustix::fs::statat(fd, &name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+    let refusal = exists.then(|| Refusal::AlreadyThere { path: resolved.join(&name) });
+    examination.check(
+        "already-there",
+        ("the run's own sub-directory does not exist", "absent"),
+        format!("{name} {}", if exists { "exists" } else { "is absent" }),
+        refusal,
+    );
+}
+
+fn check_room(
+    fd: &OwnedFd,
+    mut file_system: FileSystem,
+    options: &Options,
+    examination: &mut Examination,
+) {
+    let others = owned::scan(fd).unwrap_or_default();
+    let leftovers = owned::leftovers(&others);
+    if leftovers.reserved > 0 {
+        let live = others.iter().filter(|dir| dir.state != OwnerState::Dead).count();
+        examination.warn(
+            "leftovers",
+            format!(
+                "{} other tilemark directories ({live} perhaps in use) hold {} here",
+                others.len(),
+                Bytes::new(leftovers.reserved)
+            ),
+        );
+    }
+    file_system.facts.leftover_bytes = leftovers.reserved;
+    let free = Bytes::new(file_system.facts.free_bytes);
+    examination.preflight.file_system = Some(file_system.facts);
+    examination.preflight.device = file_system.device.map(|device| device.facts());
+    examination.preflight.write_bytes = examination.preflight.needed_bytes;
+    check_space(examination, free, space_limit(free, leftovers, options.space_max));
+}
+
+/// An open directory datastore. Dropping it leaves everything in place for `cleanup`.
+#[derive(Debug)]
+pub(crate) struct DirectoryStore {
+    parent: OwnedFd,
+    name: CString,
+    fd: OwnedFd,
+    /// Held open and locked for as long as the run lives.
+    _marker: File,
+    path: PathBuf,
+    state: PathBuf,
+    buffered: bool,
+}
+
+impl DirectoryStore {
+    /// Creates the sub-directory, its marker and the state directory.
+    pub fn create(
+        examined: Examined,
+        needed: Bytes,
+        options: &Options,
+    ) -> Result<Self, DatastoreError> {
+        let name = CString::new(format!("{PREFIX}{}", options.run_id))
+            .expect("a valid run id holds no NUL");
+        let path = examined.resolved.join(owned::name_path(&name));
+        match mkdirat(&examined.fd, &name, Mode::RWXU) {
+            Err(Errno::EXIST) => return Err(Refusal::AlreadyThere { path }.into()),
+            made => made.map_err(|error| DatastoreError::io("create directory", &path, error))?,
+        }
+        let made = Self::furnish(&examined.fd, &name, needed, options)
+            .map_err(|error| DatastoreError::io("create the marker in", &path, error));
+        let (fd, marker) = made.inspect_err(|_| {
+            let _ = unlinkat(&examined.fd, &name, AtFlags::REMOVEDIR);
+        })?;
+        let state = path.join(STATE);
+        Ok(Self {
+            parent: examined.fd,
+            name,
+            fd,
+            _marker: marker,
+            path,
+            state,
+            buffered: options.buffered,
+        })
+    }
+
+    fn furnish(
+        parent: &OwnedFd,
+        name: &CString,
+        needed: Bytes,
+        options: &Options,
+    ) -> rustix::io::Result<(OwnedFd, File)> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = openat(parent, name, flags, Mode::empty())?;
+        let bytes = Marker::new(&options.run_id, needed).to_bytes();
+        let mut marker = create_exclusive(&fd, MARKER_NEW)?;
+        lock(&marker);
+        marker
+            .write_all(&bytes)
+            .and_then(|()| marker.sync_all())
+            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        renameat(&fd, MARKER_NEW, &fd, MARKER_FILE)?;
+        mkdirat(&fd, STATE, Mode::RWXU)?;
+        Ok((fd, marker))
+    }
+
+    /// Where state beside the disks may be kept.
+    pub fn state_dir(&self) -> &Path {
+        &self.state
+    }
+
+    /// Bytes that may be allocated now without touching the reserve.
+    pub fn room(&self) -> Bytes {
+        crate::file_system::room(&self.fd)
+    }
+
+    /// Creates one disk file with all its space.
+    pub fn create_disk(
+        &self,
+        request: &DiskRequest,
+    ) -> Result<(VirtualDisk, Vec<Warning>), DatastoreError> {
+        let file_name = disk_file_name(&request.name)?;
+        let path = self.path.join(owned::name_path(&file_name));
+        let file = create_exclusive(&self.fd, &file_name)
+            .map_err(|error| DatastoreError::io("create disk file", &path, error))?;
+        let undo = |error| {
+            let _ = unlinkat(&self.fd, &file_name, AtFlags::empty());
+            error
+        };
+        let mut warnings: Vec<Warning> =
+            reserve(&file, request, &path).map_err(undo)?.into_iter().collect();
+        let (access, warning) =
+            direct::choose(&file, &self.path.display().to_string(), self.buffered);
+        warnings.extend(warning);
+        if !request.size.get().is_multiple_of(u64::from(access.alignment)) {
+            return Err(undo(DatastoreError::SizeUnaligned {
+                disk: request.name.clone(),
+                size: request.size,
+                alignment: access.alignment,
+            }));
+        }
+        let disk = VirtualDisk {
+            file: Arc::new(file),
+            base: 0,
+            size: request.size,
+            alignment: access.alignment,
+            direct: access.direct,
+            writable: true,
+            name: request.name.clone(),
+        };
+        Ok((disk, warnings))
+    }
+
+    /// Removes everything this store created; the names kept because they are not ours.
+    pub fn remove(self) -> Result<(PathBuf, Vec<PathBuf>), DatastoreError> {
+        let dir = OwnedDir {
+            name: self.name,
+            fd: self.fd,
+            marker: None,
+            state: OwnerState::This,
+            allocated: 0,
+        };
+        // The sub-directory may have been renamed: then it is emptied and its new name stays.
+        let foreign = owned::remove(&self.parent, &dir)
+            .map_err(|error| DatastoreError::io("remove", &self.path, error))?;
+        let kept = foreign.iter().map(|name| self.path.join(owned::name_path(name))).collect();
+        Ok((self.path, kept))
+    }
+}
+
+/// Creates a file that did not exist, readable and writable by its owner.
+fn create_exclusive(dir: &OwnedFd, name: &std::ffi::CStr) -> rustix::io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(dir, name, flags, Mode::RUSR | Mode::WUSR).map(File::from)
+}
+
+/// Allocates the disk's space, or sets its size where the file system cannot allocate.
+pub(crate) fn reserve(
+    file: &File,
+    request: &DiskRequest,
+    path: &Path,
+) -> Result<Option<Warning>, DatastoreError> {
+    let size = request.size.get();
+    match reserve_to(file, size) {
+        Ok(warning) => Ok(warning.map(|id| {
+            let place = path.parent().unwrap_or(path).display();
+            let text = format!("the file system of {place} cannot allocate in advance, so it may fill up during the run");
+            Warning::new(id, text)
+        })),
+        Err(Errno::NOSPC | Errno::DQUOT) => Err(DatastoreError::NoSpace {
+            disk: request.name.clone(),
+            size: request.size,
+            path: path.to_owned(),
+        }),
+        Err(error) => Err(DatastoreError::io("allocate", path, error)),
+    }
+}
+
+/// Grows `file` to `size` bytes; the id of a warning when the space is not reserved.
+pub(crate) fn reserve_to(file: &File, size: u64) -> rustix::io::Result<Option<&'static str>> {
+    if fstat(file)?.st_size.unsigned_abs() >= size && size > 0 {
+        // Nothing is ever cut off; what exists may still be sparse.
+        let allocated = fallocate(file, FallocateFlags::KEEP_SIZE, 0, size);
+        return match allocated {
+            Ok(()) => Ok(None),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(Some("not-allocated")),
+            Err(error) => Err(error),
+        };
+    }
+    match fallocate(file, FallocateFlags::empty(), 0, size) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+            rustix::fs::ftruncate(file, size)?;
+            Ok(Some("not-allocated"))
+        }
+        other => other.map(|()| None),
+    }
+}
+
+/// The file name of a disk: `/` becomes `.`, and whatever could be mistaken for it or is not
+/// a letter, digit, `-` or `_` becomes `%XX`, so that different disks have different files.
+fn disk_file_name(disk: &str) -> Result<CString, DatastoreError> {
+    let mut name = String::with_capacity(disk.len() + DISK_SUFFIX.len());
+    for byte in disk.bytes() {
+        match byte {
+            b'/' => name.push('.'),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => name.push(char::from(byte)),
+            other => name += &format!("%{other:02X}"),
+        }
+    }
+    name += DISK_SUFFIX;
+    if disk.is_empty() || name.len() > NAME_MAX {
+        let length = if disk.is_empty() { 0 } else { name.len() };
+        return Err(DatastoreError::BadName { disk: disk.to_owned(), length, max: NAME_MAX });
+    }
+    Ok(CString::new(name).expect("every byte was encoded"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_disk_file_cannot_leave_its_directory() {
+        let name = disk_file_name("../../etc/passwd").expect("short enough");
+        assert_eq!(name.to_str(), Ok("%2E%2E.%2E%2E.etc.passwd.disk"));
+        assert!(disk_file_name("").is_err());
+        assert!(disk_file_name(&"x".repeat(300)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn different_disks_have_different_files(a in ".{1,40}", b in ".{1,40}") {
+            if let (Ok(x), Ok(y)) = (disk_file_name(&a), disk_file_name(&b)) {
+                prop_assert_eq!(a == b, x == y);
+                prop_assert!(!x.to_bytes().contains(&b'/'));
+            }
+        }
+    }
+}

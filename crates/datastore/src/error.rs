@@ -1,0 +1,112 @@
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use units::Bytes;
+
+use crate::Refusal;
+
+/// Why a datastore could not be opened, provisioned or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum DatastoreError {
+    /// The target did not pass its preflight; nothing was written.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The disks need more than the datastore may hold.
+    #[error(
+        "disk \"{disk}\" needs {needed} ({} B) on {target} and {available} ({} B) are left of {capacity}",
+        needed.get(), available.get()
+    )]
+    DoesNotFit {
+        /// The first disk that does not fit.
+        disk: String,
+        /// The target.
+        target: String,
+        /// What it needs, alignment included.
+        needed: Bytes,
+        /// What is left.
+        available: Bytes,
+        /// What the datastore may hold in all.
+        capacity: Bytes,
+    },
+    /// The file system ran out of space while a disk was created.
+    #[error("no space left for disk \"{disk}\" of {size} in {path}")]
+    NoSpace {
+        /// The disk.
+        disk: String,
+        /// Its size.
+        size: Bytes,
+        /// Where it was to be created.
+        path: PathBuf,
+    },
+    /// A disk of that name exists with another size.
+    #[error("disk \"{disk}\" exists with {has} and was asked for with {asked}")]
+    SizeChanged {
+        /// The disk.
+        disk: String,
+        /// Its size now.
+        has: Bytes,
+        /// The size asked for.
+        asked: Bytes,
+    },
+    /// A disk's size is zero or not a multiple of the alignment.
+    #[error("size {} B of disk \"{disk}\" is not a multiple of {alignment} B above zero", size.get())]
+    SizeUnaligned {
+        /// The disk.
+        disk: String,
+        /// The size asked for.
+        size: Bytes,
+        /// What it must be a multiple of, in bytes.
+        alignment: u32,
+    },
+    /// A disk's name is empty or too long for a file name.
+    #[error("disk name \"{disk}\" has {length} bytes as a file name, allowed are 1 to {max}")]
+    BadName {
+        /// The name.
+        disk: String,
+        /// Its length as a file name.
+        length: usize,
+        /// The longest allowed.
+        max: usize,
+    },
+    /// The operating system refused.
+    #[error("cannot {attempted} {}", object.display())]
+    Io {
+        /// The verb.
+        attempted: &'static str,
+        /// On what.
+        object: PathBuf,
+        /// Why.
+        #[source]
+        source: Arc<io::Error>,
+    },
+}
+
+impl DatastoreError {
+    /// An error of the operating system.
+    pub(crate) fn io(
+        attempted: &'static str,
+        object: impl Into<PathBuf>,
+        source: impl Into<io::Error>,
+    ) -> Self {
+        Self::Io { attempted, object: object.into(), source: Arc::new(source.into()) }
+    }
+
+    /// What to try next, where there is something.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Refused(refusal) => refusal.hint(),
+            Self::DoesNotFit { .. } => {
+                Some("use fewer tiles, a smaller footprint or a larger target".to_owned())
+            }
+            Self::NoSpace { .. } => {
+                Some("something else filled the file system; free space and run again".to_owned())
+            }
+            Self::SizeChanged { .. } | Self::Io { .. } => None,
+            Self::SizeUnaligned { alignment, .. } => {
+                Some(format!("use a multiple of {alignment} B"))
+            }
+            Self::BadName { .. } => Some("shorten the names of tile, workload or disk".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What is mounted, in every mount namespace that can be seen, and what is swapped to.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::device_number::DeviceNumber;
+
+/// One line of `mountinfo` (proc(5), `/proc/pid/mountinfo`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mount {
+    pub id: u64,
+    pub device: DeviceNumber,
+    pub point: String,
+    pub options: String,
+    pub fs_type: String,
+    pub source: String,
+    pub super_options: String,
+}
+
+/// A mount and one process that sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SeenMount {
+    pub mount: Mount,
+    /// A process in the mount's namespace; 0 is this process's own.
+    pub pid: u32,
+}
+
+/// All mounts of all namespaces that have a process.
+#[derive(Debug, Default)]
+pub(crate) struct AllMounts {
+    pub mounts: Vec<SeenMount>,
+    /// Processes whose table may not be read.
+    pub unreadable: usize,
+}
+
+/// The mounts of this process's own namespace.
+pub(crate) fn own() -> std::io::Result<Vec<Mount>> {
+    Ok(parse(&fs::read_to_string("/proc/self/mountinfo")?))
+}
+
+/// The mounts of every namespace. A namespace held by a file alone is not seen here; the
+/// exclusive open finds its devices.
+pub(crate) fn all() -> std::io::Result<AllMounts> {
+    let mut found = AllMounts {
+        mounts: own()?.into_iter().map(|mount| SeenMount { mount, pid: 0 }).collect(),
+        unreadable: 0,
+    };
+    let mut views: BTreeSet<(PathBuf, PathBuf)> =
+        view(Path::new("/proc/self")).into_iter().collect();
+    for entry in fs::read_dir("/proc")?.flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        if view(&entry.path()).is_some_and(|view| !views.insert(view)) {
+            continue;
+        }
+        match fs::read_to_string(entry.path().join("mountinfo")) {
+            Ok(text) => {
+                found.mounts.extend(parse(&text).into_iter().map(|mount| SeenMount { mount, pid }));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                found.unreadable += 1;
+            }
+            // The process ended, or is a zombie or kernel thread without a namespace.
+            Err(_) => {}
+        }
+    }
+    Ok(found)
+}
+
+/// What decides which mounts a process is shown: its namespace, and its root directory, since
+/// a process in a chroot sees only what lies below.
+fn view(process: &Path) -> Option<(PathBuf, PathBuf)> {
+    let namespace = fs::read_link(process.join("ns/mnt")).ok()?;
+    Some((namespace, fs::read_link(process.join("root")).ok()?))
+}
+
+impl Mount {
+    /// Every block device the mount is known to use: its own number, and the devices it names
+    /// as source, because btrfs and bcachefs report an anonymous number (`0:N`) and bcachefs
+    /// joins its sources with colons.
+    pub fn devices(&self) -> Vec<DeviceNumber> {
+        let mut devices = vec![self.device];
+        for source in self.source.split(':').filter(|source| source.starts_with('/')) {
+            devices.extend(block_number(Path::new(source)));
+        }
+        devices
+    }
+}
+
+/// The device number of a block special file.
+pub(crate) fn block_number(path: &Path) -> Option<DeviceNumber> {
+    use std::os::unix::fs::FileTypeExt;
+    let found = fs::metadata(path).ok()?;
+    found.file_type().is_block_device().then(|| DeviceNumber::from_packed(found.rdev()))
+}
+
+fn parse(text: &str) -> Vec<Mount> {
+    text.lines().filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &str) -> Option<Mount> {
+    let (left, right) = line.split_once(" - ")?;
+    let mut left = left.split(' ');
+    let id = left.next()?.parse().ok()?;
+    let _parent = left.next()?;
+    let device = DeviceNumber::parse(left.next()?)?;
+    let _root = left.next()?;
+    let point = unescape(left.next()?);
+    let options = left.next()?.to_owned();
+    let mut right = right.split(' ');
+    let fs_type = right.next()?.to_owned();
+    let source = unescape(right.next()?);
+    let super_options = right.next().unwrap_or_default().to_owned();
+    Some(Mount { id, device, point, options, fs_type, source, super_options })
+}
+
+/// Undoes the octal escapes (`\040` is a space) of `/proc` tables.
+pub(crate) fn unescape(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let octal = text.get(at + 1..at + 4).and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match (bytes[at], octal) {
+            (b'\\', Some(byte)) => {
+                out.push(byte);
+                at += 4;
+            }
+            (byte, _) => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Active swap areas: the paths as the kernel names them.
+pub(crate) fn swaps() -> std::io::Result<Vec<PathBuf>> {
+    Ok(parse_swaps(&fs::read_to_string("/proc/swaps")?))
+}
+
+/// A deleted swap file is shown with a suffix the path does not have.
+fn parse_swaps(text: &str) -> Vec<PathBuf> {
+    text.lines()
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().next())
+        .map(|path| PathBuf::from(unescape(path)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_mount_point_with_a_space_and_optional_fields_is_read() {
+        let line = "36 35 98:0 /mnt1 /mnt\\040two rw,noatime master:1 shared:2 - ext3 /dev/root rw,errors=continue";
+        let mount = parse_line(line).expect("a valid line");
+        assert_eq!(mount.point, "/mnt two");
+        assert_eq!(mount.device, DeviceNumber { major: 98, minor: 0 });
+        assert_eq!(
+            (mount.fs_type.as_str(), mount.source.as_str(), mount.super_options.as_str()),
+            ("ext3", "/dev/root", "rw,errors=continue")
+        );
+    }
+
+    #[test]
+    fn swap_areas_are_read_past_the_heading() {
+        let text = "Filename\tType\tSize\tUsed\tPriority\n/dev/sda2 partition 1 0 -2\n/swap\\040file file 9 0 -3\n";
+        assert_eq!(parse_swaps(text), [PathBuf::from("/dev/sda2"), PathBuf::from("/swap file")]);
+    }
+
+    #[test]
+    fn the_own_namespace_has_a_root() {
+        assert!(own().expect("mountinfo").iter().any(|mount| mount.point == "/"));
+        assert!(all().expect("mountinfo").mounts.iter().any(|seen| seen.mount.point == "/"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_the_parsers(text in ".*") {
+            let _ = parse(&text);
+            let _ = parse_swaps(&text);
+            let _ = unescape(&text);
+        }
+    }
+}

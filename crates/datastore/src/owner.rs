@@ -1,0 +1,222 @@
+//! The marker: who made a directory or file of ours, and whether that process still lives.
+
+use std::fs;
+use std::os::fd::AsFd;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+/// The schema id in every marker; what does not carry it is not ours.
+pub(crate) const MARKER_SCHEMA: &str = "tilemark.owner/1.0";
+
+/// Who owns a directory or file. Stored as JSON; see `docs/safety.md`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Marker {
+    /// [`MARKER_SCHEMA`].
+    pub schema: String,
+    pub run_id: String,
+    pub pid: u32,
+    /// The process's start in clock ticks after boot, so that a reused pid is not mistaken.
+    pub start_ticks: u64,
+    /// The pid is only meaningful in this namespace.
+    pub pid_namespace: String,
+    pub boot_id: String,
+    pub host: String,
+    /// RFC 3339.
+    pub created: String,
+    pub tool_version: String,
+    /// Bytes the run may come to allocate.
+    pub reserved_bytes: u64,
+    /// The file existed before and stays when the run is removed.
+    #[serde(default)]
+    pub keep: bool,
+    /// For a marker beside a file: the file's device and inode numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inode: Option<(u64, u64)>,
+}
+
+/// What is known about the process that owns a marker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OwnerState {
+    /// This very process.
+    This,
+    /// Another process that runs now.
+    Alive {
+        /// Its process id.
+        pid: u32,
+    },
+    /// It ended, or the machine was restarted since.
+    Dead,
+    /// It ran on another host, which cannot be asked.
+    Elsewhere {
+        /// That host's name.
+        host: String,
+    },
+}
+
+impl Marker {
+    /// A marker of this process.
+    pub fn new(run_id: &str, reserved: Bytes) -> Self {
+        let pid = std::process::id();
+        Self {
+            schema: MARKER_SCHEMA.to_owned(),
+            run_id: run_id.to_owned(),
+            pid,
+            start_ticks: start_ticks(pid).unwrap_or(0),
+            pid_namespace: pid_namespace(),
+            boot_id: boot_id(),
+            host: host(),
+            created: jiff::Timestamp::now().to_string(),
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            reserved_bytes: reserved.get(),
+            keep: false,
+            inode: None,
+        }
+    }
+
+    /// Reads a marker; anything not exactly ours is none.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let marker: Self = serde_json::from_slice(bytes).ok()?;
+        (marker.schema == MARKER_SCHEMA && crate::options::run_id_is_valid(&marker.run_id))
+            .then_some(marker)
+    }
+
+    /// The marker as it is stored.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec_pretty(self).expect("a marker has only text keys")
+    }
+
+    /// Whether the owner lives. `locked` is the open file a live owner holds locked.
+    pub fn state(&self, locked: impl AsFd) -> OwnerState {
+        let alive = OwnerState::Alive { pid: self.pid };
+        if self.boot_id != boot_id() {
+            return if self.host == host() {
+                OwnerState::Dead
+            } else {
+                OwnerState::Elsewhere { host: self.host.clone() }
+            };
+        }
+        if self.pid_namespace == pid_namespace() {
+            return match start_ticks(self.pid) {
+                Some(ticks) if ticks == self.start_ticks && self.pid == std::process::id() => {
+                    OwnerState::This
+                }
+                Some(ticks) if ticks == self.start_ticks => alive,
+                _ => OwnerState::Dead,
+            };
+        }
+        // Another container on this kernel: its pids mean nothing here, its lock does.
+        match flock(&locked, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {
+                let _ = flock(&locked, FlockOperation::Unlock);
+                OwnerState::Dead
+            }
+            Err(Errno::WOULDBLOCK) => alive,
+            Err(_) => OwnerState::Elsewhere { host: self.host.clone() },
+        }
+    }
+}
+
+/// Locks `file` for as long as it stays open; a file system without locks is let pass.
+pub(crate) fn lock(file: impl AsFd) {
+    let _ = flock(file, FlockOperation::NonBlockingLockExclusive);
+}
+
+fn boot_id() -> String {
+    read_trimmed("/proc/sys/kernel/random/boot_id")
+}
+
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+fn pid_namespace() -> String {
+    fs::read_link("/proc/self/ns/pid")
+        .map(|link| link.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}
+
+fn read_trimmed(path: &str) -> String {
+    fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default()
+}
+
+/// Field 22 of `/proc/pid/stat` (proc(5)); the command before it may hold spaces and brackets.
+/// A zombie has ended.
+fn start_ticks(pid: u32) -> Option<u64> {
+    parse_start_ticks(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+fn parse_start_ticks(stat: &str) -> Option<u64> {
+    let (_, after) = stat.rsplit_once(')')?;
+    let mut fields = after.split_whitespace();
+    let state = fields.next()?;
+    if matches!(state, "Z" | "X" | "x") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    fn null() -> File {
+        File::open("/dev/null").expect("/dev/null")
+    }
+
+    #[test]
+    fn a_marker_of_this_process_is_known_as_such_after_a_round_trip() {
+        let marker = Marker::new("run-1", Bytes::MIB);
+        let read = Marker::parse(&marker.to_bytes()).expect("valid");
+        assert_eq!(read, marker);
+        assert_eq!(read.state(null()), OwnerState::This);
+    }
+
+    #[test]
+    fn a_reused_pid_is_not_taken_for_the_owner() {
+        let mut marker = Marker::new("run-1", Bytes::MIB);
+        marker.start_ticks += 1;
+        assert_eq!(marker.state(null()), OwnerState::Dead);
+    }
+
+    #[test]
+    fn an_owner_from_before_a_restart_is_dead_and_one_on_another_host_unknown() {
+        let mut marker = Marker::new("run-1", Bytes::MIB);
+        marker.boot_id = "another".to_owned();
+        assert_eq!(marker.state(null()), OwnerState::Dead);
+        marker.host = "elsewhere".to_owned();
+        assert_eq!(marker.state(null()), OwnerState::Elsewhere { host: "elsewhere".to_owned() });
+    }
+
+    #[test]
+    fn in_another_container_the_lock_decides() {
+        let path = tempfile::NamedTempFile::new().expect("temporary file");
+        let mut marker = Marker::new("run-1", Bytes::MIB);
+        marker.pid_namespace = "pid:[1]".to_owned();
+        let held = File::open(path.path()).expect("open");
+        lock(&held);
+        let looking = File::open(path.path()).expect("open");
+        assert_eq!(marker.state(&looking), OwnerState::Alive { pid: marker.pid });
+        drop(held);
+        assert_eq!(marker.state(&looking), OwnerState::Dead);
+    }
+
+    #[test]
+    fn another_program_s_json_is_not_a_marker() {
+        assert_eq!(Marker::parse(b"{}"), None);
+        assert_eq!(Marker::parse(b""), None);
+        let mut marker = Marker::new("run-1", Bytes::MIB);
+        marker.run_id = "../x".to_owned();
+        assert_eq!(Marker::parse(&marker.to_bytes()), None);
+    }
+
+    #[test]
+    fn a_command_with_brackets_and_spaces_does_not_shift_the_fields() {
+        let stat = "7 (a) b) (c) S 1 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 1 1";
+        assert_eq!(parse_start_ticks(stat), Some(4711));
+        assert_eq!(parse_start_ticks(&stat.replace(") S", ") Z")), None);
+    }
+}

@@ -1,0 +1,188 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use crate::Refusal;
+
+/// The schema id of [`Preflight`] as JSON; the minor number rises with added fields.
+pub const PREFLIGHT_SCHEMA: &str = "tilemark.preflight/1.0";
+
+/// What was looked at before anything was written, and what was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Preflight {
+    /// [`PREFLIGHT_SCHEMA`].
+    pub schema: String,
+    /// The target, with its kind.
+    pub target: String,
+    /// The path after every symbolic link.
+    pub resolved: String,
+    /// Kernel name and release, `Linux 6.12.1`.
+    pub kernel: String,
+    /// Bytes the run needs for its disks.
+    pub needed_bytes: u64,
+    /// Bytes the datastore may hold under all limits.
+    pub capacity_bytes: u64,
+    /// Bytes that would be written by provisioning and prefilling: the disks, and our label.
+    /// 0 when nothing is written.
+    pub write_bytes: u64,
+    /// Every rule that was checked, in order.
+    pub checks: Vec<Check>,
+    /// The file system below a directory or file target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<FileSystemFacts>,
+    /// The device, or the device below the file system where the kernel names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<DeviceFacts>,
+    /// What is allowed but worth knowing.
+    pub warnings: Vec<Warning>,
+}
+
+/// One rule, what was found and what is allowed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Check {
+    /// The rule; when it is broken the refusal has the same id.
+    pub id: String,
+    /// What was checked, in words.
+    pub what: String,
+    /// What was found.
+    pub found: String,
+    /// What is allowed.
+    pub limit: String,
+    /// Whether the rule holds.
+    pub passed: bool,
+}
+
+/// Something allowed but worth knowing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Warning {
+    /// Stable name.
+    pub id: String,
+    /// One sentence.
+    pub text: String,
+}
+
+impl Warning {
+    pub(crate) fn new(id: &str, text: impl Into<String>) -> Self {
+        Self { id: id.to_owned(), text: text.into() }
+    }
+}
+
+/// A mounted file system.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileSystemFacts {
+    /// `ext4`, `xfs`, `nfs4`, ...
+    pub fs_type: String,
+    /// Where it is mounted.
+    pub mount_point: String,
+    /// What is mounted: a device, an export, or a word.
+    pub source: String,
+    /// Options of the mount and of the file system, comma separated.
+    pub options: String,
+    /// Size of the file system.
+    pub size_bytes: u64,
+    /// Bytes an ordinary user may still allocate.
+    pub free_bytes: u64,
+    /// Bytes other tilemark directories and files hold or have reserved in the same place.
+    pub leftover_bytes: u64,
+}
+
+/// A block device as sysfs describes it. A partition shows its own size and number, and its
+/// disk's model, serial, scheduler and queue.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceFacts {
+    /// The kernel's name, such as `nvme0n1`; not an identity.
+    pub name: String,
+    /// `major:minor`.
+    pub number: String,
+    /// Size in bytes.
+    pub size_bytes: u64,
+    /// Vendor and model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Serial number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial: Option<String>,
+    /// World wide name or EUI.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wwid: Option<String>,
+    /// Names in `/dev/disk/by-id`.
+    pub by_id: Vec<String>,
+    /// Smallest unit the device can address, in bytes.
+    pub logical_sector_bytes: u32,
+    /// Smallest unit the device writes without reading, in bytes.
+    pub physical_sector_bytes: u32,
+    /// The active I/O scheduler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
+    /// Whether the kernel takes it for a spinning disk.
+    pub rotational: bool,
+    /// Write cache as the kernel treats it: `write back` or `write through`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_cache: Option<String>,
+    /// The file behind a loop device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backing_file: Option<String>,
+}
+
+/// A preflight in the making, with all the refusals, not only the first.
+#[derive(Debug, Clone)]
+pub struct Examination {
+    /// Everything found.
+    pub preflight: Preflight,
+    /// Every broken rule, in the order of the checks. Empty: the target may be used.
+    pub refusals: Vec<Refusal>,
+}
+
+impl Examination {
+    pub(crate) fn new(target: &str, needed: Bytes) -> Self {
+        let system = rustix::system::uname();
+        let preflight = Preflight {
+            schema: PREFLIGHT_SCHEMA.to_owned(),
+            target: target.to_owned(),
+            resolved: String::new(),
+            kernel: format!(
+                "{} {}",
+                system.sysname().to_string_lossy(),
+                system.release().to_string_lossy()
+            ),
+            needed_bytes: needed.get(),
+            capacity_bytes: 0,
+            write_bytes: 0,
+            checks: Vec::new(),
+            file_system: None,
+            device: None,
+            warnings: Vec::new(),
+        };
+        Self { preflight, refusals: Vec::new() }
+    }
+
+    /// Records a rule that holds when there is no `refusal`.
+    pub(crate) fn check(
+        &mut self,
+        id: &'static str,
+        rule: (&str, &str),
+        found: impl Into<String>,
+        refusal: Option<Refusal>,
+    ) {
+        self.preflight.checks.push(Check {
+            id: id.to_owned(),
+            what: rule.0.to_owned(),
+            limit: rule.1.to_owned(),
+            found: found.into(),
+            passed: refusal.is_none(),
+        });
+        self.refusals.extend(refusal);
+    }
+
+    pub(crate) fn warn(&mut self, id: &str, text: impl Into<String>) {
+        self.preflight.warnings.push(Warning::new(id, text));
+    }
+
+    /// The preflight, or the first refusal.
+    pub fn into_result(self) -> Result<Preflight, Refusal> {
+        match self.refusals.into_iter().next() {
+            Some(refusal) => Err(refusal),
+            None => Ok(self.preflight),
+        }
+    }
+}

@@ -1,0 +1,390 @@
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use units::Bytes;
+
+/// A file system on which a run would fill memory or the machine's own root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FsConcern {
+    /// `tmpfs`, `ramfs` and the like: what is measured is memory, what is filled too.
+    Memory,
+    /// `overlay`: usually a container's own layer.
+    Overlay,
+    /// The file system mounted at `/`.
+    Root,
+}
+
+impl FsConcern {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Overlay => "a container's layer",
+            Self::Root => "the root file system",
+        }
+    }
+}
+
+/// Which end of a device was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The first 8 MiB.
+    First,
+    /// The last 8 MiB.
+    Last,
+}
+
+impl End {
+    /// `first` or `last`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Last => "last",
+        }
+    }
+}
+
+/// Why a target is not used. Nothing was written when one of these is returned.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The run id cannot be a part of a file name.
+    #[error(
+        "run id \"{run_id}\" is not 1 to 100 letters, digits, \"-\", \"_\" or \".\", not beginning with a dot"
+    )]
+    RunId {
+        /// The run id as given.
+        run_id: String,
+    },
+    /// The path does not exist.
+    #[error("{} does not exist", path.display())]
+    Missing {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The directory of a file to be created does not exist.
+    #[error("{} cannot be created: the directory {} does not exist", path.display(), parent.display())]
+    ParentMissing {
+        /// The path.
+        path: PathBuf,
+        /// Its directory.
+        parent: PathBuf,
+    },
+    /// The path is something else than the target says.
+    #[error("{} is a {found}, not a {wanted}", path.display())]
+    WrongKind {
+        /// The path.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+        /// What it must be.
+        wanted: &'static str,
+    },
+    /// The path may not be looked at.
+    #[error("cannot {attempted} {}: {source}", object.display())]
+    Unreadable {
+        /// The verb.
+        attempted: &'static str,
+        /// On what.
+        object: PathBuf,
+        /// Why.
+        #[source]
+        source: Arc<io::Error>,
+    },
+    /// The directory may not be written to by this user.
+    #[error("{} may not be written to by user {uid}", path.display())]
+    NotWritable {
+        /// The path.
+        path: PathBuf,
+        /// The effective user.
+        uid: u32,
+    },
+    /// The file system is mounted read-only.
+    #[error("{} is on the read-only mount {mount_point}", path.display())]
+    ReadOnlyFs {
+        /// The path.
+        path: PathBuf,
+        /// Where the file system is mounted.
+        mount_point: String,
+    },
+    /// The file system is one that should not be filled by default.
+    #[error("{} is on {} ({fs_type} mounted at {mount_point})", path.display(), concern.words())]
+    FileSystem {
+        /// The path.
+        path: PathBuf,
+        /// Why it is refused.
+        concern: FsConcern,
+        /// Its type.
+        fs_type: String,
+        /// Where it is mounted.
+        mount_point: String,
+    },
+    /// The bytes needed do not fit under the limits.
+    #[error(
+        "{} needs {needed} ({} B); at most {limit} ({} B) may be used: {rule}",
+        path.display(), needed.get(), limit.get()
+    )]
+    Space {
+        /// The path.
+        path: PathBuf,
+        /// What the run needs.
+        needed: Bytes,
+        /// What it may use.
+        limit: Bytes,
+        /// Free bytes of the file system, or the size of the device.
+        free: Bytes,
+        /// How the limit came about.
+        rule: String,
+    },
+    /// The sub-directory of this run exists.
+    #[error("{} exists already", path.display())]
+    AlreadyThere {
+        /// The path.
+        path: PathBuf,
+    },
+    /// An existing file is not ours.
+    #[error("file {} ({size}) exists and does not carry tilemark's marker", path.display())]
+    NotOurs {
+        /// The path.
+        path: PathBuf,
+        /// Its size.
+        size: Bytes,
+    },
+    /// The file has other names.
+    #[error("file {} has {links} hard links, allowed is 1", path.display())]
+    HardLinks {
+        /// The path.
+        path: PathBuf,
+        /// Number of names.
+        links: u32,
+    },
+    /// A symbolic link stands where a file would be created.
+    #[error("{} is a symbolic link to nothing", path.display())]
+    DanglingLink {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file or device is swapped to.
+    #[error("{} is active swap space", path.display())]
+    Swap {
+        /// The path or device.
+        path: PathBuf,
+    },
+    /// Another process uses the file.
+    #[error("file {} is in use by {user}", path.display())]
+    FileInUse {
+        /// The path.
+        path: PathBuf,
+        /// Who, as far as it is known.
+        user: String,
+    },
+    /// The file holds an image or a file system.
+    #[error("file {} holds {signature} (at byte {offset})", path.display())]
+    FileContent {
+        /// The path.
+        path: PathBuf,
+        /// What was recognised.
+        signature: String,
+        /// Where.
+        offset: u64,
+    },
+    /// The device, a part of it or the disk it is a part of is mounted.
+    #[error("{} is mounted: {used} at {mount_point}{}", device.display(), in_namespace(*pid))]
+    Mounted {
+        /// The target.
+        device: PathBuf,
+        /// The device that is mounted: itself or a relative.
+        used: String,
+        /// Where.
+        mount_point: String,
+        /// A process that sees the mount, or 0 for one's own namespace.
+        pid: u32,
+    },
+    /// Another block device is built on top.
+    #[error("{} is in use: {used} is held by {holder}", device.display())]
+    Held {
+        /// The target.
+        device: PathBuf,
+        /// The device that is held: itself or a relative.
+        used: String,
+        /// The device on top.
+        holder: String,
+    },
+    /// The device has partitions.
+    #[error("{} has the partitions {}", device.display(), partitions.join(", "))]
+    Partitions {
+        /// The target.
+        device: PathBuf,
+        /// Their names.
+        partitions: Vec<String>,
+    },
+    /// The kernel does not grant exclusive use.
+    #[error("{} is in exclusive use by something else (EBUSY)", device.display())]
+    Busy {
+        /// The target.
+        device: PathBuf,
+    },
+    /// The kernel knows the device as read-only.
+    #[error("{} is a read-only device", device.display())]
+    ReadOnlyDevice {
+        /// The target.
+        device: PathBuf,
+    },
+    /// The device is not empty and not ours.
+    #[error(
+        "{} is not empty: the {} 8 MiB hold {signature} (at byte {offset})",
+        device.display(), end.word()
+    )]
+    Content {
+        /// The target.
+        device: PathBuf,
+        /// What was recognised; `data` when nothing was.
+        signature: String,
+        /// Its first byte on the device.
+        offset: u64,
+        /// Where it was looked for.
+        end: End,
+    },
+    /// The device to be overwritten was not named by identity.
+    #[error("writing to {} destroys its data, and its identity was not given", device.display())]
+    IdentityMissing {
+        /// The target.
+        device: PathBuf,
+        /// What would be right.
+        choices: Vec<String>,
+    },
+    /// The identity given is not this device's.
+    #[error("\"{given}\" is not the identity of {}", device.display())]
+    IdentityMismatch {
+        /// The target.
+        device: PathBuf,
+        /// What was given.
+        given: String,
+        /// What would be right.
+        choices: Vec<String>,
+    },
+    /// The object behind the path changed between check and use.
+    #[error("{} changed while it was checked: {what} was {was} and is {is}", path.display())]
+    Changed {
+        /// The path.
+        path: PathBuf,
+        /// Which property.
+        what: &'static str,
+        /// Its value at the check.
+        was: String,
+        /// Its value at the opening.
+        is: String,
+    },
+}
+
+fn in_namespace(pid: u32) -> String {
+    if pid == 0 { String::new() } else { format!(" in the mount namespace of process {pid}") }
+}
+
+impl Refusal {
+    /// A stable name of the rule, for scripts and documentation.
+    pub const fn id(&self) -> &'static str {
+        match self {
+            Self::RunId { .. } => "run-id",
+            Self::Missing { .. } => "missing",
+            Self::ParentMissing { .. } => "parent-missing",
+            Self::WrongKind { .. } => "wrong-kind",
+            Self::Unreadable { .. } => "unreadable",
+            Self::NotWritable { .. } => "not-writable",
+            Self::ReadOnlyFs { .. } => "fs-read-only",
+            Self::FileSystem { concern: FsConcern::Memory, .. } => "fs-memory",
+            Self::FileSystem { concern: FsConcern::Overlay, .. } => "fs-overlay",
+            Self::FileSystem { concern: FsConcern::Root, .. } => "fs-root",
+            Self::Space { .. } => "space",
+            Self::AlreadyThere { .. } => "already-there",
+            Self::NotOurs { .. } => "file-not-ours",
+            Self::HardLinks { .. } => "hard-links",
+            Self::DanglingLink { .. } => "dangling-link",
+            Self::Swap { .. } => "swap",
+            Self::FileInUse { .. } => "file-in-use",
+            Self::FileContent { .. } => "file-content",
+            Self::Mounted { .. } => "mounted",
+            Self::Held { .. } => "held",
+            Self::Partitions { .. } => "partitions",
+            Self::Busy { .. } => "busy",
+            Self::ReadOnlyDevice { .. } => "device-read-only",
+            Self::Content { .. } => "content",
+            Self::IdentityMissing { .. } => "identity-missing",
+            Self::IdentityMismatch { .. } => "identity-mismatch",
+            Self::Changed { .. } => "changed",
+        }
+    }
+
+    /// What to try next, where there is something.
+    pub fn hint(&self) -> Option<String> {
+        let text = match self {
+            Self::Missing { .. } => {
+                "create the directory first; tilemark creates only its own sub-directory"
+            }
+            Self::ParentMissing { .. } => "create the directory first",
+            Self::WrongKind { wanted, .. } => match *wanted {
+                "directory" => "write file:PATH for a file, block:PATH for a block device",
+                "regular file" => "write dir:PATH for a directory, block:PATH for a block device",
+                _ => "write dir:PATH for a directory, file:PATH for a file",
+            },
+            Self::Unreadable { .. } | Self::NotWritable { .. } => {
+                "choose a target of your own, or run as a user who may use this one"
+            }
+            Self::FileSystem { .. } => {
+                "choose a directory on the storage to be measured, or allow this one with --allow-root-fs"
+            }
+            Self::Space { .. } => "use fewer tiles, a smaller footprint or a larger target",
+            Self::AlreadyThere { .. } => "another run has this id; see tilemark cleanup",
+            Self::NotOurs { .. } => {
+                "choose a path that does not exist, or give up the file's content with --overwrite-file"
+            }
+            Self::HardLinks { .. } => "the content belongs to other names too; choose another path",
+            Self::DanglingLink { .. } => "write the path the link points to",
+            Self::Swap { .. } => "there is no override for active swap space",
+            Self::FileInUse { .. } => "stop what uses the file, or choose another path",
+            Self::FileContent { .. } => {
+                "images and file systems are never overwritten; remove the file yourself if it may be lost"
+            }
+            Self::Mounted { .. } | Self::Held { .. } | Self::Busy { .. } => {
+                "there is no override for devices in use"
+            }
+            Self::Partitions { .. } => {
+                "name one partition as the target, or remove the partition table yourself if it may be lost"
+            }
+            Self::Content { .. } => {
+                "if it may be lost, zero the first and last 8 MiB yourself (blkdiscard -z, or dd) and run again"
+            }
+            Self::IdentityMissing { choices, .. } | Self::IdentityMismatch { choices, .. } => {
+                return Some(identity_hint(choices));
+            }
+            Self::Changed { .. } => {
+                "something else renames or replaces the target; run again when it is quiet"
+            }
+            Self::RunId { .. } | Self::ReadOnlyFs { .. } | Self::ReadOnlyDevice { .. } => {
+                return None;
+            }
+        };
+        Some(text.to_owned())
+    }
+
+    /// An error of the operating system while looking.
+    pub(crate) fn unreadable(
+        attempted: &'static str,
+        object: impl Into<PathBuf>,
+        source: impl Into<io::Error>,
+    ) -> Self {
+        Self::Unreadable { attempted, object: object.into(), source: Arc::new(source.into()) }
+    }
+}
+
+fn identity_hint(choices: &[String]) -> String {
+    if choices.is_empty() {
+        return "the device has no unique serial, WWN or by-id name, so it cannot be named and is not written to"
+            .to_owned();
+    }
+    let choices: Vec<String> = choices.iter().map(|choice| format!("\"{choice}\"")).collect();
+    format!(
+        "compare with the label on the drive, then give one of --destroy-data={}",
+        choices.join(" or ")
+    )
+}

@@ -1,0 +1,225 @@
+use std::path::{Path, PathBuf};
+
+use units::Bytes;
+
+use crate::block::{self, BlockStore};
+use crate::directory::{self, DirectoryStore};
+use crate::file::{self, FileStore};
+use crate::preflight::{Examination, Preflight, Warning};
+use crate::{DatastoreError, DiskRequest, Options, Refusal, Target, VirtualDisk, layout};
+
+/// Checks a target and reports every rule, broken or not. Reads only.
+///
+/// `needed` is the sum of the disks' sizes, each rounded up to 1 MiB.
+pub fn examine(target: &Target, needed: Bytes, options: &Options) -> Examination {
+    let mut examination = Examination::new(&target.to_string(), needed);
+    match target {
+        Target::Directory(path) => {
+            directory::examine(path, options, &mut examination);
+        }
+        Target::File(path) => {
+            file::examine(path, options, &mut examination);
+        }
+        Target::Block(path) => {
+            block::examine(path, options, &mut examination);
+        }
+    }
+    examination
+}
+
+/// As [`examine`], and the first broken rule is the error. Reads only.
+pub fn preflight(target: &Target, needed: Bytes, options: &Options) -> Result<Preflight, Refusal> {
+    examine(target, needed, options).into_result()
+}
+
+/// What was removed and what stayed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Directories and files that are gone, and devices whose label was erased.
+    pub removed: Vec<PathBuf>,
+    /// What was found in a directory of ours and is not ours; it stays, with the directory.
+    pub kept: Vec<PathBuf>,
+}
+
+/// An open datastore. Dropping it closes everything and removes nothing: what a run leaves
+/// behind, [`cleanup`](crate::cleanup) finds.
+#[derive(Debug)]
+pub struct Datastore {
+    preflight: Preflight,
+    backing: Backing,
+    disks: Vec<VirtualDisk>,
+    capacity: Bytes,
+}
+
+#[derive(Debug)]
+enum Backing {
+    Directory(DirectoryStore),
+    File(FileStore),
+    Block(BlockStore),
+}
+
+impl Datastore {
+    /// Checks the target as [`preflight`] does and claims it: sub-directory and marker, file
+    /// and marker, or exclusive use and label. What was checked and what is claimed is the
+    /// same object, whatever happens to its name in between.
+    pub fn open(target: &Target, needed: Bytes, options: &Options) -> Result<Self, DatastoreError> {
+        let mut examination = Examination::new(&target.to_string(), needed);
+        let (preflight, backing) = match target {
+            Target::Directory(path) => {
+                let examined = directory::examine(path, options, &mut examination);
+                let preflight = examination.into_result()?;
+                let examined = examined.expect("an examination without refusal has its object");
+                let store = DirectoryStore::create(examined, needed, options)?;
+                (preflight, Backing::Directory(store))
+            }
+            Target::File(path) => {
+                let examined = file::examine(path, options, &mut examination);
+                let preflight = examination.into_result()?;
+                let examined = examined.expect("an examination without refusal has its object");
+                let store = FileStore::open(examined, &preflight, options)?;
+                (preflight, Backing::File(store))
+            }
+            Target::Block(path) => {
+                let (preflight, store) = BlockStore::open(path, examination, options)?;
+                (preflight, Backing::Block(store))
+            }
+        };
+        let capacity = Bytes::new(preflight.capacity_bytes);
+        let mut datastore = Self { preflight, backing, disks: Vec::new(), capacity };
+        let warnings = match &mut datastore.backing {
+            Backing::Directory(_) => Vec::new(),
+            Backing::File(store) => store.take_warnings(),
+            Backing::Block(store) => store.take_warnings(),
+        };
+        datastore.add_warnings(warnings);
+        Ok(datastore)
+    }
+
+    /// What was checked; warnings found later (no `O_DIRECT`, no allocation in advance) are
+    /// added to its list.
+    pub fn preflight(&self) -> &Preflight {
+        &self.preflight
+    }
+
+    /// What is allowed but worth knowing, from the preflight and since.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.preflight.warnings
+    }
+
+    /// Bytes the datastore may hold in all.
+    pub fn capacity(&self) -> Bytes {
+        self.capacity
+    }
+
+    /// The disks created so far, in the order of their creation.
+    pub fn disks(&self) -> &[VirtualDisk] {
+        &self.disks
+    }
+
+    /// A directory of ours for state beside the disks; only a directory target has one. It
+    /// is removed with the rest, and only plain files in it are.
+    pub fn state_dir(&self) -> Option<&Path> {
+        match &self.backing {
+            Backing::Directory(store) => Some(store.state_dir()),
+            Backing::File(_) | Backing::Block(_) => None,
+        }
+    }
+
+    /// Creates the disks that are missing and returns all that were asked for, in that
+    /// order. A disk that exists with the same name and size is returned again. When one
+    /// does not fit, those before it stay.
+    pub fn provision(
+        &mut self,
+        requests: &[DiskRequest],
+    ) -> Result<Vec<VirtualDisk>, DatastoreError> {
+        requests.iter().map(|request| self.provision_one(request)).collect()
+    }
+
+    fn provision_one(&mut self, request: &DiskRequest) -> Result<VirtualDisk, DatastoreError> {
+        if let Some(disk) = self.disks.iter().find(|disk| disk.name == request.name) {
+            if disk.size == request.size {
+                return Ok(disk.clone());
+            }
+            return Err(DatastoreError::SizeChanged {
+                disk: request.name.clone(),
+                has: disk.size,
+                asked: request.size,
+            });
+        }
+        if request.size == Bytes::ZERO || !request.size.get().is_multiple_of(512) {
+            return Err(DatastoreError::SizeUnaligned {
+                disk: request.name.clone(),
+                size: request.size,
+                alignment: 512,
+            });
+        }
+        let needed = layout::taken(request.size);
+        let available = self.available();
+        if needed > available {
+            return Err(self.does_not_fit(request, needed, available));
+        }
+        let (disk, warnings) = match &mut self.backing {
+            Backing::Directory(store) => store.create_disk(request)?,
+            Backing::File(store) => store.create_disk(request)?,
+            Backing::Block(store) => (store.create_disk(request)?, Vec::new()),
+        };
+        self.add_warnings(warnings);
+        self.disks.push(disk.clone());
+        Ok(disk)
+    }
+
+    fn does_not_fit(
+        &self,
+        request: &DiskRequest,
+        needed: Bytes,
+        available: Bytes,
+    ) -> DatastoreError {
+        DatastoreError::DoesNotFit {
+            disk: request.name.clone(),
+            target: self.preflight.target.clone(),
+            needed,
+            available,
+            capacity: self.capacity,
+        }
+    }
+
+    /// Bytes that may still be provisioned now. Others may have filled a file system since
+    /// the preflight, so its reserve is looked at again.
+    pub fn available(&self) -> Bytes {
+        let used = self.disks.iter().map(|disk| layout::taken(disk.size)).sum();
+        let planned = self.capacity.saturating_sub(used);
+        match &self.backing {
+            Backing::Directory(store) => planned.min(store.room()),
+            Backing::File(store) => planned.min(store.room()),
+            Backing::Block(store) => planned.min(store.room()),
+        }
+    }
+
+    /// A warning is said once, however many disks it holds for.
+    fn add_warnings(&mut self, warnings: Vec<Warning>) {
+        for warning in warnings {
+            if !self.preflight.warnings.contains(&warning) {
+                self.preflight.warnings.push(warning);
+            }
+        }
+    }
+
+    /// Closes and removes all that was created: the sub-directory, the file (unless it
+    /// existed before), the label. A device that was only read is not touched.
+    pub fn remove(self) -> Result<Removed, DatastoreError> {
+        drop(self.disks);
+        let mut result = Removed::default();
+        match self.backing {
+            Backing::Directory(store) => {
+                let (path, kept) = store.remove()?;
+                if kept.is_empty() {
+                    result.removed.push(path);
+                }
+                result.kept = kept;
+            }
+            Backing::File(store) => result.removed.extend(store.remove()?),
+            Backing::Block(store) => result.removed.extend(store.remove()?),
+        }
+        Ok(result)
+    }
+}

@@ -1,0 +1,278 @@
+//! Block devices as sysfs shows them: relatives, users, identity.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::device_number::DeviceNumber;
+use crate::preflight::DeviceFacts;
+
+/// One block device's directory in sysfs (Documentation/ABI/stable/sysfs-block).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Device {
+    pub number: DeviceNumber,
+    pub name: String,
+    dir: PathBuf,
+}
+
+impl Device {
+    /// The device of that number on this machine.
+    pub fn find(number: DeviceNumber) -> Option<Self> {
+        Self::at(&Path::new("/sys/dev/block").join(number.to_string()))
+    }
+
+    /// The device whose sysfs directory, or a link to it, is `path`.
+    pub fn at(path: &Path) -> Option<Self> {
+        let dir = fs::canonicalize(path).ok()?;
+        let number = DeviceNumber::parse(&fs::read_to_string(dir.join("dev")).ok()?)?;
+        // The kernel writes a slash in a name as an exclamation mark.
+        let name = dir.file_name()?.to_str()?.replace('!', "/");
+        Some(Self { number, name, dir })
+    }
+
+    /// Every whole block device of this machine.
+    pub fn all_whole() -> Vec<Self> {
+        Self::listed(Path::new("/sys/block"))
+    }
+
+    fn listed(dir: &Path) -> Vec<Self> {
+        let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+        let mut devices: Vec<Self> = entries.filter_map(|entry| Self::at(&entry.path())).collect();
+        devices.sort_by(|a, b| a.name.cmp(&b.name));
+        devices
+    }
+
+    /// A trimmed attribute, if it is there and not empty.
+    pub fn attribute(&self, name: &str) -> Option<String> {
+        let text = fs::read(self.dir.join(name)).ok()?;
+        let text = String::from_utf8_lossy(&text).trim_matches(['\0', ' ', '\n', '\t']).to_owned();
+        (!text.is_empty()).then_some(text)
+    }
+
+    fn number_of(&self, name: &str) -> Option<u64> {
+        self.attribute(name)?.parse().ok()
+    }
+
+    /// The position of a partition on its disk, counted from 1.
+    pub fn partition(&self) -> Option<u64> {
+        self.number_of("partition")
+    }
+
+    /// The disk a partition is a part of; the device itself when it is not a partition.
+    pub fn whole(&self) -> Self {
+        self.partition().and_then(|_| Self::at(self.dir.parent()?)).unwrap_or_else(|| self.clone())
+    }
+
+    /// The partitions of a disk.
+    pub fn partitions(&self) -> Vec<Self> {
+        let mut parts = Self::listed(&self.dir);
+        parts.retain(|part| part.dir.parent() == Some(&self.dir) && part.partition().is_some());
+        parts
+    }
+
+    /// Devices built on this one: dm (LVM, LUKS, multipath), md, bcache.
+    pub fn holders(&self) -> Vec<Self> {
+        Self::listed(&self.dir.join("holders"))
+    }
+
+    /// Devices this one is built on.
+    pub fn slaves(&self) -> Vec<Self> {
+        Self::listed(&self.dir.join("slaves"))
+    }
+
+    /// Everything below this device, however deep, each once.
+    pub fn all_slaves(&self) -> Vec<Self> {
+        let mut found: Vec<Self> = Vec::new();
+        let mut waiting = self.slaves();
+        while let Some(next) = waiting.pop() {
+            if found.iter().all(|known| known.number != next.number) {
+                waiting.extend(next.slaves());
+                found.push(next);
+            }
+        }
+        found
+    }
+
+    /// Size in bytes; sysfs counts in 512 B whatever the sector size.
+    pub fn size(&self) -> u64 {
+        self.number_of("size").unwrap_or(0) * 512
+    }
+
+    /// Whether the kernel refuses writes.
+    pub fn is_read_only(&self) -> bool {
+        self.number_of("ro") == Some(1)
+    }
+
+    /// Rises whenever another medium or device takes this name (Linux 5.15 and later).
+    pub fn sequence(&self) -> Option<u64> {
+        self.whole().number_of("diskseq")
+    }
+
+    /// The file behind a loop device.
+    pub fn backing_file(&self) -> Option<String> {
+        self.whole().attribute("loop/backing_file")
+    }
+
+    fn serial(&self) -> Option<String> {
+        self.attribute("serial").or_else(|| self.attribute("device/serial")).or_else(|| {
+            // SCSI: VPD page 0x80, four bytes of header before the text (SPC-4, 7.8.15).
+            let page = fs::read(self.dir.join("device/vpd_pg80")).ok()?;
+            let text = String::from_utf8_lossy(page.get(4..)?).trim().to_owned();
+            (!text.is_empty()).then_some(text)
+        })
+    }
+
+    fn wwid(&self) -> Option<String> {
+        self.attribute("wwid")
+            .or_else(|| self.attribute("device/wwid"))
+            .or_else(|| self.attribute("dm/uuid"))
+            .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+
+    fn by_id(&self) -> Vec<String> {
+        let entries = fs::read_dir("/dev/disk/by-id").into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries
+            .filter(|entry| crate::mounts::block_number(&entry.path()) == Some(self.number))
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// What a preflight shows.
+    pub fn facts(&self) -> DeviceFacts {
+        let whole = self.whole();
+        let queue_bytes = |name: &str| {
+            whole.number_of(name).and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(512)
+        };
+        let model = [whole.attribute("device/vendor"), whole.attribute("device/model")];
+        let model = model
+            .into_iter()
+            .flatten()
+            .filter(|word| !word.starts_with("0x"))
+            .collect::<Vec<_>>()
+            .join(" ");
+        DeviceFacts {
+            name: self.name.clone(),
+            number: self.number.to_string(),
+            size_bytes: self.size(),
+            model: (!model.is_empty()).then_some(model),
+            serial: whole.serial(),
+            wwid: whole.wwid(),
+            by_id: self.by_id(),
+            logical_sector_bytes: queue_bytes("queue/logical_block_size"),
+            physical_sector_bytes: queue_bytes("queue/physical_block_size"),
+            scheduler: whole.attribute("queue/scheduler").map(|text| active_scheduler(&text)),
+            rotational: whole.number_of("queue/rotational") == Some(1),
+            write_cache: whole.attribute("queue/write_cache"),
+            backing_file: self.backing_file(),
+        }
+    }
+
+    /// What `--destroy-data` may say for this device, without regard to other devices.
+    ///
+    /// A partition is never named by its disk's serial alone: the suffix `-partN`, as udev
+    /// writes it, is added.
+    fn names(&self) -> Vec<String> {
+        let whole = self.whole();
+        let mut names: Vec<String> =
+            [whole.serial(), whole.wwid(), whole.backing_file()].into_iter().flatten().collect();
+        if whole.name.starts_with("zram") || whole.name.starts_with("ram") {
+            names.push(format!("{}-{}", whole.name, whole.size()));
+        }
+        if let Some(part) = self.partition() {
+            for name in &mut names {
+                *name += &format!("-part{part}");
+            }
+        }
+        names.extend(self.by_id());
+        names.dedup();
+        names
+    }
+
+    /// What `--destroy-data` may say: names that no other device of this machine has, because
+    /// NVMe namespaces share their controller's serial and cheap bridges share a constant one.
+    pub fn identities(&self) -> Vec<String> {
+        let whole = self.whole();
+        let others: Vec<String> = Self::all_whole()
+            .into_iter()
+            .filter(|other| other.number != whole.number)
+            .flat_map(|other| {
+                let suffix = self.partition().map(|part| format!("-part{part}"));
+                let names = other.names().into_iter();
+                names
+                    .map(move |name| name + suffix.as_deref().unwrap_or_default())
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        let mut names = self.names();
+        names.retain(|name| !others.contains(name));
+        names
+    }
+}
+
+/// `none [mq-deadline] kyber` names `mq-deadline`.
+fn active_scheduler(text: &str) -> String {
+    let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    inside.map_or(text, |(name, _)| name).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// A made-up sysfs: `sda` with partition `sda1`, held by `dm-0`, which is held by `dm-1`.
+    fn tree() -> tempfile::TempDir {
+        let tree = tempfile::tempdir().expect("temporary directory");
+        let make = |path: &str, number: &str| {
+            let dir = tree.path().join(path);
+            for sub in ["holders", "slaves"] {
+                fs::create_dir_all(dir.join(sub)).expect("directory");
+            }
+            fs::write(dir.join("dev"), number).expect("dev");
+        };
+        make("block/sda", "8:0\n");
+        make("block/sda/sda1", "8:1\n");
+        make("block/dm-0", "253:0\n");
+        make("block/dm-1", "253:1\n");
+        fs::write(tree.path().join("block/sda/sda1/partition"), "1\n").expect("partition");
+        for (upper, lower) in [("dm-0", "sda/sda1"), ("dm-1", "dm-0")] {
+            let (up, low) =
+                (tree.path().join("block").join(upper), tree.path().join("block").join(lower));
+            symlink(&up, low.join("holders").join(upper)).expect("link");
+            symlink(&low, up.join("slaves").join(low.file_name().expect("name"))).expect("link");
+        }
+        tree
+    }
+
+    fn names(devices: &[Device]) -> Vec<&str> {
+        devices.iter().map(|device| device.name.as_str()).collect()
+    }
+
+    #[test]
+    fn partitions_disks_holders_and_slaves_are_found() {
+        let tree = tree();
+        let at = |name: &str| Device::at(&tree.path().join("block").join(name)).expect("device");
+        let disk = at("sda");
+        assert_eq!(names(&disk.partitions()), ["sda1"]);
+        assert_eq!(at("sda/sda1").whole(), disk);
+        assert_eq!(names(&at("sda/sda1").holders()), ["dm-0"]);
+        assert_eq!(names(&at("dm-1").all_slaves()), ["dm-0", "sda1"]);
+        assert_eq!(disk.whole(), disk);
+    }
+
+    #[test]
+    fn a_partition_is_not_named_by_its_disk_s_serial() {
+        let tree = tree();
+        fs::write(tree.path().join("block/sda/serial"), "S1\n").expect("serial");
+        let at = |name: &str| Device::at(&tree.path().join("block").join(name)).expect("device");
+        assert_eq!(at("sda").names(), ["S1"]);
+        assert_eq!(at("sda/sda1").names(), ["S1-part1"]);
+    }
+
+    #[test]
+    fn the_active_scheduler_is_the_one_in_brackets() {
+        assert_eq!(active_scheduler("none [mq-deadline] kyber"), "mq-deadline");
+        assert_eq!(active_scheduler("none"), "none");
+    }
+}
