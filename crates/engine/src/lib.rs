@@ -13,4 +13,5 @@
 
 mod aligned;
 pub mod payload;
+pub mod prefill;
 pub mod verify;

@@ -98,7 +98,9 @@ impl fmt::Display for Mismatch {
                     Some(from) => write!(f, "disk \"{from}\"")?,
                     None => f.write_str("an unknown disk")?,
                 }
-                write!(f, " offset {at}, written at {} ns of Unix time", written_unix_ns)?;
+                let (seconds, rest) =
+                    (written_unix_ns / 1_000_000_000, written_unix_ns % 1_000_000_000);
+                write!(f, " offset {at}, written at Unix time {seconds}.{rest:09} s")?;
             }
         }
         if *more_blocks > 0 {

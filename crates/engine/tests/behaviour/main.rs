@@ -1,4 +1,8 @@
 //! Behaviour of the engine, by file.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+mod disks;
+mod prefill;
+mod verify_faults;
+mod verify_kill;
 mod verify_rules;

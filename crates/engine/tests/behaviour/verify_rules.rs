@@ -293,8 +293,9 @@ proptest! {
                     let result = if ok { Written::Acknowledged } else { Written::Failed };
                     tracker.on_write_done(write.ticket, result);
                     if ok {
-                        for sector in write.first..write.first + write.bytes.len() / 512 {
-                            oldest[sector] = oldest[sector].max(write.floor);
+                        let end = write.first + write.bytes.len() / 512;
+                        for oldest in &mut oldest[write.first..end] {
+                            *oldest = write.floor.max(*oldest);
                         }
                     }
                 }
