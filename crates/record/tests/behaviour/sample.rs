@@ -145,7 +145,7 @@ fn step(step: u32, tiles: u32, verdict: Verdict, limit: &LimitResult) -> Step {
         limits: vec![PooledLimit {
             workload: "shop".to_owned(),
             worst_tile: Some(tiles - 1),
-            limit: limit.clone(),
+            result: limit.clone(),
         }],
         io: vec![IoTotal {
             direction: Direction::Read,
