@@ -172,8 +172,8 @@ fn open_limit() -> u32 {
     1024
 }
 
-/// A time, fixed or random. Read by hand (see `forms`), so that a mistake in either form
-/// gets that form's message.
+// Read by hand (see `forms`), so that a mistake in either form gets that form's message.
+/// A time, fixed or random.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", untagged)]
 pub enum Time {
@@ -326,8 +326,8 @@ pub struct Repeat {
     pub steps: Vec<Step>,
 }
 
-/// Block sizes: one, or several by weight (`{ "8k" = 90, "32k" = 10 }`). Read by hand (see
-/// `forms`), as [`Time`] is.
+// Read by hand (see `forms`), as a time is.
+/// Block sizes: one, or several by weight (`{ "8k" = 90, "32k" = 10 }`).
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Size {

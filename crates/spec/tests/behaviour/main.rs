@@ -1,5 +1,8 @@
 //! What the language promises, seen from outside.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod any_text;
+mod documents;
 mod messages;
+mod schemas;
 mod shipped;

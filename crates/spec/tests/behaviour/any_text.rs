@@ -1,0 +1,116 @@
+//! Whatever is in a file, the answer is a definition or a message, never a panic.
+
+use std::path::Path;
+
+use miette::{GraphicalReportHandler, GraphicalTheme};
+use proptest::prelude::*;
+use tilemark_spec as spec;
+
+use spec::plan::{EngineOptions, Ladder, Measure, Plan, Profile, Scale};
+use spec::{LadderSpec, SpecError};
+use units::{Bytes, Nanos};
+
+fn said(error: &SpecError) {
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
+    let mut text = String::new();
+    handler.render_report(&mut text, error).expect("renders");
+    assert!(!text.is_empty());
+}
+
+/// A shipped file in which some bytes were cut out and others put in.
+fn damaged() -> impl Strategy<Value = String> {
+    let files: Vec<&str> = spec::shipped::workloads().iter().map(|file| file.text).collect();
+    let piece = prop_oneof![
+        Just(String::new()),
+        Just("\"".to_owned()),
+        Just("[[".to_owned()),
+        Just(" = nan\n".to_owned()),
+        Just("-1".to_owned()),
+        "\\PC{0,6}",
+    ];
+    (prop::sample::select(files), any::<prop::sample::Index>(), 0..40_usize, piece).prop_map(
+        |(text, at, length, piece)| {
+            let chars: Vec<char> = text.chars().collect();
+            let start = at.index(chars.len());
+            let end = (start + length).min(chars.len());
+            chars[..start]
+                .iter()
+                .chain(&piece.chars().collect::<Vec<_>>())
+                .chain(&chars[end..])
+                .collect()
+        },
+    )
+}
+
+fn plan() -> impl Strategy<Value = Plan> {
+    let time = prop::option::of((1_u64..u64::MAX).prop_map(Nanos));
+    let warm_up = prop::option::of((any::<u64>(), any::<u64>()));
+    let ladder = prop_oneof![
+        (1_u32..500).prop_map(LadderSpec::Fixed),
+        (1_u32..500, 0_u32..500).prop_map(|(first, more)| LadderSpec::Range(first, first + more)),
+    ];
+    (prop::option::of(ladder), warm_up, time, prop::option::of(1e-9..1.0_f64), any::<u64>())
+        .prop_map(|(ladder, warm_up, duration, footprint, number)| Plan {
+            datastore: "dir:/srv/storage".to_owned(),
+            tile: "datacenter".to_owned(),
+            profile: Profile::Quick,
+            ladder: Ladder { tiles: ladder.map(|ladder| ladder.to_string()), ..Ladder::default() },
+            measure: Measure {
+                warm_up_min: warm_up.map(|(one, other)| Nanos(one.min(other))),
+                warm_up_max: warm_up.map(|(one, other)| Nanos(one.max(other))),
+                duration,
+                slice: None,
+            },
+            scale: Scale { footprint, time: footprint.map(|share| share * 100.0) },
+            engine: EngineOptions {
+                space_max: Some(Bytes::new(number | 1)),
+                ..EngineOptions::default()
+            },
+            seed: Some(number >> 1),
+        })
+}
+
+proptest! {
+    #[test]
+    fn a_damaged_workload_is_an_error_that_can_be_shown(text in damaged()) {
+        if let Err(error) = spec::load_workload("damaged.toml", &text) {
+            said(&error);
+        }
+    }
+
+    #[test]
+    fn any_text_at_all_is_an_error_that_can_be_shown(text in "\\PC{0,200}") {
+        for error in [
+            spec::load_workload("any.toml", &text).err(),
+            spec::load_tile("any.toml", &text).err(),
+            spec::load_plan("any.toml", &text).err(),
+        ] {
+            said(&error.expect("no definition is this short"));
+        }
+    }
+
+    #[test]
+    fn every_plan_survives_a_round_trip_through_toml(plan in plan()) {
+        let text = toml::to_string(&plan).expect("serialises");
+        let again = spec::load_plan("plan.toml", &text).map_err(miette::Report::new);
+        prop_assert_eq!(plan, again.expect("loads"));
+    }
+}
+
+#[test]
+fn a_tile_file_finds_its_workloads_beside_itself_and_among_the_shipped_ones() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join("mine")).expect("a folder in it");
+    let standby = spec::shipped::workloads().iter().find(|file| file.name == "standby");
+    let text = standby.expect("shipped").text.replace("\"standby\"", "\"my-own\"");
+    std::fs::write(folder.path().join("mine/own.toml"), text).expect("written");
+    let tile = "name = \"mine\"\ntitle = \"Mine\"\nsource = \"ours\"\n\
+        [[workload]]\nuse = \"own.toml\"\ncount = 3\n[[workload]]\nuse = \"mail\"\n";
+    std::fs::write(folder.path().join("mine/tile.toml"), tile).expect("written");
+    let resolved = spec::resolve_tile("mine/tile.toml", folder.path()).expect("resolves");
+    let names: Vec<_> =
+        resolved.workloads.iter().map(|(each, count)| (each.name.as_str(), *count)).collect();
+    assert_eq!(names, [("my-own", 3), ("mail", 1)]);
+    assert_eq!(resolved.vms(), 4);
+    assert!(spec::resolve_tile("datacenter", Path::new("/nowhere")).is_ok());
+}
