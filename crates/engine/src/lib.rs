@@ -12,6 +12,32 @@
 //! of it; the steady path allocates nothing and takes no lock.
 
 mod aligned;
+mod arena;
+mod backend;
+mod clock;
+mod content;
+mod direct;
+mod disks;
+pub mod fake;
+mod iowq;
+mod merge;
+mod options;
+mod outcome;
 pub mod payload;
 pub mod prefill;
+mod real;
+mod run;
+mod slots;
+mod telemetry;
+mod threads;
+mod uring;
 pub mod verify;
+mod wheel;
+mod worker;
+
+pub use arena::{Buffer, LENGTH_MAX};
+pub use backend::{Backend, Completion, Submission, Wait};
+pub use clock::Clock;
+pub use options::{BackendChoice, Options};
+pub use outcome::{EngineError, FirstErrors, Outcome, Warning};
+pub use run::{EngineInstance, Running, start};

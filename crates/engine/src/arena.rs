@@ -1,0 +1,268 @@
+use std::ptr::NonNull;
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// The longest request the engine moves, and the size of one chunk of buffer memory.
+pub const LENGTH_MAX: u32 = 4 << 20;
+const CHUNK: usize = LENGTH_MAX as usize;
+/// The smallest buffer: what `O_DIRECT` needs at most as alignment.
+const UNIT_BITS: u32 = 12;
+/// Buffers of 4 KiB to 4 MiB in powers of two.
+const ORDERS: usize = 11;
+const UNITS: usize = CHUNK >> UNIT_BITS;
+
+/// A buffer on loan from the [`Arena`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Buffer {
+    /// First byte; aligned to 4096.
+    pub(crate) start: NonNull<u8>,
+    /// The registered chunk it lies in.
+    pub(crate) chunk: u16,
+    order: u8,
+}
+
+// SAFETY: a buffer is a plain address; whoever holds the loan has sole use of the bytes, and
+// the arena that owns the memory outlives every loan (its worker joins or leaks it).
+unsafe impl Send for Buffer {}
+
+impl Buffer {
+    /// The bytes of the loan.
+    pub(crate) fn bytes_mut(&mut self, length: u32) -> &mut [u8] {
+        assert!(length as usize <= 1 << (UNIT_BITS + u32::from(self.order)), "within the loan");
+        // SAFETY: the arena lends each range once, at least `length` long as just checked,
+        // and the kernel does not use it before submission or after completion.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), length as usize) }
+    }
+}
+
+/// Memory for I/O: chunks of 4 MiB, aligned so that huge pages serve them, lent in powers of
+/// two from 4 KiB up. A loan and its return are O(1); free neighbours are joined only when
+/// a size has run out. Chunks are made on demand up to a limit and kept for the run.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    chunks: Vec<NonNull<u8>>,
+    chunks_max: usize,
+    /// Free buffers by order: positions in units of 4 KiB over all chunks.
+    free: [Vec<u32>; ORDERS],
+    seed: u64,
+}
+
+/// What a loan needed.
+pub(crate) enum Loan {
+    /// A buffer.
+    Ready(Buffer),
+    /// A buffer in a chunk that is new and may be registered first.
+    NewChunk(Buffer),
+    /// Nothing is free and the limit is reached.
+    Exhausted,
+}
+
+impl Arena {
+    /// An arena that grows up to `bytes_max`, at least one chunk.
+    pub(crate) fn new(bytes_max: u64, seed: u64) -> Self {
+        let chunks_max = usize::try_from(bytes_max).unwrap_or(usize::MAX) / CHUNK;
+        Self {
+            chunks: Vec::new(),
+            chunks_max: chunks_max.clamp(1, usize::from(u16::MAX)),
+            free: std::array::from_fn(|_| Vec::new()),
+            seed,
+        }
+    }
+
+    /// How many chunks there may be.
+    pub(crate) fn chunks_max(&self) -> usize {
+        self.chunks_max
+    }
+
+    /// The memory of a chunk.
+    pub(crate) fn chunk(&self, index: u16) -> (NonNull<u8>, usize) {
+        (self.chunks[usize::from(index)], CHUNK)
+    }
+
+    /// Lends a buffer of at least `length` bytes, which is at most [`LENGTH_MAX`].
+    #[inline]
+    pub(crate) fn lend(&mut self, length: u32) -> Loan {
+        let order = order_of(length);
+        if let Some(unit) = self.free[order].pop() {
+            return Loan::Ready(self.buffer(unit, order));
+        }
+        self.lend_slow(order)
+    }
+
+    fn lend_slow(&mut self, order: usize) -> Loan {
+        if let Some(buffer) = self.split(order) {
+            return Loan::Ready(buffer);
+        }
+        if self.chunks.len() < self.chunks_max && self.grow() {
+            return self.split(order).map_or(Loan::Exhausted, Loan::NewChunk);
+        }
+        self.join();
+        self.split(order).map_or(Loan::Exhausted, Loan::Ready)
+    }
+
+    /// Ends a loan.
+    #[inline]
+    pub(crate) fn give_back(&mut self, buffer: Buffer) {
+        let base = self.chunks[usize::from(buffer.chunk)];
+        let within = (buffer.start.addr().get() - base.addr().get()) >> UNIT_BITS;
+        let unit = usize::from(buffer.chunk) * UNITS + within;
+        self.free[usize::from(buffer.order)]
+            .push(u32::try_from(unit).expect("at most 2^16 chunks of 2^10 units"));
+    }
+
+    fn buffer(&self, unit: u32, order: usize) -> Buffer {
+        let (chunk, within) = (unit as usize / UNITS, unit as usize % UNITS);
+        // SAFETY: `within` is below UNITS, so the address stays inside the chunk.
+        let start = unsafe { self.chunks[chunk].add(within << UNIT_BITS) };
+        Buffer {
+            start,
+            chunk: u16::try_from(chunk).expect("the number of chunks is bounded by u16"),
+            order: u8::try_from(order).expect("eleven orders"),
+        }
+    }
+
+    /// Takes the smallest free buffer that fits and halves it until it is of this order.
+    fn split(&mut self, order: usize) -> Option<Buffer> {
+        let from = (order..ORDERS).find(|larger| !self.free[*larger].is_empty())?;
+        let unit = self.free[from].pop()?;
+        for half in (order..from).rev() {
+            self.free[half].push(unit + (1 << half));
+        }
+        Some(self.buffer(unit, order))
+    }
+
+    /// Joins free neighbours, smallest first.
+    fn join(&mut self) {
+        for order in 0..ORDERS - 1 {
+            let mut units = std::mem::take(&mut self.free[order]);
+            units.sort_unstable();
+            let mut position = 0;
+            while position < units.len() {
+                let unit = units[position];
+                let buddy = unit ^ (1 << order);
+                if unit < buddy && units.get(position + 1) == Some(&buddy) {
+                    self.free[order + 1].push(unit);
+                    position += 2;
+                } else {
+                    self.free[order].push(unit);
+                    position += 1;
+                }
+            }
+        }
+    }
+
+    /// Maps one more chunk and fills it with random bytes, so that no write is compressible
+    /// by accident.
+    fn grow(&mut self) -> bool {
+        let Some(start) = map_aligned() else { return false };
+        // SAFETY: the mapping is CHUNK bytes long, writable and not shared yet.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), CHUNK) };
+        let number = u64::try_from(self.chunks.len()).expect("a small count");
+        Xoshiro256PlusPlus::seed_from_u64(self.seed ^ number).fill_bytes(bytes);
+        let unit = u32::try_from(self.chunks.len() * UNITS).expect("chunks are bounded by u16");
+        self.chunks.push(start);
+        self.free[ORDERS - 1].push(unit);
+        true
+    }
+
+    /// Leaves the memory mapped for ever, because the kernel may still use it.
+    pub(crate) fn leak(&mut self) {
+        self.chunks.clear();
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return; // Requests may still be in flight; the process is about to end.
+        }
+        for chunk in &self.chunks {
+            // SAFETY: mapped by `map_aligned` with this length; no loan is outstanding,
+            // because the worker drained or leaked before it let go of the arena.
+            unsafe { libc::munmap(chunk.as_ptr().cast(), CHUNK) };
+        }
+    }
+}
+
+fn order_of(length: u32) -> usize {
+    assert!(length <= LENGTH_MAX, "the caller refuses requests over {LENGTH_MAX} bytes");
+    (length.max(1).next_power_of_two().trailing_zeros().saturating_sub(UNIT_BITS)) as usize
+}
+
+/// Maps a chunk aligned to its own size, so that huge pages can back it.
+fn map_aligned() -> Option<NonNull<u8>> {
+    // SAFETY: a fresh anonymous mapping twice the size; the ends around the aligned middle
+    // are unmapped again and nothing else refers to them.
+    unsafe {
+        let wide = libc::mmap(
+            std::ptr::null_mut(),
+            2 * CHUNK,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        );
+        if wide == libc::MAP_FAILED {
+            return None;
+        }
+        let before = wide.addr().next_multiple_of(CHUNK) - wide.addr();
+        let start = wide.byte_add(before);
+        if before > 0 {
+            libc::munmap(wide, before);
+        }
+        libc::munmap(start.byte_add(CHUNK), CHUNK - before);
+        // Advice only: without huge pages everything works, with more entries in the TLB.
+        libc::madvise(start, CHUNK, libc::MADV_HUGEPAGE);
+        libc::madvise(start, CHUNK, libc::MADV_DONTFORK);
+        NonNull::new(start.cast())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn take(arena: &mut Arena, length: u32) -> Option<Buffer> {
+        match arena.lend(length) {
+            Loan::Ready(buffer) | Loan::NewChunk(buffer) => Some(buffer),
+            Loan::Exhausted => None,
+        }
+    }
+
+    #[test]
+    fn small_loans_do_not_keep_a_large_one_out_for_ever() {
+        let mut arena = Arena::new(CHUNK as u64, 1);
+        let small: Vec<Buffer> =
+            (0..UNITS).map(|_| take(&mut arena, 4096).expect("one chunk of 4 KiB")).collect();
+        assert_eq!(take(&mut arena, 4096), None, "the limit holds");
+        for buffer in small {
+            arena.give_back(buffer);
+        }
+        assert!(take(&mut arena, LENGTH_MAX).is_some(), "free neighbours are joined again");
+    }
+
+    proptest! {
+        #[test]
+        fn loans_never_overlap(lengths in proptest::collection::vec((1_u32..=300_000, any::<bool>()), 1..200)) {
+            let mut arena = Arena::new(2 * CHUNK as u64, 1);
+            let mut held: Vec<(Buffer, u32)> = Vec::new();
+            for (length, give) in lengths {
+                if let Some(buffer) = take(&mut arena, length) {
+                    let start = buffer.start.addr().get();
+                    prop_assert_eq!(start % 4096, 0);
+                    for (other, other_length) in &held {
+                        let other = other.start.addr().get();
+                        prop_assert!(start >= other + *other_length as usize || other >= start + length as usize);
+                    }
+                    held.push((buffer, length));
+                }
+                if give && !held.is_empty() {
+                    let (buffer, _) = held.swap_remove(held.len() / 2);
+                    arena.give_back(buffer);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::time::{ClockId, clock_gettime};
+use units::Nanos;
+
+/// The run's clock: `CLOCK_MONOTONIC` (read through the vDSO) counted from one origin that
+/// all workers share.
+#[derive(Debug, Clone)]
+pub struct Clock {
+    origin: Arc<AtomicU64>,
+}
+
+impl Clock {
+    /// A clock whose zero is now.
+    pub fn start() -> Self {
+        Self { origin: Arc::new(AtomicU64::new(monotonic().0)) }
+    }
+
+    /// Makes now the zero of this clock and all its clones. Only before anything used it.
+    pub(crate) fn restart(&self) {
+        self.origin.store(monotonic().0, Ordering::Release);
+    }
+
+    /// Time since the origin.
+    #[inline]
+    pub fn now(&self) -> Nanos {
+        monotonic().saturating_sub(Nanos(self.origin.load(Ordering::Relaxed)))
+    }
+
+    /// Keeps the calling thread busy for a span of elapsed time.
+    pub(crate) fn burn(&self, span: Nanos) {
+        let end = self.now().saturating_add(span);
+        while self.now() < end {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+fn monotonic() -> Nanos {
+    read(ClockId::Monotonic)
+}
+
+/// CPU time the calling thread has used, user and system.
+pub(crate) fn thread_cpu() -> Nanos {
+    read(ClockId::ThreadCPUTime)
+}
+
+#[inline]
+fn read(id: ClockId) -> Nanos {
+    let time = clock_gettime(id);
+    // Neither clock is ever negative.
+    Nanos(time.tv_sec.unsigned_abs() * Nanos::SECOND.0 + time.tv_nsec.unsigned_abs())
+}
+
+/// CPU time of the whole process, kernel helpers of the ring included: user and system.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ProcessCpu {
+    pub(crate) user_s: f64,
+    pub(crate) system_s: f64,
+}
+
+impl ProcessCpu {
+    pub(crate) fn now() -> Self {
+        // SAFETY: rusage is plain numbers, for which all zeroes is a value; the pointer is
+        // valid for the call.
+        let usage = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+            usage
+        };
+        Self { user_s: seconds(usage.ru_utime), system_s: seconds(usage.ru_stime) }
+    }
+
+    pub(crate) fn since(self, before: Self) -> Self {
+        Self { user_s: self.user_s - before.user_s, system_s: self.system_s - before.system_s }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "CPU seconds are far below 2^53")]
+fn seconds(time: libc::timeval) -> f64 {
+    time.tv_sec as f64 + time.tv_usec as f64 / 1e6
+}

@@ -1,0 +1,34 @@
+//! Runs one worker on the calling thread.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use machine::Machine;
+use record::slice::Slice;
+use units::Nanos;
+
+use crate::backend::Backend;
+use crate::run::check_shapes;
+use crate::telemetry::Here;
+use crate::worker::{Job, Worker};
+use crate::{EngineError, EngineInstance, Options, Outcome};
+
+pub(crate) fn run<M: Machine, B: Backend>(
+    instances: Vec<EngineInstance<M>>,
+    options: &Options,
+    backend: B,
+    name: &'static str,
+    until: Nanos,
+) -> Result<(Vec<Slice>, Outcome), EngineError> {
+    options.check()?;
+    check_shapes(&instances)?;
+    let job = Job {
+        instances,
+        options: options.clone(),
+        stop: Arc::new(AtomicBool::new(false)),
+        until,
+        seed: 0,
+    };
+    let (outcome, here) = Worker::new(job, backend, name, Here::default()).run()?;
+    Ok((here.slices, outcome))
+}

@@ -1,0 +1,90 @@
+//! Limits for the kernel's helper threads (io-wq).
+//!
+//! Where a file or device cannot start I/O without blocking (no `FMODE_NOWAIT`: zram, FUSE,
+//! some network and stacked devices), io_uring hands every request to a helper thread, which
+//! then carries it out synchronously. How many helpers there are decides how many requests
+//! the storage sees at once, so the number is part of the measurement and not left to the
+//! kernel's default (the smaller of the ring's size and four per CPU).
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+
+use io_uring::Submitter;
+use units::Nanos;
+
+use crate::clock;
+
+/// How many reads decide whether a target is memory.
+const PROBES: u64 = 9;
+const PAGE: u64 = 4096;
+
+/// How a ring's helper threads were limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Helpers {
+    /// The target starts I/O without blocking: helpers only flush.
+    NotNeeded,
+    /// The target blocks and waits: as many helpers as requests may be outstanding.
+    OnePerRequest,
+    /// The target is memory: a request costs the CPU that carries it out, and more helpers
+    /// than CPUs would only wait for each other.
+    OnePerSpareCpu,
+}
+
+/// Chooses and sets the limit.
+pub(crate) fn limit(submitter: &Submitter<'_>, files: &[Arc<File>], depth: u32) -> Helpers {
+    let blocking: Vec<&File> =
+        files.iter().map(AsRef::as_ref).filter(|file| !starts_without_blocking(file)).collect();
+    let (helpers, count) = match blocking.first() {
+        None => return Helpers::NotNeeded,
+        Some(file) if is_memory(file) => (Helpers::OnePerSpareCpu, spare_cpus()),
+        Some(_) => (Helpers::OnePerRequest, depth),
+    };
+    // Bounded workers carry out file and device I/O; zero leaves the unbounded ones alone.
+    // An old kernel refuses, and its default stays.
+    let _ = submitter.register_iowq_max_workers(&mut [count, 0]);
+    helpers
+}
+
+/// CPUs beside the one the worker itself needs; at least one.
+fn spare_cpus() -> u32 {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    u32::try_from(cpus).unwrap_or(1).saturating_sub(1).max(1)
+}
+
+/// Whether the kernel accepts a read that must not block.
+fn starts_without_blocking(file: &File) -> bool {
+    read_probe(file, 0, libc::RWF_NOWAIT).err().and_then(|error| error.raw_os_error())
+        != Some(libc::EOPNOTSUPP)
+}
+
+/// Reads a few blocks far apart and compares CPU time with elapsed time: storage that
+/// answers out of the caller's own CPU is memory. The median guards against interruptions.
+fn is_memory(mut file: &File) -> bool {
+    let size = file.seek(SeekFrom::End(0)).unwrap_or(0);
+    let mut shares: Vec<u64> = (0..PROBES)
+        .filter_map(|probe| {
+            let offset = size / PROBES * probe / PAGE * PAGE;
+            let clock = clock::Clock::start();
+            let before = clock::thread_cpu();
+            read_probe(file, offset, 0).ok()?;
+            let cpu = clock::thread_cpu().saturating_sub(before);
+            Some(cpu.0 * 100 / clock.now().max(Nanos(1)).0)
+        })
+        .collect();
+    shares.sort_unstable();
+    shares.get(shares.len() / 2).is_some_and(|percent| *percent >= 80)
+}
+
+#[repr(align(4096))]
+struct Page([u8; 4096]);
+
+fn read_probe(file: &File, offset: u64, flags: libc::c_int) -> io::Result<()> {
+    let offset = libc::off_t::try_from(offset).unwrap_or(0);
+    let mut page = Box::new(Page([0; 4096]));
+    let into = libc::iovec { iov_base: page.0.as_mut_ptr().cast(), iov_len: page.0.len() };
+    // SAFETY: one valid iovec over memory that outlives the call, and an open file.
+    let read = unsafe { libc::preadv2(file.as_raw_fd(), &raw const into, 1, offset, flags) };
+    if read < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

@@ -1,0 +1,66 @@
+use units::{Bytes, Nanos};
+
+use crate::EngineError;
+
+/// How requests reach the storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BackendChoice {
+    /// io_uring, or threads with a warning where it is refused.
+    #[default]
+    Auto,
+    /// io_uring, or an error.
+    Uring,
+    /// Blocking calls in a pool of threads.
+    Threads,
+}
+
+/// How to run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// Worker threads; each runs its own share of the instances, 1 to 1024.
+    pub workers: usize,
+    /// Requests outstanding per worker, 1 to 16384. More wait in the generator and are
+    /// counted as queued.
+    pub depth: u32,
+    /// Width of a reported slice, at least 1 ms.
+    pub slice: Nanos,
+    /// How to reach the storage.
+    pub backend: BackendChoice,
+    /// Whether each worker stays on one CPU.
+    pub pin: bool,
+    /// Most buffer memory per worker; requests beyond it wait as if the depth were used up.
+    pub buffers_max: Bytes,
+}
+
+impl Default for Options {
+    /// One worker, 256 outstanding, slices of a second, at most 128 MiB of buffers.
+    fn default() -> Self {
+        Self {
+            workers: 1,
+            depth: 256,
+            slice: Nanos::SECOND,
+            backend: BackendChoice::Auto,
+            pin: false,
+            buffers_max: Bytes::new(128 << 20),
+        }
+    }
+}
+
+impl Options {
+    /// Refuses options outside their ranges.
+    pub(crate) fn check(&self) -> Result<(), EngineError> {
+        let refuse = |option, value: u64, allowed: &str| {
+            Err(EngineError::Option { option, value, allowed: allowed.to_owned() })
+        };
+        if !(1..=1024).contains(&self.workers) {
+            return refuse("workers", self.workers as u64, "1 to 1024");
+        }
+        if !(1..=16_384).contains(&self.depth) {
+            return refuse("depth", u64::from(self.depth), "1 to 16384");
+        }
+        if self.slice < Nanos::from_millis(1) {
+            return refuse("slice in ns", self.slice.0, "1000000 (1 ms) or more");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,130 @@
+use std::io;
+
+use machine::{IoError, Operation};
+use units::Nanos;
+
+/// The failures of one disk: the first one in full, and how many there were.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FirstErrors {
+    /// The disk's name.
+    pub disk: String,
+    /// Byte in the disk where the first failed request began.
+    pub offset: u64,
+    /// What the first failed request was.
+    pub operation: Operation,
+    /// Why it failed.
+    pub error: IoError,
+    /// When its answer came, since the start.
+    pub at: Nanos,
+    /// How many requests to this disk failed in all.
+    pub count: u64,
+}
+
+/// Something the reader of a result must know, kept as data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// Stable name, for programs.
+    pub id: &'static str,
+    /// What was seen and what it means.
+    pub text: String,
+}
+
+/// What a run of the engine did.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Outcome {
+    /// Requests handed to the storage.
+    pub submitted: u64,
+    /// Requests answered, failures included; equals `submitted` unless the storage stopped
+    /// answering.
+    pub completed: u64,
+    /// Requests machines had asked for that still waited for a slot when the run stopped.
+    pub unissued: u64,
+    /// Disks with failures, in the order of their first failure.
+    pub errors: Vec<FirstErrors>,
+    /// What the reader must know.
+    pub warnings: Vec<Warning>,
+    /// `io_uring`, `threads` or `fake`.
+    pub backend: &'static str,
+    /// CPU time of the whole process during the run in user mode, in seconds.
+    pub cpu_seconds_user: f64,
+    /// CPU time of the whole process during the run in the kernel, in seconds.
+    pub cpu_seconds_system: f64,
+    /// From the first event to the last answer.
+    pub elapsed: Nanos,
+}
+
+impl Outcome {
+    /// Adds what another worker did.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.submitted += other.submitted;
+        self.completed += other.completed;
+        self.unissued += other.unissued;
+        self.errors.extend(other.errors);
+        self.errors.sort_by_key(|error| error.at);
+        self.warnings.extend(other.warnings);
+        self.warnings.dedup_by_key(|warning| warning.id);
+        self.elapsed = self.elapsed.max(other.elapsed);
+    }
+}
+
+/// Why a run could not start or had to end.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The options make no sense.
+    #[error("{option} is {value}, allowed is {allowed}")]
+    Option {
+        /// Which option.
+        option: &'static str,
+        /// What was given.
+        value: u64,
+        /// What may be given.
+        allowed: String,
+    },
+    /// An instance's shape and disks do not fit each other.
+    #[error("instance {instance} has {shape} disks in its shape and {disks} open disks")]
+    Shape {
+        /// Position of the instance.
+        instance: usize,
+        /// Disks in its shape.
+        shape: usize,
+        /// Open disks.
+        disks: usize,
+    },
+    /// The way to reach the storage could not be set up.
+    #[error("setting up {backend} for {depth} outstanding requests failed")]
+    SetUp {
+        /// `io_uring` or `threads`.
+        backend: &'static str,
+        /// Requests outstanding per worker.
+        depth: u32,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A thread could not be started.
+    #[error("starting thread {name} failed")]
+    Thread {
+        /// Its name.
+        name: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The machinery failed while running.
+    #[error("submitting requests by {backend} failed")]
+    Submit {
+        /// `io_uring` or `threads`.
+        backend: &'static str,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A worker found a broken invariant and stopped.
+    #[error("worker {worker} stopped: {message}")]
+    Worker {
+        /// Which worker.
+        worker: usize,
+        /// Its last words.
+        message: String,
+    },
+}

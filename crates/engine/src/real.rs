@@ -1,0 +1,83 @@
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use crate::arena::Arena;
+use crate::clock::Clock;
+use crate::iowq::Helpers;
+use crate::threads::Threads;
+use crate::uring::Uring;
+use crate::{BackendChoice, EngineError, Options, Warning};
+
+/// The way to real storage that was chosen.
+pub(crate) enum Real {
+    Uring(Box<Uring>),
+    Threads(Box<Threads>),
+}
+
+impl Real {
+    /// io_uring where it may be used, else threads and a warning.
+    pub(crate) fn new(
+        clock: Clock,
+        files: Vec<Arc<File>>,
+        options: &Options,
+    ) -> Result<(Self, Vec<Warning>), EngineError> {
+        let threads =
+            |files| Self::Threads(Box::new(Threads::new(clock.clone(), files, options.depth)));
+        if options.backend == BackendChoice::Threads {
+            return Ok((threads(files), Vec::new()));
+        }
+        let chunks = Arena::new(options.buffers_max.get(), 0).chunks_max();
+        match Uring::new(clock.clone(), files.clone(), options.depth, chunks) {
+            Ok(ring) => {
+                let warnings = helper_warning(ring.helpers()).into_iter().collect();
+                Ok((Self::Uring(Box::new(ring)), warnings))
+            }
+            Err(error) if options.backend == BackendChoice::Auto && is_refusal(&error) => {
+                Ok((threads(files), vec![refused(&error)]))
+            }
+            Err(source) => {
+                Err(EngineError::SetUp { backend: "io_uring", depth: options.depth, source })
+            }
+        }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Uring(_) => "io_uring",
+            Self::Threads(_) => "threads",
+        }
+    }
+}
+
+/// Whether the system does not let us use io_uring at all, as opposed to a fault of ours.
+fn is_refusal(error: &io::Error) -> bool {
+    let refusals = [libc::EPERM, libc::EACCES, libc::ENOSYS, libc::EOPNOTSUPP, libc::ENOMEM];
+    error.raw_os_error().is_some_and(|number| refusals.contains(&number))
+}
+
+fn refused(error: &io::Error) -> Warning {
+    Warning {
+        id: "io-uring-refused",
+        text: format!(
+            "io_uring is refused here ({error}), so requests go through a pool of threads: they \
+             cost more CPU, and latencies include a thread switch. On this host, see \
+             kernel.io_uring_disabled and the container's seccomp profile"
+        ),
+    }
+}
+
+fn helper_warning(helpers: Helpers) -> Option<Warning> {
+    let text = match helpers {
+        Helpers::NotNeeded => return None,
+        Helpers::OnePerRequest => {
+            "the target cannot start I/O without blocking, so the kernel carries every request \
+             out on a helper thread; latencies include the hand-over"
+        }
+        Helpers::OnePerSpareCpu => {
+            "the target is memory and cannot start I/O without blocking, so the kernel carries \
+             requests out on helper threads, one per spare CPU; latencies include the hand-over"
+        }
+    };
+    Some(Warning { id: "io-uring-helpers", text: text.to_owned() })
+}

@@ -1,0 +1,189 @@
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use machine::Operation;
+use units::Nanos;
+
+use crate::backend::{Backend, Completion, Submission, Wait};
+use crate::clock::{self, Clock};
+
+/// Most threads one worker starts; more requests wait for a free one.
+const THREADS_MAX: usize = 128;
+
+/// The fallback where io_uring is refused: threads that block in `pread`, `pwrite` and
+/// `fdatasync`. Correct everywhere, dearer per request, and with the accuracy of a thread
+/// switch.
+pub(crate) struct Threads {
+    clock: Clock,
+    shared: Arc<Shared>,
+    queued: Vec<Submission>,
+    depth: usize,
+    in_flight: usize,
+    pool: Vec<JoinHandle<()>>,
+}
+
+struct Shared {
+    clock: Clock,
+    files: Vec<Arc<File>>,
+    state: Mutex<State>,
+    work: Condvar,
+    answers: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    work: VecDeque<Submission>,
+    done: VecDeque<Completion>,
+    want: usize,
+    closed: bool,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is whole between any two statements that can panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Threads {
+    pub(crate) fn new(clock: Clock, files: Vec<Arc<File>>, depth: u32) -> Self {
+        let shared = Shared {
+            clock: clock.clone(),
+            files,
+            state: Mutex::default(),
+            work: Condvar::new(),
+            answers: Condvar::new(),
+        };
+        Self {
+            clock,
+            shared: Arc::new(shared),
+            queued: Vec::with_capacity(depth as usize),
+            depth: depth as usize,
+            in_flight: 0,
+            pool: Vec::new(),
+        }
+    }
+
+    /// Starts threads until there is one per request, up to the limits.
+    fn staff(&mut self) -> io::Result<()> {
+        while self.pool.len() < self.in_flight.min(self.depth).min(THREADS_MAX) {
+            let shared = Arc::clone(&self.shared);
+            let thread =
+                std::thread::Builder::new().name("tilemark-io".to_owned()).stack_size(128 << 10);
+            match thread.spawn(move || serve(&shared)) {
+                Ok(handle) => self.pool.push(handle),
+                Err(error) if self.pool.is_empty() => return Err(error),
+                Err(_) => break,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn serve(shared: &Shared) {
+    loop {
+        let mut state = shared.lock();
+        let submission = loop {
+            if let Some(submission) = state.work.pop_front() {
+                break submission;
+            }
+            if state.closed {
+                return;
+            }
+            state = shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        };
+        drop(state);
+        let result = carry_out(&shared.files[submission.file as usize], &submission);
+        let answer = Completion { slot: submission.slot, result, at: shared.clock.now() };
+        let mut state = shared.lock();
+        state.done.push_back(answer);
+        if state.done.len() >= state.want {
+            shared.answers.notify_one();
+        }
+    }
+}
+
+fn carry_out(file: &File, submission: &Submission) -> i32 {
+    let (fd, length) = (file.as_raw_fd(), submission.length as usize);
+    let Ok(offset) = libc::off_t::try_from(submission.offset) else { return -libc::EINVAL };
+    let moved = match (submission.operation, submission.buffer) {
+        // SAFETY: an open file; the call takes no memory.
+        (Operation::Flush, _) => unsafe { libc::fdatasync(fd) as isize },
+        (_, None) => unreachable!("reads and writes carry a buffer"),
+        // SAFETY: the buffer is on loan for this request, at least `length` bytes long, until
+        // its completion is reaped.
+        (Operation::Read, Some(buffer)) => unsafe {
+            libc::pread(fd, buffer.start.as_ptr().cast(), length, offset)
+        },
+        // SAFETY: as above.
+        (Operation::Write, Some(buffer)) => unsafe {
+            libc::pwrite(fd, buffer.start.as_ptr().cast(), length, offset)
+        },
+    };
+    if moved < 0 {
+        return -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+    }
+    i32::try_from(moved).unwrap_or(i32::MAX)
+}
+
+impl Backend for Threads {
+    fn now(&mut self) -> Nanos {
+        self.clock.now()
+    }
+
+    fn push(&mut self, submission: &Submission) {
+        self.queued.push(*submission);
+    }
+
+    fn enter(&mut self, wait: Wait) -> io::Result<()> {
+        self.in_flight += self.queued.len();
+        self.staff()?;
+        let mut state = self.shared.lock();
+        for submission in self.queued.drain(..) {
+            state.work.push_back(submission);
+            self.shared.work.notify_one();
+        }
+        state.want = 1;
+        let span = wait.until.saturating_sub(wait.now).to_duration();
+        if !span.is_zero() && state.done.is_empty() {
+            let waited = self.shared.answers.wait_timeout_while(state, span, |s| s.done.is_empty());
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+        }
+        Ok(())
+    }
+
+    fn reap(&mut self, done: &mut Vec<Completion>, limit: usize) {
+        let mut state = self.shared.lock();
+        let count = state.done.len().min(limit);
+        done.extend(state.done.drain(..count));
+        self.in_flight -= count;
+    }
+
+    fn add_chunk(&mut self, _chunk: u16, _start: NonNull<u8>, _length: usize) {}
+
+    fn cpu(&mut self) -> Nanos {
+        clock::thread_cpu()
+    }
+
+    fn burn(&mut self, span: Nanos) {
+        self.clock.burn(span);
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.shared.lock().closed = true;
+        self.shared.work.notify_all();
+        for handle in self.pool.drain(..) {
+            // A thread that is stuck in the kernel is left behind; the arena is leaked too.
+            if self.in_flight == 0 {
+                let _ = handle.join();
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, cqueue, opcode, squeue};
+use machine::Operation;
+use units::Nanos;
+
+use crate::backend::{Backend, Completion, Submission, Wait};
+use crate::clock::{self, Clock};
+use crate::iowq::{self, Helpers};
+
+/// An io_uring, used by one thread.
+pub(crate) struct Uring {
+    clock: Clock,
+    // The three halves borrow from `_ring`. Fields are dropped in this order, so they go first.
+    submitter: Submitter<'static>,
+    submissions: SubmissionQueue<'static>,
+    completions: CompletionQueue<'static>,
+    _ring: OwnedRing,
+    /// Whether each chunk of buffer memory could be registered.
+    registered_chunks: Vec<bool>,
+    can_linger: bool,
+    helpers: Helpers,
+    // Open for as long as the ring may use them.
+    _files: Vec<Arc<File>>,
+}
+
+/// Features a ring is asked for, best first: deferred task work runs completions only when
+/// this thread asks for them (Linux 6.1), cooperative task work at least does not interrupt
+/// it (5.19), and the last asks for nothing.
+const SETUPS: [fn(&mut io_uring::Builder); 3] = [
+    |builder| {
+        builder.setup_single_issuer().setup_defer_taskrun().setup_submit_all();
+    },
+    |builder| {
+        builder.setup_coop_taskrun().setup_submit_all();
+    },
+    |_| {},
+];
+
+impl Uring {
+    /// A ring for `depth` requests over these files.
+    pub(crate) fn new(
+        clock: Clock,
+        files: Vec<Arc<File>>,
+        depth: u32,
+        chunks_max: usize,
+    ) -> io::Result<Self> {
+        let ring = Box::new(build(depth)?);
+        if !ring.params().is_feature_ext_arg() {
+            return Err(io::Error::from_raw_os_error(libc::ENOSYS)); // Before Linux 5.11.
+        }
+        let fds: Vec<_> = files.iter().map(|file| file.as_raw_fd()).collect();
+        ring.submitter().register_files(&fds)?;
+        let chunks = u32::try_from(chunks_max).unwrap_or(u32::MAX);
+        let sparse = ring.submitter().register_buffers_sparse(chunks).is_ok();
+        let helpers = iowq::limit(&ring.submitter(), &files, depth);
+        let can_linger = ring.params().is_feature_min_timeout();
+        let ring = OwnedRing(NonNull::from(Box::leak(ring)));
+        // SAFETY: the box was just leaked, so the reference is valid until `OwnedRing` takes
+        // it back, after the three halves are gone; no other reference to it is made.
+        let (mut submitter, submissions, completions) = unsafe { &mut *ring.0.as_ptr() }.split();
+        // Only saves a look-up per call; without it everything works.
+        let _ = submitter.register_ring_fd();
+        Ok(Self {
+            clock,
+            submitter,
+            submissions,
+            completions,
+            _ring: ring,
+            registered_chunks: vec![false; if sparse { chunks_max } else { 0 }],
+            can_linger,
+            helpers,
+            _files: files,
+        })
+    }
+
+    /// How the kernel's helper threads were limited.
+    pub(crate) fn helpers(&self) -> Helpers {
+        self.helpers
+    }
+
+    fn entry(&self, submission: &Submission) -> squeue::Entry {
+        let file = Fixed(submission.file);
+        let (offset, length) = (submission.offset, submission.length);
+        let entry = match (submission.operation, submission.buffer) {
+            (Operation::Flush, _) => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
+            (_, None) => unreachable!("reads and writes carry a buffer"),
+            (operation, Some(buffer)) => {
+                let start = buffer.start.as_ptr();
+                let fixed =
+                    self.registered_chunks.get(usize::from(buffer.chunk)).is_some_and(|is| *is);
+                match (operation, fixed) {
+                    (Operation::Read, true) => {
+                        opcode::ReadFixed::new(file, start, length, buffer.chunk)
+                            .offset(offset)
+                            .build()
+                    }
+                    (Operation::Read, false) => {
+                        opcode::Read::new(file, start, length).offset(offset).build()
+                    }
+                    (_, true) => opcode::WriteFixed::new(file, start, length, buffer.chunk)
+                        .offset(offset)
+                        .build(),
+                    (_, false) => opcode::Write::new(file, start, length).offset(offset).build(),
+                }
+            }
+        };
+        entry.user_data(u64::from(submission.slot))
+    }
+}
+
+fn build(depth: u32) -> io::Result<IoUring> {
+    let mut refusal = None;
+    for setup in SETUPS {
+        let mut builder = IoUring::<squeue::Entry, cqueue::Entry>::builder();
+        builder.dontfork().setup_clamp();
+        setup(&mut builder);
+        match builder.build(depth) {
+            Ok(ring) => return Ok(ring),
+            Err(error) => refusal = Some(error),
+        }
+    }
+    Err(refusal.expect("at least one set-up was tried"))
+}
+
+impl Backend for Uring {
+    #[inline]
+    fn now(&mut self) -> Nanos {
+        self.clock.now()
+    }
+
+    #[inline]
+    fn push(&mut self, submission: &Submission) {
+        let entry = self.entry(submission);
+        // SAFETY: the buffer is on loan until the completion of this slot was reaped, and the
+        // arena outlives the ring (or is leaked); the files are held open by `_files`.
+        let pushed = unsafe { self.submissions.push(&entry) };
+        pushed.expect("the ring has as many entries as the worker has slots");
+    }
+
+    fn enter(&mut self, wait: Wait) -> io::Result<()> {
+        self.submissions.sync();
+        let span = wait.until.saturating_sub(wait.now);
+        let time = Timespec::new()
+            .sec(span.0 / Nanos::SECOND.0)
+            .nsec(u32::try_from(span.0 % Nanos::SECOND.0).expect("below a second"));
+        let mut args = SubmitArgs::new().timespec(&time);
+        let mut want = usize::from(span.0 > 0);
+        if want > 0 && wait.want > 1 && self.can_linger && wait.linger.0 >= 1_000 {
+            want = wait.want as usize;
+            args =
+                args.min_wait_usec(u32::try_from(wait.linger.0.min(span.0) / 1_000).unwrap_or(1));
+        }
+        let entered = self.submitter.submit_with_args(want, &args);
+        self.submissions.sync();
+        match entered {
+            Ok(_) => Ok(()),
+            Err(error) => match error.raw_os_error() {
+                // Time is up, a signal came, or the kernel is short of something until
+                // answers are reaped: the worker's next turn does that and comes back.
+                Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
+                _ => Err(error),
+            },
+        }
+    }
+
+    fn reap(&mut self, done: &mut Vec<Completion>, limit: usize) {
+        self.completions.sync();
+        if self.completions.is_empty() {
+            return;
+        }
+        let at = self.clock.now();
+        for entry in self.completions.by_ref().take(limit) {
+            let slot = u32::try_from(entry.user_data()).expect("user data is a slot number");
+            done.push(Completion { slot, result: entry.result(), at });
+        }
+        self.completions.sync();
+    }
+
+    fn add_chunk(&mut self, chunk: u16, start: NonNull<u8>, length: usize) {
+        let Some(registered) = self.registered_chunks.get_mut(usize::from(chunk)) else { return };
+        let memory = libc::iovec { iov_base: start.as_ptr().cast(), iov_len: length };
+        // SAFETY: the arena keeps the chunk mapped for the ring's life or leaks it.
+        // A refusal (the limit on locked memory) only means unregistered I/O.
+        *registered = unsafe {
+            self.submitter.register_buffers_update(u32::from(chunk), &[memory], None).is_ok()
+        };
+    }
+
+    fn cpu(&mut self) -> Nanos {
+        clock::thread_cpu()
+    }
+
+    fn burn(&mut self, span: Nanos) {
+        self.clock.burn(span);
+    }
+}
+
+/// The ring itself, freed when its halves are gone.
+struct OwnedRing(NonNull<IoUring>);
+
+impl Drop for OwnedRing {
+    fn drop(&mut self) {
+        // SAFETY: made by `Box::leak` in `Uring::new` and not freed before; `Uring` drops
+        // everything that borrows from it first.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}

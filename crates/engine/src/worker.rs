@@ -1,0 +1,600 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use machine::{Effects, Event, IoError, IoRequest, Machine, Observation, Operation, Token};
+use record::recorder::{ActionSample, IoDone, Recorder};
+use record::slice::{Direction, GeneratorRow};
+use stats::Histogram;
+use units::Nanos;
+
+use crate::arena::{Arena, Buffer, LENGTH_MAX, Loan};
+use crate::backend::{Backend, Completion, Submission, Wait};
+use crate::content::Content;
+use crate::disks::{Disk, DiskTable};
+use crate::slots::{InFlight, Slots};
+use crate::telemetry::{Outlet, Span, Telemetry};
+use crate::wheel::Wheel;
+use crate::{EngineError, EngineInstance, FirstErrors, Options, Outcome, Warning};
+
+/// Most answers handled between two looks at the clock, so that the last of a batch is not
+/// stamped much later than it came.
+const REAP_MAX: usize = 32;
+/// Most timers fired between two looks at the ring.
+const TIMERS_MAX: usize = 256;
+/// A stop request is seen within this time.
+const STOP_POLL: Nanos = Nanos::from_millis(20);
+/// A failed request is answered this much later, so that a closed loop over a vanished device
+/// does not spin.
+const ERROR_DELAY: Nanos = Nanos::from_millis(1);
+/// CPU bursts run in pieces of this length, with a look at the ring between them.
+const BURN_PIECE: Nanos = Nanos::from_micros(20);
+/// How long a stopped worker waits for its last answers.
+const DRAIN_MAX: Nanos = Nanos::from_secs(30);
+/// Longest wait for a fuller batch of answers.
+const LINGER_MAX: Nanos = Nanos::from_micros(50);
+
+/// What a timer does.
+#[derive(Debug, Clone, Copy)]
+enum Fire {
+    Timer,
+    Ran,
+    Failed(IoError),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Alarm {
+    instance: u32,
+    token: Token,
+    fire: Fire,
+}
+
+/// A request that waits for a slot.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    instance: u32,
+    disk: u32,
+    emitted: Nanos,
+    request: IoRequest,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Burn {
+    instance: u32,
+    token: Token,
+    left: Nanos,
+}
+
+struct Instance<M> {
+    machine: M,
+    /// Its first disk in the worker's list; the others follow.
+    first_disk: u32,
+    disks: u32,
+}
+
+/// Counts since the start, and those of the current slice.
+#[derive(Debug, Default)]
+struct Counts {
+    submitted: u64,
+    completed: u64,
+    slice_submitted: u64,
+    slice_completed: u64,
+    queued: u64,
+    /// In flight x nanoseconds in this slice, up to `counted_until`.
+    in_flight_ns: u128,
+    counted_until: Nanos,
+    in_flight: u64,
+}
+
+impl Counts {
+    #[inline]
+    fn pass_time(&mut self, until: Nanos) {
+        let span = until.saturating_sub(self.counted_until);
+        self.in_flight_ns += u128::from(self.in_flight) * u128::from(span.0);
+        self.counted_until = self.counted_until.max(until);
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a ratio for Little's law")]
+    fn row(&mut self, worker_cpu: f64) -> GeneratorRow {
+        GeneratorRow {
+            submitted: std::mem::take(&mut self.slice_submitted),
+            completed: std::mem::take(&mut self.slice_completed),
+            in_flight: self.in_flight,
+            in_flight_seconds: std::mem::take(&mut self.in_flight_ns) as f64 / 1e9,
+            queued: std::mem::take(&mut self.queued),
+            worker_cpu: vec![worker_cpu],
+            ..GeneratorRow::default()
+        }
+    }
+}
+
+/// What a worker runs and how.
+pub(crate) struct Job<M> {
+    pub(crate) instances: Vec<EngineInstance<M>>,
+    pub(crate) options: Options,
+    pub(crate) stop: Arc<AtomicBool>,
+    /// Stop at this time even without being told.
+    pub(crate) until: Nanos,
+    pub(crate) seed: u64,
+}
+
+/// One worker: a share of the machines, their timers, and the requests they have in flight.
+pub(crate) struct Worker<M, B, O> {
+    // Before the arena: the backend uses its memory and goes first.
+    backend: B,
+    outlet: O,
+    instances: Vec<Instance<M>>,
+    disks: Vec<Disk>,
+    content: Content,
+    effects: Effects,
+    wheel: Wheel<Alarm>,
+    slots: Slots,
+    /// Pushed to the backend and not yet handed over.
+    fresh: Vec<u32>,
+    waiting: VecDeque<Waiting>,
+    burning: VecDeque<Burn>,
+    done: Vec<Completion>,
+    telemetry: Box<Telemetry>,
+    counts: Counts,
+    errors: Vec<FirstErrors>,
+    /// Moving mean of service times, the yardstick for lingering.
+    service_mean: Nanos,
+    options: Options,
+    stop: Arc<AtomicBool>,
+    until: Nanos,
+    dispatching: bool,
+    now: Nanos,
+    slice_start: Nanos,
+    cpu_before: Nanos,
+    warnings: Vec<Warning>,
+    backend_name: &'static str,
+    arena: Arena,
+}
+
+/// The disks of all instances, in order.
+pub(crate) fn table_of<M>(instances: &[EngineInstance<M>]) -> DiskTable {
+    let mut table = DiskTable::default();
+    for disk in instances.iter().flat_map(|instance| &instance.disks) {
+        table.add(disk);
+    }
+    table
+}
+
+/// Empty telemetry for these instances.
+pub(crate) fn telemetry_of<M>(instances: &[EngineInstance<M>]) -> Box<Telemetry> {
+    let shapes = instances.iter().map(|instance| instance.shape.clone()).collect();
+    Box::new(Telemetry { recorder: Recorder::new(shapes), lateness: Histogram::new() })
+}
+
+impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
+    pub(crate) fn new(job: Job<M>, backend: B, backend_name: &'static str, outlet: O) -> Self {
+        let table = table_of(&job.instances);
+        let telemetry = telemetry_of(&job.instances);
+        let mut first_disk = 0;
+        let instances = job.instances.into_iter().map(|instance| {
+            let disks = u32::try_from(instance.disks.len()).expect("disks are numbered by u16");
+            first_disk += disks;
+            Instance { machine: instance.machine, first_disk: first_disk - disks, disks }
+        });
+        let depth = job.options.depth as usize;
+        Self {
+            backend,
+            outlet,
+            instances: instances.collect(),
+            disks: table.disks,
+            content: Content::default(),
+            effects: Effects::default(),
+            wheel: Wheel::new(),
+            slots: Slots::new(job.options.depth),
+            fresh: Vec::with_capacity(depth),
+            waiting: VecDeque::with_capacity(depth),
+            burning: VecDeque::new(),
+            done: Vec::with_capacity(depth),
+            telemetry,
+            counts: Counts::default(),
+            errors: Vec::new(),
+            service_mean: Nanos::ZERO,
+            arena: Arena::new(job.options.buffers_max.get(), job.seed),
+            options: job.options,
+            stop: job.stop,
+            until: job.until,
+            dispatching: true,
+            now: Nanos::ZERO,
+            slice_start: Nanos::ZERO,
+            cpu_before: Nanos::ZERO,
+            warnings: Vec::new(),
+            backend_name,
+        }
+    }
+
+    /// Runs until told to stop, waits for the last answers, and says what was done.
+    pub(crate) fn run(mut self) -> Result<(Outcome, O), EngineError> {
+        self.cpu_before = self.backend.cpu();
+        self.now = self.backend.now();
+        for instance in 0..self.instances.len() {
+            self.deliver(u32::try_from(instance).expect("fewer than 2^32"), Event::Start);
+        }
+        while !self.is_over() {
+            self.turn()?;
+        }
+        self.drain()?;
+        self.pass_slice(self.now, true);
+        let outcome = Outcome {
+            submitted: self.counts.submitted,
+            completed: self.counts.completed,
+            unissued: self.waiting.len() as u64,
+            errors: std::mem::take(&mut self.errors),
+            warnings: std::mem::take(&mut self.warnings),
+            backend: self.backend_name,
+            elapsed: self.now,
+            ..Outcome::default()
+        };
+        Ok((outcome, self.outlet))
+    }
+
+    fn is_over(&self) -> bool {
+        self.now >= self.until || self.stop.load(Ordering::Relaxed)
+    }
+
+    /// One round: hand over what machines asked for, wait, and tell them what happened.
+    fn turn(&mut self) -> Result<(), EngineError> {
+        self.hand_over()?;
+        self.reap();
+        self.end_slice_if_due();
+        self.answer_all();
+        self.fire_timers();
+        self.burn_a_piece();
+        Ok(())
+    }
+
+    /// Hands requests to the storage and waits for answers, a timer, or the slice's end.
+    fn hand_over(&mut self) -> Result<(), EngineError> {
+        let now = self.backend.now();
+        self.counts.pass_time(now);
+        self.counts.in_flight += self.fresh.len() as u64;
+        self.counts.submitted += self.fresh.len() as u64;
+        self.counts.slice_submitted += self.fresh.len() as u64;
+        for slot in self.fresh.drain(..) {
+            let emitted = self.slots.submitted(slot, now).emitted;
+            self.telemetry.lateness.record(now.saturating_sub(emitted));
+        }
+        let wait = self.wait(now);
+        self.backend
+            .enter(wait)
+            .map_err(|source| EngineError::Submit { backend: self.backend_name, source })
+    }
+
+    fn wait(&mut self, now: Nanos) -> Wait {
+        let mut until =
+            (self.slice_start + self.options.slice).min(now + STOP_POLL).min(self.until);
+        if self.dispatching {
+            if let Some(due) = self.wheel.next_due(now) {
+                until = until.min(due);
+            }
+            if !self.burning.is_empty() {
+                until = now;
+            }
+        }
+        // By Little's law N requests in flight finish N/16 answers in a sixteenth of the time
+        // one takes: waiting for that many saves system calls and adds at most about 6 % to
+        // an answer's latency. `linger` bounds the wait when the storage falters.
+        let want = u32::try_from(self.counts.in_flight / 16).unwrap_or(16).clamp(1, 16);
+        let linger = Nanos(self.service_mean.0 / 8).min(LINGER_MAX);
+        Wait { now, until, want, linger }
+    }
+
+    fn reap(&mut self) {
+        self.backend.reap(&mut self.done, REAP_MAX);
+        self.now =
+            self.done.last().map_or_else(|| self.backend.now(), |last| last.at).max(self.now);
+    }
+
+    fn end_slice_if_due(&mut self) {
+        let width = self.options.slice.0;
+        if self.now >= self.slice_start + self.options.slice {
+            self.pass_slice(Nanos(self.now.0 / width * width), false);
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a share for people")]
+    fn pass_slice(&mut self, end: Nanos, last: bool) {
+        self.counts.pass_time(end);
+        let span = Span { start: self.slice_start, end };
+        let cpu = self.backend.cpu();
+        let share = (cpu.saturating_sub(self.cpu_before).0) as f64
+            / (end.saturating_sub(self.slice_start).0.max(1)) as f64;
+        let row = self.counts.row(share);
+        let kept = (row.submitted, row.completed, row.in_flight_seconds, row.queued);
+        if self.outlet.pass(&mut self.telemetry, span, row, last) {
+            self.slice_start = end;
+            self.cpu_before = cpu;
+        } else {
+            // The merger is behind: this slice goes on until the next boundary.
+            self.counts.slice_submitted += kept.0;
+            self.counts.slice_completed += kept.1;
+            self.counts.in_flight_ns += u128::from(Nanos::from_secs_f64(kept.2).0);
+            self.counts.queued += kept.3;
+        }
+    }
+
+    fn answer_all(&mut self) {
+        let mut done = std::mem::take(&mut self.done);
+        for completion in done.drain(..) {
+            self.answer(completion);
+        }
+        self.done = done;
+    }
+
+    /// Takes one answer: counts it, frees what it held, and tells the machine.
+    fn answer(&mut self, completion: Completion) {
+        self.counts.pass_time(completion.at);
+        self.counts.in_flight -= 1;
+        self.counts.completed += 1;
+        self.counts.slice_completed += 1;
+        let mut flight = self.slots.complete(completion.slot);
+        let request = flight.request;
+        let mut result = result_of(completion.result, request.length);
+        let bytes = flight.buffer.as_mut().map_or(&mut [][..], |b| b.bytes_mut(request.length));
+        result = self.content.answered(flight.disk, &request, bytes, result);
+        if let Some(buffer) = flight.buffer.take() {
+            self.arena.give_back(buffer);
+        }
+        let service = completion.at.saturating_sub(flight.submitted);
+        self.service_mean = Nanos((self.service_mean.0 * 15 + service.0) / 16);
+        let response = completion.at.saturating_sub(request.due);
+        self.record(flight.instance, &request, service, response, result.is_ok());
+        if !self.dispatching {
+            if let Err(error) = result {
+                self.note_error(flight.disk, &request, error);
+            }
+            return;
+        }
+        self.admit_waiting();
+        match result {
+            Ok(()) => self.deliver(flight.instance, Event::Done(request.token, Ok(()))),
+            Err(error) => self.fail(flight.instance, flight.disk, &request, error),
+        }
+    }
+
+    #[inline]
+    fn record(
+        &mut self,
+        instance: u32,
+        request: &IoRequest,
+        service: Nanos,
+        response: Nanos,
+        ok: bool,
+    ) {
+        self.telemetry.recorder.io(&IoDone {
+            instance: instance as usize,
+            disk: request.disk.0,
+            kind: request.kind.0,
+            direction: match request.operation {
+                Operation::Read => Direction::Read,
+                Operation::Write => Direction::Write,
+                Operation::Flush => Direction::Flush,
+            },
+            length: request.length,
+            service,
+            response,
+            ok,
+        });
+    }
+
+    /// Notes a failure and answers it a little later.
+    fn fail(&mut self, instance: u32, disk: u32, request: &IoRequest, error: IoError) {
+        self.note_error(disk, request, error);
+        let alarm = Alarm { instance, token: request.token, fire: Fire::Failed(error) };
+        self.wheel.insert(self.now + ERROR_DELAY, alarm);
+    }
+
+    fn note_error(&mut self, disk: u32, request: &IoRequest, error: IoError) {
+        let name = &self.disks[disk as usize].name;
+        if let Some(known) = self.errors.iter_mut().find(|known| known.disk == *name) {
+            known.count += 1;
+            return;
+        }
+        self.errors.push(FirstErrors {
+            disk: name.clone(),
+            offset: request.offset,
+            operation: request.operation,
+            error,
+            at: self.now,
+            count: 1,
+        });
+    }
+
+    fn fire_timers(&mut self) {
+        for _ in 0..TIMERS_MAX {
+            let Some((at, alarm)) = self.wheel.pop(self.now) else { return };
+            let Alarm { instance, token, fire } = alarm;
+            if !matches!(fire, Fire::Failed(_)) {
+                self.telemetry.lateness.record(self.now.saturating_sub(at));
+            }
+            self.deliver(
+                instance,
+                match fire {
+                    Fire::Timer => Event::Timer(token),
+                    Fire::Ran => Event::Ran(token),
+                    Fire::Failed(error) => Event::Done(token, Err(error)),
+                },
+            );
+        }
+    }
+
+    /// Burns a piece of the oldest CPU burst on this very thread, which therefore answers
+    /// nothing for that long.
+    fn burn_a_piece(&mut self) {
+        let Some(burn) = self.burning.front_mut() else { return };
+        let piece = burn.left.min(BURN_PIECE);
+        burn.left = burn.left.saturating_sub(piece);
+        let finished = (burn.left == Nanos::ZERO).then_some((burn.instance, burn.token));
+        self.backend.burn(piece);
+        if let Some((instance, token)) = finished {
+            self.burning.pop_front();
+            self.now = self.backend.now().max(self.now);
+            self.deliver(instance, Event::Ran(token));
+        }
+    }
+
+    /// Gives an event to a machine and does what it asks for.
+    fn deliver(&mut self, instance: u32, event: Event) {
+        let Self { instances, effects, .. } = self;
+        instances[instance as usize].machine.handle(self.now, event, effects);
+        if effects.is_empty() {
+            return;
+        }
+        let mut effects = std::mem::take(effects);
+        for request in effects.io.drain(..) {
+            self.ask(instance, request);
+        }
+        for (at, token) in effects.timers.drain(..) {
+            self.wheel.insert(at, Alarm { instance, token, fire: Fire::Timer });
+        }
+        for burst in effects.cpu.drain(..) {
+            if burst.burn {
+                let burn = Burn { instance, token: burst.token, left: burst.cost };
+                self.burning.push_back(burn);
+            } else {
+                let alarm = Alarm { instance, token: burst.token, fire: Fire::Ran };
+                self.wheel.insert(self.now + burst.cost, alarm);
+            }
+        }
+        for observation in effects.observations.drain(..) {
+            self.observe(instance, observation);
+        }
+        self.effects = effects;
+    }
+
+    fn observe(&mut self, instance: u32, observation: Observation) {
+        match observation {
+            Observation::Action(done) => self.telemetry.recorder.action(&ActionSample {
+                instance: instance as usize,
+                action: done.action.0,
+                group: done.group.0,
+                service: done.finished.saturating_sub(done.started),
+                response: done.finished.saturating_sub(done.intended),
+                ok: done.ok,
+            }),
+            Observation::Dropped { group, .. } => {
+                self.telemetry.recorder.dropped(instance as usize, group.0);
+            }
+        }
+    }
+
+    /// Takes a request from a machine: to the backend, or to the queue when all slots or
+    /// all buffers are in use.
+    fn ask(&mut self, instance: u32, request: IoRequest) {
+        let owner = &self.instances[instance as usize];
+        assert!(u32::from(request.disk.0) < owner.disks, "a machine names one of its own disks");
+        let disk = owner.first_disk + u32::from(request.disk.0);
+        let refusal = if request.operation == Operation::Read || self.disks[disk as usize].writable
+        {
+            (request.length > LENGTH_MAX).then_some(libc::EINVAL)
+        } else {
+            Some(libc::EROFS)
+        };
+        if let Some(number) = refusal {
+            self.record(instance, &request, Nanos::ZERO, Nanos::ZERO, false);
+            self.fail(instance, disk, &request, IoError::Os(number));
+            return;
+        }
+        let waiting = Waiting { instance, disk, emitted: self.now, request };
+        if !self.waiting.is_empty() || !self.admit(&waiting) {
+            self.counts.queued += 1;
+            self.waiting.push_back(waiting);
+        }
+    }
+
+    fn admit_waiting(&mut self) {
+        while let Some(waiting) = self.waiting.front().copied() {
+            if !self.admit(&waiting) {
+                return;
+            }
+            self.waiting.pop_front();
+        }
+    }
+
+    /// Gives a request a slot and a buffer and queues it for the next hand-over.
+    fn admit(&mut self, waiting: &Waiting) -> bool {
+        if self.slots.is_full() {
+            return false;
+        }
+        let request = &waiting.request;
+        let offset = self.disks[waiting.disk as usize].locate(request);
+        let mut buffer = None;
+        if request.operation != Operation::Flush {
+            let Some(mut lent) = self.lend(request.length) else { return false };
+            if request.operation == Operation::Write {
+                self.content.prepare(waiting.disk, request, lent.bytes_mut(request.length));
+            }
+            buffer = Some(lent);
+        }
+        let slot = self.slots.open(InFlight {
+            instance: waiting.instance,
+            disk: waiting.disk,
+            request: *request,
+            emitted: waiting.emitted,
+            submitted: waiting.emitted,
+            buffer,
+            settled: false,
+        });
+        self.backend.push(&Submission {
+            slot,
+            file: self.disks[waiting.disk as usize].file,
+            operation: request.operation,
+            offset,
+            length: request.length,
+            buffer,
+        });
+        self.fresh.push(slot);
+        true
+    }
+
+    #[inline]
+    fn lend(&mut self, length: u32) -> Option<Buffer> {
+        match self.arena.lend(length) {
+            Loan::Ready(buffer) => Some(buffer),
+            Loan::NewChunk(buffer) => {
+                let (start, bytes) = self.arena.chunk(buffer.chunk);
+                self.backend.add_chunk(buffer.chunk, start, bytes);
+                Some(buffer)
+            }
+            Loan::Exhausted => None,
+        }
+    }
+
+    /// Waits for the answers to everything in flight; machines hear no more.
+    fn drain(&mut self) -> Result<(), EngineError> {
+        self.dispatching = false;
+        self.until = Nanos::MAX;
+        let deadline = self.backend.now().saturating_add(DRAIN_MAX);
+        while self.slots.len() > 0 && self.now < deadline {
+            self.hand_over()?;
+            self.reap();
+            self.end_slice_if_due();
+            self.answer_all();
+        }
+        let lost = self.slots.abandon();
+        if lost > 0 {
+            self.arena.leak();
+            self.warnings.push(Warning {
+                id: "requests-unanswered",
+                text: format!(
+                    "{lost} requests were not answered within {DRAIN_MAX} of the end of the run"
+                ),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// What the kernel's number means for a request of this length.
+#[inline]
+fn result_of(result: i32, length: u32) -> Result<(), IoError> {
+    match u32::try_from(result) {
+        Ok(moved) if moved == length => Ok(()),
+        Ok(moved) => Err(IoError::Short { moved }),
+        Err(_) => Err(IoError::Os(-result)),
+    }
+}
