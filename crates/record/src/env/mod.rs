@@ -1,7 +1,42 @@
-//! `env.json`: the machine a run was made on.
+//! `env.json`: the machine a run was made on. Everything is read from `/proc`, `/sys` and
+//! `/etc`; what cannot be read is null, never a guess.
 
-use serde::{Deserialize, Serialize};
+mod block;
+mod host;
+mod mount;
+mod probe;
+mod types;
 
-/// The machine a run was made on.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Environment {}
+pub use types::{
+    BlockDevice, Cgroup, Cpu, Environment, FileSystem, Memory, QueueSettings, Storage, System,
+};
+
+use std::path::Path;
+
+use probe::Probe;
+
+use crate::run::ToolFacts;
+
+/// Name and version of `env.json`.
+pub const SCHEMA: &str = "tilemark.env/1.0";
+
+/// The environment as it is now. `target` is the datastore's path, or the device itself.
+pub fn capture(target: &Path, tool: ToolFacts) -> Environment {
+    capture_below(Path::new("/"), target, tool)
+}
+
+/// The same with another root for `/proc`, `/sys` and `/etc`, for trees that are not this
+/// machine's. `target` is looked at as it is.
+pub fn capture_below(root: &Path, target: &Path, tool: ToolFacts) -> Environment {
+    let probe = Probe::new(root);
+    Environment {
+        schema: SCHEMA.to_owned(),
+        tool,
+        system: host::system(&probe),
+        cpu: host::cpu(&probe),
+        memory: host::memory(&probe),
+        cgroup: host::cgroup(&probe),
+        load_average: host::load_average(&probe),
+        storage: mount::storage(&probe, target),
+    }
+}

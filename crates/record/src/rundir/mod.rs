@@ -11,6 +11,7 @@ mod remove;
 mod stored;
 mod write;
 
+pub(crate) use base::major_minor;
 pub use base::{SameDevice, default_base, device_of, refuse_device_under_test};
 pub use checksum::{ChecksumProblem, sha256_hex};
 pub use error::RunDirError;

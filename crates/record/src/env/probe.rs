@@ -1,0 +1,53 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Reads small files below a root.
+pub(super) struct Probe {
+    root: PathBuf,
+}
+
+impl Probe {
+    pub(super) fn new(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
+    pub(super) fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
+        let absolute = absolute.as_ref();
+        self.root.join(absolute.strip_prefix("/").unwrap_or(absolute))
+    }
+
+    /// The whole file.
+    pub(super) fn text(&self, absolute: impl AsRef<Path>) -> Option<String> {
+        fs::read_to_string(self.path(absolute)).ok()
+    }
+
+    /// A file of one value.
+    pub(super) fn value(&self, absolute: impl AsRef<Path>) -> Option<String> {
+        let text = self.text(absolute)?;
+        let value = text.trim();
+        (!value.is_empty()).then(|| value.to_owned())
+    }
+
+    /// A file of one whole number.
+    pub(super) fn number(&self, absolute: impl AsRef<Path>) -> Option<u64> {
+        self.value(absolute)?.parse().ok()
+    }
+
+    pub(super) fn exists(&self, absolute: impl AsRef<Path>) -> bool {
+        self.path(absolute).exists()
+    }
+
+    /// Names in a directory, sorted; none if it cannot be listed.
+    pub(super) fn names(&self, absolute: impl AsRef<Path>) -> Vec<String> {
+        let entries = fs::read_dir(self.path(absolute)).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The last part of where a link leads, followed to its end.
+    pub(super) fn link_name(&self, absolute: impl AsRef<Path>) -> Option<PathBuf> {
+        fs::canonicalize(self.path(absolute)).ok()
+    }
+}
