@@ -7,5 +7,25 @@
 //! What it refuses: devices, clocks, files; deciding whether a latency is good.
 //!
 //! Invariants: every user has at most one action under way; the requests of an instance
-//! depend only on its seed path and on the events it received.
+//! depend only on its seed path and on the events it received; handling an event scans
+//! nothing and, once every user has run, allocates nothing.
 #![forbid(unsafe_code)]
+
+mod address;
+mod build;
+mod compile;
+mod cursor;
+mod draw;
+mod group;
+mod instance;
+mod payload;
+mod pick;
+mod program;
+mod region;
+mod scatter;
+mod walk;
+mod window;
+mod zipf;
+
+pub use build::{BuildError, DiskLayout, Instance, InstancePlan, KindInfo, build};
+pub use instance::WorkloadMachine;

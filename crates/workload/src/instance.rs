@@ -1,0 +1,469 @@
+use std::collections::VecDeque;
+
+use machine::{
+    ActionDone, ActionId, CpuBurst, Effects, Event, GroupId, IoRequest, Machine, Observation,
+    Operation, Pattern, Purpose, Stream, Token,
+};
+use units::Nanos;
+
+use crate::address::{Addresses, Wanted};
+use crate::group::{Arrivals, Group, Load, Pace};
+use crate::payload::Payload;
+use crate::program::{Op, Program};
+
+/// One instance of a workload: all its users, their dialogues and its disks' addresses.
+#[derive(Debug, Clone)]
+pub struct WorkloadMachine {
+    pub(crate) program: Program,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) addresses: Addresses,
+    pub(crate) payload: Payload,
+    /// Whether CPU steps burn a core.
+    pub(crate) burn: bool,
+    pub(crate) seeds: Seeds,
+    users: Vec<User>,
+    strands: Vec<Strand>,
+    counters: Vec<u32>,
+}
+
+/// Where an instance's random streams begin.
+#[derive(Debug, Clone)]
+pub struct Seeds {
+    pub seed: u64,
+    /// Tile, workload's position in it, copy.
+    pub path: [u64; 3],
+}
+
+impl Seeds {
+    pub fn user(&self, group: usize, user: usize) -> Stream {
+        let [tile, position, copy] = self.path;
+        let path = [tile, position, copy, group as u64, user as u64];
+        Stream::derive(self.seed, &path, Purpose::User)
+    }
+}
+
+/// Someone who holds one dialogue at a time.
+#[derive(Debug, Clone)]
+struct User {
+    stream: Stream,
+    group: u16,
+    action: u16,
+    is_busy: bool,
+    /// Whether every I/O of the action succeeded so far.
+    ok: bool,
+    /// Whether an I/O of the action was answered.
+    is_answered: bool,
+    /// Intended start of the action, or of the next one while idle.
+    intended: Nanos,
+    started: Nanos,
+    /// First of its strands and counters in the machine's lists.
+    strands: u32,
+    counters: u32,
+    pace: PacedUser,
+}
+
+/// A paced user's place on its grid, and the starts it is behind.
+#[derive(Debug, Clone, Default)]
+struct PacedUser {
+    phase: Nanos,
+    number: u64,
+    behind: VecDeque<Nanos>,
+}
+
+/// A place in a dialogue. A user has one, and more while parts of it run in parallel.
+#[derive(Debug, Clone, Copy)]
+struct Strand {
+    user: u32,
+    /// The instruction it is at.
+    op: u32,
+    /// Where it goes when the action has failed.
+    exit: u32,
+    /// I/Os of the current access still to be answered.
+    left: u32,
+}
+
+/// What a timer is for: two bits of the token; the rest is the position of a strand, a
+/// user or a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Timer {
+    Strand = 0,
+    User = 1,
+    Group = 2,
+}
+
+const TIMER_SHIFT: u32 = 30;
+
+/// Strands, users and groups are each numbered below this.
+pub const TOKENS_MAX: u64 = 1 << TIMER_SHIFT;
+
+fn token(timer: Timer, position: u32) -> Token {
+    Token((timer as u32) << TIMER_SHIFT | position)
+}
+
+impl WorkloadMachine {
+    pub(crate) fn new(
+        program: Program,
+        groups: Vec<Group>,
+        addresses: Addresses,
+        payload: Payload,
+        seeds: Seeds,
+    ) -> Self {
+        Self {
+            program,
+            groups,
+            addresses,
+            payload,
+            burn: false,
+            seeds,
+            users: Vec::new(),
+            strands: Vec::new(),
+            counters: Vec::new(),
+        }
+    }
+
+    /// Adds a user, the one with this number in its group.
+    pub(crate) fn add_user(&mut self, group: usize, number: usize) -> u32 {
+        let position = u32::try_from(self.users.len()).expect("users were counted before");
+        let strands = u32::try_from(self.strands.len()).expect("strands were counted before");
+        let counters = u32::try_from(self.counters.len()).expect("counters were counted before");
+        let strand = Strand { user: position, op: 0, exit: 0, left: 0 };
+        self.strands.extend((0..self.program.strands).map(|_| strand));
+        self.counters.extend((0..self.program.counters).map(|_| 0));
+        self.users.push(User {
+            stream: self.seeds.user(group, number),
+            group: u16::try_from(group).expect("groups were counted before"),
+            action: 0,
+            is_busy: false,
+            ok: true,
+            is_answered: false,
+            intended: Nanos::ZERO,
+            started: Nanos::ZERO,
+            strands,
+            counters,
+            pace: PacedUser::default(),
+        });
+        position
+    }
+
+    fn start(&mut self, now: Nanos, fx: &mut Effects) {
+        for user in 0..self.users.len() {
+            let user = u32::try_from(user).expect("users were counted before");
+            let Self { users, groups, .. } = self;
+            let state = &mut users[user as usize];
+            match &groups[usize::from(state.group)].load {
+                Load::Closed { think } => {
+                    let ready = think.part(&mut state.stream);
+                    self.closed_next(user, now, ready, fx);
+                }
+                Load::Paced { pace, .. } => {
+                    state.pace.phase = pace.phase(&mut state.stream);
+                    self.paced_due(user, now, fx);
+                }
+                Load::Open(_) => {}
+            }
+        }
+        for group in 0..self.groups.len() {
+            let Group { load, windows, .. } = &mut self.groups[group];
+            if let Load::Open(arrivals) = load
+                && arrivals.draw(windows).is_some()
+            {
+                self.arrive(group, now, fx);
+            }
+        }
+    }
+
+    /// Lets a closed user start its next action when it is ready.
+    fn closed_next(&mut self, user: u32, now: Nanos, ready: Nanos, fx: &mut Effects) {
+        let state = &mut self.users[user as usize];
+        let group = &self.groups[usize::from(state.group)];
+        let Load::Closed { think } = group.load else { return };
+        let Some(at) = group.closed_start(ready, think, &mut state.stream) else { return };
+        if at <= now {
+            self.begin(user, at, now, fx);
+        } else {
+            state.intended = at;
+            fx.wake_at(at, token(Timer::User, user));
+        }
+    }
+
+    /// Takes up all intended starts of a paced user that have come, and waits for the next.
+    fn paced_due(&mut self, user: u32, now: Nanos, fx: &mut Effects) {
+        loop {
+            let state = &mut self.users[user as usize];
+            let group = &self.groups[usize::from(state.group)];
+            let Load::Paced { pace, backlog } = &group.load else { return };
+            let Some(intended) = next_on_grid(&state.pace, pace, group) else { return };
+            if intended > now {
+                fx.wake_at(intended, token(Timer::User, user));
+                return;
+            }
+            state.pace.number += 1;
+            if !state.is_busy {
+                self.begin(user, intended, now, fx);
+            } else if state.pace.behind.len() < *backlog {
+                state.pace.behind.push_back(intended);
+            } else {
+                let group = GroupId(state.group);
+                fx.observe(Observation::Dropped { group, intended });
+            }
+        }
+    }
+
+    /// Takes up all arrivals of an open group that have come, and waits for the next.
+    fn arrive(&mut self, group: usize, now: Nanos, fx: &mut Effects) {
+        loop {
+            let Group { load, windows, .. } = &mut self.groups[group];
+            let Load::Open(arrivals) = load else { return };
+            let intended = arrivals.next;
+            let position = u32::try_from(group).expect("groups were counted before");
+            if intended > now {
+                fx.wake_at(intended, token(Timer::Group, position));
+                return;
+            }
+            let has_next = arrivals.draw(windows).is_some();
+            if let Some(user) = self.free_user(group) {
+                self.begin(user, intended, now, fx);
+            } else {
+                self.wait_in_line(group, intended, fx);
+            }
+            if !has_next {
+                return;
+            }
+        }
+    }
+
+    /// A user of an open group without an action; a new one while the limit allows.
+    fn free_user(&mut self, group: usize) -> Option<u32> {
+        let arrivals = self.arrivals(group)?;
+        if let Some(user) = arrivals.free.pop() {
+            return Some(user);
+        }
+        if arrivals.made == arrivals.limit {
+            return None;
+        }
+        let number = arrivals.made;
+        arrivals.made += 1;
+        Some(self.add_user(group, number))
+    }
+
+    fn wait_in_line(&mut self, group: usize, intended: Nanos, fx: &mut Effects) {
+        let id = GroupId(u16::try_from(group).expect("groups were counted before"));
+        let Some(arrivals) = self.arrivals(group) else { return };
+        if arrivals.waiting.len() < arrivals.limit {
+            arrivals.waiting.push_back(intended);
+        } else {
+            fx.observe(Observation::Dropped { group: id, intended });
+        }
+    }
+
+    fn arrivals(&mut self, group: usize) -> Option<&mut Arrivals> {
+        match &mut self.groups[group].load {
+            Load::Open(arrivals) => Some(arrivals),
+            Load::Closed { .. } | Load::Paced { .. } => None,
+        }
+    }
+
+    /// Starts a user's next action.
+    #[inline]
+    fn begin(&mut self, user: u32, intended: Nanos, now: Nanos, fx: &mut Effects) {
+        let state = &mut self.users[user as usize];
+        debug_assert!(!state.is_busy, "a user does one action at a time");
+        state.action = self.groups[usize::from(state.group)].action(now, &mut state.stream);
+        (state.is_busy, state.ok, state.is_answered) = (true, true, false);
+        (state.intended, state.started) = (intended, now);
+        let dialogue = self.program.dialogues[usize::from(state.action)];
+        let strand = state.strands;
+        self.strands[strand as usize].op = dialogue.entry;
+        self.strands[strand as usize].exit = dialogue.exit;
+        self.run(strand, now, fx);
+    }
+
+    /// Reports a user's action and lets the user go on as its group does.
+    fn finish(&mut self, user: u32, now: Nanos, fx: &mut Effects) {
+        let state = &mut self.users[user as usize];
+        state.is_busy = false;
+        fx.observe(Observation::Action(ActionDone {
+            action: ActionId(state.action),
+            group: GroupId(state.group),
+            intended: state.intended,
+            started: state.started,
+            finished: now,
+            ok: state.ok,
+        }));
+        let next = match &mut self.groups[usize::from(state.group)].load {
+            Load::Closed { think } => {
+                let ready = now.saturating_add(think.draw(&mut state.stream));
+                return self.closed_next(user, now, ready, fx);
+            }
+            Load::Paced { .. } => state.pace.behind.pop_front(),
+            Load::Open(arrivals) => {
+                let next = arrivals.waiting.pop_front();
+                if next.is_none() {
+                    arrivals.free.push(user);
+                }
+                next
+            }
+        };
+        if let Some(intended) = next {
+            self.begin(user, intended, now, fx);
+        }
+    }
+
+    /// What a strand waited for has happened.
+    #[inline]
+    fn proceed(&mut self, strand: u32, now: Nanos, fx: &mut Effects) {
+        let state = &mut self.strands[strand as usize];
+        if state.left > 1 && self.users[state.user as usize].ok {
+            state.left -= 1;
+            if let Op::Access(access) = self.program.ops[state.op as usize] {
+                return self.issue(strand, access, now, fx);
+            }
+        }
+        state.left = 0;
+        state.op += 1;
+        self.run(strand, now, fx);
+    }
+
+    /// Runs a strand until it waits for something.
+    fn run(&mut self, mut strand: u32, now: Nanos, fx: &mut Effects) {
+        loop {
+            let state = &mut self.strands[strand as usize];
+            let user = &mut self.users[state.user as usize];
+            if !user.ok {
+                state.op = state.exit;
+            }
+            let counters = user.counters;
+            match self.program.ops[state.op as usize] {
+                Op::Access(access) => {
+                    state.left = self.program.accesses[access as usize].count;
+                    return self.issue(strand, access, now, fx);
+                }
+                Op::Flush { disk, kind } => {
+                    return fx.submit(IoRequest {
+                        token: Token(strand),
+                        disk,
+                        operation: Operation::Flush,
+                        kind,
+                        offset: 0,
+                        length: 0,
+                        due: due(user, now),
+                        pattern: Pattern::default(),
+                    });
+                }
+                Op::Cpu(cost) => {
+                    let cost = cost.draw(&mut user.stream);
+                    return fx.run_cpu(CpuBurst { token: Token(strand), cost, burn: self.burn });
+                }
+                Op::Wait(time) => {
+                    let at = now.saturating_add(time.draw(&mut user.stream));
+                    return fx.wake_at(at, token(Timer::Strand, strand));
+                }
+                Op::Loop { counter, times } => {
+                    self.counters[(counters + counter) as usize] = times;
+                    state.op += 1;
+                }
+                Op::Again { counter, body } => {
+                    let left = &mut self.counters[(counters + counter) as usize];
+                    *left -= 1;
+                    state.op = if *left > 0 { body } else { state.op + 1 };
+                }
+                Op::Fork { counter, first, count, next } => {
+                    state.op = next;
+                    let base = user.strands;
+                    self.counters[(counters + counter) as usize] = count;
+                    return self.fork(base, first..first + count, now, fx);
+                }
+                Op::Join { counter, parent } => {
+                    let left = &mut self.counters[(counters + counter) as usize];
+                    *left -= 1;
+                    if *left > 0 {
+                        return;
+                    }
+                    strand = user.strands + parent;
+                }
+                Op::End => {
+                    let user = state.user;
+                    return self.finish(user, now, fx);
+                }
+            }
+        }
+    }
+
+    fn fork(&mut self, base: u32, branches: std::ops::Range<u32>, now: Nanos, fx: &mut Effects) {
+        for branch in branches {
+            let branch = self.program.branches[branch as usize];
+            let strand = base + branch.strand;
+            self.strands[strand as usize].op = branch.entry;
+            self.strands[strand as usize].exit = branch.exit;
+            self.run(strand, now, fx);
+        }
+    }
+
+    /// Submits one I/O of an access.
+    #[inline]
+    fn issue(&mut self, strand: u32, access: u32, now: Nanos, fx: &mut Effects) {
+        let access = &self.program.accesses[access as usize];
+        let user = &mut self.users[self.strands[strand as usize].user as usize];
+        let block = &access.blocks[access.size.draw(&mut user.stream)];
+        let is_write = access.operation == Operation::Write;
+        let wanted = Wanted { now, length: block.length, is_write };
+        let offset = self.addresses.offset(&block.place, &wanted, &mut user.stream);
+        let pattern = if is_write { self.payload.next(&access.data) } else { Pattern::default() };
+        fx.submit(IoRequest {
+            token: Token(strand),
+            disk: access.disk,
+            operation: access.operation,
+            kind: access.kind,
+            offset,
+            length: block.length,
+            due: due(user, now),
+            pattern,
+        });
+    }
+
+    fn fired(&mut self, now: Nanos, Token(bits): Token, fx: &mut Effects) {
+        let position = bits & ((1 << TIMER_SHIFT) - 1);
+        if bits >> TIMER_SHIFT == Timer::Strand as u32 {
+            self.proceed(position, now, fx);
+        } else if bits >> TIMER_SHIFT == Timer::Group as u32 {
+            self.arrive(position as usize, now, fx);
+        } else {
+            let state = &self.users[position as usize];
+            match self.groups[usize::from(state.group)].load {
+                Load::Closed { .. } => self.begin(position, state.intended, now, fx),
+                Load::Paced { .. } | Load::Open(_) => self.paced_due(position, now, fx),
+            }
+        }
+    }
+}
+
+impl Machine for WorkloadMachine {
+    fn handle(&mut self, now: Nanos, event: Event, fx: &mut Effects) {
+        match event {
+            Event::Start => self.start(now, fx),
+            Event::Timer(token) => self.fired(now, token, fx),
+            Event::Done(Token(strand), result) => {
+                let user = &mut self.users[self.strands[strand as usize].user as usize];
+                user.is_answered = true;
+                user.ok &= result.is_ok();
+                self.proceed(strand, now, fx);
+            }
+            Event::Ran(Token(strand)) => self.proceed(strand, now, fx),
+        }
+    }
+}
+
+/// Intended start of an I/O emitted now. Until the action's first answer, an I/O is as late
+/// as the action started; later ones follow answers and are due when they are emitted.
+#[inline]
+fn due(user: &User, now: Nanos) -> Nanos {
+    if user.is_answered {
+        now
+    } else {
+        now.saturating_sub(user.started.saturating_sub(user.intended))
+    }
+}
+
+fn next_on_grid(user: &PacedUser, pace: &Pace, group: &Group) -> Option<Nanos> {
+    group.windows.at_active(pace.start(user.phase, user.number)?)
+}

@@ -1,0 +1,8 @@
+//! How workloads behave when run in virtual time.
+
+mod addresses;
+mod dialogues;
+mod loads;
+mod repeatability;
+mod schedules;
+mod support;
