@@ -19,6 +19,17 @@ pub enum SpecError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Invalid(Box<Invalid>),
+    /// Two workloads of a tile, from different files, call themselves the same.
+    #[error("tile \"{tile}\" has two workloads that are named \"{name}\"")]
+    #[diagnostic(help(
+        "change the name in one of the workload files; results are told apart by it"
+    ))]
+    SameName {
+        /// The tile's name.
+        tile: String,
+        /// The name that comes twice.
+        name: String,
+    },
     /// A name that no shipped definition has.
     #[error("{what} \"{name}\" is not shipped")]
     NotShipped {

@@ -49,6 +49,11 @@ pub fn resolve_tile(name: &str, base: &Path) -> Result<ResolvedTile, SpecError> 
             };
             Ok((workload, part.count))
         })
-        .collect::<Result<_, SpecError>>()?;
+        .collect::<Result<Vec<_>, SpecError>>()?;
+    for (i, (workload, _)) in workloads.iter().enumerate() {
+        if workloads[..i].iter().any(|(before, _)| before.name == workload.name) {
+            return Err(SpecError::SameName { tile: tile.name, name: workload.name.clone() });
+        }
+    }
     Ok(ResolvedTile { tile, workloads })
 }

@@ -112,5 +112,9 @@ fn a_tile_file_finds_its_workloads_beside_itself_and_among_the_shipped_ones() {
         resolved.workloads.iter().map(|(each, count)| (each.name.as_str(), *count)).collect();
     assert_eq!(names, [("my-own", 3), ("mail", 1)]);
     assert_eq!(resolved.vms(), 4);
+    let twice = tile.replace("\"mail\"", "\"./own.toml\"");
+    std::fs::write(folder.path().join("mine/twice.toml"), twice).expect("written");
+    let error = spec::resolve_tile("mine/twice.toml", folder.path()).expect_err("one name twice");
+    assert!(matches!(&error, SpecError::SameName { name, .. } if name == "my-own"), "{error}");
     assert!(spec::resolve_tile("datacenter", Path::new("/nowhere")).is_ok());
 }

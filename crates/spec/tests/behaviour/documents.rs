@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use tilemark_spec as spec;
 
 use spec::Kind;
+use units::{Bytes, Nanos};
 
 fn document(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
@@ -95,4 +96,40 @@ fn the_reference_explains_every_key_and_every_choice() {
             assert!(explained, "{} key or choice \"{word}\" is not in language.md", kind.name());
         }
     }
+}
+
+/// A row of the table in `tiles/README.md`.
+fn row(name: &str) -> String {
+    let tile = spec::shipped::tile(name).expect("loads");
+    let demand = spec::demand::of_tile(&tile, Nanos::from_millis(1)).expect("bounded");
+    let total = |of: fn(&spec::workload::Workload) -> Bytes| -> Bytes {
+        tile.workloads.iter().map(|(workload, count)| of(workload) * u64::from(*count)).sum()
+    };
+    let hot = total(spec::demand::working_set);
+    let limits: usize = tile.workloads.iter().map(|(workload, _)| workload.limits.len()).sum();
+    format!(
+        "| `{name}` | {} | {} | {} | {:.0} | {:.0} % | {:.1} | {} |\n",
+        tile.vms(),
+        total(spec::demand::footprint),
+        if hot == Bytes::ZERO { "-".to_owned() } else { hot.to_string() },
+        demand.io_per_s(),
+        demand.read_share() * 100.0,
+        (demand.read_bytes_per_s + demand.written_bytes_per_s) / Bytes::MIB.as_f64(),
+        if limits == 0 { "none".to_owned() } else { limits.to_string() },
+    )
+}
+
+#[test]
+fn the_table_of_shipped_tiles_is_what_their_files_say() {
+    let text = document("../tiles/README.md");
+    let rule = "|---|---|---|---|---|---|---|---|\n";
+    let (before, rest) = text.split_once(rule).expect("a table");
+    let (_, after) = rest.split_once("\nNone of").expect("text behind the table");
+    let rows: String = spec::shipped::tile_names().map(row).collect();
+    let fresh = format!("{before}{rule}{rows}\nNone of{after}");
+    if std::env::var_os("TILEMARK_UPDATE").is_some() {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tiles/README.md");
+        std::fs::write(path, &fresh).expect("writable tiles/README.md");
+    }
+    assert!(fresh == document("../tiles/README.md"), "run the tests with TILEMARK_UPDATE=1");
 }
