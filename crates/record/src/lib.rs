@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod env;
+pub mod export;
 mod hdr_v2;
 mod quantile;
 pub mod recorder;

@@ -47,6 +47,13 @@ impl RunId {
             .then(|| Self(text.to_owned()))
     }
 
+    /// When the run started, to the second.
+    pub fn started(&self) -> Timestamp {
+        let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", &self.0[..16]);
+        let time = time.ok().and_then(|time| time.to_zoned(jiff::tz::TimeZone::UTC).ok());
+        time.map_or(Timestamp::UNIX_EPOCH, |time| time.timestamp())
+    }
+
     /// The id as text: the name of the run's directory.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -68,6 +75,7 @@ mod tests {
         let now: Timestamp = "2026-11-21T18:42:07Z".parse().expect("a time");
         let id = RunId::from_parts("micro/Read 4k", now, [0, 1, 31, 32, 255, 7]);
         assert_eq!(id.as_str(), "20261121T184207Z-micro-read-4k-ab9a9h");
+        assert_eq!(id.started(), now);
         assert_eq!(RunId::parse(id.as_str()), Some(id));
     }
 

@@ -1,6 +1,7 @@
 //! Behaviour of what a run leaves behind.
 
 mod env;
+mod export;
 mod run_json;
 mod rundir;
 mod sample;

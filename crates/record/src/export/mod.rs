@@ -1,0 +1,10 @@
+//! A stored run in the formats of others. Everything is computed from the run's files.
+
+mod csv;
+mod error;
+mod format;
+mod hlog;
+mod openmetrics;
+
+pub use error::ExportError;
+pub use format::{Format, export};

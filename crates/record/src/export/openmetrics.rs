@@ -1,0 +1,233 @@
+//! OpenMetrics 1.0 text: totals of the measured time of every step and VM, and the answer.
+//!
+//! Latency buckets are made from histograms of 0.8 % precision: a latency that shares its
+//! histogram bucket with a boundary counts above the boundary.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use stats::Compact;
+use units::Nanos;
+
+use super::ExportError;
+use crate::run::{Phase, Run};
+use crate::rundir::StoredRun;
+use crate::series::{ActionRecord, IoRecord, StepKey};
+
+/// Upper edges of latency buckets: 1, 2 and 5 in every decade from 10 us to 10 s.
+const EDGES_NS: [u64; 19] = [
+    10_000,
+    20_000,
+    50_000,
+    100_000,
+    200_000,
+    500_000,
+    1_000_000,
+    2_000_000,
+    5_000_000,
+    10_000_000,
+    20_000_000,
+    50_000_000,
+    100_000_000,
+    200_000_000,
+    500_000_000,
+    1_000_000_000,
+    2_000_000_000,
+    5_000_000_000,
+    10_000_000_000,
+];
+
+#[derive(Default)]
+struct Buckets {
+    /// Latencies up to each edge and above the one before; the last are above all.
+    counts: [u64; EDGES_NS.len() + 1],
+    sum_ns: u128,
+}
+
+impl Buckets {
+    fn add(&mut self, histogram: &Compact) {
+        for (value, count) in &histogram.buckets {
+            let edge = EDGES_NS.partition_point(|edge| *edge < value.0);
+            self.counts[edge] += u64::from(*count);
+        }
+        self.sum_ns += histogram.sum_ns;
+    }
+
+    fn seconds(&self) -> f64 {
+        let whole = u64::try_from(self.sum_ns).unwrap_or(u64::MAX);
+        Nanos(whole).as_secs_f64()
+    }
+}
+
+#[derive(Default)]
+struct Totals {
+    count: u64,
+    errors: u64,
+    bytes: u64,
+    dropped: u64,
+    service: Buckets,
+    response: Buckets,
+}
+
+/// Totals by label set, printed as `name="value",...`.
+type ByLabels = BTreeMap<String, Totals>;
+
+pub(super) fn write(run: &StoredRun, to: &mut dyn Write) -> Result<(), ExportError> {
+    let mut io = ByLabels::new();
+    for row in run.series()? {
+        add_io(&mut io, &row?);
+    }
+    let mut actions = ByLabels::new();
+    for row in run.actions()? {
+        add_action(&mut actions, &row?);
+    }
+    if let Ok(document) = run.run() {
+        write_answer(document, to)?;
+    }
+    let prefix = "tilemark_io";
+    counter(to, &format!("{prefix}_operations"), "", "I/Os that succeeded.", &io, |t| t.count)?;
+    counter(to, &format!("{prefix}_errors"), "", "I/Os that failed.", &io, |t| t.errors)?;
+    counter(to, &format!("{prefix}_bytes"), "bytes", "Bytes moved.", &io, |t| t.bytes)?;
+    latencies(to, prefix, &io)?;
+    let prefix = "tilemark_action";
+    counter(to, &format!("{prefix}_finished"), "", "Actions that succeeded.", &actions, |t| {
+        t.count
+    })?;
+    counter(to, &format!("{prefix}_errors"), "", "Actions with a failed I/O.", &actions, |t| {
+        t.errors
+    })?;
+    counter(to, &format!("{prefix}_dropped"), "", "Intended starts given up.", &actions, |t| {
+        t.dropped
+    })?;
+    latencies(to, prefix, &actions)?;
+    writeln!(to, "# EOF")?;
+    Ok(())
+}
+
+fn labels(pairs: &[(&str, &dyn Display)]) -> String {
+    let pair = |(name, value): &(&str, &dyn Display)| {
+        let value = value.to_string();
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        format!("{name}=\"{value}\"")
+    };
+    pairs.iter().map(pair).collect::<Vec<_>>().join(",")
+}
+
+fn add_io(totals: &mut ByLabels, row: &IoRecord) {
+    let StepKey { step, tiles, repeat, phase } = row.key;
+    if phase != Phase::Measured {
+        return;
+    }
+    let labels = labels(&[
+        ("step", &step),
+        ("tiles", &tiles),
+        ("repeat", &repeat),
+        ("tile", &row.tile),
+        ("workload", &row.workload),
+        ("copy", &row.copy),
+        ("vm", &row.vm),
+        ("direction", &row.direction.name()),
+    ]);
+    let totals = totals.entry(labels).or_default();
+    totals.count += row.service.count();
+    totals.errors += row.errors;
+    totals.bytes += row.bytes.get();
+    totals.service.add(&row.service);
+    totals.response.add(&row.response);
+}
+
+fn add_action(totals: &mut ByLabels, row: &ActionRecord) {
+    let StepKey { step, tiles, repeat, phase } = row.key;
+    if phase != Phase::Measured {
+        return;
+    }
+    let labels = labels(&[
+        ("step", &step),
+        ("tiles", &tiles),
+        ("repeat", &repeat),
+        ("tile", &row.tile),
+        ("workload", &row.workload),
+        ("copy", &row.copy),
+        ("action", &row.action),
+        ("group", &row.group),
+    ]);
+    let totals = totals.entry(labels).or_default();
+    totals.count += row.service.count();
+    totals.errors += row.errors;
+    totals.dropped += row.dropped;
+    totals.service.add(&row.service);
+    totals.response.add(&row.response);
+}
+
+fn family(to: &mut dyn Write, name: &str, kind: &str, unit: &str, help: &str) -> io::Result<()> {
+    writeln!(to, "# TYPE {name} {kind}")?;
+    if !unit.is_empty() {
+        writeln!(to, "# UNIT {name} {unit}")?;
+    }
+    writeln!(to, "# HELP {name} {help}")
+}
+
+fn write_answer(run: &Run, to: &mut dyn Write) -> io::Result<()> {
+    family(to, "tilemark_run", "info", "", "The run these numbers are of.")?;
+    let labels = labels(&[
+        ("id", &run.id),
+        ("version", &run.tool.version),
+        ("profile", &run.profile),
+        ("tile", &run.tile.name),
+        ("datastore", &run.target.datastore),
+        ("seed", &run.seed),
+    ]);
+    writeln!(to, "tilemark_run_info{{{labels}}} 1")?;
+    if let Some(tiles) = run.answer.tiles_held {
+        family(to, "tilemark_tiles_held", "gauge", "", "Most tiles at which every limit held.")?;
+        writeln!(to, "tilemark_tiles_held {tiles}")?;
+    }
+    if let Some(score) = run.answer.score.value {
+        family(to, "tilemark_score", "gauge", "", "Score there, in tiles' worth of work.")?;
+        writeln!(to, "tilemark_score {score}")?;
+    }
+    Ok(())
+}
+
+fn counter(
+    to: &mut dyn Write,
+    name: &str,
+    unit: &str,
+    help: &str,
+    totals: &ByLabels,
+    value: impl Fn(&Totals) -> u64,
+) -> io::Result<()> {
+    family(to, name, "counter", unit, help)?;
+    for (labels, totals) in totals {
+        writeln!(to, "{name}_total{{{labels}}} {}", value(totals))?;
+    }
+    Ok(())
+}
+
+fn latencies(to: &mut dyn Write, prefix: &str, totals: &ByLabels) -> io::Result<()> {
+    let service = format!("{prefix}_service_seconds");
+    family(to, &service, "histogram", "seconds", "From submission or first step to the answer.")?;
+    for (labels, totals) in totals {
+        histogram(to, &service, labels, &totals.service)?;
+    }
+    let response = format!("{prefix}_response_seconds");
+    family(to, &response, "histogram", "seconds", "From the intended start to the answer.")?;
+    for (labels, totals) in totals {
+        histogram(to, &response, labels, &totals.response)?;
+    }
+    Ok(())
+}
+
+fn histogram(to: &mut dyn Write, name: &str, labels: &str, buckets: &Buckets) -> io::Result<()> {
+    let mut running = 0;
+    for (edge, count) in EDGES_NS.iter().zip(&buckets.counts) {
+        running += count;
+        let edge = Nanos(*edge).as_secs_f64();
+        writeln!(to, "{name}_bucket{{{labels},le=\"{edge:?}\"}} {running}")?;
+    }
+    running += buckets.counts[EDGES_NS.len()];
+    writeln!(to, "{name}_bucket{{{labels},le=\"+Inf\"}} {running}")?;
+    writeln!(to, "{name}_count{{{labels}}} {running}")?;
+    writeln!(to, "{name}_sum{{{labels}}} {}", buckets.seconds())
+}

@@ -1,0 +1,282 @@
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use base64::Engine as _;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use tilemark_record::export::{Format, export};
+use tilemark_record::run::{self, Phase};
+use tilemark_record::rundir::{RunDir, RunId, StoredRun};
+use tilemark_record::series::{IoRecord, StepKey};
+
+use crate::sample;
+
+const SECONDS: u64 = 5;
+const WARM_UP: u64 = 2;
+
+fn stored(base: &Path) -> StoredRun {
+    let id = RunId::parse("20261121T184207Z-datacenter-abcdef").expect("an id");
+    let dir = RunDir::create(base, &id).expect("creates");
+    let mut topology = sample::topology();
+    topology.vms[1].name = "tile-0/shop/\"web\", \\ front".to_owned();
+    let mut writer = dir.series().expect("creates");
+    for step in 1..=2 {
+        for second in 0..SECONDS {
+            let phase = if second < WARM_UP { Phase::WarmUp } else { Phase::Measured };
+            let key = StepKey { step, tiles: 2, repeat: 1, phase };
+            writer.append(key, &topology, &sample::slice(second)).expect("appends");
+        }
+    }
+    writer.finish().expect("finishes");
+    dir.write_run(&sample::run()).expect("writes");
+    StoredRun::at(&dir.finish().expect("finishes")).expect("a run")
+}
+
+fn exported(run: &StoredRun, format: Format) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    export(run, format, &mut bytes).expect("exports");
+    bytes
+}
+
+fn text(run: &StoredRun, format: Format) -> String {
+    String::from_utf8(exported(run, format)).expect("text")
+}
+
+#[test]
+fn json_is_the_run() {
+    let base = tempfile::tempdir().expect("a directory");
+    let text = text(&stored(base.path()), Format::Json);
+    assert_eq!(run::parse(&text).expect("reads"), sample::run());
+}
+
+#[test]
+fn parquet_reads_back_to_the_same_rows() {
+    let base = tempfile::tempdir().expect("a directory");
+    let run = stored(base.path());
+    let copy = base.path().join("copy.parquet");
+    std::fs::write(&copy, exported(&run, Format::Parquet)).expect("writes");
+    let collect = |rows: tilemark_record::series::Rows<IoRecord>| {
+        rows.collect::<Result<Vec<_>, _>>().expect("reads")
+    };
+    let rows = collect(tilemark_record::series::read(&copy).expect("opens"));
+    assert_eq!(rows, collect(run.series().expect("opens")));
+}
+
+/// Splits RFC 4180 text, without leniency.
+fn parse_csv(text: &str) -> Vec<Vec<String>> {
+    let (mut records, mut record, mut field) = (Vec::new(), Vec::new(), String::new());
+    let mut chars = text.chars().peekable();
+    let mut is_quoted = false;
+    while let Some(c) = chars.next() {
+        match c {
+            '"' if is_quoted && chars.next_if_eq(&'"').is_some() => field.push('"'),
+            '"' if is_quoted => is_quoted = false,
+            c if is_quoted => field.push(c),
+            '"' => {
+                assert!(field.is_empty(), "a quote inside a plain field");
+                is_quoted = true;
+            }
+            ',' => record.push(std::mem::take(&mut field)),
+            '\r' => {
+                assert_eq!(chars.next(), Some('\n'), "a line ends with CRLF");
+                record.push(std::mem::take(&mut field));
+                records.push(std::mem::take(&mut record));
+            }
+            c => {
+                assert_ne!(c, '\n', "a bare LF");
+                field.push(c);
+            }
+        }
+    }
+    assert!(!is_quoted && field.is_empty() && record.is_empty(), "the last line is complete");
+    records
+}
+
+#[test]
+fn csv_has_a_field_for_every_column_of_every_row() {
+    let base = tempfile::tempdir().expect("a directory");
+    let run = stored(base.path());
+    let mut records = parse_csv(&text(&run, Format::Csv)).into_iter();
+    let header = records.next().expect("a header");
+    let column = |name: &str| header.iter().position(|found| found == name).expect("a column");
+    let rows: Vec<IoRecord> = run.series().expect("opens").map(|row| row.expect("reads")).collect();
+    assert_eq!(records.len(), rows.len());
+    for (record, row) in records.zip(&rows) {
+        assert_eq!(record.len(), header.len());
+        assert_eq!(record[column("vm")], row.vm);
+        assert_eq!(record[column("count")], row.service.count().to_string());
+        assert_eq!(record[column("response_sum_ns")], row.response.sum_ns.to_string());
+        let max = row.service.buckets.last().expect("not empty").0;
+        assert_eq!(record[column("service_max_ns")], max.0.to_string());
+    }
+}
+
+#[test]
+fn the_hdr_library_reads_the_log_and_every_histogram_in_it() {
+    let base = tempfile::tempdir().expect("a directory");
+    let run = stored(base.path());
+    let log = exported(&run, Format::Hlog);
+    let (mut counts, mut starts): (HashMap<String, u64>, Vec<f64>) = Default::default();
+    let (mut start_time, mut base_time) = (None, None);
+    for entry in IntervalLogIterator::new(&log) {
+        match entry.expect("a line of the format") {
+            LogEntry::StartTime(time) => start_time = Some(time),
+            LogEntry::BaseTime(time) => base_time = Some(time),
+            LogEntry::Interval(interval) => {
+                let bytes = base64::engine::general_purpose::STANDARD
+                    .decode(interval.encoded_histogram())
+                    .expect("base64");
+                let histogram: hdrhistogram::Histogram<u64> =
+                    Deserializer::new().deserialize(&mut bytes.as_slice()).expect("a histogram");
+                let max_ms = histogram.max() as f64 / 1e6;
+                assert!((interval.max() - max_ms).abs() < 0.001, "{} {max_ms}", interval.max());
+                assert_eq!(interval.duration().as_secs_f64(), 1.0);
+                let tag = interval.tag().expect("a tag").as_str().to_owned();
+                *counts.entry(tag).or_default() += histogram.len();
+                starts.push(interval.start_timestamp().as_secs_f64());
+            }
+        }
+    }
+    let run_start = sample::run().started.as_second().unsigned_abs();
+    assert_eq!(start_time.expect("a start").as_secs(), run_start);
+    assert_eq!(base_time.expect("a base").as_secs(), run_start);
+    assert_eq!(starts[0], 10.0, "the step began ten seconds into the run");
+    assert_eq!(counts.len(), 4 * 2 * 2, "VM, direction, service and response");
+    let expected: u64 = 2 * (0..SECONDS).map(|second| 40 + second % 7).sum::<u64>();
+    assert!(counts.values().all(|count| *count == expected), "{counts:?}");
+    assert!(counts.contains_key("tile-1/shop/db:read:response"), "{counts:?}");
+}
+
+type Labels = Vec<(String, String)>;
+/// Name, labels and value.
+type Sample = (String, Labels, f64);
+
+/// Reads a sample line of OpenMetrics text.
+fn parse_sample(line: &str) -> Sample {
+    let (head, value) = line.rsplit_once(' ').expect("a value");
+    let value = value.parse().expect("a number");
+    let Some((name, rest)) = head.split_once('{') else {
+        return (head.to_owned(), Vec::new(), value);
+    };
+    let (mut labels, mut rest) = (Vec::new(), rest.strip_suffix('}').expect("a closing brace"));
+    while !rest.is_empty() {
+        let (label, tail) = rest.split_once("=\"").expect("a quoted value");
+        let is_name = label.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        assert!(is_name && !label.is_empty(), "label {label}");
+        let (mut text, mut chars) = (String::new(), tail.char_indices());
+        let end = loop {
+            match chars.next().expect("a closing quote") {
+                (at, '"') => break at,
+                (_, '\\') => match chars.next().expect("an escaped character").1 {
+                    'n' => text.push('\n'),
+                    c @ ('"' | '\\') => text.push(c),
+                    c => panic!("\\{c} is no escape"),
+                },
+                (_, c) => text.push(c),
+            }
+        };
+        labels.push((label.to_owned(), text));
+        rest = &tail[end + 1..];
+        rest = rest.strip_prefix(',').unwrap_or(rest);
+    }
+    (name.to_owned(), labels, value)
+}
+
+fn suffixes(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "counter" => &["_total"],
+        "gauge" => &[""],
+        "info" => &["_info"],
+        "histogram" => &["_bucket", "_count", "_sum"],
+        other => panic!("type {other}"),
+    }
+}
+
+/// The rules of OpenMetrics 1.0 that a scraper rejects text for.
+fn parse_openmetrics(text: &str) -> Vec<Sample> {
+    let body = text.strip_suffix("# EOF\n").expect("the text ends with # EOF");
+    assert!(!body.contains("# EOF"));
+    let (mut family, mut kind) = (String::new(), String::new());
+    let (mut families, mut seen, mut samples) = (HashSet::new(), HashSet::new(), Vec::new());
+    for line in body.lines() {
+        if let Some(comment) = line.strip_prefix("# ") {
+            let mut words = comment.splitn(3, ' ');
+            let (keyword, name) = (words.next().expect("a word"), words.next().expect("a name"));
+            let rest = words.next().expect("more");
+            if keyword == "TYPE" {
+                assert!(families.insert(name.to_owned()), "{name} is interleaved");
+                (family, kind) = (name.to_owned(), rest.to_owned());
+            }
+            assert_eq!(name, family, "metadata of another family");
+            match keyword {
+                "UNIT" => assert!(family.ends_with(&format!("_{rest}")), "{family} in {rest}"),
+                "TYPE" | "HELP" => {}
+                other => panic!("# {other}"),
+            }
+            continue;
+        }
+        let (name, labels, value) = parse_sample(line);
+        let suffix = name.strip_prefix(&family).expect("a sample of the open family");
+        assert!(suffixes(&kind).contains(&suffix), "{name} of a {kind}");
+        assert!(seen.insert((name.clone(), labels.clone())), "{line} is there twice");
+        samples.push((name, labels, value));
+    }
+    samples
+}
+
+#[test]
+fn openmetrics_text_keeps_the_rules_and_the_totals() {
+    let base = tempfile::tempdir().expect("a directory");
+    let run = stored(base.path());
+    let samples = parse_openmetrics(&text(&run, Format::OpenMetrics));
+    let sum = |wanted: &str| -> f64 {
+        samples.iter().filter(|(name, ..)| name == wanted).map(|(.., value)| value).sum()
+    };
+    let rows: Vec<IoRecord> = run.series().expect("opens").map(|row| row.expect("reads")).collect();
+    let measured = || rows.iter().filter(|row| row.key.phase == Phase::Measured);
+    let count: u64 = measured().map(|row| row.service.count()).sum();
+    assert_eq!(sum("tilemark_io_operations_total"), count as f64);
+    assert_eq!(sum("tilemark_io_service_seconds_count"), count as f64);
+    assert_eq!(sum("tilemark_io_bytes_total"), measured().map(|r| r.bytes.as_f64()).sum::<f64>());
+    let seconds: f64 = measured().map(|row| row.response.sum_ns as f64 / 1e9).sum();
+    assert!((sum("tilemark_io_response_seconds_sum") - seconds).abs() < 1e-6);
+    assert_eq!(sum("tilemark_tiles_held"), 1.0);
+    let dropped = 2 * 2 * 2 * (SECONDS - WARM_UP);
+    assert_eq!(sum("tilemark_action_dropped_total"), dropped as f64);
+    let front = samples.iter().any(|(_, labels, _)| {
+        labels.iter().any(|(name, value)| name == "vm" && value == "tile-0/shop/\"web\", \\ front")
+    });
+    assert!(front, "a name with every special character survives");
+}
+
+#[test]
+fn openmetrics_buckets_are_cumulative_and_end_at_the_count() {
+    let base = tempfile::tempdir().expect("a directory");
+    let samples = parse_openmetrics(&text(&stored(base.path()), Format::OpenMetrics));
+    let mut running: HashMap<Labels, (f64, f64)> = HashMap::new();
+    for (name, mut labels, value) in samples {
+        match name.as_str() {
+            "tilemark_io_service_seconds_bucket" => {
+                let (label, le) = labels.pop().expect("le");
+                assert_eq!(label, "le");
+                let edge = if le == "+Inf" { f64::INFINITY } else { le.parse().expect("a number") };
+                let last = running.insert(labels, (edge, value)).unwrap_or_default();
+                assert!(last.0 < edge && last.1 <= value, "{last:?} before {edge} {value}");
+            }
+            "tilemark_io_service_seconds_count" => {
+                assert_eq!(running[&labels], (f64::INFINITY, value));
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(running.len(), 2 * 4 * 2);
+}
+
+#[test]
+fn an_unknown_format_is_refused_with_the_known_ones() {
+    let error = "xml".parse::<Format>().expect_err("unknown");
+    assert_eq!(
+        error.to_string(),
+        "\"xml\" is not an export format; there are json, csv, parquet, hlog, openmetrics"
+    );
+}
