@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use datastore::VirtualDisk;
+use machine::Pattern;
 use proptest::prelude::*;
+use tilemark_engine::payload::{Freshness, Resident, make};
 use tilemark_engine::verify::{
     Kind, Mismatch, ReadTicket, Setup, StateError, Tracker, WriteTicket, Written,
 };
@@ -224,6 +226,21 @@ fn state_is_found_again_and_that_of_another_run_or_process_is_refused() {
     let mut tracker = Tracker::open(&setup, &disk).unwrap();
     let ticket = tracker.on_submit_read(0, 4096);
     assert_eq!(tracker.on_read_done(ticket, &[0; 4096]).unwrap_err().kind, Kind::Lost);
+}
+
+#[test]
+fn headers_raise_the_compressible_share_by_a_few_points_only() {
+    for (percent, length) in [(0, 4096), (50, 4096), (90, 4096), (50, 1 << 20), (90, 1 << 20)] {
+        let mut rig = Rig::new(1 << 20);
+        let mut buffer = vec![0; length];
+        let pattern = Pattern { seed: 1, compressible_percent: percent };
+        make(&mut buffer, &mut Resident::default(), pattern, Freshness::Stamped);
+        let ticket = rig.tracker.on_submit_write(Nanos(1), 0, &mut buffer).unwrap();
+        rig.tracker.on_write_done(ticket, Written::Acknowledged);
+        let small = zstd::bulk::compress(&buffer, 3).unwrap().len();
+        let got = 100.0 - 100.0 * small as f64 / length as f64;
+        assert!((0.0..7.0).contains(&(got - f64::from(percent))), "{got:.1} % for {percent} %");
+    }
 }
 
 /// One step of a history, on a disk of 32 sectors.
