@@ -57,20 +57,24 @@ pub(crate) fn examine(
     let resolved = resolved(&node, path);
     examination.preflight.resolved = resolved.display().to_string();
     note_links(path, &resolved, examination);
-    let opened = device_of(&node, path).and_then(|device| {
-        let file = reopen(&node, OFlags::RDONLY)
-            .map_err(|error| Refusal::unreadable("open", path, error))?;
-        Ok((device, file))
-    });
-    let (device, mut file) = match opened {
-        Ok(opened) => opened,
+    let rule = ("the device can be read", "readable");
+    let device = match device_of(&node, path) {
+        Ok(device) => device,
         Err(refusal) => {
-            let rule = ("the device can be read", "readable");
             examination.check("unreadable", rule, refusal.to_string(), Some(refusal));
             return None;
         }
     };
-    check_all(&mut file, &device, path, options, examination);
+    check_outside(&device, path, options, examination);
+    let mut file = match reopen(&node, OFlags::RDONLY) {
+        Ok(file) => file,
+        Err(error) => {
+            let refusal = Refusal::unreadable("open", path, error);
+            examination.check("unreadable", rule, refusal.to_string(), Some(refusal));
+            return None;
+        }
+    };
+    check_inside(&mut file, path, options, examination);
     if options.write {
         check_exclusive(&node, path, examination);
     }
@@ -112,23 +116,24 @@ fn identity_of(file: &mut File, device: &Device) -> Identity {
     Identity { number: device.number, sequence: device.sequence(), size }
 }
 
-/// Every rule but exclusive use.
-fn check_all(
-    file: &mut File,
-    device: &Device,
-    path: &Path,
-    options: &Options,
-    examination: &mut Examination,
-) {
-    let size = file.seek(SeekFrom::End(0)).unwrap_or(0);
+/// The rules that need no opening, so that they also speak where that is not permitted.
+fn check_outside(device: &Device, path: &Path, options: &Options, examination: &mut Examination) {
     examination.preflight.device = Some(device.facts());
+    if !options.write {
+        return;
+    }
+    in_use::check(device, path, examination);
+    let refusal =
+        device.is_read_only().then(|| Refusal::ReadOnlyDevice { device: path.to_owned() });
+    let found = if refusal.is_some() { "read-only" } else { "writable" };
+    examination.check("device-read-only", ("it can be written", "writable"), found, refusal);
+    check_identity(device, path, options, examination);
+}
+
+/// The rules on content and size.
+fn check_inside(file: &mut File, path: &Path, options: &Options, examination: &mut Examination) {
+    let size = file.seek(SeekFrom::End(0)).unwrap_or(0);
     if options.write {
-        in_use::check(device, path, examination);
-        let refusal =
-            device.is_read_only().then(|| Refusal::ReadOnlyDevice { device: path.to_owned() });
-        let found = if refusal.is_some() { "read-only" } else { "writable" };
-        examination.check("device-read-only", ("it can be written", "writable"), found, refusal);
-        check_identity(device, path, options, examination);
         check_content(file, size, path, examination);
         examination.preflight.write_bytes =
             examination.preflight.needed_bytes + LABEL_LENGTH as u64;
@@ -264,7 +269,8 @@ impl BlockStore {
         let mut again = Examination::new(&target, needed);
         again.preflight.resolved.clone_from(&preflight.resolved);
         check_unchanged(&examined, &mut file, path, &mut again);
-        check_all(&mut file, &examined.device, path, options, &mut again);
+        check_outside(&examined.device, path, options, &mut again);
+        check_inside(&mut file, path, options, &mut again);
         let again = again.into_result()?;
         preflight.capacity_bytes = again.capacity_bytes;
         let label = options

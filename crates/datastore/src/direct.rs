@@ -60,3 +60,25 @@ fn reported_alignment(file: &File) -> Option<u32> {
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_system_that_refuses_direct_io_is_used_through_the_cache_with_a_warning() {
+        let file = File::open("/proc/self/status").expect("proc");
+        let (access, warning) = choose(&file, "here", false);
+        assert!(!access.direct);
+        assert_eq!(warning.map(|warning| warning.id).as_deref(), Some("direct-refused"));
+        assert!(!fcntl_getfl(&file).expect("flags").contains(OFlags::DIRECT));
+    }
+
+    #[test]
+    fn buffered_on_request_never_sets_direct_io() {
+        let file = File::open("/proc/self/exe").expect("executable");
+        let (access, warning) = choose(&file, "here", true);
+        assert_eq!(access, Access { direct: false, alignment: SECTOR });
+        assert_eq!(warning.map(|warning| warning.id).as_deref(), Some("buffered"));
+    }
+}

@@ -1,0 +1,221 @@
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::Path;
+
+use tilemark_datastore::{
+    CleanupOptions, Datastore, DatastoreError, Options, OwnerState, Refusal, Target, cleanup,
+    examine, find_owned, preflight,
+};
+use units::Bytes;
+
+use crate::child;
+use crate::rig::{Undo, anywhere, can_make_devices, disk, ids, names, roomy, run};
+
+fn target(path: &Path) -> Target {
+    Target::Directory(path.to_owned())
+}
+
+#[test]
+fn disks_are_new_allocated_files_and_removal_leaves_nothing() {
+    let Some(dir) = roomy() else { return };
+    let mut store =
+        Datastore::open(&target(dir.path()), Bytes::MIB * 12, &anywhere("a")).expect("open");
+    let wanted = [disk("t1/mail/data", Bytes::MIB * 8), disk("t1/mail/log", Bytes::MIB * 4)];
+    let disks = store.provision(&wanted).expect("provision");
+    assert_eq!(
+        names(&dir.path().join(".tilemark-a")),
+        ["owner.json", "state", "t1.mail.data.disk", "t1.mail.log.disk"]
+    );
+    for (disk, wanted) in disks.iter().zip(&wanted) {
+        let found = disk.file.metadata().expect("stat");
+        assert_eq!((disk.size, disk.base, found.len()), (wanted.size, 0, wanted.size.get()));
+        let not_allocated = store.warnings().iter().any(|warning| warning.id == "not-allocated");
+        assert!(not_allocated || found.blocks() * 512 >= wanted.size.get());
+    }
+    let again = store.provision(&wanted[..1]).expect("provision again");
+    assert!(std::sync::Arc::ptr_eq(&again[0].file, &disks[0].file));
+    fs::write(store.state_dir().expect("state").join("verify"), b"x").expect("state file");
+    store.remove().expect("remove");
+    assert!(names(dir.path()).is_empty());
+}
+
+#[test]
+fn a_preflight_writes_nothing() {
+    let Some(dir) = roomy() else { return };
+    let before = fs::metadata(dir.path()).expect("stat");
+    let found = preflight(&target(dir.path()), Bytes::MIB, &anywhere("a")).expect("passes");
+    assert!(found.checks.iter().all(|check| check.passed) && found.checks.len() >= 6);
+    let after = fs::metadata(dir.path()).expect("stat");
+    assert_eq!(
+        (before.mtime_nsec(), before.ctime_nsec()),
+        (after.mtime_nsec(), after.ctime_nsec())
+    );
+    assert!(names(dir.path()).is_empty());
+}
+
+#[test]
+fn disks_that_do_not_fit_are_refused_with_the_numbers() {
+    let Some(dir) = roomy() else { return };
+    let options = Options { space_max: Some(Bytes::MIB * 8), ..anywhere("a") };
+    let refusal = preflight(&target(dir.path()), Bytes::MIB * 9, &options).expect_err("too much");
+    assert!(
+        matches!(refusal, Refusal::Space { needed, limit, .. }
+        if needed == Bytes::MIB * 9 && limit == Bytes::MIB * 8),
+        "{refusal}"
+    );
+    let mut store = Datastore::open(&target(dir.path()), Bytes::MIB * 8, &options).expect("open");
+    store.provision(&[disk("a", Bytes::MIB * 5)]).expect("fits");
+    let error = store.provision(&[disk("b", Bytes::MIB * 4)]).expect_err("does not fit");
+    assert!(
+        matches!(error, DatastoreError::DoesNotFit { needed, available, .. }
+        if needed == Bytes::MIB * 4 && available == Bytes::MIB * 3),
+        "{error}"
+    );
+    let error = store.provision(&[disk("a", Bytes::MIB * 2)]).expect_err("another size");
+    assert!(matches!(error, DatastoreError::SizeChanged { .. }), "{error}");
+    // More than any machine has: the free space is the limit.
+    let huge = Bytes::GIB * (1 << 30);
+    assert!(ids(&target(dir.path()), &anywhere("b")).is_empty());
+    let found = examine(&target(dir.path()), huge, &anywhere("b"));
+    assert_eq!(found.refusals.iter().map(Refusal::id).collect::<Vec<_>>(), ["space"]);
+}
+
+#[test]
+fn memory_and_root_file_systems_need_permission() {
+    let strict = Options { allow_root_fs: false, ..anywhere("a") };
+    if Path::new("/dev/shm").is_dir() {
+        assert!(ids(&Target::Directory("/dev/shm".into()), &strict).contains(&"fs-memory"));
+    }
+    let root = ids(&Target::Directory("/".into()), &strict);
+    let named = ["fs-root", "fs-overlay", "fs-memory"];
+    assert!(root.iter().any(|id| named.contains(id)), "{root:?}");
+}
+
+#[test]
+fn what_is_not_a_usable_directory_is_refused_with_its_own_reason() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    fs::write(dir.path().join("file"), b"x").expect("file");
+    for (path, id) in [
+        (dir.path().join("absent"), "missing"),
+        (dir.path().join("file"), "wrong-kind"),
+        (dir.path().join("file/below"), "wrong-kind"),
+        ("/dev/null".into(), "wrong-kind"),
+    ] {
+        assert_eq!(ids(&target(&path), &anywhere("a")), [id], "{}", path.display());
+    }
+    let bad = Options { run_id: "../x".to_owned(), ..anywhere("a") };
+    assert!(ids(&target(dir.path()), &bad).contains(&"run-id"));
+}
+
+#[test]
+fn an_existing_sub_directory_of_that_name_is_never_used() {
+    let Some(dir) = roomy() else { return };
+    let theirs = dir.path().join(".tilemark-a");
+    fs::create_dir(&theirs).expect("directory");
+    fs::write(theirs.join("x.disk"), b"precious").expect("file");
+    assert_eq!(ids(&target(dir.path()), &anywhere("a")), ["already-there"]);
+    assert!(Datastore::open(&target(dir.path()), Bytes::MIB, &anywhere("a")).is_err());
+    // Without a marker it is not ours, whatever its name.
+    assert_eq!(find_owned(&target(dir.path())).expect("find"), []);
+    cleanup(&target(dir.path()), &CleanupOptions::default()).expect("cleanup");
+    assert_eq!(fs::read(theirs.join("x.disk")).expect("still there"), b"precious");
+}
+
+#[test]
+fn a_path_swapped_after_the_check_cannot_redirect_a_write() {
+    let Some(dir) = roomy() else { return };
+    let (used, aside, trap) =
+        (dir.path().join("used"), dir.path().join("aside"), dir.path().join("trap"));
+    fs::create_dir(&used).expect("directory");
+    fs::create_dir(&trap).expect("directory");
+    let mut store = Datastore::open(&target(&used), Bytes::MIB, &anywhere("a")).expect("open");
+    fs::rename(&used, &aside).expect("rename");
+    symlink(&trap, &used).expect("link");
+    store.provision(&[disk("d", Bytes::MIB)]).expect("provision");
+    assert!(names(&trap).is_empty());
+    assert!(aside.join(".tilemark-a/d.disk").exists());
+    store.remove().expect("remove");
+    assert!(names(&aside).is_empty() && names(&trap).is_empty());
+}
+
+#[test]
+fn a_symbolic_link_to_the_directory_is_followed_once_and_reported() {
+    let Some(dir) = roomy() else { return };
+    fs::create_dir(dir.path().join("real")).expect("directory");
+    symlink(dir.path().join("real"), dir.path().join("link")).expect("link");
+    let found = preflight(&target(&dir.path().join("link")), Bytes::MIB, &anywhere("a"));
+    let found = found.expect("passes");
+    assert!(found.resolved.ends_with("/real"));
+    assert!(found.warnings.iter().any(|warning| warning.id == "resolved"));
+}
+
+#[test]
+fn cleanup_after_kill_9_removes_everything_and_a_live_run_is_kept() {
+    let Some(dir) = roomy() else { return };
+    let target = target(dir.path());
+    fs::write(dir.path().join("bystander"), b"precious").expect("file");
+    let child = child::hold(&target, None);
+    let owned = find_owned(&target).expect("find");
+    assert_eq!(owned.len(), 1);
+    assert_eq!(owned[0].state, OwnerState::Alive { pid: child.id() });
+    let kept = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
+    assert!(kept.removed.is_empty());
+    assert!(kept.kept[0].reason.contains(&child.id().to_string()));
+    // The live run's disks count against the next run's space.
+    let found = preflight(&target, Bytes::MIB, &anywhere("next")).expect("passes");
+    assert!(found.file_system.expect("facts").leftover_bytes >= 4 << 20);
+    child::kill(child);
+    assert_eq!(find_owned(&target).expect("find")[0].state, OwnerState::Dead);
+    let done = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
+    assert_eq!((done.removed.len(), done.kept.len()), (1, 0));
+    assert_eq!(names(dir.path()), ["bystander"]);
+}
+
+#[test]
+fn cleanup_keeps_what_is_not_ours_and_follows_no_link_out() {
+    let Some(dir) = roomy() else { return };
+    let target = target(dir.path());
+    let outside = dir.path().join("outside");
+    fs::create_dir(&outside).expect("directory");
+    fs::write(outside.join("precious.disk"), b"precious").expect("file");
+    let store = Datastore::open(&target, Bytes::MIB, &anywhere("a")).expect("open");
+    let ours = dir.path().join(".tilemark-a");
+    fs::write(ours.join("notes.txt"), b"mine").expect("file");
+    symlink(&outside, ours.join("x.disk")).expect("link");
+    fs::remove_dir(ours.join("state")).expect("state");
+    symlink(&outside, ours.join("state")).expect("link");
+    drop(store);
+    let done = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
+    assert!(done.removed.is_empty());
+    assert!(done.kept[0].reason.contains("notes.txt"), "{}", done.kept[0].reason);
+    assert_eq!(fs::read(outside.join("precious.disk")).expect("still there"), b"precious");
+    assert_eq!(fs::read(ours.join("notes.txt")).expect("still there"), b"mine");
+    assert!(ours.join("owner.json").exists(), "still found by the next cleanup");
+}
+
+#[test]
+fn a_run_killed_before_its_marker_is_found_once_it_is_old() {
+    let Some(dir) = roomy() else { return };
+    let target = target(dir.path());
+    let half = dir.path().join(".tilemark-half");
+    fs::create_dir(&half).expect("directory");
+    fs::write(half.join("owner.json.new"), b"{").expect("file");
+    assert_eq!(find_owned(&target).expect("find"), []);
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(120);
+    fs::File::open(&half).expect("open").set_modified(old).expect("set time");
+    assert_eq!(find_owned(&target).expect("find").len(), 1);
+    cleanup(&target, &CleanupOptions::default()).expect("cleanup");
+    assert!(names(dir.path()).is_empty());
+}
+
+#[test]
+fn read_only_mounts_are_refused() {
+    if !can_make_devices(&["mount"]) {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let path = dir.path().to_str().expect("plain");
+    run("mount", &["-t", "tmpfs", "-o", "ro,size=1m", "tilemark-test", path]);
+    let _undo = Undo("umount", vec![path.to_owned()]);
+    assert!(ids(&target(dir.path()), &anywhere("a")).contains(&"fs-read-only"));
+}

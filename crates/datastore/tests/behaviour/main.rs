@@ -1,0 +1,9 @@
+//! What the datastore accepts and refuses, on real directories, files, loop devices and
+//! mounts. A test that needs root or a tool prints why it is skipped.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod block;
+mod child;
+mod directory;
+mod file;
+mod rig;
