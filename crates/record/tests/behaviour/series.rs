@@ -133,3 +133,78 @@ fn a_file_that_is_no_series_is_refused_with_its_name() {
     let error = read_run::<IoRecord>(dir.path()).expect("opens").next().expect("an item");
     assert!(error.expect_err("refused").to_string().contains(files::SERIES));
 }
+
+/// `docs/formats/series.md` promises every column with its type and unit.
+#[test]
+fn every_column_is_documented_in_its_order() {
+    let dir = tempfile::tempdir().expect("a directory");
+    Writer::create(dir.path()).expect("creates").finish().expect("finishes");
+    let doc = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats/series.md");
+    let doc = std::fs::read_to_string(doc).expect("the document");
+    for file in [files::SERIES, files::ACTIONS, files::GENERATOR] {
+        let section = doc.split("\n## ").find(|text| text.starts_with(&format!("`{file}`")));
+        let documented: Vec<&str> = section
+            .expect("a section")
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+            .collect();
+        let path = dir.path().join(file);
+        let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(
+            std::fs::File::open(path).expect("opens"),
+        );
+        let schema = reader.expect("a Parquet file").schema().clone();
+        let columns: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+        assert_eq!(documented, columns, "{file}");
+    }
+}
+
+/// Latencies that look like a device's: most near 200 us, a tail to 100 ms.
+fn scattered(state: &mut u64, count: u32) -> stats::Compact {
+    let mut histogram = stats::Histogram::new();
+    for _ in 0..count {
+        // xorshift64, Marsaglia 2003.
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        let spread = if *state % 50 == 0 { 100_000_000 } else { 200_000 };
+        histogram.record(Nanos(100_000 + (*state >> 8) % spread));
+    }
+    histogram.compact()
+}
+
+/// Not a check but a measurement: `cargo test -- --ignored --nocapture cost_of`.
+#[test]
+#[ignore = "a measurement"]
+fn cost_of_a_second_of_320_vms() {
+    const SECONDS: u32 = 60;
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut writer = Writer::create(dir.path()).expect("creates");
+    let (topology, mut slice, mut state) = (sample::topology(), sample::slice(0), 88_172_645_463);
+    let row = slice.io[0].clone();
+    slice.io = vec![row; 320 * 6];
+    let mut spent = std::time::Duration::ZERO;
+    for second in 0..SECONDS {
+        slice.start = Nanos::from_secs(second.into());
+        for row in &mut slice.io {
+            row.service = scattered(&mut state, 30);
+            row.response = scattered(&mut state, 30);
+        }
+        let began = std::time::Instant::now();
+        writer.append(key(1, Phase::Measured), &topology, &slice).expect("appends");
+        spent += began.elapsed();
+    }
+    let began = std::time::Instant::now();
+    writer.finish().expect("finishes");
+    let joined = began.elapsed();
+    let size = std::fs::metadata(dir.path().join(files::SERIES)).expect("a file").len();
+    let began = std::time::Instant::now();
+    let read = rows::<IoRecord>(dir.path()).len();
+    eprintln!(
+        "{} rows a slice: append {:?} a slice, finish {joined:?}, read {:?} for {read} rows, \
+         {} B a row",
+        slice.io.len(),
+        spent / SECONDS,
+        began.elapsed(),
+        size / read as u64,
+    );
+}
