@@ -102,6 +102,9 @@ impl DatastoreError {
             Self::NoSpace { .. } => {
                 Some("something else filled the file system; free space and run again".to_owned())
             }
+            Self::Io { source, .. } if source.raw_os_error() == Some(libc::EMFILE) => {
+                Some("every disk is an open file; allow more of them with ulimit -n".to_owned())
+            }
             Self::SizeChanged { .. } | Self::Io { .. } => None,
             Self::SizeUnaligned { alignment, .. } => {
                 Some(format!("use a multiple of {alignment} B"))

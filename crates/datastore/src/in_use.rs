@@ -123,3 +123,55 @@ fn check_partitions(device: &Device, path: &Path, examination: &mut Examination)
         .then(|| Refusal::Partitions { device: path.to_owned(), partitions });
     examination.check("partitions", ("it has no partitions", "none"), found, refusal);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mounts::{Mount, SeenMount};
+    use crate::sysfs::tests::tree;
+
+    fn at(tree: &tempfile::TempDir, name: &str) -> Device {
+        Device::at(&tree.path().join("block").join(name)).expect("device")
+    }
+
+    /// The stack of LVM, LUKS and multipath, which cannot be built everywhere for real: a
+    /// volume on a volume on a partition.
+    #[test]
+    fn everything_below_a_volume_is_held_and_the_top_is_not() {
+        let tree = tree();
+        for (name, holder) in [
+            ("sda", Some("dm-0")),
+            ("sda/sda1", Some("dm-0")),
+            ("dm-0", Some("dm-1")),
+            ("dm-1", None),
+        ] {
+            let device = at(&tree, name);
+            let mut examination = Examination::new("block:x", units::Bytes::ZERO);
+            check_holders(&device, &family(&device), Path::new("x"), &mut examination);
+            let found = examination.refusals.first().map(|refusal| match refusal {
+                Refusal::Held { holder, .. } => holder.clone(),
+                other => other.to_string(),
+            });
+            assert_eq!(found.as_deref(), holder, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_mounted_partition_makes_its_disk_and_what_is_built_on_it_mounted() {
+        let tree = tree();
+        let mount = Mount {
+            id: 1,
+            device: DeviceNumber { major: 8, minor: 1 },
+            point: "/data".to_owned(),
+            options: String::new(),
+            fs_type: "ext4".to_owned(),
+            source: "none".to_owned(),
+            super_options: String::new(),
+        };
+        let all = AllMounts { mounts: vec![SeenMount { mount, pid: 7 }], unreadable: 0 };
+        for name in ["sda", "sda/sda1", "dm-0", "dm-1"] {
+            let found = mounted(&family(&at(&tree, name)), &all);
+            assert_eq!(found, Some(("sda1".to_owned(), "/data".to_owned(), 7)), "{name}");
+        }
+    }
+}

@@ -20,6 +20,7 @@ mod direct;
 mod directory;
 mod error;
 mod file;
+mod file_examine;
 mod file_marker;
 mod file_system;
 mod in_use;

@@ -4,9 +4,11 @@ use units::Bytes;
 
 use crate::block::{self, BlockStore};
 use crate::directory::{self, DirectoryStore};
-use crate::file::{self, FileStore};
+use crate::file::FileStore;
 use crate::preflight::{Examination, Preflight, Warning};
-use crate::{DatastoreError, DiskRequest, Options, Refusal, Target, VirtualDisk, layout};
+use crate::{
+    DatastoreError, DiskRequest, Options, Refusal, Target, VirtualDisk, file_examine, layout,
+};
 
 /// Checks a target and reports every rule, broken or not. Reads only.
 ///
@@ -18,7 +20,7 @@ pub fn examine(target: &Target, needed: Bytes, options: &Options) -> Examination
             directory::examine(path, options, &mut examination);
         }
         Target::File(path) => {
-            file::examine(path, options, &mut examination);
+            file_examine::examine(path, options, &mut examination);
         }
         Target::Block(path) => {
             block::examine(path, options, &mut examination);
@@ -73,7 +75,7 @@ impl Datastore {
                 (preflight, Backing::Directory(store))
             }
             Target::File(path) => {
-                let examined = file::examine(path, options, &mut examination);
+                let examined = file_examine::examine(path, options, &mut examination);
                 let preflight = examination.into_result()?;
                 let examined = examined.expect("an examination without refusal has its object");
                 let store = FileStore::open(examined, &preflight, options)?;

@@ -217,12 +217,12 @@ fn active_scheduler(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
     /// A made-up sysfs: `sda` with partition `sda1`, held by `dm-0`, which is held by `dm-1`.
-    fn tree() -> tempfile::TempDir {
+    pub(crate) fn tree() -> tempfile::TempDir {
         let tree = tempfile::tempdir().expect("temporary directory");
         let make = |path: &str, number: &str| {
             let dir = tree.path().join(path);
