@@ -11,6 +11,7 @@
 //! again from the run directory.
 #![forbid(unsafe_code)]
 
+pub mod compare;
 pub mod doctor;
 #[cfg(test)]
 mod fixtures;

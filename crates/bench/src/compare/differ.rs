@@ -1,0 +1,180 @@
+//! What differs around the numbers: machine, target, program, plan.
+
+use std::collections::BTreeSet;
+
+use indexmap::IndexMap;
+use record::run::Run;
+use serde_json::Value;
+
+use super::document::{Difference, Seeds, SideFacts};
+use super::judge::Subject;
+
+/// Facts of the environment that change from minute to minute and explain nothing: parts
+/// of the last word of a key.
+const VOLATILE: [&str; 8] =
+    ["captured", "time", "load_average", "free", "available", "uptime", "temperature", "mhz"];
+
+type Facts = IndexMap<String, String>;
+
+/// Where machines, targets or programs differ.
+pub(super) fn environment(a: &[Subject<'_>], b: &[Subject<'_>]) -> Vec<Difference> {
+    let facts = |subject: &Subject<'_>| {
+        let mut facts = Facts::new();
+        let run = subject.run;
+        flatten("tool", &to_value(&run.tool), &mut facts);
+        flatten("target", &to_value(&run.target), &mut facts);
+        facts.insert("engine.backend".to_owned(), run.engine.backend.clone());
+        facts.insert("random_generator".to_owned(), run.random_generator.clone());
+        if let Some(environment) = subject.environment {
+            flatten("", environment, &mut facts);
+        }
+        facts.retain(|key, _| !is_volatile(key));
+        facts
+    };
+    differences(a.iter().map(facts).collect(), b.iter().map(facts).collect())
+}
+
+/// Where plans, tiles or scales differ. The seed is told apart, and the datastore is part of
+/// the environment.
+pub(super) fn plan(a: &[Subject<'_>], b: &[Subject<'_>]) -> Vec<Difference> {
+    let facts = |subject: &Subject<'_>| {
+        let run = subject.run;
+        let mut facts = Facts::new();
+        facts.insert("profile".to_owned(), run.profile.clone());
+        flatten("tile", &to_value(&run.tile), &mut facts);
+        flatten("scale", &to_value(&run.scale), &mut facts);
+        for (key, value) in engine_settings(run) {
+            facts.insert(key.to_owned(), value);
+        }
+        for value in &run.plan {
+            if !["seed", "datastore", "tile", "profile"].contains(&value.key.as_str()) {
+                flatten(&value.key, &value.value, &mut facts);
+            }
+        }
+        facts
+    };
+    differences(a.iter().map(facts).collect(), b.iter().map(facts).collect())
+}
+
+/// What the plan leaves to the machine, under the plan's names so that each is told once.
+fn engine_settings(run: &Run) -> [(&'static str, String); 5] {
+    let engine = &run.engine;
+    [
+        ("engine.workers", engine.workers.to_string()),
+        ("engine.depth", engine.depth.to_string()),
+        ("engine.buffered", engine.buffered.to_string()),
+        ("engine.verify", engine.verify.to_string()),
+        ("measure.slice_ns", engine.slice_ns.to_string()),
+    ]
+}
+
+fn to_value(facts: &impl serde::Serialize) -> Value {
+    serde_json::to_value(facts).unwrap_or(Value::Null)
+}
+
+/// Leaves of a JSON value by their path.
+fn flatten(path: &str, value: &Value, facts: &mut Facts) {
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match value {
+        Value::Object(fields) => {
+            fields.iter().for_each(|(key, value)| flatten(&below(key), value, facts));
+        }
+        Value::Array(items) => {
+            for (position, item) in items.iter().enumerate() {
+                flatten(&below(&position.to_string()), item, facts);
+            }
+        }
+        Value::Null => {}
+        Value::String(text) => {
+            facts.insert(path.to_owned(), text.clone());
+        }
+        other => {
+            facts.insert(path.to_owned(), other.to_string());
+        }
+    }
+}
+
+fn is_volatile(key: &str) -> bool {
+    let last = key.rsplit('.').next().unwrap_or(key);
+    VOLATILE.iter().any(|word| last.contains(word))
+}
+
+fn differences(a: Vec<Facts>, b: Vec<Facts>) -> Vec<Difference> {
+    let mut keys: Vec<&String> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for key in a.iter().chain(&b).flat_map(Facts::keys) {
+        if seen.insert(key) {
+            keys.push(key);
+        }
+    }
+    let values = |side: &[Facts], key: &str| -> Vec<String> {
+        let found: BTreeSet<String> = side
+            .iter()
+            .map(|facts| facts.get(key).cloned().unwrap_or_else(|| "absent".to_owned()))
+            .collect();
+        found.into_iter().collect()
+    };
+    keys.into_iter()
+        .map(|key| Difference { key: key.clone(), a: values(&a, key), b: values(&b, key) })
+        .filter(|difference| difference.a != difference.b || difference.a.len() > 1)
+        .collect()
+}
+
+/// The runs of a group and their seeds.
+pub(super) fn side(subjects: &[Subject<'_>]) -> SideFacts {
+    let seeds: BTreeSet<u64> = subjects.iter().map(|subject| subject.run.seed).collect();
+    SideFacts {
+        runs: subjects.iter().map(|subject| subject.run.id.clone()).collect(),
+        seeds: seeds.into_iter().collect(),
+    }
+}
+
+/// Whether two groups share their seeds.
+pub(super) fn seeds(a: &SideFacts, b: &SideFacts) -> Seeds {
+    if a.seeds == b.seeds {
+        Seeds::Same
+    } else if a.seeds.iter().any(|seed| b.seeds.contains(seed)) {
+        Seeds::Overlapping
+    } else {
+        Seeds::Different
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::run;
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_new_kernel_is_a_difference_and_free_memory_is_not() {
+        let runs = [run(1, vec![]), run(2, vec![])];
+        let old = json!({"kernel": {"release": "6.1"}, "memory": {"free_bytes": 1}});
+        let new = json!({"kernel": {"release": "6.12"}, "memory": {"free_bytes": 2}});
+        let a = Subject { run: &runs[0], environment: Some(&old) };
+        let b = Subject { run: &runs[1], environment: Some(&new) };
+        let found = environment(&[a], &[b]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].key.as_str(), found[0].b[0].as_str()), ("kernel.release", "6.12"));
+        assert_eq!(environment(&[a], &[a]), []);
+    }
+
+    #[test]
+    fn runs_of_one_side_that_disagree_are_a_difference_too() {
+        let (one, mut other) = (run(1, vec![]), run(2, vec![]));
+        other.scale.footprint = 0.1;
+        let a = [&one, &other].map(|run| Subject { run, environment: None });
+        let found = plan(&a, &a);
+        assert_eq!(found[0].key, "scale.footprint");
+        assert_eq!(found[0].a, ["0.1", "1.0"]);
+    }
+
+    #[test]
+    fn seeds_are_told_apart_from_the_plan() {
+        let (one, two) = (run(1, vec![]), run(2, vec![]));
+        let subject = |run| [Subject { run, environment: None }];
+        assert_eq!(plan(&subject(&one), &subject(&two)), []);
+        assert_eq!(seeds(&side(&subject(&one)), &side(&subject(&two))), Seeds::Different);
+        assert_eq!(seeds(&side(&subject(&one)), &side(&subject(&one))), Seeds::Same);
+    }
+}
