@@ -1,6 +1,7 @@
 //! The project's own checks and benchmarks: `cargo xtask tidy`, `cargo xtask bench [PREFIX]`.
 
 mod bench;
+mod tidy;
 
 use std::process::ExitCode;
 
@@ -8,8 +9,9 @@ fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
         Some("bench") => bench::main(arguments.get(1).map_or("", String::as_str)),
+        Some("tidy") => tidy::main(),
         _ => {
-            eprintln!("usage: cargo xtask bench [FIGURE|PREFIX]");
+            eprintln!("usage: cargo xtask tidy | bench [FIGURE|PREFIX]");
             Ok(ExitCode::from(2))
         }
     }

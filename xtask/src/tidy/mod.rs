@@ -1,0 +1,219 @@
+//! `cargo xtask tidy`: the house rules that no compiler checks.
+//!
+//! Which crate may depend on which, how long files and functions may be, that every crate
+//! says what it is, that no to-do floats without an issue, and that no path of somebody's
+//! machine is committed. Rules and exceptions are in `xtask/tidy.toml`.
+
+mod edges;
+mod rules;
+mod scan;
+mod sizes;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+/// Path from the repository's root, and content, of every text file.
+pub type Tree = BTreeMap<String, String>;
+
+const CONFIG: &str = "xtask/tidy.toml";
+
+/// What tidy found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// These fail the check.
+    pub errors: Vec<String>,
+    /// These are told.
+    pub warnings: Vec<String>,
+}
+
+/// Checks the repository around the working directory and tells what it found.
+pub fn main() -> Result<ExitCode> {
+    let findings = check(&read_tree(Path::new("."))?)?;
+    findings.warnings.iter().for_each(|text| eprintln!("warning: {text}"));
+    findings.errors.iter().for_each(|text| eprintln!("error: {text}"));
+    let failed = !findings.errors.is_empty();
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// All rules over a tree of files.
+pub fn check(tree: &Tree) -> Result<Findings> {
+    let text = tree.get(CONFIG).with_context(|| format!("{CONFIG} is missing"))?;
+    let config: rules::Config =
+        toml::from_str(text).with_context(|| format!("reading {CONFIG}"))?;
+    let mut findings = Findings::default();
+    edges::check(tree, &config, &mut findings)?;
+    sizes::check(tree, &config, &mut findings);
+    rules::check(tree, &mut findings);
+    Ok(findings)
+}
+
+/// Every text file that git tracks or would track.
+fn read_tree(root: &Path) -> Result<Tree> {
+    let listed = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .output()
+        .context("running git ls-files")?;
+    if !listed.status.success() {
+        bail!("git ls-files failed: {}", String::from_utf8_lossy(&listed.stderr).trim());
+    }
+    let names = String::from_utf8(listed.stdout).context("a file name is not UTF-8")?;
+    Ok(names
+        .split('\0')
+        .filter(|name| !name.is_empty())
+        // Deleted but not yet committed, or binary: nothing to read.
+        .filter_map(|name| Some((name.to_owned(), std::fs::read_to_string(root.join(name)).ok()?)))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree that breaks no rule.
+    fn good() -> Tree {
+        [
+            (CONFIG, "[edges]\nunits = []\nstats = [\"units\"]\n"),
+            ("crates/units/Cargo.toml", "[package]\nname = \"tilemark-units\"\n"),
+            ("crates/units/src/lib.rs", "//! Units.\n"),
+            ("crates/stats/Cargo.toml", "[dependencies]\nunits.workspace = true\nserde = \"1\"\n"),
+            ("crates/stats/src/lib.rs", "//! Statistics.\npub fn one() {}\n"),
+        ]
+        .map(|(path, content)| (path.to_owned(), content.to_owned()))
+        .into()
+    }
+
+    /// What tidy says when one file of the good tree is replaced.
+    fn with(path: &str, content: &str) -> Findings {
+        let mut tree = good();
+        tree.insert(path.to_owned(), content.to_owned());
+        check(&tree).expect("a readable configuration")
+    }
+
+    fn lines(count: usize) -> String {
+        format!("//! Long.\n{}", "const A: u8 = 1;\n".repeat(count - 1))
+    }
+
+    fn long_function(count: usize) -> String {
+        format!("//! Long.\nfn long() {{\n{}}}\n", "    work();\n".repeat(count - 2))
+    }
+
+    #[test]
+    fn a_good_tree_has_no_findings() {
+        assert_eq!(check(&good()).expect("readable"), Findings::default());
+    }
+
+    #[test]
+    fn an_edge_that_is_not_listed_names_both_crates() {
+        for section in ["dependencies", "dev-dependencies", "target.'cfg(unix)'.dependencies"] {
+            let found =
+                with("crates/units/Cargo.toml", &format!("[{section}]\nstats.workspace = true\n"));
+            assert_eq!(found.errors.len(), 1, "{section}");
+            assert!(found.errors[0].contains("units") && found.errors[0].contains("stats"));
+        }
+        let renamed =
+            "[dependencies]\nother = { package = \"tilemark-stats\", path = \"../stats\" }\n";
+        assert_eq!(with("crates/units/Cargo.toml", renamed).errors.len(), 1);
+    }
+
+    #[test]
+    fn an_edge_for_tests_does_not_cover_the_product() {
+        let mut tree = good();
+        tree.get_mut(CONFIG).expect("there").push_str("[test_edges]\nunits = [\"stats\"]\n");
+        for (section, errors) in [("dev-dependencies", 0), ("dependencies", 1)] {
+            let manifest = format!("[{section}]\nstats.workspace = true\n");
+            tree.insert("crates/units/Cargo.toml".to_owned(), manifest);
+            assert_eq!(check(&tree).expect("readable").errors.len(), errors, "{section}");
+        }
+    }
+
+    #[test]
+    fn a_crate_without_a_line_in_the_table_is_an_error_and_an_unused_edge_a_warning() {
+        let found = with("crates/new/Cargo.toml", "[package]\nname = \"tilemark-new\"\n");
+        assert!(found.errors[0].contains("crate new"), "{found:?}");
+        let found = with("crates/stats/Cargo.toml", "[dependencies]\n");
+        assert!(found.errors.is_empty() && found.warnings[0].contains("units"), "{found:?}");
+    }
+
+    #[test]
+    fn files_warn_past_500_lines_and_stop_past_800() {
+        let path = "crates/stats/src/long.rs";
+        assert_eq!(with(path, &lines(500)), Findings::default());
+        assert_eq!(with(path, &lines(501)).warnings.len(), 1);
+        let found = with(path, &lines(801));
+        assert!(found.errors[0].contains("801 lines"), "{found:?}");
+    }
+
+    #[test]
+    fn tests_at_the_end_of_a_file_and_integration_tests_do_not_count() {
+        let tests = format!("{}#[cfg(test)]\nmod tests {{\n{}}}\n", lines(400), lines(900));
+        assert_eq!(with("crates/stats/src/long.rs", &tests), Findings::default());
+        assert_eq!(with("crates/stats/tests/all.rs", &lines(900)), Findings::default());
+        // Only the module of tests ends the count, not a single item for tests.
+        let helper = format!("//! A.\n#[cfg(test)]\nmod fixtures;\n{}", lines(900));
+        assert_eq!(with("crates/stats/src/long.rs", &helper).errors.len(), 1);
+    }
+
+    #[test]
+    fn functions_warn_past_60_lines_and_stop_past_100() {
+        let path = "crates/stats/src/long.rs";
+        assert_eq!(with(path, &long_function(60)), Findings::default());
+        assert_eq!(with(path, &long_function(61)).warnings.len(), 1);
+        let found = with(path, &long_function(101));
+        assert!(found.errors[0].contains("function long has 101 lines"), "{found:?}");
+    }
+
+    #[test]
+    fn an_exception_holds_at_its_number_and_must_fall_with_the_file() {
+        let path = "crates/stats/src/long.rs";
+        let with_exception = |allowed: usize| {
+            let mut tree = good();
+            tree.insert(path.to_owned(), long_function(120));
+            tree.get_mut(CONFIG).expect("there").push_str(&format!(
+                "[[exception]]\nfile = \"{path}\"\nfunction = \"long\"\nlines = {allowed}\n\
+                 reason = \"one table\"\n"
+            ));
+            check(&tree).expect("readable").errors
+        };
+        assert_eq!(with_exception(120), [] as [String; 0]);
+        assert!(with_exception(119)[0].contains("120 lines"));
+        assert!(with_exception(130)[0].contains("lower it to 120"));
+    }
+
+    #[test]
+    fn an_exception_for_nothing_or_without_a_reason_is_an_error() {
+        let exception = |reason: &str| {
+            let mut tree = good();
+            tree.get_mut(CONFIG).expect("there").push_str(&format!(
+                "[[exception]]\nfile = \"crates/none.rs\"\nlines = 900\nreason = \"{reason}\"\n"
+            ));
+            check(&tree).expect("readable").errors
+        };
+        assert!(exception("old").iter().any(|error| error.contains("is not needed")));
+        assert!(exception(" ").iter().any(|error| error.contains("no reason")));
+    }
+
+    #[test]
+    fn a_crate_must_say_what_it_is() {
+        let found = with("crates/stats/src/lib.rs", "pub fn one() {}\n");
+        assert!(found.errors[0].starts_with("crates/stats/src/lib.rs:1:"), "{found:?}");
+    }
+
+    #[test]
+    fn a_to_do_needs_an_issue() {
+        let word = concat!("TO", "DO");
+        let path = "crates/stats/src/a.rs";
+        assert_eq!(with(path, &format!("// {word}: later\n")).errors.len(), 1);
+        assert_eq!(with(path, &format!("// {word}(#12): later\n")), Findings::default());
+        assert_eq!(with(path, &format!("// {word}(me): later\n")).errors.len(), 1);
+    }
+
+    #[test]
+    fn a_path_of_a_machine_is_found_in_any_file() {
+        let found = with("docs/a.md", concat!("see\n", "/wo", "rk/shared\n"));
+        assert!(found.errors[0].starts_with("docs/a.md:2:"), "{found:?}");
+    }
+}

@@ -1,0 +1,81 @@
+//! The configuration, and the rules that look at one line.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{Findings, Tree};
+
+/// `xtask/tidy.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Which of our crates each of our crates may depend on.
+    pub edges: BTreeMap<String, Vec<String>>,
+    /// What its tests may depend on beside that; these may point upwards.
+    #[serde(default)]
+    pub test_edges: BTreeMap<String, Vec<String>>,
+    /// Files and functions that are longer than allowed.
+    #[serde(default, rename = "exception")]
+    pub exceptions: Vec<Exception>,
+}
+
+/// A file, or a function in it, that may be longer for now.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exception {
+    /// Path from the repository's root.
+    pub file: String,
+    /// The function; the file itself, if absent.
+    pub function: Option<String>,
+    /// Its length today. It may only fall.
+    pub lines: usize,
+    /// Why.
+    pub reason: String,
+}
+
+const SOURCES: [&str; 6] = [".rs", ".toml", ".ts", ".svelte", ".js", ".sh"];
+
+/// In two parts, so that this file does not break its own rules.
+const TO_DO: &str = concat!("TO", "DO");
+const MACHINE_PATH: &str = concat!("/wo", "rk/");
+
+pub fn check(tree: &Tree, findings: &mut Findings) {
+    for (path, content) in tree {
+        if is_crate_root(path) && !content.starts_with("//!") {
+            findings.errors.push(format!(
+                "{path}:1: a crate opens with //! and says what it does, what it refuses to \
+                 do and its invariants"
+            ));
+        }
+        let is_source = SOURCES.iter().any(|end| path.ends_with(end));
+        for (number, line) in content.lines().enumerate() {
+            let place = format!("{path}:{}", number + 1);
+            if is_source && has_bare_to_do(line) {
+                findings
+                    .errors
+                    .push(format!("{place}: {TO_DO} without an issue, write {TO_DO}(#12)"));
+            }
+            if line.contains(MACHINE_PATH) {
+                findings.errors.push(format!("{place}: a path of one machine ({MACHINE_PATH})"));
+            }
+        }
+    }
+}
+
+fn is_crate_root(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').collect();
+    matches!(parts[..], ["crates", _, "src", "lib.rs" | "main.rs"] | ["xtask", "src", "main.rs"])
+}
+
+fn has_bare_to_do(line: &str) -> bool {
+    line.match_indices(TO_DO).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = &line[at + TO_DO.len()..];
+        let is_word = !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
+            && !after.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        let issue = after.strip_prefix("(#").and_then(|rest| rest.split_once(')'));
+        let has_issue = issue.is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+        is_word && !has_issue
+    })
+}
