@@ -64,7 +64,7 @@ pub(crate) fn write(
     }
 }
 
-/// As [`write`], by attribute only.
+/// As [`write()`], by attribute only.
 pub(crate) fn write_attribute(file: impl AsFd, marker: &Marker) -> rustix::io::Result<()> {
     fsetxattr(file, ATTRIBUTE, &marker.to_bytes(), XattrFlags::empty())
 }

@@ -44,7 +44,7 @@ pub struct Removed {
 }
 
 /// An open datastore. Dropping it closes everything and removes nothing: what a run leaves
-/// behind, [`cleanup`](crate::cleanup) finds.
+/// behind, [`cleanup`](crate::cleanup()) finds.
 #[derive(Debug)]
 pub struct Datastore {
     preflight: Preflight,
