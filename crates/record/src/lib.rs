@@ -1,7 +1,7 @@
 //! What a run leaves behind: the slices the driver reports while it runs, the series they
 //! become, the run directory and the schemas of its files.
 //!
-//! What it does: defines [`Slice`] (one time slice of a running load, as engine and
+//! What it does: defines [`slice::Slice`] (one time slice of a running load, as engine and
 //! simulator report it), stores slices as Parquet, writes and reads the run directory.
 //!
 //! What it refuses: judging (limits, verdicts and scores are `bench`'s), drawing, deleting

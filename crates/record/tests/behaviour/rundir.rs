@@ -139,3 +139,54 @@ fn a_full_disk_under_events_leaves_the_run_partial() {
     assert!(error.to_string().contains(files::EVENTS), "{error}");
     assert!(matches!(dir.finish(), Err(RunDirError::Broken { .. })));
 }
+
+const VICTIM_BASE: &str = "TILEMARK_TEST_VICTIM_BASE";
+
+/// The process that [`kill_9_in_the_middle_of_a_run_loses_only_the_open_part`] kills.
+#[test]
+#[ignore = "run by another test"]
+fn victim() {
+    let Some(base) = std::env::var_os(VICTIM_BASE) else { return };
+    let dir = RunDir::create(Path::new(&base), &id("victim", 0)).expect("creates");
+    dir.write_run(&sample::run()).expect("writes");
+    let mut events = dir.events().expect("opens");
+    let mut writer = dir.series().expect("creates");
+    for step in 1.. {
+        let phase = tilemark_record::run::Phase::Measured;
+        let key = tilemark_record::series::StepKey { step, tiles: 2, repeat: 1, phase };
+        writer.append(key, &sample::topology(), &sample::slice(0)).expect("appends");
+        events.append(Nanos(step.into()), "step-start", &()).expect("appends");
+        eprintln!("step {step}");
+    }
+}
+
+#[test]
+fn kill_9_in_the_middle_of_a_run_loses_only_the_open_part() {
+    use std::io::BufRead;
+    let base = tempfile::tempdir().expect("a directory");
+    let mut child = std::process::Command::new(std::env::current_exe().expect("this program"))
+        .args(["--ignored", "--exact", "rundir::victim", "--nocapture"])
+        .env(VICTIM_BASE, base.path())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let lines = std::io::BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let mut steps = lines.map_while(Result::ok).filter(|line| line.starts_with("step "));
+    // The pipe stays open: a victim that cannot print would die by itself.
+    assert_eq!(steps.by_ref().take(5).count(), 5, "the victim got as far as step 5");
+    assert_eq!(list(base.path()).expect("lists")[0].state(), State::Running);
+    child.kill().expect("SIGKILL");
+    child.wait().expect("ends");
+    drop(steps);
+
+    let run = open(base.path(), "20261121").expect("opens");
+    assert_eq!(run.state(), State::Abandoned);
+    assert_eq!(run.run().expect("reads"), &sample::run());
+    let events = run.events().expect("reads").len();
+    let rows: Vec<_> = run.series().expect("opens").map(|row| row.expect("reads")).collect();
+    let steps = rows.last().expect("rows").key.step as usize;
+    assert!(events >= 5 && steps >= 4, "{events} events, {steps} steps");
+    assert!(steps.abs_diff(events) <= 1, "all but the open part: {steps} of {events}");
+    remove(&run).expect("removes");
+}

@@ -166,7 +166,7 @@ fn scattered(state: &mut u64, count: u32) -> stats::Compact {
         *state ^= *state << 13;
         *state ^= *state >> 7;
         *state ^= *state << 17;
-        let spread = if *state % 50 == 0 { 100_000_000 } else { 200_000 };
+        let spread = if state.is_multiple_of(50) { 100_000_000 } else { 200_000 };
         histogram.record(Nanos(100_000 + (*state >> 8) % spread));
     }
     histogram.compact()
