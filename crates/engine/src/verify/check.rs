@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use datastore::VirtualDisk;
 
+use super::error::StateError;
 use super::mismatch::Mismatch;
 use super::sector::SECTOR;
-use super::state::{State, StateError};
+use super::state::State;
 use super::tracker::{judge_quiet, neighbours, state_path};
 use crate::aligned::AlignedBuffer;
 

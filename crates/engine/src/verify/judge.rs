@@ -1,8 +1,9 @@
 //! The rules: what a block may hold, and the name of what it must not.
 
+use super::layout::SECTORS;
 use super::mismatch::Kind;
 use super::sector::{Content, Header, Identity, SECTOR, look};
-use super::state::{SECTORS, Window, widen};
+use super::window::{Window, widen};
 
 /// What is wrong with one block of up to 4 KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

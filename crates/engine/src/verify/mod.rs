@@ -12,15 +12,19 @@
 //! page cache, so it may be older than the data), and blocks never written through a tracker.
 
 mod check;
+mod error;
 mod judge;
+mod layout;
 mod map;
 mod mismatch;
 mod sector;
 mod state;
 mod tracker;
+mod window;
 
 pub use check::{CheckError, DiskReport, Report, check_all};
+pub use error::StateError;
+pub use layout::Owner;
 pub use mismatch::{Expected, Found, Kind, Mismatch};
 pub use sector::HEADER as SECTOR_HEADER_BYTES;
-pub use state::{Owner, StateError};
 pub use tracker::{ReadTicket, Seal, Setup, Tracker, WriteTicket, Written, state_path};

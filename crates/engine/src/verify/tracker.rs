@@ -3,10 +3,13 @@ use std::path::{Path, PathBuf};
 use datastore::VirtualDisk;
 use units::Nanos;
 
+use super::error::StateError;
 use super::judge::{Context, Fault, blocks, judge};
+use super::layout::{Owner, disk_name, file_name};
 use super::mismatch::{Expected, Found, Mismatch};
 use super::sector::{Header, Identity, SECTOR};
-use super::state::{Owner, State, StateError, Window, file_name, low, widen};
+use super::state::State;
+use super::window::{Window, low, widen};
 
 /// What a verification needs to know before the first write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -268,7 +271,7 @@ fn name_of(state: &State, identity: Identity) -> Option<String> {
 /// Names of all disks with a state file in the directory.
 pub fn neighbours(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter_map(|entry| super::state::disk_name(entry.file_name().to_str()?)).collect()
+    entries.filter_map(|entry| disk_name(entry.file_name().to_str()?)).collect()
 }
 
 /// The state file of a disk.

@@ -4,5 +4,6 @@
 mod disks;
 mod prefill;
 mod verify_faults;
+mod verify_full;
 mod verify_kill;
 mod verify_rules;

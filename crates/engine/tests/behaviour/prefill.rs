@@ -77,6 +77,10 @@ fn a_sample_is_written_again_and_no_more() {
     let options = Options { rewrite_max: Bytes::MIB * 2, ..Options::default() };
     let report = run(&plans, &options, &AtomicBool::new(false), &mut |_| ()).unwrap();
     assert_eq!(report.rewrite.bytes, Bytes::MIB * 2);
+    let many: Vec<_> =
+        (0..5).map(|i| plan(directory.path(), &format!("disk-{i}"), Bytes::MIB * 2)).collect();
+    let report = run(&many, &options, &AtomicBool::new(false), &mut |_| ()).unwrap();
+    assert_eq!(report.rewrite.bytes, Bytes::MIB * 2);
     let none = Options { rewrite_max: Bytes::ZERO, ..Options::default() };
     let report = run(&plans, &none, &AtomicBool::new(false), &mut |_| ()).unwrap();
     assert_eq!(report.rewrite.bytes, Bytes::ZERO);

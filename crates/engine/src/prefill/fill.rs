@@ -1,17 +1,5 @@
-//! Writes every virtual disk once before anything is measured.
-//!
-//! The first write to thin, fallocated or trimmed storage costs more than every later one, and
-//! reads of blocks that were never written cost nothing at all; so a run first writes
-//! everything, and reports the speed of that apart from the speed of writing again.
-//!
-//! Each disk is written sequentially, 1 MiB at a time with several outstanding, a few disks at
-//! once, by threads with plain positioned writes: at this size a system call per write is no
-//! limit (1.58 GB/s on a disk whose own limit is about 1.5 GB/s, see the cost section of
-//! `docs/formats/verification.md`).
-
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
@@ -20,9 +8,11 @@ use std::time::{Instant, SystemTime};
 
 use datastore::VirtualDisk;
 use machine::{Pattern, mix};
-use stats::{Compact, Histogram};
+use stats::Histogram;
 use units::{Bytes, Nanos};
 
+use super::error::PrefillError;
+use super::plan::{Options, Plan, PrefillReport, Progress, RateStats};
 use crate::aligned::AlignedBuffer;
 use crate::payload::{self, Freshness, Resident};
 use crate::verify::{Setup, StateError, Tracker, Written};
@@ -33,151 +23,6 @@ const PIECE_BYTES: usize = 1 << 20;
 
 /// Seeds that deduplicable pieces share.
 const REPEATED_SEEDS: u64 = 16;
-
-/// One disk and what to fill it with.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    /// The open disk.
-    pub disk: VirtualDisk,
-    /// Leave it as it is: it was filled by an earlier call.
-    pub filled: bool,
-    /// How much of each 4 KiB a compressor could remove, 0 to 100 percent.
-    pub compressible_percent: u8,
-    /// How many of the 1 MiB pieces repeat one of 16 contents, 0 to 100 percent.
-    pub dedupable_percent: u8,
-    /// Payloads differ between disks whose seeds differ.
-    pub seed: u64,
-}
-
-/// How to fill.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Stamp every block, so that reads of it can be judged.
-    pub verify: Option<Setup>,
-    /// How much of each piece is new.
-    pub freshness: Freshness,
-    /// Disks written at the same time; at least 1.
-    pub disks_at_once: usize,
-    /// Writes outstanding per disk; at least 1.
-    pub outstanding: usize,
-    /// At most so much is written again for the rewrite figure; zero leaves it out.
-    pub rewrite_max: Bytes,
-    /// The rewrite stops after this time.
-    pub rewrite_time_max: Nanos,
-}
-
-impl Default for Options {
-    /// 4 disks at once with 4 writes outstanding each; 256 MiB or 5 s of rewriting. Our choice:
-    /// 16 MiB in flight fill the queue of an array, and 5 s are short beside any fill.
-    fn default() -> Self {
-        Self {
-            verify: None,
-            freshness: Freshness::default(),
-            disks_at_once: 4,
-            outstanding: 4,
-            rewrite_max: Bytes::MIB * 256,
-            rewrite_time_max: Nanos::from_secs(5),
-        }
-    }
-}
-
-/// How far the first write has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Bytes written and acknowledged.
-    pub done: Bytes,
-    /// Bytes to write in all.
-    pub total: Bytes,
-}
-
-/// What was written, and how fast.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct PrefillReport {
-    /// Names of the disks that this call has filled.
-    pub filled: Vec<String>,
-    /// The first write of every block, the closing fsync included in the elapsed time.
-    pub first_write: RateStats,
-    /// A sample of the same blocks, written a second time; empty if there was none.
-    pub rewrite: RateStats,
-}
-
-/// Speed and latencies of writes of 1 MiB (the last piece of a disk may be smaller).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RateStats {
-    /// Bytes acknowledged.
-    pub bytes: Bytes,
-    /// From the first submit to the end of the closing fsync.
-    pub elapsed: Nanos,
-    /// Service time of each write.
-    pub latency: Compact,
-}
-
-impl RateStats {
-    /// Bytes per second over the elapsed time; zero if nothing was written.
-    pub fn bytes_per_second(&self) -> f64 {
-        if self.bytes == Bytes::ZERO {
-            return 0.0;
-        }
-        self.bytes.as_f64() / self.elapsed.as_secs_f64()
-    }
-}
-
-/// Why a disk could not be filled.
-#[derive(Debug, thiserror::Error)]
-pub enum PrefillError {
-    /// A write failed (no space, an I/O error, a device that vanished).
-    #[error("first write of {length} B to disk \"{disk}\" at offset {offset}: {source}")]
-    Write {
-        /// The disk's name.
-        disk: String,
-        /// Byte offset on the disk.
-        offset: u64,
-        /// Bytes of the write.
-        length: u64,
-        /// The system's answer.
-        source: io::Error,
-    },
-    /// What was written could not be made durable.
-    #[error("fsync of disk \"{disk}\" after filling it: {source}")]
-    Sync {
-        /// The disk's name.
-        disk: String,
-        /// The system's answer.
-        source: io::Error,
-    },
-    /// Verification state cannot be kept.
-    #[error(transparent)]
-    State(#[from] StateError),
-    /// The caller asked to stop.
-    #[error("filling stopped on request after {done} B of {total} B", done = done.get(), total = total.get())]
-    Cancelled {
-        /// Bytes acknowledged.
-        done: Bytes,
-        /// Bytes to write in all.
-        total: Bytes,
-    },
-}
-
-impl PrefillError {
-    /// What to try next.
-    pub fn hint(&self) -> Option<&'static str> {
-        let number = match self {
-            Self::Write { source, .. } | Self::Sync { source, .. } => source.raw_os_error()?,
-            Self::State(StateError::Io { source, .. }) => source.raw_os_error()?,
-            Self::State(_) | Self::Cancelled { .. } => return None,
-        };
-        match number {
-            libc::ENOSPC | libc::EDQUOT => Some(
-                "the storage promised more than it has (thin, quota, others writing): free \
-                      space or run fewer tiles",
-            ),
-            libc::EIO | libc::ENODEV | libc::ENXIO => {
-                Some("the kernel log (dmesg) says what the device answered")
-            }
-            _ => None,
-        }
-    }
-}
 
 /// Fills all disks that are not filled yet, tells `progress` after each MiB, and returns when
 /// everything is durable. Setting `cancel` stops it within the writes that are in flight:
@@ -270,11 +115,11 @@ impl<'a> Filler<'a> {
     }
 
     /// All of a disk.
-    fn whole(target: &Target) -> u64 {
+    fn whole(_number: usize, target: &Target) -> u64 {
         target.size().get()
     }
 
-    /// Writes the start of every disk again, the sample shared out evenly.
+    /// Writes the start of the disks again, the sample shared out evenly in whole pieces.
     fn rewrite(&mut self, options: &Options) -> Result<RateStats, PrefillError> {
         if options.rewrite_max == Bytes::ZERO || self.targets.is_empty() {
             return Ok(RateStats::default());
@@ -282,19 +127,24 @@ impl<'a> Filler<'a> {
         let share = options.rewrite_max.get() / self.targets.len() as u64;
         let share = (share / PIECE * PIECE).max(PIECE);
         let until = Limit::Until(Instant::now() + options.rewrite_time_max.to_duration());
-        self.pass(&|target| target.size().get().min(share), until, &mut |_| ())
+        let sampled = options.rewrite_max.get().div_ceil(share);
+        let amount = |number: usize, target: &Target| {
+            if (number as u64) < sampled { target.size().get().min(share) } else { 0 }
+        };
+        self.pass(&amount, until, &mut |_| ())
     }
 
     /// Writes the first bytes of every target, as many as `amount` says, and makes them durable.
     fn pass(
         &mut self,
-        amount: &dyn Fn(&Target) -> u64,
+        amount: &dyn Fn(usize, &Target) -> u64,
         limit: Limit,
         report: &mut dyn FnMut(Bytes),
     ) -> Result<RateStats, PrefillError> {
         self.round += 1;
         let lanes = self.share_out(amount);
-        let wanted: u64 = self.targets.iter().map(amount).sum();
+        let wanted: u64 =
+            self.targets.iter().enumerate().map(|(number, target)| amount(number, target)).sum();
         let start = Instant::now();
         let (bytes, latency) = self.write_all(&lanes, limit, report)?;
         if bytes.get() < wanted && matches!(limit, Limit::Never) {
@@ -304,11 +154,13 @@ impl<'a> Filler<'a> {
         Ok(RateStats { bytes, elapsed: start.elapsed().into(), latency: latency.compact() })
     }
 
-    fn share_out(&self, amount: &dyn Fn(&Target) -> u64) -> Lanes {
+    fn share_out(&self, amount: &dyn Fn(usize, &Target) -> u64) -> Lanes {
         let mut lanes: Vec<VecDeque<Span>> = (0..self.lanes).map(|_| VecDeque::new()).collect();
         for (number, target) in self.targets.iter().enumerate() {
-            let span = Span { target: number, at: 0, end: amount(target) };
-            lanes[number % self.lanes].push_back(span);
+            let span = Span { target: number, at: 0, end: amount(number, target) };
+            if span.end > 0 {
+                lanes[number % self.lanes].push_back(span);
+            }
         }
         lanes.into_iter().map(Mutex::new).collect()
     }

@@ -1,0 +1,134 @@
+//! Where things are in a state file, its header, and its name
+//! (drawn in `docs/formats/verification.md`).
+
+use units::Bytes;
+
+use super::sector::SECTOR;
+
+/// Bytes judged together: the unit of the main table, and of torn writes.
+pub const BLOCK: usize = 4096;
+/// Sectors of a block.
+pub const SECTORS: u64 = CELLS as u64;
+/// Cells of a block in the sector table.
+pub const CELLS: usize = BLOCK / SECTOR;
+
+/// Ends the name of every state file.
+pub const SUFFIX: &str = ".verify";
+
+const MAGIC: [u8; 8] = *b"TMverify";
+/// The format this program reads and writes.
+pub const FORMAT: u32 = 1;
+/// The tables start here.
+pub const HEADER_BYTES: usize = 4096;
+/// The same in words of 8 B.
+pub const HEADER_WORDS: usize = HEADER_BYTES / 8;
+/// The word of the header that changes.
+pub const SEQUENCE_WORD: usize = 6;
+const NAME_AT: usize = 64;
+const NAME_BYTES_MAX: usize = HEADER_BYTES - NAME_AT;
+
+/// Whose state it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// The disk's name.
+    pub disk: String,
+    /// The disk's size.
+    pub size: Bytes,
+    /// The verification's seed.
+    pub seed: u64,
+}
+
+impl std::fmt::Display for Owner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "disk \"{}\" ({} B, seed {})", self.disk, self.size.get(), self.seed)
+    }
+}
+
+/// An index into a table.
+pub fn word(index: u64) -> usize {
+    usize::try_from(index).expect("a mapped table is addressable")
+}
+
+/// Cells of the block table.
+pub fn blocks_of(size: Bytes) -> usize {
+    word(size.get().div_ceil(BLOCK as u64))
+}
+
+/// Words of a whole file.
+pub fn words_of(blocks: usize) -> usize {
+    HEADER_WORDS + blocks * (1 + CELLS)
+}
+
+/// The name of a disk's state file: bytes other than letters, digits and `-_.` become `%XX`.
+pub fn file_name(disk: &str) -> String {
+    let mut name = String::with_capacity(disk.len() + SUFFIX.len());
+    for byte in disk.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {
+            name.push(char::from(byte));
+        } else {
+            name.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    name + SUFFIX
+}
+
+/// The disk whose state file has this name; `None` if it is no such name.
+pub fn disk_name(file_name: &str) -> Option<String> {
+    let mut rest = file_name.strip_suffix(SUFFIX)?.bytes();
+    let mut name = Vec::new();
+    while let Some(byte) = rest.next() {
+        name.push(if byte == b'%' {
+            let digits = [rest.next()?, rest.next()?];
+            u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+        } else {
+            byte
+        });
+    }
+    String::from_utf8(name).ok()
+}
+
+/// The header of a new file.
+pub fn draw(owner: &Owner) -> Result<[u8; HEADER_BYTES], String> {
+    let name = owner.disk.as_bytes();
+    if name.len() > NAME_BYTES_MAX {
+        return Err(format!("disk name of {} B, at most {NAME_BYTES_MAX} B fit", name.len()));
+    }
+    let mut header = [0; HEADER_BYTES];
+    header[0..8].copy_from_slice(&MAGIC);
+    header[8..12].copy_from_slice(&FORMAT.to_le_bytes());
+    header[16..24].copy_from_slice(&owner.size.get().to_le_bytes());
+    header[24..32].copy_from_slice(&owner.seed.to_le_bytes());
+    let length = u32::try_from(name.len()).map_err(|error| error.to_string())?;
+    header[32..36].copy_from_slice(&length.to_le_bytes());
+    header[NAME_AT..NAME_AT + name.len()].copy_from_slice(name);
+    let sum = checksum(&header);
+    header[12..16].copy_from_slice(&sum.to_le_bytes());
+    Ok(header)
+}
+
+/// Reads a header, or says why it is none.
+pub fn parse(header: &[u8; HEADER_BYTES]) -> Result<Owner, String> {
+    let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| header[at + i]));
+    let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| header[at + i]));
+    if header[..8] != MAGIC {
+        return Err("it does not begin with \"TMverify\"".to_owned());
+    }
+    if u32_at(8) != FORMAT {
+        return Err(format!("its format is {}", u32_at(8)));
+    }
+    if u32_at(12) != checksum(header) {
+        return Err("its header is damaged".to_owned());
+    }
+    let length = usize::try_from(u32_at(32)).unwrap_or(usize::MAX).min(NAME_BYTES_MAX);
+    let name = String::from_utf8_lossy(&header[NAME_AT..NAME_AT + length]);
+    Ok(Owner { disk: name.into_owned(), size: Bytes::new(u64_at(16)), seed: u64_at(24) })
+}
+
+/// CRC-32 of what never changes: all of the header but the sequence, the checksum itself and
+/// what precedes it.
+fn checksum(header: &[u8; HEADER_BYTES]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&header[16..SEQUENCE_WORD * 8]);
+    hasher.update(&header[SEQUENCE_WORD * 8 + 8..]);
+    hasher.finalize()
+}

@@ -1,0 +1,42 @@
+//! What a sector may hold: the arithmetic of versions.
+
+/// Low halves of two versions: what was acknowledged last and submitted last.
+///
+/// Versions are 64 bits in sectors and 32 bits here, so comparisons wrap: a stale block goes
+/// unnoticed if it is exactly a multiple of 2^32 writes old.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Window {
+    /// Low half of the last acknowledged version; zero if there is none.
+    pub acknowledged: u32,
+    /// Low half of the last submitted version; zero if there is none.
+    pub issued: u32,
+}
+
+impl Window {
+    /// From a cell of the state file.
+    pub fn unpack(cell: u64) -> Self {
+        Self { acknowledged: low(cell >> 32), issued: low(cell) }
+    }
+
+    /// As a cell of the state file.
+    pub fn pack(self) -> u64 {
+        u64::from(self.acknowledged) << 32 | u64::from(self.issued)
+    }
+
+    /// Whether a sector may hold this version.
+    #[inline]
+    pub fn admits(self, version: u64) -> bool {
+        low(version).wrapping_sub(self.acknowledged) <= self.issued.wrapping_sub(self.acknowledged)
+    }
+}
+
+/// The low 32 bits.
+#[inline]
+pub const fn low(version: u64) -> u32 {
+    (version & 0xffff_ffff) as u32
+}
+
+/// The latest version up to `newest` with these low bits.
+pub const fn widen(bits: u32, newest: u64) -> u64 {
+    newest.saturating_sub(low(newest).wrapping_sub(bits) as u64)
+}
