@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::document::{Difference, Seeds, SideFacts};
 use super::judge::Subject;
 
-/// Facts of the environment that change from minute to minute and explain nothing: parts
-/// of the last word of a key.
-const VOLATILE: [&str; 8] =
-    ["captured", "time", "load_average", "free", "available", "uptime", "temperature", "mhz"];
+/// Facts of `env.json` that change from minute to minute, or login to login, and explain
+/// nothing: a fact is one of these if its path contains all the words in a row.
+const VOLATILE: [&str; 4] =
+    ["load_average", "memory.available_bytes", "cgroup.path", "temperature_millicelsius"];
 
 type Facts = IndexMap<String, String>;
 
@@ -95,8 +95,8 @@ fn flatten(path: &str, value: &Value, facts: &mut Facts) {
 }
 
 fn is_volatile(key: &str) -> bool {
-    let last = key.rsplit('.').next().unwrap_or(key);
-    VOLATILE.iter().any(|word| last.contains(word))
+    let key = format!(".{key}.");
+    VOLATILE.iter().any(|words| key.contains(&format!(".{words}.")))
 }
 
 fn differences(a: Vec<Facts>, b: Vec<Facts>) -> Vec<Difference> {
@@ -147,10 +147,12 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_new_kernel_is_a_difference_and_free_memory_is_not() {
+    fn a_new_kernel_is_a_difference_and_momentary_load_is_not() {
         let runs = [run(1, vec![]), run(2, vec![])];
-        let old = json!({"kernel": {"release": "6.1"}, "memory": {"free_bytes": 1}});
-        let new = json!({"kernel": {"release": "6.12"}, "memory": {"free_bytes": 2}});
+        let old = json!({"kernel": {"release": "6.1"}, "memory": {"available_bytes": 1},
+            "load_average": [0.1, 0.2, 0.3]});
+        let new = json!({"kernel": {"release": "6.12"}, "memory": {"available_bytes": 2},
+            "load_average": [0.2, 0.2, 0.3]});
         let a = Subject { run: &runs[0], environment: Some(&old) };
         let b = Subject { run: &runs[1], environment: Some(&new) };
         let found = environment(&[a], &[b]);
