@@ -13,11 +13,16 @@
 
 pub mod compare;
 pub mod doctor;
+mod error;
 #[cfg(test)]
 mod fixtures;
 pub mod ladder;
 pub mod plan;
 pub mod progress;
+pub mod rig;
+pub mod run;
 pub mod score;
 pub mod step;
 pub mod verdict;
+
+pub use error::BenchError;

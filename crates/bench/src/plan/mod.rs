@@ -10,6 +10,7 @@ mod resolve;
 mod tests;
 
 pub use layer::{Layer, Values};
+pub(crate) use periods::longest_period;
 pub use periods::{whole_periods, workloads_of};
 pub use profile::{ProfileValues, profile_values};
 pub use record::run::Origin;

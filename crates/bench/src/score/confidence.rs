@@ -8,7 +8,7 @@ pub type SliceWork = Vec<f64>;
 
 /// Fewer blocks than this give no interval: a bootstrap of fewer knows nothing it was not
 /// told (two blocks have three different resamples).
-const BLOCKS_MIN: usize = 5;
+pub const BLOCKS_MIN: usize = 5;
 
 /// The interval of one step's applications score, from the work of consecutive blocks of
 /// time (whole burst periods, or slices): blocks are resampled, each resample is scored.

@@ -1,6 +1,10 @@
-use record::slice::{ActionRow, InstanceEntry, IoRow};
+use record::slice::{ActionRow, InstanceEntry, IoRow, Slice, Topology};
+use spec::ResolvedTile;
 use spec::workload::{Counted, Metric};
 use units::Nanos;
+
+use crate::score::SliceWork;
+use crate::verdict::Member;
 
 /// What a metric counts in these rows of one instance: actions, I/Os or bytes that finished
 /// well. Only those the metric names, if it names some.
@@ -10,24 +14,58 @@ pub fn metric_count<'a>(
     actions: impl Iterator<Item = &'a ActionRow>,
     io: impl Iterator<Item = &'a IoRow>,
 ) -> f64 {
-    let wanted = |names: &[String], id: u16| {
-        let name = names.get(usize::from(id));
-        metric.of.as_ref().is_none_or(|of| name.is_some_and(|name| of.contains(name)))
-    };
-    let io = io.filter(|row| wanted(&names.kinds, row.kind));
-    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-    match metric.count {
-        Counted::Actions => actions
-            .filter(|row| wanted(&names.actions, row.action))
-            .map(|row| row.response.count() as f64)
-            .sum(),
-        Counted::Io => io.map(|row| row.service.count() as f64).sum(),
-        Counted::Bytes => io.map(|row| row.bytes.as_f64()).sum(),
-        Counted::None => 0.0,
+    let actions: f64 = actions.map(|row| of_action(metric, names, row)).sum();
+    let io: f64 = io.map(|row| of_io(metric, names, row)).sum();
+    actions + io
+}
+
+/// What every instance's metric counts in a slice, by instance id.
+pub fn slice_work(
+    tile: &ResolvedTile,
+    members: &[Member],
+    topology: &Topology,
+    slice: &Slice,
+) -> SliceWork {
+    let metric = |instance: usize| &tile.workloads[members[instance].workload].0.metric;
+    let mut work = vec![0.0; members.len()];
+    for row in &slice.actions {
+        let at = row.instance.0 as usize;
+        work[at] += of_action(metric(at), &topology.instances[at], row);
     }
+    for row in &slice.io {
+        let at = topology.vms[row.vm.0 as usize].instance.0 as usize;
+        work[at] += of_io(metric(at), &topology.instances[at], row);
+    }
+    work
 }
 
 /// A count over a time, in the metric's unit.
 pub fn metric_rate(metric: &Metric, count: f64, duration: Nanos) -> f64 {
     count / (duration.as_secs_f64() / metric.per.as_secs_f64()) / metric.divide_by
+}
+
+fn of_action(metric: &Metric, names: &InstanceEntry, row: &ActionRow) -> f64 {
+    if metric.count == Counted::Actions && is_named(metric, &names.actions, row.action) {
+        as_f64(row.response.count())
+    } else {
+        0.0
+    }
+}
+
+fn of_io(metric: &Metric, names: &InstanceEntry, row: &IoRow) -> f64 {
+    match metric.count {
+        Counted::Io if is_named(metric, &names.kinds, row.kind) => as_f64(row.service.count()),
+        Counted::Bytes if is_named(metric, &names.kinds, row.kind) => row.bytes.as_f64(),
+        _ => 0.0,
+    }
+}
+
+fn is_named(metric: &Metric, names: &[String], id: u16) -> bool {
+    let name = names.get(usize::from(id));
+    metric.of.as_ref().is_none_or(|of| name.is_some_and(|name| of.contains(name)))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+const fn as_f64(count: u64) -> f64 {
+    count as f64
 }

@@ -3,7 +3,7 @@
 mod aggregate;
 mod confidence;
 mod metric;
-//mod reference;
+mod reference;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +11,6 @@ pub use aggregate::{
     APPLICATIONS_WEIGHT, INFRASTRUCTURE_WEIGHT, TileWork, applications_score, tile_means,
     weighted_total,
 };
-pub use confidence::{SliceWork, score_interval, work_interval};
-pub use metric::{metric_count, metric_rate};
-//pub use reference::{Reference, ReferenceError, References};
+pub use confidence::{BLOCKS_MIN, SliceWork, score_interval, work_interval};
+pub use metric::{metric_count, metric_rate, slice_work};
+pub use reference::{Reference, ReferenceError, References};

@@ -1,13 +1,14 @@
-use record::recorder::InstanceShape;
 use record::run::ReferenceOrigin;
-use record::slice::{InstanceEntry, InstanceId, Slice, VmId};
+use record::slice::{InstanceId, Slice};
 use sim::{Instant, SimError, SimInstance};
 use spec::workload::{Counted, Workload};
 use units::Nanos;
-use workload::{BuildError, Instance, InstancePlan};
+use workload::{BuildError, InstancePlan};
 
 use crate::plan::{ResolvedPlan, whole_periods, workloads_of};
 use crate::score::{metric_count, metric_rate};
+use crate::step::fleet::{entry, shape};
+use crate::verdict::Member;
 
 /// Seed of the reference: a constant, so that one tile's worth of work is the same number in
 /// every run of a definition.
@@ -48,7 +49,9 @@ pub enum ReferenceError {
         source: SimError,
     },
     /// Nothing was done in a long time.
-    #[error("workload \"{workload}\" finishes nothing its metric counts in {time} on ideal storage")]
+    #[error(
+        "workload \"{workload}\" finishes nothing its metric counts in {time} on ideal storage"
+    )]
     Nothing {
         /// The workload.
         workload: String,
@@ -143,11 +146,10 @@ fn ideal_run(
         time_scale,
         cpu: None,
     };
-    let built = workload::build(&plan).map_err(|source| ReferenceError::Build {
-        workload: workload.name.clone(),
-        source,
-    })?;
-    let names = names(workload, &built);
+    let built = workload::build(&plan)
+        .map_err(|source| ReferenceError::Build { workload: workload.name.clone(), source })?;
+    let member = Member { tile: 0, workload: 0, copy: 0 };
+    let names = entry(&workload.name, member, &built);
     let (mut count, mut units) = (0.0, 0.0);
     let mut sink = |slice: Slice| {
         if slice.start >= span {
@@ -155,16 +157,15 @@ fn ideal_run(
             units += finished(workload, &slice);
         }
     };
-    let shape = shape(&built);
+    let shape = shape(InstanceId(0), 0, &built);
     let mut instances = [SimInstance { machine: built.machine, shape }];
     let options = sim::Options {
         until: Nanos(span.0.saturating_mul(2)),
         slice: span,
         ..sim::Options::default()
     };
-    let outcome = sim::run(&mut instances, &mut Instant, &options, &mut sink).map_err(|source| {
-        ReferenceError::Endless { workload: workload.name.clone(), source }
-    })?;
+    let outcome = sim::run(&mut instances, &mut Instant, &options, &mut sink)
+        .map_err(|source| ReferenceError::Endless { workload: workload.name.clone(), source })?;
     Ok(IdealRun { count, units, events: outcome.events })
 }
 
@@ -173,31 +174,5 @@ fn finished(workload: &Workload, slice: &Slice) -> f64 {
     match workload.metric.count {
         Counted::Actions => slice.actions.iter().map(|row| row.response.count() as f64).sum(),
         _ => slice.io.iter().map(|row| row.service.count() as f64).sum(),
-    }
-}
-
-fn names(workload: &Workload, built: &Instance) -> InstanceEntry {
-    InstanceEntry {
-        tile: 0,
-        workload: workload.name.clone(),
-        copy: 0,
-        actions: built.actions.clone(),
-        groups: built.groups.clone(),
-        kinds: built.kinds.iter().map(|kind| kind.name.clone()).collect(),
-    }
-}
-
-fn shape(built: &Instance) -> InstanceShape {
-    let number = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
-    InstanceShape {
-        instance: InstanceId(0),
-        disk_vms: built
-            .disks
-            .iter()
-            .map(|disk| VmId(u32::try_from(disk.vm).unwrap_or(u32::MAX)))
-            .collect(),
-        kinds: number(built.kinds.len()),
-        actions: number(built.actions.len()),
-        groups: number(built.groups.len()),
     }
 }

@@ -1,9 +1,15 @@
 //! One step: what its slices add up to, when it is warm, and how it is run.
 
+pub(crate) mod checks;
+pub(crate) mod fleet;
+pub(crate) mod report;
+pub(crate) mod runner;
+mod tick;
 mod totals;
 mod warm_up;
 mod window;
 
+pub use fleet::{DiskNeed, Fleet, FleetInstance};
 pub use totals::{ActionTotals, KindTotals, add_compact};
 pub use warm_up::{WarmUpBounds, WarmUpRule};
 pub use window::{DirectionTotals, GeneratorTotals, InstanceTotals, Window};

@@ -195,7 +195,7 @@ fn a_saturated_generator_says_nothing_about_the_storage_even_if_a_limit_broke() 
         },
         ..slice_of(vec![orders(0, &[(900, 1000)])])
     };
-    let (judged, wants_more) = bed(1).judge(&[late.clone()]);
+    let (judged, wants_more) = bed(1).judge(std::slice::from_ref(&late));
     assert_eq!((judged.verdict, wants_more), (Verdict::Inconclusive, false));
     assert!(judged.reason.starts_with("the generator was saturated: "), "{}", judged.reason);
     // Busy and punctual, or late because the machine is shared, is not saturated.

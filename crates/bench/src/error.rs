@@ -1,0 +1,141 @@
+use units::{Bytes, Nanos};
+
+use crate::plan::PlanError;
+use crate::rig::Failure;
+
+/// Why a run could not begin or had to end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BenchError {
+    /// The plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The tile cannot be built.
+    #[error("building the tile \"{tile}\"")]
+    Build {
+        /// The tile.
+        tile: String,
+        /// Why.
+        #[source]
+        source: workload::BuildError,
+    },
+    /// A workload's reference.
+    #[error(transparent)]
+    Reference(#[from] crate::score::ReferenceError),
+    /// The datastore is not written as one.
+    #[error(transparent)]
+    Target(datastore::TargetError),
+    /// The system gave no random letters for the run's id.
+    #[error("drawing a run id")]
+    Random {
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The target may not be used.
+    #[error(transparent)]
+    Refused(Box<datastore::Refusal>),
+    /// The datastore.
+    #[error(transparent)]
+    Datastore(Box<datastore::DatastoreError>),
+    /// The load generator.
+    #[error(transparent)]
+    Engine(#[from] engine::EngineError),
+    /// Filling the disks.
+    #[error(transparent)]
+    Prefill(#[from] engine::prefill::PrefillError),
+    /// The run directory.
+    #[error(transparent)]
+    RunDir(#[from] record::rundir::RunDirError),
+    /// The series.
+    #[error(transparent)]
+    Series(#[from] record::series::SeriesError),
+    /// The first step does not fit.
+    #[error(
+        "{tiles} tiles of {per_tile} need {needed}, and the datastore has room for {capacity}",
+        needed = *.per_tile * u64::from(*.tiles)
+    )]
+    TooLarge {
+        /// Tiles of the first step.
+        tiles: u32,
+        /// Bytes of one tile.
+        per_tile: Bytes,
+        /// Bytes that may be used.
+        capacity: Bytes,
+    },
+    /// The storage failed I/Os.
+    #[error("{}", describe(.failures, *.tiles))]
+    Storage {
+        /// Tiles of the step.
+        tiles: u32,
+        /// What failed, disk by disk; never empty.
+        failures: Vec<Failure>,
+    },
+    /// The generator went silent.
+    #[error("the load generator reported nothing for {0}")]
+    Silent(Nanos),
+    /// Asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// Asked to abort.
+    #[error("aborted")]
+    Aborted,
+}
+
+impl From<datastore::Refusal> for BenchError {
+    fn from(refusal: datastore::Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
+impl From<datastore::DatastoreError> for BenchError {
+    fn from(error: datastore::DatastoreError) -> Self {
+        Self::Datastore(Box::new(error))
+    }
+}
+
+impl BenchError {
+    /// What to do about it, if anything is known to help.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Target(error) => Some(error.hint().to_owned()),
+            Self::Reference(error) => error.hint().map(str::to_owned),
+            Self::Refused(refusal) => refusal.hint(),
+            Self::Datastore(error) => error.hint(),
+            Self::Prefill(error) => error.hint().map(str::to_owned),
+            Self::RunDir(error) => error.hint().map(str::to_owned),
+            Self::TooLarge { .. } => {
+                Some("use a smaller scale.footprint or a larger datastore".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    /// Stable identifier for result files.
+    pub const fn id(&self) -> &'static str {
+        match self {
+            Self::Plan(_) | Self::Target(_) => "plan",
+            Self::Random { .. } => "random",
+            Self::Build { .. } => "tile",
+            Self::Reference(_) => "reference",
+            Self::Refused(_) => "refused",
+            Self::Datastore(_) => "datastore",
+            Self::Engine(_) => "engine",
+            Self::Prefill(_) => "prefill",
+            Self::RunDir(_) | Self::Series(_) => "run-directory",
+            Self::TooLarge { .. } => "too-large",
+            Self::Storage { .. } => "storage-failed",
+            Self::Silent(_) => "generator-silent",
+            Self::Interrupted => "interrupted",
+            Self::Aborted => "aborted",
+        }
+    }
+}
+
+fn describe(failures: &[Failure], tiles: u32) -> String {
+    let Some(first) = failures.first() else { return "the storage failed".to_owned() };
+    let total: u64 = failures.iter().map(|failure| failure.count).sum();
+    let Failure { disk, offset, operation, error, .. } = first;
+    let more = if total > 1 { format!(" ({total} I/Os failed in all)") } else { String::new() };
+    format!("{operation} at byte {offset} of disk {disk} failed with {tiles} tiles: {error}{more}")
+}

@@ -1,0 +1,188 @@
+//! A rig in virtual time: the same machines on a modelled device, with faults on request.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Duration;
+
+use machine::{IoError, IoRequest};
+use record::run::Prefill;
+use record::slice::Slice;
+use sim::{Completion, Device, SimInstance};
+use units::{Bytes, Nanos};
+
+use crate::error::BenchError;
+use crate::rig::{Clocks, Failure, Load, LoadOutcome, PrefillSoFar, Received, Rig};
+use crate::step::{DiskNeed, FleetInstance};
+
+/// One server with a fixed service time and a queue: the plainest disk that saturates.
+struct OneServer {
+    service: Nanos,
+    free_at: Nanos,
+    fails_from: u64,
+    seen: u64,
+}
+
+impl Device for OneServer {
+    fn submit(&mut self, now: Nanos, _: usize, _: &IoRequest) -> Completion {
+        self.seen += 1;
+        self.free_at = self.free_at.max(now).saturating_add(self.service);
+        let result = if self.seen >= self.fails_from { Err(IoError::Os(5)) } else { Ok(()) };
+        Completion { at: self.free_at, result }
+    }
+}
+
+type OnSlice = Box<dyn FnMut(u64, &mut Slice)>;
+
+/// The world outside of the storage.
+pub struct World {
+    /// Changes every slice before it is handed out; sees how many were before it.
+    pub on_slice: OnSlice,
+    handed_out: u64,
+    now: Nanos,
+}
+
+/// A rig on one modelled server.
+pub struct FakeRig {
+    /// Of every I/O.
+    pub service: Nanos,
+    /// For disks.
+    pub capacity: Bytes,
+    /// I/Os of a step from this one (from 1) fail.
+    pub fails_from: u64,
+    /// The first write of more disks than this fails.
+    pub disks_max: usize,
+    /// The wall clock jumps by this with every load that starts.
+    pub clock_jump_ns: i128,
+    /// Width of a slice.
+    pub slice: Nanos,
+    /// Steps are simulated for this long.
+    pub horizon: Nanos,
+    /// What was prepared, in order.
+    pub prepared: Vec<String>,
+    /// The world.
+    pub world: Rc<RefCell<World>>,
+    loads: i128,
+}
+
+impl FakeRig {
+    /// A healthy rig.
+    pub fn new(service: Nanos, slice: Nanos, horizon: Nanos) -> Self {
+        let world = World { on_slice: Box::new(|_, _| {}), handed_out: 0, now: Nanos::ZERO };
+        Self {
+            service,
+            capacity: Bytes::GIB * 1024,
+            fails_from: u64::MAX,
+            disks_max: usize::MAX,
+            clock_jump_ns: 0,
+            slice,
+            horizon,
+            prepared: Vec::new(),
+            world: Rc::new(RefCell::new(world)),
+            loads: 0,
+        }
+    }
+}
+
+impl Rig for FakeRig {
+    type Load = FakeLoad;
+
+    fn clocks(&self) -> Clocks {
+        let now = i128::from(self.world.borrow().now.0);
+        Clocks { monotonic_ns: now, realtime_ns: now + self.loads * self.clock_jump_ns }
+    }
+
+    fn capacity(&self) -> Bytes {
+        self.capacity
+    }
+
+    fn prepare(
+        &mut self,
+        disks: &[DiskNeed],
+        progress: &mut dyn FnMut(PrefillSoFar) -> bool,
+    ) -> Result<Option<Prefill>, BenchError> {
+        let mut bytes = Bytes::ZERO;
+        for disk in disks {
+            if self.prepared.contains(&disk.name) {
+                continue;
+            }
+            if self.prepared.len() >= self.disks_max {
+                return Err(engine::prefill::PrefillError::Write {
+                    disk: disk.name.clone(),
+                    offset: 4096,
+                    length: 1 << 20,
+                    source: std::io::Error::from_raw_os_error(28),
+                }
+                .into());
+            }
+            self.prepared.push(disk.name.clone());
+            bytes = bytes + disk.size;
+            progress(PrefillSoFar { done: bytes, total: bytes, bytes_per_s: 1e9 });
+        }
+        let done = Prefill { bytes: bytes.get(), first_write: None, rewrite: None };
+        Ok((bytes > Bytes::ZERO).then_some(done))
+    }
+
+    fn start(&mut self, instances: Vec<FleetInstance>) -> Result<FakeLoad, BenchError> {
+        self.loads += 1;
+        let first_disk = instances[0].disks[0].name.clone();
+        let mut instances: Vec<_> = instances
+            .into_iter()
+            .map(|one| SimInstance { machine: one.machine, shape: one.shape })
+            .collect();
+        let mut device = OneServer {
+            service: self.service,
+            free_at: Nanos::ZERO,
+            fails_from: self.fails_from,
+            seen: 0,
+        };
+        let options =
+            sim::Options { until: self.horizon, slice: self.slice, ..sim::Options::default() };
+        let mut slices = VecDeque::new();
+        sim::run(&mut instances, &mut device, &options, &mut |slice| slices.push_back(slice))
+            .expect("the load of a test lets time pass");
+        Ok(FakeLoad { slices, first_disk, is_stopped: false, failed: 0, world: self.world.clone() })
+    }
+}
+
+/// A load that was simulated to its end before it began.
+pub struct FakeLoad {
+    slices: VecDeque<Slice>,
+    first_disk: String,
+    is_stopped: bool,
+    failed: u64,
+    world: Rc<RefCell<World>>,
+}
+
+impl Load for FakeLoad {
+    fn next(&mut self, _: Duration) -> Received {
+        if self.is_stopped {
+            return Received::Ended;
+        }
+        let Some(mut slice) = self.slices.pop_front() else { return Received::Ended };
+        let world = &mut *self.world.borrow_mut();
+        (world.on_slice)(world.handed_out, &mut slice);
+        world.handed_out += 1;
+        world.now += slice.width;
+        self.failed += slice.io.iter().map(|row| row.errors).sum::<u64>();
+        Received::Slice(slice)
+    }
+
+    fn stop(&mut self) {
+        self.is_stopped = true;
+    }
+
+    fn finish(self) -> Result<LoadOutcome, BenchError> {
+        let failure = Failure {
+            disk: self.first_disk,
+            offset: 8192,
+            operation: "read",
+            error: IoError::Os(5).to_string(),
+            count: self.failed,
+        };
+        let failures = if self.failed > 0 { vec![failure] } else { Vec::new() };
+        Ok(LoadOutcome { failures, backend: "fake".to_owned(), ..LoadOutcome::default() })
+    }
+
+    fn abandon(self) {}
+}

@@ -1,0 +1,117 @@
+//! What carries the load out: the engine on a datastore, or a simulation in tests.
+
+#[cfg(test)]
+pub mod fake;
+mod real;
+
+pub use real::{DEPTH, RealRig};
+
+use std::time::Duration;
+
+use record::run::Warning;
+use record::slice::Slice;
+use units::{Bytes, Nanos};
+
+use crate::error::BenchError;
+use crate::step::{DiskNeed, FleetInstance};
+
+/// The two clocks whose difference shows a clock step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Clocks {
+    /// A clock that never steps, in nanoseconds from any start.
+    pub monotonic_ns: i128,
+    /// The wall clock, in nanoseconds since 1970.
+    pub realtime_ns: i128,
+}
+
+/// How far a prefill is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PrefillSoFar {
+    /// Bytes written so far.
+    pub done: Bytes,
+    /// Bytes to write.
+    pub total: Bytes,
+    /// Speed over the last moment.
+    pub bytes_per_s: f64,
+}
+
+/// Provides disks and drives load on them.
+pub trait Rig {
+    /// A load under way.
+    type Load: Load;
+
+    /// The time now.
+    fn clocks(&self) -> Clocks;
+
+    /// Bytes that disks may take altogether.
+    fn capacity(&self) -> Bytes;
+
+    /// Makes the disks that do not exist yet and writes each once. What the prefill came to,
+    /// or nothing if no disk was new. `progress` returns false to end it early.
+    fn prepare(
+        &mut self,
+        disks: &[DiskNeed],
+        progress: &mut dyn FnMut(PrefillSoFar) -> bool,
+    ) -> Result<Option<record::run::Prefill>, BenchError>;
+
+    /// Starts load on disks that are prepared.
+    fn start(&mut self, instances: Vec<FleetInstance>) -> Result<Self::Load, BenchError>;
+}
+
+/// What came next from a load.
+#[derive(Debug)]
+pub enum Received {
+    /// A slice.
+    Slice(Slice),
+    /// Nothing in the time given.
+    Nothing,
+    /// The load has ended; there are no more slices.
+    Ended,
+}
+
+/// A load under way.
+pub trait Load {
+    /// The next slice, waiting for it at most this long.
+    fn next(&mut self, wait: Duration) -> Received;
+
+    /// Asks it to end: no new I/O, answers for those in flight.
+    fn stop(&mut self);
+
+    /// Waits for the end.
+    fn finish(self) -> Result<LoadOutcome, BenchError>;
+
+    /// Leaves it to itself, whatever it still does: the program is about to end.
+    fn abandon(self);
+}
+
+/// One disk's failed I/Os.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// Name of the disk.
+    pub disk: String,
+    /// Byte in the disk at which the first failed I/O began.
+    pub offset: u64,
+    /// `read`, `write` or `flush`.
+    pub operation: &'static str,
+    /// What the system said.
+    pub error: String,
+    /// How many failed.
+    pub count: u64,
+}
+
+/// What a load came to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LoadOutcome {
+    /// I/Os handed to the storage.
+    pub submitted: u64,
+    /// I/Os answered, failed ones included.
+    pub completed: u64,
+    /// Failed I/Os, disk by disk.
+    pub failures: Vec<Failure>,
+    /// What a reader should know.
+    pub warnings: Vec<Warning>,
+    /// What moved the data.
+    pub backend: String,
+    /// From the first event to the last answer.
+    pub elapsed: Nanos,
+}

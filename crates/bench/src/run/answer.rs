@@ -1,0 +1,252 @@
+use record::run::{Answer, BrokenLimit, Edge, Figure, Interval, Status, Step, Verdict};
+use units::Bytes;
+
+use crate::ladder::{Climb, Judgement, Ladder, Stop};
+use crate::plan::ResolvedPlan;
+use crate::run::End;
+use crate::run::climber::work_of;
+use crate::run::document::RunFacts;
+use crate::score::work_interval;
+
+/// What the steps so far say.
+pub fn answer(
+    plan: &ResolvedPlan,
+    facts: &RunFacts<'_>,
+    ladder: &Ladder,
+    end: &End,
+    steps: &[Step],
+) -> Answer {
+    let words = Words { plan, facts, ladder, end, steps };
+    let edge = ladder.edge();
+    let known = edge.held > 0 || matches!(edge.stop, Some(Stop::Limit { tiles: 1 }));
+    let held = known.then_some(edge.held);
+    let (score, score_interval) = score(plan, edge.held, steps);
+    Answer {
+        status: words.status(),
+        tiles_held: held,
+        vms_held: held.map(|tiles| tiles.saturating_mul(facts.load.vms)),
+        edge: words.edge(),
+        sentence: words.sentence(score.value),
+        first_broken: words.first_broken(),
+        score,
+        score_interval,
+        progress: words.progress(),
+    }
+}
+
+/// The mean over the repeats of the held step; its interval from runs x tiles, or from the
+/// slices of the one run there is.
+fn score(plan: &ResolvedPlan, held: u32, steps: &[Step]) -> (Figure, Option<Interval>) {
+    let runs: Vec<&Step> =
+        steps.iter().filter(|step| step.tiles == held && step.verdict == Verdict::Passed).collect();
+    if runs.is_empty() {
+        return (Figure::absent("no step held"), None);
+    }
+    let scores: Option<Vec<f64>> = runs.iter().map(|step| work_of(step)).collect();
+    let Some(scores) = scores else {
+        return (Figure::absent("the tile has no scored workload"), None);
+    };
+    #[expect(clippy::cast_precision_loss, reason = "a handful of repeats")]
+    let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+    let means: Vec<Vec<f64>> = runs
+        .iter()
+        .filter_map(|step| step.score.as_ref())
+        .map(|score| score.tiles.iter().filter_map(|tile| tile.geometric_mean.value).collect())
+        .collect();
+    let of_one = || runs.first()?.score.as_ref()?.interval.clone();
+    (Figure::of(mean), work_interval(&means, plan.seed.value).or_else(of_one))
+}
+
+struct Words<'a> {
+    plan: &'a ResolvedPlan,
+    facts: &'a RunFacts<'a>,
+    ladder: &'a Ladder,
+    end: &'a End,
+    steps: &'a [Step],
+}
+
+impl Words<'_> {
+    fn status(&self) -> Status {
+        let edge = self.ladder.edge();
+        if !matches!(self.end, End::Complete) {
+            return Status::Interrupted;
+        }
+        match edge.stop {
+            Some(Stop::Inconclusive { .. }) => Status::Inconclusive,
+            _ if self.is_open() => Status::Inconclusive,
+            _ => Status::Complete,
+        }
+    }
+
+    /// Whether time ran out before the edge was found.
+    fn is_open(&self) -> bool {
+        let edge = self.ladder.edge();
+        self.ladder.ran_out_of_time()
+            && (edge.gap().is_some() || (edge.stop.is_none() && !self.ladder.hit_the_cap()))
+    }
+
+    fn edge(&self) -> Edge {
+        let is_capacity = self.ladder.hit_the_cap() && self.is_capacity();
+        match self.ladder.edge().stop {
+            Some(Stop::Limit { .. }) => Edge::LimitBroken,
+            Some(Stop::Flat { .. }) => Edge::ThroughputFlat,
+            Some(Stop::Inconclusive { .. }) => Edge::None,
+            None if is_capacity => Edge::CapacityReached,
+            None if matches!(self.end, End::Complete) && !self.is_open() => Edge::LadderEnded,
+            None => Edge::None,
+        }
+    }
+
+    /// Whether the cap is the datastore's, not the plan's.
+    fn is_capacity(&self) -> bool {
+        let asked = match self.plan.climb.value {
+            Climb::Search => self.plan.tiles_max.value,
+            Climb::Range { last, .. } => Some(last),
+        };
+        asked.is_none_or(|asked| asked > self.facts.fits)
+    }
+
+    fn sentence(&self, score: Option<f64>) -> String {
+        let mut text = match self.end {
+            End::Complete => String::new(),
+            End::Interrupted => "interrupted: ".to_owned(),
+            End::Failed(error) => format!("ended by an error ({error}): "),
+        };
+        let edge = self.ladder.edge();
+        text += &match (edge.held, edge.stop) {
+            (0, None) => "no step was finished".to_owned(),
+            (0, Some(stop)) => {
+                let said = match stop {
+                    Stop::Limit { .. } => "this datastore does not hold",
+                    _ => "nothing can be said about",
+                };
+                let (tiles, reason) = (self.tiles(stop.tiles()), self.reason(stop.tiles()));
+                format!("{said} {tiles}: {reason}")
+            }
+            (held, stop) => self.holds(held, stop),
+        };
+        if let Some(score) = score {
+            text += &format!("; score {score:.2}");
+        }
+        text
+    }
+
+    fn holds(&self, held: u32, stop: Option<Stop>) -> String {
+        let tiles = self.tiles(held);
+        let sharp = stop.is_some_and(|stop| stop.tiles() == held + 1);
+        let least = if sharp && matches!(self.end, End::Complete) { "" } else { "at least " };
+        let tail = match stop {
+            Some(Stop::Limit { tiles }) => {
+                format!("; {} because {}", fails(tiles, sharp), self.reason(tiles))
+            }
+            Some(Stop::Flat { tiles, gain }) => {
+                format!("; tile {tiles} adds {:.1} % of a tile's work", gain * 100.0)
+            }
+            Some(Stop::Inconclusive { tiles }) => {
+                format!("; nothing can be said about {tiles}: {}", self.reason(tiles))
+            }
+            None => self.cap(),
+        };
+        format!("this datastore holds {least}{tiles}{tail}{}", self.out_of_time())
+    }
+
+    fn out_of_time(&self) -> String {
+        match self.plan.method.budget {
+            Some(budget) if self.is_open() => {
+                format!("; the time of {budget} ended the search before the edge was found")
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn cap(&self) -> String {
+        if !matches!(self.end, End::Complete) || self.is_open() {
+            String::new()
+        } else if self.ladder.hit_the_cap() && self.is_capacity() {
+            let (capacity, load) = (self.facts.target.capacity_bytes, self.facts.load.bytes);
+            let capacity = Bytes::new(capacity.unwrap_or(0));
+            format!(
+                "; capacity, not speed, was the limit: {capacity} hold {} of {load} each",
+                self.facts.fits
+            )
+        } else {
+            ", the most this run was asked to try".to_owned()
+        }
+    }
+
+    /// `6 tiles (48 VMs)`.
+    fn tiles(&self, tiles: u32) -> String {
+        let plural = if tiles == 1 { "" } else { "s" };
+        let vms = tiles.saturating_mul(self.facts.load.vms);
+        format!("{tiles} tile{plural} ({vms} VMs)")
+    }
+
+    /// Why the step with this many tiles did not pass.
+    fn reason(&self, tiles: u32) -> String {
+        let steps = self.steps.iter().filter(|step| step.tiles == tiles);
+        let failed = |verdict| steps.clone().find(|step| step.verdict == verdict);
+        failed(Verdict::Failed)
+            .or_else(|| failed(Verdict::Inconclusive))
+            .map_or_else(|| "it did not pass".to_owned(), |step| step.reason.clone())
+    }
+
+    fn first_broken(&self) -> Option<BrokenLimit> {
+        let Some(Stop::Limit { tiles }) = self.ladder.edge().stop else { return None };
+        let step = self
+            .steps
+            .iter()
+            .find(|step| step.tiles == tiles && step.verdict == Verdict::Failed)?;
+        broken_limit(step)
+    }
+
+    fn progress(&self) -> String {
+        let runs = self.steps.len();
+        let rungs = self.ladder.rungs();
+        let passed = rungs.values().filter(|rung| rung.judgement() == Judgement::Passed).count();
+        let mut text = format!("{runs} runs of {} tile counts, {passed} passed", rungs.len());
+        let above = self.ladder.passed_above_the_edge();
+        if !above.is_empty() {
+            let above: Vec<String> = above.iter().map(u32::to_string).collect();
+            text += &format!(
+                "; more tiles than held passed ({}): near the edge passing is partly luck",
+                above.join(", ")
+            );
+        }
+        match self.end {
+            End::Complete => text,
+            End::Interrupted => format!("{text}; interrupted"),
+            End::Failed(_) => format!("{text}; ended by an error"),
+        }
+    }
+}
+
+fn fails(tiles: u32, sharp: bool) -> String {
+    if sharp { format!("tile {tiles} fails") } else { format!("{tiles} tiles fail") }
+}
+
+/// The limit of a failed step that broke worst: over all tiles first, else in one tile.
+fn broken_limit(step: &Step) -> Option<BrokenLimit> {
+    let room = |limit: &record::run::LimitResult| limit.margin.value.unwrap_or(f64::INFINITY);
+    let failed = |limit: &record::run::LimitResult| limit.verdict == Verdict::Failed;
+    let broken = |tile, workload: &str, copy, limit: &record::run::LimitResult| BrokenLimit {
+        tiles: step.tiles,
+        repeat: step.repeat,
+        tile,
+        workload: workload.to_owned(),
+        copy,
+        limit: limit.clone(),
+    };
+    let pooled = step.limits.iter().filter(|limit| failed(&limit.result));
+    let of_all = pooled
+        .min_by(|a, b| room(&a.result).total_cmp(&room(&b.result)))
+        .map(|limit| broken(limit.worst_tile.unwrap_or(0), &limit.workload, 0, &limit.result));
+    let of_one = step.workloads.iter().flat_map(|workload| {
+        let broken = workload.limits.iter().filter(|limit| failed(limit));
+        broken.map(move |limit| (workload, limit))
+    });
+    of_all.or_else(|| {
+        of_one
+            .min_by(|(_, a), (_, b)| room(a).total_cmp(&room(b)))
+            .map(|(result, limit)| broken(result.tile, &result.workload, result.copy, limit))
+    })
+}

@@ -1,0 +1,269 @@
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use record::run::{Prefill, RateFacts, Run, Step, Verdict, Warning};
+use record::rundir::{EventLog, RunDir};
+use record::series::Writer;
+use serde_json::json;
+use units::Nanos;
+
+use crate::error::BenchError;
+use crate::ladder::{Judgement, Ladder, StepResult, StepRunner};
+use crate::plan::ResolvedPlan;
+use crate::progress::{Control, Observer, Progress, Request};
+use crate::rig::Rig;
+use crate::run::document::RunFacts;
+use crate::run::{End, answer, build};
+use crate::step::DiskNeed;
+use crate::step::checks::repeats_within_3_percent;
+use crate::step::report::StepPlace;
+use crate::step::runner::{StepBench, place_now, step_at_most, unsteady};
+
+/// Runs the ladder's steps on a rig and stores what comes of them.
+pub struct Climber<'a, R> {
+    plan: &'a ResolvedPlan,
+    facts: RunFacts<'a>,
+    rig: &'a mut R,
+    directory: &'a RunDir,
+    control: &'a Control,
+    observer: &'a mut dyn Observer,
+    series: Writer,
+    events: EventLog,
+    begun_ns: i128,
+    steps: Vec<Step>,
+    /// Number of each tile count, in the order they were visited.
+    numbers: BTreeMap<u32, u32>,
+    prefill: Option<Prefill>,
+    backend: String,
+    provisioned_tiles: u32,
+}
+
+impl<'a, R: Rig> Climber<'a, R> {
+    /// A climber at the foot of the ladder.
+    pub fn new(
+        plan: &'a ResolvedPlan,
+        facts: RunFacts<'a>,
+        rig: &'a mut R,
+        directory: &'a RunDir,
+        control: &'a Control,
+        observer: &'a mut dyn Observer,
+    ) -> Result<Self, BenchError> {
+        let begun_ns = rig.clocks().monotonic_ns;
+        let mut climber = Self {
+            plan,
+            facts,
+            rig,
+            directory,
+            control,
+            observer,
+            series: directory.series()?,
+            events: directory.events()?,
+            begun_ns,
+            steps: Vec::new(),
+            numbers: BTreeMap::new(),
+            prefill: None,
+            backend: "none".to_owned(),
+            provisioned_tiles: 0,
+        };
+        climber.event("run-start", &json!({ "id": climber.facts.id }))?;
+        Ok(climber)
+    }
+
+    /// Writes the last documents; what is left is to finish the directory.
+    pub fn finish(mut self, ladder: &Ladder, end: &End) -> Result<Run, BenchError> {
+        let mut run = self.document(ladder, end);
+        run.ended = Some(Timestamp::now());
+        if let End::Failed(error) = end {
+            self.event("error", &json!({ "id": error.id(), "text": error.to_string() }))?;
+        }
+        for warning in &run.warnings {
+            self.observer.event(&Progress::Warning(warning));
+        }
+        self.event("run-end", &json!({ "answer": run.answer.sentence }))?;
+        self.series.finish()?;
+        self.directory.write_run(&run)?;
+        Ok(run)
+    }
+
+    fn document(&self, ladder: &Ladder, end: &End) -> Run {
+        let answer = answer::answer(self.plan, &self.facts, ladder, end, &self.steps);
+        self.facts.run(
+            self.plan,
+            answer,
+            self.steps.clone(),
+            self.prefill.clone(),
+            &self.backend,
+            self.provisioned_tiles,
+            end,
+        )
+    }
+
+    fn now(&self) -> Nanos {
+        let elapsed = self.rig.clocks().monotonic_ns - self.begun_ns;
+        Nanos(u64::try_from(elapsed).unwrap_or(0))
+    }
+
+    fn event(&mut self, kind: &str, fields: &serde_json::Value) -> Result<(), BenchError> {
+        let now = self.now();
+        Ok(self.events.append(now, kind, fields)?)
+    }
+
+    /// Makes and fills what the step needs and no step before it had.
+    fn prepare(&mut self, tiles: u32, disks: &[DiskNeed]) -> Result<(), BenchError> {
+        let (control, observer) = (self.control, &mut *self.observer);
+        let done = self.rig.prepare(disks, &mut |so_far| {
+            observer.event(&Progress::Prefill {
+                done: so_far.done,
+                total: so_far.total,
+                bytes_per_s: so_far.bytes_per_s,
+            });
+            control.request() == Request::GoOn
+        });
+        let done = match done {
+            Err(BenchError::Prefill(engine::prefill::PrefillError::Cancelled { .. })) => {
+                return Err(BenchError::Interrupted);
+            }
+            other => other?,
+        };
+        self.provisioned_tiles = self.provisioned_tiles.max(tiles);
+        if let Some(done) = done {
+            self.event("prefill", &json!({ "tiles": tiles, "bytes": done.bytes }))?;
+            self.prefill = Some(match self.prefill.take() {
+                None => done,
+                Some(before) => both(&before, &done),
+            });
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, tiles: u32, repeat: u32) -> StepPlace {
+        let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX) + 1;
+        let step = *self.numbers.entry(tiles).or_insert(next);
+        let order = u32::try_from(self.steps.len()).unwrap_or(u32::MAX) + 1;
+        place_now(step, repeat + 1, order, tiles)
+    }
+
+    fn begin(&mut self, place: &StepPlace) -> Result<(), BenchError> {
+        self.observer.event(&Progress::StepBegins {
+            tiles: place.tiles,
+            vms: self.facts.load.vms.saturating_mul(place.tiles),
+            repeat: place.repeat,
+            repeats: self.plan.repeats.value,
+            at_most: step_at_most(self.plan),
+        });
+        let fields = json!({ "step": place.step, "tiles": place.tiles, "repeat": place.repeat });
+        self.event("step-start", &fields)
+    }
+
+    /// Stores a step, measured wholly or in part.
+    fn keep(&mut self, mut step: Step) -> Result<(), BenchError> {
+        step.checks.extend(self.repeats_check(&step));
+        step.warnings.extend(unsteady(&step.warm_up));
+        step.warnings.extend(step.checks.iter().filter(|check| !check.passed).map(broken_check));
+        for warning in &step.warnings {
+            self.observer.event(&Progress::Warning(warning));
+        }
+        self.observer.event(&Progress::StepEnds(&step));
+        let fields = json!({
+            "step": step.step,
+            "tiles": step.tiles,
+            "repeat": step.repeat,
+            "verdict": step.verdict.name(),
+            "reason": step.reason,
+        });
+        self.event("step-end", &fields)?;
+        self.steps.push(step);
+        Ok(())
+    }
+
+    fn repeats_check(&self, step: &Step) -> Option<record::run::Check> {
+        let before = self.steps.iter().filter(|before| before.tiles == step.tiles);
+        let scores: Option<Vec<f64>> = before.chain([step]).map(work_of).collect();
+        repeats_within_3_percent(&scores?)
+    }
+}
+
+impl<R: Rig> StepRunner for Climber<'_, R> {
+    type Error = BenchError;
+
+    fn run_step(&mut self, tiles: u32, repeat: u32) -> Result<StepResult, BenchError> {
+        let begun = self.now();
+        match self.control.request() {
+            Request::GoOn => {}
+            Request::Stop => return Err(BenchError::Interrupted),
+            Request::Abort => return Err(BenchError::Aborted),
+        }
+        let fleet = build(self.plan, tiles)?;
+        let disks: Vec<DiskNeed> = fleet.disks().cloned().collect();
+        self.prepare(tiles, &disks)?;
+        let place = self.place(tiles, repeat);
+        self.begin(&place)?;
+        let mut bench = StepBench {
+            plan: self.plan,
+            references: self.facts.references,
+            rig: self.rig,
+            control: self.control,
+            observer: self.observer,
+            series: &mut self.series,
+        };
+        let measured = bench.measure(fleet, &place)?;
+        self.backend = measured.backend;
+        let (verdict, throughput) = (measured.step.verdict, work_of(&measured.step));
+        self.keep(measured.step)?;
+        if let Some(error) = measured.error {
+            return Err(error);
+        }
+        let judgement = match verdict {
+            Verdict::Passed => Judgement::Passed,
+            Verdict::Failed => Judgement::Failed,
+            Verdict::Inconclusive | Verdict::Interrupted => Judgement::Inconclusive,
+        };
+        Ok(StepResult { judgement, throughput, took: self.now().saturating_sub(begun) })
+    }
+}
+
+/// Work of a step, in tiles' worth.
+pub(super) fn work_of(step: &Step) -> Option<f64> {
+    step.score.as_ref()?.applications.value
+}
+
+fn broken_check(check: &record::run::Check) -> Warning {
+    let text = |figure: &record::run::Figure| {
+        figure.value.map_or_else(|| "nothing".to_owned(), |value| format!("{value:.4}"))
+    };
+    Warning {
+        id: format!("check-{}", check.id),
+        text: format!(
+            "the measurement does not agree with itself ({}): found {}, expected {} {}",
+            check.id,
+            text(&check.found),
+            text(&check.expected),
+            check.unit
+        ),
+        value: Some(text(&check.found)),
+        limit: Some(format!("{} within {:.2} %", text(&check.expected), check.tolerance * 100.0)),
+        hint: None,
+    }
+}
+
+fn both(before: &Prefill, more: &Prefill) -> Prefill {
+    let first_write = match (&before.first_write, &more.first_write) {
+        (Some(before), Some(more)) => Some(sum(before, more)),
+        (one, other) => one.clone().or_else(|| other.clone()),
+    };
+    Prefill {
+        bytes: before.bytes + more.bytes,
+        first_write,
+        rewrite: before.rewrite.clone().or_else(|| more.rewrite.clone()),
+    }
+}
+
+/// Bytes and time add up; the latencies stay those of the larger part, as summaries do not
+/// merge.
+fn sum(before: &RateFacts, more: &RateFacts) -> RateFacts {
+    let (bytes, duration_ns) = (before.bytes + more.bytes, before.duration_ns + more.duration_ns);
+    let larger = if before.bytes >= more.bytes { before } else { more };
+    #[expect(clippy::cast_precision_loss, reason = "exact below 8 PiB")]
+    let bytes_per_s = bytes as f64 / Nanos(duration_ns).as_secs_f64().max(f64::MIN_POSITIVE);
+    RateFacts { bytes, duration_ns, bytes_per_s, service: larger.service.clone() }
+}

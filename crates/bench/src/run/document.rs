@@ -1,0 +1,189 @@
+use datastore::{Preflight, Target};
+use jiff::Timestamp;
+use machine::GENERATOR;
+use record::run::{
+    Answer, EngineFacts, Prefill, Run, SCHEMA, ScaleFacts, Step, TargetFacts, TileFacts, ToolFacts,
+    Warning,
+};
+use record::rundir::{RunId, sha256_hex};
+use spec::plan::Profile;
+
+use crate::plan::ResolvedPlan;
+use crate::rig::DEPTH;
+use crate::run::{End, TileLoad};
+use crate::score::References;
+
+/// What is known of a run before its first step.
+#[derive(Debug)]
+pub struct RunFacts<'a> {
+    /// The run's id.
+    pub id: String,
+    /// What counts as one tile's worth.
+    pub references: &'a References,
+    /// One tile's load.
+    pub load: TileLoad,
+    /// Tiles that fit the datastore.
+    pub fits: u32,
+    /// The target.
+    pub target: TargetFacts,
+    started: Timestamp,
+    tool: ToolFacts,
+    plan_sha256: String,
+    warnings: Vec<Warning>,
+}
+
+impl<'a> RunFacts<'a> {
+    /// The facts of a run that starts now.
+    pub fn new(
+        plan: &ResolvedPlan,
+        references: &'a References,
+        load: TileLoad,
+        tool: &ToolFacts,
+        id: &RunId,
+        target: &Target,
+        preflight: &Preflight,
+    ) -> Self {
+        let warnings = preflight.warnings.iter().map(|warning| Warning {
+            id: warning.id.clone(),
+            text: warning.text.clone(),
+            value: None,
+            limit: None,
+            hint: None,
+        });
+        Self {
+            id: id.to_string(),
+            references,
+            load,
+            fits: u32::MAX,
+            target: TargetFacts {
+                datastore: plan.datastore.value.clone(),
+                kind: kind(target).to_owned(),
+                summary: summary(preflight),
+                capacity_bytes: Some(preflight.capacity_bytes),
+                provisioned_bytes: None,
+            },
+            started: Timestamp::now(),
+            tool: tool.clone(),
+            plan_sha256: sha256_hex(plan.to_toml().unwrap_or_default().as_bytes()),
+            warnings: warnings.collect(),
+        }
+    }
+
+    /// The document.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one document, each used once")]
+    pub fn run(
+        &self,
+        plan: &ResolvedPlan,
+        answer: Answer,
+        steps: Vec<Step>,
+        prefill: Option<Prefill>,
+        backend: &str,
+        tiles: u32,
+        end: &End,
+    ) -> Run {
+        let mut target = self.target.clone();
+        target.provisioned_bytes = Some(self.load.bytes.get().saturating_mul(tiles.into()));
+        Run {
+            schema: SCHEMA.to_owned(),
+            id: self.id.clone(),
+            started: self.started,
+            ended: None,
+            tool: self.tool.clone(),
+            seed: plan.seed.value,
+            random_generator: GENERATOR.to_owned(),
+            profile: profile_name(plan.profile.value).to_owned(),
+            target,
+            tile: self.tile(plan),
+            scale: ScaleFacts { footprint: plan.footprint.value, time: plan.time.value },
+            engine: EngineFacts {
+                backend: backend.to_owned(),
+                workers: plan.workers.value,
+                depth: DEPTH,
+                buffered: plan.buffered.value,
+                verify: plan.verify.value,
+                slice_ns: plan.slice.value.0,
+            },
+            plan_sha256: self.plan_sha256.clone(),
+            plan: plan.values(),
+            prefill,
+            steps,
+            answer,
+            warnings: self.warnings(plan, end),
+        }
+    }
+
+    fn tile(&self, plan: &ResolvedPlan) -> TileFacts {
+        let definition = serde_json::to_vec(&plan.tile_set).unwrap_or_default();
+        TileFacts {
+            name: plan.tile_set.tile.name.clone(),
+            sha256: sha256_hex(&definition),
+            vms: self.load.vms,
+            workloads: self.load.workloads,
+            disk_bytes: self.load.bytes.get(),
+        }
+    }
+
+    fn warnings(&self, plan: &ResolvedPlan, end: &End) -> Vec<Warning> {
+        let mut warnings = self.warnings.clone();
+        warnings.extend(scaled(plan));
+        if let End::Failed(error) = end {
+            warnings.push(Warning {
+                id: error.id().to_owned(),
+                text: error.to_string(),
+                value: None,
+                limit: None,
+                hint: error.hint(),
+            });
+        }
+        warnings
+    }
+}
+
+/// A footprint below full size is said in every result: caches hold more of it.
+fn scaled(plan: &ResolvedPlan) -> Option<Warning> {
+    let footprint = plan.footprint.value;
+    (footprint < 1.0).then(|| Warning {
+        id: "scaled-footprint".to_owned(),
+        text: format!(
+            "disks have 1/{:.0} of their full size, so caches of the storage hold more of them \
+             than they would",
+            1.0 / footprint
+        ),
+        value: Some(format!("{footprint:.6}")),
+        limit: Some("1".to_owned()),
+        hint: Some("--standard and --full use larger footprints".to_owned()),
+    })
+}
+
+const fn profile_name(profile: Profile) -> &'static str {
+    match profile {
+        Profile::Quick => "quick",
+        Profile::Standard => "standard",
+        Profile::Full => "full",
+    }
+}
+
+const fn kind(target: &Target) -> &'static str {
+    match target {
+        Target::Directory(_) => "directory",
+        Target::File(_) => "file",
+        Target::Block(_) => "block-device",
+    }
+}
+
+/// `ext4 on nvme0n1 (Samsung SSD 990, 1.8 TiB)`.
+pub(super) fn summary(preflight: &Preflight) -> String {
+    let device = preflight.device.as_ref().map(|device| {
+        let size = units::Bytes::new(device.size_bytes);
+        match &device.model {
+            Some(model) => format!("{} ({}, {size})", device.name, model.trim()),
+            None => format!("{} ({size})", device.name),
+        }
+    });
+    match (&preflight.file_system, device) {
+        (Some(file_system), Some(device)) => format!("{} on {device}", file_system.fs_type),
+        (Some(file_system), None) => format!("{} on {}", file_system.fs_type, file_system.source),
+        (None, Some(device)) => device,
+        (None, None) => preflight.resolved.clone(),
+    }
+}

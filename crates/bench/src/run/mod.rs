@@ -1,0 +1,267 @@
+//! A whole run: preflight, disks, ladder, answer, run directory, and nothing left behind.
+
+mod answer;
+mod climber;
+mod document;
+mod preview;
+#[cfg(test)]
+mod tests;
+
+pub use preview::{Preview, plan_preview};
+
+use std::path::PathBuf;
+
+use datastore::{Datastore, Target};
+use jiff::Timestamp;
+use record::run::{Run, ToolFacts};
+use record::rundir::{RunDir, RunId, SameDevice, files, refuse_device_under_test};
+use units::{Bytes, Nanos};
+
+use crate::error::BenchError;
+use crate::ladder::{Climb, Ladder, LadderOptions};
+use crate::plan::ResolvedPlan;
+use crate::progress::{Control, Observer, Overview, Progress};
+use crate::rig::{RealRig, Rig};
+use crate::run::climber::Climber;
+use crate::run::document::RunFacts;
+use crate::score::References;
+use crate::step::Fleet;
+use crate::step::runner::step_at_most;
+
+/// What a run is allowed, and where it leaves its results.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// The run directory is made in here.
+    pub base: PathBuf,
+    /// Whether `base` may be on the device under test.
+    pub same_device: SameDevice,
+    /// Identity of the block device whose content may be lost.
+    pub destroy_data: Option<String>,
+    /// An existing file that is not ours may be overwritten.
+    pub overwrite_file: bool,
+    /// A directory on a memory, overlay or root file system may be used.
+    pub allow_root_fs: bool,
+    /// The disks stay after the run.
+    pub keep: bool,
+    /// The program.
+    pub tool: ToolFacts,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum End {
+    /// The ladder was climbed as far as the plan says.
+    Complete,
+    /// Someone asked it to stop; what was measured until then is stored.
+    Interrupted,
+    /// Something ended it; what was measured until then is stored.
+    Failed(BenchError),
+}
+
+/// A run that is over and stored.
+#[derive(Debug)]
+pub struct FinishedRun {
+    /// Its directory; its name ends in `.partial` if it could not be completed.
+    pub directory: PathBuf,
+    /// What it found.
+    pub run: Run,
+    /// How it ended.
+    pub end: End,
+    /// What was found among our files on the target that was not ours, and stayed.
+    pub foreign: Vec<PathBuf>,
+}
+
+/// Runs a plan on its datastore.
+///
+/// # Errors
+///
+/// When it cannot begin: the plan does not fit, the target is refused, the run directory
+/// cannot be made. Once the ladder is begun, whatever ends it is in the [`FinishedRun`].
+/// Either way nothing of ours is left on the target, unless `keep` is set or it cannot be
+/// removed.
+pub fn run(
+    plan: &ResolvedPlan,
+    options: &RunOptions,
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Result<FinishedRun, BenchError> {
+    let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
+        .map_err(|source| BenchError::Random { source })?;
+    let references = References::of(plan)?;
+    let load = TileLoad::of(plan)?;
+    let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
+    if let Some(device) = device_of(&target) {
+        refuse_device_under_test(&options.base, device, options.same_device)?;
+    }
+    let needed = load.bytes * u64::from(first_step(plan));
+    let store = Datastore::open(&target, needed, &datastore_options(plan, options, id.as_str()))?;
+    let preflight = store.preflight().clone();
+    let mut rig = RealRig::new(store, plan, options.keep);
+    let directory = RunDir::create(&options.base, &id)?;
+    directory.write_text(files::PLAN, &plan.to_toml()?)?;
+    directory.write_json(files::PREFLIGHT, &preflight)?;
+    let environment = record::env::capture(target.path(), options.tool.clone());
+    directory.write_json(files::ENV, &environment)?;
+    let facts = RunFacts::new(plan, &references, load, &options.tool, &id, &target, &preflight);
+    let finished = run_on(plan, facts, &mut rig, directory, control, observer);
+    let foreign = rig.remove();
+    let mut finished = finished?;
+    finished.foreign = foreign?;
+    Ok(finished)
+}
+
+/// One tile's load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TileLoad {
+    /// Bytes of its disks.
+    pub bytes: Bytes,
+    /// Its virtual machines.
+    pub vms: u32,
+    /// Its workloads, copies counted each.
+    pub workloads: u32,
+}
+
+impl TileLoad {
+    /// What one tile of a plan needs.
+    pub fn of(plan: &ResolvedPlan) -> Result<Self, BenchError> {
+        let fleet = build(plan, 1)?;
+        Ok(Self {
+            bytes: fleet.disks().map(|disk| disk.size).sum(),
+            vms: fleet.vms(),
+            workloads: u32::try_from(fleet.members.len()).unwrap_or(u32::MAX),
+        })
+    }
+}
+
+pub(crate) fn build(plan: &ResolvedPlan, tiles: u32) -> Result<Fleet, BenchError> {
+    let tile = plan.tile_set.tile.name.clone();
+    Fleet::build(plan, tiles).map_err(|source| BenchError::Build { tile, source })
+}
+
+/// Tiles of the first step.
+pub(crate) fn first_step(plan: &ResolvedPlan) -> u32 {
+    match plan.climb.value {
+        Climb::Search => 1,
+        Climb::Range { first, .. } => first,
+    }
+}
+
+pub(crate) fn datastore_options(
+    plan: &ResolvedPlan,
+    options: &RunOptions,
+    run_id: &str,
+) -> datastore::Options {
+    datastore::Options {
+        buffered: plan.buffered.value,
+        write: true,
+        space_max: plan.space_max.value,
+        destroy_data: options.destroy_data.clone(),
+        overwrite_file: options.overwrite_file,
+        allow_root_fs: options.allow_root_fs,
+        run_id: run_id.to_owned(),
+    }
+}
+
+/// The device a target is on, if it can be told before it is opened.
+fn device_of(target: &Target) -> Option<u64> {
+    match target {
+        Target::Block(path) => rustix::fs::stat(path).ok().map(|found| found.st_rdev),
+        Target::Directory(path) | Target::File(path) => record::rundir::device_of(path).ok(),
+    }
+}
+
+/// Climbs the ladder on a rig and stores what comes of it.
+fn run_on<R: Rig>(
+    plan: &ResolvedPlan,
+    mut facts: RunFacts<'_>,
+    rig: &mut R,
+    directory: RunDir,
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Result<FinishedRun, BenchError> {
+    let fits = tiles_that_fit(plan, facts.load, rig.capacity())?;
+    facts.fits = fits;
+    let tiles_max = plan.tiles_max.value.map_or(fits, |asked| asked.min(fits));
+    let overview = overview(plan, &facts, &directory, tiles_max);
+    observer.event(&Progress::Planned(&overview));
+    let mut ladder = Ladder::new(ladder_options(plan, tiles_max));
+    let mut climber = Climber::new(plan, facts, rig, &directory, control, &mut *observer)?;
+    let climbed = ladder.climb(&mut climber);
+    let end = match climbed {
+        Ok(()) => End::Complete,
+        Err(BenchError::Interrupted | BenchError::Aborted) => End::Interrupted,
+        Err(error) => End::Failed(error),
+    };
+    let run = climber.finish(&ladder, &end)?;
+    let directory = directory.finish()?;
+    observer.event(&Progress::Finished { directory: directory.clone() });
+    Ok(FinishedRun { directory, run, end, foreign: Vec::new() })
+}
+
+fn tiles_that_fit(plan: &ResolvedPlan, load: TileLoad, capacity: Bytes) -> Result<u32, BenchError> {
+    let fits = capacity.get().checked_div(load.bytes.get()).unwrap_or(u64::from(u32::MAX));
+    let fits = u32::try_from(fits).unwrap_or(u32::MAX);
+    let first = first_step(plan);
+    if fits < first {
+        return Err(BenchError::TooLarge { tiles: first, per_tile: load.bytes, capacity });
+    }
+    Ok(fits)
+}
+
+fn ladder_options(plan: &ResolvedPlan, tiles_max: u32) -> LadderOptions {
+    LadderOptions {
+        climb: plan.climb.value,
+        repeats: plan.repeats.value,
+        around: plan.method.around,
+        tiles_max,
+        gain_min: LadderOptions::GAIN_MIN,
+        budget: match plan.climb.value {
+            Climb::Search => plan.method.budget,
+            Climb::Range { .. } => None,
+        },
+    }
+}
+
+fn overview(
+    plan: &ResolvedPlan,
+    facts: &RunFacts<'_>,
+    directory: &RunDir,
+    tiles_max: u32,
+) -> Overview {
+    Overview {
+        id: facts.id.clone(),
+        datastore: plan.datastore.value.clone(),
+        target_summary: facts.target.summary.clone(),
+        tile: plan.tile_set.tile.name.clone(),
+        vms_per_tile: facts.load.vms,
+        bytes_per_tile: facts.load.bytes,
+        capacity: facts.target.capacity_bytes.map(Bytes::new),
+        tiles_max,
+        ladder: ladder_words(plan),
+        step_at_most: step_time(plan),
+        seed: plan.seed.value,
+        directory: directory.path().to_owned(),
+    }
+}
+
+/// How long one step takes at most, all repeats.
+pub(crate) fn step_time(plan: &ResolvedPlan) -> Nanos {
+    Nanos(step_at_most(plan).0.saturating_mul(u64::from(plan.repeats.value)))
+}
+
+/// What the ladder does, in words.
+pub(crate) fn ladder_words(plan: &ResolvedPlan) -> String {
+    match plan.climb.value {
+        Climb::Search => format!(
+            "double until a limit breaks, halve the gap, then every step within {} of the edge, \
+             {} run(s) each",
+            plan.method.around, plan.repeats.value
+        ),
+        Climb::Range { first, last } if first == last => {
+            format!("{first} tile(s), {} run(s)", plan.repeats.value)
+        }
+        Climb::Range { first, last } => {
+            format!("{first} to {last} tiles, {} run(s) each", plan.repeats.value)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+use datastore::{Preflight, Refusal, Target};
+use units::{Bytes, Nanos};
+
+use crate::error::BenchError;
+use crate::plan::ResolvedPlan;
+use crate::run::document::summary;
+use crate::run::{
+    RunOptions, TileLoad, datastore_options, first_step, ladder_words, step_time, tiles_that_fit,
+};
+use crate::step::runner::step_at_most;
+
+/// What a run would do. Nothing was written to find out.
+#[derive(Debug)]
+pub struct Preview {
+    /// What was checked about the target.
+    pub preflight: Preflight,
+    /// Every rule that refuses the target, the first one first; empty if it may be used.
+    pub refusals: Vec<Refusal>,
+    /// One line about the target a person recognises.
+    pub target_summary: String,
+    /// Bytes of disks in one tile, after scaling.
+    pub bytes_per_tile: Bytes,
+    /// VMs in one tile.
+    pub vms_per_tile: u32,
+    /// Most tiles the ladder can reach; nothing if not even its first step fits.
+    pub tiles_max: Option<u32>,
+    /// Bytes written if the ladder reaches its top, and every byte of every disk is filled.
+    pub bytes_at_most: Bytes,
+    /// What the ladder does, in words.
+    pub ladder: String,
+    /// How long one run of a step takes at least and at most.
+    pub step_time: (Nanos, Nanos),
+    /// How long all runs of one step take at most.
+    pub step_at_most: Nanos,
+    /// The ladder begins no step that would end later than this; nothing: no bound.
+    pub budget: Option<Nanos>,
+    /// The resolved plan, as it would be stored.
+    pub plan: String,
+}
+
+/// What a run of this plan would write where, and how long it would take. Reads only.
+pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview, BenchError> {
+    let load = TileLoad::of(plan)?;
+    let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
+    let needed = load.bytes * u64::from(first_step(plan));
+    let store_options = datastore_options(plan, options, "preview");
+    let examination = datastore::examine(&target, needed, &store_options);
+    let capacity = Bytes::new(examination.preflight.capacity_bytes);
+    let fits = tiles_that_fit(plan, load, capacity).ok();
+    let tiles_max = fits.map(|fits| plan.tiles_max.value.map_or(fits, |asked| asked.min(fits)));
+    let top = match plan.climb.value {
+        crate::ladder::Climb::Search => tiles_max,
+        crate::ladder::Climb::Range { last, .. } => tiles_max.map(|most| most.min(last)),
+    };
+    Ok(Preview {
+        target_summary: summary(&examination.preflight),
+        preflight: examination.preflight,
+        refusals: examination.refusals,
+        bytes_per_tile: load.bytes,
+        vms_per_tile: load.vms,
+        tiles_max: top,
+        bytes_at_most: load.bytes * u64::from(top.unwrap_or(0)),
+        ladder: ladder_words(plan),
+        step_time: (plan.warm_up_min.value.saturating_add(plan.duration.value), step_at_most(plan)),
+        step_at_most: step_time(plan),
+        budget: plan.method.budget,
+        plan: plan.to_toml()?,
+    })
+}

@@ -1,0 +1,282 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use datastore::Target;
+use record::run::{Edge, Origin, Status, Verdict};
+use record::rundir::StoredRun;
+use spec::plan::Profile;
+use units::Bytes;
+
+use super::*;
+use crate::fixtures::{tile_of, workload};
+use crate::plan::{Layer, Surroundings, Values, resolve};
+use crate::progress::NoObserver;
+use crate::rig::fake::FakeRig;
+
+/// 50 readers who think for 100 ms: up to 500 reads a second on ideal storage.
+const SHOP: &str = r#"
+name = "shop"
+title = "Shop"
+source = "ours"
+metric = { unit = "orders/s", count = "actions" }
+[[vm]]
+name = "db"
+[[vm.disk]]
+name = "db"
+size = "64MiB"
+[[users]]
+name = "users"
+vm = "db"
+load = { closed = { users = 50, think = { exponential = "100ms" } } }
+[[action]]
+name = "order"
+steps = [{ read = { disk = "db", size = "8k" } }]
+[[limit]]
+action = "order"
+percentile = 95
+limit = "20ms"
+source = "test"
+"#;
+
+fn plan(values: Values) -> ResolvedPlan {
+    let base = Values {
+        datastore: Some("dir:/nowhere".to_owned()),
+        tile: Some("test".to_owned()),
+        profile: Some(Profile::Quick),
+        footprint: Some(1.0),
+        time: Some(1.0),
+        seed: Some(7),
+        workers: Some(1),
+        ..Values::default()
+    };
+    let layers =
+        [Layer { origin: Origin::Flag, values }, Layer { origin: Origin::Plan, values: base }];
+    let here = Surroundings { entropy: 1, cores: 1 };
+    resolve(&layers, tile_of(vec![workload(SHOP)]), here).expect("a plan")
+}
+
+fn preflight() -> datastore::Preflight {
+    let text = r#"{"schema":"s","target":"dir:/nowhere","resolved":"/nowhere","kernel":"k",
+        "needed_bytes":1,"capacity_bytes":1,"write_bytes":1,"checks":[],"file_system":null,
+        "device":null,"warnings":[]}"#;
+    serde_json::from_str(text).expect("a preflight")
+}
+
+struct Ran {
+    finished: FinishedRun,
+    _base: tempfile::TempDir,
+}
+
+fn run_fake(plan: &ResolvedPlan, rig: &mut FakeRig, control: &Control) -> Result<Ran, BenchError> {
+    let base = tempfile::tempdir().expect("a directory");
+    let id = RunId::new("test", Timestamp::now()).expect("random letters");
+    let directory = RunDir::create(base.path(), &id)?;
+    directory.write_text(files::PLAN, &plan.to_toml()?)?;
+    let references = References::of(plan)?;
+    let tool = ToolFacts { version: "0".to_owned(), commit: None };
+    let target = Target::Directory("/nowhere".into());
+    let load = TileLoad::of(plan)?;
+    let facts = RunFacts::new(plan, &references, load, &tool, &id, &target, &preflight());
+    let finished = run_on(plan, facts, rig, directory, control, &mut NoObserver)?;
+    Ok(Ran { finished, _base: base })
+}
+
+fn rig(plan: &ResolvedPlan, service: Nanos) -> FakeRig {
+    FakeRig::new(service, plan.slice.value, Nanos::from_secs(15))
+}
+
+/// A server of 0.5 ms does 2,000 reads a second; a tile asks for nearly 500.
+fn half_a_millisecond() -> Nanos {
+    Nanos::from_micros(500)
+}
+
+#[test]
+fn a_server_for_four_tiles_holds_four_and_says_why_not_five() {
+    let plan = plan(Values::default());
+    let ran =
+        run_fake(&plan, &mut rig(&plan, half_a_millisecond()), &Control::default()).expect("a run");
+    let run = &ran.finished.run;
+    let answer = &run.answer;
+    assert_eq!(answer.status, Status::Complete, "{answer:?}");
+    assert_eq!(answer.edge, Edge::LimitBroken, "{answer:?}");
+    let held = answer.tiles_held.expect("known");
+    assert!((3..=4).contains(&held), "{answer:?}");
+    assert_eq!(answer.vms_held, Some(held));
+    let score = answer.score.value.expect("scored");
+    assert!((score - f64::from(held)).abs() < 0.1 * f64::from(held), "{answer:?}");
+    assert!(
+        answer
+            .sentence
+            .contains(&format!("tile {} fails because the shop's orders reach", held + 1)),
+        "{}",
+        answer.sentence
+    );
+    assert!(
+        run.steps.iter().all(|step| step.checks.iter().all(|c| c.passed)),
+        "{:?}",
+        run.steps[0].checks
+    );
+    let stored = StoredRun::at(&ran.finished.directory).expect("a stored run");
+    assert_eq!(stored.run().expect("readable").answer.tiles_held, Some(held));
+    assert!(stored.check().expect("checksums").is_empty());
+    let rows = stored.series().expect("a series").count();
+    assert!(rows > run.steps.len() * 20, "{rows} rows");
+}
+
+#[test]
+fn disks_are_made_once_and_named_alike_in_every_step() {
+    let plan = plan(Values { tiles: Some("1..3".to_owned()), ..Values::default() });
+    let mut rig = rig(&plan, Nanos::from_micros(10));
+    let ran = run_fake(&plan, &mut rig, &Control::default()).expect("a run");
+    assert_eq!(rig.prepared, ["tile-1/shop/db", "tile-2/shop/db", "tile-3/shop/db"]);
+    let answer = &ran.finished.run.answer;
+    assert_eq!((answer.tiles_held, answer.edge), (Some(3), Edge::LadderEnded));
+    assert_eq!(ran.finished.run.prefill.as_ref().expect("filled").bytes, (3 * 64) << 20);
+}
+
+#[test]
+fn capacity_not_speed_is_said_when_the_datastore_is_full() {
+    let plan = plan(Values::default());
+    let mut rig = rig(&plan, Nanos::from_micros(10));
+    rig.capacity = Bytes::MIB * 200;
+    let ran = run_fake(&plan, &mut rig, &Control::default()).expect("a run");
+    let answer = &ran.finished.run.answer;
+    assert_eq!((answer.tiles_held, answer.edge), (Some(3), Edge::CapacityReached));
+    assert!(answer.sentence.contains("capacity, not speed, was the limit"), "{}", answer.sentence);
+}
+
+#[test]
+fn a_plan_whose_first_step_does_not_fit_names_both_sizes() {
+    let plan = plan(Values { tiles: Some("4".to_owned()), ..Values::default() });
+    let mut rig = rig(&plan, Nanos::from_micros(10));
+    rig.capacity = Bytes::MIB * 200;
+    let error = run_fake(&plan, &mut rig, &Control::default()).err().expect("too large");
+    let text = error.to_string();
+    assert_eq!(text, "4 tiles of 64 MiB need 256 MiB, and the datastore has room for 200 MiB");
+}
+
+#[test]
+fn an_interrupted_run_keeps_what_it_measured_and_says_so() {
+    let plan = plan(Values::default());
+    let mut rig = rig(&plan, half_a_millisecond());
+    let control = Rc::new(Control::default());
+    let asked = Rc::clone(&control);
+    // A step has 4 slices of warm-up and 16 measured: in the middle of the second one.
+    rig.world.borrow_mut().on_slice = Box::new(move |count, _| {
+        if count == 30 {
+            asked.interrupt();
+        }
+    });
+    let ran = run_fake(&plan, &mut rig, &control).expect("a run");
+    let run = &ran.finished.run;
+    assert!(matches!(ran.finished.end, End::Interrupted));
+    assert_eq!(run.answer.status, Status::Interrupted);
+    assert_eq!(run.answer.tiles_held, Some(1));
+    assert!(run.answer.sentence.starts_with("interrupted: this datastore holds at least 1 tile"));
+    assert_eq!(run.steps.last().expect("two steps").verdict, Verdict::Interrupted);
+    assert!(!ran.finished.directory.to_string_lossy().ends_with(".partial"));
+}
+
+#[test]
+fn a_failed_io_ends_the_run_and_names_disk_offset_and_error() {
+    let plan = plan(Values::default());
+    let mut rig = rig(&plan, half_a_millisecond());
+    rig.fails_from = 9_000;
+    let ran = run_fake(&plan, &mut rig, &Control::default()).expect("a run");
+    let End::Failed(error) = &ran.finished.end else { panic!("{:?}", ran.finished.end) };
+    let text = error.to_string();
+    assert!(text.starts_with("read at byte 8192 of disk tile-1/shop/db failed with "), "{text}");
+    assert!(text.contains("Input/output error"), "{text}");
+    let run = &ran.finished.run;
+    assert_eq!(run.answer.status, Status::Interrupted);
+    assert!(run.warnings.iter().any(|warning| warning.id == "storage-failed"));
+    assert!(run.answer.sentence.starts_with("ended by an error (read at byte"));
+}
+
+#[test]
+fn a_full_disk_during_the_prefill_ends_the_run_with_what_was_held() {
+    let plan = plan(Values::default());
+    let mut rig = rig(&plan, Nanos::from_micros(10));
+    rig.disks_max = 2;
+    let ran = run_fake(&plan, &mut rig, &Control::default()).expect("a run");
+    let End::Failed(error) = &ran.finished.end else { panic!("{:?}", ran.finished.end) };
+    assert!(error.to_string().contains("\"tile-3/shop/db\""), "{error}");
+    assert!(error.hint().expect("a hint").contains("free space") || error.hint().is_some());
+    assert_eq!(ran.finished.run.answer.tiles_held, Some(2));
+}
+
+#[test]
+fn a_saturated_generator_is_inconclusive_in_the_whole_answer() {
+    let plan = plan(Values::default());
+    let mut rig = rig(&plan, half_a_millisecond());
+    rig.world.borrow_mut().on_slice = Box::new(|_, slice| {
+        slice.generator.queued = slice.generator.submitted / 2;
+    });
+    let ran = run_fake(&plan, &mut rig, &Control::default()).expect("a run");
+    let answer = &ran.finished.run.answer;
+    assert_eq!((answer.status, answer.tiles_held), (Status::Inconclusive, None));
+    assert!(answer.sentence.contains("the generator was saturated"), "{}", answer.sentence);
+    assert_eq!(answer.score.value, None);
+}
+
+#[test]
+fn a_clock_that_is_set_during_a_step_is_a_warning_and_nothing_else() {
+    let plan = plan(Values { tiles: Some("1".to_owned()), ..Values::default() });
+    let mut rig = rig(&plan, Nanos::from_micros(10));
+    rig.clock_jump_ns = 3_600_000_000_000;
+    let ran = run_fake(&plan, &mut rig, &Control::default()).expect("a run");
+    let step = &ran.finished.run.steps[0];
+    assert_eq!(step.verdict, Verdict::Passed);
+    assert!(step.warnings.iter().any(|warning| warning.id == "clock-step"), "{:?}", step.warnings);
+}
+
+#[test]
+fn the_same_plan_in_virtual_time_gives_the_same_answer() {
+    let plan = plan(Values::default());
+    let answer = || {
+        let mut rig = rig(&plan, half_a_millisecond());
+        run_fake(&plan, &mut rig, &Control::default()).expect("a run").finished.run.answer
+    };
+    assert_eq!(answer(), answer());
+}
+
+#[test]
+fn an_observer_hears_of_every_step_and_of_the_end() {
+    #[derive(Default)]
+    struct Ears(RefCell<Vec<String>>);
+    impl Observer for Ears {
+        fn event(&mut self, event: &Progress<'_>) {
+            let word = match event {
+                Progress::Planned(_) => "planned",
+                Progress::Prefill { .. } => "prefill",
+                Progress::StepBegins { .. } => "begin",
+                Progress::Tick(tick) => {
+                    assert_eq!(tick.limits.len(), 1);
+                    "tick"
+                }
+                Progress::StepEnds(_) => "end",
+                Progress::Warning(_) => "warning",
+                Progress::Finished { .. } => "finished",
+            };
+            let words = self.0.get_mut();
+            if words.last().is_none_or(|last| last != word) {
+                words.push(word.to_owned());
+            }
+        }
+    }
+    let plan = plan(Values { tiles: Some("1".to_owned()), ..Values::default() });
+    let base = tempfile::tempdir().expect("a directory");
+    let id = RunId::new("test", Timestamp::now()).expect("random letters");
+    let directory = RunDir::create(base.path(), &id).expect("a directory");
+    let references = References::of(&plan).expect("references");
+    let tool = ToolFacts { version: "0".to_owned(), commit: None };
+    let target = Target::Directory("/nowhere".into());
+    let load = TileLoad::of(&plan).expect("a tile");
+    let facts = RunFacts::new(&plan, &references, load, &tool, &id, &target, &preflight());
+    let mut ears = Ears::default();
+    let mut rig = rig(&plan, Nanos::from_micros(10));
+    run_on(&plan, facts, &mut rig, directory, &Control::default(), &mut ears).expect("a run");
+    let heard: Vec<String> =
+        ears.0.into_inner().into_iter().filter(|word| word != "warning").collect();
+    assert_eq!(heard, ["planned", "prefill", "begin", "tick", "end", "finished"]);
+}

@@ -1,0 +1,106 @@
+use record::run::{Check, Figure, Warning};
+use stats::{LITTLE_TOLERANCE, REPEAT_CHANGE_MAX, repeats_agree};
+
+use crate::rig::{Clocks, LoadOutcome};
+use crate::step::Window;
+
+/// Little's law: mean I/Os in flight = I/Os per second x mean service time. It holds for
+/// every system, so a violation is a bug of the measurement.
+///
+/// I/Os in flight at either end of the window are counted by one side and not wholly by the
+/// other, so their share of all I/Os is added to the tolerance of 0.5 %.
+pub fn littles_law(window: &Window) -> Check {
+    let seconds = window.duration.as_secs_f64();
+    let (mut count, mut sum_ns) = (0_u64, 0_u128);
+    for direction in &window.directions {
+        count += direction.service.count() + direction.errors;
+        sum_ns += direction.service.sum_ns;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "only compared within per cents")]
+    let (completed, service_seconds) = (count as f64, sum_ns as f64 / 1e9);
+    let (before, after) = window.generator.in_flight_at_ends;
+    #[expect(clippy::cast_precision_loss, reason = "thousands at most")]
+    let tolerance = LITTLE_TOLERANCE + (before + after) as f64 / completed.max(1.0);
+    let (expected, found) =
+        (service_seconds / seconds, window.generator.in_flight_seconds / seconds);
+    // Failed I/Os have no service time in the histograms, so a window with errors has no law.
+    let has_errors = window.io_errors() > 0;
+    Check {
+        id: "littles-law".to_owned(),
+        expected: Figure::of(expected),
+        found: Figure::of(found),
+        unit: "I/Os in flight".to_owned(),
+        tolerance,
+        passed: has_errors || (found - expected).abs() <= tolerance * expected.max(f64::EPSILON),
+    }
+}
+
+/// Everything handed to the storage was answered.
+pub fn submitted_is_completed(outcome: &LoadOutcome) -> Check {
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    let count = |value: u64| Figure::of(value as f64);
+    Check {
+        id: "submitted-is-completed".to_owned(),
+        expected: count(outcome.submitted),
+        found: count(outcome.completed),
+        unit: "I/Os".to_owned(),
+        tolerance: 0.0,
+        passed: outcome.submitted == outcome.completed,
+    }
+}
+
+/// The field's rule that repeats agree within 3 %; nothing below two repeats.
+pub fn repeats_within_3_percent(scores: &[f64]) -> Option<Check> {
+    let [.., previous, last] = scores else { return None };
+    let agreement = repeats_agree(scores, REPEAT_CHANGE_MAX)?;
+    Some(Check {
+        id: "repeats-agree".to_owned(),
+        expected: Figure::of(*previous),
+        found: Figure::of(*last),
+        unit: "tiles' worth of work".to_owned(),
+        tolerance: REPEAT_CHANGE_MAX,
+        passed: agreement.agree,
+    })
+}
+
+/// A wall clock that moved against the steady one by more than slewing can explain.
+///
+/// NTP slews by at most 500 parts per million; 50 ms on top is far above the time between
+/// reading the two clocks, and far below a step that a person or `ntpd` makes (128 ms up).
+pub fn clock_step(before: Clocks, after: Clocks) -> Option<Warning> {
+    let elapsed = after.monotonic_ns - before.monotonic_ns;
+    let moved = (after.realtime_ns - before.realtime_ns) - elapsed;
+    let allowed = 50_000_000 + elapsed / 2000;
+    #[expect(clippy::cast_precision_loss, reason = "only shown")]
+    let seconds = |ns: i128| format!("{:.3} s", ns as f64 / 1e9);
+    (moved.abs() > allowed).then(|| Warning {
+        id: "clock-step".to_owned(),
+        text: "the wall clock was set while the step ran; times of day in this result are off, \
+               measured times are not"
+            .to_owned(),
+        value: Some(seconds(moved)),
+        limit: Some(seconds(allowed)),
+        hint: Some("let the clock settle before a run (chronyc makestep)".to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_jumps_is_told_from_one_that_is_slewed() {
+        let at = |monotonic_ns, realtime_ns| Clocks { monotonic_ns, realtime_ns };
+        let minute = 60_000_000_000;
+        assert_eq!(clock_step(at(0, 5), at(minute, minute + 30_000_000)), None);
+        let found = clock_step(at(0, 0), at(minute, minute - 1_000_000_000)).expect("a step");
+        assert_eq!(found.value.as_deref(), Some("-1.000 s"));
+    }
+
+    #[test]
+    fn repeats_three_per_cent_apart_are_marked() {
+        assert!(repeats_within_3_percent(&[1.0]).is_none());
+        assert!(repeats_within_3_percent(&[1.0, 1.02]).expect("two").passed);
+        assert!(!repeats_within_3_percent(&[1.0, 1.04]).expect("two").passed);
+    }
+}

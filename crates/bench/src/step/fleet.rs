@@ -1,0 +1,129 @@
+use record::recorder::InstanceShape;
+use record::slice::{InstanceEntry, InstanceId, Topology, VmEntry, VmId};
+use spec::workload::DataPattern;
+use units::Bytes;
+use workload::{BuildError, Instance, InstancePlan, WorkloadMachine};
+
+use crate::plan::ResolvedPlan;
+use crate::verdict::Member;
+
+/// A virtual disk a step needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DiskNeed {
+    /// Unique in the run and the same in every step: `tile-1/shop/shop-log`.
+    pub name: String,
+    /// Its size.
+    pub size: Bytes,
+    /// What its first contents are like.
+    pub data: DataPattern,
+}
+
+/// One workload instance, ready to be driven.
+#[derive(Debug)]
+pub struct FleetInstance {
+    /// Its machine, before its first event.
+    pub machine: WorkloadMachine,
+    /// What a recorder must know of it.
+    pub shape: InstanceShape,
+    /// Its disks, by `machine::DiskId`.
+    pub disks: Vec<DiskNeed>,
+}
+
+/// Everything that runs in a step.
+#[derive(Debug)]
+pub struct Fleet {
+    /// By instance id: tile by tile, workload by workload, copy by copy.
+    pub instances: Vec<FleetInstance>,
+    /// Who each instance is.
+    pub members: Vec<Member>,
+    /// Names of all that is numbered.
+    pub topology: Topology,
+}
+
+impl Fleet {
+    /// The instances of `tiles` tiles.
+    pub fn build(plan: &ResolvedPlan, tiles: u32) -> Result<Self, BuildError> {
+        let mut fleet =
+            Self { instances: Vec::new(), members: Vec::new(), topology: Topology::default() };
+        for tile in 0..tiles {
+            for (position, (_, copies)) in plan.tile_set.workloads.iter().enumerate() {
+                for copy in 0..*copies {
+                    fleet.add(plan, Member { tile, workload: position, copy })?;
+                }
+            }
+        }
+        Ok(fleet)
+    }
+
+    /// All disks, in order.
+    pub fn disks(&self) -> impl Iterator<Item = &DiskNeed> {
+        self.instances.iter().flat_map(|instance| &instance.disks)
+    }
+
+    /// Virtual machines.
+    pub fn vms(&self) -> u32 {
+        number(self.topology.vms.len())
+    }
+
+    fn add(&mut self, plan: &ResolvedPlan, member: Member) -> Result<(), BuildError> {
+        let (workload, copies) = &plan.tile_set.workloads[member.workload];
+        let built = workload::build(&InstancePlan {
+            workload,
+            seed: plan.seed.value,
+            tile: member.tile,
+            position: number(member.workload),
+            copy: member.copy,
+            footprint: plan.footprint.value,
+            time_scale: plan.time.value,
+            cpu: plan.cpu.value,
+        })?;
+        let suffix = if *copies > 1 { format!("-{}", member.copy + 1) } else { String::new() };
+        let place = format!("tile-{}/{}{suffix}", member.tile + 1, workload.name);
+        let instance = InstanceId(number(self.instances.len()));
+        let first_vm = self.vms();
+        self.topology
+            .vms
+            .extend(built.vms.iter().map(|vm| VmEntry { instance, name: format!("{place}/{vm}") }));
+        self.topology.instances.push(entry(&workload.name, member, &built));
+        let need = |disk: &workload::DiskLayout| DiskNeed {
+            name: format!("{place}/{}", disk.name),
+            size: disk.size,
+            data: workload.data,
+        };
+        self.instances.push(FleetInstance {
+            shape: shape(instance, first_vm, &built),
+            disks: built.disks.iter().map(need).collect(),
+            machine: built.machine,
+        });
+        self.members.push(member);
+        Ok(())
+    }
+}
+
+/// What a topology says of an instance.
+pub(crate) fn entry(workload: &str, member: Member, built: &Instance) -> InstanceEntry {
+    InstanceEntry {
+        tile: member.tile,
+        workload: workload.to_owned(),
+        copy: member.copy,
+        actions: built.actions.clone(),
+        groups: built.groups.clone(),
+        kinds: built.kinds.iter().map(|kind| kind.name.clone()).collect(),
+    }
+}
+
+/// What a recorder must know of an instance whose first VM is `first_vm`.
+pub(crate) fn shape(instance: InstanceId, first_vm: u32, built: &Instance) -> InstanceShape {
+    let count = |count: usize| u16::try_from(count).expect("spec allows fewer than 2^16");
+    InstanceShape {
+        instance,
+        disk_vms: built.disks.iter().map(|disk| VmId(first_vm + number(disk.vm))).collect(),
+        kinds: count(built.kinds.len()),
+        actions: count(built.actions.len()),
+        groups: count(built.groups.len()),
+    }
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).expect("fewer than 2^32 of anything in a step")
+}

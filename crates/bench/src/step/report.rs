@@ -1,0 +1,268 @@
+use record::run::{
+    ActionResult, Check, Figure, IoTotal, Latency, MetricResult, Score, Step, Throughput,
+    TileScore, Verdict, WarmUp, Warning, WorkloadResult,
+};
+use record::slice::{Direction, Topology};
+use spec::ResolvedTile;
+use units::Nanos;
+
+use crate::score::{
+    BLOCKS_MIN, References, SliceWork, TileWork, applications_score, metric_rate, score_interval,
+    tile_means,
+};
+use crate::step::Window;
+use crate::verdict::{Judged, Member};
+
+/// How infrastructure is reported until there is any.
+const NO_INFRASTRUCTURE: &str = "infrastructure operations were not run: they do not exist yet";
+
+const DEFINITION: &str = "sum over tiles of the geometric mean of each scored workload's metric \
+                          divided by its reference; with infrastructure operations the total \
+                          would be 0.8 x applications + 0.2 x infrastructure";
+
+/// Everything a step's entry in `run.json` is made from.
+#[derive(Debug)]
+pub struct StepFacts<'a> {
+    /// The tile.
+    pub tile: &'a ResolvedTile,
+    /// What counts as one tile's worth.
+    pub references: &'a References,
+    /// Who each instance is.
+    pub members: &'a [Member],
+    /// Names.
+    pub topology: &'a Topology,
+    /// The measured window.
+    pub window: &'a Window,
+    /// What it came to.
+    pub judged: Judged,
+    /// Every instance's count, slice by slice of the window.
+    pub work: &'a [SliceWork],
+    /// Slices in one burst period, at least 1.
+    pub slices_per_block: usize,
+    /// Seed for resampling.
+    pub seed: u64,
+}
+
+/// Where a step stands in its run.
+#[derive(Debug, Clone)]
+pub struct StepPlace {
+    /// From 1, in the order the ladder visited tile counts.
+    pub step: u32,
+    /// From 1.
+    pub repeat: u32,
+    /// From 1.
+    pub order: u32,
+    /// Tiles.
+    pub tiles: u32,
+    /// When its load started.
+    pub started: jiff::Timestamp,
+}
+
+impl StepFacts<'_> {
+    /// The step's entry.
+    pub fn step(
+        self,
+        place: &StepPlace,
+        warm_up: WarmUp,
+        checks: Vec<Check>,
+        warnings: Vec<Warning>,
+    ) -> Step {
+        let workloads = self.workloads();
+        let score = self.score(&workloads);
+        let window = self.window;
+        Step {
+            step: place.step,
+            repeat: place.repeat,
+            order: place.order,
+            tiles: place.tiles,
+            vms: u32::try_from(self.topology.vms.len()).unwrap_or(u32::MAX),
+            started: place.started,
+            verdict: self.judged.verdict,
+            reason: self.judged.reason,
+            warm_up,
+            measured_ns: window.duration.0,
+            workloads,
+            limits: self.judged.pooled,
+            io: io_totals(window),
+            throughput: throughput(window),
+            score,
+            generator: self.judged.generator,
+            checks,
+            warnings,
+        }
+    }
+
+    fn workloads(&self) -> Vec<WorkloadResult> {
+        (0..self.members.len()).map(|index| self.workload(index)).collect()
+    }
+
+    fn workload(&self, index: usize) -> WorkloadResult {
+        let member = self.members[index];
+        let totals = &self.window.instances[index];
+        let names = &self.topology.instances[index];
+        let action = |(name, totals): (&String, &crate::step::ActionTotals)| ActionResult {
+            action: name.clone(),
+            count: totals.count(),
+            errors: totals.errors,
+            dropped: totals.dropped,
+            service: Latency::from(&totals.service),
+            response: Latency::from(&totals.response),
+        };
+        WorkloadResult {
+            tile: member.tile,
+            workload: names.workload.clone(),
+            copy: member.copy,
+            metric: self.metric(index),
+            actions: names.actions.iter().zip(&totals.actions).map(action).collect(),
+            limits: self.judged.instances[index].clone(),
+        }
+    }
+
+    fn metric(&self, index: usize) -> MetricResult {
+        let position = self.members[index].workload;
+        let metric = &self.tile.workloads[position].0.metric;
+        let reference = self.references.0[position];
+        let absent = || Figure::absent("the workload is load only and has no part in the score");
+        let (value, normalised) = match reference.value {
+            None => (absent(), absent()),
+            Some(_) if self.window.duration == Nanos::ZERO => {
+                let none = || Figure::absent("nothing was measured");
+                (none(), none())
+            }
+            Some(reference) => {
+                let count: f64 = self.work.iter().map(|slice| slice[index]).sum();
+                let value = metric_rate(metric, count, self.window.duration);
+                (Figure::of(value), Figure::of(value / reference))
+            }
+        };
+        MetricResult {
+            value,
+            unit: metric.unit.clone(),
+            reference: reference.value.map_or_else(absent, Figure::of),
+            reference_origin: reference.origin,
+            normalised,
+        }
+    }
+
+    fn score(&self, workloads: &[WorkloadResult]) -> Option<Score> {
+        let work: Vec<TileWork> = workloads
+            .iter()
+            .filter_map(|result| {
+                let normalised = result.metric.normalised.value?;
+                Some(TileWork { tile: result.tile, normalised })
+            })
+            .collect();
+        let applications = applications_score(&work)?;
+        let tiles = tile_means(&work)
+            .into_iter()
+            .map(|(tile, mean)| TileScore { tile, geometric_mean: Figure::of(mean) })
+            .collect();
+        Some(Score {
+            definition: DEFINITION.to_owned(),
+            tiles,
+            applications: Figure::of(applications),
+            infrastructure: Figure::absent(NO_INFRASTRUCTURE),
+            total: Figure::absent(NO_INFRASTRUCTURE),
+            interval: self.interval(),
+        })
+    }
+
+    /// Resampled in blocks of whole burst periods, because slices within one are not alike.
+    /// A window with too few periods is resampled slice by slice: bursts then count as
+    /// chance, and the interval is too wide rather than too narrow.
+    fn interval(&self) -> Option<record::run::Interval> {
+        let whole = self.slices_per_block.max(1);
+        let block = if self.work.len() / whole >= BLOCKS_MIN { whole } else { 1 };
+        let blocks: Vec<SliceWork> = self.work.chunks_exact(block).map(sum).collect();
+        let positions: Vec<usize> = (0..self.members.len())
+            .filter(|index| self.references.0[self.members[*index].workload].value.is_some())
+            .collect();
+        let blocks: Vec<SliceWork> = blocks
+            .iter()
+            .map(|block| positions.iter().map(|index| block[*index]).collect())
+            .collect();
+        let slice = self.window.duration.as_secs_f64() / count_f64(self.work.len());
+        let time = Nanos::from_secs_f64(slice * count_f64(block));
+        let share = |index: &usize| {
+            let member = self.members[*index];
+            let metric = &self.tile.workloads[member.workload].0.metric;
+            let reference = self.references.0[member.workload].value.unwrap_or(1.0);
+            (member.tile, reference / metric_rate(metric, 1.0, time))
+        };
+        let shares: Vec<(u32, f64)> = positions.iter().map(share).collect();
+        let name = format!("blocks of {time}");
+        score_interval(&blocks, &shares, self.seed, &name)
+    }
+}
+
+fn sum(slices: &[SliceWork]) -> SliceWork {
+    let mut sum = vec![0.0; slices.first().map_or(0, Vec::len)];
+    for slice in slices {
+        sum.iter_mut().zip(slice).for_each(|(sum, value)| *sum += value);
+    }
+    sum
+}
+
+#[expect(clippy::cast_precision_loss, reason = "thousands of slices at most")]
+fn count_f64(count: usize) -> f64 {
+    count.max(1) as f64
+}
+
+fn io_totals(window: &Window) -> Vec<IoTotal> {
+    let seconds = window.duration.as_secs_f64().max(f64::MIN_POSITIVE);
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    let per_second = |count: u64| if count == 0 { 0.0 } else { count as f64 / seconds };
+    let total = |direction: Direction| {
+        let totals = window.direction(direction);
+        let count = totals.service.count();
+        IoTotal {
+            direction,
+            count,
+            errors: totals.errors,
+            bytes: totals.bytes,
+            operations_per_s: per_second(count),
+            bytes_per_s: per_second(totals.bytes),
+            service: Latency::from(&totals.service),
+            response: Latency::from(&totals.response),
+        }
+    };
+    Direction::ALL.map(total).into_iter().filter(|total| total.count + total.errors > 0).collect()
+}
+
+fn throughput(window: &Window) -> Throughput {
+    let io = io_totals(window);
+    let actions: u64 = window
+        .instances
+        .iter()
+        .flat_map(|instance| &instance.actions)
+        .map(crate::step::ActionTotals::count)
+        .sum();
+    let seconds = window.duration.as_secs_f64();
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    let actions_per_s = if actions == 0 { 0.0 } else { actions as f64 / seconds };
+    Throughput {
+        operations_per_s: io.iter().map(|total| total.operations_per_s).sum(),
+        bytes_per_s: io.iter().map(|total| total.bytes_per_s).sum(),
+        actions_per_s,
+    }
+}
+
+/// Warnings for limits that nobody's work was held against.
+pub fn untested_limits(judged: &Judged) -> Vec<Warning> {
+    let untested = judged
+        .pooled
+        .iter()
+        .filter(|limit| limit.result.samples == 0 && limit.result.verdict == Verdict::Inconclusive);
+    untested
+        .map(|limit| Warning {
+            id: "limit-not-tested".to_owned(),
+            text: format!(
+                "the {}'s limit on {} was not tested: nothing it applies to was done",
+                limit.workload, limit.result.name
+            ),
+            value: Some("0 samples".to_owned()),
+            limit: None,
+            hint: Some("a longer measure.duration or a larger scale.time may reach it".to_owned()),
+        })
+        .collect()
+}

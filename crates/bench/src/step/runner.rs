@@ -1,0 +1,313 @@
+use std::time::Duration;
+
+use jiff::Timestamp;
+use record::run::{Phase, Step, Verdict, WarmUp, Warning};
+use record::series::{StepKey, Writer};
+use record::slice::Slice;
+use spec::ResolvedTile;
+use units::Nanos;
+
+use crate::error::BenchError;
+use crate::plan::{ResolvedPlan, longest_period, workloads_of};
+use crate::progress::{Control, Observer, Progress, Request};
+use crate::rig::{Clocks, Load, LoadOutcome, Received, Rig};
+use crate::score::{References, SliceWork, slice_work};
+use crate::step::checks::{clock_step, littles_law, submitted_is_completed};
+use crate::step::fleet::Fleet;
+use crate::step::report::{StepFacts, StepPlace, untested_limits};
+use crate::step::tick::tick;
+use crate::step::{WarmUpBounds, WarmUpRule, Window};
+use crate::verdict::{Judged, StepJudge};
+
+/// How often a stop request is looked at while no slice arrives.
+const POLL: Duration = Duration::from_millis(100);
+
+/// A load that reports nothing for this long is given up: slices come at most every few
+/// seconds, and a worker that hangs that long in the kernel is not coming back soon.
+const SILENCE_MAX: Nanos = Nanos::from_secs(60);
+
+/// What a step is run with.
+pub struct StepBench<'a, R> {
+    /// The plan.
+    pub plan: &'a ResolvedPlan,
+    /// What counts as one tile's worth.
+    pub references: &'a References,
+    /// What carries the load out.
+    pub rig: &'a mut R,
+    /// Asked to stop?
+    pub control: &'a Control,
+    /// Whom to tell.
+    pub observer: &'a mut dyn Observer,
+    /// Where slices go.
+    pub series: &'a mut Writer,
+}
+
+/// A step that was measured, wholly or in part.
+#[derive(Debug)]
+pub struct Measured {
+    /// Its entry; marked interrupted if it did not come to its end.
+    pub step: Step,
+    /// What moved the data.
+    pub backend: String,
+    /// Why it did not come to its end.
+    pub error: Option<BenchError>,
+}
+
+impl<R: Rig> StepBench<'_, R> {
+    /// Drives `fleet`, whose disks are prepared, through warm-up and window.
+    pub fn measure(&mut self, fleet: Fleet, place: &StepPlace) -> Result<Measured, BenchError> {
+        let Fleet { instances, members, topology } = fleet;
+        let before = self.rig.clocks();
+        let mut load = self.rig.start(instances)?;
+        let judge = StepJudge { tile: &self.plan.tile_set, members: &members, topology: &topology };
+        let mut course = Course::new(self.plan, judge);
+        let error = self.drive(&mut load, &mut course, place).err();
+        if matches!(error, Some(BenchError::Aborted)) {
+            load.abandon();
+            return Err(BenchError::Aborted);
+        }
+        load.stop();
+        self.drain(&mut load, &course, place)?;
+        let outcome = load.finish()?;
+        let after = self.rig.clocks();
+        Ok(self.conclude(course, place, error, &outcome, (before, after)))
+    }
+
+    /// Takes slices until the window is complete.
+    fn drive(
+        &mut self,
+        load: &mut R::Load,
+        course: &mut Course<'_>,
+        place: &StepPlace,
+    ) -> Result<(), BenchError> {
+        let mut silent = Nanos::ZERO;
+        while !course.is_complete() {
+            match self.control.request() {
+                Request::GoOn => {}
+                Request::Stop => return Err(BenchError::Interrupted),
+                Request::Abort => return Err(BenchError::Aborted),
+            }
+            let slice = match load.next(POLL) {
+                Received::Slice(slice) => slice,
+                Received::Nothing => {
+                    silent = silent.saturating_add(POLL.into());
+                    if silent > SILENCE_MAX.max(Nanos(self.plan.slice.value.0.saturating_mul(4))) {
+                        return Err(BenchError::Silent(silent));
+                    }
+                    continue;
+                }
+                Received::Ended => return Err(BenchError::Silent(silent)),
+            };
+            silent = Nanos::ZERO;
+            let phase = course.phase();
+            self.series.append(key(place, phase), course.judge.topology, &slice)?;
+            course.take(&slice);
+            self.observer.event(&Progress::Tick(&tick(course, &slice)));
+            if slice.io.iter().any(|row| row.errors > 0) {
+                // Named when the load has ended and its failures are known.
+                return Err(BenchError::Storage { tiles: place.tiles, failures: Vec::new() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores what was still under way; it belongs to no window.
+    fn drain(
+        &mut self,
+        load: &mut R::Load,
+        course: &Course<'_>,
+        place: &StepPlace,
+    ) -> Result<(), BenchError> {
+        let mut silent = Nanos::ZERO;
+        loop {
+            match load.next(POLL) {
+                Received::Ended => return Ok(()),
+                Received::Slice(slice) => {
+                    let key = key(place, Phase::RampDown);
+                    self.series.append(key, course.judge.topology, &slice)?;
+                }
+                Received::Nothing if self.control.request() == Request::Abort => return Ok(()),
+                Received::Nothing => {
+                    silent = silent.saturating_add(POLL.into());
+                    if silent > SILENCE_MAX {
+                        return Err(BenchError::Silent(silent));
+                    }
+                }
+            }
+        }
+    }
+
+    fn conclude(
+        &self,
+        course: Course<'_>,
+        place: &StepPlace,
+        error: Option<BenchError>,
+        outcome: &LoadOutcome,
+        (before, after): (Clocks, Clocks),
+    ) -> Measured {
+        let error = name_failures(error, place.tiles, outcome);
+        let mut judged = course.judged();
+        if let Some(error) = &error {
+            judged.verdict = Verdict::Interrupted;
+            judged.reason = format!("the step was not finished: {error}");
+        }
+        let mut warnings = outcome.warnings.clone();
+        warnings.extend(untested_limits(&judged));
+        warnings.extend(clock_step(before, after));
+        let mut checks = vec![submitted_is_completed(outcome)];
+        if course.window.duration > Nanos::ZERO {
+            checks.insert(0, littles_law(&course.window));
+        }
+        let facts = StepFacts {
+            tile: &self.plan.tile_set,
+            references: self.references,
+            members: course.judge.members,
+            topology: course.judge.topology,
+            window: &course.window,
+            judged,
+            work: &course.work,
+            slices_per_block: course.slices_per_block,
+            seed: self.plan.seed.value,
+        };
+        let warm_up = course.warm_up.unwrap_or_else(|| WarmUp {
+            rule: "none".to_owned(),
+            reached: false,
+            duration_ns: course.elapsed.0,
+            detail: "the step ended while it warmed up".to_owned(),
+        });
+        let step = facts.step(place, warm_up, checks, warnings);
+        Measured { step, backend: outcome.backend.clone(), error }
+    }
+}
+
+fn key(place: &StepPlace, phase: Phase) -> StepKey {
+    StepKey { step: place.step, tiles: place.tiles, repeat: place.repeat, phase }
+}
+
+/// Failures are known only at the end of a load; they are the reason whatever ended it.
+fn name_failures(
+    error: Option<BenchError>,
+    tiles: u32,
+    outcome: &LoadOutcome,
+) -> Option<BenchError> {
+    if outcome.failures.is_empty() {
+        return error;
+    }
+    Some(BenchError::Storage { tiles, failures: outcome.failures.clone() })
+}
+
+/// How far a step is: warm-up, then the window.
+pub struct Course<'a> {
+    /// Holds the window against the limits.
+    pub judge: StepJudge<'a>,
+    /// The measured window.
+    pub window: Window,
+    /// Since the start of the step.
+    pub elapsed: Nanos,
+    /// How it warmed up, once it has.
+    pub warm_up: Option<WarmUp>,
+    /// The window's length as of now; it grows while samples are too few.
+    pub target: Nanos,
+    rule: WarmUpRule,
+    extension: Nanos,
+    target_max: Nanos,
+    work: Vec<SliceWork>,
+    slices_per_block: usize,
+    tile: &'a ResolvedTile,
+}
+
+impl<'a> Course<'a> {
+    fn new(plan: &'a ResolvedPlan, judge: StepJudge<'a>) -> Self {
+        let (slice, target) = (plan.slice.value, plan.duration.value);
+        let period = longest_period(target, plan.time.value, workloads_of(&plan.tile_set));
+        let quarter = Nanos(target.0 / 4).max(slice);
+        Self {
+            judge,
+            window: Window::new(judge.topology, Nanos::ZERO, 0),
+            elapsed: Nanos::ZERO,
+            warm_up: None,
+            target,
+            rule: WarmUpRule::new(WarmUpBounds {
+                shortest: plan.warm_up_min.value,
+                longest: plan.warm_up_max.value,
+                slice,
+                burst_period: period,
+            }),
+            extension: if period > Nanos::ZERO { period } else { quarter },
+            target_max: Nanos(target.0.saturating_mul(u64::from(plan.method.lengthen_max))),
+            work: Vec::new(),
+            slices_per_block: usize::try_from(period.0 / slice.0.max(1)).unwrap_or(1).max(1),
+            tile: &plan.tile_set,
+        }
+    }
+
+    /// Which phase the next slice belongs to.
+    pub fn phase(&self) -> Phase {
+        if self.warm_up.is_some() { Phase::Measured } else { Phase::WarmUp }
+    }
+
+    /// Time left of the warm-up's cap, or of the window.
+    pub fn left(&self) -> Nanos {
+        match self.warm_up {
+            None => self.rule.left(),
+            Some(_) => self.target.saturating_sub(self.window.duration),
+        }
+    }
+
+    fn take(&mut self, slice: &Slice) {
+        self.elapsed += slice.width;
+        if self.warm_up.is_none() {
+            self.warm_up = self.rule.push(slice);
+            if self.warm_up.is_some() {
+                let in_flight = slice.generator.in_flight;
+                self.window = Window::new(self.judge.topology, self.elapsed, in_flight);
+            }
+            return;
+        }
+        self.window.add(slice);
+        self.work.push(slice_work(self.tile, self.judge.members, self.judge.topology, slice));
+        self.lengthen();
+    }
+
+    /// Too few samples are answered with time, a burst period (or a quarter of the window)
+    /// at once, up to the profile's bound.
+    fn lengthen(&mut self) {
+        let longer = self.target.saturating_add(self.extension);
+        if self.window.duration >= self.target
+            && longer <= self.target_max
+            && self.judge.wants_more_samples(&self.judged())
+        {
+            self.target = longer;
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.warm_up.is_some() && self.window.duration >= self.target
+    }
+
+    fn judged(&self) -> Judged {
+        self.judge.judge(&self.window)
+    }
+}
+
+/// The longest a step takes, without preparing its disks.
+pub fn step_at_most(plan: &ResolvedPlan) -> Nanos {
+    let measured = plan.duration.value.0.saturating_mul(u64::from(plan.method.lengthen_max));
+    plan.warm_up_max.value.saturating_add(Nanos(measured))
+}
+
+/// A place for a step that starts now.
+pub fn place_now(step: u32, repeat: u32, order: u32, tiles: u32) -> StepPlace {
+    StepPlace { step, repeat, order, tiles, started: Timestamp::now() }
+}
+
+/// Warnings that hold for a step whatever was measured.
+pub fn unsteady(warm_up: &WarmUp) -> Option<Warning> {
+    (!warm_up.reached).then(|| Warning {
+        id: "not-steady".to_owned(),
+        text: "the step was measured although its steady state was not shown".to_owned(),
+        value: Some(warm_up.detail.clone()),
+        limit: None,
+        hint: Some("a longer measure.warm-up-max (or --standard) lets the rule decide".to_owned()),
+    })
+}

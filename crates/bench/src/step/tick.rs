@@ -1,0 +1,51 @@
+use record::run::Phase;
+use record::slice::{Direction, Slice};
+use stats::Compact;
+use units::{Nanos, Ratio};
+
+use crate::progress::{LimitSoFar, Tick};
+use crate::step::add_compact;
+use crate::step::runner::Course;
+use crate::verdict::{CONFIDENCE, judge_limit, limit_name};
+
+/// What a live view is told of a slice.
+pub fn tick(course: &Course<'_>, slice: &Slice) -> Tick {
+    let seconds = slice.width.as_secs_f64().max(f64::MIN_POSITIVE);
+    let (mut service, mut reads, mut count, mut bytes) = (Compact::default(), 0, 0, 0);
+    for row in &slice.io {
+        let operations = row.service.count();
+        count += operations;
+        bytes += row.bytes.get();
+        reads += if row.direction == Direction::Read { operations } else { 0 };
+        add_compact(&mut service, &row.service);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "only shown")]
+    let [reads, count, bytes] = [reads as f64, count as f64, bytes as f64];
+    Tick {
+        elapsed: course.elapsed,
+        is_measured: course.phase() == Phase::Measured && course.window.duration > Nanos::ZERO,
+        left: course.left(),
+        operations_per_s: count / seconds,
+        read_share: if count > 0.0 { reads / count } else { 0.0 },
+        bytes_per_s: bytes / seconds,
+        service_p99: service.percentile(Ratio::new(0.99)),
+        worker_cpu: slice.generator.worker_cpu.iter().copied().fold(0.0, f64::max),
+        limits: limits_so_far(course),
+    }
+}
+
+fn limits_so_far(course: &Course<'_>) -> Vec<LimitSoFar> {
+    let judge = &course.judge;
+    judge
+        .limits()
+        .map(|(position, workload, limit)| {
+            let samples = judge.pooled_samples(&course.window, position, limit);
+            let result = judge_limit(limit, &samples, CONFIDENCE);
+            LimitSoFar {
+                name: format!("{} {}", workload.name, limit_name(limit)),
+                measured: result.measured_ns.map(Nanos),
+                limit: Nanos(result.limit_ns),
+            }
+        })
+        .collect()
+}
