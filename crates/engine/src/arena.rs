@@ -19,6 +19,8 @@ pub struct Buffer {
     pub(crate) start: NonNull<u8>,
     /// The registered chunk it lies in.
     pub(crate) chunk: u16,
+    /// Position of the first byte in the arena, in units of 4 KiB.
+    unit: u32,
     order: u8,
 }
 
@@ -27,6 +29,11 @@ pub struct Buffer {
 unsafe impl Send for Buffer {}
 
 impl Buffer {
+    /// A small number that tells this buffer's place in the arena from others.
+    pub(crate) fn place(&self) -> usize {
+        self.unit as usize
+    }
+
     /// The bytes of the loan.
     pub(crate) fn bytes_mut(&mut self, length: u32) -> &mut [u8] {
         assert!(length as usize <= 1 << (UNIT_BITS + u32::from(self.order)), "within the loan");
@@ -36,15 +43,25 @@ impl Buffer {
     }
 }
 
+/// What a buffer is for. Reads and writes have chunks of their own, so that what a write put
+/// into a buffer is still there when the next write uses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Reads,
+    Writes,
+}
+
 /// Memory for I/O: chunks of 4 MiB, aligned so that huge pages serve them, lent in powers of
 /// two from 4 KiB up. A loan and its return are O(1); free neighbours are joined only when
 /// a size has run out. Chunks are made on demand up to a limit and kept for the run.
 #[derive(Debug)]
 pub(crate) struct Arena {
-    chunks: Vec<NonNull<u8>>,
+    chunks: Vec<(NonNull<u8>, Side)>,
     chunks_max: usize,
-    /// Free buffers by order: positions in units of 4 KiB over all chunks.
-    free: [Vec<u32>; ORDERS],
+    /// Free buffers by side and order: positions in units of 4 KiB over all chunks.
+    free: [[Vec<u32>; ORDERS]; 2],
+    /// Counts changes in how chunks are cut.
+    layout: u64,
     seed: u64,
 }
 
@@ -59,13 +76,14 @@ pub(crate) enum Loan {
 }
 
 impl Arena {
-    /// An arena that grows up to `bytes_max`, at least one chunk.
+    /// An arena that grows up to `bytes_max`, at least one chunk for each side.
     pub(crate) fn new(bytes_max: u64, seed: u64) -> Self {
         let chunks_max = usize::try_from(bytes_max).unwrap_or(usize::MAX) / CHUNK;
         Self {
             chunks: Vec::new(),
-            chunks_max: chunks_max.clamp(1, usize::from(u16::MAX)),
-            free: std::array::from_fn(|_| Vec::new()),
+            chunks_max: chunks_max.clamp(2, usize::from(u16::MAX)),
+            free: std::array::from_fn(|_| std::array::from_fn(|_| Vec::new())),
+            layout: 0,
             seed,
         }
     }
@@ -77,75 +95,87 @@ impl Arena {
 
     /// The memory of a chunk.
     pub(crate) fn chunk(&self, index: u16) -> (NonNull<u8>, usize) {
-        (self.chunks[usize::from(index)], CHUNK)
+        (self.chunks[usize::from(index)].0, CHUNK)
+    }
+
+    /// Changes whenever buffers were cut or joined, so that places mean something else.
+    pub(crate) fn layout(&self) -> u64 {
+        self.layout
     }
 
     /// Lends a buffer of at least `length` bytes, which is at most [`LENGTH_MAX`].
     #[inline]
-    pub(crate) fn lend(&mut self, length: u32) -> Loan {
+    pub(crate) fn lend(&mut self, side: Side, length: u32) -> Loan {
         let order = order_of(length);
-        if let Some(unit) = self.free[order].pop() {
+        if let Some(unit) = self.free[side as usize][order].pop() {
             return Loan::Ready(self.buffer(unit, order));
         }
-        self.lend_slow(order)
+        self.lend_slow(side, order)
     }
 
-    fn lend_slow(&mut self, order: usize) -> Loan {
-        if let Some(buffer) = self.split(order) {
+    fn lend_slow(&mut self, side: Side, order: usize) -> Loan {
+        self.layout += 1;
+        if let Some(buffer) = self.split(side, order) {
             return Loan::Ready(buffer);
         }
-        if self.chunks.len() < self.chunks_max && self.grow() {
-            return self.split(order).map_or(Loan::Exhausted, Loan::NewChunk);
+        if self.may_grow(side) && self.grow(side) {
+            return self.split(side, order).map_or(Loan::Exhausted, Loan::NewChunk);
         }
-        self.join();
-        self.split(order).map_or(Loan::Exhausted, Loan::Ready)
+        self.join(side);
+        self.split(side, order).map_or(Loan::Exhausted, Loan::Ready)
+    }
+
+    /// The last chunk is kept for the side that has none yet.
+    fn may_grow(&self, side: Side) -> bool {
+        let other_has = self.chunks.iter().any(|(_, owner)| *owner != side);
+        self.chunks.len() + usize::from(!other_has) < self.chunks_max
     }
 
     /// Ends a loan.
     #[inline]
     pub(crate) fn give_back(&mut self, buffer: Buffer) {
-        let base = self.chunks[usize::from(buffer.chunk)];
-        let within = (buffer.start.addr().get() - base.addr().get()) >> UNIT_BITS;
-        let unit = usize::from(buffer.chunk) * UNITS + within;
-        self.free[usize::from(buffer.order)]
-            .push(u32::try_from(unit).expect("at most 2^16 chunks of 2^10 units"));
+        let (_, side) = self.chunks[usize::from(buffer.chunk)];
+        self.free[side as usize][usize::from(buffer.order)].push(buffer.unit);
     }
 
     fn buffer(&self, unit: u32, order: usize) -> Buffer {
         let (chunk, within) = (unit as usize / UNITS, unit as usize % UNITS);
         // SAFETY: `within` is below UNITS, so the address stays inside the chunk.
-        let start = unsafe { self.chunks[chunk].add(within << UNIT_BITS) };
+        let start = unsafe { self.chunks[chunk].0.add(within << UNIT_BITS) };
         Buffer {
             start,
             chunk: u16::try_from(chunk).expect("the number of chunks is bounded by u16"),
+            unit,
             order: u8::try_from(order).expect("eleven orders"),
         }
     }
 
     /// Takes the smallest free buffer that fits and halves it until it is of this order.
-    fn split(&mut self, order: usize) -> Option<Buffer> {
-        let from = (order..ORDERS).find(|larger| !self.free[*larger].is_empty())?;
-        let unit = self.free[from].pop()?;
+    fn split(&mut self, side: Side, order: usize) -> Option<Buffer> {
+        let free = &mut self.free[side as usize];
+        let from = (order..ORDERS).find(|larger| !free[*larger].is_empty())?;
+        let unit = free[from].pop()?;
         for half in (order..from).rev() {
-            self.free[half].push(unit + (1 << half));
+            free[half].push(unit + (1 << half));
         }
         Some(self.buffer(unit, order))
     }
 
     /// Joins free neighbours, smallest first.
-    fn join(&mut self) {
+    fn join(&mut self, side: Side) {
+        let free = &mut self.free[side as usize];
         for order in 0..ORDERS - 1 {
-            let mut units = std::mem::take(&mut self.free[order]);
+            let mut units = std::mem::take(&mut free[order]);
             units.sort_unstable();
             let mut position = 0;
             while position < units.len() {
                 let unit = units[position];
                 let buddy = unit ^ (1 << order);
                 if unit < buddy && units.get(position + 1) == Some(&buddy) {
-                    self.free[order + 1].push(unit);
+                    free[order + 1].push(unit);
                     position += 2;
                 } else {
-                    self.free[order].push(unit);
+                    free[order].push(unit);
                     position += 1;
                 }
             }
@@ -154,15 +184,15 @@ impl Arena {
 
     /// Maps one more chunk and fills it with random bytes, so that no write is compressible
     /// by accident.
-    fn grow(&mut self) -> bool {
+    fn grow(&mut self, side: Side) -> bool {
         let Some(start) = map_aligned() else { return false };
         // SAFETY: the mapping is CHUNK bytes long, writable and not shared yet.
         let bytes = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), CHUNK) };
         let number = u64::try_from(self.chunks.len()).expect("a small count");
         Xoshiro256PlusPlus::seed_from_u64(self.seed ^ number).fill_bytes(bytes);
         let unit = u32::try_from(self.chunks.len() * UNITS).expect("chunks are bounded by u16");
-        self.chunks.push(start);
-        self.free[ORDERS - 1].push(unit);
+        self.chunks.push((start, side));
+        self.free[side as usize][ORDERS - 1].push(unit);
         true
     }
 
@@ -177,7 +207,7 @@ impl Drop for Arena {
         if std::thread::panicking() {
             return; // Requests may still be in flight; the process is about to end.
         }
-        for chunk in &self.chunks {
+        for (chunk, _) in &self.chunks {
             // SAFETY: mapped by `map_aligned` with this length; no loan is outstanding,
             // because the worker drained or leaked before it let go of the arena.
             unsafe { libc::munmap(chunk.as_ptr().cast(), CHUNK) };
@@ -225,7 +255,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn take(arena: &mut Arena, length: u32) -> Option<Buffer> {
-        match arena.lend(length) {
+        match arena.lend(Side::Writes, length) {
             Loan::Ready(buffer) | Loan::NewChunk(buffer) => Some(buffer),
             Loan::Exhausted => None,
         }
@@ -236,7 +266,8 @@ mod tests {
         let mut arena = Arena::new(CHUNK as u64, 1);
         let small: Vec<Buffer> =
             (0..UNITS).map(|_| take(&mut arena, 4096).expect("one chunk of 4 KiB")).collect();
-        assert_eq!(take(&mut arena, 4096), None, "the limit holds");
+        assert_eq!(take(&mut arena, 4096), None, "the other side keeps its chunk");
+        assert!(matches!(arena.lend(Side::Reads, LENGTH_MAX), Loan::NewChunk(_)));
         for buffer in small {
             arena.give_back(buffer);
         }

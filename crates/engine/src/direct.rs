@@ -10,7 +10,7 @@ use units::Nanos;
 use crate::backend::Backend;
 use crate::run::check_shapes;
 use crate::telemetry::Here;
-use crate::worker::{Job, Worker};
+use crate::worker::{Job, Worker, open_content};
 use crate::{EngineError, EngineInstance, Options, Outcome};
 
 pub(crate) fn run<M: Machine, B: Backend>(
@@ -22,6 +22,7 @@ pub(crate) fn run<M: Machine, B: Backend>(
 ) -> Result<(Vec<Slice>, Outcome), EngineError> {
     options.check()?;
     check_shapes(&instances)?;
+    let content = open_content(options, &instances)?;
     let job = Job {
         instances,
         options: options.clone(),
@@ -29,6 +30,6 @@ pub(crate) fn run<M: Machine, B: Backend>(
         until,
         seed: 0,
     };
-    let (outcome, here) = Worker::new(job, backend, name, Here::default()).run()?;
+    let (outcome, here) = Worker::new(job, content, backend, name, Here::default()).run()?;
     Ok((here.slices, outcome))
 }

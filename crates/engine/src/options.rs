@@ -1,6 +1,7 @@
 use units::{Bytes, Nanos};
 
 use crate::EngineError;
+use crate::verify;
 
 /// How requests reach the storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,6 +25,8 @@ pub struct Options {
     pub depth: u32,
     /// Width of a reported slice, at least 1 ms.
     pub slice: Nanos,
+    /// Follow every block that is written and judge every block that is read.
+    pub verify: Option<verify::Setup>,
     /// How to reach the storage.
     pub backend: BackendChoice,
     /// Whether each worker stays on one CPU.
@@ -39,6 +42,7 @@ impl Default for Options {
             workers: 1,
             depth: 256,
             slice: Nanos::SECOND,
+            verify: None,
             backend: BackendChoice::Auto,
             pin: false,
             buffers_max: Bytes::new(128 << 20),

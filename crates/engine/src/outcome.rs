@@ -3,6 +3,8 @@ use std::io;
 use machine::{IoError, Operation};
 use units::Nanos;
 
+use crate::verify::{Mismatch, StateError};
+
 /// The failures of one disk: the first one in full, and how many there were.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstErrors {
@@ -41,6 +43,8 @@ pub struct Outcome {
     pub unissued: u64,
     /// Disks with failures, in the order of their first failure.
     pub errors: Vec<FirstErrors>,
+    /// Blocks that did not hold what was written to them: the first hundred of each worker.
+    pub mismatches: Vec<Mismatch>,
     /// What the reader must know.
     pub warnings: Vec<Warning>,
     /// `io_uring`, `threads` or `fake`.
@@ -61,6 +65,7 @@ impl Outcome {
         self.unissued += other.unissued;
         self.errors.extend(other.errors);
         self.errors.sort_by_key(|error| error.at);
+        self.mismatches.extend(other.mismatches);
         self.warnings.extend(other.warnings);
         self.warnings.dedup_by_key(|warning| warning.id);
         self.elapsed = self.elapsed.max(other.elapsed);
@@ -119,6 +124,9 @@ pub enum EngineError {
         #[source]
         source: io::Error,
     },
+    /// Verification could not keep its state.
+    #[error("following what is written failed")]
+    Verify(#[from] StateError),
     /// A worker found a broken invariant and stopped.
     #[error("worker {worker} stopped: {message}")]
     Worker {

@@ -15,7 +15,7 @@ use units::Nanos;
 use crate::clock::{Clock, ProcessCpu};
 use crate::merge::{self, Line};
 use crate::real::Real;
-use crate::worker::{Job, Worker, table_of, telemetry_of};
+use crate::worker::{Job, Worker, open_content, table_of, telemetry_of};
 use crate::{EngineError, Options, Outcome};
 
 /// A machine and the disks it may use.
@@ -208,15 +208,16 @@ fn work<M: Machine>(
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let files = table_of(&job.instances).files;
     let real = Real::new(clock, files, &job.options);
-    let _ = ready.send(real.is_ok());
-    let (backend, warnings) = real?;
+    let content = open_content(&job.options, &job.instances);
+    let _ = ready.send(real.is_ok() && content.is_ok());
+    let ((backend, warnings), content) = (real?, content?);
     if started.recv().is_err() {
         return Ok(Outcome::default());
     }
     let name = backend.name();
     let (mut outcome, _line) = match backend {
-        Real::Uring(ring) => Worker::new(job, *ring, name, line).run()?,
-        Real::Threads(pool) => Worker::new(job, *pool, name, line).run()?,
+        Real::Uring(ring) => Worker::new(job, content, *ring, name, line).run()?,
+        Real::Threads(pool) => Worker::new(job, content, *pool, name, line).run()?,
     };
     outcome.warnings.extend(warnings);
     Ok(outcome)

@@ -2,6 +2,7 @@ use machine::IoRequest;
 use units::Nanos;
 
 use crate::arena::Buffer;
+use crate::content::Ticket;
 
 /// A request the storage has been asked, from admission to its answer.
 ///
@@ -18,6 +19,7 @@ pub(crate) struct InFlight {
     /// Just before the call that handed it to the kernel.
     pub(crate) submitted: Nanos,
     pub(crate) buffer: Option<Buffer>,
+    pub(crate) ticket: Option<Ticket>,
     pub(crate) settled: bool,
 }
 
@@ -110,6 +112,7 @@ mod tests {
             emitted: Nanos::ZERO,
             submitted: Nanos::ZERO,
             buffer: None,
+            ticket: None,
             settled: false,
         }
     }

@@ -8,9 +8,9 @@ use record::slice::{Direction, GeneratorRow};
 use stats::Histogram;
 use units::Nanos;
 
-use crate::arena::{Arena, Buffer, LENGTH_MAX, Loan};
+use crate::arena::{Arena, Buffer, LENGTH_MAX, Loan, Side};
 use crate::backend::{Backend, Completion, Submission, Wait};
-use crate::content::Content;
+use crate::content::{Content, Departure};
 use crate::disks::{Disk, DiskTable};
 use crate::slots::{InFlight, Slots};
 use crate::telemetry::{Outlet, Span, Telemetry};
@@ -147,6 +147,8 @@ pub(crate) struct Worker<M, B, O> {
     slice_start: Nanos,
     cpu_before: Nanos,
     warnings: Vec<Warning>,
+    /// What ends the run at the next chance.
+    failure: Option<EngineError>,
     backend_name: &'static str,
     arena: Arena,
 }
@@ -160,6 +162,15 @@ pub(crate) fn table_of<M>(instances: &[EngineInstance<M>]) -> DiskTable {
     table
 }
 
+/// Payload and verification for the disks of all instances.
+pub(crate) fn open_content<M>(
+    options: &Options,
+    instances: &[EngineInstance<M>],
+) -> Result<Content, EngineError> {
+    let disks = instances.iter().flat_map(|instance| &instance.disks);
+    Ok(Content::open(options.verify.as_ref(), disks)?)
+}
+
 /// Empty telemetry for these instances.
 pub(crate) fn telemetry_of<M>(instances: &[EngineInstance<M>]) -> Box<Telemetry> {
     let shapes = instances.iter().map(|instance| instance.shape.clone()).collect();
@@ -167,7 +178,13 @@ pub(crate) fn telemetry_of<M>(instances: &[EngineInstance<M>]) -> Box<Telemetry>
 }
 
 impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
-    pub(crate) fn new(job: Job<M>, backend: B, backend_name: &'static str, outlet: O) -> Self {
+    pub(crate) fn new(
+        job: Job<M>,
+        content: Content,
+        backend: B,
+        backend_name: &'static str,
+        outlet: O,
+    ) -> Self {
         let table = table_of(&job.instances);
         let telemetry = telemetry_of(&job.instances);
         let mut first_disk = 0;
@@ -182,7 +199,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             outlet,
             instances: instances.collect(),
             disks: table.disks,
-            content: Content::default(),
+            content,
             effects: Effects::default(),
             wheel: Wheel::new(),
             slots: Slots::new(job.options.depth),
@@ -203,6 +220,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             slice_start: Nanos::ZERO,
             cpu_before: Nanos::ZERO,
             warnings: Vec::new(),
+            failure: None,
             backend_name,
         }
     }
@@ -219,11 +237,15 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
         self.drain()?;
         self.pass_slice(self.now, true);
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
         let outcome = Outcome {
             submitted: self.counts.submitted,
             completed: self.counts.completed,
             unissued: self.waiting.len() as u64,
             errors: std::mem::take(&mut self.errors),
+            mismatches: std::mem::take(&mut self.content.mismatches),
             warnings: std::mem::take(&mut self.warnings),
             backend: self.backend_name,
             elapsed: self.now,
@@ -233,7 +255,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
     }
 
     fn is_over(&self) -> bool {
-        self.now >= self.until || self.stop.load(Ordering::Relaxed)
+        self.now >= self.until || self.failure.is_some() || self.stop.load(Ordering::Relaxed)
     }
 
     /// One round: hand over what machines asked for, wait, and tell them what happened.
@@ -333,9 +355,9 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         self.counts.slice_completed += 1;
         let mut flight = self.slots.complete(completion.slot);
         let request = flight.request;
-        let mut result = result_of(completion.result, request.length);
         let bytes = flight.buffer.as_mut().map_or(&mut [][..], |b| b.bytes_mut(request.length));
-        result = self.content.answered(flight.disk, &request, bytes, result);
+        let result = result_of(completion.result, request.length);
+        let result = self.content.arrive(flight.disk, flight.ticket.take(), bytes, result);
         if let Some(buffer) = flight.buffer.take() {
             self.arena.give_back(buffer);
         }
@@ -522,11 +544,15 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
         let request = &waiting.request;
         let offset = self.disks[waiting.disk as usize].locate(request);
-        let mut buffer = None;
+        let (mut buffer, mut ticket) = (None, None);
         if request.operation != Operation::Flush {
-            let Some(mut lent) = self.lend(request.length) else { return false };
-            if request.operation == Operation::Write {
-                self.content.prepare(waiting.disk, request, lent.bytes_mut(request.length));
+            let Some(mut lent) = self.lend(request) else { return false };
+            let layout = self.arena.layout();
+            let (now, disk) = (self.now, waiting.disk);
+            let departure = Departure { now, disk, request, buffer: &mut lent, layout };
+            match self.content.depart(departure) {
+                Ok(followed) => ticket = followed,
+                Err(error) => self.failure = self.failure.take().or(Some(error.into())),
             }
             buffer = Some(lent);
         }
@@ -537,6 +563,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             emitted: waiting.emitted,
             submitted: waiting.emitted,
             buffer,
+            ticket,
             settled: false,
         });
         self.backend.push(&Submission {
@@ -552,8 +579,12 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
     }
 
     #[inline]
-    fn lend(&mut self, length: u32) -> Option<Buffer> {
-        match self.arena.lend(length) {
+    fn lend(&mut self, request: &IoRequest) -> Option<Buffer> {
+        let side = match request.operation {
+            Operation::Write => Side::Writes,
+            _ => Side::Reads,
+        };
+        match self.arena.lend(side, request.length) {
             Loan::Ready(buffer) => Some(buffer),
             Loan::NewChunk(buffer) => {
                 let (start, bytes) = self.arena.chunk(buffer.chunk);
