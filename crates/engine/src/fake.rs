@@ -47,6 +47,13 @@ pub struct Asked {
     pub length: u32,
 }
 
+impl Asked {
+    pub(crate) fn of(submission: &Submission, at: Nanos) -> Self {
+        let Submission { file, operation, offset, length, .. } = *submission;
+        Self { at, file, operation, offset, length }
+    }
+}
+
 /// An answer to replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
@@ -154,13 +161,7 @@ impl Storage {
 
     fn accept(&mut self, submission: &Submission) {
         let ordinal = self.asked.len();
-        self.asked.push(Asked {
-            at: self.now,
-            file: submission.file,
-            operation: submission.operation,
-            offset: submission.offset,
-            length: submission.length,
-        });
+        self.asked.push(Asked::of(submission, self.now));
         if !self.fake.replay.is_empty() {
             if let Some((position, answer)) = self.answers.get(ordinal).copied().flatten() {
                 let at = answer.at.max(self.now);

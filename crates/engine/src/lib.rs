@@ -28,6 +28,7 @@ pub mod prefill;
 mod real;
 mod run;
 mod slots;
+pub mod tape;
 mod telemetry;
 mod threads;
 mod uring;

@@ -2,7 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 mod disks;
+mod faked;
+mod loads;
 mod prefill;
+mod real;
 mod verify_faults;
 mod verify_full;
 mod verify_kill;

@@ -1,0 +1,120 @@
+//! The worker over real files.
+
+use tilemark_engine::fake::{self, Fake};
+use tilemark_engine::{BackendChoice, EngineError, Options, Running, start, tape};
+use units::Nanos;
+
+use crate::loads::{BLOCK, Kind, Load, on_file};
+
+const SIZE: u64 = 8 << 20;
+
+fn load(requests: u64) -> Load {
+    let mut load = Load::new(Kind::Closed { users: 16, requests }, SIZE);
+    load.write_share = 0.5;
+    load.flush_every = 64;
+    load
+}
+
+/// Whether io_uring may be used here; says so when not.
+fn has_ring() -> bool {
+    let options = Options { backend: BackendChoice::Uring, ..Options::default() };
+    match start(vec![on_file(load(0))], options).and_then(Running::join) {
+        Ok(_) => true,
+        Err(error @ EngineError::SetUp { .. }) => {
+            eprintln!("skipped: {error}: {}", std::error::Error::source(&error).expect("a cause"));
+            false
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Runs until all requests are answered: reads slices, so it waits on events only.
+fn run(choice: BackendChoice, workers: usize, requests: u64) -> tilemark_engine::Outcome {
+    let slice = Nanos::from_millis(10);
+    let options = Options { workers, backend: choice, depth: 32, slice, ..Options::default() };
+    let instances = (0..workers).map(|_| on_file(load(requests))).collect();
+    let running = start(instances, options).expect("a start");
+    let (mut answered, mut bytes) = (0, 0);
+    while answered < requests * workers as u64 {
+        let slice = running.slices().recv().expect("the run goes on");
+        answered += slice.generator.completed;
+        bytes += slice.io.iter().map(|row| row.bytes.get()).sum::<u64>();
+        assert!(slice.generator.worker_cpu.len() >= workers);
+    }
+    let outcome = running.join().expect("an outcome");
+    assert_eq!(outcome.submitted, requests * workers as u64);
+    assert_eq!(outcome.completed, outcome.submitted);
+    assert_eq!(outcome.errors, []);
+    let flushes = requests / 64 * workers as u64;
+    assert_eq!(bytes, (outcome.completed - flushes) * u64::from(BLOCK));
+    outcome
+}
+
+#[test]
+fn ring_and_threads_answer_the_same_requests() {
+    let threads = run(BackendChoice::Threads, 1, 2_000);
+    assert_eq!(threads.backend, "threads");
+    if has_ring() {
+        let ring = run(BackendChoice::Uring, 1, 2_000);
+        assert_eq!(ring.backend, "io_uring");
+        assert_eq!((ring.submitted, ring.completed), (threads.submitted, threads.completed));
+    }
+}
+
+#[test]
+fn several_workers_share_the_instances_and_merge_their_slices() {
+    run(BackendChoice::Auto, 3, 500);
+}
+
+#[test]
+fn what_was_written_is_read_back_and_verified() {
+    let state = tempfile::tempdir().expect("a directory");
+    let setup = tilemark_engine::verify::Setup {
+        state_dir: state.path().to_owned(),
+        seed: 3,
+        epoch_unix_ns: 0,
+    };
+    let options = Options { verify: Some(setup), depth: 32, ..Options::default() };
+    let span = Nanos::from_millis(300);
+    let tape = tape::record(vec![on_file(load(u64::MAX))], &options, span);
+    let tape = tape.map(|tape| (tape.outcome.errors, tape.outcome.mismatches));
+    assert_eq!(tape.expect("a run"), (vec![], vec![]));
+}
+
+#[test]
+fn the_answers_of_a_real_run_replayed_give_the_same_requests() {
+    let options = Options { depth: 8, ..Options::default() };
+    let span = Nanos::from_millis(200);
+    let unending = || {
+        let mut load = load(u64::MAX);
+        load.flush_every = 0;
+        vec![on_file(load)]
+    };
+    let tape = tape::record(unending(), &options, span).expect("a run");
+    assert!(tape.asked.len() > 100, "{} requests", tape.asked.len());
+    let fake = Fake { replay: tape.answers.clone(), ..Fake::default() };
+    let last = tape.answers.last().expect("answers").at;
+    let again = fake::run(unending(), &options, fake, last + Nanos(1));
+    let again = again.expect("a replay");
+    let sequence = |asked: &[fake::Asked]| -> Vec<_> {
+        let fields = |a: &fake::Asked| (a.file, a.operation, a.offset, a.length);
+        asked.iter().take(tape.asked.len()).map(fields).collect()
+    };
+    assert_eq!(sequence(&again.asked), sequence(&tape.asked));
+}
+
+#[test]
+fn dropping_a_running_load_ends_it() {
+    let options = Options { workers: 2, ..Options::default() };
+    let instances = vec![on_file(load(u64::MAX)), on_file(load(u64::MAX))];
+    drop(start(instances, options).expect("a start"));
+}
+
+#[test]
+fn wrong_options_are_refused_by_name() {
+    let refused = |options| start(vec![on_file(load(1))], options).expect_err("a refusal");
+    let error = refused(Options { workers: 0, ..Options::default() });
+    assert_eq!(error.to_string(), "workers is 0, allowed is 1 to 1024");
+    let error = refused(Options { depth: 100_000, ..Options::default() });
+    assert_eq!(error.to_string(), "depth is 100000, allowed is 1 to 16384");
+}
