@@ -29,17 +29,25 @@ pub(crate) enum Helpers {
     OnePerRequest,
     /// The target is memory: a request costs the CPU that carries it out, and more helpers
     /// than CPUs would only wait for each other.
-    OnePerSpareCpu,
+    PerSpareCpu(u32),
 }
 
 /// Chooses and sets the limit.
-pub(crate) fn limit(submitter: &Submitter<'_>, files: &[Arc<File>], depth: u32) -> Helpers {
-    let blocking: Vec<&File> =
-        files.iter().map(AsRef::as_ref).filter(|file| !starts_without_blocking(file)).collect();
-    let (helpers, count) = match blocking.first() {
-        None => return Helpers::NotNeeded,
-        Some(file) if is_memory(file) => (Helpers::OnePerSpareCpu, spare_cpus()),
-        Some(_) => (Helpers::OnePerRequest, depth),
+pub(crate) fn limit(
+    submitter: &Submitter<'_>,
+    files: &[Arc<File>],
+    depth: u32,
+    workers: usize,
+) -> Helpers {
+    let spare = spare_cpus(workers);
+    let blocks = |file: &&Arc<File>| !starts_without_blocking(file);
+    let blocking = files.iter().filter(blocks).count();
+    let (helpers, count) = if blocking == 0 {
+        return Helpers::NotNeeded;
+    } else if blocking == files.len() && files.iter().all(|file| is_memory(file)) {
+        (Helpers::PerSpareCpu(spare), spare)
+    } else {
+        (Helpers::OnePerRequest, depth)
     };
     // Bounded workers carry out file and device I/O; zero leaves the unbounded ones alone.
     // An old kernel refuses, and its default stays.
@@ -47,10 +55,10 @@ pub(crate) fn limit(submitter: &Submitter<'_>, files: &[Arc<File>], depth: u32) 
     helpers
 }
 
-/// CPUs beside the one the worker itself needs; at least one.
-fn spare_cpus() -> u32 {
+/// Each worker's part of the CPUs beside those the workers need themselves; at least one.
+fn spare_cpus(workers: usize) -> u32 {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    u32::try_from(cpus).unwrap_or(1).saturating_sub(1).max(1)
+    u32::try_from(cpus.saturating_sub(workers) / workers.max(1)).unwrap_or(1).max(1)
 }
 
 /// Whether the kernel accepts a read that must not block.

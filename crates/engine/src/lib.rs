@@ -14,6 +14,7 @@
 mod aligned;
 mod arena;
 mod backend;
+mod blocking;
 mod clock;
 mod content;
 mod direct;

@@ -28,7 +28,7 @@ impl Real {
             return Ok((threads(files), Vec::new()));
         }
         let chunks = Arena::new(options.buffers_max.get(), 0).chunks_max();
-        match Uring::new(clock.clone(), files.clone(), options.depth, chunks) {
+        match Uring::new(clock.clone(), files.clone(), options, chunks) {
             Ok(ring) => {
                 let warnings = helper_warning(ring.helpers()).into_iter().collect();
                 Ok((Self::Uring(Box::new(ring)), warnings))
@@ -74,9 +74,10 @@ fn helper_warning(helpers: Helpers) -> Option<Warning> {
             "the target cannot start I/O without blocking, so the kernel carries every request \
              out on a helper thread; latencies include the hand-over"
         }
-        Helpers::OnePerSpareCpu => {
-            "the target is memory and cannot start I/O without blocking, so the kernel carries \
-             requests out on helper threads, one per spare CPU; latencies include the hand-over"
+        Helpers::PerSpareCpu(_) => {
+            "the target is memory and cannot start I/O without blocking, so requests are carried \
+             out by the kernel's helper threads, one per spare CPU, and by the worker itself; \
+             latencies include the hand-over"
         }
     };
     Some(Warning { id: "io-uring-helpers", text: text.to_owned() })

@@ -1,15 +1,14 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use machine::Operation;
 use units::Nanos;
 
 use crate::backend::{Backend, Completion, Submission, Wait};
+use crate::blocking;
 use crate::clock::{self, Clock};
 
 /// Most threads one worker starts; more requests wait for a free one.
@@ -98,7 +97,7 @@ fn serve(shared: &Shared) {
             state = shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
         };
         drop(state);
-        let result = carry_out(&shared.files[submission.file as usize], &submission);
+        let result = blocking::carry_out(&shared.files[submission.file as usize], &submission);
         let answer = Completion { slot: submission.slot, result, at: shared.clock.now() };
         let mut state = shared.lock();
         state.done.push_back(answer);
@@ -106,29 +105,6 @@ fn serve(shared: &Shared) {
             shared.answers.notify_one();
         }
     }
-}
-
-fn carry_out(file: &File, submission: &Submission) -> i32 {
-    let (fd, length) = (file.as_raw_fd(), submission.length as usize);
-    let Ok(offset) = libc::off_t::try_from(submission.offset) else { return -libc::EINVAL };
-    let moved = match (submission.operation, submission.buffer) {
-        // SAFETY: an open file; the call takes no memory.
-        (Operation::Flush, _) => unsafe { libc::fdatasync(fd) as isize },
-        (_, None) => unreachable!("reads and writes carry a buffer"),
-        // SAFETY: the buffer is on loan for this request, at least `length` bytes long, until
-        // its completion is reaped.
-        (Operation::Read, Some(buffer)) => unsafe {
-            libc::pread(fd, buffer.start.as_ptr().cast(), length, offset)
-        },
-        // SAFETY: as above.
-        (Operation::Write, Some(buffer)) => unsafe {
-            libc::pwrite(fd, buffer.start.as_ptr().cast(), length, offset)
-        },
-    };
-    if moved < 0 {
-        return -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
-    }
-    i32::try_from(moved).unwrap_or(i32::MAX)
 }
 
 impl Backend for Threads {

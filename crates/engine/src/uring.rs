@@ -1,3 +1,4 @@
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -9,7 +10,9 @@ use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, cqueue, opc
 use machine::Operation;
 use units::Nanos;
 
+use crate::Options;
 use crate::backend::{Backend, Completion, Submission, Wait};
+use crate::blocking;
 use crate::clock::{self, Clock};
 use crate::iowq::{self, Helpers};
 
@@ -25,31 +28,41 @@ pub(crate) struct Uring {
     registered_chunks: Vec<bool>,
     can_linger: bool,
     helpers: Helpers,
+    /// Requests the kernel has not answered yet.
+    in_ring: usize,
+    /// Requests held back from the ring, to be carried out by this thread (see [`Self::help`]).
+    own: VecDeque<Submission>,
+    own_done: VecDeque<Completion>,
     // Open for as long as the ring may use them.
-    _files: Vec<Arc<File>>,
+    files: Vec<Arc<File>>,
 }
+
+/// Most requests and bytes this thread carries out between two looks at the ring.
+const OWN_MAX: usize = 8;
+const OWN_BYTES_MAX: u32 = 64 << 10;
 
 /// Features a ring is asked for, best first: deferred task work runs completions only when
 /// this thread asks for them (Linux 6.1), cooperative task work at least does not interrupt
 /// it (5.19), and the last asks for nothing.
 const SETUPS: [fn(&mut io_uring::Builder); 3] = [
     |builder| {
-        builder.setup_single_issuer().setup_defer_taskrun().setup_submit_all();
+        builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_submit_all();
     },
     |builder| {
-        builder.setup_coop_taskrun().setup_submit_all();
+        builder.setup_coop_taskrun().setup_taskrun_flag().setup_submit_all();
     },
     |_| {},
 ];
 
 impl Uring {
-    /// A ring for `depth` requests over these files.
+    /// A ring as deep as the options say, over these files.
     pub(crate) fn new(
         clock: Clock,
         files: Vec<Arc<File>>,
-        depth: u32,
+        options: &Options,
         chunks_max: usize,
     ) -> io::Result<Self> {
+        let depth = options.depth;
         let ring = Box::new(build(depth)?);
         if !ring.params().is_feature_ext_arg() {
             return Err(io::Error::from_raw_os_error(libc::ENOSYS)); // Before Linux 5.11.
@@ -58,7 +71,7 @@ impl Uring {
         ring.submitter().register_files(&fds)?;
         let chunks = u32::try_from(chunks_max).unwrap_or(u32::MAX);
         let sparse = ring.submitter().register_buffers_sparse(chunks).is_ok();
-        let helpers = iowq::limit(&ring.submitter(), &files, depth);
+        let helpers = iowq::limit(&ring.submitter(), &files, depth, options.workers);
         let can_linger = ring.params().is_feature_min_timeout();
         let ring = OwnedRing(NonNull::from(Box::leak(ring)));
         // SAFETY: the box was just leaked, so the reference is valid until `OwnedRing` takes
@@ -75,13 +88,83 @@ impl Uring {
             registered_chunks: vec![false; if sparse { chunks_max } else { 0 }],
             can_linger,
             helpers,
-            _files: files,
+            in_ring: 0,
+            own: VecDeque::with_capacity(depth as usize),
+            own_done: VecDeque::with_capacity(2 * OWN_MAX),
+            files,
         })
     }
 
     /// How the kernel's helper threads were limited.
     pub(crate) fn helpers(&self) -> Helpers {
         self.helpers
+    }
+
+    fn push_to_ring(&mut self, submission: &Submission) {
+        let entry = self.entry(submission);
+        self.in_ring += 1;
+        // SAFETY: the buffer is on loan until the completion of this slot was reaped, and the
+        // arena outlives the ring (or is leaked); the files are held open by `files`.
+        let pushed = unsafe { self.submissions.push(&entry) };
+        pushed.expect("the ring has as many entries as the worker has slots");
+    }
+
+    /// Deals held-back requests out between the ring and this thread.
+    ///
+    /// Only for memory that cannot start I/O without blocking: there the kernel's helper
+    /// threads, one per spare CPU, are the servers, and this thread would sleep beside them.
+    /// It serves as one more, so each gets an equal share of what is outstanding, and the
+    /// ring always gets the first.
+    fn deal(&mut self, helpers: usize) {
+        let outstanding = self.in_ring + self.own.len();
+        let share = (outstanding * helpers / (helpers + 1)).max(1);
+        while self.in_ring < share
+            && let Some(submission) = self.own.pop_front()
+        {
+            self.push_to_ring(&submission);
+        }
+    }
+
+    /// Carries out some of the held-back requests on this thread.
+    fn help(&mut self) {
+        let mut bytes = 0;
+        for _ in 0..OWN_MAX {
+            if bytes >= OWN_BYTES_MAX {
+                break;
+            }
+            let Some(submission) = self.own.pop_front() else { break };
+            bytes += submission.length;
+            let result = blocking::carry_out(&self.files[submission.file as usize], &submission);
+            let at = self.clock.now();
+            self.own_done.push_back(Completion { slot: submission.slot, result, at });
+        }
+    }
+
+    /// Hands over what the ring was given and waits as told.
+    fn hand_over(&mut self, wait: Wait) -> io::Result<()> {
+        self.submissions.sync();
+        let span = wait.until.saturating_sub(wait.now);
+        let time = Timespec::new()
+            .sec(span.0 / Nanos::SECOND.0)
+            .nsec(u32::try_from(span.0 % Nanos::SECOND.0).expect("below a second"));
+        let mut args = SubmitArgs::new().timespec(&time);
+        let mut want = usize::from(span.0 > 0);
+        if want > 0 && wait.want > 1 && self.can_linger && wait.linger.0 >= 1_000 {
+            want = wait.want as usize;
+            args =
+                args.min_wait_usec(u32::try_from(wait.linger.0.min(span.0) / 1_000).unwrap_or(1));
+        }
+        let entered = self.submitter.submit_with_args(want, &args);
+        self.submissions.sync();
+        match entered {
+            Ok(_) => Ok(()),
+            Err(error) => match error.raw_os_error() {
+                // Time is up, a signal came, or the kernel is short of something until
+                // answers are reaped: the worker's next turn does that and comes back.
+                Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
+                _ => Err(error),
+            },
+        }
     }
 
     fn entry(&self, submission: &Submission) -> squeue::Entry {
@@ -116,7 +199,9 @@ impl Uring {
 
 fn build(depth: u32) -> io::Result<IoUring> {
     let mut refusal = None;
-    for setup in SETUPS {
+    for setup in
+        SETUPS.into_iter().skip(std::env::var("TM_SETUP").map_or(0, |v| v.parse().expect("n")))
+    {
         let mut builder = IoUring::<squeue::Entry, cqueue::Entry>::builder();
         builder.dontfork().setup_clamp();
         setup(&mut builder);
@@ -136,49 +221,37 @@ impl Backend for Uring {
 
     #[inline]
     fn push(&mut self, submission: &Submission) {
-        let entry = self.entry(submission);
-        // SAFETY: the buffer is on loan until the completion of this slot was reaped, and the
-        // arena outlives the ring (or is leaked); the files are held open by `_files`.
-        let pushed = unsafe { self.submissions.push(&entry) };
-        pushed.expect("the ring has as many entries as the worker has slots");
+        match self.helpers {
+            Helpers::PerSpareCpu(_) if submission.operation != Operation::Flush => {
+                self.own.push_back(*submission);
+            }
+            _ => self.push_to_ring(submission),
+        }
     }
 
     fn enter(&mut self, wait: Wait) -> io::Result<()> {
-        self.submissions.sync();
-        let span = wait.until.saturating_sub(wait.now);
-        let time = Timespec::new()
-            .sec(span.0 / Nanos::SECOND.0)
-            .nsec(u32::try_from(span.0 % Nanos::SECOND.0).expect("below a second"));
-        let mut args = SubmitArgs::new().timespec(&time);
-        let mut want = usize::from(span.0 > 0);
-        if want > 0 && wait.want > 1 && self.can_linger && wait.linger.0 >= 1_000 {
-            want = wait.want as usize;
-            args =
-                args.min_wait_usec(u32::try_from(wait.linger.0.min(span.0) / 1_000).unwrap_or(1));
+        if let Helpers::PerSpareCpu(helpers) = self.helpers {
+            self.deal(helpers as usize);
         }
-        let entered = self.submitter.submit_with_args(want, &args);
-        self.submissions.sync();
-        match entered {
-            Ok(_) => Ok(()),
-            Err(error) => match error.raw_os_error() {
-                // Time is up, a signal came, or the kernel is short of something until
-                // answers are reaped: the worker's next turn does that and comes back.
-                Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
-                _ => Err(error),
-            },
-        }
+        let until = if self.own.is_empty() { wait.until } else { wait.now };
+        let entered = self.hand_over(Wait { until, ..wait });
+        self.help();
+        entered
     }
 
     fn reap(&mut self, done: &mut Vec<Completion>, limit: usize) {
+        done.extend(self.own_done.drain(..));
         self.completions.sync();
         if self.completions.is_empty() {
             return;
         }
         let at = self.clock.now();
+        let before = done.len();
         for entry in self.completions.by_ref().take(limit) {
             let slot = u32::try_from(entry.user_data()).expect("user data is a slot number");
             done.push(Completion { slot, result: entry.result(), at });
         }
+        self.in_ring -= done.len() - before;
         self.completions.sync();
     }
 

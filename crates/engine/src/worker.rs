@@ -297,10 +297,10 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
                 until = now;
             }
         }
-        // By Little's law N requests in flight finish N/16 answers in a sixteenth of the time
-        // one takes: waiting for that many saves system calls and adds at most about 6 % to
-        // an answer's latency. `linger` bounds the wait when the storage falters.
-        let want = u32::try_from(self.counts.in_flight / 16).unwrap_or(16).clamp(1, 16);
+        // By Little's law N requests in flight give N/8 answers in an eighth of the time one
+        // takes: waiting for that many saves system calls, and an answer waits for half of
+        // that on average, 6 % of its latency. `linger` bounds the wait when the storage falters.
+        let want = u32::try_from(self.counts.in_flight / 8).unwrap_or(16).clamp(1, 16);
         let linger = Nanos(self.service_mean.0 / 8).min(LINGER_MAX);
         Wait { now, until, want, linger }
     }
