@@ -132,6 +132,8 @@ impl fmt::Display for Nanos {
         let seconds = self.as_secs_f64();
         let text = if self.0 == u64::MAX {
             "never".to_owned()
+        } else if self.0 == 0 {
+            "0 s".to_owned()
         } else if seconds >= 60.0 {
             let whole = (self.0 + 500_000_000) / 1_000_000_000;
             let (h, m, s) = (whole / 3600, whole / 60 % 60, whole % 60);
@@ -251,6 +253,7 @@ mod tests {
             (1_250_000_000, "1.25 s"),
             (12_345, "12.3 us"),
             (200_000_000_000, "3m 20s"),
+            (0, "0 s"),
         ] {
             assert_eq!(Nanos(ns).to_string(), text);
         }
