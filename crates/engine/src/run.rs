@@ -141,7 +141,9 @@ pub fn start<M: Machine + Send + 'static>(
         cpu_before: ProcessCpu::now(),
     };
     let mut go = Vec::new();
-    for (worker, share) in deal(instances, options.workers).into_iter().enumerate() {
+    // A worker without an instance would only spend a ring and a thread.
+    let workers = options.workers.min(instances.len()).max(1);
+    for (worker, share) in deal(instances, workers).into_iter().enumerate() {
         let (back, returned) = channel();
         let (start, started) = channel();
         // The second set of telemetry; the worker makes the first itself.

@@ -68,7 +68,10 @@ impl Uring {
             return Err(io::Error::from_raw_os_error(libc::ENOSYS)); // Before Linux 5.11.
         }
         let fds: Vec<_> = files.iter().map(|file| file.as_raw_fd()).collect();
-        ring.submitter().register_files(&fds)?;
+        // The kernel refuses an empty list, and a worker may have machines without disks.
+        if !fds.is_empty() {
+            ring.submitter().register_files(&fds)?;
+        }
         let chunks = u32::try_from(chunks_max).unwrap_or(u32::MAX);
         let sparse = ring.submitter().register_buffers_sparse(chunks).is_ok();
         let helpers = iowq::limit(&ring.submitter(), &files, depth, options.workers);
