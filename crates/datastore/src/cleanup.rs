@@ -83,7 +83,7 @@ pub fn cleanup(target: &Target, options: &CleanupOptions) -> Result<Cleaned, Dat
     Ok(cleaned)
 }
 
-fn scan(dir: &Path) -> Result<(OwnedFd, Vec<OwnedDir>), DatastoreError> {
+pub(crate) fn scan(dir: &Path) -> Result<(OwnedFd, Vec<OwnedDir>), DatastoreError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let fd = rustix::fs::open(dir, flags, Mode::empty()).map_err(|error| match error {
         rustix::io::Errno::NOENT => Refusal::Missing { path: dir.to_owned() }.into(),

@@ -366,7 +366,7 @@ pub(crate) fn reserve_to(file: &File, size: u64) -> rustix::io::Result<Option<&'
 
 /// The file name of a disk: `/` becomes `.`, and whatever could be mistaken for it or is not
 /// a letter, digit, `-` or `_` becomes `%XX`, so that different disks have different files.
-fn disk_file_name(disk: &str) -> Result<CString, DatastoreError> {
+pub(crate) fn disk_file_name(disk: &str) -> Result<CString, DatastoreError> {
     let mut name = String::with_capacity(disk.len() + DISK_SUFFIX.len());
     for byte in disk.bytes() {
         match byte {

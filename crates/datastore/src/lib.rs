@@ -27,6 +27,7 @@ mod in_use;
 mod label;
 mod layout;
 mod lease;
+mod leftover;
 mod mounts;
 mod options;
 mod owned;
@@ -40,6 +41,7 @@ mod target;
 
 pub use cleanup::{Cleaned, CleanupOptions, Kept, Owned, cleanup, find_owned};
 pub use error::DatastoreError;
+pub use leftover::{Leftover, open_leftovers};
 pub use options::Options;
 pub use owner::OwnerState;
 pub use preflight::{

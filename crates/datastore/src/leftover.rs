@@ -1,0 +1,106 @@
+//! Reading again what a run left in a directory: its disks, read-only, and its state.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
+use units::Bytes;
+
+use crate::owned::{self, DISK_SUFFIX, STATE};
+use crate::owner::OwnerState;
+use crate::{DatastoreError, Target, VirtualDisk, direct};
+
+/// What one dead run left in a directory.
+#[derive(Debug)]
+pub struct Leftover {
+    /// The run; empty when it was killed before it could write its marker.
+    pub run_id: String,
+    /// Its sub-directory.
+    pub path: PathBuf,
+    /// Where it kept state beside its disks.
+    pub state_dir: PathBuf,
+    /// Its disks, opened for reading only, by name.
+    pub disks: Vec<VirtualDisk>,
+}
+
+/// Opens what dead runs left in a directory; nothing is changed. Files and block devices keep
+/// no state beside their disks, so there is nothing to read again.
+pub fn open_leftovers(target: &Target) -> Result<Vec<Leftover>, DatastoreError> {
+    let Target::Directory(path) = target else { return Ok(Vec::new()) };
+    let (_, found) = crate::cleanup::scan(path)?;
+    let dead = found.into_iter().filter(|item| item.state == OwnerState::Dead);
+    dead.map(|item| {
+        let path = path.join(owned::name_path(&item.name));
+        let disks = open_disks(&item, &path)?;
+        Ok(Leftover {
+            run_id: item.marker.map_or_else(String::new, |marker| marker.run_id),
+            state_dir: path.join(STATE),
+            path,
+            disks,
+        })
+    })
+    .collect()
+}
+
+fn open_disks(
+    item: &owned::OwnedDir,
+    path: &std::path::Path,
+) -> Result<Vec<VirtualDisk>, DatastoreError> {
+    let io = |what, error| DatastoreError::io(what, path, error);
+    let mut disks = Vec::new();
+    for file_name in owned::entries(&item.fd).map_err(|error| io("list", error))? {
+        let Some(name) = file_name.to_str().ok().and_then(disk_name) else { continue };
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = openat(&item.fd, &file_name, flags, Mode::empty())
+            .map_err(|error| io("open a disk in", error))?;
+        let status = fstat(&fd).map_err(|error| io("look at a disk in", error))?;
+        if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
+            continue;
+        }
+        let file = std::fs::File::from(fd);
+        let (access, _) = direct::choose(&file, &path.display().to_string(), false);
+        disks.push(VirtualDisk {
+            file: Arc::new(file),
+            base: 0,
+            size: Bytes::new(u64::try_from(status.st_size).unwrap_or(0)),
+            alignment: access.alignment,
+            direct: access.direct,
+            writable: false,
+            name,
+        });
+    }
+    disks.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(disks)
+}
+
+/// The disk a file name was made for (`disk_file_name` the other way round).
+fn disk_name(file_name: &str) -> Option<String> {
+    let mut name = Vec::new();
+    let mut bytes = file_name.strip_suffix(DISK_SUFFIX)?.bytes();
+    while let Some(byte) = bytes.next() {
+        name.push(match byte {
+            b'.' => b'/',
+            b'%' => {
+                let digits = [bytes.next()?, bytes.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(name).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::directory::disk_file_name;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_disks_name_is_read_back_from_its_file(name in "[a-z0-9/._ -]{1,40}") {
+            let file = disk_file_name(&name).expect("short enough");
+            prop_assert_eq!(disk_name(file.to_str().expect("plain text")), Some(name));
+        }
+    }
+}
