@@ -37,8 +37,6 @@ pub enum Command {
     Plan(RunArgs),
     /// Check a datastore and a plan; touch nothing
     Check(RunArgs),
-    /// Create and fill the virtual disks, and keep them for later runs
-    Prepare(RunArgs),
     /// Remove what Tilemark left in a datastore, and nothing else
     Cleanup(CleanupArgs),
     /// Re-read every block a verified run wrote and say what is lost, stale, torn or misplaced
@@ -135,7 +133,13 @@ pub struct RunArgs {
     #[arg(long, value_name = "F", help_heading = "What runs")]
     pub time_scale: Option<f64>,
     /// Random numbers start here; drawn anew if absent, and always printed
-    #[arg(long, value_name = "N", env = "TILEMARK_SEED", hide_env = true, help_heading = "What runs")]
+    #[arg(
+        long,
+        value_name = "N",
+        env = "TILEMARK_SEED",
+        hide_env = true,
+        help_heading = "What runs"
+    )]
     pub seed: Option<u64>,
 
     /// Worker threads, each with its own ring
@@ -171,7 +175,14 @@ pub struct RunArgs {
     pub keep: bool,
 
     /// Where run directories are kept [default: $XDG_DATA_HOME/tilemark/runs]
-    #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true, help_heading = "Output")]
+    #[arg(
+        short,
+        long,
+        value_name = "DIR",
+        env = "TILEMARK_RUNS",
+        hide_env = true,
+        help_heading = "Output"
+    )]
     pub out: Option<PathBuf>,
     /// What stdout carries
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]

@@ -5,5 +5,4 @@ mod dialogues;
 mod loads;
 mod repeatability;
 mod schedules;
-mod shipped;
 mod support;

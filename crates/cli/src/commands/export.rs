@@ -1,0 +1,42 @@
+//! A run in another format.
+
+use std::fs::File;
+use std::io::{BufWriter, ErrorKind};
+
+use record::export::{self, ExportError, Format};
+
+use crate::args::{ExportArgs, ExportFormat};
+use crate::commands::runs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Writes a run to stdout or to a new file.
+pub fn run(args: &ExportArgs) -> Result<Exit, Failure> {
+    let stored = runs::open(args.out.as_deref(), &args.run)?;
+    let format = match args.format {
+        ExportFormat::Json => Format::Json,
+        ExportFormat::Csv => Format::Csv,
+        ExportFormat::Parquet => Format::Parquet,
+        ExportFormat::Hlog => Format::Hlog,
+        ExportFormat::Openmetrics => Format::OpenMetrics,
+    };
+    let result = match &args.to {
+        None => export::export(&stored, format, &mut std::io::stdout().lock()),
+        Some(path) => {
+            let file = File::create_new(path).map_err(|error| {
+                let message = format!("creating {}: {error}", path.display());
+                let hint = (error.kind() == ErrorKind::AlreadyExists)
+                    .then_some("name a file that does not exist");
+                Failure::new(Exit::Failure, message).hint(hint)
+            })?;
+            export::export(&stored, format, &mut BufWriter::new(file))
+        }
+    };
+    match result {
+        Err(ExportError::Write(error)) if error.kind() == ErrorKind::BrokenPipe => {
+            Ok(Exit::Success)
+        }
+        Err(error) => Err(Failure::from_error(Exit::Failure, &error)),
+        Ok(()) => Ok(Exit::Success),
+    }
+}

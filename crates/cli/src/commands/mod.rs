@@ -1,0 +1,37 @@
+//! One file per verb. Each takes its arguments and returns how it ended.
+
+mod cleanup;
+mod compare;
+mod doctor;
+mod export;
+mod preview;
+mod run;
+mod runs;
+mod schema;
+mod self_description;
+mod target;
+mod tiles;
+mod verify;
+
+use crate::args::{Cli, Command};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Runs the verb that was asked for.
+pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
+    match &cli.command {
+        Command::Run(args) => run::run(args, cli.color),
+        Command::Plan(args) => preview::plan(args),
+        Command::Check(args) => preview::check(args),
+        Command::Cleanup(args) => cleanup::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Runs(args) => runs::run(args),
+        Command::Compare(args) => compare::run(args),
+        Command::Export(args) => export::run(args),
+        Command::Tiles(args) => tiles::tiles(args),
+        Command::Doctor(args) => doctor::doctor(args),
+        Command::Schema(args) => schema::schema(args),
+        Command::Completions { shell } => self_description::completions(*shell),
+        Command::Man => self_description::manual(),
+    }
+}

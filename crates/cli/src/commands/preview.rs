@@ -1,0 +1,132 @@
+//! `plan` and `check`: what a run would do and whether it may, without touching anything.
+
+use bench::run::{Preview, plan_preview};
+use serde_json::json;
+use units::Bytes;
+
+use crate::args::{Format, RunArgs};
+use crate::commands::run;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::text::{Table, count};
+use crate::{output, plan_source};
+
+/// Says what would be written where and for how long.
+pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
+    let preview = preview(args)?;
+    match args.format {
+        Format::Text => output::print(&plan_text(&args.target, &preview))?,
+        Format::Json => output::print_json(&document(&preview))?,
+    }
+    Ok(exit(&preview))
+}
+
+/// Says what was checked, what was found and what is allowed.
+pub fn check(args: &RunArgs) -> Result<Exit, Failure> {
+    let preview = preview(args)?;
+    match args.format {
+        Format::Text => output::print(&check_text(&preview))?,
+        Format::Json => output::print_json(&document(&preview))?,
+    }
+    Ok(exit(&preview))
+}
+
+fn preview(args: &RunArgs) -> Result<Preview, Failure> {
+    let plan = plan_source::resolved(args)?;
+    plan_preview(&plan, &run::options(args)?).map_err(run::failure)
+}
+
+fn exit(preview: &Preview) -> Exit {
+    if preview.refusals.is_empty() && preview.tiles_max.is_some() {
+        Exit::Success
+    } else {
+        Exit::Refused
+    }
+}
+
+fn plan_text(target: &str, preview: &Preview) -> String {
+    let tiles = preview.tiles_max.map_or_else(
+        || "not even the first step fits".to_owned(),
+        |most| format!("up to {}", count(u64::from(most), "tile")),
+    );
+    let budget = preview.budget.map_or_else(String::new, |budget| {
+        format!("; no step begins that would end after {budget}")
+    });
+    let mut lines = vec![
+        format!("datastore  {target}  {}", preview.target_summary),
+        format!("tile       {} VMs, {} of disks", preview.vms_per_tile, preview.bytes_per_tile),
+        format!("ladder     {}: {tiles}", preview.ladder),
+        format!(
+            "time       a step takes {} to {}{budget}",
+            preview.step_time.0, preview.step_time.1
+        ),
+        format!(
+            "writes     at most {} ({} B), all of it in files or ranges of its own; removed at the end",
+            preview.bytes_at_most,
+            preview.bytes_at_most.get()
+        ),
+        String::new(),
+        preview.plan.trim_end().to_owned(),
+        String::new(),
+    ];
+    lines.extend(refusals(preview));
+    lines.join("\n") + "\n"
+}
+
+fn check_text(preview: &Preview) -> String {
+    let mut table = Table::new(&["", "rule", "found", "allowed"]);
+    for check in &preview.preflight.checks {
+        let word = if check.passed { "ok" } else { "NO" };
+        table.row(vec![
+            word.to_owned(),
+            check.what.clone(),
+            check.found.clone(),
+            check.limit.clone(),
+        ]);
+    }
+    let mut lines = table.lines();
+    for warning in &preview.preflight.warnings {
+        lines.push(format!("warning: {} [{}]", warning.text, warning.id));
+    }
+    lines.push(format!(
+        "room for {} of files; a tile needs {}",
+        Bytes::new(preview.preflight.capacity_bytes),
+        preview.bytes_per_tile
+    ));
+    lines.extend(refusals(preview));
+    lines.join("\n") + "\n"
+}
+
+fn refusals(preview: &Preview) -> Vec<String> {
+    if preview.refusals.is_empty() {
+        return vec!["nothing was touched; a run may begin".to_owned()];
+    }
+    let mut lines = vec!["nothing was touched; a run would be refused:".to_owned()];
+    for refusal in &preview.refusals {
+        lines.push(format!("  {refusal} [{}]", refusal.id()));
+        lines.extend(refusal.hint().map(|hint| format!("  hint: {hint}")));
+    }
+    lines
+}
+
+fn document(preview: &Preview) -> serde_json::Value {
+    let refusals: Vec<_> = preview
+        .refusals
+        .iter()
+        .map(|refusal| json!({ "id": refusal.id(), "text": refusal.to_string(), "hint": refusal.hint() }))
+        .collect();
+    json!({
+        "schema": "tilemark.plan-preview/1.0",
+        "target_summary": preview.target_summary,
+        "vms_per_tile": preview.vms_per_tile,
+        "per_tile_bytes": preview.bytes_per_tile.get(),
+        "tiles_max": preview.tiles_max,
+        "written_at_most_bytes": preview.bytes_at_most.get(),
+        "ladder": preview.ladder,
+        "step_at_least_ns": preview.step_time.0.0,
+        "step_at_most_ns": preview.step_time.1.0,
+        "plan_toml": preview.plan,
+        "preflight": preview.preflight,
+        "refusals": refusals,
+    })
+}

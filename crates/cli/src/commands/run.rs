@@ -1,0 +1,121 @@
+//! `run`: the main job.
+
+use std::sync::Arc;
+
+use bench::progress::Control;
+use bench::run::{End, FinishedRun, RunOptions};
+use bench::{BenchError, plan::ResolvedPlan};
+use record::run::{Status, ToolFacts, Verdict};
+use record::rundir::SameDevice;
+
+use crate::args::{Choice, Format, RunArgs};
+use crate::commands::runs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{live, output, plan_source, signals, text};
+
+/// Runs a plan, or prints how it resolves.
+pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
+    let plan = plan_source::resolved(args)?;
+    if args.print_config {
+        output::print(&configuration(&plan, args.format)?)?;
+        return Ok(Exit::Success);
+    }
+    let options = options(args)?;
+    let control = Arc::new(Control::default());
+    let signals = signals::watch(Arc::clone(&control))
+        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let finished = {
+        let mut observer = live::observer(args.live, color);
+        bench::run::run(&plan, &options, &control, observer.as_mut()).map_err(failure)?
+    };
+    match args.format {
+        Format::Text => output::print(&text::summary(&finished.run, Some(&finished.directory)))?,
+        Format::Json => output::print_json(&finished.run)?,
+    }
+    if !finished.foreign.is_empty() {
+        eprintln!("left in place, because Tilemark did not make them:");
+        finished.foreign.iter().for_each(|path| eprintln!("  {}", path.display()));
+    }
+    end(finished, signals.exit())
+}
+
+/// What a run may do, from the options.
+pub fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
+    Ok(RunOptions {
+        base: runs::base(args.out.as_deref())?,
+        same_device: if args.allow_same_device { SameDevice::Allowed } else { SameDevice::Refused },
+        destroy_data: args.destroy_data.clone(),
+        overwrite_file: args.overwrite_file,
+        allow_root_fs: args.allow_root_fs,
+        keep: args.keep,
+        tool: tool(),
+    })
+}
+
+/// This program, as results name it.
+pub fn tool() -> ToolFacts {
+    ToolFacts {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("TILEMARK_COMMIT").map(str::to_owned),
+    }
+}
+
+/// A run that could not begin.
+pub fn failure(error: BenchError) -> Failure {
+    let exit = match &error {
+        BenchError::Plan(_)
+        | BenchError::Build { .. }
+        | BenchError::Reference(_)
+        | BenchError::Target(_) => Exit::Usage,
+        BenchError::Refused(_) | BenchError::TooLarge { .. } => Exit::Refused,
+        BenchError::Datastore(_) => Exit::Refused,
+        BenchError::Interrupted | BenchError::Aborted => Exit::Interrupted,
+        _ => Exit::Failure,
+    };
+    let hint = error.hint();
+    Failure::from_error(exit, &error).hint(hint)
+}
+
+/// How a stored run ends the command.
+fn end(finished: FinishedRun, interrupted: Exit) -> Result<Exit, Failure> {
+    match finished.end {
+        End::Failed(error) => Err(failure_while_running(error)),
+        End::Interrupted => Ok(interrupted),
+        End::Complete => Ok(match finished.run.answer.status {
+            Status::Inconclusive => Exit::Inconclusive,
+            Status::Interrupted => interrupted,
+            Status::Complete
+                if finished.run.steps.iter().all(|step| step.verdict == Verdict::Failed) =>
+            {
+                Exit::ObjectiveFailed
+            }
+            Status::Complete => Exit::Success,
+        }),
+    }
+}
+
+fn failure_while_running(error: BenchError) -> Failure {
+    let hint = error.hint();
+    Failure::from_error(Exit::Failure, &error).hint(hint)
+}
+
+/// Every value of the plan and where it came from.
+fn configuration(plan: &ResolvedPlan, format: Format) -> Result<String, Failure> {
+    let values = plan.values();
+    if format == Format::Json {
+        return serde_json::to_string_pretty(&values)
+            .map(|text| text + "\n")
+            .map_err(|error| Failure::new(Exit::Failure, format!("making JSON: {error}")));
+    }
+    let mut table = text::Table::new(&["key", "value", "origin"]);
+    for value in &values {
+        let origin = serde_json::to_value(value.origin).unwrap_or_default();
+        table.row(vec![
+            value.key.clone(),
+            value.value.to_string(),
+            origin.as_str().unwrap_or_default().to_owned(),
+        ]);
+    }
+    Ok(table.lines().join("\n") + "\n")
+}

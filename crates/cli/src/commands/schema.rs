@@ -1,0 +1,19 @@
+//! JSON Schemas of the files a person writes and a run leaves.
+
+use crate::args::{SchemaArgs, SchemaKind};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// Prints a schema.
+pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
+    let schema = match args.kind {
+        SchemaKind::Plan => spec::schema(spec::Kind::Plan),
+        SchemaKind::Tile => spec::schema(spec::Kind::Tile),
+        SchemaKind::Workload => spec::schema(spec::Kind::Workload),
+        SchemaKind::Run => record::run::json_schema(),
+        SchemaKind::Compare => bench::compare::json_schema(),
+    };
+    output::print_json(&schema)?;
+    Ok(Exit::Success)
+}

@@ -1,0 +1,22 @@
+//! Targets on the command line, and how their errors end a command.
+
+use datastore::{DatastoreError, Target};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Reads a target.
+pub fn parse(text: &str) -> Result<Target, Failure> {
+    text.parse::<Target>().map_err(|error| {
+        let hint = error.hint();
+        Failure::from_error(Exit::Usage, &error).hint(Some(hint))
+    })
+}
+
+/// A datastore that refused or failed.
+pub fn failure(error: DatastoreError) -> Failure {
+    let exit =
+        if matches!(error, DatastoreError::Refused(_)) { Exit::Refused } else { Exit::Failure };
+    let hint = error.hint();
+    Failure::from_error(exit, &error).hint(hint)
+}

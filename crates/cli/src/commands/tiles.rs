@@ -1,0 +1,126 @@
+//! The shipped tiles, and what is in a tile.
+
+use std::path::Path;
+
+use spec::ResolvedTile;
+use spec::workload::{Limit, Load, UserGroup, Workload};
+use units::Bytes;
+
+use crate::args::{TilesAction, TilesArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+use crate::text::{Table, count};
+
+/// Lists tiles or shows one.
+pub fn tiles(args: &TilesArgs) -> Result<Exit, Failure> {
+    match &args.action {
+        None | Some(TilesAction::Ls) => list()?,
+        Some(TilesAction::Show { tile, toml }) => {
+            let tile =
+                spec::resolve_tile(tile, Path::new(".")).map_err(Failure::from_definition)?;
+            output::print(&if *toml { definitions(&tile)? } else { show(&tile) })?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn list() -> Result<(), Failure> {
+    let mut table = Table::new(&["tile", ">VMs", ">disks", "what it is"]);
+    for name in spec::shipped::tile_names() {
+        let tile = spec::shipped::tile(name).map_err(Failure::from_definition)?;
+        let bytes: Bytes = disks(&tile).sum();
+        table.row(vec![
+            name.to_owned(),
+            tile.vms().to_string(),
+            bytes.to_string(),
+            tile.tile.title.clone(),
+        ]);
+    }
+    output::print(&(table.lines().join("\n") + "\n"))
+}
+
+fn disks(tile: &ResolvedTile) -> impl Iterator<Item = Bytes> + '_ {
+    tile.workloads.iter().flat_map(|(workload, copies)| {
+        let sizes = workload.vms.iter().flat_map(|vm| vm.disks.iter().map(|disk| disk.size));
+        sizes.map(|size| size * u64::from(*copies))
+    })
+}
+
+/// The definition files themselves, ready to be copied and changed.
+fn definitions(tile: &ResolvedTile) -> Result<String, Failure> {
+    let write = |what: &str, text: Result<String, toml::ser::Error>| {
+        text.map(|text| format!("# {what}\n{text}"))
+            .map_err(|error| Failure::new(Exit::Failure, format!("writing {what}: {error}")))
+    };
+    let mut parts = vec![write(&format!("tile {}", tile.tile.name), toml::to_string(&tile.tile))?];
+    for (workload, _) in &tile.workloads {
+        parts.push(write(&format!("workload {}", workload.name), toml::to_string(workload))?);
+    }
+    Ok(parts.join("\n"))
+}
+
+fn show(tile: &ResolvedTile) -> String {
+    let bytes: Bytes = disks(tile).sum();
+    let mut lines = vec![
+        format!("{}: {}", tile.tile.name, tile.tile.title),
+        format!("{}, {} of disks at full size", count(tile.vms(), "VM"), bytes),
+        format!("source: {}", tile.tile.source),
+    ];
+    for (workload, copies) in &tile.workloads {
+        lines.push(String::new());
+        lines.extend(workload_lines(workload, *copies));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn workload_lines(workload: &Workload, copies: u32) -> Vec<String> {
+    let times = if copies == 1 { String::new() } else { format!("{copies} x ") };
+    let mut lines = vec![format!("{times}{}: {}", workload.name, workload.title)];
+    for vm in &workload.vms {
+        let disks: Vec<String> =
+            vm.disks.iter().map(|disk| format!("{} {}", disk.name, disk.size)).collect();
+        let disks = if disks.is_empty() { "no disk".to_owned() } else { disks.join(", ") };
+        lines.push(format!("  VM      {} ({} vCPU): {disks}", vm.name, vm.vcpus));
+    }
+    lines.extend(workload.groups.iter().map(group_line));
+    for action in &workload.actions {
+        lines.push(format!("  action  {} (weight {})", action.name, action.weight));
+    }
+    lines.extend(workload.limits.iter().map(limit_line));
+    lines.push(format!("  source  {}", workload.source.trim().replace('\n', "\n          ")));
+    lines
+}
+
+fn group_line(group: &UserGroup) -> String {
+    let load = match &group.load {
+        Load::Closed { users, .. } => {
+            format!("{} in a closed loop", count(u64::from(*users), "user"))
+        }
+        Load::Paced { users, rate, .. } => {
+            format!("{} keeping {rate} together", count(u64::from(*users), "user"))
+        }
+        Load::Open { rate, .. } => format!("arrivals at {rate} (Poisson)"),
+    };
+    let schedule = group.schedule.as_ref().map_or_else(String::new, |schedule| {
+        let active =
+            schedule.active.map_or_else(|| "to the end".to_owned(), |time| format!("for {time}"));
+        let every = schedule.every.map_or_else(String::new, |time| format!(" of every {time}"));
+        format!(", active {active}{every}, from {}", schedule.start)
+    });
+    format!("  users   {} at {}: {load}{schedule}", group.name, group.vm)
+}
+
+fn limit_line(limit: &Limit) -> String {
+    let what = limit.action.as_ref().map_or_else(
+        || format!("{} I/O", limit.io.as_deref().unwrap_or("-")),
+        |action| format!("{action} response"),
+    );
+    let bound = match (limit.percentile, limit.limit, limit.mean, limit.max) {
+        (Some(percentile), Some(limit), ..) => format!("p{percentile} at most {limit}"),
+        (_, _, Some(mean), _) => format!("mean at most {mean}"),
+        (.., Some(max)) => format!("maximum at most {max}"),
+        _ => "no statistic".to_owned(),
+    };
+    format!("  limit   {what}: {bound}")
+}

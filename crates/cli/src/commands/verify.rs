@@ -1,0 +1,82 @@
+//! Re-reads what verified runs left, and says what is not what was written.
+
+use datastore::open_leftovers;
+use engine::verify::{DiskReport, Mismatch, Report, check_all};
+use serde_json::{Value, json};
+
+use crate::args::{Format, VerifyArgs};
+use crate::commands::target;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// Judges every block whose writing was acknowledged.
+pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
+    let leftovers = open_leftovers(&target::parse(&args.target)?).map_err(target::failure)?;
+    let mut reports = Vec::new();
+    for leftover in &leftovers {
+        let report = check_all(&leftover.disks, &leftover.state_dir)
+            .map_err(|error| Failure::from_error(Exit::Failure, &error))?;
+        if !report.disks.is_empty() {
+            reports.push((leftover.run_id.as_str(), report));
+        }
+    }
+    if reports.is_empty() {
+        let message = format!("there is nothing to verify at {}", args.target);
+        let hint = "run with --verify --keep, or see what a killed run left with tilemark cleanup --dry-run";
+        return Err(Failure::new(Exit::Failure, message).hint(Some(hint)));
+    }
+    match args.format {
+        Format::Text => output::print(&text(&reports))?,
+        Format::Json => output::print_json(&reports.iter().map(document).collect::<Vec<_>>())?,
+    }
+    let is_passed = reports.iter().all(|(_, report)| report.passed());
+    Ok(if is_passed { Exit::Success } else { Exit::ObjectiveFailed })
+}
+
+fn text(reports: &[(&str, Report)]) -> String {
+    let mut lines = Vec::new();
+    for (run, report) in reports {
+        let bytes: u64 = report.disks.iter().map(|disk| disk.bytes_judged).sum();
+        let wrong: u64 = report.disks.iter().map(|disk| disk.mismatches_total).sum();
+        lines.push(format!(
+            "{run}: {} acknowledged on {} disks re-read, {wrong} mismatches",
+            units::Bytes::new(bytes),
+            report.disks.len()
+        ));
+        let all = report.disks.iter().flat_map(|disk| &disk.mismatches);
+        lines.extend(all.map(|mismatch| format!("  {mismatch}")));
+        lines.extend(report.missing.iter().map(|disk| format!("  disk {disk} is gone")));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn document((run, report): &(&str, Report)) -> Value {
+    json!({
+        "schema": "tilemark.verify/1.0",
+        "run": run,
+        "passed": report.passed(),
+        "disks": report.disks.iter().map(disk).collect::<Vec<_>>(),
+        "unverified_disks": report.unverified,
+        "missing_disks": report.missing,
+    })
+}
+
+fn disk(disk: &DiskReport) -> Value {
+    json!({
+        "name": disk.name,
+        "judged_bytes": disk.bytes_judged,
+        "mismatches": disk.mismatches_total,
+        "first_mismatches": disk.mismatches.iter().map(mismatch).collect::<Vec<_>>(),
+    })
+}
+
+fn mismatch(mismatch: &Mismatch) -> Value {
+    json!({
+        "disk": mismatch.disk,
+        "offset_bytes": mismatch.offset,
+        "length_bytes": mismatch.length,
+        "kind": mismatch.kind.name(),
+        "text": mismatch.to_string(),
+    })
+}

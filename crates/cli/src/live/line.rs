@@ -1,0 +1,129 @@
+use bench::progress::{LimitSoFar, Observer, Overview, Progress, Tick};
+use units::{Bytes, Nanos, decimal_and_binary};
+
+use crate::text::{number, step_line};
+
+/// One plain line for each thing that happens; ticks only now and then.
+#[derive(Debug, Default)]
+pub struct Lines {
+    prefill_tenth: u64,
+    last_tick: Option<Nanos>,
+}
+
+/// Between two lines about a step under way.
+const TICK_EVERY: Nanos = Nanos::from_secs(5);
+
+impl Observer for Lines {
+    fn event(&mut self, event: &Progress<'_>) {
+        match event {
+            Progress::Planned(overview) => {
+                overview_lines(overview).iter().for_each(|line| eprintln!("{line}"))
+            }
+            Progress::Prefill { done, total, bytes_per_s } => {
+                self.prefill(*done, *total, *bytes_per_s)
+            }
+            Progress::StepBegins { .. } => {
+                self.last_tick = None;
+                eprintln!("{}", begin_line(event));
+            }
+            Progress::Tick(tick) => self.tick(tick),
+            Progress::StepEnds(step) => {
+                eprintln!("step: {}: {}", step.verdict.name(), step.reason);
+            }
+            Progress::Warning(warning) => eprintln!("warning: {} [{}]", warning.text, warning.id),
+            Progress::Finished { directory } => eprintln!("run directory: {}", directory.display()),
+        }
+    }
+}
+
+impl Lines {
+    fn prefill(&mut self, done: Bytes, total: Bytes, bytes_per_s: f64) {
+        let tenth = done.get() * 10 / total.get().max(1);
+        if tenth > self.prefill_tenth || done.get() == 0 {
+            eprintln!("{}", prefill_line(done, total, bytes_per_s));
+        }
+        self.prefill_tenth = if done == total { 0 } else { tenth };
+    }
+
+    fn tick(&mut self, tick: &Tick) {
+        let is_due =
+            self.last_tick.is_none_or(|last| tick.elapsed.saturating_sub(last) >= TICK_EVERY);
+        if is_due {
+            self.last_tick = Some(tick.elapsed);
+            let worst =
+                worst(tick).map_or_else(String::new, |limit| format!("; {}", limit_line(limit)));
+            eprintln!("  {}{worst}", tick_line(tick));
+        }
+    }
+}
+
+/// What will be done, before anything is.
+pub(super) fn overview_lines(overview: &Overview) -> Vec<String> {
+    let capacity =
+        overview.capacity.map_or_else(String::new, |bytes| format!(", at most {bytes} of files"));
+    vec![
+        format!("run        {}", overview.id),
+        format!("datastore  {}  {}", overview.datastore, overview.target_summary),
+        format!(
+            "tile       {}: {} VMs, {} of disks each{capacity}",
+            overview.tile, overview.vms_per_tile, overview.bytes_per_tile
+        ),
+        format!(
+            "ladder     {}, up to {} tiles, at most {} a step, seed {}",
+            overview.ladder, overview.tiles_max, overview.step_at_most, overview.seed
+        ),
+    ]
+}
+
+pub(super) fn begin_line(event: &Progress<'_>) -> String {
+    let Progress::StepBegins { tiles, vms, repeat, repeats, at_most } = event else {
+        return String::new();
+    };
+    let of = if *repeats == 1 { String::new() } else { format!(", repeat {repeat} of {repeats}") };
+    format!("step: {tiles} tiles, {vms} VMs{of}, at most {at_most}")
+}
+
+pub(super) fn prefill_line(done: Bytes, total: Bytes, bytes_per_s: f64) -> String {
+    format!("prefill: {done} of {total} at {}", decimal_and_binary(bytes_per_s))
+}
+
+pub(super) fn tick_line(tick: &Tick) -> String {
+    let state = if tick.is_measured { "measuring" } else { "warming up" };
+    let p99 = tick.service_p99.map_or_else(|| "-".to_owned(), |time| time.to_string());
+    format!(
+        "{state}, {} left: {} IOPS ({:.0} % reads), {}, p99 {p99}, busiest worker {:.0} % CPU",
+        tick.left,
+        number(tick.operations_per_s),
+        tick.read_share * 100.0,
+        decimal_and_binary(tick.bytes_per_s),
+        tick.worker_cpu * 100.0,
+    )
+}
+
+/// The limit with the largest share used.
+pub(super) fn worst(tick: &Tick) -> Option<&LimitSoFar> {
+    tick.limits
+        .iter()
+        .filter(|limit| limit.measured.is_some())
+        .max_by(|a, b| share(a).total_cmp(&share(b)))
+}
+
+/// Measured as a share of the limit.
+pub(super) fn share(limit: &LimitSoFar) -> f64 {
+    limit.measured.map_or(0.0, |time| time.as_secs_f64() / limit.limit.as_secs_f64().max(1e-9))
+}
+
+pub(super) fn limit_line(limit: &LimitSoFar) -> String {
+    let measured =
+        limit.measured.map_or_else(|| "no sample yet".to_owned(), |time| time.to_string());
+    format!("{} {measured} of {} ({:.0} %)", limit.name, limit.limit, share(limit) * 100.0)
+}
+
+/// The row of a judged step, as one line.
+pub(super) fn judged(step: &record::run::Step) -> String {
+    let cells = step_line(step);
+    format!(
+        "{} tiles ({} VMs) {}: {} IOPS, {} MiB/s, score {}, {}",
+        cells[0], cells[1], cells[3], cells[4], cells[5], cells[6], cells[7]
+    )
+}

@@ -1,0 +1,24 @@
+//! stdout carries data and nothing else; a reader that went away is not a failure.
+
+use std::io::Write;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Writes text to stdout.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(Exit::Failure, format!("writing to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes one JSON document to stdout.
+pub fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| Failure::new(Exit::Failure, format!("making JSON: {error}")))?;
+    print(&(text + "\n"))
+}

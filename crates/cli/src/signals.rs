@@ -1,0 +1,48 @@
+//! Ctrl-C and SIGTERM: the first stops cleanly, the second aborts.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bench::progress::{Control, Request};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::exit::Exit;
+
+/// Knows which signal came.
+#[derive(Debug)]
+pub struct Watch {
+    is_terminated: Arc<AtomicBool>,
+}
+
+impl Watch {
+    /// The exit code of a run that a signal stopped.
+    pub fn exit(&self) -> Exit {
+        if self.is_terminated.load(Ordering::Relaxed) {
+            Exit::Terminated
+        } else {
+            Exit::Interrupted
+        }
+    }
+}
+
+/// Hands signals to a run from a thread of its own.
+pub fn watch(control: Arc<Control>) -> std::io::Result<Watch> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let is_terminated = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&is_terminated);
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        for signal in signals.forever() {
+            flag.store(signal == SIGTERM, Ordering::Relaxed);
+            control.interrupt();
+            match control.request() {
+                Request::Stop => eprintln!(
+                    "\nstopping: finishing what is in flight, removing our files, keeping the result \
+                     so far (once more to abort)"
+                ),
+                _ => eprintln!("\naborting"),
+            }
+        }
+    })?;
+    Ok(Watch { is_terminated })
+}

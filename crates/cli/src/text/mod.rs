@@ -1,0 +1,65 @@
+//! Results as text for people: plain functions from stored results to lines.
+
+mod step;
+mod summary;
+mod table;
+
+pub use step::step_line;
+pub use summary::summary;
+pub use table::Table;
+
+use units::Nanos;
+
+/// `12,345` or `1.2` for small values: three significant digits are plenty for a reader.
+pub fn number(value: f64) -> String {
+    if value.abs() >= 100.0 {
+        let whole = format!("{value:.0}");
+        let (sign, digits) =
+            whole.strip_prefix('-').map_or(("", whole.as_str()), |rest| ("-", rest));
+        let mut grouped = String::new();
+        for (index, digit) in digits.chars().enumerate() {
+            if index != 0 && (digits.len() - index).is_multiple_of(3) {
+                grouped.push(',');
+            }
+            grouped.push(digit);
+        }
+        format!("{sign}{grouped}")
+    } else if value.abs() >= 10.0 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.2}")
+    }
+}
+
+/// A latency, or a dash where there is none.
+pub fn latency(ns: Option<u64>) -> String {
+    ns.map_or_else(|| "-".to_owned(), |ns| Nanos(ns).to_string())
+}
+
+/// `1 tile`, `2 tiles`.
+pub fn count(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", self::number_whole(number), if number == 1 { "" } else { "s" })
+}
+
+fn number_whole(value: u64) -> String {
+    if value < 100 {
+        return value.to_string();
+    }
+    #[expect(clippy::cast_precision_loss, reason = "printed with at most 15 digits")]
+    number(value as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_small_ones_keep_decimals() {
+        assert_eq!(number(1_234_567.0), "1,234,567");
+        assert_eq!(number(-1_234.0), "-1,234");
+        assert_eq!(number(12.34), "12.3");
+        assert_eq!(number(0.987), "0.99");
+        assert_eq!(count(1, "tile"), "1 tile");
+        assert_eq!(count(320, "VM"), "320 VMs");
+    }
+}
