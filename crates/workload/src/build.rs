@@ -239,7 +239,7 @@ fn lay_out_disks(plan: &InstancePlan) -> Result<Vec<DiskLayout>, BuildError> {
     let mut disks = Vec::new();
     for (vm, machine) in plan.workload.vms.iter().enumerate() {
         for disk in &machine.disks {
-            let largest = crate::compile::largest_block(plan.workload, &disk.name)?;
+            let largest = crate::sizes::largest_block(plan.workload, &disk.name)?;
             let wanted = disk.size.scale(plan.footprint);
             let least = Bytes::new(4 * stride(largest));
             let size = wanted.max(least).max(Bytes::MIB).round_up(Bytes::MIB);

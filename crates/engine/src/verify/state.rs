@@ -37,7 +37,7 @@ impl State {
         let path = directory.join(file_name(&owner.disk));
         match Self::open(&path) {
             Ok(state) if state.owner == owner => Ok(state),
-            Ok(state) => Err(StateError::Other { path, found: state.owner, wanted: owner }),
+            Ok(state) => Err(StateError::Other { path, found: state.owner.clone(), wanted: owner }),
             Err(StateError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 Self::create(&path, &owner)?;
                 Self::open(&path)
@@ -166,6 +166,14 @@ impl State {
         } else {
             index
         }
+    }
+}
+
+impl Drop for State {
+    /// Unlocks by name: closing alone leaves the lock to any child process that was forked,
+    /// and has not yet executed its program, at this moment.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
     }
 }
 

@@ -124,7 +124,8 @@ fn killed_writers_lose_nothing_that_was_acknowledged() {
         run_and_kill(directory.path(), &mut random);
         let report = check_all(&disks(), directory.path()).unwrap();
         assert!(report.passed(), "{:#?}", report.disks);
-        assert!(report.disks.iter().all(|disk| disk.bytes_judged > SIZE / 4), "{report:?}");
+        let judged: u64 = report.disks.iter().map(|disk| disk.bytes_judged).sum();
+        assert!(judged > SIZE / 4, "{report:?}");
     }
 
     // An acknowledged byte that changes afterwards is found, and only that block is named.

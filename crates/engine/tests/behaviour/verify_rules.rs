@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use datastore::VirtualDisk;
 use machine::Pattern;
@@ -226,6 +227,26 @@ fn state_is_found_again_and_that_of_another_run_or_process_is_refused() {
     let mut tracker = Tracker::open(&setup, &disk).unwrap();
     let ticket = tracker.on_submit_read(0, 4096);
     assert_eq!(tracker.on_read_done(ticket, &[0; 4096]).unwrap_err().kind, Kind::Lost);
+}
+
+/// Reopening state failed now and then with "in use by another process" while another thread
+/// was starting a program: between fork and exec, the child held a copy of the locked file.
+#[test]
+fn state_can_be_reopened_while_another_thread_starts_programs() {
+    let directory = tempfile::tempdir().unwrap();
+    let (setup, disk) = (setup(directory.path()), disk("disk", 1 << 20));
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..200 {
+                std::process::Command::new("true").status().unwrap();
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        while !stop.load(Ordering::Relaxed) {
+            drop(Tracker::open(&setup, &disk).unwrap());
+        }
+    });
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn open_arrivals_are_poisson_and_wait_for_nobody() {
 
 #[test]
 fn open_arrivals_beyond_the_limit_wait_in_line_and_then_are_dropped() {
-    let case = one_action(r#"{ open = { rate = "100/s", outstanding_max = 10 } }"#, READ);
+    let case = one_action(r#"{ open = { rate = "100/s", outstanding-max = 10 } }"#, READ);
     // Ten at a time, 1 s each: 10 a second come through, a line of ten waits.
     let mut in_flight: Vec<Nanos> = Vec::new();
     let mut most = 0;

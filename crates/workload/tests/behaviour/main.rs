@@ -5,4 +5,5 @@ mod dialogues;
 mod loads;
 mod repeatability;
 mod schedules;
+mod shipped;
 mod support;

@@ -178,11 +178,11 @@ pub fn failed(now: Nanos, latency: Nanos) -> Completion {
     Completion { at: now + latency, result: Err(IoError::Os(5)) }
 }
 
-pub fn ms(ms: u64) -> Nanos {
+pub const fn ms(ms: u64) -> Nanos {
     Nanos::from_millis(ms)
 }
 
-pub fn secs(seconds: u64) -> Nanos {
+pub const fn secs(seconds: u64) -> Nanos {
     Nanos::from_secs(seconds)
 }
 

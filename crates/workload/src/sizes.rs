@@ -1,0 +1,66 @@
+//! What the definition says about blocks, before anything is compiled.
+
+use spec::workload::{Action, Size, Step, Workload};
+use units::BlockSize;
+
+use crate::build::BuildError;
+
+/// Block sizes and their weights.
+pub fn sizes(
+    workload: &Workload,
+    user: &str,
+    size: &Size,
+) -> Result<Vec<(BlockSize, f64)>, BuildError> {
+    match size {
+        Size::Fixed(size) => Ok(vec![(*size, 1.0)]),
+        Size::Mix(mix) => mix
+            .iter()
+            .map(|(text, weight)| match text.parse::<BlockSize>() {
+                Ok(size) => Ok((size, *weight)),
+                Err(source) => Err(BuildError::BlockSize {
+                    workload: workload.name.clone(),
+                    user: user.to_owned(),
+                    source: Box::new(source),
+                }),
+            })
+            .collect(),
+    }
+}
+
+/// The largest block any step uses on a disk; one sector if none does.
+pub fn largest_block(workload: &Workload, disk: &str) -> Result<u32, BuildError> {
+    let mut largest = BlockSize::SECTOR.get();
+    for_each_step(workload, &mut |user, step| {
+        let (name, size) = match step {
+            Step::Read(access) | Step::Write(access) => (&access.disk, &access.size),
+            Step::Append(append) => (&append.disk, &append.size),
+            _ => return Ok(()),
+        };
+        if name == disk {
+            let sizes = sizes(workload, user, size)?;
+            largest = sizes.iter().map(|(size, _)| size.get()).fold(largest, u32::max);
+        }
+        Ok(())
+    })?;
+    Ok(largest)
+}
+
+/// What to do with each step and the action it is in.
+type Visit<'v> = dyn FnMut(&str, &Step) -> Result<(), BuildError> + 'v;
+
+/// Visits all steps, also those inside other steps.
+pub fn for_each_step(workload: &Workload, visit: &mut Visit) -> Result<(), BuildError> {
+    fn walk(user: &str, steps: &[Step], visit: &mut Visit) -> Result<(), BuildError> {
+        steps.iter().try_for_each(|step| match step {
+            Step::Parallel(steps) => walk(user, steps, visit),
+            Step::Repeat(repeat) => walk(user, &repeat.steps, visit),
+            step => visit(user, step),
+        })
+    }
+    workload.actions.iter().try_for_each(|action| walk(&action_name(action), &action.steps, visit))
+}
+
+/// How errors name an action.
+pub fn action_name(action: &Action) -> String {
+    format!("action \"{}\"", action.name)
+}
