@@ -104,11 +104,18 @@ impl Merger {
         }
         let mut merged: Option<Slice> = None;
         for queue in &mut self.waiting {
+            let mut own: Option<Slice> = None;
             while queue.front().is_some_and(|slice| end_of(slice) <= end) {
-                let slice = queue.pop_front().expect("just seen");
+                let later = queue.pop_front().expect("just seen");
+                own = Some(match own {
+                    None => later,
+                    Some(earlier) => follow(earlier, later),
+                });
+            }
+            if let Some(own) = own {
                 merged = Some(match merged {
-                    None => slice,
-                    Some(before) => join(before, slice),
+                    None => own,
+                    Some(others) => join(others, own),
                 });
             }
         }
@@ -116,10 +123,23 @@ impl Merger {
     }
 }
 
+/// One worker's slice and its next one as one slice.
+fn follow(earlier: Slice, later: Slice) -> Slice {
+    let (before, after) = (earlier.width.as_secs_f64(), later.width.as_secs_f64());
+    let (in_flight, cpu) = (later.generator.in_flight, later.generator.worker_cpu.clone());
+    let mean = |(a, b): (&f64, &f64)| (a * before + b * after) / (before + after);
+    let worker_cpu = earlier.generator.worker_cpu.iter().zip(&cpu).map(mean).collect();
+    let mut both = join(earlier, later);
+    both.generator.in_flight = in_flight;
+    both.generator.worker_cpu = worker_cpu;
+    both
+}
+
 fn end_of(slice: &Slice) -> units::Nanos {
     slice.start + slice.width
 }
 
+/// Two workers' slices as one.
 fn join(mut a: Slice, mut b: Slice) -> Slice {
     let (start, end) = (a.start.min(b.start), end_of(&a).max(end_of(&b)));
     (a.start, a.width) = (start, end.saturating_sub(start));
@@ -203,7 +223,7 @@ mod tests {
         merger.add(0, slice(0, 10, 1), false, &mut |s| out.push(s));
         assert!(out.is_empty());
         merger.add(0, slice(10, 10, 2), false, &mut |s| out.push(s));
-        assert_eq!(spans(&out), [(0, 20, 7, 3)]);
+        assert_eq!(spans(&out), [(0, 20, 7, 2)]);
     }
 
     #[test]
