@@ -71,6 +71,21 @@ pub enum BenchError {
         /// What failed, disk by disk; never empty.
         failures: Vec<Failure>,
     },
+    /// There is no place for the state of verification.
+    #[error("making {} for the state of verification", .path.display())]
+    StateDir {
+        /// Where it was to be.
+        path: std::path::PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Blocks did not hold what was written to them.
+    #[error("{}", wrong_blocks(.0))]
+    Mismatch(Vec<String>),
+    /// Everything written could not be read back.
+    #[error(transparent)]
+    Check(#[from] engine::verify::CheckError),
     /// The generator went silent.
     #[error("the load generator reported nothing for {0}")]
     Silent(Nanos),
@@ -125,10 +140,20 @@ impl BenchError {
             Self::RunDir(_) | Self::Series(_) => "run-directory",
             Self::TooLarge { .. } => "too-large",
             Self::Storage { .. } => "storage-failed",
+            Self::Mismatch(_) => "verification-mismatch",
+            Self::Check(_) | Self::StateDir { .. } => "verification",
             Self::Silent(_) => "generator-silent",
             Self::Interrupted => "interrupted",
             Self::Aborted => "aborted",
         }
+    }
+}
+
+fn wrong_blocks(mismatches: &[String]) -> String {
+    let first = mismatches.first().map_or("verification failed", String::as_str);
+    match mismatches.len() {
+        0 | 1 => first.to_owned(),
+        count => format!("{first} (the first of {count})"),
     }
 }
 

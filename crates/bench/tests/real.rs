@@ -4,7 +4,7 @@ use std::path::Path;
 
 use record::run::{Status, ToolFacts, Verdict};
 use record::rundir::{SameDevice, StoredRun};
-use tilemark_bench::plan::{Layer, Origin, Surroundings, Values, resolve};
+use tilemark_bench::plan::{Layer, Origin, ResolvedPlan, Surroundings, Values, resolve};
 use tilemark_bench::progress::{Control, NoObserver, Observer, Progress};
 use tilemark_bench::run::{End, FinishedRun, RunOptions, plan_preview, run};
 use units::Nanos;
@@ -84,7 +84,11 @@ impl Bench {
         }
     }
 
-    fn plan(&self, tiles: &str) -> tilemark_bench::plan::ResolvedPlan {
+    fn plan(&self, tiles: &str) -> ResolvedPlan {
+        self.plan_with(tiles, false)
+    }
+
+    fn plan_with(&self, tiles: &str, verify: bool) -> ResolvedPlan {
         let tile = spec::resolve_tile("./small.toml", self.files.path()).expect("a tile");
         let values = Values {
             datastore: Some(format!("dir:{}", self.target.path().display())),
@@ -97,6 +101,7 @@ impl Bench {
             slice: Some(Nanos::from_millis(100)),
             footprint: Some(1.0),
             workers: Some(1),
+            verify: Some(verify),
             ..Values::default()
         };
         let layer = Layer { origin: Origin::Flag, values };
@@ -136,6 +141,19 @@ fn two_tiles_are_measured_on_a_real_directory_and_nothing_is_left() {
     let plan = stored.plan().expect("a plan");
     assert_eq!(plan, bench.plan("1..2").to_toml().expect("writes"));
     assert!(stored.series().expect("a series").count() > 10);
+}
+
+#[test]
+fn a_verified_run_reads_back_every_block_it_wrote() {
+    let Some(bench) = Bench::new() else { return };
+    let plan = bench.plan_with("1", true);
+    let finished =
+        run(&plan, &bench.options(), &Control::default(), &mut NoObserver).expect("runs");
+    assert!(matches!(finished.end, End::Complete), "{:?}", finished.end);
+    let verified = finished.run.warnings.iter().find(|warning| warning.id == "verified");
+    let text = &verified.expect("it says so").text;
+    assert!(text.starts_with("20 MiB were read back"), "{text}");
+    assert!(bench.is_clean());
 }
 
 #[test]

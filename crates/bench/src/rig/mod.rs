@@ -4,7 +4,7 @@
 pub mod fake;
 mod real;
 
-pub use real::{DEPTH, RealRig};
+pub use real::RealRig;
 
 use std::time::Duration;
 
@@ -53,6 +53,10 @@ pub trait Rig {
         disks: &[DiskNeed],
         progress: &mut dyn FnMut(PrefillSoFar) -> bool,
     ) -> Result<Option<record::run::Prefill>, BenchError>;
+
+    /// Reads back everything that was written and verified. What was found, in words, if
+    /// there is verification; blocks that are wrong are an error.
+    fn check_written(&mut self) -> Result<Option<String>, BenchError>;
 
     /// Starts load on disks that are prepared.
     fn start(&mut self, instances: Vec<FleetInstance>) -> Result<Self::Load, BenchError>;
@@ -108,6 +112,10 @@ pub struct LoadOutcome {
     pub completed: u64,
     /// Failed I/Os, disk by disk.
     pub failures: Vec<Failure>,
+    /// Blocks that did not hold what was written to them, in words.
+    pub mismatches: Vec<String>,
+    /// I/Os each worker could have in flight.
+    pub depth: u32,
     /// What a reader should know.
     pub warnings: Vec<Warning>,
     /// What moved the data.

@@ -1,9 +1,11 @@
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use datastore::{Datastore, DiskRequest, VirtualDisk};
 use engine::prefill;
+use engine::verify::{self, Setup};
 use engine::{BackendChoice, EngineInstance, Running};
 use record::run::{Latency, Prefill, RateFacts, Warning};
 use rustix::time::{ClockId, clock_gettime};
@@ -14,9 +16,14 @@ use crate::plan::ResolvedPlan;
 use crate::rig::{Clocks, Failure, Load, LoadOutcome, PrefillSoFar, Received, Rig};
 use crate::step::{DiskNeed, FleetInstance};
 
-/// I/Os each worker can have in flight. Our choice: a step of 40 tiles has some hundreds, and
-/// what waits for a slot of ours makes a step inconclusive.
-pub const DEPTH: u32 = 1024;
+/// Bounds of the I/Os each worker can have in flight. Within them it is as many as the step
+/// has users, shared out over the workers: what waits for a slot of ours is a queue that the
+/// storage did not make. Our choice: no array takes more than a few thousand from a host.
+const DEPTH_MIN: u32 = 256;
+const DEPTH_MAX: u32 = 8192;
+
+/// Most buffer memory per worker; taken only as it is needed. 8192 I/Os of 64 KiB.
+const BUFFERS_MAX: Bytes = Bytes::new(512 << 20);
 
 /// The engine on a datastore. Dropping it removes what the datastore made, unless it is to
 /// be kept.
@@ -27,21 +34,57 @@ pub struct RealRig {
     filled: Vec<String>,
     seed: u64,
     options: engine::Options,
+    /// Where verification keeps its state, if there is any.
+    state_dir: Option<PathBuf>,
 }
 
 impl RealRig {
     /// A rig on an open datastore.
-    pub fn new(datastore: Datastore, plan: &ResolvedPlan, keep: bool) -> Self {
+    ///
+    /// Verification keeps its state beside the disks; where only disks fit (a file, a
+    /// device), in `state_dir`, which is made and removed.
+    pub fn new(
+        datastore: Datastore,
+        plan: &ResolvedPlan,
+        keep: bool,
+        state_dir: PathBuf,
+    ) -> Result<Self, BenchError> {
         let options = engine::Options {
             workers: usize::try_from(plan.workers.value).unwrap_or(1),
-            depth: DEPTH,
+            depth: DEPTH_MIN,
+            buffers_max: BUFFERS_MAX,
             slice: plan.slice.value,
             backend: BackendChoice::Auto,
             pin: false,
             ..engine::Options::default()
         };
-        let seed = plan.seed.value;
-        Self { datastore: Some(datastore), keep, filled: Vec::new(), seed, options }
+        let state_dir = match (plan.verify.value, datastore.state_dir()) {
+            (false, _) => None,
+            (true, Some(beside)) => Some(beside.to_owned()),
+            (true, None) => {
+                std::fs::create_dir_all(&state_dir)
+                    .map_err(|source| BenchError::StateDir { path: state_dir.clone(), source })?;
+                Some(state_dir)
+            }
+        };
+        let (datastore, filled, seed) = (Some(datastore), Vec::new(), plan.seed.value);
+        Ok(Self { datastore, keep, filled, seed, options, state_dir })
+    }
+
+    /// How this moment's writes are followed, if they are.
+    fn verification(&self) -> Option<Setup> {
+        let state_dir = self.state_dir.clone()?;
+        let now = u64::try_from(self.clocks().realtime_ns).unwrap_or(0);
+        Some(Setup { state_dir, seed: self.seed, epoch_unix_ns: now })
+    }
+
+    /// Removes state that is kept elsewhere than beside the disks.
+    fn remove_state(&mut self) {
+        let beside = self.datastore.as_ref().and_then(|datastore| datastore.state_dir());
+        if let Some(own) = self.state_dir.take().filter(|own| Some(own.as_path()) != beside) {
+            // What stays is a few megabytes among the runs, where `runs` shows it.
+            let _ = std::fs::remove_dir_all(own);
+        }
     }
 
     /// The datastore.
@@ -50,7 +93,10 @@ impl RealRig {
     }
 
     /// Removes what was made, unless it is to be kept. Paths that stayed.
-    pub fn remove(mut self) -> Result<Vec<std::path::PathBuf>, BenchError> {
+    pub fn remove(mut self) -> Result<Vec<PathBuf>, BenchError> {
+        if !self.keep {
+            self.remove_state();
+        }
         match self.datastore.take() {
             Some(datastore) if !self.keep => Ok(datastore.remove()?.kept),
             _ => Ok(Vec::new()),
@@ -67,6 +113,9 @@ impl RealRig {
 
 impl Drop for RealRig {
     fn drop(&mut self) {
+        if !self.keep {
+            self.remove_state();
+        }
         if let Some(datastore) = self.datastore.take().filter(|_| !self.keep) {
             // A panic or an early return: nobody is left to tell, and `cleanup` finds the rest.
             let _ = datastore.remove();
@@ -108,7 +157,8 @@ impl Rig for RealRig {
         }
         // The rewrite figure is a fact about the storage, taken once.
         let rewrite_max = if self.filled.is_empty() { REWRITE_MAX } else { Bytes::ZERO };
-        let options = prefill::Options { rewrite_max, ..prefill::Options::default() };
+        let verify = self.verification();
+        let options = prefill::Options { rewrite_max, verify, ..prefill::Options::default() };
         let cancel = AtomicBool::new(false);
         let mut speed = Speed::new(self.clocks().monotonic_ns);
         let report = prefill::run(&plans, &options, &cancel, &mut |so_far| {
@@ -128,14 +178,32 @@ impl Rig for RealRig {
         }))
     }
 
+    fn check_written(&mut self) -> Result<Option<String>, BenchError> {
+        let Some(state_dir) = &self.state_dir else { return Ok(None) };
+        let report = verify::check_all(self.datastore().disks(), state_dir)?;
+        let wrong = report.disks.iter().flat_map(|disk| &disk.mismatches);
+        let mut wrong: Vec<String> = wrong.map(ToString::to_string).collect();
+        wrong.extend(report.missing.iter().map(|disk| format!("disk \"{disk}\" is gone")));
+        if !wrong.is_empty() {
+            return Err(BenchError::Mismatch(wrong));
+        }
+        let bytes = Bytes::new(report.disks.iter().map(|disk| disk.bytes_judged).sum());
+        Ok(Some(format!("{bytes} were read back; every block holds what was written to it")))
+    }
+
     fn start(&mut self, instances: Vec<FleetInstance>) -> Result<RealLoad, BenchError> {
+        let users: u32 = instances.iter().map(|instance| instance.users).sum();
+        let workers = u32::try_from(self.options.workers).unwrap_or(1).max(1);
+        let depth = users.div_ceil(workers).clamp(DEPTH_MIN, DEPTH_MAX);
         let mut ready = Vec::with_capacity(instances.len());
         for instance in instances {
             let disks = self.provision(&instance.disks)?;
             let (machine, shape) = (instance.machine, instance.shape);
             ready.push(EngineInstance { machine, shape, disks });
         }
-        Ok(RealLoad(engine::start(ready, self.options.clone())?))
+        let verify = self.verification();
+        let options = engine::Options { depth, verify, ..self.options.clone() };
+        Ok(RealLoad { running: engine::start(ready, options)?, depth })
     }
 }
 
@@ -183,11 +251,14 @@ impl Speed {
 
 /// A load of the engine.
 #[derive(Debug)]
-pub struct RealLoad(Running);
+pub struct RealLoad {
+    running: Running,
+    depth: u32,
+}
 
 impl Load for RealLoad {
     fn next(&mut self, wait: Duration) -> Received {
-        match self.0.slices().recv_timeout(wait) {
+        match self.running.slices().recv_timeout(wait) {
             Ok(slice) => Received::Slice(slice),
             Err(RecvTimeoutError::Timeout) => Received::Nothing,
             Err(RecvTimeoutError::Disconnected) => Received::Ended,
@@ -195,11 +266,11 @@ impl Load for RealLoad {
     }
 
     fn stop(&mut self) {
-        self.0.stop();
+        self.running.stop();
     }
 
     fn finish(self) -> Result<LoadOutcome, BenchError> {
-        let outcome = self.0.join()?;
+        let outcome = self.running.join()?;
         let warning = |warning: engine::Warning| Warning {
             id: warning.id.to_owned(),
             text: warning.text,
@@ -210,6 +281,8 @@ impl Load for RealLoad {
         Ok(LoadOutcome {
             submitted: outcome.submitted,
             completed: outcome.completed,
+            depth: self.depth,
+            mismatches: outcome.mismatches.iter().map(ToString::to_string).collect(),
             failures: outcome.errors.into_iter().map(failure).collect(),
             warnings: outcome.warnings.into_iter().map(warning).collect(),
             backend: outcome.backend.to_owned(),
@@ -219,7 +292,7 @@ impl Load for RealLoad {
 
     fn abandon(self) {
         // Its drop would wait for requests that may never be answered.
-        std::mem::forget(self.0);
+        std::mem::forget(self.running);
     }
 }
 

@@ -36,6 +36,9 @@ pub struct Climber<'a, R> {
     prefill: Option<Prefill>,
     backend: String,
     provisioned_tiles: u32,
+    depth: u32,
+    /// What reading back has found.
+    verified: Option<String>,
 }
 
 impl<'a, R: Rig> Climber<'a, R> {
@@ -64,9 +67,20 @@ impl<'a, R: Rig> Climber<'a, R> {
             prefill: None,
             backend: "none".to_owned(),
             provisioned_tiles: 0,
+            depth: 0,
+            verified: None,
         };
         climber.event("run-start", &json!({ "id": climber.facts.id }))?;
         Ok(climber)
+    }
+
+    /// Reads back what was written, if the run verifies.
+    pub fn check_written(&mut self) -> Result<(), BenchError> {
+        if let Some(found) = self.rig.check_written()? {
+            self.event("verified", &json!({ "text": found }))?;
+            self.verified = Some(found);
+        }
+        Ok(())
     }
 
     /// Writes the last documents; what is left is to finish the directory.
@@ -87,15 +101,20 @@ impl<'a, R: Rig> Climber<'a, R> {
 
     fn document(&self, ladder: &Ladder, end: &End) -> Run {
         let answer = answer::answer(self.plan, &self.facts, ladder, end, &self.steps);
-        self.facts.run(
-            self.plan,
-            answer,
-            self.steps.clone(),
-            self.prefill.clone(),
-            &self.backend,
-            self.provisioned_tiles,
-            end,
-        )
+        let mut run =
+            self.facts.run(self.plan, answer, self.steps.clone(), self.prefill.clone(), end);
+        run.engine.backend.clone_from(&self.backend);
+        run.engine.depth = self.depth;
+        let per_tile = self.facts.load.bytes.get();
+        run.target.provisioned_bytes = Some(per_tile * u64::from(self.provisioned_tiles));
+        run.warnings.extend(self.verified.as_ref().map(|text| Warning {
+            id: "verified".to_owned(),
+            text: text.clone(),
+            value: None,
+            limit: None,
+            hint: None,
+        }));
+        run
     }
 
     fn now(&self) -> Nanos {
@@ -208,6 +227,7 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
         };
         let measured = bench.measure(fleet, &place)?;
         self.backend = measured.backend;
+        self.depth = self.depth.max(measured.depth);
         let (verdict, throughput) = (measured.step.verdict, work_of(&measured.step));
         self.keep(measured.step)?;
         if let Some(error) = measured.error {

@@ -9,7 +9,6 @@ use record::rundir::{RunId, sha256_hex};
 use spec::plan::Profile;
 
 use crate::plan::ResolvedPlan;
-use crate::rig::DEPTH;
 use crate::run::{End, TileLoad};
 use crate::score::References;
 
@@ -69,20 +68,16 @@ impl<'a> RunFacts<'a> {
         }
     }
 
-    /// The document.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one document, each used once")]
+    /// The document, but for what is known only at its end: what moved the data, how deep,
+    /// and how much was provisioned.
     pub fn run(
         &self,
         plan: &ResolvedPlan,
         answer: Answer,
         steps: Vec<Step>,
         prefill: Option<Prefill>,
-        backend: &str,
-        tiles: u32,
         end: &End,
     ) -> Run {
-        let mut target = self.target.clone();
-        target.provisioned_bytes = Some(self.load.bytes.get().saturating_mul(tiles.into()));
         Run {
             schema: SCHEMA.to_owned(),
             id: self.id.clone(),
@@ -92,13 +87,13 @@ impl<'a> RunFacts<'a> {
             seed: plan.seed.value,
             random_generator: GENERATOR.to_owned(),
             profile: profile_name(plan.profile.value).to_owned(),
-            target,
+            target: self.target.clone(),
             tile: self.tile(plan),
             scale: ScaleFacts { footprint: plan.footprint.value, time: plan.time.value },
             engine: EngineFacts {
-                backend: backend.to_owned(),
+                backend: "none".to_owned(),
                 workers: plan.workers.value,
-                depth: DEPTH,
+                depth: 0,
                 buffered: plan.buffered.value,
                 verify: plan.verify.value,
                 slice_ns: plan.slice.value.0,

@@ -96,7 +96,8 @@ pub fn run(
     let needed = load.bytes * u64::from(first_step(plan));
     let store = Datastore::open(&target, needed, &datastore_options(plan, options, id.as_str()))?;
     let preflight = store.preflight().clone();
-    let mut rig = RealRig::new(store, plan, options.keep);
+    let state = options.base.join(format!("{id}.verify"));
+    let mut rig = RealRig::new(store, plan, options.keep, state)?;
     let directory = RunDir::create(&options.base, &id)?;
     directory.write_text(files::PLAN, &plan.to_toml()?)?;
     directory.write_json(files::PREFLIGHT, &preflight)?;
@@ -187,6 +188,7 @@ fn run_on<R: Rig>(
     let mut ladder = Ladder::new(ladder_options(plan, tiles_max));
     let mut climber = Climber::new(plan, facts, rig, &directory, control, &mut *observer)?;
     let climbed = ladder.climb(&mut climber);
+    let climbed = climbed.and_then(|()| climber.check_written());
     let end = match climbed {
         Ok(()) => End::Complete,
         Err(BenchError::Interrupted | BenchError::Aborted) => End::Interrupted,

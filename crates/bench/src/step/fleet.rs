@@ -1,6 +1,6 @@
 use record::recorder::InstanceShape;
 use record::slice::{InstanceEntry, InstanceId, Topology, VmEntry, VmId};
-use spec::workload::DataPattern;
+use spec::workload::{DataPattern, Load};
 use units::Bytes;
 use workload::{BuildError, Instance, InstancePlan, WorkloadMachine};
 
@@ -27,6 +27,8 @@ pub struct FleetInstance {
     pub shape: InstanceShape,
     /// Its disks, by `machine::DiskId`.
     pub disks: Vec<DiskNeed>,
+    /// Users at the same time, over all its groups: how many actions can be under way.
+    pub users: u32,
 }
 
 /// Everything that runs in a step.
@@ -93,10 +95,18 @@ impl Fleet {
         self.instances.push(FleetInstance {
             shape: shape(instance, first_vm, &built),
             disks: built.disks.iter().map(need).collect(),
+            users: workload.groups.iter().map(|group| users(&group.load)).sum(),
             machine: built.machine,
         });
         self.members.push(member);
         Ok(())
+    }
+}
+
+const fn users(load: &Load) -> u32 {
+    match load {
+        Load::Closed { users, .. } | Load::Paced { users, .. } => *users,
+        Load::Open { outstanding_max, .. } => *outstanding_max,
     }
 }
 

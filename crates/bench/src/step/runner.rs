@@ -49,6 +49,8 @@ pub struct Measured {
     pub step: Step,
     /// What moved the data.
     pub backend: String,
+    /// I/Os each worker could have in flight.
+    pub depth: u32,
     /// Why it did not come to its end.
     pub error: Option<BenchError>,
 }
@@ -176,7 +178,7 @@ impl<R: Rig> StepBench<'_, R> {
             detail: "the step ended while it warmed up".to_owned(),
         });
         let step = facts.step(place, warm_up, checks, warnings);
-        Measured { step, backend: outcome.backend.clone(), error }
+        Measured { step, backend: outcome.backend.clone(), depth: outcome.depth, error }
     }
 }
 
@@ -190,6 +192,9 @@ fn name_failures(
     tiles: u32,
     outcome: &LoadOutcome,
 ) -> Option<BenchError> {
+    if !outcome.mismatches.is_empty() {
+        return Some(BenchError::Mismatch(outcome.mismatches.clone()));
+    }
     if outcome.failures.is_empty() {
         return error;
     }
