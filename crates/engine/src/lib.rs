@@ -17,6 +17,7 @@ mod backend;
 mod blocking;
 mod clock;
 mod content;
+mod counts;
 mod direct;
 mod disks;
 pub mod fake;

@@ -4,13 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use machine::{Effects, Event, IoError, IoRequest, Machine, Observation, Operation, Token};
 use record::recorder::{ActionSample, IoDone, Recorder};
-use record::slice::{Direction, GeneratorRow};
+use record::slice::Direction;
 use stats::Histogram;
 use units::Nanos;
 
 use crate::arena::{Arena, Buffer, LENGTH_MAX, Loan, Side};
 use crate::backend::{Backend, Completion, Submission, Wait};
 use crate::content::{Content, Departure};
+use crate::counts::Counts;
 use crate::disks::{Disk, DiskTable};
 use crate::slots::{InFlight, Slots};
 use crate::telemetry::{Outlet, Span, Telemetry};
@@ -72,42 +73,6 @@ struct Instance<M> {
     disks: u32,
 }
 
-/// Counts since the start, and those of the current slice.
-#[derive(Debug, Default)]
-struct Counts {
-    submitted: u64,
-    completed: u64,
-    slice_submitted: u64,
-    slice_completed: u64,
-    queued: u64,
-    /// In flight x nanoseconds in this slice, up to `counted_until`.
-    in_flight_ns: u128,
-    counted_until: Nanos,
-    in_flight: u64,
-}
-
-impl Counts {
-    #[inline]
-    fn pass_time(&mut self, until: Nanos) {
-        let span = until.saturating_sub(self.counted_until);
-        self.in_flight_ns += u128::from(self.in_flight) * u128::from(span.0);
-        self.counted_until = self.counted_until.max(until);
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "a ratio for Little's law")]
-    fn row(&mut self, worker_cpu: f64) -> GeneratorRow {
-        GeneratorRow {
-            submitted: std::mem::take(&mut self.slice_submitted),
-            completed: std::mem::take(&mut self.slice_completed),
-            in_flight: self.in_flight,
-            in_flight_seconds: std::mem::take(&mut self.in_flight_ns) as f64 / 1e9,
-            queued: std::mem::take(&mut self.queued),
-            worker_cpu: vec![worker_cpu],
-            ..GeneratorRow::default()
-        }
-    }
-}
-
 /// What a worker runs and how.
 pub(crate) struct Job<M> {
     pub(crate) instances: Vec<EngineInstance<M>>,
@@ -145,6 +110,8 @@ pub(crate) struct Worker<M, B, O> {
     dispatching: bool,
     now: Nanos,
     slice_start: Nanos,
+    /// When to try to pass the slice on.
+    slice_end: Nanos,
     cpu_before: Nanos,
     warnings: Vec<Warning>,
     /// What ends the run at the next chance.
@@ -194,6 +161,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             Instance { machine: instance.machine, first_disk: first_disk - disks, disks }
         });
         let depth = job.options.depth as usize;
+        let slice_end = job.options.slice;
         Self {
             backend,
             outlet,
@@ -218,6 +186,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             dispatching: true,
             now: Nanos::ZERO,
             slice_start: Nanos::ZERO,
+            slice_end,
             cpu_before: Nanos::ZERO,
             warnings: Vec::new(),
             failure: None,
@@ -287,8 +256,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
     }
 
     fn wait(&mut self, now: Nanos) -> Wait {
-        let mut until =
-            (self.slice_start + self.options.slice).min(now + STOP_POLL).min(self.until);
+        let mut until = self.slice_end.min(now + STOP_POLL).min(self.until);
         if self.dispatching {
             if let Some(due) = self.wheel.next_due(now) {
                 until = until.min(due);
@@ -312,9 +280,11 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
     }
 
     fn end_slice_if_due(&mut self) {
-        let width = self.options.slice.0;
-        if self.now >= self.slice_start + self.options.slice {
-            self.pass_slice(Nanos(self.now.0 / width * width), false);
+        if self.now >= self.slice_end {
+            let width = self.options.slice.0;
+            let boundary = Nanos(self.now.0 / width * width);
+            self.slice_end = boundary + self.options.slice;
+            self.pass_slice(boundary, false);
         }
     }
 
@@ -627,5 +597,63 @@ fn result_of(result: i32, length: u32) -> Result<(), IoError> {
         Ok(moved) if moved == length => Ok(()),
         Ok(moved) => Err(IoError::Short { moved }),
         Err(_) => Err(IoError::Os(-result)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{Fake, Storage};
+    use record::recorder::InstanceShape;
+    use record::slice::{GeneratorRow, InstanceId};
+
+    struct Ticker;
+
+    impl Machine for Ticker {
+        fn handle(&mut self, now: Nanos, _event: Event, fx: &mut Effects) {
+            fx.wake_at(now + Nanos::from_millis(7), Token(0));
+        }
+    }
+
+    /// Takes every third slice only.
+    #[derive(Default)]
+    struct Reluctant {
+        offered: u32,
+        taken: Vec<Span>,
+    }
+
+    impl Outlet for Reluctant {
+        fn pass(&mut self, _: &mut Box<Telemetry>, span: Span, _: GeneratorRow, _: bool) -> bool {
+            self.offered += 1;
+            let takes = self.offered.is_multiple_of(3);
+            if takes {
+                self.taken.push(span);
+            }
+            takes
+        }
+    }
+
+    #[test]
+    fn a_merger_that_is_behind_makes_slices_wider_and_is_asked_once_a_boundary() {
+        let shape = InstanceShape {
+            instance: InstanceId(0),
+            disk_vms: Vec::new(),
+            kinds: 0,
+            actions: 0,
+            groups: 0,
+        };
+        let job = Job {
+            instances: vec![EngineInstance { machine: Ticker, shape, disks: Vec::new() }],
+            options: Options { slice: Nanos::from_millis(100), ..Options::default() },
+            stop: Arc::default(),
+            until: Nanos::from_millis(950),
+            seed: 0,
+        };
+        let mut storage = Storage::new(Fake::default());
+        let worker =
+            Worker::new(job, Content::default(), &mut storage, "fake", Reluctant::default());
+        let (_, outlet) = worker.run().expect("a fake run");
+        let ends: Vec<u64> = outlet.taken.iter().map(|span| span.end.0 / 1_000_000).collect();
+        assert_eq!((ends, outlet.offered), (vec![300, 600, 900], 10));
     }
 }

@@ -1,0 +1,38 @@
+use record::slice::GeneratorRow;
+use units::Nanos;
+
+/// Counts since the start, and those of the current slice.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) submitted: u64,
+    pub(crate) completed: u64,
+    pub(crate) slice_submitted: u64,
+    pub(crate) slice_completed: u64,
+    pub(crate) queued: u64,
+    /// In flight x nanoseconds in this slice, up to `counted_until`.
+    pub(crate) in_flight_ns: u128,
+    counted_until: Nanos,
+    pub(crate) in_flight: u64,
+}
+
+impl Counts {
+    #[inline]
+    pub(crate) fn pass_time(&mut self, until: Nanos) {
+        let span = until.saturating_sub(self.counted_until);
+        self.in_flight_ns += u128::from(self.in_flight) * u128::from(span.0);
+        self.counted_until = self.counted_until.max(until);
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a ratio for Little's law")]
+    pub(crate) fn row(&mut self, worker_cpu: f64) -> GeneratorRow {
+        GeneratorRow {
+            submitted: std::mem::take(&mut self.slice_submitted),
+            completed: std::mem::take(&mut self.slice_completed),
+            in_flight: self.in_flight,
+            in_flight_seconds: std::mem::take(&mut self.in_flight_ns) as f64 / 1e9,
+            queued: std::mem::take(&mut self.queued),
+            worker_cpu: vec![worker_cpu],
+            ..GeneratorRow::default()
+        }
+    }
+}
