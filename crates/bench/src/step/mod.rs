@@ -12,4 +12,4 @@ mod window;
 pub use fleet::{DiskNeed, Fleet, FleetInstance};
 pub use totals::{ActionTotals, KindTotals, add_compact};
 pub use warm_up::{WarmUpBounds, WarmUpRule};
-pub use window::{DirectionTotals, GeneratorTotals, InstanceTotals, Window};
+pub use window::{DirectionTotals, GeneratorTotals, InstanceTotals, PLENTY_IN_FLIGHT, Window};

@@ -12,7 +12,7 @@ use crate::plan::{ResolvedPlan, longest_period, workloads_of};
 use crate::progress::{Control, Observer, Progress, Request};
 use crate::rig::{Clocks, Load, LoadOutcome, Received, Rig};
 use crate::score::{References, SliceWork, slice_work};
-use crate::step::checks::{clock_step, littles_law, submitted_is_completed};
+use crate::step::checks::{LittleSums, clock_step, submitted_is_completed};
 use crate::step::fleet::Fleet;
 use crate::step::report::{StepFacts, StepPlace, untested_limits};
 use crate::step::tick::tick;
@@ -69,7 +69,7 @@ impl<R: Rig> StepBench<'_, R> {
             return Err(BenchError::Aborted);
         }
         load.stop();
-        self.drain(&mut load, &course, place)?;
+        self.drain(&mut load, &mut course, place)?;
         let outcome = load.finish()?;
         let after = self.rig.clocks();
         Ok(self.conclude(course, place, error, &outcome, (before, after)))
@@ -117,7 +117,7 @@ impl<R: Rig> StepBench<'_, R> {
     fn drain(
         &mut self,
         load: &mut R::Load,
-        course: &Course<'_>,
+        course: &mut Course<'_>,
         place: &StepPlace,
     ) -> Result<(), BenchError> {
         let mut silent = Nanos::ZERO;
@@ -125,6 +125,7 @@ impl<R: Rig> StepBench<'_, R> {
             match load.next(POLL) {
                 Received::Ended => return Ok(()),
                 Received::Slice(slice) => {
+                    course.little.add(&slice);
                     let key = key(place, Phase::RampDown);
                     self.series.append(key, course.judge.topology, &slice)?;
                 }
@@ -156,10 +157,8 @@ impl<R: Rig> StepBench<'_, R> {
         let mut warnings = outcome.warnings.clone();
         warnings.extend(untested_limits(&judged));
         warnings.extend(clock_step(before, after));
-        let mut checks = vec![submitted_is_completed(outcome)];
-        if course.window.duration > Nanos::ZERO {
-            checks.insert(0, littles_law(&course.window));
-        }
+        let mut checks = Vec::from_iter(course.little.check());
+        checks.push(submitted_is_completed(outcome));
         let facts = StepFacts {
             tile: &self.plan.tile_set,
             references: self.references,
@@ -219,6 +218,7 @@ pub struct Course<'a> {
     work: Vec<SliceWork>,
     slices_per_block: usize,
     tile: &'a ResolvedTile,
+    little: LittleSums,
 }
 
 impl<'a> Course<'a> {
@@ -243,6 +243,7 @@ impl<'a> Course<'a> {
             work: Vec::new(),
             slices_per_block: usize::try_from(period.0 / slice.0.max(1)).unwrap_or(1).max(1),
             tile: &plan.tile_set,
+            little: LittleSums::default(),
         }
     }
 
@@ -261,6 +262,7 @@ impl<'a> Course<'a> {
 
     fn take(&mut self, slice: &Slice) {
         self.elapsed += slice.width;
+        self.little.add(slice);
         if self.warm_up.is_none() {
             self.warm_up = self.rule.push(slice);
             if self.warm_up.is_some() {

@@ -4,6 +4,12 @@ use units::Nanos;
 
 use crate::step::{ActionTotals, KindTotals, add_compact};
 
+/// A request that waits for a slot while the storage has this many I/Os unanswered waits for
+/// the storage: with more slots it would wait there instead, and respond no sooner. Our
+/// choice, about what Linux lets one queue of a device hold (1023, `nr_requests` of NVMe).
+pub const PLENTY_IN_FLIGHT: u64 = 1000;
+const PLENTY_MEAN: f64 = 1000.0;
+
 /// All I/O of one direction over a window.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DirectionTotals {
@@ -41,6 +47,9 @@ pub struct GeneratorTotals {
     pub lateness: Compact,
     /// Requests that waited for a free slot of the generator itself.
     pub queued: u64,
+    /// Those of them that waited while the storage had fewer than [`PLENTY_IN_FLIGHT`] I/Os
+    /// to answer: the generator's own doing.
+    pub queued_early: u64,
     /// CPU seconds of each worker thread.
     pub worker_cpu_seconds: Vec<f64>,
 }
@@ -129,6 +138,10 @@ impl Window {
         sum.in_flight_at_ends.1 = row.in_flight;
         sum.in_flight_seconds += row.in_flight_seconds;
         sum.queued += row.queued;
+        let mean = row.in_flight_seconds / slice.width.as_secs_f64().max(f64::MIN_POSITIVE);
+        if row.in_flight < PLENTY_IN_FLIGHT && mean < PLENTY_MEAN {
+            sum.queued_early += row.queued;
+        }
         add_compact(&mut sum.lateness, &row.lateness);
         let workers = sum.worker_cpu_seconds.len().max(row.worker_cpu.len());
         sum.worker_cpu_seconds.resize(workers, 0.0);

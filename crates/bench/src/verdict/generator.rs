@@ -13,8 +13,8 @@ pub const WORKER_CPU_MAX: f64 = 0.90;
 /// histogram's precision.
 pub const LATENESS_MAX: Nanos = Nanos::from_millis(1);
 
-/// More requests than this share waiting for a slot of the generator's own are a queue that
-/// the storage did not make.
+/// More requests than this share waiting for a slot of the generator's own, while the storage
+/// had few to answer, are a queue that the storage did not make.
 pub const QUEUED_SHARE_MAX: f64 = 0.01;
 
 /// How the generator fared in a window, and whether it, not the storage, was the limit.
@@ -61,10 +61,11 @@ fn busy_and_late(
 
 fn queueing(totals: &GeneratorTotals) -> Option<String> {
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-    let share = totals.queued as f64 / totals.submitted.max(1) as f64;
+    let share = totals.queued_early as f64 / totals.submitted.max(1) as f64;
     (share > QUEUED_SHARE_MAX).then(|| {
         format!(
-            "{:.1} % of its requests waited for one of its own slots (limit {:.0} %)",
+            "{:.1} % of its requests waited for one of its own slots while the storage had few to \
+             answer (limit {:.0} %)",
             share * 100.0,
             QUEUED_SHARE_MAX * 100.0
         )

@@ -205,7 +205,10 @@ fn a_saturated_generator_says_nothing_about_the_storage_even_if_a_limit_broke() 
     let mut queueing = late;
     queueing.generator.worker_cpu = vec![0.1];
     queueing.generator.queued = 11;
-    assert_eq!(bed(1).judge(&[queueing]).0.verdict, Verdict::Inconclusive);
+    assert_eq!(bed(1).judge(std::slice::from_ref(&queueing)).0.verdict, Verdict::Inconclusive);
+    // With a thousand unanswered the wait is for the storage, wherever it happens.
+    queueing.generator.in_flight = 1000;
+    assert_eq!(bed(1).judge(&[queueing]).0.verdict, Verdict::Failed);
 }
 
 #[test]
