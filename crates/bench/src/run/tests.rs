@@ -178,6 +178,24 @@ fn an_interrupted_run_keeps_what_it_measured_and_says_so() {
 }
 
 #[test]
+fn asked_twice_the_step_is_left_where_it_is() {
+    let plan = plan(Values::default());
+    let mut rig = rig(&plan, half_a_millisecond());
+    let control = Rc::new(Control::default());
+    let asked = Rc::clone(&control);
+    rig.world.borrow_mut().on_slice = Box::new(move |count, _| {
+        if count == 30 {
+            asked.interrupt();
+            asked.interrupt();
+        }
+    });
+    let ran = run_fake(&plan, &mut rig, &control).expect("a run");
+    assert!(matches!(ran.finished.end, End::Interrupted));
+    assert_eq!(ran.finished.run.steps.len(), 1, "only the finished step is stored");
+    assert_eq!(ran.finished.run.answer.tiles_held, Some(1));
+}
+
+#[test]
 fn a_failed_io_ends_the_run_and_names_disk_offset_and_error() {
     let plan = plan(Values::default());
     let mut rig = rig(&plan, half_a_millisecond());

@@ -64,12 +64,19 @@ impl<R: Rig> StepBench<'_, R> {
         let judge = StepJudge { tile: &self.plan.tile_set, members: &members, topology: &topology };
         let mut course = Course::new(self.plan, judge);
         let error = self.drive(&mut load, &mut course, place).err();
-        if matches!(error, Some(BenchError::Aborted)) {
-            load.abandon();
-            return Err(BenchError::Aborted);
-        }
         load.stop();
-        self.drain(&mut load, &mut course, place)?;
+        // Waiting for a load that hangs would hang us; it is left to the end of the program.
+        let ended = match error {
+            Some(BenchError::Aborted | BenchError::Silent(_)) => Err(error),
+            error => self.drain(&mut load, &mut course, place).map(|()| error).map_err(Some),
+        };
+        let error = match ended {
+            Ok(error) => error,
+            Err(reason) => {
+                load.abandon();
+                return Err(reason.unwrap_or(BenchError::Aborted));
+            }
+        };
         let outcome = load.finish()?;
         let after = self.rig.clocks();
         Ok(self.conclude(course, place, error, &outcome, (before, after)))
@@ -129,7 +136,9 @@ impl<R: Rig> StepBench<'_, R> {
                     let key = key(place, Phase::RampDown);
                     self.series.append(key, course.judge.topology, &slice)?;
                 }
-                Received::Nothing if self.control.request() == Request::Abort => return Ok(()),
+                Received::Nothing if self.control.request() == Request::Abort => {
+                    return Err(BenchError::Aborted);
+                }
                 Received::Nothing => {
                     silent = silent.saturating_add(POLL.into());
                     if silent > SILENCE_MAX {
