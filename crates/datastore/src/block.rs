@@ -300,6 +300,11 @@ impl BlockStore {
         std::mem::take(&mut self.warnings)
     }
 
+    /// The path as it was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Bytes not yet given to a disk.
     pub fn room(&self) -> Bytes {
         self.carver.available()

@@ -93,7 +93,7 @@ pub(crate) fn scan(dir: &Path) -> Result<(OwnedFd, Vec<OwnedDir>), DatastoreErro
     Ok((fd, found))
 }
 
-fn describe(dir: &Path, item: &OwnedDir) -> Owned {
+pub(crate) fn describe(dir: &Path, item: &OwnedDir) -> Owned {
     let marker = item.marker.as_ref();
     Owned {
         path: dir.join(owned::name_path(&item.name)),
@@ -159,6 +159,12 @@ fn cleanup_directory(
             cleaned.kept.push(Kept { owned, reason });
             continue;
         }
+        // A run may be taking it over at this moment.
+        let Some(_lock) = item.lock() else {
+            let reason = "another process holds its marker".to_owned();
+            cleaned.kept.push(Kept { owned, reason });
+            continue;
+        };
         let foreign = owned::remove(&fd, &item)
             .map_err(|error| DatastoreError::io("remove", &owned.path, error))?;
         if foreign.is_empty() {

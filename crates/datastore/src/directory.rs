@@ -14,10 +14,12 @@ use rustix::fs::{
 use rustix::io::Errno;
 use units::Bytes;
 
+use crate::adopt;
 use crate::direct;
 use crate::file_system::{FileSystem, check_space, space_limit};
+use crate::filled::{self, Fill};
 use crate::owned::{self, DISK_SUFFIX, MARKER_FILE, MARKER_NEW, OwnedDir, PREFIX, STATE};
-use crate::owner::{Marker, OwnerState, lock};
+use crate::owner::{Held, Marker, OwnerState, lock};
 use crate::preflight::{Examination, Warning};
 use crate::{DatastoreError, DiskRequest, Options, Refusal, VirtualDisk};
 
@@ -29,6 +31,8 @@ const NAME_MAX: usize = 255;
 pub(crate) struct Examined {
     fd: OwnedFd,
     resolved: PathBuf,
+    /// What is taken over.
+    adopted: Option<OwnedDir>,
 }
 
 /// Looks at the directory and checks every rule; writes nothing.
@@ -70,9 +74,15 @@ pub(crate) fn examine(
     };
     file_system.check(examination, options);
     check_writable(&fd, &resolved, examination);
-    check_absent(&fd, &resolved, options, examination);
-    check_room(&fd, file_system, options, examination);
-    Some(Examined { fd, resolved })
+    let adopted = match &options.adopt {
+        Some(run_id) => adopt::check(&fd, &resolved, run_id, examination),
+        None => {
+            check_absent(&fd, &resolved, options, examination);
+            None
+        }
+    };
+    check_room(&fd, file_system, (options, adopted.as_ref()), examination);
+    Some(Examined { fd, resolved, adopted })
 }
 
 fn open_directory(path: &Path) -> Result<OwnedFd, Refusal> {
@@ -164,10 +174,11 @@ fn check_absent(fd: &OwnedFd, resolved: &Path, options: &Options, examination: &
 fn check_room(
     fd: &OwnedFd,
     mut file_system: FileSystem,
-    options: &Options,
+    (options, adopted): (&Options, Option<&OwnedDir>),
     examination: &mut Examination,
 ) {
-    let others = owned::scan(fd).unwrap_or_default();
+    let mut others = owned::scan(fd).unwrap_or_default();
+    others.retain(|dir| adopted.is_none_or(|adopted| adopted.name != dir.name));
     let leftovers = owned::leftovers(&others);
     if leftovers.reserved > 0 {
         let live = others.iter().filter(|dir| dir.state != OwnerState::Dead).count();
@@ -185,7 +196,10 @@ fn check_room(
     examination.preflight.file_system = Some(file_system.facts);
     examination.preflight.device = file_system.device.map(|device| device.facts());
     examination.preflight.write_bytes = examination.preflight.needed_bytes;
-    check_space(examination, free, space_limit(free, leftovers, options.space_max));
+    // What is taken over is ours again: as if it were free, and at least as much as it has.
+    let held = Bytes::new(adopted.map_or(0, |dir| dir.allocated));
+    let (limit, rule) = space_limit(free + held, leftovers, options.space_max);
+    check_space(examination, free, (limit.max(held), rule));
 }
 
 /// An open directory datastore. Dropping it leaves everything in place for `cleanup`.
@@ -195,7 +209,9 @@ pub(crate) struct DirectoryStore {
     name: CString,
     fd: OwnedFd,
     /// Held open and locked for as long as the run lives.
-    _marker: File,
+    _marker: Held,
+    /// Made by an earlier run: its disks are opened where they exist.
+    is_adopted: bool,
     path: PathBuf,
     state: PathBuf,
     buffered: bool,
@@ -208,6 +224,9 @@ impl DirectoryStore {
         needed: Bytes,
         options: &Options,
     ) -> Result<Self, DatastoreError> {
+        if let (Some(dir), Some(run_id)) = (examined.adopted, &options.adopt) {
+            return Self::adopt(examined.fd, &examined.resolved, dir, (needed, run_id, options));
+        }
         let name = CString::new(format!("{PREFIX}{}", options.run_id))
             .expect("a valid run id holds no NUL");
         let path = examined.resolved.join(owned::name_path(&name));
@@ -225,11 +244,26 @@ impl DirectoryStore {
             parent: examined.fd,
             name,
             fd,
-            _marker: marker,
+            _marker: Held(marker),
+            is_adopted: false,
             path,
             state,
             buffered: options.buffered,
         })
+    }
+
+    fn adopt(
+        parent: OwnedFd,
+        resolved: &Path,
+        dir: OwnedDir,
+        (needed, run_id, options): (Bytes, &str, &Options),
+    ) -> Result<Self, DatastoreError> {
+        let path = resolved.join(owned::name_path(&dir.name));
+        let marker = adopt::claim(&dir, needed, run_id, &path)?;
+        let state = path.join(STATE);
+        let OwnedDir { name, fd, .. } = dir;
+        let buffered = options.buffered;
+        Ok(Self { parent, name, fd, _marker: marker, is_adopted: true, path, state, buffered })
     }
 
     fn furnish(
@@ -262,6 +296,47 @@ impl DirectoryStore {
         crate::file_system::room(&self.fd)
     }
 
+    /// The sub-directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a disk that an earlier run made; `None` if there is none of that name.
+    pub fn adopt_disk(
+        &self,
+        request: &DiskRequest,
+    ) -> Result<Option<(VirtualDisk, Vec<Warning>)>, DatastoreError> {
+        if !self.is_adopted {
+            return Ok(None);
+        }
+        let file_name = disk_file_name(&request.name)?;
+        let path = self.path.join(owned::name_path(&file_name));
+        let Some(file) = adopt::open_disk(&self.fd, &file_name, &path)? else { return Ok(None) };
+        let has = fstat(&file).map_err(|error| DatastoreError::io("look at", &path, error))?;
+        let has = Bytes::new(has.st_size.unsigned_abs());
+        if has != request.size {
+            let (disk, asked) = (request.name.clone(), request.size);
+            return Err(DatastoreError::SizeChanged { disk, has, asked });
+        }
+        self.disk(file, request).map(Some)
+    }
+
+    /// Whether a disk of that name is in the sub-directory.
+    pub fn has_disk(&self, disk: &str) -> bool {
+        disk_file_name(disk).is_ok_and(|name| owned::is_plain_file(&self.fd, &name))
+    }
+
+    /// Whether `disk` is recorded as filled like this.
+    pub fn is_filled(&self, disk: &VirtualDisk, fill: &Fill) -> bool {
+        filled::read(&self.fd, disk).is_some_and(|recorded| recorded.is_like(fill))
+    }
+
+    /// Records that all of `disk` is written and durable.
+    pub fn record_filled(&self, disk: &VirtualDisk, fill: &Fill) -> Result<(), DatastoreError> {
+        filled::write(&self.fd, disk, fill)
+            .map_err(|error| DatastoreError::io("record a filled disk in", &self.state, error))
+    }
+
     /// Creates one disk file with all its space.
     pub fn create_disk(
         &self,
@@ -269,6 +344,7 @@ impl DirectoryStore {
     ) -> Result<(VirtualDisk, Vec<Warning>), DatastoreError> {
         let file_name = disk_file_name(&request.name)?;
         let path = self.path.join(owned::name_path(&file_name));
+        filled::erase(&self.fd, &request.name);
         let file = create_exclusive(&self.fd, &file_name)
             .map_err(|error| DatastoreError::io("create disk file", &path, error))?;
         let undo = |error| {
@@ -277,15 +353,24 @@ impl DirectoryStore {
         };
         let mut warnings: Vec<Warning> =
             reserve(&file, request, &path).map_err(undo)?.into_iter().collect();
+        let (disk, warning) = self.disk(file, request).map_err(undo)?;
+        warnings.extend(warning);
+        Ok((disk, warnings))
+    }
+
+    fn disk(
+        &self,
+        file: File,
+        request: &DiskRequest,
+    ) -> Result<(VirtualDisk, Vec<Warning>), DatastoreError> {
         let (access, warning) =
             direct::choose(&file, &self.path.display().to_string(), self.buffered);
-        warnings.extend(warning);
         if !request.size.get().is_multiple_of(u64::from(access.alignment)) {
-            return Err(undo(DatastoreError::SizeUnaligned {
+            return Err(DatastoreError::SizeUnaligned {
                 disk: request.name.clone(),
                 size: request.size,
                 alignment: access.alignment,
-            }));
+            });
         }
         let disk = VirtualDisk {
             file: Arc::new(file),
@@ -296,7 +381,7 @@ impl DirectoryStore {
             writable: true,
             name: request.name.clone(),
         };
-        Ok((disk, warnings))
+        Ok((disk, warning.into_iter().collect()))
     }
 
     /// Removes everything this store created; the names kept because they are not ours.
@@ -317,7 +402,7 @@ impl DirectoryStore {
 }
 
 /// Creates a file that did not exist, readable and writable by its owner.
-fn create_exclusive(dir: &OwnedFd, name: &std::ffi::CStr) -> rustix::io::Result<File> {
+pub(crate) fn create_exclusive(dir: &OwnedFd, name: &std::ffi::CStr) -> rustix::io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(dir, name, flags, Mode::RUSR | Mode::WUSR).map(File::from)
 }
@@ -367,7 +452,12 @@ pub(crate) fn reserve_to(file: &File, size: u64) -> rustix::io::Result<Option<&'
 /// The file name of a disk: `/` becomes `.`, and whatever could be mistaken for it or is not
 /// a letter, digit, `-` or `_` becomes `%XX`, so that different disks have different files.
 pub(crate) fn disk_file_name(disk: &str) -> Result<CString, DatastoreError> {
-    let mut name = String::with_capacity(disk.len() + DISK_SUFFIX.len());
+    file_name(disk, DISK_SUFFIX)
+}
+
+/// As [`disk_file_name`], for another file of the disk.
+pub(crate) fn file_name(disk: &str, suffix: &str) -> Result<CString, DatastoreError> {
+    let mut name = String::with_capacity(disk.len() + suffix.len());
     for byte in disk.bytes() {
         match byte {
             b'/' => name.push('.'),
@@ -375,7 +465,7 @@ pub(crate) fn disk_file_name(disk: &str) -> Result<CString, DatastoreError> {
             other => name += &format!("%{other:02X}"),
         }
     }
-    name += DISK_SUFFIX;
+    name += suffix;
     if disk.is_empty() || name.len() > NAME_MAX {
         let length = if disk.is_empty() { 0 } else { name.len() };
         return Err(DatastoreError::BadName { disk: disk.to_owned(), length, max: NAME_MAX });

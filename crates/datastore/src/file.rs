@@ -77,6 +77,11 @@ impl FileStore {
         std::mem::take(&mut self.warnings)
     }
 
+    /// The path as it was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Bytes that may be given out now without touching the file system's reserve.
     pub fn room(&self) -> Bytes {
         if !self.writable {

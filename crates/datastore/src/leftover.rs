@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
 use units::Bytes;
 
 use crate::owned::{self, DISK_SUFFIX, STATE};
 use crate::owner::OwnerState;
-use crate::{DatastoreError, Target, VirtualDisk, direct};
+use crate::{DatastoreError, DiskRequest, Owned, Target, VirtualDisk, direct};
 
 /// What one dead run left in a directory.
 #[derive(Debug)]
@@ -40,6 +40,37 @@ pub fn open_leftovers(target: &Target) -> Result<Vec<Leftover>, DatastoreError> 
         })
     })
     .collect()
+}
+
+/// What one run left in a directory, or is using, without opening its disks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptRun {
+    /// The run, its sub-directory and whether it lives.
+    pub owned: Owned,
+    /// Its disks, by name.
+    pub disks: Vec<DiskRequest>,
+}
+
+/// The disks that runs left in a directory or are using; reads only. Files and block devices do
+/// not remember their disks, so there are none.
+pub fn find_kept(target: &Target) -> Result<Vec<KeptRun>, DatastoreError> {
+    let Target::Directory(path) = target else { return Ok(Vec::new()) };
+    let (_, found) = crate::cleanup::scan(path)?;
+    let kept = |item: &owned::OwnedDir| {
+        let owned = crate::cleanup::describe(path, item);
+        let names = owned::entries(&item.fd)
+            .map_err(|error| DatastoreError::io("list", &owned.path, error))?;
+        let disks = names.iter().filter_map(|file_name| disk_of(item, file_name));
+        Ok(KeptRun { disks: disks.collect(), owned })
+    };
+    found.iter().filter(|item| item.marker.is_some()).map(kept).collect()
+}
+
+fn disk_of(item: &owned::OwnedDir, file_name: &std::ffi::CStr) -> Option<DiskRequest> {
+    let name = disk_name(file_name.to_str().ok()?)?;
+    let status = statat(&item.fd, file_name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
+    is_file.then(|| DiskRequest { name, size: Bytes::new(status.st_size.unsigned_abs()) })
 }
 
 fn open_disks(

@@ -10,9 +10,10 @@
 //! fill, making load.
 //!
 //! Invariants: no byte is written to a target before its preflight passed; a file is only
-//! ever created (`O_CREAT|O_EXCL`) or recognised by its marker; a block device is held
+//! ever created (`O_CREAT|O_EXCL`) or recognised by a marker of ours; a block device is held
 //! `O_EXCL` for as long as its disks are open.
 
+mod adopt;
 mod block;
 mod cleanup;
 mod device_number;
@@ -23,6 +24,7 @@ mod file;
 mod file_examine;
 mod file_marker;
 mod file_system;
+mod filled;
 mod in_use;
 mod label;
 mod layout;
@@ -39,9 +41,11 @@ mod store;
 mod sysfs;
 mod target;
 
+pub use adopt::AdoptProblem;
 pub use cleanup::{Cleaned, CleanupOptions, Kept, Owned, cleanup, find_owned};
 pub use error::DatastoreError;
-pub use leftover::{Leftover, open_leftovers};
+pub use filled::Fill;
+pub use leftover::{KeptRun, Leftover, find_kept, open_leftovers};
 pub use options::Options;
 pub use owner::OwnerState;
 pub use preflight::{

@@ -21,6 +21,9 @@ pub struct Options {
     /// Names the sub-directory and goes into every marker: 1 to 100 letters, digits, `-`,
     /// `_` or `.`, not beginning with a dot.
     pub run_id: String,
+    /// The run whose sub-directory is taken over with its disks instead of making one; only a
+    /// directory target has such.
+    pub adopt: Option<String>,
 }
 
 /// Whether a run id can be a part of a file name everywhere.

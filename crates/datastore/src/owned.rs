@@ -7,11 +7,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, openat, statat, unlinkat,
+};
 use rustix::io::Errno;
 
 use crate::file_system::Leftovers;
-use crate::owner::{Marker, OwnerState};
+use crate::owner::{Held, Marker, OwnerState};
 
 /// The beginning of the name of every sub-directory of ours; the run id follows.
 pub(crate) const PREFIX: &str = ".tilemark-";
@@ -24,10 +26,11 @@ pub(crate) const STATE: &str = "state";
 /// The end of the name of every disk file.
 pub(crate) const DISK_SUFFIX: &str = ".disk";
 
-const OPEN_DIR: OFlags =
+pub(crate) const OPEN_DIR: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A sub-directory with a valid marker, held open.
+#[derive(Debug)]
 pub(crate) struct OwnedDir {
     pub name: CString,
     pub fd: OwnedFd,
@@ -37,6 +40,24 @@ pub(crate) struct OwnedDir {
     pub state: OwnerState,
     /// Bytes allocated to the files in it.
     pub allocated: u64,
+}
+
+impl OwnedDir {
+    /// Keeps others from taking it over, where the file system has locks; `None` if another
+    /// has just done that.
+    pub fn lock(&self) -> Option<Option<Held>> {
+        let Some((file, marker)) = read_marker(&self.fd) else { return Some(None) };
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => None,
+            Err(_) => Some(None),
+            Ok(()) => {
+                let held = Held(file);
+                let is_same = is_named(&self.fd, MARKER_FILE, &held.0)
+                    && self.marker.as_ref() == Some(&marker);
+                is_same.then_some(Some(held))
+            }
+        }
+    }
 }
 
 /// All sub-directories of ours in `parent`; others are passed over in silence.
@@ -184,9 +205,16 @@ fn remove_tree(
     Ok(())
 }
 
-fn is_plain_file(dir: impl AsFd, name: &CStr) -> bool {
+pub(crate) fn is_plain_file(dir: impl AsFd, name: &CStr) -> bool {
     statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
         .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
+}
+
+/// Whether `name` leads to the open `file`.
+pub(crate) fn is_named(dir: impl AsFd, name: &CStr, file: impl AsFd) -> bool {
+    let named = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
+    let open = rustix::fs::fstat(file);
+    matches!((named, open), (Ok(a), Ok(b)) if (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
 }
 
 /// That something is gone already is what was wanted.

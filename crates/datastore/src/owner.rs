@@ -119,6 +119,29 @@ impl Marker {
     }
 }
 
+impl Marker {
+    /// As [`Marker::state`] for one who holds the lock: an owner in another container of this
+    /// kernel would have it, so it has ended.
+    pub fn state_under_lock(&self) -> OwnerState {
+        if self.boot_id == boot_id() && self.pid_namespace != pid_namespace() {
+            return OwnerState::Dead;
+        }
+        // Beyond that case the lock is not asked, so any object will do.
+        self.state(rustix::fs::CWD)
+    }
+}
+
+/// A locked marker. It is unlocked by name when dropped: closing alone leaves the lock to any
+/// child process that was forked, and has not yet executed its program, at that moment.
+#[derive(Debug)]
+pub(crate) struct Held(pub std::fs::File);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
 /// Locks `file` for as long as it stays open; a file system without locks is let pass.
 pub(crate) fn lock(file: impl AsFd) {
     let _ = flock(file, FlockOperation::NonBlockingLockExclusive);

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use units::Bytes;
 
+use crate::AdoptProblem;
+
 /// A file system on which a run would fill memory or the machine's own root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FsConcern {
@@ -55,6 +57,14 @@ pub enum Refusal {
     RunId {
         /// The run id as given.
         run_id: String,
+    },
+    /// What an earlier run left cannot be taken over.
+    #[error("cannot take over {}: {problem}", path.display())]
+    Adopt {
+        /// The sub-directory, or a disk in it.
+        path: PathBuf,
+        /// Why not.
+        problem: AdoptProblem,
     },
     /// The path does not exist.
     #[error("{} does not exist", path.display())]
@@ -297,6 +307,7 @@ impl Refusal {
             Self::FileSystem { concern: FsConcern::Root, .. } => "fs-root",
             Self::Space { .. } => "space",
             Self::AlreadyThere { .. } => "already-there",
+            Self::Adopt { .. } => "adopt",
             Self::NotOurs { .. } => "file-not-ours",
             Self::HardLinks { .. } => "hard-links",
             Self::DanglingLink { .. } => "dangling-link",
@@ -321,6 +332,19 @@ impl Refusal {
             Self::Missing { .. } => {
                 "create the directory first; tilemark creates only its own sub-directory"
             }
+            Self::Adopt { problem, .. } => match problem {
+                AdoptProblem::Missing => {
+                    "see what is there with tilemark cleanup --dry-run, or make it with tilemark prepare"
+                }
+                AdoptProblem::Alive { .. } | AdoptProblem::Locked => {
+                    "wait until that run has ended"
+                }
+                AdoptProblem::Kind { .. } => {
+                    "leave --reuse out: the disks are made and filled again"
+                }
+                AdoptProblem::Elsewhere { .. } => "run on that host, or prepare again here",
+                _ => "prepare again; tilemark cleanup removes what is left",
+            },
             Self::ParentMissing { .. } => "create the directory first",
             Self::WrongKind { wanted, .. } => match *wanted {
                 "directory" => "write file:PATH for a file, block:PATH for a block device",

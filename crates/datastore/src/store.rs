@@ -2,12 +2,13 @@ use std::path::{Path, PathBuf};
 
 use units::Bytes;
 
+use crate::adopt;
 use crate::block::{self, BlockStore};
 use crate::directory::{self, DirectoryStore};
 use crate::file::FileStore;
 use crate::preflight::{Examination, Preflight, Warning};
 use crate::{
-    DatastoreError, DiskRequest, Options, Refusal, Target, VirtualDisk, file_examine, layout,
+    DatastoreError, DiskRequest, Fill, Options, Refusal, Target, VirtualDisk, file_examine, layout,
 };
 
 /// Checks a target and reports every rule, broken or not. Reads only.
@@ -15,6 +16,7 @@ use crate::{
 /// `needed` is the sum of the disks' sizes, each rounded up to 1 MiB.
 pub fn examine(target: &Target, needed: Bytes, options: &Options) -> Examination {
     let mut examination = Examination::new(&target.to_string(), needed);
+    check_adoption(target, options, &mut examination);
     match target {
         Target::Directory(path) => {
             directory::examine(path, options, &mut examination);
@@ -34,6 +36,16 @@ pub fn preflight(target: &Target, needed: Bytes, options: &Options) -> Result<Pr
     examine(target, needed, options).into_result()
 }
 
+fn check_adoption(target: &Target, options: &Options, examination: &mut Examination) {
+    if options.adopt.is_some() {
+        match target {
+            Target::Directory(_) => {}
+            Target::File(path) => adopt::check_kind(path, "file", examination),
+            Target::Block(path) => adopt::check_kind(path, "block device", examination),
+        }
+    }
+}
+
 /// What was removed and what stayed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Removed {
@@ -50,6 +62,8 @@ pub struct Datastore {
     preflight: Preflight,
     backing: Backing,
     disks: Vec<VirtualDisk>,
+    /// Names of those of `disks` that an earlier run made.
+    adopted: Vec<String>,
     capacity: Bytes,
 }
 
@@ -66,6 +80,7 @@ impl Datastore {
     /// same object, whatever happens to its name in between.
     pub fn open(target: &Target, needed: Bytes, options: &Options) -> Result<Self, DatastoreError> {
         let mut examination = Examination::new(&target.to_string(), needed);
+        check_adoption(target, options, &mut examination);
         let (preflight, backing) = match target {
             Target::Directory(path) => {
                 let examined = directory::examine(path, options, &mut examination);
@@ -87,7 +102,8 @@ impl Datastore {
             }
         };
         let capacity = Bytes::new(preflight.capacity_bytes);
-        let mut datastore = Self { preflight, backing, disks: Vec::new(), capacity };
+        let mut datastore =
+            Self { preflight, backing, disks: Vec::new(), adopted: Vec::new(), capacity };
         let warnings = match &mut datastore.backing {
             Backing::Directory(_) => Vec::new(),
             Backing::File(store) => store.take_warnings(),
@@ -127,8 +143,44 @@ impl Datastore {
         }
     }
 
+    /// Where everything of ours is: the sub-directory, the file or the device.
+    pub fn path(&self) -> &Path {
+        match &self.backing {
+            Backing::Directory(store) => store.path(),
+            Backing::File(store) => store.path(),
+            Backing::Block(store) => store.path(),
+        }
+    }
+
+    /// Whether an earlier run made this disk.
+    pub fn is_adopted(&self, disk: &str) -> bool {
+        self.adopted.iter().any(|name| name == disk)
+    }
+
+    /// Whether there is a disk of that name, opened in this run or left by an earlier one.
+    pub fn has_disk(&self, disk: &str) -> bool {
+        let is_open = self.disks.iter().any(|open| open.name == disk);
+        is_open || matches!(&self.backing, Backing::Directory(store) if store.has_disk(disk))
+    }
+
+    /// Whether an earlier run has recorded that it wrote all of the disk, with such data. The
+    /// seed is not compared. Only a directory keeps such records.
+    pub fn is_filled(&self, disk: &VirtualDisk, fill: &Fill) -> bool {
+        matches!(&self.backing, Backing::Directory(store) if store.is_filled(disk, fill))
+    }
+
+    /// Records that all of a disk is written, once that is durable; the record appears whole or
+    /// not at all. Without effect on a file or block target.
+    pub fn record_filled(&self, disk: &VirtualDisk, fill: &Fill) -> Result<(), DatastoreError> {
+        match &self.backing {
+            Backing::Directory(store) => store.record_filled(disk, fill),
+            Backing::File(_) | Backing::Block(_) => Ok(()),
+        }
+    }
+
     /// Creates the disks that are missing and returns all that were asked for, in that
-    /// order. A disk that exists with the same name and size is returned again. When one
+    /// order. A disk that exists with the same name and size is returned again, or opened if
+    /// an earlier run made it. When one
     /// does not fit, those before it stay.
     pub fn provision(
         &mut self,
@@ -154,6 +206,14 @@ impl Datastore {
                 size: request.size,
                 alignment: 512,
             });
+        }
+        if let Backing::Directory(store) = &self.backing
+            && let Some((disk, warnings)) = store.adopt_disk(request)?
+        {
+            self.add_warnings(warnings);
+            self.adopted.push(disk.name.clone());
+            self.disks.push(disk.clone());
+            return Ok(disk);
         }
         let needed = layout::taken(request.size);
         let available = self.available();

@@ -160,6 +160,7 @@ pub(crate) fn datastore_options(
         overwrite_file: options.overwrite_file,
         allow_root_fs: options.allow_root_fs,
         run_id: run_id.to_owned(),
+        adopt: None,
     }
 }
 

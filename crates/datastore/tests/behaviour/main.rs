@@ -2,6 +2,7 @@
 //! mounts. A test that needs root or a tool prints why it is skipped.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod adopt;
 mod block;
 mod child;
 mod directory;

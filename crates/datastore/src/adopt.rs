@@ -1,0 +1,242 @@
+//! Taking over the sub-directory of a run that has ended, with its disks.
+//!
+//! Everything is reached through the sub-directory as it was opened when it was checked, never
+//! by its path, and no symbolic link is followed. Whoever holds the lock of the marker owns the
+//! sub-directory; taking over begins with that lock.
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{
+    AtFlags, FileType, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, renameat,
+    statat, unlinkat,
+};
+use rustix::io::Errno;
+use units::Bytes;
+
+use crate::block::reopen;
+use crate::directory::{create_exclusive, kind_word};
+use crate::owned::{self, MARKER_FILE, MARKER_NEW, OPEN_DIR, OwnedDir, PREFIX, STATE};
+use crate::owner::{Held, Marker, OwnerState};
+use crate::preflight::Examination;
+use crate::{DatastoreError, Refusal};
+
+/// Why what a run left cannot be taken over.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AdoptProblem {
+    /// There is no such sub-directory.
+    #[error("there is none")]
+    Missing,
+    /// It has no valid marker.
+    #[error("it carries no valid marker of that run")]
+    NotOurs,
+    /// Its run goes on.
+    #[error("it is in use by process {pid}")]
+    Alive {
+        /// Process id of the owner.
+        pid: u32,
+    },
+    /// Another process holds its marker locked.
+    #[error("another process holds its marker")]
+    Locked,
+    /// The file system has no locks, so nobody can tell whether it is in use.
+    #[error("its marker cannot be locked: {reason}")]
+    Unlockable {
+        /// What the system said.
+        reason: String,
+    },
+    /// Its run was on another host.
+    #[error("it was made on host {host}, which cannot be asked")]
+    Elsewhere {
+        /// That host.
+        host: String,
+    },
+    /// Something in it is not a plain file with one name.
+    #[error("{name} in it is a {found}, not a regular file with one name")]
+    Foreign {
+        /// The name inside.
+        name: String,
+        /// What it is.
+        found: String,
+    },
+    /// The target is not a directory.
+    #[error("only a directory remembers its disks, and this is a {kind}")]
+    Kind {
+        /// What the target is.
+        kind: &'static str,
+    },
+}
+
+/// The rule that replaces "the sub-directory does not exist" where one is to be taken over.
+pub(crate) fn check(
+    parent: &OwnedFd,
+    resolved: &Path,
+    run_id: &str,
+    examination: &mut Examination,
+) -> Option<OwnedDir> {
+    let (found, problem) = match find(parent, run_id) {
+        Ok(dir) => match hold(&dir.fd, run_id).and_then(|_| check_state(&dir.fd)) {
+            Ok(()) => (Some(dir), None),
+            Err(problem) => (None, Some(problem)),
+        },
+        Err(problem) => (None, Some(problem)),
+    };
+    let words = problem.as_ref().map_or_else(|| "ended, unlocked".to_owned(), ToString::to_string);
+    let refusal = problem.map(|problem| Refusal::Adopt {
+        path: resolved.join(format!("{PREFIX}{run_id}")),
+        problem,
+    });
+    let what = "what the earlier run left may be taken over";
+    examination.check("adopt", (what, "our marker, owner ended, not locked"), words, refusal);
+    found
+}
+
+/// Refuses to take over anything on a target that is not a directory.
+pub(crate) fn check_kind(path: &Path, kind: &'static str, examination: &mut Examination) {
+    let problem = AdoptProblem::Kind { kind };
+    let found = problem.to_string();
+    let refusal = Refusal::Adopt { path: path.to_owned(), problem };
+    let what = "what the earlier run left may be taken over";
+    examination.check("adopt", (what, "a directory"), found, Some(refusal));
+}
+
+fn find(parent: &OwnedFd, run_id: &str) -> Result<OwnedDir, AdoptProblem> {
+    let dirs = owned::scan(parent).unwrap_or_default();
+    let is_wanted =
+        |dir: &OwnedDir| dir.marker.as_ref().is_some_and(|marker| marker.run_id == run_id);
+    let dir = dirs.into_iter().find(is_wanted).ok_or_else(|| {
+        let name = format!("{PREFIX}{run_id}");
+        match statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => AdoptProblem::NotOurs,
+            Err(_) => AdoptProblem::Missing,
+        }
+    })?;
+    has_ended(&dir.state)?;
+    Ok(dir)
+}
+
+/// An owner in this very process is told apart by the lock.
+fn has_ended(state: &OwnerState) -> Result<(), AdoptProblem> {
+    match state {
+        OwnerState::Dead | OwnerState::This => Ok(()),
+        OwnerState::Alive { pid } => Err(AdoptProblem::Alive { pid: *pid }),
+        OwnerState::Elsewhere { host } => Err(AdoptProblem::Elsewhere { host: host.clone() }),
+    }
+}
+
+/// Locks the marker and reads it again under the lock: it may have changed hands since.
+fn hold(dir: &OwnedFd, run_id: &str) -> Result<(Held, Marker), AdoptProblem> {
+    let file = open_plain(dir, MARKER_FILE, "owner.json")?.ok_or(AdoptProblem::NotOurs)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(Errno::WOULDBLOCK) => return Err(AdoptProblem::Locked),
+        Err(error) => return Err(AdoptProblem::Unlockable { reason: error.to_string() }),
+    }
+    let mut held = Held(file);
+    if !owned::is_named(dir, MARKER_FILE, &held.0) {
+        // Another process has taken it over between the opening and the locking.
+        return Err(AdoptProblem::Locked);
+    }
+    let mut bytes = Vec::new();
+    (&mut held.0).take(64 << 10).read_to_end(&mut bytes).map_err(|_| AdoptProblem::NotOurs)?;
+    let marker = Marker::parse(&bytes).filter(|marker| marker.run_id == run_id);
+    let marker = marker.ok_or(AdoptProblem::NotOurs)?;
+    // Under our own lock a container's state would ask for it again.
+    has_ended(&marker.state_under_lock())?;
+    Ok((held, marker))
+}
+
+/// State files are later opened by path, so nothing among them may lead elsewhere.
+fn check_state(dir: &OwnedFd) -> Result<(), AdoptProblem> {
+    let foreign = |name: &CStr, found: &str| AdoptProblem::Foreign {
+        name: owned::name_path(name).display().to_string(),
+        found: found.to_owned(),
+    };
+    let state = match openat(dir, STATE, OPEN_DIR, Mode::empty()) {
+        Ok(state) => state,
+        Err(Errno::NOENT) => return Ok(()),
+        Err(_) => return Err(foreign(c"state", "thing that is no directory")),
+    };
+    let names = owned::entries(&state).map_err(|_| foreign(c"state", "unreadable directory"))?;
+    for name in names {
+        let found = statat(&state, &name, AtFlags::SYMLINK_NOFOLLOW)
+            .map_err(|_| foreign(&name, "file that cannot be looked at"))?;
+        is_plain(&found).map_err(|found| foreign(&name, found))?;
+    }
+    Ok(())
+}
+
+/// Takes the sub-directory over: locks its marker, checks again, and puts our own in its place.
+pub(crate) fn claim(
+    dir: &OwnedDir,
+    needed: Bytes,
+    run_id: &str,
+    path: &Path,
+) -> Result<Held, DatastoreError> {
+    let refused = |problem| Refusal::Adopt { path: path.to_owned(), problem };
+    let (_old, marker) = hold(&dir.fd, run_id).map_err(refused)?;
+    check_state(&dir.fd).map_err(refused)?;
+    let marker = Marker { created: marker.created, ..Marker::new(run_id, needed) };
+    replace_marker(&dir.fd, &marker).map_err(|error| DatastoreError::io("mark", path, error))
+}
+
+/// The new marker is locked before it is seen under its name; the old lock is held until then.
+fn replace_marker(dir: &OwnedFd, marker: &Marker) -> std::io::Result<Held> {
+    if owned::is_plain_file(dir, MARKER_NEW) {
+        unlinkat(dir, MARKER_NEW, AtFlags::empty())?;
+    }
+    let mut held = Held(create_exclusive(dir, MARKER_NEW)?);
+    flock(&held.0, FlockOperation::NonBlockingLockExclusive)?;
+    held.0.write_all(&marker.to_bytes())?;
+    held.0.sync_all()?;
+    renameat(dir, MARKER_NEW, dir, MARKER_FILE)?;
+    match mkdirat(dir, STATE, Mode::RWXU) {
+        Ok(()) | Err(Errno::EXIST) => Ok(held),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Opens a disk that is there already; `None` if it is not.
+pub(crate) fn open_disk(
+    dir: &OwnedFd,
+    name: &CStr,
+    path: &Path,
+) -> Result<Option<File>, DatastoreError> {
+    let shown = owned::name_path(name).display().to_string();
+    open_plain(dir, name, &shown)
+        .map_err(|problem| Refusal::Adopt { path: path.to_owned(), problem }.into())
+}
+
+/// Opens a file for reading and writing after it is known to be a regular file with one name,
+/// on the file system of its directory: what else has this name is never opened at all.
+fn open_plain(dir: &OwnedFd, name: &CStr, shown: &str) -> Result<Option<File>, AdoptProblem> {
+    let foreign =
+        |found: &str| AdoptProblem::Foreign { name: shown.to_owned(), found: found.to_owned() };
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let node = match openat(dir, name, flags, Mode::empty()) {
+        Ok(node) => node,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(foreign(&format!("file that cannot be opened ({error})"))),
+    };
+    let look = |object: &OwnedFd| fstat(object).map_err(|error| foreign(&error.to_string()));
+    let found = look(&node)?;
+    is_plain(&found).map_err(&foreign)?;
+    if found.st_dev != look(dir)?.st_dev {
+        return Err(foreign("file of another file system"));
+    }
+    reopen(node.as_fd(), OFlags::RDWR)
+        .map(Some)
+        .map_err(|error| foreign(&format!("file that cannot be opened ({error})")))
+}
+
+fn is_plain(found: &rustix::fs::Stat) -> Result<(), &'static str> {
+    match FileType::from_raw_mode(found.st_mode) {
+        FileType::RegularFile if found.st_nlink == 1 => Ok(()),
+        FileType::RegularFile => Err("file with several names"),
+        other => Err(kind_word(other)),
+    }
+}

@@ -1,0 +1,107 @@
+//! Records of disks that were filled: which may be used again without writing them once more.
+//!
+//! One JSON file per disk in the state directory. It is bound to the disk's inode, so that
+//! neither a copy nor a new disk of the same name passes for the one that was filled.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{AtFlags, Mode, OFlags, fstat, fsync, openat, renameat, unlinkat};
+use serde::{Deserialize, Serialize};
+
+use crate::VirtualDisk;
+use crate::directory::{create_exclusive, file_name};
+use crate::owned::{OPEN_DIR, STATE};
+
+/// The schema id in every record; drawn in `docs/formats/datastore.md`.
+const SCHEMA: &str = "tilemark.filled/1.0";
+/// The end of the name of every record: as long as that of a disk, so that it always fits.
+const SUFFIX: &str = ".full";
+/// A record while it is being written.
+const NEW: &str = "full.new";
+
+/// What a disk was filled with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fill {
+    /// Seed of the contents.
+    pub seed: u64,
+    /// How much a compressor could remove, 0 to 100 percent.
+    pub compressible_percent: u8,
+    /// How much repeats, 0 to 100 percent.
+    pub dedupable_percent: u8,
+}
+
+impl Fill {
+    /// Whether storage would treat both alike: the seed makes no difference to it.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        Self { seed: 0, ..*self } == Self { seed: 0, ..*other }
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    schema: String,
+    disk: String,
+    size_bytes: u64,
+    inode: u64,
+    #[serde(flatten)]
+    fill: Fill,
+}
+
+impl Record {
+    fn new(disk: &VirtualDisk, fill: &Fill) -> rustix::io::Result<Self> {
+        Ok(Self {
+            schema: SCHEMA.to_owned(),
+            disk: disk.name.clone(),
+            size_bytes: disk.size.get(),
+            inode: fstat(&disk.file)?.st_ino,
+            fill: *fill,
+        })
+    }
+
+    fn is_of(&self, other: &Self) -> bool {
+        (&self.schema, &self.disk, self.size_bytes, self.inode)
+            == (&other.schema, &other.disk, other.size_bytes, other.inode)
+    }
+}
+
+/// What `disk` was filled with, if that is recorded.
+pub(crate) fn read(dir: &OwnedFd, disk: &VirtualDisk) -> Option<Fill> {
+    let state = openat(dir, STATE, OPEN_DIR, Mode::empty()).ok()?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = openat(&state, record_name(&disk.name)?, flags, Mode::empty()).ok()?;
+    let mut bytes = Vec::new();
+    File::from(file).take(64 << 10).read_to_end(&mut bytes).ok()?;
+    let record: Record = serde_json::from_slice(&bytes).ok()?;
+    let wanted = Record::new(disk, &record.fill).ok()?;
+    record.is_of(&wanted).then_some(record.fill)
+}
+
+/// Records a filled disk: written aside, made durable, then renamed.
+pub(crate) fn write(dir: &OwnedFd, disk: &VirtualDisk, fill: &Fill) -> std::io::Result<()> {
+    let name = record_name(&disk.name).ok_or(std::io::ErrorKind::InvalidFilename)?;
+    let state = openat(dir, STATE, OPEN_DIR, Mode::empty())?;
+    let new = CString::new(NEW)?;
+    let _ = unlinkat(&state, &new, AtFlags::empty());
+    let mut file = create_exclusive(&state, &new)?;
+    file.write_all(&serde_json::to_vec_pretty(&Record::new(disk, fill)?)?)?;
+    file.sync_all()?;
+    renameat(&state, &new, &state, &name)?;
+    Ok(fsync(&state)?)
+}
+
+/// Removes the record of a disk that is about to be created.
+pub(crate) fn erase(dir: &OwnedFd, disk: &str) {
+    if let (Ok(state), Some(name)) =
+        (openat(dir, STATE, OPEN_DIR, Mode::empty()), record_name(disk))
+    {
+        // A record that stays belongs to another inode, and is not believed.
+        let _ = unlinkat(state, name, AtFlags::empty());
+    }
+}
+
+fn record_name(disk: &str) -> Option<CString> {
+    file_name(disk, SUFFIX).ok()
+}
