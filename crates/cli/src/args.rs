@@ -12,8 +12,10 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
-    /// Colour on the terminal.
-    #[arg(long, global = true, value_enum, default_value_t = Choice::Auto, env = "TILEMARK_COLOR", hide_env = true)]
+    /// Colour on the terminal: auto, always or never
+    ///
+    /// Colour never carries a meaning alone. Also: TILEMARK_COLOR, and NO_COLOR for auto.
+    #[arg(long, value_name = "WHEN", global = true, value_enum, default_value_t = Choice::Auto, env = "TILEMARK_COLOR", hide_env = true, hide_possible_values = true)]
     pub color: Choice,
 }
 
@@ -39,11 +41,11 @@ pub enum Command {
     Check(RunArgs),
     /// Remove what Tilemark left in a datastore, and nothing else
     Cleanup(CleanupArgs),
-    /// Re-read every block a verified run wrote and say what is lost, stale, torn or misplaced
+    /// Read back what a verified run wrote and name every block that is wrong
     Verify(VerifyArgs),
-    /// List, show, tag or remove stored runs
+    /// List, show or remove stored runs
     Runs(RunsArgs),
-    /// Compare runs: medians, difference with interval, better, worse, same or inconclusive
+    /// Compare runs: better, worse, same or inconclusive, figure by figure
     Compare(CompareArgs),
     /// Write a run in another format
     Export(ExportArgs),
@@ -84,97 +86,159 @@ pub enum Live {
     Off,
 }
 
-/// `run`, `plan`, `check` and `prepare` take the same options.
+/// `run`, `plan` and `check` take the same options.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("profile"))]
 pub struct RunArgs {
-    /// A plan file (*.toml), or a datastore: dir:PATH, file:PATH, block:PATH, or a directory
+    /// A plan file (*.toml) or a datastore: dir:PATH, file:PATH, block:PATH
+    ///
+    /// A bare path is a directory, unless it is a block device. A directory must exist, and
+    /// all that is written goes into one new sub-directory of it. A file is created; one that
+    /// exists needs --overwrite-file. A block device needs --destroy-data.
+    /// Example: tilemark run --quick dir:/mnt/ssd
     #[arg(value_name = "PLAN|DATASTORE")]
     pub target: String,
 
     /// About three minutes: short steps, one repeat
+    ///
+    /// Schedules run 60 times as fast and disks are smaller; the result says so.
     #[arg(long, group = "profile", help_heading = "How thorough")]
     pub quick: bool,
-    /// Tens of minutes: three repeats, steady-state rule (the default)
+    /// Tens of minutes: three repeats, steady-state rule [default]
     #[arg(long, group = "profile", help_heading = "How thorough")]
     pub standard: bool,
-    /// The field's hours
+    /// Hours: real time, full size, as published results ask for
     #[arg(long, group = "profile", help_heading = "How thorough")]
     pub full: bool,
-    /// Every step runs N times and passes only if all runs pass
+    /// Run every step N times; it passes if all of them do
+    ///
+    /// 1 to 100; the profile decides if absent: 1 with --quick, 3 with --standard.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "How thorough")]
     pub repeats: Option<u32>,
-    /// Measured time of a step, such as 30s; rounded up to whole burst periods
+    /// Measured time of a step, such as 30s
+    ///
+    /// At least one slice; rounded up to whole burst periods of the workloads. The profile
+    /// decides if absent. Examples: 30s, 5m, 1h30m
     #[arg(long, value_name = "TIME", alias = "runtime", help_heading = "How thorough")]
     pub duration: Option<Nanos>,
     /// Shortest warm-up before steady state is looked for
+    ///
+    /// The profile decides if absent. Example: 10s
     #[arg(long, value_name = "TIME", help_heading = "How thorough")]
     pub warm_up_min: Option<Nanos>,
-    /// Longest warm-up; a step that is not steady by then is measured and marked
+    /// Longest warm-up; what is not steady by then is marked
+    ///
+    /// At least --warm-up-min; the profile decides if absent. Example: 2m
     #[arg(long, value_name = "TIME", help_heading = "How thorough")]
     pub warm_up_max: Option<Nanos>,
-    /// Width of one row of the series: 1s, or down to 100ms
+    /// Time between two rows of the series, 100ms or more
+    ///
+    /// The profile decides if absent. Example: 1s
     #[arg(long, value_name = "TIME", help_heading = "How thorough")]
     pub slice: Option<Nanos>,
 
     /// A shipped tile or a tile file [default: datacenter]
+    ///
+    /// `tilemark tiles` lists what is shipped; a path to a file ends in .toml.
     #[arg(long, value_name = "NAME|FILE", help_heading = "What runs")]
     pub tile: Option<String>,
     /// How many tiles: 4, or 1..8; searched if absent
+    ///
+    /// The search doubles until a limit breaks, halves the gap, then runs every step around
+    /// the edge. Numbers are from 1.
     #[arg(long, value_name = "N|A..B", help_heading = "What runs")]
     pub tiles: Option<String>,
-    /// The search goes no further than N tiles
+    /// Search no further than N tiles
+    ///
+    /// At least 1; if absent, as many as the datastore has room for.
     #[arg(long, value_name = "N", help_heading = "What runs")]
     pub tiles_max: Option<u32>,
-    /// Disk sizes are multiplied by F (above 0, at most 1); stated in the result
-    #[arg(long, value_name = "F", help_heading = "What runs")]
+    /// Multiply disk sizes by F, above 0 and at most 1
+    ///
+    /// The profile decides if absent; stated in the result, as smaller disks fit caches
+    /// better. Example: 0.1
+    #[arg(long, value_name = "F", allow_negative_numbers = true, help_heading = "What runs")]
     pub footprint: Option<f64>,
-    /// Burst and phase times are multiplied by F; think times and rates are not
-    #[arg(long, value_name = "F", help_heading = "What runs")]
+    /// Multiply times of bursts and phases by F, above 0
+    ///
+    /// Think times and rates stay as they are. The profile decides if absent; stated in the
+    /// result. Example: 0.1 makes a burst every 5 minutes one every 30 seconds
+    #[arg(long, value_name = "F", allow_negative_numbers = true, help_heading = "What runs")]
     pub time_scale: Option<f64>,
-    /// Random numbers start here; drawn anew if absent, and always printed
+    /// Where random numbers start; drawn and printed if absent
+    ///
+    /// 0 to 9223372036854775807. The same seed and plan give the same load.
+    /// Also: TILEMARK_SEED
     #[arg(
         long,
         value_name = "N",
         env = "TILEMARK_SEED",
         hide_env = true,
+        allow_negative_numbers = true,
+        value_parser = seed,
         help_heading = "What runs"
     )]
     pub seed: Option<u64>,
 
-    /// Worker threads, each with its own ring
+    /// Threads that make load, each with its own ring
+    ///
+    /// 1 to 64; if absent, one per core, at most 8.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), alias = "numjobs", help_heading = "How load is made")]
     pub workers: Option<u32>,
-    /// Through the page cache instead of O_DIRECT
+    /// Go through the page cache instead of O_DIRECT
     #[arg(long, help_heading = "How load is made")]
     pub buffered: bool,
-    /// Stamp every block with where and when it was written, and check it when read
+    /// Stamp every block, and check it whenever it is read
+    ///
+    /// The stamp says where and when the block was written. After the run everything is read
+    /// back; after a power cut, `tilemark verify` does it.
     #[arg(long, help_heading = "How load is made")]
     pub verify: bool,
-    /// CPU steps are waited for or really burnt
-    #[arg(long, value_enum, help_heading = "How load is made")]
+    /// CPU steps of the workloads: delay or burn
+    ///
+    /// Each workload decides if absent.
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_enum,
+        hide_possible_values = true,
+        help_heading = "How load is made"
+    )]
     pub cpu: Option<Cpu>,
 
-    /// At most this much is written as files [default: 80 % of the free space less 5 GiB]
+    /// Write at most SIZE as files
+    ///
+    /// If absent, 80 % of the free space less 5 GiB, which is also the most that is allowed.
+    /// Example: 200GiB
     #[arg(long, value_name = "SIZE", help_heading = "Safety")]
     pub space_max: Option<Bytes>,
-    /// The serial number or /dev/disk/by-id name of the block device whose data may be lost
+    /// Serial or by-id name of the block device to be overwritten
+    ///
+    /// The serial number, WWN, EUI, or a name from /dev/disk/by-id, exactly. Kernel names
+    /// such as sdb change places and are not accepted. A device in use is refused in any case.
     #[arg(long, value_name = "IDENTITY", help_heading = "Safety")]
     pub destroy_data: Option<String>,
-    /// An existing file given as file:PATH may be overwritten
+    /// Overwrite an existing file given as file:PATH
     #[arg(long, help_heading = "Safety")]
     pub overwrite_file: bool,
-    /// The datastore may lie on the root file system, an overlay or RAM
+    /// Use a datastore on the root file system, an overlay or RAM
     #[arg(long, help_heading = "Safety")]
     pub allow_root_fs: bool,
-    /// The run directory may lie on the device that is measured
+    /// Keep results on the device that is measured
+    ///
+    /// Their writes are then a small part of what is measured.
     #[arg(long, help_heading = "Safety")]
     pub allow_same_device: bool,
-    /// Keep the virtual disks after the run
+    /// Leave the virtual disks in place after the run
+    ///
+    /// `tilemark cleanup` removes them.
     #[arg(long, help_heading = "Safety")]
     pub keep: bool,
 
-    /// Where run directories are kept [default: $XDG_DATA_HOME/tilemark/runs]
+    /// Where run directories are kept
+    ///
+    /// If absent, $XDG_DATA_HOME/tilemark/runs or ~/.local/share/tilemark/runs.
+    /// Also: TILEMARK_RUNS
     #[arg(
         short,
         long,
@@ -184,15 +248,25 @@ pub struct RunArgs {
         help_heading = "Output"
     )]
     pub out: Option<PathBuf>,
-    /// What stdout carries
-    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    /// What stdout carries: text or json
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = Format::Text, hide_possible_values = true, help_heading = "Output")]
     pub format: Format,
-    /// How the live view on stderr looks
-    #[arg(long, value_enum, default_value_t = Live::Auto, env = "TILEMARK_LIVE", hide_env = true, help_heading = "Output")]
+    /// The view of the run on stderr: auto, full, line or off
+    ///
+    /// auto: a few lines that change in place on a terminal; plain lines elsewhere, with CI
+    /// set or with TERM=dumb. full: those few lines. line: plain lines. off: nothing until the
+    /// result. Also: TILEMARK_LIVE
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Live::Auto, env = "TILEMARK_LIVE", hide_env = true, hide_possible_values = true, help_heading = "Output")]
     pub live: Live,
     /// Print the merged plan with each value's origin, and stop
     #[arg(long, help_heading = "Output")]
     pub print_config: bool,
+}
+
+/// A seed, with the range in the message.
+fn seed(text: &str) -> Result<u64, String> {
+    let allowed = "a seed is a whole number from 0 to 9223372036854775807";
+    text.parse().map_err(|_| allowed.to_owned())
 }
 
 /// CPU steps.

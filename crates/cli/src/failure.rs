@@ -2,6 +2,9 @@
 
 use std::error::Error;
 
+use clap::error::ErrorKind;
+
+use crate::definition;
 use crate::exit::Exit;
 
 /// Why a command ended without a result.
@@ -11,14 +14,12 @@ pub struct Failure {
     pub exit: Exit,
     message: String,
     hint: Option<String>,
-    /// A message that points into a file, printed instead of the plain one.
-    report: Option<miette::Report>,
 }
 
 impl Failure {
     /// A failure with a message.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), hint: None, report: None }
+        Self { exit, message: message.into(), hint: None }
     }
 
     /// A failure with an error and its causes, each on a line of its own.
@@ -36,28 +37,43 @@ impl Failure {
     }
 
     /// A definition error that points into its file.
-    pub fn from_definition(error: spec::SpecError) -> Self {
-        Self {
-            exit: Exit::Usage,
-            message: error.to_string(),
-            hint: None,
-            report: Some(miette::Report::new(error)),
+    pub fn from_definition(error: &spec::SpecError) -> Self {
+        match error {
+            spec::SpecError::Invalid(invalid) => {
+                Self::new(Exit::Usage, definition::report(invalid))
+            }
+            other => Self::from_error(Exit::Usage, other).hint(definition::help(other)),
         }
+    }
+
+    /// A command line that could not be read, in the words of every other failure.
+    pub fn from_command_line(error: &clap::Error) -> Self {
+        let text = error.render().to_string();
+        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            return Self::new(Exit::Usage, format!("no command was given\n\n{}", text.trim_end()));
+        }
+        let is_kept = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more");
+        let (mut message, mut hints) = (Vec::new(), Vec::new());
+        for line in text.lines().filter(is_kept).filter(|line| !line.trim().is_empty()) {
+            match line.trim_start().strip_prefix("tip: ") {
+                Some(tip) => hints.push(tip.to_owned()),
+                None => message.push(line.strip_prefix("error: ").unwrap_or(line).to_owned()),
+            }
+        }
+        hints.push("--help says more".to_owned());
+        Self::new(Exit::Usage, message.join("\n")).hint(Some(hints.join("; ")))
     }
 
     /// Adds the way out.
     #[must_use]
     pub fn hint(mut self, hint: Option<impl Into<String>>) -> Self {
-        self.hint = hint.map(Into::into);
+        self.hint = hint.map(Into::into).or(self.hint);
         self
     }
 
     /// Writes it to stderr.
     pub fn print(&self) {
-        match &self.report {
-            Some(report) => eprintln!("{report:?}"),
-            None => eprintln!("tilemark: {}", self.message),
-        }
+        eprintln!("tilemark: {}", self.message);
         if let Some(hint) = &self.hint {
             eprintln!("hint: {hint}");
         }

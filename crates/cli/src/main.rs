@@ -2,9 +2,11 @@
 
 mod args;
 mod commands;
+mod definition;
 mod exit;
 mod failure;
 mod live;
+mod open_files;
 mod output;
 mod plan_source;
 mod signals;
@@ -14,9 +16,19 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use crate::exit::Exit;
+use crate::failure::Failure;
+
 fn main() -> ExitCode {
-    let cli = args::Cli::parse();
-    match commands::dispatch(&cli) {
+    let result = match args::Cli::try_parse() {
+        Ok(cli) => commands::dispatch(&cli),
+        // What was asked for, such as --help, belongs on stdout.
+        Err(error) if !error.use_stderr() => {
+            output::print(&error.render().to_string()).map(|()| Exit::Success)
+        }
+        Err(error) => Err(Failure::from_command_line(&error)),
+    };
+    match result {
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.print();

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 
-use bench::plan::{Layer, Origin, ResolvedPlan, Surroundings, Values, resolve};
+use bench::plan::{Layer, Origin, PlanError, ResolvedPlan, Surroundings, Values, resolve};
 use spec::plan::Profile;
 use spec::workload::CpuMode;
 
@@ -23,27 +23,42 @@ pub fn resolved(args: &RunArgs) -> Result<ResolvedPlan, Failure> {
     }
     let base = match plan_file(&args.target) {
         Some(path) => {
-            let plan = spec::read_plan(&path).map_err(Failure::from_definition)?;
+            let plan = spec::read_plan(&path).map_err(|error| Failure::from_definition(&error))?;
             layers.push(Layer::of_plan(&plan));
             path.parent().map(Path::to_path_buf).unwrap_or_default()
         }
         None => {
             layers[0].values.datastore = Some(args.target.clone());
-            PathBuf::from(".")
+            PathBuf::new()
         }
     };
     let defaults = Values { tile: Some(DEFAULT_TILE.to_owned()), ..Values::default() };
     layers.push(Layer { origin: Origin::Default, values: defaults });
     // A tile named on the command line is found from here, one named in a plan from there.
     let (tile, base) = match &args.tile {
-        Some(tile) => (tile.clone(), PathBuf::from(".")),
+        Some(tile) => (tile.clone(), PathBuf::new()),
         None => {
             (layers.iter().find_map(|layer| layer.values.tile.clone()).unwrap_or_default(), base)
         }
     };
-    let tile = spec::resolve_tile(&tile, &base).map_err(Failure::from_definition)?;
+    let tile =
+        spec::resolve_tile(&tile, &base).map_err(|error| Failure::from_definition(&error))?;
     let surroundings = Surroundings { entropy: entropy(), cores: cores() };
-    resolve(&layers, tile, surroundings).map_err(|error| Failure::from_error(Exit::Usage, &error))
+    resolve(&layers, tile, surroundings)
+        .map_err(|error| Failure::from_error(Exit::Usage, &error).hint(option_of(&error)))
+}
+
+/// Messages name the key in the plan; on the command line it has another name.
+fn option_of(error: &PlanError) -> Option<String> {
+    let (key, option) = match error {
+        PlanError::Tiles(_) => ("ladder.tiles", "tiles"),
+        PlanError::Range { key, .. } => match *key {
+            "scale.time" => (*key, "time-scale"),
+            other => (other, other.rsplit('.').next().unwrap_or(other)),
+        },
+        _ => return None,
+    };
+    Some(format!("{key} in a plan is --{option} on the command line"))
 }
 
 /// A plan is a regular file whose name ends in `.toml`.

@@ -87,6 +87,12 @@ pub(crate) fn scan(dir: &Path) -> Result<(OwnedFd, Vec<OwnedDir>), DatastoreErro
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let fd = rustix::fs::open(dir, flags, Mode::empty()).map_err(|error| match error {
         rustix::io::Errno::NOENT => Refusal::Missing { path: dir.to_owned() }.into(),
+        rustix::io::Errno::NOTDIR => Refusal::WrongKind {
+            path: dir.to_owned(),
+            found: crate::directory::kind_of(dir),
+            wanted: "directory",
+        }
+        .into(),
         error => DatastoreError::io("open directory", dir, error),
     })?;
     let found = owned::scan(&fd).map_err(|error| DatastoreError::io("list", dir, error))?;

@@ -29,7 +29,7 @@ pub enum PlanError {
         /// The value seen.
         value: String,
         /// What is allowed.
-        allowed: &'static str,
+        allowed: String,
     },
     /// The plan cannot be written as TOML.
     #[error("the resolved plan cannot be written as TOML: {0}")]
@@ -167,7 +167,9 @@ impl Pick<'_> {
 }
 
 fn check(plan: &ResolvedPlan) -> Result<(), PlanError> {
-    let range = |key, value: String, allowed| Err(PlanError::Range { key, value, allowed });
+    let range = |key, value: String, allowed: &str| {
+        Err(PlanError::Range { key, value, allowed: allowed.to_owned() })
+    };
     let (footprint, time) = (plan.footprint.value, plan.time.value);
     if !(footprint > 0.0 && footprint <= 1.0) {
         return range("scale.footprint", footprint.to_string(), "above 0 and at most 1");
@@ -190,11 +192,16 @@ fn check(plan: &ResolvedPlan) -> Result<(), PlanError> {
     }
     if plan.duration_asked < slice {
         let value = plan.duration_asked.to_string();
-        return range("measure.duration", value, "at least one slice");
+        return range("measure.duration", value, &format!("at least one slice, {slice}"));
     }
     if plan.warm_up_max.value < plan.warm_up_min.value {
         let value = plan.warm_up_max.value.to_string();
-        return range("measure.warm-up-max", value, "at least measure.warm-up-min");
+        let least = plan.warm_up_min.value;
+        return range(
+            "measure.warm-up-max",
+            value,
+            &format!("at least measure.warm-up-min, {least}"),
+        );
     }
     if i64::try_from(plan.seed.value).is_err() {
         return range("seed", plan.seed.value.to_string(), "at most 2^63-1");

@@ -225,16 +225,17 @@ fn rate_facts(stats: &prefill::RateStats) -> Option<RateFacts> {
     })
 }
 
-/// Speed over at least half a second.
+/// Speed over at least half a second; until then, since the beginning.
 struct Speed {
     since_ns: i128,
     bytes: Bytes,
     last: f64,
+    is_known: bool,
 }
 
 impl Speed {
     const fn new(now_ns: i128) -> Self {
-        Self { since_ns: now_ns, bytes: Bytes::ZERO, last: 0.0 }
+        Self { since_ns: now_ns, bytes: Bytes::ZERO, last: 0.0, is_known: false }
     }
 
     fn at(&mut self, now_ns: i128, done: Bytes) -> f64 {
@@ -243,7 +244,11 @@ impl Speed {
             #[expect(clippy::cast_precision_loss, reason = "only shown")]
             let seconds = elapsed as f64 / 1e9;
             self.last = done.saturating_sub(self.bytes).as_f64() / seconds;
-            (self.since_ns, self.bytes) = (now_ns, done);
+            (self.since_ns, self.bytes, self.is_known) = (now_ns, done, true);
+        } else if !self.is_known && elapsed > 0 {
+            #[expect(clippy::cast_precision_loss, reason = "only shown")]
+            let seconds = elapsed as f64 / 1e9;
+            return done.as_f64() / seconds;
         }
         self.last
     }

@@ -176,9 +176,8 @@ impl Words<'_> {
 
     /// `6 tiles (48 VMs)`.
     fn tiles(&self, tiles: u32) -> String {
-        let plural = if tiles == 1 { "" } else { "s" };
         let vms = tiles.saturating_mul(self.facts.load.vms);
-        format!("{tiles} tile{plural} ({vms} VMs)")
+        format!("{} ({})", count(tiles, "tile"), count(vms, "VM"))
     }
 
     /// Why the step with this many tiles did not pass.
@@ -203,7 +202,9 @@ impl Words<'_> {
         let runs = self.steps.len();
         let rungs = self.ladder.rungs();
         let passed = rungs.values().filter(|rung| rung.judgement() == Judgement::Passed).count();
-        let mut text = format!("{runs} runs of {} tile counts, {passed} passed", rungs.len());
+        let runs = count(u32::try_from(runs).unwrap_or(u32::MAX), "run");
+        let counts = count(u32::try_from(rungs.len()).unwrap_or(u32::MAX), "tile count");
+        let mut text = format!("{runs} of {counts}, {passed} passed");
         let above = self.ladder.passed_above_the_edge();
         if !above.is_empty() {
             let above: Vec<String> = above.iter().map(u32::to_string).collect();
@@ -218,6 +219,11 @@ impl Words<'_> {
             End::Failed(_) => format!("{text}; ended by an error"),
         }
     }
+}
+
+/// `1 tile`, `2 tiles`.
+pub(crate) fn count(number: u32, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 fn fails(tiles: u32, sharp: bool) -> String {

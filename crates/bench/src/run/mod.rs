@@ -90,11 +90,14 @@ pub fn run(
     let references = References::of(plan)?;
     let load = TileLoad::of(plan)?;
     let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
+    let needed = load.bytes * u64::from(first_step(plan));
+    let store_options = datastore_options(plan, options, id.as_str());
+    // A target that is not there is the first thing to say; where results go comes after it.
+    datastore::preflight(&target, needed, &store_options)?;
     if let Some(device) = device_of(&target) {
         refuse_device_under_test(&options.base, device, options.same_device)?;
     }
-    let needed = load.bytes * u64::from(first_step(plan));
-    let store = Datastore::open(&target, needed, &datastore_options(plan, options, id.as_str()))?;
+    let store = Datastore::open(&target, needed, &store_options)?;
     let preflight = store.preflight().clone();
     let state = options.base.join(format!("{id}.verify"));
     let mut rig = RealRig::new(store, plan, options.keep, state)?;
@@ -257,14 +260,16 @@ pub(crate) fn ladder_words(plan: &ResolvedPlan) -> String {
     match plan.climb.value {
         Climb::Search => format!(
             "double until a limit breaks, halve the gap, then every step within {} of the edge, \
-             {} run(s) each",
-            plan.method.around, plan.repeats.value
+             {} each",
+            plan.method.around,
+            answer::count(plan.repeats.value, "run")
         ),
         Climb::Range { first, last } if first == last => {
-            format!("{first} tile(s), {} run(s)", plan.repeats.value)
+            let runs = answer::count(plan.repeats.value, "run");
+            format!("{}, {runs}", answer::count(first, "tile"))
         }
         Climb::Range { first, last } => {
-            format!("{first} to {last} tiles, {} run(s) each", plan.repeats.value)
+            format!("{first} to {last} tiles, {} each", answer::count(plan.repeats.value, "run"))
         }
     }
 }

@@ -1,21 +1,59 @@
 //! Why this machine may not be fit for measuring.
 
 use bench::doctor::{Finding, Root, Severity, examine};
+use datastore::{Options, Target};
+use units::Bytes;
 
 use crate::args::{DoctorArgs, Format};
+use crate::commands::target;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::text::count;
 
 /// Prints what was found, the worst first.
 pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     let mut findings = examine(&Root::default());
+    if let Some(target) = &args.target {
+        findings.extend(of_datastore(&target::parse(target)?));
+    }
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     match args.format {
         Format::Json => output::print_json(&findings)?,
         Format::Text => output::print(&text(&findings))?,
     }
     Ok(Exit::Success)
+}
+
+/// What the rules of safety say about a datastore, and what is worth knowing about it.
+fn of_datastore(target: &Target) -> Vec<Finding> {
+    let options = Options { write: true, run_id: "doctor".to_owned(), ..Options::default() };
+    let found = datastore::examine(target, Bytes::ZERO, &options);
+    let refused = found.refusals.iter().map(|refusal| Finding {
+        id: refusal.id(),
+        severity: Severity::Harmful,
+        found: refusal.to_string(),
+        why: "a run is refused".to_owned(),
+        try_next: refusal.hint().unwrap_or_default(),
+    });
+    let warned = found.preflight.warnings.iter().map(|warning| Finding {
+        id: "datastore",
+        severity: Severity::Noise,
+        found: warning.text.clone(),
+        why: String::new(),
+        try_next: String::new(),
+    });
+    let mut findings: Vec<Finding> = refused.chain(warned).collect();
+    if found.refusals.is_empty() {
+        findings.push(Finding {
+            id: "datastore",
+            severity: Severity::Good,
+            found: format!("a run may use {}", found.preflight.resolved),
+            why: String::new(),
+            try_next: String::new(),
+        });
+    }
+    findings
 }
 
 fn text(findings: &[Finding]) -> String {
@@ -39,10 +77,14 @@ fn text(findings: &[Finding]) -> String {
     let noise = findings.iter().filter(|finding| finding.severity == Severity::Noise).count();
     lines.push(match (harmful, noise) {
         (0, 0) => "fit for measuring, as far as can be seen from here".to_owned(),
-        (0, noise) => format!("fit for measuring; {noise} source(s) of noise"),
+        (0, noise) => format!("fit for measuring; {}", noise_text(noise)),
         (harmful, noise) => {
-            format!("not fit for measuring: {harmful} harmful, {noise} source(s) of noise")
+            format!("not fit for measuring: {harmful} harmful, {}", noise_text(noise))
         }
     });
     lines.join("\n") + "\n"
+}
+
+fn noise_text(noise: usize) -> String {
+    count(noise as u64, "source") + " of noise"
 }

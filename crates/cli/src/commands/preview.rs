@@ -54,7 +54,11 @@ fn plan_text(target: &str, preview: &Preview) -> String {
     });
     let mut lines = vec![
         format!("datastore  {target}  {}", preview.target_summary),
-        format!("tile       {} VMs, {} of disks", preview.vms_per_tile, preview.bytes_per_tile),
+        format!(
+            "tile       {}, {} of disks",
+            count(u64::from(preview.vms_per_tile), "VM"),
+            preview.bytes_per_tile
+        ),
         format!("ladder     {}: {tiles}", preview.ladder),
         format!(
             "time       a step takes {} to {}{budget}",

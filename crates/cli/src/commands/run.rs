@@ -6,13 +6,13 @@ use bench::progress::Control;
 use bench::run::{End, FinishedRun, RunOptions};
 use bench::{BenchError, plan::ResolvedPlan};
 use record::run::{Status, ToolFacts, Verdict};
-use record::rundir::SameDevice;
+use record::rundir::{RunDirError, SameDevice};
 
 use crate::args::{Choice, Format, RunArgs};
 use crate::commands::runs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{live, output, plan_source, signals, text};
+use crate::{live, open_files, output, plan_source, signals, text};
 
 /// Runs a plan, or prints how it resolves.
 pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
@@ -22,11 +22,12 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     let options = options(args)?;
+    open_files::check(&plan, open_files::raise())?;
     let control = Arc::new(Control::default());
     let signals = signals::watch(Arc::clone(&control))
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let finished = {
-        let mut observer = live::observer(args.live, color);
+        let mut observer = live::observer(args.live, color, args.format);
         bench::run::run(&plan, &options, &control, observer.as_mut()).map_err(failure)?
     };
     match args.format {
@@ -68,8 +69,10 @@ pub fn failure(error: BenchError) -> Failure {
         | BenchError::Build { .. }
         | BenchError::Reference(_)
         | BenchError::Target(_) => Exit::Usage,
-        BenchError::Refused(_) | BenchError::TooLarge { .. } => Exit::Refused,
-        BenchError::Datastore(_) => Exit::Refused,
+        BenchError::Refused(_)
+        | BenchError::TooLarge { .. }
+        | BenchError::Datastore(_)
+        | BenchError::RunDir(RunDirError::OnDeviceUnderTest { .. }) => Exit::Refused,
         BenchError::Interrupted | BenchError::Aborted => Exit::Interrupted,
         _ => Exit::Failure,
     };

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use record::rundir::{self, RunDirError, StoredRun};
+use record::run::Status;
+use record::rundir::{self, RunDirError, State, StoredRun};
 use serde_json::json;
 use units::Bytes;
 
@@ -58,7 +59,7 @@ fn list(base: &Path, format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         let rows: Vec<_> = runs
             .iter()
-            .map(|run| json!({ "id": run.id().as_str(), "state": run.state().name(), "path": run.path() }))
+            .map(|run| json!({ "id": run.id().as_str(), "state": state(run), "path": run.path() }))
             .collect();
         return output::print_json(&rows);
     }
@@ -79,7 +80,7 @@ fn row(run: &StoredRun) -> Vec<String> {
     let dash = || "-".to_owned();
     vec![
         run.id().as_str().to_owned(),
-        run.state().name().to_owned(),
+        state(run).to_owned(),
         answer.and_then(|answer| answer.tiles_held).map_or_else(dash, |tiles| tiles.to_string()),
         answer
             .and_then(|answer| answer.score.value)
@@ -87,4 +88,13 @@ fn row(run: &StoredRun) -> Vec<String> {
         run.size_bytes().map_or_else(|_| dash(), |bytes| Bytes::new(bytes).to_string()),
         document.map_or_else(dash, |document| document.target.datastore.clone()),
     ]
+}
+
+/// How it ended, or what became of it if it did not.
+fn state(run: &StoredRun) -> &'static str {
+    match (run.state(), run.run().map(|document| document.answer.status)) {
+        (State::Complete, Ok(Status::Interrupted)) => "interrupted",
+        (State::Complete, Ok(Status::Inconclusive)) => "inconclusive",
+        (state, _) => state.name(),
+    }
 }

@@ -17,8 +17,8 @@ pub fn tiles(args: &TilesArgs) -> Result<Exit, Failure> {
     match &args.action {
         None | Some(TilesAction::Ls) => list()?,
         Some(TilesAction::Show { tile, toml }) => {
-            let tile =
-                spec::resolve_tile(tile, Path::new(".")).map_err(Failure::from_definition)?;
+            let tile = spec::resolve_tile(tile, Path::new(""))
+                .map_err(|error| Failure::from_definition(&error))?;
             output::print(&if *toml { definitions(&tile)? } else { show(&tile) })?;
         }
     }
@@ -28,7 +28,7 @@ pub fn tiles(args: &TilesArgs) -> Result<Exit, Failure> {
 fn list() -> Result<(), Failure> {
     let mut table = Table::new(&["tile", ">VMs", ">disks", "what it is"]);
     for name in spec::shipped::tile_names() {
-        let tile = spec::shipped::tile(name).map_err(Failure::from_definition)?;
+        let tile = spec::shipped::tile(name).map_err(|error| Failure::from_definition(&error))?;
         let bytes: Bytes = disks(&tile).sum();
         table.row(vec![
             name.to_owned(),

@@ -9,6 +9,7 @@ use crate::commands::target;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::text::count;
 
 /// Judges every block whose writing was acknowledged.
 pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
@@ -40,9 +41,10 @@ fn text(reports: &[(&str, Report)]) -> String {
         let bytes: u64 = report.disks.iter().map(|disk| disk.bytes_judged).sum();
         let wrong: u64 = report.disks.iter().map(|disk| disk.mismatches_total).sum();
         lines.push(format!(
-            "{run}: {} acknowledged on {} disks re-read, {wrong} mismatches",
+            "{run}: {} acknowledged on {} re-read, {}",
             units::Bytes::new(bytes),
-            report.disks.len()
+            count(report.disks.len() as u64, "disk"),
+            if wrong == 0 { "every block is right".to_owned() } else { format!("{wrong} wrong") },
         ));
         let all = report.disks.iter().flat_map(|disk| &disk.mismatches);
         lines.extend(all.map(|mismatch| format!("  {mismatch}")));

@@ -9,6 +9,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Gauge, Paragraph, Sparkline, Widget};
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
+use super::FinalWarnings;
 use super::line::{begin_line, judged, limit_line, overview_lines, prefill_line, share, tick_line};
 
 /// Lines of the part that changes in place.
@@ -27,11 +28,12 @@ pub struct Inline {
     progress: f64,
     rates: VecDeque<u64>,
     limits: Vec<(String, f64)>,
+    warnings: FinalWarnings,
 }
 
 impl Inline {
     /// Takes the lines below the cursor; fails where the terminal does not answer.
-    pub fn new(color: bool) -> std::io::Result<Self> {
+    pub fn new(color: bool, warnings: FinalWarnings) -> std::io::Result<Self> {
         let options = TerminalOptions { viewport: Viewport::Inline(HEIGHT) };
         let terminal = Terminal::with_options(CrosstermBackend::new(stderr()), options)?;
         Ok(Self {
@@ -42,11 +44,15 @@ impl Inline {
             progress: 0.0,
             rates: VecDeque::new(),
             limits: Vec::new(),
+            warnings,
         })
     }
 
     /// Writes lines above the changing part, where they stay.
     fn keep(&mut self, lines: Vec<String>) {
+        if lines.is_empty() {
+            return;
+        }
         let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);
         // A terminal that went away must not end the run: the result is on disk.
         let _ = self.terminal.insert_before(height, |buffer| {
@@ -146,11 +152,16 @@ impl Observer for Inline {
                 self.rates.clear();
             }
             Progress::Tick(tick) => self.tick(tick),
-            Progress::StepEnds(step) => self.keep(vec![judged(step)]),
-            Progress::Warning(warning) => {
-                self.keep(vec![format!("warning: {} [{}]", warning.text, warning.id)]);
+            Progress::StepEnds(step) => {
+                let mut lines = self.warnings.of_step();
+                lines.push(judged(step));
+                self.keep(lines);
             }
-            Progress::Finished { .. } => self.limits.clear(),
+            Progress::Warning(warning) => self.warnings.add(warning),
+            Progress::Finished { .. } => {
+                let lines = self.warnings.of_run();
+                self.keep(lines);
+            }
         }
         self.draw();
     }

@@ -1,17 +1,23 @@
+use std::time::{Duration, Instant};
+
 use bench::progress::{LimitSoFar, Observer, Overview, Progress, Tick};
 use units::{Bytes, Nanos, decimal_and_binary};
 
-use crate::text::{number, step_line};
+use super::FinalWarnings;
+use crate::text::{count, number, step_line};
 
 /// One plain line for each thing that happens; ticks only now and then.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Lines {
-    prefill_tenth: u64,
+    last_prefill: Option<Instant>,
     last_tick: Option<Nanos>,
+    warnings: FinalWarnings,
 }
 
 /// Between two lines about a step under way.
 const TICK_EVERY: Nanos = Nanos::from_secs(5);
+/// Between two lines about filling.
+const PREFILL_EVERY: Duration = Duration::from_secs(2);
 
 impl Observer for Lines {
     fn event(&mut self, event: &Progress<'_>) {
@@ -28,21 +34,34 @@ impl Observer for Lines {
             }
             Progress::Tick(tick) => self.tick(tick),
             Progress::StepEnds(step) => {
+                self.warnings.of_step().iter().for_each(|line| eprintln!("{line}"));
                 eprintln!("step: {}: {}", step.verdict.name(), step.reason);
             }
-            Progress::Warning(warning) => eprintln!("warning: {} [{}]", warning.text, warning.id),
-            Progress::Finished { directory } => eprintln!("run directory: {}", directory.display()),
+            Progress::Warning(warning) => self.warnings.add(warning),
+            Progress::Finished { directory } => {
+                self.warnings.of_run().iter().for_each(|line| eprintln!("{line}"));
+                eprintln!("run directory: {}", directory.display());
+            }
         }
     }
 }
 
 impl Lines {
+    /// Says all of what happens, but of warnings only those that the result does not repeat.
+    pub fn new(warnings: FinalWarnings) -> Self {
+        Self { last_prefill: None, last_tick: None, warnings }
+    }
+
+    /// The first, the last, and one now and then.
     fn prefill(&mut self, done: Bytes, total: Bytes, bytes_per_s: f64) {
-        let tenth = done.get() * 10 / total.get().max(1);
-        if tenth > self.prefill_tenth || done.get() == 0 {
+        let is_due = self.last_prefill.is_none_or(|last| last.elapsed() >= PREFILL_EVERY);
+        if is_due || done == total {
             eprintln!("{}", prefill_line(done, total, bytes_per_s));
+            self.last_prefill = Some(Instant::now());
         }
-        self.prefill_tenth = if done == total { 0 } else { tenth };
+        if done == total {
+            self.last_prefill = None;
+        }
     }
 
     fn tick(&mut self, tick: &Tick) {
@@ -65,12 +84,17 @@ pub(super) fn overview_lines(overview: &Overview) -> Vec<String> {
         format!("run        {}", overview.id),
         format!("datastore  {}  {}", overview.datastore, overview.target_summary),
         format!(
-            "tile       {}: {} VMs, {} of disks each{capacity}",
-            overview.tile, overview.vms_per_tile, overview.bytes_per_tile
+            "tile       {}: {}, {} of disks{capacity}",
+            overview.tile,
+            count(u64::from(overview.vms_per_tile), "VM"),
+            overview.bytes_per_tile
         ),
         format!(
-            "ladder     {}, up to {} tiles, at most {} a step, seed {}",
-            overview.ladder, overview.tiles_max, overview.step_at_most, overview.seed
+            "ladder     {}; room for {}; a step takes at most {}; seed {}",
+            overview.ladder,
+            count(u64::from(overview.tiles_max), "tile"),
+            overview.step_at_most,
+            overview.seed
         ),
     ]
 }
@@ -80,11 +104,17 @@ pub(super) fn begin_line(event: &Progress<'_>) -> String {
         return String::new();
     };
     let of = if *repeats == 1 { String::new() } else { format!(", repeat {repeat} of {repeats}") };
-    format!("step: {tiles} tiles, {vms} VMs{of}, at most {at_most}")
+    let (tiles, vms) = (count(u64::from(*tiles), "tile"), count(u64::from(*vms), "VM"));
+    format!("step: {tiles}, {vms}{of}, at most {at_most}")
 }
 
 pub(super) fn prefill_line(done: Bytes, total: Bytes, bytes_per_s: f64) -> String {
-    format!("prefill: {done} of {total} at {}", decimal_and_binary(bytes_per_s))
+    let rate = if bytes_per_s > 0.0 {
+        format!(" at {}", decimal_and_binary(bytes_per_s))
+    } else {
+        String::new()
+    };
+    format!("prefill: {done} of {total}{rate}")
 }
 
 pub(super) fn tick_line(tick: &Tick) -> String {
@@ -119,11 +149,18 @@ pub(super) fn limit_line(limit: &LimitSoFar) -> String {
     format!("{} {measured} of {} ({:.0} %)", limit.name, limit.limit, share(limit) * 100.0)
 }
 
-/// The row of a judged step, as one line.
+/// A judged step, as one line.
 pub(super) fn judged(step: &record::run::Step) -> String {
     let cells = step_line(step);
+    let (tiles, vms) = (u64::from(step.tiles), u64::from(step.vms));
+    let limit = if cells[7] == "-" { String::new() } else { format!("; {}", cells[7]) };
     format!(
-        "{} tiles ({} VMs) {}: {} IOPS, {} MiB/s, score {}, {}",
-        cells[0], cells[1], cells[3], cells[4], cells[5], cells[6], cells[7]
+        "{:<12} {} ({}): {} IOPS, {} MiB/s, score {}{limit}",
+        cells[3],
+        count(tiles, "tile"),
+        count(vms, "VM"),
+        cells[4],
+        cells[5],
+        cells[6],
     )
 }

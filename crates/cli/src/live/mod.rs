@@ -7,19 +7,49 @@ use std::io::IsTerminal;
 
 use bench::progress::{NoObserver, Observer};
 
-use crate::args::{Choice, Live};
+use record::run::Warning;
+
+use crate::args::{Choice, Format, Live};
 
 /// Makes the observer that was asked for. `NO_COLOR`, `CI` and `TERM=dumb` are respected:
 /// without a capable terminal every event is a plain line.
-pub fn observer(live: Live, color: Choice) -> Box<dyn Observer> {
+pub fn observer(live: Live, color: Choice, format: Format) -> Box<dyn Observer> {
+    let warnings = FinalWarnings::new(format);
     match live {
         Live::Off => Box::new(NoObserver),
-        Live::Line => Box::new(line::Lines::default()),
-        Live::Auto if !is_capable() => Box::new(line::Lines::default()),
-        Live::Auto | Live::Full => match inline::Inline::new(use_color(color)) {
+        Live::Line => Box::new(line::Lines::new(warnings)),
+        Live::Auto if !is_capable() => Box::new(line::Lines::new(warnings)),
+        Live::Auto | Live::Full => match inline::Inline::new(use_color(color), warnings.clone()) {
             Ok(view) => Box::new(view),
-            Err(_) => Box::new(line::Lines::default()),
+            Err(_) => Box::new(line::Lines::new(warnings)),
         },
+    }
+}
+
+/// Warnings that wait for what they belong to: those of a step are told with its verdict;
+/// those of the run are in the text result, and told only where there is none.
+#[derive(Debug, Clone)]
+pub struct FinalWarnings {
+    waiting: Vec<String>,
+    has_text: bool,
+}
+
+impl FinalWarnings {
+    fn new(format: Format) -> Self {
+        Self { waiting: Vec::new(), has_text: format == Format::Text }
+    }
+
+    fn add(&mut self, warning: &Warning) {
+        self.waiting.push(format!("warning: {} [{}]", warning.text, warning.id));
+    }
+
+    fn of_step(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.waiting)
+    }
+
+    fn of_run(&mut self) -> Vec<String> {
+        let waiting = std::mem::take(&mut self.waiting);
+        if self.has_text { Vec::new() } else { waiting }
     }
 }
 

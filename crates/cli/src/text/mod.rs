@@ -4,7 +4,7 @@ mod step;
 mod summary;
 mod table;
 
-pub use step::step_line;
+pub use step::{limit_name, step_line};
 pub use summary::summary;
 pub use table::Table;
 
@@ -12,7 +12,9 @@ use units::Nanos;
 
 /// `12,345` or `1.2` for small values: three significant digits are plenty for a reader.
 pub fn number(value: f64) -> String {
-    if value.abs() >= 100.0 {
+    if value == 0.0 {
+        "0".to_owned()
+    } else if value.abs() >= 100.0 {
         let whole = format!("{value:.0}");
         let (sign, digits) =
             whole.strip_prefix('-').map_or(("", whole.as_str()), |rest| ("-", rest));
@@ -59,6 +61,7 @@ mod tests {
         assert_eq!(number(-1_234.0), "-1,234");
         assert_eq!(number(12.34), "12.3");
         assert_eq!(number(0.987), "0.99");
+        assert_eq!(number(0.0), "0");
         assert_eq!(count(1, "tile"), "1 tile");
         assert_eq!(count(320, "VM"), "320 VMs");
     }

@@ -1,30 +1,33 @@
-use record::run::{LimitOn, LimitResult, Step, WorkloadResult};
+use record::run::{LimitOn, LimitResult, PooledLimit, Step};
 use units::Nanos;
 
-use super::number;
+use super::{latency, number};
 
-/// The limit with the least room left in a step, and whose it is.
-pub fn tightest(step: &Step) -> Option<(&WorkloadResult, &LimitResult)> {
-    let room = |limit: &LimitResult| limit.margin.value.unwrap_or(f64::INFINITY);
-    step.workloads
+/// The limit with the least room left in a step, over all its tiles.
+fn tightest(step: &Step) -> Option<&PooledLimit> {
+    let room = |limit: &PooledLimit| limit.result.margin.value.unwrap_or(f64::INFINITY);
+    step.limits
         .iter()
-        .flat_map(|workload| workload.limits.iter().map(move |limit| (workload, limit)))
-        .filter(|(_, limit)| limit.measured_ns.is_some())
-        .min_by(|(_, a), (_, b)| room(a).total_cmp(&room(b)))
+        .filter(|limit| limit.result.measured_ns.is_some())
+        .min_by(|a, b| room(a).total_cmp(&room(b)))
 }
 
-/// `shop order p95 612 ms of 500 ms`.
-fn limit_text(workload: &WorkloadResult, limit: &LimitResult) -> String {
+/// `shop order p95`.
+pub fn limit_name(workload: &str, limit: &LimitResult) -> String {
     let what = match limit.on {
         LimitOn::Action => "",
         LimitOn::Io => " I/O",
     };
-    let measured = limit.measured_ns.map_or_else(|| "-".to_owned(), |ns| Nanos(ns).to_string());
+    format!("{workload} {}{what} {}", limit.name, limit.statistic)
+}
+
+/// `shop order p95 612 ms of 500 ms`.
+fn limit_text(pooled: &PooledLimit) -> String {
+    let limit = &pooled.result;
     format!(
-        "{} {}{what} {} {measured} of {}",
-        workload.workload,
-        limit.name,
-        limit.statistic,
+        "{} {} of {}",
+        limit_name(&pooled.workload, limit),
+        latency(limit.measured_ns),
         Nanos(limit.limit_ns)
     )
 }
@@ -40,7 +43,6 @@ pub fn step_line(step: &Step) -> Vec<String> {
         number(step.throughput.operations_per_s),
         number(step.throughput.bytes_per_s / 1_048_576.0),
         score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}")),
-        tightest(step)
-            .map_or_else(|| "-".to_owned(), |(workload, limit)| limit_text(workload, limit)),
+        tightest(step).map_or_else(|| "-".to_owned(), limit_text),
     ]
 }

@@ -1,9 +1,12 @@
 use std::path::Path;
 
-use record::run::{Answer, Figure, Prefill, RateFacts, Run, ScaleFacts, Step, Warning};
+use record::run::{
+    Answer, Figure, LimitResult, PooledLimit, Prefill, RateFacts, Run, ScaleFacts, Step, Warning,
+    WorkloadResult,
+};
 use units::{Bytes, Nanos, decimal_and_binary};
 
-use super::{Table, count, latency, number, step_line};
+use super::{Table, count, latency, limit_name, number, number_whole, step_line};
 
 /// The whole result of a run, as `run` prints it at the end and `runs show` prints it again.
 pub fn summary(run: &Run, directory: Option<&Path>) -> String {
@@ -11,8 +14,12 @@ pub fn summary(run: &Run, directory: Option<&Path>) -> String {
     lines.push(String::new());
     lines.extend(ladder(&run.steps));
     if let Some(step) = step_to_show(run) {
-        lines.push(String::new());
-        lines.extend(workloads(step));
+        for part in [limits(step), workloads(run, step)] {
+            if !part.is_empty() {
+                lines.push(String::new());
+                lines.extend(part);
+            }
+        }
     }
     let warnings = warnings(run);
     if !warnings.is_empty() {
@@ -20,11 +27,29 @@ pub fn summary(run: &Run, directory: Option<&Path>) -> String {
         lines.extend(warnings);
     }
     lines.push(String::new());
-    lines.extend(answer(&run.answer, &run.steps));
+    lines.extend(details(&run.answer, &run.steps));
     if let Some(directory) = directory {
-        lines.push(format!("run directory  {}", directory.display()));
+        lines.push(format!("results    {}", directory.display()));
     }
+    // The answer comes last, where the eye is when the run has ended.
+    lines.push(String::new());
+    lines.extend(broken(&run.answer));
+    lines.push(run.answer.sentence.clone());
     lines.join("\n") + "\n"
+}
+
+/// How sure the limit that ended the search is.
+fn broken(answer: &Answer) -> Option<String> {
+    let broken = answer.first_broken.as_ref()?;
+    let limit = &broken.limit;
+    Some(format!(
+        "broken     {}: {} (interval {}, {}) against {}",
+        limit_name(&broken.workload, limit),
+        latency(limit.measured_ns),
+        interval(limit),
+        count(limit.samples, "sample"),
+        Nanos(limit.limit_ns)
+    ))
 }
 
 fn header(run: &Run) -> Vec<String> {
@@ -114,9 +139,67 @@ fn step_to_show(run: &Run) -> Option<&Step> {
         .or(run.steps.last())
 }
 
-fn workloads(step: &Step) -> Vec<String> {
+/// The limits of a step over all its tiles together.
+fn limits(step: &Step) -> Vec<String> {
     let mut table = Table::new(&[
-        "tile/workload",
+        "limit",
+        ">allowed",
+        ">measured",
+        "interval",
+        ">samples",
+        ">worst in",
+        "verdict",
+    ]);
+    for pooled in &step.limits {
+        let limit = &pooled.result;
+        table.row(vec![
+            limit_name(&pooled.workload, limit),
+            Nanos(limit.limit_ns).to_string(),
+            latency(limit.measured_ns),
+            interval(limit),
+            number_whole(limit.samples),
+            pooled.worst_tile.map_or_else(|| "-".to_owned(), |tile| format!("tile {}", tile + 1)),
+            limit.verdict.name().to_owned(),
+        ]);
+    }
+    if table.is_empty() {
+        return Vec::new();
+    }
+    let all = match step.tiles {
+        1 => String::new(),
+        tiles => format!(", all {tiles} tiles together"),
+    };
+    let mut lines = vec![format!("limits at {}{all}:", count(u64::from(step.tiles), "tile"))];
+    lines.extend(table.lines());
+    lines
+}
+
+/// `4.1 ms to 5.2 ms at 95 %`.
+fn interval(limit: &LimitResult) -> String {
+    let (Some(low), Some(high)) = (limit.interval_low_ns, limit.interval_high_ns) else {
+        return "-".to_owned();
+    };
+    let confidence =
+        limit.confidence.map_or_else(String::new, |share| format!(" at {:.0} %", share * 100.0));
+    format!("{} to {}{confidence}", Nanos(low), Nanos(high))
+}
+
+/// The tile whose workloads are listed: where the first limit broke, else the one that came
+/// closest to a limit, else the first.
+fn tile_to_show(run: &Run, step: &Step) -> u32 {
+    let broken = run.answer.first_broken.as_ref();
+    let broken = broken.filter(|broken| broken.tiles == step.tiles && broken.repeat == step.repeat);
+    let room = |pooled: &&PooledLimit| pooled.result.margin.value.unwrap_or(f64::INFINITY);
+    let closest = || {
+        let limits = step.limits.iter().filter(|pooled| pooled.worst_tile.is_some());
+        limits.min_by(|a, b| room(a).total_cmp(&room(b)))?.worst_tile
+    };
+    broken.map(|broken| broken.tile).or_else(closest).unwrap_or(0)
+}
+
+fn workloads(run: &Run, step: &Step) -> Vec<String> {
+    let mut table = Table::new(&[
+        "workload",
         ">rate",
         "unit",
         ">of one tile",
@@ -127,11 +210,12 @@ fn workloads(step: &Step) -> Vec<String> {
         ">max",
         ">lost",
     ]);
-    for workload in step.workloads.iter().filter(|workload| !workload.actions.is_empty()).take(12) {
+    let tile = tile_to_show(run, step);
+    for workload in step.workloads.iter().filter(|workload| workload.tile == tile) {
         for (index, action) in workload.actions.iter().enumerate() {
             let first = |text: String| if index == 0 { text } else { String::new() };
             table.row(vec![
-                first(format!("{}/{}", workload.tile + 1, workload.workload)),
+                first(workload_name(workload)),
                 first(figure(&workload.metric.value)),
                 first(workload.metric.unit.clone()),
                 first(
@@ -150,16 +234,21 @@ fn workloads(step: &Step) -> Vec<String> {
             ]);
         }
     }
-    let mut lines = vec![format!(
-        "step of {}, response times (intended start to done, percentiles within 0.8 %):",
-        count(u64::from(step.tiles), "tile")
-    )];
+    let of = match step.tiles {
+        1 => "1 tile".to_owned(),
+        tiles => format!("tile {} of {tiles}, the worst; the others are in run.json", tile + 1),
+    };
+    let mut lines =
+        vec![format!("response times, intended start to done, percentiles within 0.8 % ({of}):")];
     lines.extend(table.lines());
-    let shown = step.workloads.iter().filter(|workload| !workload.actions.is_empty()).count();
-    if shown > 12 {
-        lines.push(format!("... and {} more; see run.json", shown - 12));
-    }
     lines
+}
+
+fn workload_name(workload: &WorkloadResult) -> String {
+    match workload.copy {
+        0 => workload.workload.clone(),
+        copy => format!("{} #{}", workload.workload, copy + 1),
+    }
 }
 
 fn figure(figure: &Figure) -> String {
@@ -191,12 +280,13 @@ fn warnings(run: &Run) -> Vec<String> {
 }
 
 fn text(warning: &Warning) -> String {
-    let hint = warning.hint.as_ref().map_or_else(String::new, |hint| format!("\n  hint: {hint}"));
+    let hint =
+        warning.hint.as_ref().map_or_else(String::new, |hint| format!("\n           hint: {hint}"));
     format!("{} [{}]{hint}", warning.text, warning.id)
 }
 
-fn answer(answer: &Answer, steps: &[Step]) -> Vec<String> {
-    let mut lines = vec![answer.sentence.clone()];
+fn details(answer: &Answer, steps: &[Step]) -> Vec<String> {
+    let mut lines = Vec::new();
     if let Some(score) = answer.score.value {
         let interval = answer.score_interval.as_ref().map_or_else(String::new, |interval| {
             format!(
@@ -207,15 +297,11 @@ fn answer(answer: &Answer, steps: &[Step]) -> Vec<String> {
             )
         });
         lines.push(format!(
-            "score          {score:.2}{interval}: tiles' worth of work, applications only; infrastructure operations are absent"
+            "score      {score:.2}{interval} tiles' worth of work; applications only, \
+             infrastructure operations are absent"
         ));
     }
     let measured: u64 = steps.iter().map(|step| step.measured_ns).sum();
-    lines.push(format!(
-        "measured       {} in {}; {}",
-        Nanos(measured),
-        count(steps.len() as u64, "step"),
-        answer.progress
-    ));
+    lines.push(format!("measured   {} in {}", Nanos(measured), answer.progress));
     lines
 }

@@ -1,0 +1,82 @@
+//! Mistakes in definition files, each with its place and the line it is on.
+
+use miette::Diagnostic;
+use spec::{Invalid, Problem, SpecError};
+
+/// All mistakes of a file, the first one first; hints stand below what they are about.
+pub fn report(invalid: &Invalid) -> String {
+    let (name, text) = (invalid.file.name(), invalid.file.inner());
+    let parts: Vec<String> = invalid.problems().map(|problem| part(name, text, problem)).collect();
+    parts.join("\n")
+}
+
+/// What to do about a definition that could not be had.
+pub fn help(error: &SpecError) -> Option<String> {
+    error.help().map(|help| help.to_string())
+}
+
+fn part(name: &str, text: &str, problem: &Problem) -> String {
+    let mut lines = vec![problem.message.clone()];
+    match problem.span.and_then(|span| Excerpt::of(text, span.offset(), span.len())) {
+        Some(excerpt) => lines.extend(excerpt.lines(name)),
+        None => lines.push(format!("  in {name}")),
+    }
+    lines.extend(problem.help.iter().map(|help| format!("hint: {help}")));
+    lines.join("\n")
+}
+
+/// The line of a text that holds the beginning of a span.
+struct Excerpt<'a> {
+    line: usize,
+    column: usize,
+    text: &'a str,
+    marked: usize,
+}
+
+impl<'a> Excerpt<'a> {
+    fn of(text: &'a str, offset: usize, length: usize) -> Option<Self> {
+        let before = text.get(..offset)?;
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = before.matches('\n').count() + 1;
+        let whole = text.get(start..)?.lines().next().unwrap_or_default();
+        let column = text.get(start..offset)?.chars().count() + 1;
+        let marked = text.get(offset..offset + length).and_then(|span| span.lines().next());
+        let marked = marked.map_or(1, |span| span.chars().count()).max(1);
+        (!whole.is_empty()).then_some(Self { line, column, text: whole, marked })
+    }
+
+    fn lines(&self, name: &str) -> Vec<String> {
+        let number = self.line.to_string();
+        let margin = " ".repeat(number.len());
+        // Tabs stay tabs, so that the mark is below what it marks.
+        let blank = |letter: char| if letter == '\t' { '\t' } else { ' ' };
+        let indent: String = self.text.chars().take(self.column - 1).map(blank).collect();
+        vec![
+            format!("  in {name}, line {}, column {}", self.line, self.column),
+            format!("  {number} | {}", self.text),
+            format!("  {margin} | {indent}{}", "^".repeat(self.marked)),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_is_below_what_is_wrong() {
+        let text = "a = 1\n\tb = \"x\"\n";
+        let at = text.find('b').expect("it is there");
+        let excerpt = Excerpt::of(text, at, 1).expect("a place in the text");
+        assert_eq!(
+            excerpt.lines("f.toml"),
+            ["  in f.toml, line 2, column 2", "  2 | \tb = \"x\"", "    | \t^"]
+        );
+    }
+
+    #[test]
+    fn an_empty_text_has_nothing_to_show() {
+        assert!(Excerpt::of("", 0, 0).is_none());
+        assert!(Excerpt::of("ä", 1, 1).is_none(), "not the beginning of a letter");
+    }
+}

@@ -1,0 +1,59 @@
+//! Every virtual disk in a directory is an open file, so a long ladder needs many.
+
+use bench::ladder::Climb;
+use bench::plan::ResolvedPlan;
+use datastore::Target;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Files beside the disks: rings, results, libraries. We need about 30; our choice.
+const OTHERS: u64 = 64;
+
+/// Raises the soft limit on open files to the hard one; what may be open then.
+///
+/// The soft limit is low for programs that use `select(2)` (see `getrlimit(2)` and systemd's
+/// notes on `RLIMIT_NOFILE`); this one does not.
+pub fn raise() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let granted = setrlimit(Resource::Nofile, raised).map_or(limit.current, |()| limit.maximum);
+    granted.unwrap_or(u64::MAX)
+}
+
+/// Refuses a ladder that is bound to run out of files.
+pub fn check(plan: &ResolvedPlan, allowed: u64) -> Result<(), Failure> {
+    let is_directory = matches!(plan.datastore.value.parse(), Ok(Target::Directory(_)));
+    let Some(tiles) = most_tiles(plan).filter(|_| is_directory) else { return Ok(()) };
+    let needed = u64::from(tiles) * disks_per_tile(plan) + OTHERS;
+    if needed <= allowed {
+        return Ok(());
+    }
+    let message = format!(
+        "{} need {needed} open files, one for each virtual disk and {OTHERS} more, and this \
+         process may open {allowed}",
+        crate::text::count(u64::from(tiles), "tile"),
+    );
+    let hint = format!("raise the hard limit: ulimit -Hn {needed}; or ask for fewer tiles");
+    Err(Failure::new(Exit::Refused, message).hint(Some(hint)))
+}
+
+/// Most tiles the plan asks for; nothing if only the datastore bounds it.
+fn most_tiles(plan: &ResolvedPlan) -> Option<u32> {
+    match plan.climb.value {
+        Climb::Range { last, .. } => Some(last),
+        Climb::Search => plan.tiles_max.value,
+    }
+}
+
+fn disks_per_tile(plan: &ResolvedPlan) -> u64 {
+    let disks = |workload: &spec::workload::Workload| {
+        workload.vms.iter().map(|vm| vm.disks.len() as u64).sum::<u64>()
+    };
+    plan.tile_set
+        .workloads
+        .iter()
+        .map(|(workload, copies)| disks(workload) * u64::from(*copies))
+        .sum()
+}
