@@ -1,0 +1,20 @@
+//! Acceleration tiers: which pages a cache keeps, which it lets in, and how large it must be.
+//!
+//! What it does: replacement policies behind one trait ([`Policy`]), from LRU to the offline
+//! bound of Belady. Each cites its paper and says where it differs.
+//!
+//! What it refuses: devices, clocks, threads, randomness of its own, and page contents. Time
+//! spent on a hit or a miss is a driver's business.
+//!
+//! Invariants: a policy holds at most its capacity, after every reference the page referred to
+//! is resident, and a reference evicts at most one page. A resident page keeps its [`Slot`], so
+//! that callers keep what they know of a page in an array. No reference allocates (Belady, which
+//! is offline, excepted). The same references give the same outcomes, bit for bit.
+#![forbid(unsafe_code)]
+
+mod index;
+mod list;
+pub mod policy;
+mod slab;
+
+pub use policy::{Evicted, Outcome, PageId, Policy, PolicyKind, Slot};

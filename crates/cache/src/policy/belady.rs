@@ -1,0 +1,101 @@
+use std::collections::{BinaryHeap, HashMap};
+
+use super::contract::{Evicted, Outcome, PageId, Policy, Slot, check_capacity, hit, miss};
+use crate::slab::Slab;
+
+/// Belady's MIN: the page that is needed again latest leaves (IBM Systems Journal 5(2), 1966).
+/// The bound that no policy without foresight can beat, when every page referred to must come in.
+///
+/// It knows the future, so it is made from the references it will be given, in that order;
+/// after them, or after another order, [`Policy::reference`] panics.
+#[derive(Debug, Clone)]
+pub struct Belady {
+    slab: Slab,
+    references: Vec<PageId>,
+    /// For each reference, when its page is next referred to; `u64::MAX` for never.
+    next_use: Vec<u64>,
+    at: usize,
+    /// Next use of the page in each slot.
+    due: Vec<u64>,
+    /// (next use, slot), latest first. Outdated entries are dropped when they surface.
+    heap: BinaryHeap<(u64, u32)>,
+}
+
+impl Belady {
+    /// Holds `capacity` pages, 1 to 2^28, of exactly these references.
+    pub fn new(capacity: usize, references: Vec<PageId>) -> Self {
+        check_capacity(capacity);
+        let mut next_use = vec![u64::MAX; references.len()];
+        let mut last: HashMap<PageId, usize> = HashMap::new();
+        for (at, page) in references.iter().enumerate() {
+            if let Some(before) = last.insert(*page, at) {
+                next_use[before] = at as u64;
+            }
+        }
+        Self {
+            slab: Slab::new(capacity),
+            references,
+            next_use,
+            at: 0,
+            due: vec![u64::MAX; capacity],
+            heap: BinaryHeap::new(),
+        }
+    }
+
+    fn evict(&mut self) -> Evicted {
+        loop {
+            let (due, slot) = self.heap.pop().expect("every resident page has an entry");
+            if self.slab.mark(slot) == 1 && self.due[slot as usize] == due {
+                let page = PageId(self.slab.page(slot));
+                self.take_out(slot);
+                return Evicted { page, slot: Slot(slot) };
+            }
+        }
+    }
+
+    fn take_out(&mut self, slot: u32) {
+        self.slab.set_mark(slot, 0);
+        self.slab.remove(slot);
+    }
+}
+
+impl Policy for Belady {
+    fn capacity(&self) -> usize {
+        self.slab.slots()
+    }
+
+    fn len(&self) -> usize {
+        self.slab.len()
+    }
+
+    fn slots(&self) -> usize {
+        self.slab.slots()
+    }
+
+    fn find(&self, page: PageId) -> Option<Slot> {
+        self.slab.find(page.0).map(Slot)
+    }
+
+    fn reference(&mut self, page: PageId) -> Outcome {
+        assert_eq!(
+            self.references.get(self.at),
+            Some(&page),
+            "reference {} is not the one that was foretold",
+            self.at
+        );
+        let due = self.next_use[self.at];
+        self.at += 1;
+        let found = self.slab.find(page.0);
+        let evicted = (found.is_none() && self.slab.len() == self.capacity()).then(|| self.evict());
+        let slot = found.unwrap_or_else(|| self.slab.insert(page.0, 1));
+        self.due[slot as usize] = due;
+        self.heap.push((due, slot));
+        if found.is_some() { hit(slot) } else { miss(slot, evicted) }
+    }
+
+    fn remove(&mut self, page: PageId) -> Option<Slot> {
+        let slot = self.find(page)?;
+        self.take_out(slot.0);
+        Some(slot)
+    }
+}

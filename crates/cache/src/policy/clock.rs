@@ -1,0 +1,73 @@
+use super::contract::{Evicted, Outcome, PageId, Policy, Slot, check_capacity, hit, miss};
+use crate::list::List;
+use crate::slab::Slab;
+
+/// CLOCK, also called second chance: first in, first out, but a page that was used since the
+/// hand last passed goes round once more (Corbató, "A paging experiment with the Multics
+/// system", 1968).
+///
+/// The ring is a list whose back is the hand; one bit per page; a page comes in with the bit
+/// clear, so that it must be used again to be spared.
+#[derive(Debug, Clone)]
+pub struct Clock {
+    slab: Slab,
+    ring: List,
+}
+
+impl Clock {
+    /// Holds `capacity` pages, 1 to 2^28.
+    pub fn new(capacity: usize) -> Self {
+        check_capacity(capacity);
+        Self { slab: Slab::new(capacity), ring: List::new() }
+    }
+
+    fn evict(&mut self) -> Evicted {
+        loop {
+            let slot = self.ring.pop_back(&mut self.slab.nodes);
+            if self.slab.mark(slot) == 0 {
+                let page = PageId(self.slab.page(slot));
+                self.slab.remove(slot);
+                return Evicted { page, slot: Slot(slot) };
+            }
+            self.slab.set_mark(slot, 0);
+            self.ring.push_front(&mut self.slab.nodes, slot);
+        }
+    }
+}
+
+impl Policy for Clock {
+    fn capacity(&self) -> usize {
+        self.slab.slots()
+    }
+
+    fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    fn slots(&self) -> usize {
+        self.slab.slots()
+    }
+
+    fn find(&self, page: PageId) -> Option<Slot> {
+        self.slab.find(page.0).map(Slot)
+    }
+
+    #[inline]
+    fn reference(&mut self, page: PageId) -> Outcome {
+        if let Some(slot) = self.slab.find(page.0) {
+            self.slab.set_mark(slot, 1);
+            return hit(slot);
+        }
+        let evicted = (self.ring.len() == self.slab.slots()).then(|| self.evict());
+        let slot = self.slab.insert(page.0, 0);
+        self.ring.push_front(&mut self.slab.nodes, slot);
+        miss(slot, evicted)
+    }
+
+    fn remove(&mut self, page: PageId) -> Option<Slot> {
+        let slot = self.slab.find(page.0)?;
+        self.ring.unlink(&mut self.slab.nodes, slot);
+        self.slab.remove(slot);
+        Some(Slot(slot))
+    }
+}

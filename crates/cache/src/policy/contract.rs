@@ -1,0 +1,99 @@
+/// A page's number: its address divided by the page size, or any other dense id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PageId(pub u64);
+
+/// Where a policy keeps a resident page: below [`Policy::slots`], and unchanged until the page
+/// is evicted or removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot(pub u32);
+
+impl Slot {
+    /// The slot as a position in an array of [`Policy::slots`] elements.
+    #[inline]
+    pub const fn position(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A page that had to leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Evicted {
+    /// Which page.
+    pub page: PageId,
+    /// The slot it had; the page that came in may have it now.
+    pub slot: Slot,
+}
+
+/// What a reference did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The page was resident.
+    Hit {
+        /// Where it is.
+        slot: Slot,
+    },
+    /// The page was not resident and is now.
+    Miss {
+        /// Where it is now.
+        slot: Slot,
+        /// Which page made room, if one had to.
+        evicted: Option<Evicted>,
+    },
+}
+
+impl Outcome {
+    /// Whether the page was resident.
+    #[inline]
+    pub const fn is_hit(self) -> bool {
+        matches!(self, Self::Hit { .. })
+    }
+
+    /// Where the page is after the reference.
+    #[inline]
+    pub const fn slot(self) -> Slot {
+        match self {
+            Self::Hit { slot } | Self::Miss { slot, .. } => slot,
+        }
+    }
+}
+
+/// A replacement policy over pages of one size.
+pub trait Policy: std::fmt::Debug + Send {
+    /// The most pages that may be resident, at least 1.
+    fn capacity(&self) -> usize;
+
+    /// Pages that are resident.
+    fn len(&self) -> usize;
+
+    /// Whether no page is resident.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One more than the largest slot number: capacity and the ghosts the policy remembers.
+    fn slots(&self) -> usize;
+
+    /// Where a resident page is. Does not count as a reference.
+    fn find(&self, page: PageId) -> Option<Slot>;
+
+    /// One reference; a page that is not resident comes in.
+    fn reference(&mut self, page: PageId) -> Outcome;
+
+    /// Makes a resident page leave (it was invalidated) and says where it was.
+    fn remove(&mut self, page: PageId) -> Option<Slot>;
+}
+
+pub(super) fn hit(slot: u32) -> Outcome {
+    Outcome::Hit { slot: Slot(slot) }
+}
+
+pub(super) fn miss(slot: u32, evicted: Option<Evicted>) -> Outcome {
+    Outcome::Miss { slot: Slot(slot), evicted }
+}
+
+pub(super) fn check_capacity(capacity: usize) {
+    assert!(
+        (1..=1 << 28).contains(&capacity),
+        "a cache of {capacity} pages is outside 1..=2^28 pages"
+    );
+}

@@ -1,0 +1,123 @@
+use super::contract::{Evicted, Outcome, PageId, Policy, Slot, check_capacity, hit, miss};
+use crate::list::List;
+use crate::slab::Slab;
+
+/// Pages in one list, the oldest of which leaves.
+#[derive(Debug, Clone)]
+struct Queue {
+    slab: Slab,
+    list: List,
+}
+
+impl Queue {
+    fn new(capacity: usize) -> Self {
+        check_capacity(capacity);
+        Self { slab: Slab::new(capacity), list: List::new() }
+    }
+
+    #[inline]
+    fn insert(&mut self, page: u64) -> Outcome {
+        let evicted = (self.list.len() == self.slab.slots()).then(|| {
+            let slot = self.list.pop_back(&mut self.slab.nodes);
+            let page = self.slab.page(slot);
+            self.slab.remove(slot);
+            Evicted { page: PageId(page), slot: Slot(slot) }
+        });
+        let slot = self.slab.insert(page, 0);
+        self.list.push_front(&mut self.slab.nodes, slot);
+        miss(slot, evicted)
+    }
+
+    fn remove(&mut self, page: u64) -> Option<Slot> {
+        let slot = self.slab.find(page)?;
+        self.list.unlink(&mut self.slab.nodes, slot);
+        self.slab.remove(slot);
+        Some(Slot(slot))
+    }
+}
+
+/// Least recently used: the page whose last reference is the oldest leaves (Mattson, Gecsei,
+/// Slutz and Traiger, IBM Systems Journal 9(2), 1970, describe it as a stack algorithm).
+#[derive(Debug, Clone)]
+pub struct Lru(Queue);
+
+impl Lru {
+    /// Holds `capacity` pages, 1 to 2^28.
+    pub fn new(capacity: usize) -> Self {
+        Self(Queue::new(capacity))
+    }
+}
+
+/// First in, first out: the page that came in longest ago leaves, used or not (Belady, IBM
+/// Systems Journal 5(2), 1966).
+#[derive(Debug, Clone)]
+pub struct Fifo(Queue);
+
+impl Fifo {
+    /// Holds `capacity` pages, 1 to 2^28.
+    pub fn new(capacity: usize) -> Self {
+        Self(Queue::new(capacity))
+    }
+}
+
+impl Policy for Lru {
+    fn capacity(&self) -> usize {
+        self.0.slab.slots()
+    }
+
+    fn len(&self) -> usize {
+        self.0.list.len()
+    }
+
+    fn slots(&self) -> usize {
+        self.0.slab.slots()
+    }
+
+    fn find(&self, page: PageId) -> Option<Slot> {
+        self.0.slab.find(page.0).map(Slot)
+    }
+
+    #[inline]
+    fn reference(&mut self, page: PageId) -> Outcome {
+        let queue = &mut self.0;
+        if let Some(slot) = queue.slab.find(page.0) {
+            queue.list.move_to_front(&mut queue.slab.nodes, slot);
+            return hit(slot);
+        }
+        queue.insert(page.0)
+    }
+
+    fn remove(&mut self, page: PageId) -> Option<Slot> {
+        self.0.remove(page.0)
+    }
+}
+
+impl Policy for Fifo {
+    fn capacity(&self) -> usize {
+        self.0.slab.slots()
+    }
+
+    fn len(&self) -> usize {
+        self.0.list.len()
+    }
+
+    fn slots(&self) -> usize {
+        self.0.slab.slots()
+    }
+
+    fn find(&self, page: PageId) -> Option<Slot> {
+        self.0.slab.find(page.0).map(Slot)
+    }
+
+    #[inline]
+    fn reference(&mut self, page: PageId) -> Outcome {
+        match self.0.slab.find(page.0) {
+            Some(slot) => hit(slot),
+            None => self.0.insert(page.0),
+        }
+    }
+
+    fn remove(&mut self, page: PageId) -> Option<Slot> {
+        self.0.remove(page.0)
+    }
+}

@@ -1,0 +1,6 @@
+//! What the cache promises, seen from outside.
+
+mod invariants;
+mod models;
+mod oracle;
+mod traces;
