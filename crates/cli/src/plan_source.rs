@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 
 use bench::plan::{Layer, Origin, PlanError, ResolvedPlan, Surroundings, Values, resolve};
+use datastore::Target;
 use spec::plan::Profile;
 use spec::workload::CpuMode;
 
@@ -28,7 +29,7 @@ pub fn resolved(args: &RunArgs) -> Result<ResolvedPlan, Failure> {
             path.parent().map(Path::to_path_buf).unwrap_or_default()
         }
         None => {
-            layers[0].values.datastore = Some(args.target.clone());
+            layers[0].values.datastore = Some(from_anywhere(&args.target));
             PathBuf::new()
         }
     };
@@ -59,6 +60,18 @@ fn option_of(error: &PlanError) -> Option<String> {
         _ => return None,
     };
     Some(format!("{key} in a plan is --{option} on the command line"))
+}
+
+/// A datastore by its whole path, so that the stored plan means the same everywhere. What is
+/// not a datastore stays as it is, and is refused where it is read.
+fn from_anywhere(text: &str) -> String {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    match text.parse() {
+        Ok(Target::Directory(path)) => Target::Directory(absolute(&path)).to_string(),
+        Ok(Target::File(path)) => Target::File(absolute(&path)).to_string(),
+        Ok(Target::Block(path)) => Target::Block(absolute(&path)).to_string(),
+        Err(_) => text.to_owned(),
+    }
 }
 
 /// A plan is a regular file whose name ends in `.toml`.

@@ -13,9 +13,15 @@ use crate::exit::Exit;
 #[derive(Debug)]
 pub struct Watch {
     is_terminated: Arc<AtomicBool>,
+    is_hushed: Arc<AtomicBool>,
 }
 
 impl Watch {
+    /// From now on somebody else says what a signal does.
+    pub fn hush(&self) {
+        self.is_hushed.store(true, Ordering::Relaxed);
+    }
+
     /// The exit code of a run that a signal stopped.
     pub fn exit(&self) -> Exit {
         if self.is_terminated.load(Ordering::Relaxed) {
@@ -30,19 +36,23 @@ impl Watch {
 pub fn watch(control: Arc<Control>) -> std::io::Result<Watch> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let is_terminated = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&is_terminated);
+    let is_hushed = Arc::new(AtomicBool::new(false));
+    let (flag, hushed) = (Arc::clone(&is_terminated), Arc::clone(&is_hushed));
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
             flag.store(signal == SIGTERM, Ordering::Relaxed);
             control.interrupt();
+            if hushed.load(Ordering::Relaxed) {
+                continue;
+            }
             match control.request() {
                 Request::Stop => eprintln!(
-                    "\nstopping: finishing what is in flight, removing our files, keeping the result \
+                    "stopping: finishing what is in flight, removing our files, keeping the result \
                      so far (once more to abort)"
                 ),
-                _ => eprintln!("\naborting"),
+                _ => eprintln!("aborting"),
             }
         }
     })?;
-    Ok(Watch { is_terminated })
+    Ok(Watch { is_terminated, is_hushed })
 }

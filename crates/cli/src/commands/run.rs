@@ -27,7 +27,7 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     let signals = signals::watch(Arc::clone(&control))
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let finished = {
-        let mut observer = live::observer(args.live, color, args.format);
+        let mut observer = live::observer(args.live, color, args.format, &control, &signals);
         bench::run::run(&plan, &options, &control, observer.as_mut()).map_err(failure)?
     };
     match args.format {

@@ -1,55 +1,51 @@
 use std::collections::VecDeque;
-use std::io::{Stderr, stderr};
+use std::sync::Arc;
 
-use bench::progress::{Observer, Progress, Tick};
-use ratatui::backend::CrosstermBackend;
-use ratatui::layout::{Constraint, Layout};
+use bench::progress::{Control, Observer, Progress, Request, Tick};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style, Stylize};
 use ratatui::text::Line;
 use ratatui::widgets::{Gauge, Paragraph, Sparkline, Widget};
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
 use super::FinalWarnings;
-use super::line::{begin_line, judged, limit_line, overview_lines, prefill_line, share, tick_line};
+use super::line::{begin_line, judged, overview_lines, phase_line, prefill_line, rate_line, share};
+use super::terminal::StderrTerminal;
+use crate::text::{latency, number};
 
 /// Lines of the part that changes in place.
 const HEIGHT: u16 = 9;
-/// Limits that fit below the rate.
-const LIMITS: usize = 5;
-/// Slices of IOPS kept for the sparkline.
-const HISTORY: usize = 120;
+/// Limits that fit below the rates.
+const LIMITS: usize = 4;
+/// Slices of IOPS kept for the sparkline: the width of a wide terminal.
+const HISTORY: usize = 400;
 
 /// A few lines below the prompt that change in place; what is finished scrolls up.
 pub struct Inline {
-    terminal: Terminal<CrosstermBackend<Stderr>>,
-    color: bool,
-    title: String,
-    state: String,
-    progress: f64,
-    rates: VecDeque<u64>,
-    limits: Vec<(String, f64)>,
+    terminal: Terminal<StderrTerminal>,
+    control: Arc<Control>,
+    request: Request,
     warnings: FinalWarnings,
+    view: View,
 }
 
 impl Inline {
     /// Takes the lines below the cursor; fails where the terminal does not answer.
-    pub fn new(color: bool, warnings: FinalWarnings) -> std::io::Result<Self> {
+    pub fn new(
+        color: bool,
+        warnings: FinalWarnings,
+        control: Arc<Control>,
+    ) -> std::io::Result<Self> {
         let options = TerminalOptions { viewport: Viewport::Inline(HEIGHT) };
-        let terminal = Terminal::with_options(CrosstermBackend::new(stderr()), options)?;
-        Ok(Self {
-            terminal,
-            color,
-            title: String::new(),
-            state: String::new(),
-            progress: 0.0,
-            rates: VecDeque::new(),
-            limits: Vec::new(),
-            warnings,
-        })
+        let terminal = Terminal::with_options(StderrTerminal::new(), options)?;
+        let view = View { color, ..View::default() };
+        Ok(Self { terminal, control, request: Request::GoOn, warnings, view })
     }
 
     /// Writes lines above the changing part, where they stay.
     fn keep(&mut self, lines: Vec<String>) {
+        let width = usize::from(self.terminal.size().map_or(80, |size| size.width).max(1));
+        let lines: Vec<String> = lines.iter().flat_map(|line| wrapped(line, width)).collect();
         if lines.is_empty() {
             return;
         }
@@ -61,31 +57,139 @@ impl Inline {
         });
     }
 
+    fn draw(&mut self) {
+        let request = self.control.request();
+        if request != self.request {
+            // The terminal has written ^C into our lines.
+            let _ = self.terminal.clear();
+            self.request = request;
+            self.view.notice = match request {
+                Request::GoOn => String::new(),
+                Request::Stop => "stopping, keeping the result so far; once more aborts".to_owned(),
+                Request::Abort => "aborting".to_owned(),
+            };
+        }
+        let view = &self.view;
+        let _ = self.terminal.draw(|frame| view.draw(frame));
+    }
+}
+
+/// A line in pieces of at most this width, broken at blanks.
+fn wrapped(line: &str, width: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for word in line.split_inclusive(' ') {
+        let last = pieces.last_mut().expect("it is never empty");
+        if !last.is_empty() && last.chars().count() + word.trim_end().chars().count() > width {
+            pieces.push(format!("  {word}"));
+        } else {
+            last.push_str(word);
+        }
+    }
+    pieces
+}
+
+/// What the changing lines show.
+#[derive(Default)]
+struct View {
+    color: bool,
+    title: String,
+    notice: String,
+    phase: String,
+    rates: String,
+    progress: f64,
+    history: VecDeque<u64>,
+    limits: Vec<LimitRow>,
+}
+
+struct LimitRow {
+    name: String,
+    measured: String,
+    share: f64,
+}
+
+impl View {
     fn tick(&mut self, tick: &Tick) {
-        self.state = tick_line(tick);
+        (self.phase, self.rates) = (phase_line(tick), rate_line(tick));
         let total = tick.elapsed.as_secs_f64() + tick.left.as_secs_f64();
         self.progress = if total > 0.0 { tick.elapsed.as_secs_f64() / total } else { 0.0 };
-        if self.rates.len() == HISTORY {
-            self.rates.pop_front();
+        if self.history.len() == HISTORY {
+            self.history.pop_front();
         }
-        self.rates.push_back(whole(tick.operations_per_s));
-        let mut limits: Vec<(String, f64)> =
-            tick.limits.iter().map(|limit| (limit_line(limit), share(limit))).collect();
-        limits.sort_by(|a, b| b.1.total_cmp(&a.1));
-        limits.truncate(LIMITS);
-        self.limits = limits;
+        self.history.push_back(whole(tick.operations_per_s));
+        self.limits = tick
+            .limits
+            .iter()
+            .map(|limit| LimitRow {
+                name: limit.name.clone(),
+                measured: format!(
+                    "{:>8} of {}",
+                    latency(limit.measured.map(|time| time.0)),
+                    limit.limit
+                ),
+                share: share(limit),
+            })
+            .collect();
+        self.limits.sort_by(|a, b| b.share.total_cmp(&a.share));
+        self.limits.truncate(LIMITS);
     }
 
-    fn draw(&mut self) {
-        let view = View {
-            color: self.color,
-            title: &self.title,
-            state: &self.state,
-            progress: self.progress.clamp(0.0, 1.0),
-            rates: self.rates.make_contiguous(),
-            limits: &self.limits,
-        };
-        let _ = self.terminal.draw(|frame| view.draw(frame));
+    fn paint(&self, color: Color) -> Style {
+        if self.color { Style::new().fg(color) } else { Style::new() }
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>) {
+        let [title, gauge, rates, history, limits] = Layout::vertical([
+            Constraint::Length(1),
+            Constraint::Length(1),
+            Constraint::Length(1),
+            Constraint::Length(2),
+            Constraint::Min(0),
+        ])
+        .areas(frame.area());
+        let heading = if self.notice.is_empty() { &self.title } else { &self.notice };
+        frame.render_widget(Line::from(heading.as_str()).bold(), title);
+        self.draw_gauge(frame, gauge);
+        frame.render_widget(Line::from(self.rates.as_str()), rates);
+        self.draw_history(frame, history);
+        let width = self.limits.iter().map(|limit| limit.name.len()).max().unwrap_or(0);
+        let lines: Vec<Line<'_>> = self.limits.iter().map(|row| self.limit(row, width)).collect();
+        frame.render_widget(Paragraph::new(lines), limits);
+    }
+
+    fn draw_gauge(&self, frame: &mut Frame<'_>, area: Rect) {
+        let [bar, phase] =
+            Layout::horizontal([Constraint::Percentage(40), Constraint::Min(0)]).areas(area);
+        let gauge = Gauge::default()
+            .ratio(self.progress.clamp(0.0, 1.0))
+            .gauge_style(self.paint(Color::Blue))
+            .use_unicode(true);
+        frame.render_widget(gauge, bar);
+        frame.render_widget(Line::from(format!("  {}", self.phase)), phase);
+    }
+
+    /// The newest slice at the right end, with the height of the highest beside it.
+    fn draw_history(&self, frame: &mut Frame<'_>, area: Rect) {
+        let Some(highest) = self.history.iter().max() else { return };
+        #[expect(clippy::cast_precision_loss, reason = "printed with three digits")]
+        let label = format!("{} IOPS ", number(*highest as f64));
+        let width = u16::try_from(label.len()).unwrap_or(0).max(12);
+        let [scale, chart] =
+            Layout::horizontal([Constraint::Length(width), Constraint::Min(0)]).areas(area);
+        let newest = self.history.len().saturating_sub(usize::from(chart.width));
+        let shown: Vec<u64> = self.history.iter().skip(newest).copied().collect();
+        frame.render_widget(Line::from(label), scale);
+        let sparkline =
+            Sparkline::default().data(shown).max(*highest).style(self.paint(Color::Cyan));
+        frame.render_widget(sparkline, chart);
+    }
+
+    /// The word "over" says it; colour only repeats it.
+    fn limit(&self, row: &LimitRow, width: usize) -> Line<'_> {
+        let LimitRow { name, measured, share } = row;
+        let percent = share * 100.0;
+        let word = if *share > 1.0 { "over  " } else { "within" };
+        let text = format!("{word}  {name:<width$}  {percent:>4.0} %  {measured}");
+        if *share > 1.0 { Line::styled(text, self.paint(Color::Red)) } else { Line::from(text) }
     }
 }
 
@@ -94,64 +198,25 @@ fn whole(value: f64) -> u64 {
     value as u64
 }
 
-struct View<'a> {
-    color: bool,
-    title: &'a str,
-    state: &'a str,
-    progress: f64,
-    rates: &'a [u64],
-    limits: &'a [(String, f64)],
-}
-
-impl View<'_> {
-    fn paint(&self, color: Color) -> Style {
-        if self.color { Style::new().fg(color) } else { Style::new() }
-    }
-
-    fn draw(&self, frame: &mut Frame<'_>) {
-        let rows = Layout::vertical([
-            Constraint::Length(1),
-            Constraint::Length(1),
-            Constraint::Length(1),
-            Constraint::Length(1),
-            Constraint::Min(0),
-        ])
-        .split(frame.area());
-        frame.render_widget(Line::from(self.title).bold(), rows[0]);
-        let gauge = Gauge::default().ratio(self.progress).gauge_style(self.paint(Color::Blue));
-        frame.render_widget(gauge, rows[1]);
-        frame.render_widget(Line::from(self.state), rows[2]);
-        let sparkline = Sparkline::default().data(self.rates).style(self.paint(Color::Cyan));
-        frame.render_widget(sparkline, rows[3]);
-        let limits: Vec<Line<'_>> = self.limits.iter().map(|limit| self.limit(limit)).collect();
-        frame.render_widget(Paragraph::new(limits), rows[4]);
-    }
-
-    /// The word "over" says it; colour only repeats it.
-    fn limit(&self, (text, share): &(String, f64)) -> Line<'_> {
-        if *share > 1.0 {
-            Line::styled(format!("over   {text}"), self.paint(Color::Red))
-        } else {
-            Line::from(format!("within {text}"))
-        }
-    }
-}
-
 impl Observer for Inline {
     fn event(&mut self, event: &Progress<'_>) {
         match event {
             Progress::Planned(overview) => self.keep(overview_lines(overview)),
             Progress::Prefill { done, total, bytes_per_s } => {
-                self.title = "prefill".to_owned();
-                self.state = prefill_line(*done, *total, *bytes_per_s);
-                self.progress = done.as_f64() / total.as_f64().max(1.0);
-                self.limits.clear();
+                let view = &mut self.view;
+                view.title = "filling the virtual disks".to_owned();
+                view.phase = prefill_line(*done, *total, *bytes_per_s);
+                view.progress = done.as_f64() / total.as_f64().max(1.0);
+                view.rates.clear();
+                view.history.clear();
+                view.limits.clear();
             }
             Progress::StepBegins { .. } => {
-                self.title = begin_line(event);
-                self.rates.clear();
+                self.view.title = begin_line(event);
+                self.view.history.clear();
+                self.view.limits.clear();
             }
-            Progress::Tick(tick) => self.tick(tick),
+            Progress::Tick(tick) => self.view.tick(tick),
             Progress::StepEnds(step) => {
                 let mut lines = self.warnings.of_step();
                 lines.push(judged(step));
@@ -170,6 +235,20 @@ impl Observer for Inline {
 impl Drop for Inline {
     fn drop(&mut self) {
         let _ = self.terminal.clear();
+        // What comes next begins where our lines began.
+        let begin = self.terminal.get_frame().area().as_position();
+        let _ = self.terminal.set_cursor_position(begin);
         let _ = self.terminal.show_cursor();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_broken_at_blanks() {
+        assert_eq!(wrapped("one two three", 8), ["one two ", "  three"]);
+        assert_eq!(wrapped("one", 2), ["one"]);
     }
 }

@@ -10,7 +10,8 @@ use crate::text::{count, number, step_line};
 #[derive(Debug)]
 pub struct Lines {
     last_prefill: Option<Instant>,
-    last_tick: Option<Nanos>,
+    /// When the last one was, and whether its slice was measured.
+    last_tick: Option<(Nanos, bool)>,
     warnings: FinalWarnings,
 }
 
@@ -65,13 +66,14 @@ impl Lines {
     }
 
     fn tick(&mut self, tick: &Tick) {
-        let is_due =
-            self.last_tick.is_none_or(|last| tick.elapsed.saturating_sub(last) >= TICK_EVERY);
+        let is_due = self.last_tick.is_none_or(|(last, was_measured)| {
+            tick.elapsed.saturating_sub(last) >= TICK_EVERY || was_measured != tick.is_measured
+        });
         if is_due {
-            self.last_tick = Some(tick.elapsed);
+            self.last_tick = Some((tick.elapsed, tick.is_measured));
             let worst =
                 worst(tick).map_or_else(String::new, |limit| format!("; {}", limit_line(limit)));
-            eprintln!("  {}{worst}", tick_line(tick));
+            eprintln!("  {}: {}{worst}", phase_line(tick), rate_line(tick));
         }
     }
 }
@@ -117,12 +119,17 @@ pub(super) fn prefill_line(done: Bytes, total: Bytes, bytes_per_s: f64) -> Strin
     format!("prefill: {done} of {total}{rate}")
 }
 
-pub(super) fn tick_line(tick: &Tick) -> String {
+/// What is going on.
+pub(super) fn phase_line(tick: &Tick) -> String {
     let state = if tick.is_measured { "measuring" } else { "warming up" };
+    format!("{state}, {} left", tick.left)
+}
+
+/// How much is going on.
+pub(super) fn rate_line(tick: &Tick) -> String {
     let p99 = tick.service_p99.map_or_else(|| "-".to_owned(), |time| time.to_string());
     format!(
-        "{state}, {} left: {} IOPS ({:.0} % reads), {}, p99 {p99}, busiest worker {:.0} % CPU",
-        tick.left,
+        "{} IOPS ({:.0} % reads), {}, p99 {p99}, busiest worker {:.0} % CPU",
         number(tick.operations_per_s),
         tick.read_share * 100.0,
         decimal_and_binary(tick.bytes_per_s),

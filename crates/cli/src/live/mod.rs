@@ -2,27 +2,44 @@
 
 mod inline;
 mod line;
+mod terminal;
 
 use std::io::IsTerminal;
+use std::sync::Arc;
 
-use bench::progress::{NoObserver, Observer};
+use bench::progress::{Control, NoObserver, Observer};
 
 use record::run::Warning;
 
 use crate::args::{Choice, Format, Live};
+use crate::signals::Watch;
 
 /// Makes the observer that was asked for. `NO_COLOR`, `CI` and `TERM=dumb` are respected:
 /// without a capable terminal every event is a plain line.
-pub fn observer(live: Live, color: Choice, format: Format) -> Box<dyn Observer> {
+pub fn observer(
+    live: Live,
+    color: Choice,
+    format: Format,
+    control: &Arc<Control>,
+    signals: &Watch,
+) -> Box<dyn Observer> {
     let warnings = FinalWarnings::new(format);
-    match live {
-        Live::Off => Box::new(NoObserver),
-        Live::Line => Box::new(line::Lines::new(warnings)),
-        Live::Auto if !is_capable() => Box::new(line::Lines::new(warnings)),
-        Live::Auto | Live::Full => match inline::Inline::new(use_color(color), warnings.clone()) {
-            Ok(view) => Box::new(view),
-            Err(_) => Box::new(line::Lines::new(warnings)),
-        },
+    let wants_lines = match live {
+        Live::Off => return Box::new(NoObserver),
+        Live::Line => true,
+        Live::Auto => !is_capable(),
+        Live::Full => !std::io::stderr().is_terminal(),
+    };
+    if wants_lines {
+        return Box::new(line::Lines::new(warnings));
+    }
+    match inline::Inline::new(use_color(color), warnings.clone(), Arc::clone(control)) {
+        Ok(view) => {
+            // The view itself says when a signal came.
+            signals.hush();
+            Box::new(view)
+        }
+        Err(_) => Box::new(line::Lines::new(warnings)),
     }
 }
 
