@@ -19,6 +19,10 @@ pub struct InstancePlan<'a> {
     pub workload: &'a Workload,
     /// The run's seed.
     pub seed: u64,
+    /// Which measurement of the run. Another round has other arrivals, thoughts, addresses
+    /// and contents, so that a cache cannot learn a sequence by heart; what is popular
+    /// (hot spots, Zipf ranks, places of streams) stays the same.
+    pub round: u64,
     /// Tile, counted from 0.
     pub tile: u32,
     /// Position of the workload in its tile, counted from 0.
@@ -158,12 +162,16 @@ pub fn build(plan: &InstancePlan) -> Result<Instance, BuildError> {
     check_scales(plan)?;
     check_counts(workload)?;
     let disks = lay_out_disks(plan)?;
-    let seeds =
-        Seeds { seed: plan.seed, path: [plan.tile, plan.position, plan.copy].map(u64::from) };
+    let seeds = Seeds {
+        seed: plan.seed,
+        path: [plan.tile, plan.position, plan.copy].map(u64::from),
+        round: plan.round,
+    };
     let compiled = Compiler::new(plan, &disks, &seeds).compile()?;
     check_users(workload, &compiled.program)?;
     let groups = build_groups(plan, &seeds)?;
-    let payload = Payload::new(seeds.seed, &seeds.path);
+    let [tile, position, copy] = seeds.path;
+    let payload = Payload::new(seeds.seed, &[tile, position, copy, seeds.round]);
     let cpu = plan.cpu.unwrap_or(workload.cpu);
     let mut machine =
         WorkloadMachine::new(compiled.program, groups, compiled.addresses, payload, seeds);
@@ -300,7 +308,7 @@ fn build_load(seeds: &Seeds, number: usize, load: &SpecLoad) -> Load {
         }
         SpecLoad::Open { rate, outstanding_max } => {
             let [tile, position, copy] = seeds.path;
-            let path = [tile, position, copy, number as u64];
+            let path = [tile, position, copy, seeds.round, number as u64];
             let stream = Stream::derive(seeds.seed, &path, Purpose::Arrivals);
             Load::Open(Box::new(Arrivals::new(stream, rate.get(), *outstanding_max)))
         }

@@ -32,12 +32,14 @@ pub struct Seeds {
     pub seed: u64,
     /// Tile, workload's position in it, copy.
     pub path: [u64; 3],
+    /// Which measurement of the run.
+    pub round: u64,
 }
 
 impl Seeds {
     pub fn user(&self, group: usize, user: usize) -> Stream {
         let [tile, position, copy] = self.path;
-        let path = [tile, position, copy, group as u64, user as u64];
+        let path = [tile, position, copy, self.round, group as u64, user as u64];
         Stream::derive(self.seed, &path, Purpose::User)
     }
 }

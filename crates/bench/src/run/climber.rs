@@ -212,7 +212,9 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
             Request::Stop => return Err(BenchError::Interrupted),
             Request::Abort => return Err(BenchError::Aborted),
         }
-        let fleet = build(self.plan, tiles)?;
+        // Every step and repeat has its own round, and the same one in another run of this seed.
+        let round = u64::from(tiles) << 32 | u64::from(repeat);
+        let fleet = build(self.plan, tiles, round)?;
         let disks: Vec<DiskNeed> = fleet.disks().cloned().collect();
         self.prepare(tiles, &disks)?;
         let place = self.place(tiles, repeat);

@@ -128,7 +128,7 @@ pub struct TileLoad {
 impl TileLoad {
     /// What one tile of a plan needs.
     pub fn of(plan: &ResolvedPlan) -> Result<Self, BenchError> {
-        let fleet = build(plan, 1)?;
+        let fleet = build(plan, 1, 0)?;
         Ok(Self {
             bytes: fleet.disks().map(|disk| disk.size).sum(),
             vms: fleet.vms(),
@@ -137,9 +137,9 @@ impl TileLoad {
     }
 }
 
-pub(crate) fn build(plan: &ResolvedPlan, tiles: u32) -> Result<Fleet, BenchError> {
+pub(crate) fn build(plan: &ResolvedPlan, tiles: u32, round: u64) -> Result<Fleet, BenchError> {
     let tile = plan.tile_set.tile.name.clone();
-    Fleet::build(plan, tiles).map_err(|source| BenchError::Build { tile, source })
+    Fleet::build(plan, tiles, round).map_err(|source| BenchError::Build { tile, source })
 }
 
 /// Tiles of the first step.

@@ -139,6 +139,7 @@ fn ideal_run(
     let plan = InstancePlan {
         workload,
         seed: SEED,
+        round: 0,
         tile: 0,
         position: 0,
         copy: 0,

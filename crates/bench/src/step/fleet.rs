@@ -43,14 +43,14 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// The instances of `tiles` tiles.
-    pub fn build(plan: &ResolvedPlan, tiles: u32) -> Result<Self, BuildError> {
+    /// The instances of `tiles` tiles, in a round of the run (`InstancePlan::round`).
+    pub fn build(plan: &ResolvedPlan, tiles: u32, round: u64) -> Result<Self, BuildError> {
         let mut fleet =
             Self { instances: Vec::new(), members: Vec::new(), topology: Topology::default() };
         for tile in 0..tiles {
             for (position, (_, copies)) in plan.tile_set.workloads.iter().enumerate() {
                 for copy in 0..*copies {
-                    fleet.add(plan, Member { tile, workload: position, copy })?;
+                    fleet.add(plan, round, Member { tile, workload: position, copy })?;
                 }
             }
         }
@@ -67,11 +67,12 @@ impl Fleet {
         number(self.topology.vms.len())
     }
 
-    fn add(&mut self, plan: &ResolvedPlan, member: Member) -> Result<(), BuildError> {
+    fn add(&mut self, plan: &ResolvedPlan, round: u64, member: Member) -> Result<(), BuildError> {
         let (workload, copies) = &plan.tile_set.workloads[member.workload];
         let built = workload::build(&InstancePlan {
             workload,
             seed: plan.seed.value,
+            round,
             tile: member.tile,
             position: number(member.workload),
             copy: member.copy,

@@ -132,6 +132,7 @@ fn burning_is_asked_for_by_workload_or_plan() {
     let plan = InstancePlan {
         workload: &case.workload,
         seed: 1,
+        round: 0,
         tile: 0,
         position: 0,
         copy: 0,
@@ -212,6 +213,7 @@ fn what_cannot_be_built_says_what_it_is() {
         let plan = InstancePlan {
             workload: &case.workload,
             seed: 1,
+            round: 0,
             tile: 0,
             position: 0,
             copy: 0,

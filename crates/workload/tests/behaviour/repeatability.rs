@@ -85,6 +85,13 @@ fn copies_and_tiles_of_a_workload_differ() {
 }
 
 #[test]
+fn another_round_is_another_sequence_for_a_cache() {
+    let hash = |round| Case { round, ..everything() }.run(ms(1), secs(1)).hash();
+    assert_eq!(hash(1), hash(1));
+    assert_ne!(hash(1), hash(2));
+}
+
+#[test]
 fn what_is_written_does_not_change_where() {
     let offsets = |case: &Case| -> Vec<u64> {
         let trace = case.run_on(uneven, secs(1));

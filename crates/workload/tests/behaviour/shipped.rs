@@ -18,8 +18,15 @@ fn until(name: &str) -> Nanos {
 fn every_shipped_workload_stays_on_its_disks_and_asks_for_its_demand_on_paper() {
     for name in shipped::workload_names() {
         let workload = shipped::workload(name).expect("shipped");
-        let case =
-            Case { workload, seed: 1, tile: 0, copy: 0, footprint: 0.001, time_scale: 1.0 / 60.0 };
+        let case = Case {
+            workload,
+            seed: 1,
+            round: 0,
+            tile: 0,
+            copy: 0,
+            footprint: 0.001,
+            time_scale: 1.0 / 60.0,
+        };
         let trace = case.run(SERVICE, until(name));
         check_places(name, &case, &trace);
         check_demand(name, &case, &trace);

@@ -14,6 +14,7 @@ use units::Nanos;
 pub struct Case {
     pub workload: Workload,
     pub seed: u64,
+    pub round: u64,
     pub tile: u32,
     pub copy: u32,
     pub footprint: f64,
@@ -33,7 +34,7 @@ pub fn case(rest: &str) -> Case {
         disk = [{ name = "data", size = "64MiB" }, { name = "log", size = "1MiB", role = "log" }]
     "#;
     let workload = toml::from_str(&format!("{head}\n{rest}")).expect("a valid workload");
-    Case { workload, seed: 1, tile: 0, copy: 0, footprint: 1.0, time_scale: 1.0 }
+    Case { workload, seed: 1, round: 0, tile: 0, copy: 0, footprint: 1.0, time_scale: 1.0 }
 }
 
 /// The same with one group and one action `a` of these steps.
@@ -56,6 +57,7 @@ impl Case {
         build(&InstancePlan {
             workload: &self.workload,
             seed: self.seed,
+            round: self.round,
             tile: self.tile,
             position: 0,
             copy: self.copy,
