@@ -301,6 +301,11 @@ impl DirectoryStore {
         &self.path
     }
 
+    /// Whether an earlier run made the sub-directory.
+    pub const fn is_adopted(&self) -> bool {
+        self.is_adopted
+    }
+
     /// Opens a disk that an earlier run made; `None` if there is none of that name.
     pub fn adopt_disk(
         &self,

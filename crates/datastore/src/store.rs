@@ -152,6 +152,11 @@ impl Datastore {
         }
     }
 
+    /// Whether all this was taken over from an earlier run.
+    pub fn is_taken_over(&self) -> bool {
+        matches!(&self.backing, Backing::Directory(store) if store.is_adopted())
+    }
+
     /// Whether an earlier run made this disk.
     pub fn is_adopted(&self, disk: &str) -> bool {
         self.adopted.iter().any(|name| name == disk)

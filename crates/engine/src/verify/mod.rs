@@ -14,6 +14,7 @@
 mod check;
 mod error;
 mod judge;
+mod kept;
 mod layout;
 mod map;
 mod mismatch;
@@ -24,6 +25,7 @@ mod window;
 
 pub use check::{CheckError, DiskReport, Report, check_all};
 pub use error::StateError;
+pub use kept::{forget, kept_seed};
 pub use layout::Owner;
 pub use mismatch::{Expected, Found, Kind, Mismatch};
 pub use sector::HEADER as SECTOR_HEADER_BYTES;
