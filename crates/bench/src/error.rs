@@ -63,6 +63,34 @@ pub enum BenchError {
         /// Bytes that may be used.
         capacity: Bytes,
     },
+    /// No run left disks that fit.
+    #[error(
+        "no run that has ended left disks at {datastore} that fit {tiles} tile(s) of this plan \
+         (looked at {looked_at})"
+    )]
+    NothingToReuse {
+        /// The target.
+        datastore: String,
+        /// Tiles of the first step.
+        tiles: u32,
+        /// Sub-directories of ours that were looked at.
+        looked_at: usize,
+    },
+    /// A run left a disk of another size.
+    #[error("disk \"{disk}\" of run {run_id} has {has}, and this plan asks for {asked}")]
+    ReuseSize {
+        /// The run.
+        run_id: String,
+        /// The disk.
+        disk: String,
+        /// Its size.
+        has: Bytes,
+        /// What the plan asks for.
+        asked: Bytes,
+    },
+    /// Preparing needs to know how much.
+    #[error("preparing searches for nothing and needs the number of tiles")]
+    PrepareSearch,
     /// The storage failed I/Os.
     #[error("{}", describe(.failures, *.tiles))]
     Storage {
@@ -122,6 +150,13 @@ impl BenchError {
             Self::TooLarge { .. } => {
                 Some("use a smaller scale.footprint or a larger datastore".to_owned())
             }
+            Self::NothingToReuse { .. } => Some(
+                "make them with tilemark prepare, with the same --tile and --footprint".to_owned(),
+            ),
+            Self::ReuseSize { .. } => {
+                Some("use the --tile and --footprint that were used to prepare".to_owned())
+            }
+            Self::PrepareSearch => Some("say how many with --tiles N".to_owned()),
             _ => None,
         }
     }
@@ -129,7 +164,8 @@ impl BenchError {
     /// Stable identifier for result files.
     pub const fn id(&self) -> &'static str {
         match self {
-            Self::Plan(_) | Self::Target(_) => "plan",
+            Self::Plan(_) | Self::Target(_) | Self::PrepareSearch => "plan",
+            Self::NothingToReuse { .. } | Self::ReuseSize { .. } => "reuse",
             Self::Random { .. } => "random",
             Self::Build { .. } => "tile",
             Self::Reference(_) => "reference",

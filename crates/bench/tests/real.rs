@@ -4,10 +4,13 @@ use std::path::Path;
 
 use record::run::{Status, ToolFacts, Verdict};
 use record::rundir::{SameDevice, StoredRun};
+use tilemark_bench::BenchError;
 use tilemark_bench::plan::{Layer, Origin, ResolvedPlan, Surroundings, Values, resolve};
 use tilemark_bench::progress::{Control, NoObserver, Observer, Progress};
-use tilemark_bench::run::{End, FinishedRun, RunOptions, plan_preview, run};
-use units::Nanos;
+use tilemark_bench::run::{
+    End, FinishedRun, Prepared, Reuse, RunOptions, plan_preview, prepare, run,
+};
+use units::{Bytes, Nanos};
 
 const SHOP: &str = r#"
 name = "shop"
@@ -80,6 +83,7 @@ impl Bench {
             overwrite_file: false,
             allow_root_fs: true,
             keep: false,
+            reuse: None,
             tool: ToolFacts { version: "test".to_owned(), commit: None },
         }
     }
@@ -89,6 +93,10 @@ impl Bench {
     }
 
     fn plan_with(&self, tiles: &str, verify: bool) -> ResolvedPlan {
+        self.plan_scaled(tiles, verify, 1.0)
+    }
+
+    fn plan_scaled(&self, tiles: &str, verify: bool, footprint: f64) -> ResolvedPlan {
         let tile = spec::resolve_tile("./small.toml", self.files.path()).expect("a tile");
         let values = Values {
             datastore: Some(format!("dir:{}", self.target.path().display())),
@@ -99,7 +107,7 @@ impl Bench {
             warm_up_max: Some(Nanos::from_millis(400)),
             duration: Some(Nanos::from_secs(1)),
             slice: Some(Nanos::from_millis(100)),
-            footprint: Some(1.0),
+            footprint: Some(footprint),
             workers: Some(1),
             verify: Some(verify),
             ..Values::default()
@@ -110,6 +118,20 @@ impl Bench {
 
     fn run(&self, tiles: &str, control: &Control, observer: &mut dyn Observer) -> FinishedRun {
         run(&self.plan(tiles), &self.options(), control, observer).expect("a run")
+    }
+
+    fn prepare(&self, tiles: &str, verify: bool) -> Prepared {
+        let plan = self.plan_with(tiles, verify);
+        let control = Control::default();
+        let prepared = prepare(&plan, &self.options(), &control, &mut NoObserver);
+        prepared.expect("prepared")
+    }
+
+    /// A run on what is left by the last that fits, and left once more.
+    fn run_again(&self, tiles: &str, verify: bool) -> FinishedRun {
+        let options = RunOptions { keep: true, reuse: Some(Reuse::Latest), ..self.options() };
+        let plan = self.plan_with(tiles, verify);
+        run(&plan, &options, &Control::default(), &mut NoObserver).expect("a run")
     }
 
     /// Whether nothing of ours is left on the target.
@@ -183,4 +205,114 @@ fn an_interrupt_during_a_step_leaves_a_partial_answer_and_a_clean_target() {
             }
         }
     }
+}
+
+#[test]
+fn prepared_disks_are_used_without_filling_them_and_stay() {
+    let Some(bench) = Bench::new() else { return };
+    let prepared = bench.prepare("1", false);
+    assert_eq!((prepared.disks, prepared.bytes), (2, Bytes::MIB * 20));
+    let written = prepared.prefill.expect("filled");
+    assert!(written.first_write.is_some() && written.rewrite.is_some());
+    let disk = first_disk(&prepared.path);
+    let before = std::fs::metadata(&disk).expect("stat").modified().expect("time");
+
+    // The second tile is missing, and made beside the first.
+    let finished = bench.run_again("1..2", false);
+    assert!(matches!(finished.end, End::Complete), "{:?}", finished.end);
+    let prefill = finished.run.prefill.expect("it says what was done");
+    assert_eq!((prefill.bytes, prefill.prepared_before_bytes), (20 << 20, 20 << 20));
+    assert_eq!(std::fs::metadata(&disk).expect("stat").modified().expect("time"), before);
+    assert!(
+        finished
+            .run
+            .warnings
+            .iter()
+            .any(|warning| { warning.id == "reused" && warning.text.contains(&prepared.run_id) })
+    );
+
+    // Now both are there, and there is no speed of a first write.
+    let prefill = bench.run_again("2", false).run.prefill.expect("it says what was done");
+    assert_eq!((prefill.bytes, prefill.prepared_before_bytes), (0, 40 << 20));
+    assert_eq!(prefill.first_write_absent.as_deref(), Some("prepared before"));
+    assert!(prefill.first_write.is_none() && prefill.rewrite.is_none());
+
+    // Not kept: gone.
+    let options = RunOptions { reuse: Some(Reuse::Run(prepared.run_id)), ..bench.options() };
+    run(&bench.plan("1"), &options, &Control::default(), &mut NoObserver).expect("a run");
+    assert!(bench.is_clean());
+}
+
+/// A disk that its workload only reads.
+fn first_disk(path: &Path) -> std::path::PathBuf {
+    let found = std::fs::read_dir(path).expect("list").flatten().map(|entry| entry.path());
+    let is_tables = |path: &std::path::PathBuf| path.to_string_lossy().contains("tables");
+    found.into_iter().find(is_tables).expect("the disk of the tables")
+}
+
+#[test]
+fn disks_that_do_not_fit_are_not_used_and_nothing_is_touched() {
+    let Some(bench) = Bench::new() else { return };
+    let attempt = |reuse, plan: &ResolvedPlan| {
+        let options = RunOptions { reuse: Some(reuse), keep: true, ..bench.options() };
+        run(plan, &options, &Control::default(), &mut NoObserver).expect_err("refused")
+    };
+    let error = attempt(Reuse::Latest, &bench.plan("1"));
+    assert!(matches!(error, BenchError::NothingToReuse { looked_at: 0, .. }), "{error}");
+    assert!(error.hint().is_some() && bench.is_clean());
+    let prepared = bench.prepare("1", false);
+    let marker = || std::fs::read(prepared.path.join("owner.json")).expect("marker");
+    let before = marker();
+    let smaller = bench.plan_scaled("1", false, 0.5);
+    let error = attempt(Reuse::Latest, &smaller);
+    assert!(matches!(error, BenchError::NothingToReuse { looked_at: 1, .. }), "{error}");
+    let error = attempt(Reuse::Run(prepared.run_id.clone()), &smaller);
+    assert!(matches!(error, BenchError::ReuseSize { .. }), "{error}");
+    let error = attempt(Reuse::Run("another".to_owned()), &bench.plan("1"));
+    assert!(error.to_string().contains("cannot take over"), "{error}");
+    assert_eq!(marker(), before);
+}
+
+#[test]
+fn an_interrupted_preparation_leaves_nothing() {
+    let Some(bench) = Bench::new() else { return };
+    let control = Control::default();
+    control.interrupt();
+    let plan = bench.plan("1");
+    let error = prepare(&plan, &bench.options(), &control, &mut NoObserver).expect_err("asked");
+    assert!(matches!(error, BenchError::Interrupted), "{error}");
+    assert!(bench.is_clean());
+}
+
+#[test]
+fn verification_judges_what_was_left_only_where_it_knows_what_was_written() {
+    let Some(bench) = Bench::new() else { return };
+    // Filled without stamps: what is not written since is not judged.
+    bench.prepare("1", false);
+    let finished = bench.run_again("1", true);
+    assert!(matches!(finished.end, End::Complete), "{:?}", finished.end);
+    // A second tile is filled with stamps; a third run knows of both, and of the first's log.
+    let finished = bench.run_again("2", true);
+    assert!(matches!(finished.end, End::Complete), "{:?}", finished.end);
+    // Without following the writes, nothing is known afterwards, and so nothing is wrong.
+    let finished = bench.run_again("1", false);
+    assert!(matches!(finished.end, End::Complete), "{:?}", finished.end);
+    let finished = bench.run_again("1", true);
+    assert!(matches!(finished.end, End::Complete), "{:?}", finished.end);
+}
+
+#[test]
+fn a_block_that_changed_between_two_verified_runs_is_found() {
+    use std::os::unix::fs::FileExt;
+    let Some(bench) = Bench::new() else { return };
+    let prepared = bench.prepare("1", true);
+    let finished = bench.run_again("1", true);
+    assert!(matches!(finished.end, End::Complete), "{:?}", finished.end);
+    let disk = std::fs::OpenOptions::new().write(true).open(first_disk(&prepared.path));
+    disk.expect("disk").write_all_at(&[0; 4096], 8192).expect("write");
+    let finished = bench.run_again("1", true);
+    let End::Failed(error) = &finished.end else { panic!("{:?}", finished.end) };
+    assert!(matches!(error, BenchError::Mismatch(_)), "{error}");
+    assert!(finished.run.warnings.iter().any(|warning| warning.id == "verification-mismatch"));
+    assert!(prepared.path.exists(), "and the disks stay for whoever looks into it");
 }

@@ -119,7 +119,13 @@ impl Rig for FakeRig {
             bytes = bytes + disk.size;
             progress(PrefillSoFar { done: bytes, total: bytes, bytes_per_s: 1e9 });
         }
-        let done = Prefill { bytes: bytes.get(), first_write: None, rewrite: None };
+        let done = Prefill {
+            bytes: bytes.get(),
+            first_write: None,
+            rewrite: None,
+            prepared_before_bytes: 0,
+            first_write_absent: None,
+        };
         Ok((bytes > Bytes::ZERO).then_some(done))
     }
 

@@ -1,11 +1,11 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use datastore::{Datastore, DiskRequest, VirtualDisk};
+use datastore::{Datastore, DiskRequest, Fill, VirtualDisk};
 use engine::prefill;
-use engine::verify::{self, Setup};
+use engine::verify::{self, CheckError, Setup};
 use engine::{BackendChoice, EngineInstance, Running};
 use record::run::{Latency, Prefill, RateFacts, Warning};
 use rustix::time::{ClockId, clock_gettime};
@@ -32,7 +32,10 @@ pub struct RealRig {
     datastore: Option<Datastore>,
     keep: bool,
     filled: Vec<String>,
+    is_rewrite_known: bool,
     seed: u64,
+    /// Of the stamps: as on the disks, where an earlier run stamped them.
+    stamp_seed: u64,
     options: engine::Options,
     /// Where verification keeps its state, if there is any.
     state_dir: Option<PathBuf>,
@@ -67,15 +70,32 @@ impl RealRig {
                 Some(state_dir)
             }
         };
-        let (datastore, filled, seed) = (Some(datastore), Vec::new(), plan.seed.value);
-        Ok(Self { datastore, keep, filled, seed, options, state_dir })
+        let seed = plan.seed.value;
+        let stamp_seed =
+            if datastore.is_taken_over() { stamp_seed(datastore.state_dir(), plan)? } else { seed };
+        Ok(Self {
+            datastore: Some(datastore),
+            keep,
+            filled: Vec::new(),
+            is_rewrite_known: false,
+            seed,
+            stamp_seed,
+            options,
+            state_dir,
+        })
+    }
+
+    /// Leaves the disks in place, whatever was to become of them, and where they are.
+    pub fn keep(mut self) {
+        self.keep = true;
+        self.remove_state();
     }
 
     /// How this moment's writes are followed, if they are.
     fn verification(&self) -> Option<Setup> {
         let state_dir = self.state_dir.clone()?;
         let now = u64::try_from(self.clocks().realtime_ns).unwrap_or(0);
-        Some(Setup { state_dir, seed: self.seed, epoch_unix_ns: now })
+        Some(Setup { state_dir, seed: self.stamp_seed, epoch_unix_ns: now })
     }
 
     /// Removes state that is kept elsewhere than beside the disks.
@@ -101,6 +121,45 @@ impl RealRig {
             Some(datastore) if !self.keep => Ok(datastore.remove()?.kept),
             _ => Ok(Vec::new()),
         }
+    }
+
+    fn fill(&self, need: &DiskNeed) -> Fill {
+        Fill {
+            seed: self.seed,
+            compressible_percent: percent(need.data.compressible),
+            dedupable_percent: percent(need.data.dedupable),
+        }
+    }
+
+    /// Finds among new-found disks those that an earlier run filled. Their bytes.
+    fn recognise<'a>(
+        &mut self,
+        disks: impl Iterator<Item = (&'a VirtualDisk, &'a DiskNeed)>,
+    ) -> Bytes {
+        let mut bytes = Bytes::ZERO;
+        for (disk, need) in disks {
+            let is_new =
+                self.datastore().is_adopted(&disk.name) && !self.filled.contains(&disk.name);
+            if is_new && self.datastore().is_filled(disk, &self.fill(need)) {
+                self.filled.push(disk.name.clone());
+                bytes = bytes + disk.size;
+            }
+        }
+        bytes
+    }
+
+    /// Remembers disks that are filled and synced, in the datastore too.
+    fn record(&mut self, filled: &[String], plans: &[prefill::Plan]) -> Result<(), BenchError> {
+        for plan in plans.iter().filter(|plan| filled.contains(&plan.disk.name)) {
+            let fill = Fill {
+                seed: plan.seed,
+                compressible_percent: plan.compressible_percent,
+                dedupable_percent: plan.dedupable_percent,
+            };
+            self.datastore().record_filled(&plan.disk, &fill)?;
+        }
+        self.filled.extend(filled.iter().cloned());
+        Ok(())
     }
 
     fn provision(&mut self, disks: &[DiskNeed]) -> Result<Vec<VirtualDisk>, BenchError> {
@@ -144,19 +203,29 @@ impl Rig for RealRig {
         progress: &mut dyn FnMut(PrefillSoFar) -> bool,
     ) -> Result<Option<Prefill>, BenchError> {
         let open = self.provision(disks)?;
-        let plan = |(disk, need): (VirtualDisk, &DiskNeed)| prefill::Plan {
-            filled: self.filled.contains(&disk.name),
-            disk,
-            compressible_percent: percent(need.data.compressible),
-            dedupable_percent: percent(need.data.dedupable),
-            seed: self.seed,
+        let prepared_before_bytes = self.recognise(open.iter().zip(disks)).get();
+        let plan = |(disk, need): (VirtualDisk, &DiskNeed)| {
+            let fill = self.fill(need);
+            prefill::Plan {
+                filled: self.filled.contains(&disk.name),
+                disk,
+                compressible_percent: fill.compressible_percent,
+                dedupable_percent: fill.dedupable_percent,
+                seed: fill.seed,
+            }
         };
         let plans: Vec<prefill::Plan> = open.into_iter().zip(disks).map(plan).collect();
         if plans.iter().all(|plan| plan.filled) {
-            return Ok(None);
+            return Ok((prepared_before_bytes > 0).then(|| Prefill {
+                bytes: 0,
+                first_write: None,
+                rewrite: None,
+                prepared_before_bytes,
+                first_write_absent: Some(PREPARED_BEFORE.to_owned()),
+            }));
         }
         // The rewrite figure is a fact about the storage, taken once.
-        let rewrite_max = if self.filled.is_empty() { REWRITE_MAX } else { Bytes::ZERO };
+        let rewrite_max = if self.is_rewrite_known { Bytes::ZERO } else { REWRITE_MAX };
         let verify = self.verification();
         let options = prefill::Options { rewrite_max, verify, ..prefill::Options::default() };
         let cancel = AtomicBool::new(false);
@@ -170,11 +239,16 @@ impl Rig for RealRig {
                 cancel.store(true, Ordering::Relaxed);
             }
         })?;
-        self.filled.extend(report.filled.iter().cloned());
+        self.is_rewrite_known = true;
+        self.record(&report.filled, &plans)?;
+        // What is there may have been written before it was left, in part or as a whole.
+        let is_first = !report.filled.iter().any(|disk| self.datastore().is_adopted(disk));
         Ok(Some(Prefill {
             bytes: report.first_write.bytes.get(),
-            first_write: rate_facts(&report.first_write),
+            first_write: rate_facts(&report.first_write).filter(|_| is_first),
             rewrite: rate_facts(&report.rewrite),
+            prepared_before_bytes,
+            first_write_absent: (!is_first).then(|| PREPARED_BEFORE.to_owned()),
         }))
     }
 
@@ -183,7 +257,9 @@ impl Rig for RealRig {
         let report = verify::check_all(self.datastore().disks(), state_dir)?;
         let wrong = report.disks.iter().flat_map(|disk| &disk.mismatches);
         let mut wrong: Vec<String> = wrong.map(ToString::to_string).collect();
-        wrong.extend(report.missing.iter().map(|disk| format!("disk \"{disk}\" is gone")));
+        // What an earlier run left and this one did not use is not gone.
+        let gone = report.missing.iter().filter(|disk| !self.datastore().has_disk(disk));
+        wrong.extend(gone.map(|disk| format!("disk \"{disk}\" is gone")));
         if !wrong.is_empty() {
             return Err(BenchError::Mismatch(wrong));
         }
@@ -205,6 +281,26 @@ impl Rig for RealRig {
         let options = engine::Options { depth, verify, ..self.options.clone() };
         Ok(RealLoad { running: engine::start(ready, options)?, depth })
     }
+}
+
+/// Why there is no speed of the first write.
+const PREPARED_BEFORE: &str = "prepared before";
+
+/// The seed of stamps on disks that were taken over. Where they are followed, it goes on with
+/// that of the earlier run. Where they are not, what is known of them is given up. Where nothing
+/// is known, stamps of an earlier run with the same seed must not pass for ours.
+fn stamp_seed(state_dir: Option<&Path>, plan: &ResolvedPlan) -> Result<u64, BenchError> {
+    let seed = plan.seed.value;
+    let Some(state_dir) = state_dir else { return Ok(seed) };
+    if !plan.verify.value {
+        verify::forget(state_dir).map_err(CheckError::State)?;
+        return Ok(seed);
+    }
+    let kept = verify::kept_seed(state_dir).map_err(CheckError::State)?;
+    let now = clock_gettime(ClockId::Realtime);
+    Ok(kept.unwrap_or_else(|| {
+        machine::mix(seed ^ machine::mix(now.tv_nsec.unsigned_abs() ^ now.tv_sec.unsigned_abs()))
+    }))
 }
 
 /// At most so much is written again for the rewrite figure: seconds on an ordinary disk.

@@ -129,21 +129,7 @@ impl<'a, R: Rig> Climber<'a, R> {
 
     /// Makes and fills what the step needs and no step before it had.
     fn prepare(&mut self, tiles: u32, disks: &[DiskNeed]) -> Result<(), BenchError> {
-        let (control, observer) = (self.control, &mut *self.observer);
-        let done = self.rig.prepare(disks, &mut |so_far| {
-            observer.event(&Progress::Prefill {
-                done: so_far.done,
-                total: so_far.total,
-                bytes_per_s: so_far.bytes_per_s,
-            });
-            control.request() == Request::GoOn
-        });
-        let done = match done {
-            Err(BenchError::Prefill(engine::prefill::PrefillError::Cancelled { .. })) => {
-                return Err(BenchError::Interrupted);
-            }
-            other => other?,
-        };
+        let done = fill(self.rig, disks, self.control, self.observer)?;
         self.provisioned_tiles = self.provisioned_tiles.max(tiles);
         if let Some(done) = done {
             self.event("prefill", &json!({ "tiles": tiles, "bytes": done.bytes }))?;
@@ -249,6 +235,29 @@ pub(super) fn work_of(step: &Step) -> Option<f64> {
     step.score.as_ref()?.applications.value
 }
 
+/// Makes and fills disks, and tells how far it is.
+pub(super) fn fill<R: Rig>(
+    rig: &mut R,
+    disks: &[DiskNeed],
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Result<Option<Prefill>, BenchError> {
+    let done = rig.prepare(disks, &mut |so_far| {
+        observer.event(&Progress::Prefill {
+            done: so_far.done,
+            total: so_far.total,
+            bytes_per_s: so_far.bytes_per_s,
+        });
+        control.request() == Request::GoOn
+    });
+    match done {
+        Err(BenchError::Prefill(engine::prefill::PrefillError::Cancelled { .. })) => {
+            Err(BenchError::Interrupted)
+        }
+        other => other,
+    }
+}
+
 fn broken_check(check: &record::run::Check) -> Warning {
     let text = |figure: &record::run::Figure| {
         figure.value.map_or_else(|| "nothing".to_owned(), |value| format!("{value:.4}"))
@@ -273,10 +282,14 @@ fn both(before: &Prefill, more: &Prefill) -> Prefill {
         (Some(before), Some(more)) => Some(sum(before, more)),
         (one, other) => one.clone().or_else(|| other.clone()),
     };
+    let absent = || before.first_write_absent.clone().or_else(|| more.first_write_absent.clone());
+    let first_write_absent = if first_write.is_none() { absent() } else { None };
     Prefill {
         bytes: before.bytes + more.bytes,
         first_write,
         rewrite: before.rewrite.clone().or_else(|| more.rewrite.clone()),
+        prepared_before_bytes: before.prepared_before_bytes + more.prepared_before_bytes,
+        first_write_absent,
     }
 }
 

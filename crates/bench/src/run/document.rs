@@ -68,6 +68,20 @@ impl<'a> RunFacts<'a> {
         }
     }
 
+    /// Notes that the disks of an earlier run are used.
+    pub fn note_reuse(&mut self, run_id: &str) {
+        self.warnings.push(Warning {
+            id: "reused".to_owned(),
+            text: format!(
+                "the disks that run {run_id} left are used again, with what it and the runs since \
+                 wrote to them"
+            ),
+            value: None,
+            limit: None,
+            hint: None,
+        });
+    }
+
     /// The document, but for what is known only at its end: what moved the data, how deep,
     /// and how much was provisioned.
     pub fn run(

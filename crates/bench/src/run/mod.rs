@@ -3,11 +3,15 @@
 mod answer;
 mod climber;
 mod document;
+mod prepare;
 mod preview;
+mod reuse;
 #[cfg(test)]
 mod tests;
 
+pub use prepare::{Prepared, prepare};
 pub use preview::{Preview, plan_preview};
+pub use reuse::Reuse;
 
 use std::path::PathBuf;
 
@@ -43,6 +47,8 @@ pub struct RunOptions {
     pub allow_root_fs: bool,
     /// The disks stay after the run.
     pub keep: bool,
+    /// The disks that an earlier run left in the directory are used instead of new ones.
+    pub reuse: Option<Reuse>,
     /// The program.
     pub tool: ToolFacts,
 }
@@ -87,6 +93,7 @@ pub fn run(
 ) -> Result<FinishedRun, BenchError> {
     let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
         .map_err(|source| BenchError::Random { source })?;
+    let options = &reuse::resolved(plan, options)?;
     let references = References::of(plan)?;
     let load = TileLoad::of(plan)?;
     let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
@@ -106,7 +113,10 @@ pub fn run(
     directory.write_json(files::PREFLIGHT, &preflight)?;
     let environment = record::env::capture(target.path(), options.tool.clone());
     directory.write_json(files::ENV, &environment)?;
-    let facts = RunFacts::new(plan, &references, load, &options.tool, &id, &target, &preflight);
+    let mut facts = RunFacts::new(plan, &references, load, &options.tool, &id, &target, &preflight);
+    if let Some(reuse) = &options.reuse {
+        facts.note_reuse(&reuse.to_string());
+    }
     let finished = run_on(plan, facts, &mut rig, directory, control, observer);
     let foreign = rig.remove();
     let mut finished = finished?;
@@ -163,7 +173,7 @@ pub(crate) fn datastore_options(
         overwrite_file: options.overwrite_file,
         allow_root_fs: options.allow_root_fs,
         run_id: run_id.to_owned(),
-        adopt: None,
+        adopt: options.reuse.as_ref().map(ToString::to_string),
     }
 }
 

@@ -5,7 +5,8 @@ use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
 use crate::run::document::summary;
 use crate::run::{
-    RunOptions, TileLoad, datastore_options, first_step, ladder_words, step_time, tiles_that_fit,
+    RunOptions, TileLoad, datastore_options, first_step, ladder_words, reuse, step_time,
+    tiles_that_fit,
 };
 use crate::step::runner::step_at_most;
 
@@ -40,6 +41,7 @@ pub struct Preview {
 
 /// What a run of this plan would write where, and how long it would take. Reads only.
 pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview, BenchError> {
+    let options = &reuse::resolved(plan, options)?;
     let load = TileLoad::of(plan)?;
     let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
     let needed = load.bytes * u64::from(first_step(plan));

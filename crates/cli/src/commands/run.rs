@@ -50,6 +50,7 @@ pub fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
         overwrite_file: args.overwrite_file,
         allow_root_fs: args.allow_root_fs,
         keep: args.keep,
+        reuse: None,
         tool: tool(),
     })
 }

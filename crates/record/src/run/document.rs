@@ -148,6 +148,12 @@ pub struct Prefill {
     pub first_write: Option<RateFacts>,
     /// Writing a part of them again; null if that was not measured.
     pub rewrite: Option<RateFacts>,
+    /// Bytes of disks that were used as an earlier run left them filled.
+    #[serde(default)]
+    pub prepared_before_bytes: u64,
+    /// Why `first_write` is null, where there is more to say: `prepared before`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_write_absent: Option<String>,
 }
 
 /// A transfer.

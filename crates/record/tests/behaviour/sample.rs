@@ -242,6 +242,8 @@ pub fn run() -> Run {
                 service: None,
             }),
             rewrite: None,
+            prepared_before_bytes: 0,
+            first_write_absent: None,
         }),
         steps: vec![step(1, 1, Verdict::Passed, &held), step(2, 2, Verdict::Failed, &broken)],
         answer: Answer {

@@ -1,0 +1,90 @@
+use std::path::PathBuf;
+
+use datastore::{Datastore, Target, Warning};
+use jiff::Timestamp;
+use record::run::Prefill;
+use record::rundir::RunId;
+use units::Bytes;
+
+use crate::error::BenchError;
+use crate::ladder::Climb;
+use crate::plan::ResolvedPlan;
+use crate::progress::{Control, Observer};
+use crate::rig::RealRig;
+use crate::run::climber::fill;
+use crate::run::document::summary;
+use crate::run::{RunOptions, TileLoad, build, datastore_options, reuse};
+use crate::step::DiskNeed;
+
+/// Disks that are filled and stay.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prepared {
+    /// What a later run names to use them.
+    pub run_id: String,
+    /// The sub-directory, the file or the device that holds them.
+    pub path: PathBuf,
+    /// One line about the target a person recognises.
+    pub target_summary: String,
+    /// Tiles.
+    pub tiles: u32,
+    /// Virtual machines of all tiles.
+    pub vms: u32,
+    /// Virtual disks of all tiles.
+    pub disks: usize,
+    /// Bytes of all disks.
+    pub bytes: Bytes,
+    /// What filling them took; nothing if the tile has no disk.
+    pub prefill: Option<Prefill>,
+    /// Whether a later run can use them as they are. Only a directory remembers its disks;
+    /// elsewhere they are filled again, over what is written now.
+    pub can_be_reused: bool,
+    /// What is allowed but worth knowing.
+    pub warnings: Vec<Warning>,
+}
+
+/// Creates and fills the disks of as many tiles as the plan's last step has, and keeps them.
+///
+/// With [`RunOptions::reuse`] it adds what is missing to what an earlier run left.
+/// [`RunOptions::keep`] makes no difference.
+///
+/// # Errors
+///
+/// When the plan searches, does not fit or the target is refused, and when filling fails or is
+/// interrupted. Then nothing new is left on the target; what an earlier run left stays.
+pub fn prepare(
+    plan: &ResolvedPlan,
+    options: &RunOptions,
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Result<Prepared, BenchError> {
+    let Climb::Range { last: tiles, .. } = plan.climb.value else {
+        return Err(BenchError::PrepareSearch);
+    };
+    let options = &reuse::resolved(plan, options)?;
+    let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
+        .map_err(|source| BenchError::Random { source })?;
+    let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
+    let load = TileLoad::of(plan)?;
+    let needed = load.bytes * u64::from(tiles);
+    let disks: Vec<DiskNeed> = build(plan, tiles)?.disks().cloned().collect();
+    let store = Datastore::open(&target, needed, &datastore_options(plan, options, id.as_str()))?;
+    let mut prepared = Prepared {
+        run_id: options.reuse.as_ref().map_or_else(|| id.to_string(), ToString::to_string),
+        path: store.path().to_owned(),
+        target_summary: summary(store.preflight()),
+        tiles,
+        vms: load.vms.saturating_mul(tiles),
+        disks: disks.len(),
+        bytes: disks.iter().map(|disk| disk.size).sum(),
+        prefill: None,
+        can_be_reused: matches!(target, Target::Directory(_)),
+        warnings: Vec::new(),
+    };
+    let state = options.base.join(format!("{id}.verify"));
+    // Until all is filled, only what an earlier run left is to stay.
+    let mut rig = RealRig::new(store, plan, options.reuse.is_some(), state)?;
+    prepared.prefill = fill(&mut rig, &disks, control, observer)?;
+    prepared.warnings = rig.datastore().warnings().to_vec();
+    rig.keep();
+    Ok(prepared)
+}
