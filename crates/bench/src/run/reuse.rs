@@ -82,7 +82,7 @@ fn wanted(plan: &ResolvedPlan) -> Result<Wanted, BenchError> {
     let disks = |tiles| -> Result<Vec<DiskRequest>, BenchError> {
         let request =
             |disk: &crate::step::DiskNeed| DiskRequest { name: disk.name.clone(), size: disk.size };
-        Ok(build(plan, tiles)?.disks().map(request).collect())
+        Ok(build(plan, tiles, 0)?.disks().map(request).collect())
     };
     Ok(Wanted { first_tile: disks(1)?, all: disks(tiles)? })
 }
