@@ -1,7 +1,9 @@
 //! Acceleration tiers: which pages a cache keeps, which it lets in, and how large it must be.
 //!
 //! What it does: replacement policies behind one trait ([`Policy`]), from LRU to the offline
-//! bound of Belady. Each cites its paper and says where it differs.
+//! bound of Belady. Each cites its paper and says where it differs. On top of them the tier
+//! ([`Tier`]): admission, write modes, limits per VM, clean-up; it maps an access to the I/Os it
+//! causes on the fast and the slow device.
 //!
 //! What it refuses: devices, clocks, threads, randomness of its own, and page contents. Time
 //! spent on a hit or a miss is a driver's business.
@@ -16,5 +18,7 @@ mod index;
 mod list;
 pub mod policy;
 mod slab;
+pub mod tier;
 
 pub use policy::{Evicted, Outcome, PageId, Policy, PolicyKind, Slot};
+pub use tier::Tier;

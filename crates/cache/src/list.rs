@@ -19,6 +19,12 @@ pub(crate) struct List {
     len: usize,
 }
 
+impl Default for List {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl List {
     pub(crate) const fn new() -> Self {
         Self { front: NIL, back: NIL, len: 0 }

@@ -1,0 +1,68 @@
+/// What a tier has done for one VM, or for all. Sums of bytes and requests since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Read requests.
+    pub reads: u64,
+    /// Of those, all of whose pages were resident.
+    pub read_hits: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Of those, from resident pages.
+    pub read_hit_bytes: u64,
+    /// Write requests.
+    pub writes: u64,
+    /// Of those, all of whose pages were resident.
+    pub write_hits: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Of those, to resident pages.
+    pub write_hit_bytes: u64,
+    /// Writes that were answered by the tier alone.
+    pub writes_absorbed: u64,
+    /// Population: bytes of pages that came in from the backing store.
+    pub filled_bytes: u64,
+    /// Population: bytes of pages that a write brought in whole.
+    pub placed_bytes: u64,
+    /// Bytes of pages that left to make room.
+    pub evicted_bytes: u64,
+    /// Of those, dirty ones that had to reach the backing store first.
+    pub evicted_dirty_bytes: u64,
+    /// Bytes that reached the backing store late, by clean-up or eviction.
+    pub destaged_bytes: u64,
+    /// All bytes written to the tier: what its flash wears by.
+    pub tier_written_bytes: u64,
+    /// Bytes of missing pages kept out as part of a sequential run.
+    pub sequential_bytes: u64,
+    /// Bytes of missing pages kept out by suspension, write mode or admission.
+    pub refused_bytes: u64,
+}
+
+impl Counters {
+    /// Share of all requests answered by the tier alone, 0 to 1, as FVP shows it: read hits, and
+    /// writes only where they are written back. `None` before the first request.
+    #[expect(clippy::cast_precision_loss, reason = "a share, not a count")]
+    pub fn acceleration_rate(&self) -> Option<f64> {
+        let all = self.reads + self.writes;
+        (all > 0).then(|| (self.read_hits + self.writes_absorbed) as f64 / all as f64)
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.reads += other.reads;
+        self.read_hits += other.read_hits;
+        self.read_bytes += other.read_bytes;
+        self.read_hit_bytes += other.read_hit_bytes;
+        self.writes += other.writes;
+        self.write_hits += other.write_hits;
+        self.write_bytes += other.write_bytes;
+        self.write_hit_bytes += other.write_hit_bytes;
+        self.writes_absorbed += other.writes_absorbed;
+        self.filled_bytes += other.filled_bytes;
+        self.placed_bytes += other.placed_bytes;
+        self.evicted_bytes += other.evicted_bytes;
+        self.evicted_dirty_bytes += other.evicted_dirty_bytes;
+        self.destaged_bytes += other.destaged_bytes;
+        self.tier_written_bytes += other.tier_written_bytes;
+        self.sequential_bytes += other.sequential_bytes;
+        self.refused_bytes += other.refused_bytes;
+    }
+}

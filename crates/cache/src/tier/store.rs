@@ -1,0 +1,98 @@
+use super::vm::Vm;
+use crate::list::{List, NIL, Node};
+use crate::policy::{PageId, Slot};
+
+/// What is known of each resident page: owner, place in the tier, and whether it is dirty.
+/// 40 bytes a slot beside the policy's own.
+#[derive(Debug)]
+pub(super) struct Store {
+    /// By slot.
+    frames: Vec<Frame>,
+    /// Neighbours among the owner's pages, in the order in which they came in.
+    owned: Vec<Node>,
+    /// Neighbours among dirty pages, in the order in which they became dirty.
+    dirtied: Vec<Node>,
+    dirty: List,
+    /// Places in the tier that hold nothing.
+    free: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    place: u32,
+    owner: u16,
+    is_dirty: bool,
+}
+
+impl Store {
+    pub(super) fn new(slots: usize, pages: usize) -> Self {
+        let node = Node { page: 0, prev: NIL, next: NIL };
+        let pages = u32::try_from(pages).unwrap_or_else(|_| panic!("{pages} pages are too many"));
+        Self {
+            frames: vec![Frame { place: 0, owner: 0, is_dirty: false }; slots],
+            owned: vec![node; slots],
+            dirtied: vec![node; slots],
+            dirty: List::new(),
+            free: (0..pages).rev().collect(),
+        }
+    }
+
+    pub(super) fn dirty(&self) -> usize {
+        self.dirty.len()
+    }
+
+    pub(super) fn oldest_dirty(&self) -> Option<Slot> {
+        (self.dirty.back() != NIL).then_some(Slot(self.dirty.back()))
+    }
+
+    /// The oldest page of an owner.
+    pub(super) fn oldest_of(&self, vm: &Vm) -> Option<PageId> {
+        let slot = vm.pages.back();
+        (slot != NIL).then(|| self.page(Slot(slot)))
+    }
+
+    pub(super) fn page(&self, slot: Slot) -> PageId {
+        PageId(self.owned[slot.position()].page)
+    }
+
+    pub(super) fn place(&self, slot: Slot) -> u64 {
+        u64::from(self.frames[slot.position()].place)
+    }
+
+    pub(super) fn owner(&self, slot: Slot) -> usize {
+        usize::from(self.frames[slot.position()].owner)
+    }
+
+    pub(super) fn is_dirty(&self, slot: Slot) -> bool {
+        self.frames[slot.position()].is_dirty
+    }
+
+    pub(super) fn enter(&mut self, slot: Slot, page: PageId, owner: u16, vm: &mut Vm) {
+        let place = self.free.pop().expect("a place is free when a page comes in");
+        self.frames[slot.position()] = Frame { place, owner, is_dirty: false };
+        self.owned[slot.position()].page = page.0;
+        vm.pages.push_front(&mut self.owned, slot.0);
+    }
+
+    pub(super) fn leave(&mut self, slot: Slot, vm: &mut Vm) {
+        self.clean(slot);
+        vm.pages.unlink(&mut self.owned, slot.0);
+        self.free.push(self.frames[slot.position()].place);
+    }
+
+    pub(super) fn soil(&mut self, slot: Slot) {
+        let frame = &mut self.frames[slot.position()];
+        if !frame.is_dirty {
+            frame.is_dirty = true;
+            self.dirty.push_front(&mut self.dirtied, slot.0);
+        }
+    }
+
+    pub(super) fn clean(&mut self, slot: Slot) {
+        let frame = &mut self.frames[slot.position()];
+        if frame.is_dirty {
+            frame.is_dirty = false;
+            self.dirty.unlink(&mut self.dirtied, slot.0);
+        }
+    }
+}
