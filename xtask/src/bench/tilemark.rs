@@ -59,13 +59,12 @@ pub(crate) fn run(device: &RamDevice, job: &Job, out: &Path) -> Result<Outcome> 
     let step = &json["steps"][0];
     let operations_per_s = step["throughput"]["operations_per_s"].as_f64().context("throughput")?;
     let cpu = |key: &str| step["generator"][key]["value"].as_f64().context("generator CPU");
-    let cpu_s_per_s = cpu("cpu_user")? + cpu("cpu_system")?;
     let read = step["io"].as_array().context("io")?.iter().find(|row| row["direction"] == "read");
     let quantile = |key: &str| read.and_then(|row| row["service"][key].as_f64()).unwrap_or(0.0);
     Ok(Outcome {
         operations_per_s,
         bytes_per_s: step["throughput"]["bytes_per_s"].as_f64().context("throughput")?,
-        cpu_us_per_io: cpu_s_per_s * 1e6 / operations_per_s.max(1.0),
+        cpu_us_per_io: cpu("cpu_user_us_per_io")? + cpu("cpu_system_us_per_io")?,
         p50_ns: quantile("p50_ns"),
         p99_ns: quantile("p99_ns"),
     })

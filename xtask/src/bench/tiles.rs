@@ -28,12 +28,12 @@ pub(crate) fn tiles_40(name: &str) -> Result<Vec<Figure>> {
     std::fs::remove_dir_all(&out)?;
     let step = &json["steps"][0];
     let rate = step["throughput"]["operations_per_s"].as_f64().context("throughput")?;
-    let user_s_per_s =
-        step["generator"]["cpu_user"]["value"].as_f64().context("generator.cpu_user")?;
+    let user = &step["generator"]["cpu_user_us_per_io"]["value"];
+    let user_us = user.as_f64().context("generator.cpu_user_us_per_io")?;
     eprintln!("{name}: {rate:.0} IOPS, verdict {}", step["verdict"]);
     Ok(vec![
         Figure::new(format!("{name}.memory_mb"), cost.memory_bytes / 1e6, "MB"),
-        Figure::new(format!("{name}.user_us_per_io"), user_s_per_s * 1e6 / rate.max(1.0), "us"),
+        Figure::new(format!("{name}.user_us_per_io"), user_us, "us"),
         Figure::new(format!("{name}.iops"), rate, "1/s"),
     ])
 }

@@ -122,4 +122,7 @@ pub struct LoadOutcome {
     pub backend: String,
     /// From the first event to the last answer.
     pub elapsed: Nanos,
+    /// CPU time of the whole process meanwhile, in user mode and in the kernel, in seconds;
+    /// nothing where no process was driven.
+    pub cpu_s: Option<(f64, f64)>,
 }

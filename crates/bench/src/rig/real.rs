@@ -388,6 +388,7 @@ impl Load for RealLoad {
             warnings: outcome.warnings.into_iter().map(warning).collect(),
             backend: outcome.backend.to_owned(),
             elapsed: outcome.elapsed,
+            cpu_s: Some((outcome.cpu_seconds_user, outcome.cpu_seconds_system)),
         })
     }
 

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use record::run::{Phase, Step, Verdict, WarmUp, Warning};
+use record::run::{Figure, Phase, Step, Verdict, WarmUp, Warning};
 use record::series::{StepKey, Writer};
 use record::slice::Slice;
 use spec::ResolvedTile;
@@ -185,7 +185,9 @@ impl<R: Rig> StepBench<'_, R> {
             duration_ns: course.elapsed.0,
             detail: "the step ended while it warmed up".to_owned(),
         });
-        let step = facts.step(place, warm_up, checks, warnings);
+        let mut step = facts.step(place, warm_up, checks, warnings);
+        (step.generator.cpu_user_us_per_io, step.generator.cpu_system_us_per_io) =
+            cpu_per_io(outcome);
         Measured { step, backend: outcome.backend.clone(), depth: outcome.depth, error }
     }
 }
@@ -303,6 +305,19 @@ impl<'a> Course<'a> {
 
     fn judged(&self) -> Judged {
         self.judge.judge(&self.window)
+    }
+}
+
+/// User and kernel CPU time per finished I/O, in microseconds.
+fn cpu_per_io(outcome: &LoadOutcome) -> (Figure, Figure) {
+    let absent = || Figure::absent("no process was driven, or no I/O finished");
+    match outcome.cpu_s {
+        Some((user, system)) if outcome.completed > 0 => {
+            #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+            let each = |seconds: f64| Figure::of(seconds * 1e6 / outcome.completed as f64);
+            (each(user), each(system))
+        }
+        _ => (absent(), absent()),
     }
 }
 

@@ -31,6 +31,8 @@ pub fn generator_health(
         lateness_p99_ns: lateness.map(|lateness| lateness.0),
         worker_cpu_max: busiest
             .map_or_else(|| Figure::absent("the driver reported no workers"), Figure::of),
+        cpu_user_us_per_io: Figure::absent("the step has not ended"),
+        cpu_system_us_per_io: Figure::absent("the step has not ended"),
         queued: totals.queued,
         in_flight_mean: if seconds > 0.0 {
             Figure::of(totals.in_flight_seconds / seconds)

@@ -194,6 +194,11 @@ pub struct GeneratorHealth {
     pub lateness_p99_ns: Option<u64>,
     /// Busiest worker thread's CPU time as a share of the measured time, 0 to 1.
     pub worker_cpu_max: Figure,
+    /// User-mode CPU time of the whole process per finished I/O, in microseconds, over the
+    /// step with its warm-up.
+    pub cpu_user_us_per_io: Figure,
+    /// The same in the kernel, its helper threads for this process included.
+    pub cpu_system_us_per_io: Figure,
     /// Requests that waited for a free slot of the generator itself.
     pub queued: u64,
     /// Mean number of I/Os in flight.

@@ -175,6 +175,8 @@ fn step(step: u32, tiles: u32, verdict: Verdict, limit: &LimitResult) -> Step {
         generator: GeneratorHealth {
             lateness_p99_ns: Some(40_000),
             worker_cpu_max: Figure::of(0.25),
+            cpu_user_us_per_io: Figure::of(0.5),
+            cpu_system_us_per_io: Figure::of(2.5),
             queued: 0,
             in_flight_mean: Figure::of(1.5),
             saturated: false,
