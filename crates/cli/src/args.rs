@@ -39,6 +39,8 @@ pub enum Command {
     Plan(RunArgs),
     /// Check a datastore and a plan; touch nothing
     Check(RunArgs),
+    /// Make and fill the disks of N tiles (--tiles N) and keep them for run --reuse
+    Prepare(RunArgs),
     /// Remove what Tilemark left in a datastore, and nothing else
     Cleanup(CleanupArgs),
     /// Read back what a verified run wrote and name every block that is wrong
@@ -86,7 +88,7 @@ pub enum Live {
     Off,
 }
 
-/// `run`, `plan` and `check` take the same options.
+/// `run`, `plan`, `check` and `prepare` take the same options.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("profile"))]
 pub struct RunArgs {
@@ -232,8 +234,18 @@ pub struct RunArgs {
     /// Leave the virtual disks in place after the run
     ///
     /// `tilemark cleanup` removes them.
-    #[arg(long, help_heading = "Safety")]
+    #[arg(long, conflicts_with = "remove", help_heading = "Safety")]
     pub keep: bool,
+    /// Use the disks that run ID, or the latest that fits, left
+    ///
+    /// What is there and was filled completely is not filled again; what is missing is made.
+    /// The disks stay, unless --remove is given. Only directories keep disks for reuse; the run
+    /// that made them must have ended. Example: --reuse latest
+    #[arg(long, value_name = "ID|latest", help_heading = "Safety")]
+    pub reuse: Option<String>,
+    /// Remove the disks after the run, though they were reused
+    #[arg(long, requires = "reuse", help_heading = "Safety")]
+    pub remove: bool,
 
     /// Where run directories are kept
     ///

@@ -4,6 +4,7 @@ mod cleanup;
 mod compare;
 mod doctor;
 mod export;
+mod prepare;
 mod preview;
 mod run;
 mod runs;
@@ -23,6 +24,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Run(args) => run::run(args, cli.color),
         Command::Plan(args) => preview::plan(args),
         Command::Check(args) => preview::check(args),
+        Command::Prepare(args) => prepare::prepare(args, cli.color),
         Command::Cleanup(args) => cleanup::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Runs(args) => runs::run(args),

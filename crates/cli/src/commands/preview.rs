@@ -15,7 +15,7 @@ use crate::{output, plan_source};
 pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
     let preview = preview(args)?;
     match args.format {
-        Format::Text => output::print(&plan_text(&args.target, &preview))?,
+        Format::Text => output::print(&plan_text(args, &preview))?,
         Format::Json => output::print_json(&document(&preview))?,
     }
     Ok(exit(&preview))
@@ -44,7 +44,9 @@ fn exit(preview: &Preview) -> Exit {
     }
 }
 
-fn plan_text(target: &str, preview: &Preview) -> String {
+fn plan_text(args: &RunArgs, preview: &Preview) -> String {
+    let target = &args.target;
+    let fate = if run::keeps(args) { "kept" } else { "removed" };
     let tiles = preview.tiles_max.map_or_else(
         || "not even the first step fits".to_owned(),
         |most| format!("up to {}", count(u64::from(most), "tile")),
@@ -65,7 +67,7 @@ fn plan_text(target: &str, preview: &Preview) -> String {
             preview.step_time.0, preview.step_time.1
         ),
         format!(
-            "writes     at most {} ({} B), all of it in files or ranges of its own; removed at the end",
+            "writes     at most {} ({} B), all of it in files or ranges of its own; {fate} at the end",
             preview.bytes_at_most,
             preview.bytes_at_most.get()
         ),

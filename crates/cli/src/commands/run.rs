@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bench::progress::Control;
-use bench::run::{End, FinishedRun, RunOptions};
+use bench::run::{End, FinishedRun, Reuse, RunOptions};
 use bench::{BenchError, plan::ResolvedPlan};
 use record::run::{Status, ToolFacts, Verdict};
 use record::rundir::{RunDirError, SameDevice};
@@ -49,10 +49,20 @@ pub fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
         destroy_data: args.destroy_data.clone(),
         overwrite_file: args.overwrite_file,
         allow_root_fs: args.allow_root_fs,
-        keep: args.keep,
-        reuse: None,
+        keep: keeps(args),
+        reuse: args.reuse.as_deref().map(reuse),
         tool: tool(),
     })
+}
+
+/// Whether the disks stay after a run.
+pub fn keeps(args: &RunArgs) -> bool {
+    args.keep || (args.reuse.is_some() && !args.remove)
+}
+
+fn reuse(text: &str) -> Reuse {
+    let Ok(reuse) = text.parse();
+    reuse
 }
 
 /// This program, as results name it.
@@ -69,9 +79,12 @@ pub fn failure(error: BenchError) -> Failure {
         BenchError::Plan(_)
         | BenchError::Build { .. }
         | BenchError::Reference(_)
+        | BenchError::PrepareSearch
         | BenchError::Target(_) => Exit::Usage,
         BenchError::Refused(_)
         | BenchError::TooLarge { .. }
+        | BenchError::NothingToReuse { .. }
+        | BenchError::ReuseSize { .. }
         | BenchError::Datastore(_)
         | BenchError::RunDir(RunDirError::OnDeviceUnderTest { .. }) => Exit::Refused,
         BenchError::Interrupted | BenchError::Aborted => Exit::Interrupted,
@@ -100,12 +113,16 @@ fn end(finished: FinishedRun, interrupted: Exit) -> Result<Exit, Failure> {
 }
 
 fn failure_while_running(error: BenchError) -> Failure {
+    let exit = match error {
+        BenchError::Mismatch(_) => Exit::ObjectiveFailed,
+        _ => Exit::Failure,
+    };
     let hint = error.hint();
-    Failure::from_error(Exit::Failure, &error).hint(hint)
+    Failure::from_error(exit, &error).hint(hint)
 }
 
 /// Every value of the plan and where it came from.
-fn configuration(plan: &ResolvedPlan, format: Format) -> Result<String, Failure> {
+pub fn configuration(plan: &ResolvedPlan, format: Format) -> Result<String, Failure> {
     let values = plan.values();
     if format == Format::Json {
         return serde_json::to_string_pretty(&values)

@@ -5,7 +5,7 @@ mod summary;
 mod table;
 
 pub use step::{limit_name, step_line};
-pub use summary::summary;
+pub use summary::{prefill_line, summary};
 pub use table::Table;
 
 use units::Nanos;

@@ -98,14 +98,21 @@ fn number_short(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn prefill_line(prefill: &Prefill) -> String {
+/// What filling the disks took.
+pub fn prefill_line(prefill: &Prefill) -> String {
     let speed = |rate: &RateFacts| decimal_and_binary(rate.bytes_per_s);
     let mut line = format!("prefill    {}", Bytes::new(prefill.bytes));
     if let Some(first) = &prefill.first_write {
         line += &format!(", first write {}", speed(first));
     }
+    if let Some(reason) = &prefill.first_write_absent {
+        line += &format!(", first write not measured: {reason}");
+    }
     if let Some(rewrite) = &prefill.rewrite {
         line += &format!(", rewrite {}", speed(rewrite));
+    }
+    if prefill.prepared_before_bytes > 0 {
+        line += &format!("; {} were prepared before", Bytes::new(prefill.prepared_before_bytes));
     }
     line
 }

@@ -1,0 +1,120 @@
+//! `prepare`: disks that are filled once and kept, for runs that use them again.
+
+use std::sync::Arc;
+
+use bench::BenchError;
+use bench::plan::ResolvedPlan;
+use bench::progress::Control;
+use bench::run::Prepared;
+use serde_json::{Value, json};
+
+use crate::args::{Choice, Format, RunArgs};
+use crate::commands::run;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::text::{count, prefill_line};
+use crate::{live, open_files, output, plan_source, signals};
+
+/// Fills the disks and says how to use them.
+pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
+    let plan = plan_source::resolved(args)?;
+    if args.print_config {
+        output::print(&run::configuration(&plan, args.format)?)?;
+        return Ok(Exit::Success);
+    }
+    if args.remove {
+        let message = "prepare keeps what it makes, and --remove asks to remove it";
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    let options = run::options(args)?;
+    open_files::check(&plan, open_files::raise())?;
+    let control = Arc::new(Control::default());
+    let signals = signals::watch(Arc::clone(&control))
+        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let prepared = {
+        let mut observer = live::observer(args.live, color, args.format, &control, &signals);
+        bench::run::prepare(&plan, &options, &control, observer.as_mut())
+    };
+    let prepared = match prepared {
+        Err(BenchError::Interrupted | BenchError::Aborted) => {
+            eprintln!("interrupted; the disks that were new are removed");
+            return Ok(signals.exit());
+        }
+        other => other.map_err(run::failure)?,
+    };
+    let command = command(args, &plan, &prepared);
+    match args.format {
+        Format::Text => output::print(&text(args, &plan, &prepared, command.as_deref()))?,
+        Format::Json => output::print_json(&document(&plan, &prepared, command.as_deref()))?,
+    }
+    Ok(Exit::Success)
+}
+
+/// How to use them; nothing where they would be filled again.
+fn command(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared) -> Option<String> {
+    let tile = args.tile.as_ref().map_or_else(String::new, |tile| format!(" --tile {tile}"));
+    let root = if args.allow_root_fs { " --allow-root-fs" } else { "" };
+    prepared.can_be_reused.then(|| {
+        format!(
+            "tilemark run {}{tile} --footprint {}{root} --reuse {}",
+            args.target, plan.footprint.value, prepared.run_id
+        )
+    })
+}
+
+fn text(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared, command: Option<&str>) -> String {
+    let mut lines = vec![
+        format!("prepared   {}", prepared.run_id),
+        format!("datastore  {}  {}", plan.datastore.value, prepared.target_summary),
+        format!("where      {}", prepared.path.display()),
+        format!(
+            "disks      {}: {}, {}, {}",
+            plan.tile_set.tile.name,
+            count(u64::from(prepared.tiles), "tile"),
+            count(prepared.disks as u64, "disk"),
+            prepared.bytes
+        ),
+    ];
+    lines.extend(prepared.prefill.as_ref().map(prefill_line));
+    for warning in &prepared.warnings {
+        lines.push(format!("warning: {} [{}]", warning.text, warning.id));
+    }
+    lines.push(command.map_or_else(
+        || {
+            "use        the next run fills its disks again, over what is written now: only a \
+             directory remembers its disks"
+                .to_owned()
+        },
+        |command| format!("use        {command}"),
+    ));
+    lines.push(format!("remove     tilemark cleanup {}", cleanup_target(args, plan)));
+    lines.join("\n") + "\n"
+}
+
+fn cleanup_target<'a>(args: &'a RunArgs, plan: &'a ResolvedPlan) -> &'a str {
+    if args.target.ends_with(".toml") { &plan.datastore.value } else { &args.target }
+}
+
+fn document(plan: &ResolvedPlan, prepared: &Prepared, command: Option<&str>) -> Value {
+    let warnings: Vec<Value> = prepared
+        .warnings
+        .iter()
+        .map(|warning| json!({ "id": warning.id, "text": warning.text }))
+        .collect();
+    json!({
+        "schema": "tilemark.prepared/1.0",
+        "run": prepared.run_id,
+        "datastore": plan.datastore.value,
+        "target_summary": prepared.target_summary,
+        "path": prepared.path,
+        "tile": plan.tile_set.tile.name,
+        "footprint": plan.footprint.value,
+        "tiles": prepared.tiles,
+        "vms": prepared.vms,
+        "disks": prepared.disks,
+        "bytes": prepared.bytes.get(),
+        "prefill": prepared.prefill,
+        "use": command,
+        "warnings": warnings,
+    })
+}
