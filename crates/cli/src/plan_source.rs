@@ -59,7 +59,7 @@ fn option_of(error: &PlanError) -> Option<String> {
         },
         _ => return None,
     };
-    Some(format!("{key} in a plan is --{option} on the command line"))
+    (key != option).then(|| format!("{key} in a plan is --{option} on the command line"))
 }
 
 /// A datastore by its whole path, so that the stored plan means the same everywhere. What is

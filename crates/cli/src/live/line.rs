@@ -127,6 +127,9 @@ pub(super) fn phase_line(tick: &Tick) -> String {
 
 /// How much is going on.
 pub(super) fn rate_line(tick: &Tick) -> String {
+    if tick.operations_per_s <= 0.0 {
+        return format!("no I/O, busiest worker {:.0} % CPU", tick.worker_cpu * 100.0);
+    }
     let p99 = tick.service_p99.map_or_else(|| "-".to_owned(), |time| time.to_string());
     format!(
         "{} IOPS ({:.0} % reads), {}, p99 {p99}, busiest worker {:.0} % CPU",

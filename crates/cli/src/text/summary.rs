@@ -43,12 +43,13 @@ fn broken(answer: &Answer) -> Option<String> {
     let broken = answer.first_broken.as_ref()?;
     let limit = &broken.limit;
     Some(format!(
-        "broken     {}: {} (interval {}, {}) against {}",
+        "broken     {} with {}: {}{} of {} allowed, {}",
         limit_name(&broken.workload, limit),
+        count(u64::from(broken.tiles), "tile"),
         latency(limit.measured_ns),
-        interval(limit),
-        count(limit.samples, "sample"),
-        Nanos(limit.limit_ns)
+        interval(limit).map_or_else(String::new, |interval| format!(" ({interval})")),
+        Nanos(limit.limit_ns),
+        count(limit.samples, "sample")
     ))
 }
 
@@ -148,25 +149,19 @@ fn step_to_show(run: &Run) -> Option<&Step> {
 
 /// The limits of a step over all its tiles together.
 fn limits(step: &Step) -> Vec<String> {
-    let mut table = Table::new(&[
-        "limit",
-        ">allowed",
-        ">measured",
-        "interval",
-        ">samples",
-        ">worst in",
-        "verdict",
-    ]);
+    let mut table =
+        Table::new(&["limit", ">allowed", ">measured", "interval", ">samples", "verdict", ""]);
     for pooled in &step.limits {
         let limit = &pooled.result;
+        let worst = pooled.worst_tile.filter(|_| step.tiles > 1);
         table.row(vec![
             limit_name(&pooled.workload, limit),
             Nanos(limit.limit_ns).to_string(),
             latency(limit.measured_ns),
-            interval(limit),
+            interval(limit).unwrap_or_else(|| "-".to_owned()),
             number_whole(limit.samples),
-            pooled.worst_tile.map_or_else(|| "-".to_owned(), |tile| format!("tile {}", tile + 1)),
             limit.verdict.name().to_owned(),
+            worst.map_or_else(String::new, |tile| format!("worst in tile {}", tile + 1)),
         ]);
     }
     if table.is_empty() {
@@ -176,19 +171,18 @@ fn limits(step: &Step) -> Vec<String> {
         1 => String::new(),
         tiles => format!(", all {tiles} tiles together"),
     };
-    let mut lines = vec![format!("limits at {}{all}:", count(u64::from(step.tiles), "tile"))];
+    let confidence = step.limits.iter().find_map(|pooled| pooled.result.confidence);
+    let confidence = confidence
+        .map_or_else(String::new, |share| format!(" (intervals at {:.0} %)", share * 100.0));
+    let tiles = count(u64::from(step.tiles), "tile");
+    let mut lines = vec![format!("limits at {tiles}{all}{confidence}:")];
     lines.extend(table.lines());
     lines
 }
 
-/// `4.1 ms to 5.2 ms at 95 %`.
-fn interval(limit: &LimitResult) -> String {
-    let (Some(low), Some(high)) = (limit.interval_low_ns, limit.interval_high_ns) else {
-        return "-".to_owned();
-    };
-    let confidence =
-        limit.confidence.map_or_else(String::new, |share| format!(" at {:.0} %", share * 100.0));
-    format!("{} to {}{confidence}", Nanos(low), Nanos(high))
+/// `4.1 ms to 5.2 ms`.
+fn interval(limit: &LimitResult) -> Option<String> {
+    Some(format!("{} to {}", Nanos(limit.interval_low_ns?), Nanos(limit.interval_high_ns?)))
 }
 
 /// The tile whose workloads are listed: where the first limit broke, else the one that came
@@ -208,8 +202,8 @@ fn workloads(run: &Run, step: &Step) -> Vec<String> {
     let mut table = Table::new(&[
         "workload",
         ">rate",
-        "unit",
-        ">of one tile",
+        "",
+        ">of a tile",
         "action",
         ">p50",
         ">p95",

@@ -1,0 +1,11 @@
+//! The `tilemark` program as a process: what it prints, how it ends, what it leaves behind.
+
+mod help;
+mod interruption;
+mod killed;
+mod redact;
+mod refusals;
+mod rig;
+mod storage_trouble;
+mod terminal;
+mod whole_run;

@@ -1,0 +1,243 @@
+//! A place for a program to run in, and a hand on the running program.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Longest wait for anything: far more than anything takes on a busy machine.
+pub const DEADLINE: Duration = Duration::from_secs(120);
+
+/// Options that let a run use the directory of the tests.
+pub const ALLOW: [&str; 2] = ["--allow-root-fs", "--allow-same-device"];
+
+/// A tile of one virtual machine that takes a second or two.
+pub const MICRO: [&str; 15] = [
+    "--tile",
+    "micro/mixed-8k",
+    "--tiles",
+    "1",
+    "--quick",
+    "--footprint",
+    "0.002",
+    "--duration",
+    "1s",
+    "--warm-up-min",
+    "200ms",
+    "--warm-up-max",
+    "400ms",
+    "--slice",
+    "100ms",
+];
+
+/// A datastore and a place for results, both empty and removed at the end.
+pub struct Place {
+    root: tempfile::TempDir,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        for name in ["ds", "runs"] {
+            std::fs::create_dir(root.path().join(name)).expect("a directory in it");
+        }
+        Self { root }
+    }
+
+    /// A place that a run may use; none, with the reason printed, if there is not enough room.
+    pub fn usable() -> Option<Self> {
+        let place = Self::new();
+        let checked = place.output(&[&["check", "ds"][..], &ALLOW, &MICRO].concat());
+        if checked.status.success() {
+            return Some(place);
+        }
+        eprintln!("skipped: this directory cannot be a datastore:\n{}", out(&checked));
+        None
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).expect("a file");
+    }
+
+    /// The program, without anything the tester's own environment says.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tilemark"));
+        command.args(args).current_dir(self.root.path()).stdin(Stdio::null());
+        self.surroundings(&mut command);
+        command
+    }
+
+    /// Sets what a program sees of its surroundings.
+    pub fn surroundings(&self, command: &mut Command) {
+        for name in ["TILEMARK_SEED", "TILEMARK_LIVE", "TILEMARK_COLOR", "NO_COLOR", "CI"] {
+            command.env_remove(name);
+        }
+        command.env("TILEMARK_RUNS", self.path("runs")).env("COLUMNS", "100").env("TERM", "xterm");
+    }
+
+    pub fn output(&self, args: &[&str]) -> Output {
+        self.command(args).output().expect("the program starts")
+    }
+
+    /// The program running a small tile; `more` overrides what is the same in it.
+    pub fn run_command(&self, more: &[&str]) -> Command {
+        self.command(&run_words(more))
+    }
+
+    /// Runs a tile on the datastore and expects an exit code.
+    pub fn run(&self, code: i32, more: &[&str]) -> Output {
+        let output = self.run_command(more).output().expect("the program starts");
+        assert_eq!(output.status.code(), Some(code), "{}{}", out(&output), err(&output));
+        output
+    }
+
+    /// Starts a run that goes on for a minute if nobody stops it.
+    pub fn start(&self, more: &[&str]) -> Running {
+        let long = ["--duration", "60s", "--live", "line"];
+        Running::new(self.run_command(&[&long[..], more].concat()))
+    }
+
+    /// Names in a directory.
+    pub fn names(&self, directory: &str) -> Vec<String> {
+        names(&self.path(directory))
+    }
+
+    /// Paths of the run directories, oldest first.
+    pub fn runs(&self) -> Vec<PathBuf> {
+        let mut names = self.names("runs");
+        names.sort();
+        names.iter().map(|name| self.path("runs").join(name)).collect()
+    }
+}
+
+/// What runs a small tile on the datastore.
+pub fn run_words<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let mut words = vec!["run", "ds"];
+    words.extend(ALLOW);
+    let mut micro = MICRO.into_iter().peekable();
+    while let Some(option) = micro.next() {
+        let value = micro.next_if(|word| !word.starts_with("--"));
+        if !more.contains(&option) {
+            words.extend([Some(option), value].into_iter().flatten());
+        }
+    }
+    words.extend(more);
+    words
+}
+
+pub fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).expect("a directory");
+    let name = |entry: std::io::Result<std::fs::DirEntry>| entry.expect("an entry").file_name();
+    entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect()
+}
+
+pub fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A running program whose stderr is read as it comes.
+pub struct Running {
+    child: Child,
+    lines: Receiver<String>,
+    seen: Vec<String>,
+}
+
+/// What was left when it ended.
+pub struct Ended {
+    /// Its exit code; none if a signal ended it.
+    pub code: Option<i32>,
+    /// All of stderr.
+    pub stderr: String,
+    /// All of stdout, unless somebody closed it.
+    pub stdout: String,
+}
+
+impl Running {
+    pub fn new(mut command: Command) -> Self {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let (sender, lines) = channel();
+        let stderr = child.stderr.take().expect("it is piped");
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { child, lines, seen: Vec::new() }
+    }
+
+    /// Waits for a line on stderr that holds a text.
+    pub fn wait_for(&mut self, text: &str) {
+        let begun = Instant::now();
+        loop {
+            let left = DEADLINE.saturating_sub(begun.elapsed());
+            match self.lines.recv_timeout(left) {
+                Ok(line) => {
+                    let is_it = line.contains(text);
+                    self.seen.push(line);
+                    if is_it {
+                        return;
+                    }
+                }
+                Err(error) => {
+                    panic!("no line with \"{text}\" ({error}) in:\n{}", self.seen.join("\n"))
+                }
+            }
+        }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).expect("a process id");
+        let pid = Pid::from_raw(pid).expect("not 0");
+        // It may have ended by itself; then what follows sees that.
+        let _ = kill_process(pid, signal);
+    }
+
+    /// Closes our end of its stdout.
+    pub fn close_stdout(&mut self) {
+        self.child.stdout.take();
+    }
+
+    /// Waits for its end; more than the deadline is a failure.
+    pub fn end(mut self) -> Ended {
+        let begun = Instant::now();
+        loop {
+            match self.lines.recv_timeout(DEADLINE.saturating_sub(begun.elapsed())) {
+                Ok(line) => self.seen.push(line),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    panic!("it does not end:\n{}", self.seen.join("\n"))
+                }
+            }
+        }
+        let mut stdout = String::new();
+        if let Some(mut pipe) = self.child.stdout.take() {
+            pipe.read_to_string(&mut stdout).expect("text on stdout");
+        }
+        let status = self.child.wait().expect("it is our child");
+        Ended { code: status.code(), stderr: self.seen.join("\n"), stdout }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

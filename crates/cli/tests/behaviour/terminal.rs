@@ -1,0 +1,119 @@
+//! No terminal, no escape sequences; with one, the view leaves it as it was.
+
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+
+use crate::rig::{DEADLINE, Place, err, out, run_words};
+
+#[test]
+fn without_a_terminal_there_is_no_escape_sequence() {
+    let Some(place) = Place::usable() else { return };
+    for live in ["auto", "full"] {
+        let output = place.run(0, &["--live", live]);
+        assert!(!err(&output).contains('\u{1b}') && !out(&output).contains('\u{1b}'));
+        assert!(err(&output).contains("step: 1 tile, 1 VM, at most"), "{}", err(&output));
+    }
+    let off = place.run(0, &["--live", "off"]);
+    assert_eq!(err(&off), "", "nothing but the result");
+}
+
+/// Runs the program under `script`, which gives it a terminal, answers its question for the
+/// cursor, and presses Ctrl-C once the screen shows `interrupt_at`. What the terminal got;
+/// none where there is no such `script`.
+fn on_a_terminal(
+    place: &Place,
+    environment: &[(&str, &str)],
+    more: &[&str],
+    interrupt_at: Option<&str>,
+) -> Option<String> {
+    let words = run_words(more).join(" ");
+    let program = env!("CARGO_BIN_EXE_tilemark");
+    let line = format!("stty rows 40 cols 120; {program} {words} > data; echo code $?; stty -a");
+    let mut command = Command::new("script");
+    command.args(["-qefc", &line, "/dev/null"]).current_dir(place.path(""));
+    place.surroundings(&mut command);
+    command.envs(environment.iter().copied());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let Ok(mut script) = command.spawn() else {
+        eprintln!("skipped: there is no script(1) of util-linux here");
+        return None;
+    };
+    let (mut keys, mut screen) = (script.stdin.take()?, script.stdout.take()?);
+    let (sender, parts) = channel();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(length @ 1..) = screen.read(&mut buffer) {
+            if sender.send(buffer[..length].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    let (mut seen, mut answered, mut pressed) = (Vec::new(), 0, false);
+    while let Ok(part) = parts.recv_timeout(DEADLINE) {
+        seen.extend(part);
+        let text = String::from_utf8_lossy(&seen);
+        while answered < text.matches("\u{1b}[6n").count() {
+            keys.write_all(b"\x1b[1;1R").expect("the terminal listens");
+            answered += 1;
+        }
+        if !pressed && interrupt_at.is_some_and(|moment| text.contains(moment)) {
+            keys.write_all(&[3]).expect("the terminal listens");
+            pressed = true;
+        }
+    }
+    drop(keys);
+    script.wait().expect("it is our child");
+    Some(String::from_utf8_lossy(&seen).into_owned())
+}
+
+fn is_sane(screen: &str) {
+    let last = |sequence: &str| screen.rfind(sequence).unwrap_or(0);
+    assert!(last("\u{1b}[?25h") > last("\u{1b}[?25l"), "the cursor is hidden:\n{screen}");
+    assert!(!screen.contains("\u{1b}[?1049h"), "the other screen is not used");
+    let settings: Vec<&str> = screen.split_whitespace().collect();
+    for word in ["echo", "icanon", "isig"] {
+        assert!(settings.contains(&word), "the terminal lost {word}:\n{screen}");
+    }
+}
+
+#[test]
+fn on_a_terminal_the_view_changes_in_place_and_goes_away() {
+    let Some(place) = Place::usable() else { return };
+    let Some(screen) = on_a_terminal(&place, &[], &["--format", "json"], None) else { return };
+    assert!(screen.contains("code 0"), "{screen}");
+    assert!(screen.contains("\u{1b}[?25l") && screen.contains("IOPS"), "no view:\n{screen}");
+    is_sane(&screen);
+    let data = std::fs::read_to_string(place.path("data")).expect("what stdout got");
+    record::run::parse(&data).expect("stdout is data and nothing else");
+}
+
+#[test]
+fn ctrl_c_on_a_terminal_leaves_it_sane() {
+    let Some(place) = Place::usable() else { return };
+    let long = ["--duration", "60s"];
+    let screen = on_a_terminal(&place, &[], &long, Some("measuring"));
+    let Some(screen) = screen else { return };
+    assert!(screen.contains("code 130"), "{screen}");
+    is_sane(&screen);
+    assert!(place.names("ds").is_empty());
+}
+
+#[test]
+fn a_dumb_terminal_or_ci_gets_plain_lines() {
+    let Some(place) = Place::usable() else { return };
+    for environment in [[("TERM", "dumb")], [("CI", "1")]] {
+        let Some(screen) = on_a_terminal(&place, &environment, &[], None) else { return };
+        assert!(!screen.contains('\u{1b}'), "{environment:?}:\n{screen}");
+        assert!(screen.contains("step: 1 tile"), "{screen}");
+    }
+}
+
+#[test]
+fn no_color_means_none() {
+    let Some(place) = Place::usable() else { return };
+    let Some(screen) = on_a_terminal(&place, &[("NO_COLOR", "1")], &[], None) else { return };
+    for color in ["\u{1b}[34m", "\u{1b}[36m", "\u{1b}[38;5;4m", "\u{1b}[38;5;6m"] {
+        assert!(!screen.contains(color), "colour in:\n{screen}");
+    }
+}
