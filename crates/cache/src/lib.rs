@@ -3,7 +3,8 @@
 //! What it does: replacement policies behind one trait ([`Policy`]), from LRU to the offline
 //! bound of Belady. Each cites its paper and says where it differs. On top of them the tier
 //! ([`Tier`]): admission, write modes, limits per VM, clean-up; it maps an access to the I/Os it
-//! causes on the fast and the slow device.
+//! causes on the fast and the slow device. Beside them miss-ratio curves ([`mrc`]): exact, sampled
+//! (SHARDS), and miniature simulation for policies that are not LRU.
 //!
 //! What it refuses: devices, clocks, threads, randomness of its own, and page contents. Time
 //! spent on a hit or a miss is a driver's business.
@@ -16,6 +17,7 @@
 
 mod index;
 mod list;
+pub mod mrc;
 pub mod policy;
 mod slab;
 pub mod tier;

@@ -69,6 +69,28 @@ impl Slab {
         slot
     }
 
+    /// Makes room for twice as many pages if no slot is left; slots keep their numbers.
+    #[inline]
+    pub(crate) fn grow_if_full(&mut self) {
+        if self.free == NIL {
+            self.grow();
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let old = self.nodes.len();
+        let mut larger = Self::new((2 * old).max(1024));
+        larger.nodes[..old].copy_from_slice(&self.nodes);
+        larger.marks[..old].copy_from_slice(&self.marks);
+        for (slot, node) in (0..).zip(&self.nodes) {
+            larger.index.insert(node.page, slot);
+        }
+        larger.free = u32::try_from(old).expect("slots are counted in 32 bits");
+        larger.len = self.len;
+        *self = larger;
+    }
+
     /// Takes a page's slot, which is in no list any more.
     #[inline]
     pub(crate) fn remove(&mut self, slot: u32) {

@@ -1,5 +1,6 @@
 //! What the cache promises, seen from outside.
 
+mod curves;
 mod invariants;
 mod models;
 mod oracle;

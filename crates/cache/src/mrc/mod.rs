@@ -1,0 +1,13 @@
+//! Miss-ratio curves: how often a cache of any size would miss.
+
+mod curve;
+mod histogram;
+mod miniature;
+mod shards;
+mod stack;
+mod timeline;
+
+pub use curve::{CurvePoint, MissRatioCurve};
+pub use miniature::Miniature;
+pub use shards::{SampleRate, Shards};
+pub use stack::{ExactStack, ReuseStack};
