@@ -20,6 +20,8 @@ pub enum Purpose {
     Payload = 4,
     /// Resampling in statistics.
     Bootstrap = 5,
+    /// Service times and placement inside a modelled device.
+    Device = 6,
 }
 
 /// One step of SplitMix64 (Steele, Lea and Flood 2014, figure 17): a bijective mixer.

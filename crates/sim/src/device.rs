@@ -1,5 +1,10 @@
+use std::convert::Infallible;
+
+use device::Ticket;
 use machine::{IoError, IoRequest};
 use units::Nanos;
+
+use crate::model::{Model, ModelEffects};
 
 /// When and how a request is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,5 +41,28 @@ pub struct Fixed(pub Nanos);
 impl Device for Fixed {
     fn submit(&mut self, now: Nanos, _instance: usize, _request: &IoRequest) -> Completion {
         Completion { at: now.saturating_add(self.0), result: Ok(()) }
+    }
+}
+
+/// A device that answers at submission, driven as a model.
+pub(crate) struct AtOnce<'a, D>(pub &'a mut D);
+
+impl<D: Device> Model for AtOnce<'_, D> {
+    type Alarm = Infallible;
+
+    #[inline]
+    fn submit(
+        &mut self,
+        now: Nanos,
+        (instance, ticket): (usize, Ticket),
+        request: &IoRequest,
+        fx: &mut ModelEffects<Infallible>,
+    ) {
+        let answer = self.0.submit(now, instance, request);
+        fx.done.push((answer.at, ticket, answer.result));
+    }
+
+    fn wake(&mut self, _now: Nanos, alarm: Infallible, _fx: &mut ModelEffects<Infallible>) {
+        match alarm {}
     }
 }

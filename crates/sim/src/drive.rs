@@ -1,10 +1,13 @@
-use machine::{Effects, Event, Machine, Token};
+use device::Ticket;
+use machine::{Effects, Event, IoError, Machine, Token};
 use record::recorder::InstanceShape;
 use record::slice::{InstanceId, Slice};
 use units::Nanos;
 
-use crate::device::Device;
+use crate::device::{AtOnce, Device};
+use crate::in_flight::Tickets;
 use crate::meter::{InFlight, Meter};
+use crate::model::{Model, ModelEffects};
 use crate::queue::Queue;
 
 /// A machine and what the recorder must know of it.
@@ -44,6 +47,8 @@ impl Default for Options {
 pub struct Outcome {
     /// Events handled by all machines.
     pub events: u64,
+    /// Alarms handled by the model; zero on a device that answers at submission.
+    pub alarms: u64,
     /// Requests submitted.
     pub submitted: u64,
     /// Requests answered, failed ones included; the rest was in flight at the end.
@@ -73,10 +78,11 @@ pub enum SimError {
 
 /// What is pending in the queue.
 #[derive(Debug, Clone, Copy)]
-enum Pending {
-    Timer(Token),
-    Ran(Token),
-    Done { place: InFlight, result: Result<(), machine::IoError> },
+enum Pending<A> {
+    Timer(u32, Token),
+    Ran(u32, Token),
+    Done(Ticket, Result<(), IoError>),
+    Alarm(A),
 }
 
 /// Runs the machines on the device in virtual time and hands every slice to `sink`, in
@@ -92,10 +98,25 @@ pub fn run<M: Machine, D: Device>(
     options: &Options,
     sink: &mut dyn FnMut(Slice),
 ) -> Result<Outcome, SimError> {
+    run_model(instances, &mut AtOnce(device), options, sink)
+}
+
+/// Like [`run`], on a model that lets time pass by alarms.
+///
+/// # Errors
+///
+/// As [`run`]. A model that lets events happen without end at one instant is reported with
+/// the instance that had the last event.
+pub fn run_model<M: Machine, D: Model>(
+    instances: &mut [SimInstance<M>],
+    model: &mut D,
+    options: &Options,
+    sink: &mut dyn FnMut(Slice),
+) -> Result<Outcome, SimError> {
     if options.slice == Nanos::ZERO {
         return Err(SimError::NoSlice);
     }
-    let mut world = World::new(instances, device, options.events_per_instant_max);
+    let mut world = World::new(instances, model, options.events_per_instant_max);
     world.start()?;
     let mut end = Nanos::ZERO;
     while end < options.until {
@@ -106,14 +127,18 @@ pub fn run<M: Machine, D: Device>(
     Ok(world.outcome)
 }
 
-struct World<'a, M, D> {
+struct World<'a, M, D: Model> {
     instances: &'a mut [SimInstance<M>],
-    device: &'a mut D,
-    queue: Queue<(u32, Pending)>,
+    model: &'a mut D,
+    queue: Queue<Pending<D::Alarm>>,
+    tickets: Tickets,
     meter: Meter,
     effects: Effects,
+    model_effects: ModelEffects<D::Alarm>,
     outcome: Outcome,
     cap: Cap,
+    /// The instance that had the last event.
+    last: u32,
 }
 
 /// Counts events of one instant.
@@ -135,17 +160,20 @@ impl Cap {
     }
 }
 
-impl<'a, M: Machine, D: Device> World<'a, M, D> {
-    fn new(instances: &'a mut [SimInstance<M>], device: &'a mut D, max: u64) -> Self {
+impl<'a, M: Machine, D: Model> World<'a, M, D> {
+    fn new(instances: &'a mut [SimInstance<M>], model: &'a mut D, max: u64) -> Self {
         let shapes = instances.iter().map(|instance| instance.shape.clone()).collect();
         Self {
             instances,
-            device,
+            model,
             queue: Queue::new(),
+            tickets: Tickets::default(),
             meter: Meter::new(shapes),
             effects: Effects::default(),
+            model_effects: ModelEffects::default(),
             outcome: Outcome::default(),
             cap: Cap { now: Nanos::ZERO, events: 0, max },
+            last: 0,
         }
     }
 
@@ -158,30 +186,47 @@ impl<'a, M: Machine, D: Device> World<'a, M, D> {
     }
 
     fn run_before(&mut self, end: Nanos) -> Result<(), SimError> {
-        while let Some((now, (instance, pending))) = self.queue.pop_before(end) {
-            let event = match pending {
-                Pending::Timer(token) => {
+        while let Some((now, pending)) = self.queue.pop_before(end) {
+            match pending {
+                Pending::Timer(instance, token) => {
                     self.meter.woken();
-                    Event::Timer(token)
+                    self.deliver(now, instance, Event::Timer(token))?;
                 }
-                Pending::Ran(token) => Event::Ran(token),
-                Pending::Done { place, result } => {
+                Pending::Ran(instance, token) => self.deliver(now, instance, Event::Ran(token))?,
+                Pending::Done(ticket, result) => {
+                    let (instance, request) = self.tickets.redeem(ticket);
                     self.outcome.completed += 1;
-                    self.meter.completed(now, instance as usize, &place);
-                    Event::Done(place.request.token, result)
+                    let token = request.request.token;
+                    self.meter.completed(now, instance as usize, &request, result.is_ok());
+                    self.deliver(now, instance, Event::Done(token, result))?;
                 }
-            };
-            self.deliver(now, instance, event)?;
+                Pending::Alarm(alarm) => {
+                    self.count(now)?;
+                    self.outcome.alarms += 1;
+                    self.model.wake(now, alarm, &mut self.model_effects);
+                    self.apply_model(now);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn count(&mut self, now: Nanos) -> Result<(), SimError> {
+        if self.cap.is_broken(now) {
+            let instance = self
+                .instances
+                .get(self.last as usize)
+                .map_or(InstanceId(self.last), |instance| instance.shape.instance);
+            return Err(SimError::Runaway { instance, now, events: self.cap.events });
         }
         Ok(())
     }
 
     #[inline]
     fn deliver(&mut self, now: Nanos, instance: u32, event: Event) -> Result<(), SimError> {
-        if self.cap.is_broken(now) {
-            let id = self.instances[instance as usize].shape.instance;
-            return Err(SimError::Runaway { instance: id, now, events: self.cap.events });
-        }
+        self.last = instance;
+        self.count(now)?;
         self.outcome.events += 1;
         self.instances[instance as usize].machine.handle(now, event, &mut self.effects);
         self.apply(now, instance);
@@ -190,23 +235,39 @@ impl<'a, M: Machine, D: Device> World<'a, M, D> {
 
     #[inline]
     fn apply(&mut self, now: Nanos, instance: u32) {
-        for request in self.effects.io.drain(..) {
-            let answer = self.device.submit(now, instance as usize, &request);
+        let mut effects = std::mem::take(&mut self.effects);
+        for request in effects.io.drain(..) {
             self.meter.submitted(now);
             self.outcome.submitted += 1;
-            let place = InFlight { request, submitted: now, ok: answer.result.is_ok() };
-            let pending = Pending::Done { place, result: answer.result };
-            self.queue.push(answer.at.max(now), (instance, pending));
+            let ticket = self.tickets.issue(instance, InFlight { request, submitted: now });
+            let of = (instance as usize, ticket);
+            self.model.submit(now, of, &request, &mut self.model_effects);
+            self.apply_model(now);
         }
-        for (at, token) in self.effects.timers.drain(..) {
-            self.queue.push(at.max(now), (instance, Pending::Timer(token)));
+        for (at, token) in effects.timers.drain(..) {
+            self.queue.push(at.max(now), Pending::Timer(instance, token));
         }
-        for burst in self.effects.cpu.drain(..) {
-            let at = now.saturating_add(burst.cost);
-            self.queue.push(at, (instance, Pending::Ran(burst.token)));
+        for burst in effects.cpu.drain(..) {
+            self.model.run_cpu(now, instance as usize, &burst, &mut self.model_effects);
+            self.apply_model(now);
         }
-        for observation in self.effects.observations.drain(..) {
+        for observation in effects.observations.drain(..) {
             self.meter.observed(instance as usize, &observation);
+        }
+        self.effects = effects;
+    }
+
+    #[inline]
+    fn apply_model(&mut self, now: Nanos) {
+        for (at, ticket, result) in self.model_effects.done.drain(..) {
+            self.queue.push(at.max(now), Pending::Done(ticket, result));
+        }
+        for (at, instance, token) in self.model_effects.ran.drain(..) {
+            let instance = u32::try_from(instance).expect("fewer than 2^32 instances");
+            self.queue.push(at.max(now), Pending::Ran(instance, token));
+        }
+        for (at, alarm) in self.model_effects.alarms.drain(..) {
+            self.queue.push(at.max(now), Pending::Alarm(alarm));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The virtual-time driver: an event loop that runs the same machines as the engine, on a
-//! modelled device.
+//! modelled device: one that answers at submission ([`Device`]), or one that lets time pass by
+//! alarms ([`Model`]), such as an array of queues and disks.
 //!
 //! What it does: one heap of packed keys, equal times in insertion order, an event cap per
 //! instant; reports the same [`record::slice::Slice`]s as the engine.
@@ -12,8 +13,11 @@
 
 mod device;
 mod drive;
+mod in_flight;
 mod meter;
+mod model;
 mod queue;
 
 pub use device::{Completion, Device, Fixed, Instant};
-pub use drive::{Options, Outcome, SimError, SimInstance, run};
+pub use drive::{Options, Outcome, SimError, SimInstance, run, run_model};
+pub use model::{Hosted, Model, ModelEffects, Storage};

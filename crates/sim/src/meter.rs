@@ -10,7 +10,6 @@ use machine::{ActionDone, IoRequest, Observation, Operation};
 pub struct InFlight {
     pub request: IoRequest,
     pub submitted: Nanos,
-    pub ok: bool,
 }
 
 /// Turns what happens into slices, with the generator's own counts.
@@ -56,7 +55,7 @@ impl Meter {
     }
 
     #[inline]
-    pub fn completed(&mut self, now: Nanos, instance: usize, done: &InFlight) {
+    pub fn completed(&mut self, now: Nanos, instance: usize, done: &InFlight, ok: bool) {
         self.advance(now);
         self.in_flight -= 1;
         self.completed += 1;
@@ -68,7 +67,7 @@ impl Meter {
             length: done.request.length,
             service: now.saturating_sub(done.submitted),
             response: now.saturating_sub(done.request.due),
-            ok: done.ok,
+            ok,
         });
     }
 

@@ -202,5 +202,5 @@ fn a_loop_that_takes_no_time_is_given_up_naming_instance_and_time() {
         error,
         SimError::Runaway { instance: InstanceId(5), now: Nanos::ZERO, events: 1001 }
     );
-    assert_eq!(error.to_string(), "instance 5 let 1001 events happen at 0 ns without time passing");
+    assert_eq!(error.to_string(), "instance 5 let 1001 events happen at 0 s without time passing");
 }

@@ -1,0 +1,8 @@
+//! How the models behave, driven by `sim` and held against closed forms and data sheets.
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod cpu;
+mod limits;
+mod links;
+mod oracles;
+mod support;

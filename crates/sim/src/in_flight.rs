@@ -1,0 +1,33 @@
+use device::Ticket;
+
+use crate::meter::InFlight;
+
+/// Requests under way, found by their ticket.
+#[derive(Debug, Default)]
+pub struct Tickets {
+    places: Vec<(u32, Option<InFlight>)>,
+    free: Vec<u32>,
+}
+
+impl Tickets {
+    /// Keeps a request of an instance and says its ticket.
+    #[inline]
+    pub fn issue(&mut self, instance: u32, request: InFlight) -> Ticket {
+        if let Some(place) = self.free.pop() {
+            self.places[place as usize] = (instance, Some(request));
+            return Ticket(place);
+        }
+        self.places.push((instance, Some(request)));
+        Ticket(u32::try_from(self.places.len() - 1).expect("fewer than 2^32 are under way"))
+    }
+
+    /// Gives back a request and its instance. A ticket that is not outstanding is a fault of
+    /// the model, and panics: every request is answered exactly once.
+    #[inline]
+    pub fn redeem(&mut self, ticket: Ticket) -> (u32, InFlight) {
+        let (instance, request) = &mut self.places[ticket.0 as usize];
+        let request = request.take().expect("a request is answered exactly once");
+        self.free.push(ticket.0);
+        (*instance, request)
+    }
+}
