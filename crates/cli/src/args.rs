@@ -39,7 +39,7 @@ pub enum Command {
     Plan(RunArgs),
     /// Check a datastore and a plan; touch nothing
     Check(RunArgs),
-    /// Make and fill the disks of N tiles (--tiles N) and keep them for run --reuse
+    /// Make and fill the disks of --tiles N once, and keep them for run --reuse
     Prepare(RunArgs),
     /// Remove what Tilemark left in a datastore, and nothing else
     Cleanup(CleanupArgs),

@@ -50,7 +50,8 @@ pub struct Prepared {
 /// # Errors
 ///
 /// When the plan searches, does not fit or the target is refused, and when filling fails or is
-/// interrupted. Then nothing new is left on the target; what an earlier run left stays.
+/// interrupted. Then nothing is left on the target, unless it was added to what an earlier run
+/// left: all of that stays, and a disk that is not full is filled when it is used.
 pub fn prepare(
     plan: &ResolvedPlan,
     options: &RunOptions,

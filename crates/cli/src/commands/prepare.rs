@@ -37,7 +37,7 @@ pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     };
     let prepared = match prepared {
         Err(BenchError::Interrupted | BenchError::Aborted) => {
-            eprintln!("interrupted; the disks that were new are removed");
+            eprintln!("interrupted; {}", after_interrupt(args));
             return Ok(signals.exit());
         }
         other => other.map_err(run::failure)?,
@@ -48,6 +48,15 @@ pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
         Format::Json => output::print_json(&document(&plan, &prepared, command.as_deref()))?,
     }
     Ok(Exit::Success)
+}
+
+/// What became of the disks that could not all be filled.
+const fn after_interrupt(args: &RunArgs) -> &'static str {
+    if args.reuse.is_some() {
+        "all disks stay, and those that are not full are filled when they are used"
+    } else {
+        "what was made is removed again"
+    }
 }
 
 /// How to use them; nothing where they would be filled again.

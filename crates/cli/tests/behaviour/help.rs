@@ -27,6 +27,7 @@ fn short_help_of_every_verb_fits_one_screen() {
         "run",
         "plan",
         "check",
+        "prepare",
         "cleanup",
         "verify",
         "runs",

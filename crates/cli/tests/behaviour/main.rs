@@ -3,6 +3,7 @@
 mod help;
 mod interruption;
 mod killed;
+mod prepare;
 mod redact;
 mod refusals;
 mod rig;
