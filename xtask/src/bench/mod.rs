@@ -3,6 +3,7 @@
 //! Figures are documented in `docs/benchmarks.md`. Ratios are medians of interleaved pairs,
 //! because machines drift; nothing here judges.
 
+mod cache;
 mod device;
 mod fio;
 mod pairs;
@@ -35,12 +36,14 @@ impl Figure {
     }
 }
 
-const GROUPS: [Group; 5] = [
+const GROUPS: [Group; 7] = [
     Group { name: "engine.read_4k", run: pairs::read_4k },
     Group { name: "engine.mixed_8k", run: pairs::mixed_8k },
     Group { name: "engine.seq_1m", run: pairs::seq_1m },
     Group { name: "engine.qd1", run: pairs::qd1 },
     Group { name: "engine.tiles_40", run: tiles::tiles_40 },
+    Group { name: "cache", run: cache::policies },
+    Group { name: "mrc", run: cache::curves },
 ];
 
 /// Runs every group whose name begins with `wanted`, or that `wanted` is a figure of.
