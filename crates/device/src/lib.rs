@@ -23,20 +23,28 @@
 mod array;
 mod cpu;
 mod error;
+mod hdd;
 mod limit;
 mod link;
 mod part;
+mod raid;
 mod site;
 mod slab;
+mod ssd;
 mod station;
 mod usage;
+mod write_back;
 
 pub use array::{Answers, Array, Volume};
 pub use cpu::{CpuParameters, CpuSample, HostCpu, HostEffects, sums_of_20};
 pub use error::ParameterError;
+pub use hdd::{Hdd, HddParameters, HddPreset, Order, SeekCurve, SeekTimes};
 pub use limit::{LimitParameters, QueueLimit};
 pub use link::{Link, LinkParameters, LinkPreset};
 pub use part::{Alarm, Component, Job, Outbox, PartId, StreamId, Ticket};
+pub use raid::{Raid, RaidLevel, RaidParameters};
 pub use site::{Site, SiteAlarm, SiteEffects};
+pub use ssd::{SlcCache, Ssd, SsdParameters, SsdPreset, lambert_w0, write_amplification_greedy};
 pub use station::{ServiceTime, Station};
 pub use usage::Usage;
+pub use write_back::{Mirrored, WriteBack, WriteBackCounts, WriteBackParameters};

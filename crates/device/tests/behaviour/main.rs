@@ -2,7 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod cpu;
+mod disks;
+mod flash;
 mod limits;
 mod links;
 mod oracles;
+mod raids;
 mod support;

@@ -1,0 +1,208 @@
+use std::collections::VecDeque;
+
+use machine::Operation;
+use units::{Bytes, Nanos};
+
+use super::geometry::{Geometry, Place, SECTOR};
+use super::parameters::{HddParameters, Order};
+use super::seek::SeekCurve;
+use crate::error::{Check, ParameterError};
+use crate::part::{Component, Job, OUT_OF_RANGE, Outbox};
+use crate::usage::{Meter, Usage};
+
+/// A hard disk: one request at the head, the next one chosen by [`Order`].
+#[derive(Debug)]
+pub struct Hdd {
+    parameters: HddParameters,
+    geometry: Geometry,
+    seek: SeekCurve,
+    /// Requests the disk may choose among, oldest first.
+    window: Vec<Waiting>,
+    /// Those that came when the window was full.
+    beyond: VecDeque<Job>,
+    serving: Option<Job>,
+    cylinder: u32,
+    ahead: Option<Ahead>,
+    meter: Meter,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    job: Job,
+    came: Nanos,
+    place: Place,
+}
+
+/// What the buffer holds behind the last read, and how it grows.
+#[derive(Debug, Clone, Copy)]
+struct Ahead {
+    /// First sector held.
+    start: u64,
+    /// First sector that was not read yet at `since`.
+    from: u64,
+    place: Place,
+    since: Nanos,
+    /// Where reading ahead ends, as a sector.
+    limit: u64,
+}
+
+impl Hdd {
+    /// A disk whose head rests on the outer edge.
+    ///
+    /// # Errors
+    ///
+    /// When a parameter is outside its range.
+    pub fn new(parameters: HddParameters) -> Result<Self, ParameterError> {
+        let geometry = Geometry::new(&parameters)?;
+        let seek = SeekCurve::fit(&parameters.seek, geometry.cylinders)?;
+        Check("hdd").that(parameters.queue > 0, "queue", parameters.queue, "at least 1")?;
+        Ok(Self {
+            parameters,
+            geometry,
+            seek,
+            window: Vec::new(),
+            beyond: VecDeque::new(),
+            serving: None,
+            cylinder: 0,
+            ahead: None,
+            meter: Meter::new(1),
+        })
+    }
+
+    /// Its size.
+    pub fn capacity(&self) -> Bytes {
+        self.parameters.capacity
+    }
+
+    fn wait(&mut self, now: Nanos, job: Job) {
+        let place = self.geometry.locate(job.offset / SECTOR);
+        self.window.push(Waiting { job, came: now, place });
+    }
+
+    /// Starts the next request, if there is one and nothing is being served.
+    fn next(&mut self, now: Nanos, out: &mut Outbox) {
+        if self.serving.is_some() || self.window.is_empty() {
+            return;
+        }
+        let waiting = self.window.remove(self.choose(now));
+        if let Some(job) = self.beyond.pop_front() {
+            self.wait(now, job);
+        }
+        let end = self.serve_held(now, &waiting).unwrap_or_else(|| self.move_to(now, &waiting));
+        self.serving = Some(waiting.job);
+        self.meter.start(now);
+        out.wake_at(end, 0);
+    }
+
+    fn choose(&self, now: Nanos) -> usize {
+        let is_old =
+            |waiting: &Waiting| now.saturating_sub(waiting.came) >= self.parameters.age_max;
+        if self.window.len() == 1 || is_old(&self.window[0]) {
+            return 0;
+        }
+        let cost = |waiting: &Waiting| match self.parameters.order {
+            Order::Fifo => Nanos::ZERO,
+            _ if self.held_until(now, waiting).is_some() => Nanos::ZERO,
+            Order::ShortestSeek => self.seek_time(waiting),
+            Order::ShortestPositioning => self.positioned(now, waiting),
+        };
+        let costs = self.window.iter().map(cost).enumerate();
+        costs.min_by_key(|(place, cost)| (*cost, *place)).map_or(0, |(place, _)| place)
+    }
+
+    fn seek_time(&self, waiting: &Waiting) -> Nanos {
+        let settle = match waiting.job.operation {
+            Operation::Write => self.parameters.write_settle,
+            _ => Nanos::ZERO,
+        };
+        self.seek.time(self.cylinder.abs_diff(waiting.place.cylinder)) + settle
+    }
+
+    /// When the first sector is under the head.
+    fn positioned(&self, now: Nanos, waiting: &Waiting) -> Nanos {
+        let there = now + self.parameters.overhead + self.seek_time(waiting);
+        there + self.geometry.rotation(there, waiting.place.angle)
+    }
+
+    /// Serves from the platter; returns when it ends.
+    fn move_to(&mut self, now: Nanos, waiting: &Waiting) -> Nanos {
+        let start = self.positioned(now, waiting);
+        let job = &waiting.job;
+        let sectors = u64::from(job.length).div_ceil(SECTOR);
+        let end = start + self.geometry.transfer(&waiting.place, sectors);
+        let behind = job.offset / SECTOR + sectors;
+        let last = self.geometry.locate(behind.min(self.geometry.sectors - 1));
+        self.cylinder = last.cylinder;
+        self.ahead = (job.operation == Operation::Read).then_some(Ahead {
+            start: job.offset / SECTOR,
+            from: behind,
+            place: last,
+            since: end,
+            limit: self.limit(behind),
+        });
+        end
+    }
+
+    fn limit(&self, behind: u64) -> u64 {
+        (behind + self.parameters.read_ahead.get() / SECTOR).min(self.geometry.sectors)
+    }
+
+    /// When a read that lies in what is being read ahead has its last byte; nothing for
+    /// others.
+    fn held_until(&self, now: Nanos, waiting: &Waiting) -> Option<Nanos> {
+        let ahead = self.ahead.as_ref()?;
+        let first = waiting.job.offset / SECTOR;
+        let behind = waiting.job.end().div_ceil(SECTOR);
+        let is_within = waiting.job.operation == Operation::Read
+            && first >= ahead.start
+            && behind <= ahead.limit;
+        let read =
+            ahead.since + self.geometry.reading_on(&ahead.place, behind.saturating_sub(ahead.from));
+        is_within.then(|| read.max(now + self.parameters.overhead))
+    }
+
+    /// Serves from the buffer, if that is possible, and reads on further.
+    fn serve_held(&mut self, now: Nanos, waiting: &Waiting) -> Option<Nanos> {
+        let end = self.held_until(now, waiting)?;
+        let limit = self.limit(waiting.job.end().div_ceil(SECTOR));
+        let ahead = self.ahead.as_mut().expect("a hit has a buffer");
+        let read = self.geometry.passed(&ahead.place, now.saturating_sub(ahead.since));
+        if ahead.from + read < ahead.limit {
+            // Still reading: the limit moves on. A head that has stopped stays where it is,
+            // and the next read beyond the buffer pays for the turn it lost.
+            ahead.limit = ahead.limit.max(limit);
+        }
+        ahead.start = waiting.job.offset / SECTOR;
+        Some(end)
+    }
+}
+
+impl Component for Hdd {
+    fn accept(&mut self, now: Nanos, job: Job, out: &mut Outbox) {
+        if job.end() > self.geometry.sectors * SECTOR {
+            return out.answer(&job, Err(OUT_OF_RANGE));
+        }
+        if job.operation == Operation::Flush {
+            return out.answer(&job, Ok(()));
+        }
+        self.meter.enter(now);
+        if self.window.len() < self.parameters.queue as usize {
+            self.wait(now, job);
+        } else {
+            self.beyond.push_back(job);
+        }
+        self.next(now, out);
+    }
+
+    fn wake(&mut self, now: Nanos, _tag: u32, out: &mut Outbox) {
+        let job = self.serving.take().expect("an alarm ends a request");
+        self.meter.leave(now, job.length);
+        self.meter.stop(now);
+        out.answer(&job, Ok(()));
+        self.next(now, out);
+    }
+
+    fn usage(&self, now: Nanos) -> Usage {
+        self.meter.usage(now)
+    }
+}

@@ -1,0 +1,36 @@
+use units::Nanos;
+
+use super::parameters::SlcCache;
+
+/// How much of an SLC cache is free, in bytes, settled when asked.
+#[derive(Debug)]
+pub struct SlcSpace {
+    parameters: SlcCache,
+    free: f64,
+    /// Since when nothing was written.
+    idle_since: Nanos,
+}
+
+impl SlcSpace {
+    pub fn new(parameters: SlcCache) -> Self {
+        Self { free: parameters.size.as_f64(), parameters, idle_since: Nanos::ZERO }
+    }
+
+    /// Whether a page finds room, which it then takes.
+    pub fn take(&mut self, now: Nanos, page: f64) -> bool {
+        let idle = now.saturating_sub(self.idle_since).as_secs_f64();
+        let size = self.parameters.size.as_f64();
+        self.free = (self.free + idle * self.parameters.fold_rate).min(size);
+        self.idle_since = now;
+        if self.free < page {
+            return false;
+        }
+        self.free -= page;
+        true
+    }
+
+    /// Writing goes on until now: the cache was not emptied meanwhile.
+    pub fn busy(&mut self, now: Nanos) {
+        self.idle_since = now;
+    }
+}
