@@ -57,6 +57,7 @@ pub fn step(tiles: u32, level: f64) -> Step {
             "infrastructure": {"value": null, "reason": "none yet"},
             "total": {"value": f64::from(tiles) * 0.9 * level}, "interval": null},
         "generator": {"lateness_p99_ns": null, "worker_cpu_max": {"value": 0.5}, "queued": 0,
+            "cpu_user_us_per_io": {"value": 5.0}, "cpu_system_us_per_io": {"value": 15.0},
             "in_flight_mean": {"value": 1.0}, "saturated": false},
         "checks": [], "warnings": []
     }));
