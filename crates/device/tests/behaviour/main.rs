@@ -1,6 +1,7 @@
 //! How the models behave, driven by `sim` and held against closed forms and data sheets.
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod chains;
 mod cpu;
 mod disks;
 mod flash;
