@@ -73,9 +73,9 @@ impl Failure {
 
     /// Writes it to stderr.
     pub fn print(&self) {
-        eprintln!("tilemark: {}", harmless(&self.message));
+        crate::say!("tilemark: {}", harmless(&self.message));
         if let Some(hint) = &self.hint {
-            eprintln!("hint: {}", harmless(hint));
+            crate::say!("hint: {}", harmless(hint));
         }
     }
 }

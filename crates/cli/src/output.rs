@@ -5,6 +5,20 @@ use std::io::Write;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
+/// Writes a line to stderr, for people. `eprintln!` would end the run when nobody reads any
+/// more (`2>&1 | head`, a closed terminal); the result matters more than its story.
+#[macro_export]
+macro_rules! say {
+    ($($words:tt)*) => {
+        $crate::output::to_stderr(&format!($($words)*))
+    };
+}
+
+/// What [`say!`] does.
+pub fn to_stderr(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
 /// Writes text to stdout.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();

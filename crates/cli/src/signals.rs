@@ -46,11 +46,11 @@ pub fn watch(control: Arc<Control>) -> std::io::Result<Watch> {
                 continue;
             }
             match control.request() {
-                Request::Stop => eprintln!(
+                Request::Stop => crate::say!(
                     "stopping: finishing what is in flight, removing our files, keeping the result \
                      so far (once more to abort)"
                 ),
-                _ => eprintln!("aborting"),
+                _ => crate::say!("aborting"),
             }
         }
     })?;

@@ -29,7 +29,10 @@ pub fn run(args: &ExportArgs) -> Result<Exit, Failure> {
                     .then_some("name a file that does not exist");
                 Failure::new(Exit::Failure, message).hint(hint)
             })?;
-            export::export(&stored, format, &mut BufWriter::new(file))
+            // Half an export is worse than none, and the file is ours: it did not exist.
+            export::export(&stored, format, &mut BufWriter::new(file)).inspect_err(|_| {
+                let _ = std::fs::remove_file(path);
+            })
         }
     };
     match result {

@@ -37,7 +37,7 @@ pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     };
     let prepared = match prepared {
         Err(BenchError::Interrupted | BenchError::Aborted) => {
-            eprintln!("interrupted; {}", after_interrupt(args));
+            crate::say!("interrupted; {}", after_interrupt(args));
             return Ok(signals.exit());
         }
         other => other.map_err(run::failure)?,

@@ -35,8 +35,8 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
         Format::Json => output::print_json(&finished.run)?,
     }
     if !finished.foreign.is_empty() {
-        eprintln!("left in place, because Tilemark did not make them:");
-        finished.foreign.iter().for_each(|path| eprintln!("  {}", path.display()));
+        crate::say!("left in place, because Tilemark did not make them:");
+        finished.foreign.iter().for_each(|path| crate::say!("  {}", path.display()));
     }
     end(finished, signals.exit())
 }

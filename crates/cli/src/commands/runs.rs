@@ -48,7 +48,7 @@ pub fn run(args: &RunsArgs) -> Result<Exit, Failure> {
         Some(RunsAction::Rm { run }) => {
             let stored = open(out, run)?;
             rundir::remove(&stored).map_err(failure)?;
-            eprintln!("removed {}", stored.path().display());
+            crate::say!("removed {}", stored.path().display());
         }
     }
     Ok(Exit::Success)
@@ -64,7 +64,7 @@ fn list(base: &Path, format: Format) -> Result<(), Failure> {
         return output::print_json(&rows);
     }
     if runs.is_empty() {
-        eprintln!("no runs in {}", base.display());
+        crate::say!("no runs in {}", base.display());
         return Ok(());
     }
     let mut table = Table::new(&["run", "state", ">tiles", ">score", ">size", "datastore"]);

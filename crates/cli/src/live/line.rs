@@ -24,24 +24,24 @@ impl Observer for Lines {
     fn event(&mut self, event: &Progress<'_>) {
         match event {
             Progress::Planned(overview) => {
-                overview_lines(overview).iter().for_each(|line| eprintln!("{line}"))
+                overview_lines(overview).iter().for_each(|line| crate::say!("{line}"))
             }
             Progress::Prefill { done, total, bytes_per_s } => {
                 self.prefill(*done, *total, *bytes_per_s)
             }
             Progress::StepBegins { .. } => {
                 self.last_tick = None;
-                eprintln!("{}", begin_line(event));
+                crate::say!("{}", begin_line(event));
             }
             Progress::Tick(tick) => self.tick(tick),
             Progress::StepEnds(step) => {
-                self.warnings.of_step().iter().for_each(|line| eprintln!("{line}"));
-                eprintln!("step: {}: {}", step.verdict.name(), step.reason);
+                self.warnings.of_step().iter().for_each(|line| crate::say!("{line}"));
+                crate::say!("step: {}: {}", step.verdict.name(), step.reason);
             }
             Progress::Warning(warning) => self.warnings.add(warning),
             Progress::Finished { directory } => {
-                self.warnings.of_run().iter().for_each(|line| eprintln!("{line}"));
-                eprintln!("run directory: {}", directory.display());
+                self.warnings.of_run().iter().for_each(|line| crate::say!("{line}"));
+                crate::say!("run directory: {}", directory.display());
             }
         }
     }
@@ -57,7 +57,7 @@ impl Lines {
     fn prefill(&mut self, done: Bytes, total: Bytes, bytes_per_s: f64) {
         let is_due = self.last_prefill.is_none_or(|last| last.elapsed() >= PREFILL_EVERY);
         if is_due || done == total {
-            eprintln!("{}", prefill_line(done, total, bytes_per_s));
+            crate::say!("{}", prefill_line(done, total, bytes_per_s));
             self.last_prefill = Some(Instant::now());
         }
         if done == total {
@@ -73,7 +73,7 @@ impl Lines {
             self.last_tick = Some((tick.elapsed, tick.is_measured));
             let worst =
                 worst(tick).map_or_else(String::new, |limit| format!("; {}", limit_line(limit)));
-            eprintln!("  {}: {}{worst}", phase_line(tick), rate_line(tick));
+            crate::say!("  {}: {}{worst}", phase_line(tick), rate_line(tick));
         }
     }
 }

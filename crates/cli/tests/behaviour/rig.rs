@@ -214,6 +214,11 @@ impl Running {
         self.child.stdout.take();
     }
 
+    /// Nobody reads its stderr from now on.
+    pub fn close_stderr(&mut self) {
+        self.lines = channel().1;
+    }
+
     /// Waits for its end; more than the deadline is a failure.
     pub fn end(mut self) -> Ended {
         let begun = Instant::now();
@@ -229,6 +234,10 @@ impl Running {
         let mut stdout = String::new();
         if let Some(mut pipe) = self.child.stdout.take() {
             pipe.read_to_string(&mut stdout).expect("text on stdout");
+        }
+        while self.child.try_wait().expect("it is our child").is_none() {
+            assert!(begun.elapsed() < DEADLINE, "it does not end");
+            std::thread::yield_now();
         }
         let status = self.child.wait().expect("it is our child");
         Ended { code: status.code(), stderr: self.seen.join("\n"), stdout }

@@ -182,6 +182,18 @@ fn plan_and_check_touch_nothing_and_say_so() {
 }
 
 #[test]
+fn a_run_goes_on_when_nobody_reads_its_story() {
+    let Some(place) = Place::usable() else { return };
+    let mut run = Running::new(place.run_command(&["--live", "line", "--format", "json"]));
+    run.wait_for("run  ");
+    run.close_stderr();
+    let ended = run.end();
+    assert_eq!(ended.code, Some(0));
+    document(&ended.stdout);
+    assert!(place.names("ds").is_empty());
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let Some(place) = Place::usable() else { return };
     let mut run = Running::new(place.run_command(&["--live", "line"]));
