@@ -147,6 +147,7 @@ impl BenchError {
             Self::Datastore(error) => error.hint(),
             Self::Prefill(error) => error.hint().map(str::to_owned),
             Self::RunDir(error) => error.hint().map(str::to_owned),
+            Self::Series(error) => error.hint().map(str::to_owned),
             Self::TooLarge { .. } => {
                 Some("use a smaller scale.footprint or a larger datastore".to_owned())
             }

@@ -83,10 +83,16 @@ impl<'a, R: Rig> Climber<'a, R> {
         Ok(())
     }
 
-    /// Writes the last documents; what is left is to finish the directory.
-    pub fn finish(mut self, ladder: &Ladder, end: &End) -> Result<Run, BenchError> {
+    /// Writes the last documents; what is left is to finish the directory. The result is
+    /// there even if it could not be written.
+    pub fn finish(self, ladder: &Ladder, end: &End) -> (Run, Result<(), BenchError>) {
         let mut run = self.document(ladder, end);
         run.ended = Some(Timestamp::now());
+        let stored = self.store(&run, end);
+        (run, stored)
+    }
+
+    fn store(mut self, run: &Run, end: &End) -> Result<(), BenchError> {
         if let End::Failed(error) = end {
             self.event("error", &json!({ "id": error.id(), "text": error.to_string() }))?;
         }
@@ -95,8 +101,7 @@ impl<'a, R: Rig> Climber<'a, R> {
         }
         self.event("run-end", &json!({ "answer": run.answer.sentence }))?;
         self.series.finish()?;
-        self.directory.write_run(&run)?;
-        Ok(run)
+        Ok(self.directory.write_run(run)?)
     }
 
     fn document(&self, ladder: &Ladder, end: &End) -> Run {

@@ -208,9 +208,19 @@ fn run_on<R: Rig>(
         Err(BenchError::Interrupted | BenchError::Aborted) => End::Interrupted,
         Err(error) => End::Failed(error),
     };
-    let run = climber.finish(&ladder, &end)?;
-    let directory = directory.finish()?;
-    observer.event(&Progress::Finished { directory: directory.clone() });
+    let (run, stored) = climber.finish(&ladder, &end);
+    let partial = directory.path().to_owned();
+    let (directory, end) = match stored.and_then(|()| Ok(directory.finish()?)) {
+        Ok(directory) => {
+            observer.event(&Progress::Finished { directory: directory.clone() });
+            (directory, end)
+        }
+        // What was measured is not lost because it could not be stored: the caller has it.
+        Err(error) => match end {
+            End::Failed(first) => (partial, End::Failed(first)),
+            _ => (partial, End::Failed(error)),
+        },
+    };
     Ok(FinishedRun { directory, run, end, foreign: Vec::new() })
 }
 

@@ -68,7 +68,11 @@ impl<R: Rig> StepBench<'_, R> {
         // Waiting for a load that hangs would hang us; it is left to the end of the program.
         let ended = match error {
             Some(BenchError::Aborted | BenchError::Silent(_)) => Err(error),
-            error => self.drain(&mut load, &mut course, place).map(|()| error).map_err(Some),
+            // The first error is the cause; what comes after it, its consequence.
+            error => match self.drain(&mut load, &mut course, place) {
+                Ok(later) => Ok(error.or(later)),
+                Err(stuck) => Err(Some(stuck)),
+            },
         };
         let error = match ended {
             Ok(error) => error,
@@ -120,21 +124,23 @@ impl<R: Rig> StepBench<'_, R> {
         Ok(())
     }
 
-    /// Stores what was still under way; it belongs to no window.
+    /// Stores what was still under way; it belongs to no window. That it could not be stored
+    /// is no reason to leave the load: it is returned when the load has ended.
     fn drain(
         &mut self,
         load: &mut R::Load,
         course: &mut Course<'_>,
         place: &StepPlace,
-    ) -> Result<(), BenchError> {
-        let mut silent = Nanos::ZERO;
+    ) -> Result<Option<BenchError>, BenchError> {
+        let (mut silent, mut unstored) = (Nanos::ZERO, None);
         loop {
             match load.next(POLL) {
-                Received::Ended => return Ok(()),
+                Received::Ended => return Ok(unstored),
                 Received::Slice(slice) => {
                     course.little.add(&slice);
                     let key = key(place, Phase::RampDown);
-                    self.series.append(key, course.judge.topology, &slice)?;
+                    let stored = self.series.append(key, course.judge.topology, &slice);
+                    unstored = unstored.or(stored.err().map(BenchError::from));
                 }
                 Received::Nothing if self.control.request() == Request::Abort => {
                     return Err(BenchError::Aborted);

@@ -20,6 +20,10 @@ pub fn run(args: &ExportArgs) -> Result<Exit, Failure> {
         ExportFormat::Hlog => Format::Hlog,
         ExportFormat::Openmetrics => Format::OpenMetrics,
     };
+    if format == Format::Json {
+        // It is passed on as it is stored, so it must be what it should be.
+        stored.run().map_err(runs::failure)?;
+    }
     let result = match &args.to {
         None => export::export(&stored, format, &mut std::io::stdout().lock()),
         Some(path) => {

@@ -95,6 +95,7 @@ fn state(run: &StoredRun) -> &'static str {
     match (run.state(), run.run().map(|document| document.answer.status)) {
         (State::Complete, Ok(Status::Interrupted)) => "interrupted",
         (State::Complete, Ok(Status::Inconclusive)) => "inconclusive",
+        (State::Complete, Err(_)) => "damaged",
         (state, _) => state.name(),
     }
 }

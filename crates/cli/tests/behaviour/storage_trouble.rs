@@ -61,6 +61,20 @@ fn a_place_for_results_that_is_full_ends_the_run_and_leaves_the_datastore_empty(
 }
 
 #[test]
+fn what_was_measured_is_shown_even_if_there_is_no_room_to_store_it() {
+    let Some(place) = Place::usable() else { return };
+    let runs = place.path("runs");
+    let Some(_mounted) = Mounted::new(&runs, "100k") else { return };
+    let output = place.run_command(&["--tiles", "1..30", "--live", "off"]).output();
+    let output = output.expect("it starts");
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    assert!(err(&output).contains("No space left on device"), "{}", err(&output));
+    assert!(err(&output).contains("hint: free space there"), "{}", err(&output));
+    assert!(out(&output).contains("tiles  VMs"), "{}", out(&output));
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+}
+
+#[test]
 fn a_datastore_removed_under_a_run_does_not_end_it_without_a_word() {
     let Some(place) = Place::usable() else { return };
     let mut run = place.start(&[]);

@@ -118,6 +118,13 @@ fn a_stored_run_is_listed_shown_exported_compared_and_removed() {
     let json = out(&place.output(&["compare", &first.id, &second.id, "--format", "json"]));
     serde_json::from_str::<serde_json::Value>(&json).expect("one JSON document");
 
+    std::fs::write(place.runs()[1].join("run.json"), "{").expect("damage");
+    let listed = out(&place.output(&["runs"]));
+    assert!(listed.contains("  damaged  "), "{listed}");
+    let damaged = place.output(&["export", &second.id]);
+    assert_eq!(damaged.status.code(), Some(1));
+    assert_eq!(out(&damaged), "", "half a document is no document");
+
     assert_eq!(place.output(&["runs", "rm", &first.id]).status.code(), Some(0));
     assert_eq!(place.runs().len(), 1);
 }
