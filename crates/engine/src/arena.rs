@@ -12,7 +12,7 @@ const UNIT_BITS: u32 = 12;
 const ORDERS: usize = 11;
 const UNITS: usize = CHUNK >> UNIT_BITS;
 
-/// A buffer on loan from the [`Arena`].
+/// A buffer on loan from the worker's arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Buffer {
     /// First byte; aligned to 4096.
