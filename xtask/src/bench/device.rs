@@ -3,11 +3,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
 /// Large enough for the micro workloads' disks and the reserved ends.
 const SIZE_BYTES: u64 = 1280 << 20;
+
+const RESET_TRIES: u32 = 100;
+const RESET_WAIT: Duration = Duration::from_millis(50);
 
 /// A RAM block device; one that was set up here is reset when dropped.
 #[derive(Debug)]
@@ -51,9 +55,17 @@ impl RamDevice {
 
 impl Drop for RamDevice {
     fn drop(&mut self) {
-        if let Some(reset) = &self.reset
-            && let Err(error) = fs::write(reset, "1")
-        {
+        let Some(reset) = &self.reset else { return };
+        // io_uring lets go of a file only some time after its process has ended.
+        let mut result = fs::write(reset, "1");
+        for _ in 0..RESET_TRIES {
+            if result.is_ok() {
+                return;
+            }
+            std::thread::sleep(RESET_WAIT);
+            result = fs::write(reset, "1");
+        }
+        if let Err(error) = result {
             eprintln!("resetting {}: {error}", self.path.display());
         }
     }

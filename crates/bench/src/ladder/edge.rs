@@ -2,6 +2,12 @@ use std::collections::BTreeMap;
 
 use crate::ladder::{Judgement, Rung};
 
+/// A plateau is believed when even the upper end of the work's interval adds less than this
+/// per added tile, in tiles' worth. Our choice: a quarter, which the steps of a search reach
+/// on a real plateau after one doubling or two, because they add many tiles at once; near an
+/// edge, where one tile is added, a few seconds of work vary by more than a tile.
+const GAIN_HIGH_MAX: f64 = 0.25;
+
 /// Why the walk up the ladder ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Stop {
@@ -89,8 +95,12 @@ fn stop_at(
         Judgement::Inconclusive => Some(Stop::Inconclusive { tiles }),
         Judgement::Passed => {
             let before = rungs.get(&held)?.throughput()?;
-            let gain = (rung.throughput()? - before) / f64::from(tiles - held);
-            (gain < gain_min).then_some(Stop::Flat { tiles, gain })
+            let per_tile = |work: f64| (work - before) / f64::from(tiles - held);
+            let (gain, gain_high) =
+                (per_tile(rung.throughput()?), per_tile(rung.throughput_high()?));
+            // One tile more near the edge adds less than a short step's work varies.
+            let is_shown = gain_high < GAIN_HIGH_MAX;
+            (gain < gain_min && is_shown).then_some(Stop::Flat { tiles, gain })
         }
     }
 }

@@ -19,6 +19,8 @@ pub struct StepResult {
     pub judgement: Judgement,
     /// Work done, in tiles' worth; absent when the tile has no scored workload.
     pub throughput: Option<f64>,
+    /// Upper end of its interval; absent when it is certain.
+    pub throughput_high: Option<f64>,
     /// How long the step took, preparation included.
     pub took: Nanos,
 }
@@ -45,7 +47,16 @@ impl Rung {
 
     /// Mean work done over the runs, in tiles' worth; absent if a run has none.
     pub fn throughput(&self) -> Option<f64> {
-        let sum: Option<f64> = self.runs.iter().map(|run| run.throughput).sum();
+        self.mean(|run| run.throughput)
+    }
+
+    /// Mean of the upper ends of the runs' intervals; absent if a run did no work.
+    pub fn throughput_high(&self) -> Option<f64> {
+        self.mean(|run| run.throughput_high.or(run.throughput))
+    }
+
+    fn mean(&self, value: impl Fn(&StepResult) -> Option<f64>) -> Option<f64> {
+        let sum: Option<f64> = self.runs.iter().map(value).sum();
         let count = u32::try_from(self.runs.len()).ok().filter(|count| *count > 0)?;
         Some(sum? / f64::from(count))
     }

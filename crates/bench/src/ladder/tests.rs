@@ -12,7 +12,12 @@ impl<F: FnMut(u32, u32) -> (Judgement, f64)> StepRunner for Fake<F> {
     fn run_step(&mut self, tiles: u32, repeat: u32) -> Result<StepResult, Self::Error> {
         self.1.push(Next { tiles, repeat });
         let (judgement, throughput) = (self.0)(tiles, repeat);
-        Ok(StepResult { judgement, throughput: Some(throughput), took: Nanos::from_secs(10) })
+        Ok(StepResult {
+            judgement,
+            throughput: Some(throughput),
+            throughput_high: None,
+            took: Nanos::from_secs(10),
+        })
     }
 }
 
@@ -127,6 +132,28 @@ fn falling_throughput_stops_the_climb_like_a_plateau() {
 }
 
 #[test]
+fn noise_of_one_tile_near_the_edge_is_not_a_plateau() {
+    let result = |tiles: u32, work: f64, high: f64, is_passed: bool| {
+        let run = StepResult {
+            judgement: passes_if(is_passed),
+            throughput: Some(work),
+            throughput_high: Some(high),
+            took: Nanos::SECOND,
+        };
+        (tiles, Rung { runs: vec![run] })
+    };
+    // A real run: 55 tiles did more work than 56, well within the interval of six seconds.
+    let noisy =
+        [result(55, 54.8, 57.9, true), result(56, 53.3, 56.5, true), result(57, 53.8, 57.0, false)];
+    let edge = Edge::of(&noisy.into(), LadderOptions::GAIN_MIN);
+    assert_eq!((edge.held, edge.stop), (56, Some(Stop::Limit { tiles: 57 })));
+    // Twice the tiles and no more work is one, however noisy.
+    let flat = [result(8, 2.9, 3.4, true), result(16, 2.95, 3.5, true)];
+    let edge = Edge::of(&flat.into(), LadderOptions::GAIN_MIN);
+    assert!(matches!(edge.stop, Some(Stop::Flat { tiles: 16, .. })), "{edge:?}");
+}
+
+#[test]
 fn a_saturated_generator_never_counts_as_held_or_as_a_broken_limit() {
     let (ladder, _) = climb(options(), |tiles, _| {
         (if tiles <= 5 { Judgement::Passed } else { Judgement::Inconclusive }, f64::from(tiles))
@@ -162,7 +189,12 @@ fn a_tile_without_scored_work_is_not_flat() {
         type Error = ();
         fn run_step(&mut self, tiles: u32, _: u32) -> Result<StepResult, ()> {
             let judgement = passes_if(tiles < 10);
-            Ok(StepResult { judgement, throughput: None, took: Nanos::SECOND })
+            Ok(StepResult {
+                judgement,
+                throughput: None,
+                throughput_high: None,
+                took: Nanos::SECOND,
+            })
         }
     }
     let mut ladder = Ladder::new(options());
@@ -189,7 +221,12 @@ fn an_error_keeps_the_steps_before_it() {
                 return Err("the device is gone");
             }
             let (judgement, took) = (Judgement::Passed, Nanos::SECOND);
-            Ok(StepResult { judgement, throughput: Some(f64::from(tiles)), took })
+            Ok(StepResult {
+                judgement,
+                throughput: Some(f64::from(tiles)),
+                throughput_high: None,
+                took,
+            })
         }
     }
     let mut ladder = Ladder::new(options());

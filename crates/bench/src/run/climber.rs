@@ -222,6 +222,8 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
         self.backend = measured.backend;
         self.depth = self.depth.max(measured.depth);
         let (verdict, throughput) = (measured.step.verdict, work_of(&measured.step));
+        let interval = measured.step.score.as_ref().and_then(|score| score.interval.as_ref());
+        let throughput_high = interval.map(|interval| interval.high);
         self.keep(measured.step)?;
         if let Some(error) = measured.error {
             return Err(error);
@@ -231,7 +233,8 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
             Verdict::Failed => Judgement::Failed,
             Verdict::Inconclusive | Verdict::Interrupted => Judgement::Inconclusive,
         };
-        Ok(StepResult { judgement, throughput, took: self.now().saturating_sub(begun) })
+        let took = self.now().saturating_sub(begun);
+        Ok(StepResult { judgement, throughput, throughput_high, took })
     }
 }
 
