@@ -269,15 +269,34 @@ fn warnings(run: &Run) -> Vec<String> {
             )
         })
     });
-    let of_steps = run.steps.iter().flat_map(|step| {
-        step.warnings.iter().map(move |warning| {
-            format!("warning    at {}: {}", count(u64::from(step.tiles), "tile"), text(warning))
-        })
-    });
+    let of_steps = of_steps(&run.steps);
     let of_run = run.warnings.iter().map(|warning| format!("warning    {}", text(warning)));
     let mut lines: Vec<String> = of_run.chain(of_steps).chain(failed_checks).collect();
     lines.dedup();
     lines
+}
+
+/// The same warning of several steps is one line.
+fn of_steps(steps: &[Step]) -> Vec<String> {
+    let mut found: Vec<(String, Vec<u32>)> = Vec::new();
+    for step in steps {
+        for warning in &step.warnings {
+            let text = text(warning);
+            match found.iter_mut().find(|(seen, _)| *seen == text) {
+                Some((_, tiles)) => tiles.push(step.tiles),
+                None => found.push((text, vec![step.tiles])),
+            }
+        }
+    }
+    let line = |(text, mut tiles): (String, Vec<u32>)| {
+        tiles.sort_unstable();
+        tiles.dedup();
+        let last = *tiles.last().expect("each has a step");
+        let list: Vec<String> = tiles.iter().map(u32::to_string).collect();
+        let noun = if last == 1 { "tile" } else { "tiles" };
+        format!("warning    at {} {noun}: {text}", list.join(", "))
+    };
+    found.into_iter().map(line).collect()
 }
 
 fn text(warning: &Warning) -> String {
