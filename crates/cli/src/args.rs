@@ -106,7 +106,7 @@ pub struct RunArgs {
     /// Schedules run 60 times as fast and disks are smaller; the result says so.
     #[arg(long, group = "profile", help_heading = "How thorough")]
     pub quick: bool,
-    /// Tens of minutes: three repeats, steady-state rule [default]
+    /// Tens of minutes: three repeats, steady-state rule (default)
     #[arg(long, group = "profile", help_heading = "How thorough")]
     pub standard: bool,
     /// Hours: real time, full size, as published results ask for
