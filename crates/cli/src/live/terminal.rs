@@ -10,7 +10,7 @@ use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
 use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Size};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 /// Longest wait for a terminal's answer; what calls itself a terminal and does not answer is
 /// treated as none.
@@ -111,7 +111,7 @@ fn parse(answer: &[u8]) -> Option<Position> {
 }
 
 /// The terminal hands over what it gets at once and shows nothing of it, until this is
-/// dropped.
+/// dropped. Its keys for signals stay what they are: a Ctrl-C typed meanwhile is not lost.
 struct Raw {
     tty: File,
     before: Termios,
@@ -122,6 +122,7 @@ impl Raw {
         let before = tcgetattr(&tty)?;
         let mut raw = before.clone();
         raw.make_raw();
+        raw.local_modes |= before.local_modes & LocalModes::ISIG;
         tcsetattr(&tty, OptionalActions::Now, &raw)?;
         Ok(Self { tty, before })
     }
