@@ -1,4 +1,4 @@
-//! The TOML language: workloads, tiles and plans.
+//! The TOML language: workloads, tiles, plans and arrays.
 //!
 //! What it does: types that mirror the files one to one, their JSON Schema, a loader whose
 //! errors point into the file, and the definitions shipped in `tiles/`.
@@ -11,6 +11,7 @@
 //! re-validate; a loaded definition serialises to TOML that loads to an equal one.
 #![forbid(unsafe_code)]
 
+pub mod array;
 pub mod check;
 pub mod demand;
 mod error;

@@ -89,6 +89,7 @@ impl StepFacts<'_> {
             generator: self.judged.generator,
             checks,
             warnings,
+            model: None,
         }
     }
 

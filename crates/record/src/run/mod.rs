@@ -4,6 +4,7 @@ mod answer;
 mod document;
 mod figure;
 mod latency;
+mod model;
 mod read;
 mod step;
 mod workload;
@@ -15,6 +16,7 @@ pub use document::{
 };
 pub use figure::{Figure, Interval};
 pub use latency::Latency;
+pub use model::{HostFacts, ModelFacts, PartFacts, TierFacts};
 pub use read::{ReadError, SCHEMA, json_schema, parse};
 pub use step::{
     Check, GeneratorHealth, IoTotal, Phase, PooledLimit, Score, Step, Throughput, TileScore,

@@ -2,7 +2,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, Interval, Latency, LimitResult, Warning, WorkloadResult};
+use super::{Figure, Interval, Latency, LimitResult, ModelFacts, Warning, WorkloadResult};
 use crate::slice::Direction;
 
 /// One repeat of one step of the ladder.
@@ -48,6 +48,9 @@ pub struct Step {
     pub checks: Vec<Check>,
     /// What a reader should know before trusting this step.
     pub warnings: Vec<Warning>,
+    /// What the modelled parts did; absent on real storage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelFacts>,
 }
 
 /// A limit over all tiles of a step together.

@@ -191,6 +191,7 @@ fn step(step: u32, tiles: u32, verdict: Verdict, limit: &LimitResult) -> Step {
             passed: true,
         }],
         warnings: Vec::new(),
+        model: None,
     }
 }
 

@@ -1,0 +1,105 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What the parts of the modelled storage and hosts did in the measured time of a simulated
+/// step. Absent on real storage, which does not say.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ModelFacts {
+    /// Every part, in the order an I/O meets them; equal parts are one entry.
+    pub parts: Vec<PartFacts>,
+    /// Every tier, and memory that answers reads.
+    pub tiers: Vec<TierFacts>,
+    /// Every host.
+    pub hosts: Vec<HostFacts>,
+    /// Events the simulation handled, warm-up included.
+    pub events: u64,
+    /// Bytes of different pages touched since the start, by tile.
+    pub touched_bytes: Vec<u64>,
+}
+
+/// A part, or several equal ones together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PartFacts {
+    /// Its name in the array's file, such as `pool lun1`, and what of it: `pool lun1 disks`.
+    pub name: String,
+    /// What it is: `disk`, `tier-disk`, `link`, `queue`, `processor`, `write-memory`.
+    pub kind: String,
+    /// How many equal parts this entry is the sum of.
+    pub count: u32,
+    /// Mean share of the time that its servers were busy, 0 to 1.
+    pub utilisation: f64,
+    /// The same for the busiest of them.
+    pub utilisation_max: f64,
+    /// I/Os per second of all of them together.
+    pub iops: f64,
+    /// Bytes per second of all of them together.
+    pub bytes_per_s: f64,
+    /// Mean number inside, waiting or served, of all of them together.
+    pub inside: f64,
+}
+
+/// What a tier did. Requests and bytes of the measured time.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct TierFacts {
+    /// Its name.
+    pub name: String,
+    /// Room for data.
+    pub capacity_bytes: u64,
+    /// Bytes of resident pages at the end.
+    pub resident_bytes: u64,
+    /// Bytes that only the tier had at the end.
+    pub dirty_bytes: u64,
+    /// Largest backlog seen at the end of a second.
+    pub dirty_bytes_max: u64,
+    /// Read requests.
+    pub reads: u64,
+    /// Of those, all of whose pages were resident.
+    pub read_hits: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Of those, from resident pages.
+    pub read_hit_bytes: u64,
+    /// Write requests.
+    pub writes: u64,
+    /// Of those, all of whose pages were resident.
+    pub write_hits: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Of those, to resident pages.
+    pub write_hit_bytes: u64,
+    /// Writes that the tier alone answered.
+    pub writes_absorbed: u64,
+    /// Read hits served by another host's tier.
+    pub remote_hits: u64,
+    /// Population by reads: bytes of pages that came in from the storage.
+    pub filled_bytes: u64,
+    /// Population by writes: bytes of pages that a write brought in whole.
+    pub placed_bytes: u64,
+    /// Bytes of pages that left to make room.
+    pub evicted_bytes: u64,
+    /// Bytes that reached the storage late.
+    pub destaged_bytes: u64,
+    /// All bytes written to the tier.
+    pub tier_written_bytes: u64,
+    /// Share of all requests that the tier alone answered, 0 to 1; null without requests.
+    pub acceleration_rate: Option<f64>,
+}
+
+/// What a host's processors did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostFacts {
+    /// `host-1`, `host-2`, ...
+    pub name: String,
+    /// Share of all its cores that was used, 0 to 1: nominal, as vCenter counts.
+    pub used: f64,
+    /// Largest of a second.
+    pub used_max_1s: f64,
+    /// Largest of sums over 20 seconds.
+    pub used_max_20s: f64,
+    /// Ready time per second of run, in seconds, of all its virtual machines.
+    pub ready: f64,
+    /// Largest of a second.
+    pub ready_max_1s: f64,
+    /// Largest of sums over 20 seconds, per second.
+    pub ready_max_20s: f64,
+}
