@@ -1,3 +1,6 @@
+use std::fmt;
+use std::marker::PhantomData;
+
 use device::Ticket;
 use machine::{Effects, Event, IoError, Machine, Token};
 use record::recorder::InstanceShape;
@@ -113,23 +116,74 @@ pub fn run_model<M: Machine, D: Model>(
     options: &Options,
     sink: &mut dyn FnMut(Slice),
 ) -> Result<Outcome, SimError> {
-    if options.slice == Nanos::ZERO {
-        return Err(SimError::NoSlice);
-    }
-    let mut world = World::new(instances, model, options.events_per_instant_max);
-    world.start()?;
-    let mut end = Nanos::ZERO;
-    while end < options.until {
-        end = end.saturating_add(options.slice).min(options.until);
-        world.run_before(end)?;
-        sink(world.meter.take(end));
+    let mut world: World<M, _, _> = World::new(instances, model, *options);
+    while let Some(slice) = world.next_slice()? {
+        sink(slice);
     }
     Ok(world.outcome)
 }
 
-struct World<'a, M, D: Model> {
-    instances: &'a mut [SimInstance<M>],
-    model: &'a mut D,
+/// A run that is driven slice by slice by whoever owns it: a ladder that decides between
+/// slices when a step is warm and when it has seen enough.
+pub struct Simulation<M, D: Model>(World<M, Vec<SimInstance<M>>, D>);
+
+impl<M: Machine, D: Model> Simulation<M, D> {
+    /// A run that has not begun; the first slice starts the machines at time 0.
+    pub fn new(instances: Vec<SimInstance<M>>, model: D, options: Options) -> Self {
+        Self(World::new(instances, model, options))
+    }
+
+    /// Lets time pass to the end of the next slice and returns it; nothing when
+    /// `options.until` is reached, or, after [`Self::stop`], when every request is answered.
+    ///
+    /// # Errors
+    ///
+    /// When more events than allowed happen at one instant. The run is then of no further use.
+    pub fn next_slice(&mut self) -> Result<Option<Slice>, SimError> {
+        self.0.next_slice()
+    }
+
+    /// From now on no machine hears of anything, so none begins anything: requests under way
+    /// are answered by the model and counted, and with the last of them the run ends.
+    pub fn stop(&mut self) {
+        self.0.is_stopped = true;
+    }
+
+    /// The end of the last slice, from the start of the run.
+    pub fn now(&self) -> Nanos {
+        self.0.end
+    }
+
+    /// Counts so far.
+    pub fn outcome(&self) -> Outcome {
+        self.0.outcome
+    }
+
+    /// The model, to mark the start of a measurement or to read its counters.
+    pub fn model_mut(&mut self) -> &mut D {
+        &mut self.0.model
+    }
+
+    /// The machines and the model, when the run is over.
+    pub fn into_parts(self) -> (Vec<SimInstance<M>>, D) {
+        (self.0.instances, self.0.model)
+    }
+}
+
+impl<M, D: Model> fmt::Debug for Simulation<M, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let World { options, outcome, end, .. } = &self.0;
+        let mut about = f.debug_struct("Simulation");
+        about.field("options", options).field("outcome", outcome).field("now", end);
+        about.finish_non_exhaustive()
+    }
+}
+
+/// Machines `I`, a slice of them or a list, and the model they run on.
+struct World<M, I, D: Model> {
+    instances: I,
+    model: D,
+    options: Options,
     queue: Queue<Pending<D::Alarm>>,
     tickets: Tickets,
     meter: Meter,
@@ -139,9 +193,15 @@ struct World<'a, M, D: Model> {
     cap: Cap,
     /// The instance that had the last event.
     last: u32,
+    /// End of the last slice.
+    end: Nanos,
+    has_begun: bool,
+    is_stopped: bool,
+    machines: PhantomData<M>,
 }
 
 /// Counts events of one instant.
+#[derive(Debug)]
 struct Cap {
     now: Nanos,
     events: u64,
@@ -160,25 +220,57 @@ impl Cap {
     }
 }
 
-impl<'a, M: Machine, D: Model> World<'a, M, D> {
-    fn new(instances: &'a mut [SimInstance<M>], model: &'a mut D, max: u64) -> Self {
-        let shapes = instances.iter().map(|instance| instance.shape.clone()).collect();
+impl<M, I, D> World<M, I, D>
+where
+    M: Machine,
+    I: AsMut<[SimInstance<M>]>,
+    D: Model,
+{
+    fn new(mut instances: I, model: D, options: Options) -> Self {
+        let shapes = instances.as_mut().iter().map(|instance| instance.shape.clone()).collect();
         Self {
             instances,
             model,
+            options,
             queue: Queue::new(),
             tickets: Tickets::default(),
             meter: Meter::new(shapes),
             effects: Effects::default(),
             model_effects: ModelEffects::default(),
             outcome: Outcome::default(),
-            cap: Cap { now: Nanos::ZERO, events: 0, max },
+            cap: Cap { now: Nanos::ZERO, events: 0, max: options.events_per_instant_max },
             last: 0,
+            end: Nanos::ZERO,
+            has_begun: false,
+            is_stopped: false,
+            machines: PhantomData,
         }
     }
 
+    fn next_slice(&mut self) -> Result<Option<Slice>, SimError> {
+        if self.options.slice == Nanos::ZERO {
+            return Err(SimError::NoSlice);
+        }
+        if !self.has_begun {
+            self.has_begun = true;
+            self.start()?;
+        }
+        if self.end >= self.options.until || self.is_over() {
+            return Ok(None);
+        }
+        self.end = self.end.saturating_add(self.options.slice).min(self.options.until);
+        self.run_before(self.end)?;
+        Ok(Some(self.meter.take(self.end)))
+    }
+
+    /// Whether a stopped run has nothing left to wait for.
+    fn is_over(&mut self) -> bool {
+        let is_idle = self.outcome.submitted == self.outcome.completed;
+        self.is_stopped && (is_idle || self.queue.is_empty())
+    }
+
     fn start(&mut self) -> Result<(), SimError> {
-        for place in 0..self.instances.len() {
+        for place in 0..self.instances.as_mut().len() {
             let id = u32::try_from(place).expect("fewer than 2^32 instances");
             self.deliver(Nanos::ZERO, id, Event::Start)?;
         }
@@ -188,6 +280,7 @@ impl<'a, M: Machine, D: Model> World<'a, M, D> {
     fn run_before(&mut self, end: Nanos) -> Result<(), SimError> {
         while let Some((now, pending)) = self.queue.pop_before(end) {
             match pending {
+                Pending::Timer(..) | Pending::Ran(..) if self.is_stopped => {}
                 Pending::Timer(instance, token) => {
                     self.meter.woken();
                     self.deliver(now, instance, Event::Timer(token))?;
@@ -198,7 +291,9 @@ impl<'a, M: Machine, D: Model> World<'a, M, D> {
                     self.outcome.completed += 1;
                     let token = request.request.token;
                     self.meter.completed(now, instance as usize, &request, result.is_ok());
-                    self.deliver(now, instance, Event::Done(token, result))?;
+                    if !self.is_stopped {
+                        self.deliver(now, instance, Event::Done(token, result))?;
+                    }
                 }
                 Pending::Alarm(alarm) => {
                     self.count(now)?;
@@ -216,6 +311,7 @@ impl<'a, M: Machine, D: Model> World<'a, M, D> {
         if self.cap.is_broken(now) {
             let instance = self
                 .instances
+                .as_mut()
                 .get(self.last as usize)
                 .map_or(InstanceId(self.last), |instance| instance.shape.instance);
             return Err(SimError::Runaway { instance, now, events: self.cap.events });
@@ -228,7 +324,7 @@ impl<'a, M: Machine, D: Model> World<'a, M, D> {
         self.last = instance;
         self.count(now)?;
         self.outcome.events += 1;
-        self.instances[instance as usize].machine.handle(now, event, &mut self.effects);
+        self.instances.as_mut()[instance as usize].machine.handle(now, event, &mut self.effects);
         self.apply(now, instance);
         Ok(())
     }

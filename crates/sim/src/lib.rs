@@ -19,5 +19,5 @@ mod model;
 mod queue;
 
 pub use device::{Completion, Device, Fixed, Instant};
-pub use drive::{Options, Outcome, SimError, SimInstance, run, run_model};
+pub use drive::{Options, Outcome, SimError, SimInstance, Simulation, run, run_model};
 pub use model::{Hosted, Model, ModelEffects, Storage};

@@ -33,6 +33,37 @@ pub trait Model {
     fn wake(&mut self, now: Nanos, alarm: Self::Alarm, fx: &mut ModelEffects<Self::Alarm>);
 }
 
+impl<D: Model + ?Sized> Model for &mut D {
+    type Alarm = D::Alarm;
+
+    #[inline]
+    fn submit(
+        &mut self,
+        now: Nanos,
+        of: (usize, Ticket),
+        request: &IoRequest,
+        fx: &mut ModelEffects<Self::Alarm>,
+    ) {
+        (**self).submit(now, of, request, fx);
+    }
+
+    #[inline]
+    fn run_cpu(
+        &mut self,
+        now: Nanos,
+        instance: usize,
+        burst: &CpuBurst,
+        fx: &mut ModelEffects<Self::Alarm>,
+    ) {
+        (**self).run_cpu(now, instance, burst, fx);
+    }
+
+    #[inline]
+    fn wake(&mut self, now: Nanos, alarm: Self::Alarm, fx: &mut ModelEffects<Self::Alarm>) {
+        (**self).wake(now, alarm, fx);
+    }
+}
+
 /// What a model wants done. Times before the present count as the present. The driver
 /// drains it after every call and reuses it.
 #[derive(Debug)]

@@ -72,6 +72,12 @@ impl<T: Copy> Queue<T> {
         Some((at, self.payloads[place as usize]))
     }
 
+    /// Whether nothing is pending.
+    pub fn is_empty(&mut self) -> bool {
+        self.close_hole();
+        self.heap.is_empty()
+    }
+
     #[inline]
     fn close_hole(&mut self) {
         if self.hole {

@@ -1,5 +1,6 @@
 //! How the virtual-time driver behaves, seen from outside: order, slices, caps, repeats.
 
+use device::Ticket;
 use machine::{
     ActionDone, ActionId, CpuBurst, DiskId, Effects, Event, GroupId, IoError, IoRequest, KindId,
     Machine, Observation, Operation, Pattern, Purpose, Stream, Token, mix,
@@ -7,7 +8,8 @@ use machine::{
 use record::recorder::InstanceShape;
 use record::slice::{Direction, InstanceId, Slice, VmId};
 use tilemark_sim::{
-    Completion, Device, Fixed, Instant, Options, Outcome, SimError, SimInstance, run,
+    Completion, Device, Fixed, Instant, Model, ModelEffects, Options, Outcome, SimError,
+    SimInstance, Simulation, run, run_model,
 };
 use units::Nanos;
 
@@ -107,6 +109,31 @@ fn slices<D: Device>(
     (slices, outcome.expect("time passes"))
 }
 
+/// One server behind a queue, that answers by alarms; services depend on address and time.
+struct Queue {
+    free_at: Nanos,
+}
+
+impl Model for Queue {
+    type Alarm = Ticket;
+
+    fn submit(
+        &mut self,
+        now: Nanos,
+        (_, ticket): (usize, Ticket),
+        request: &IoRequest,
+        fx: &mut ModelEffects<Ticket>,
+    ) {
+        let noise = mix(request.offset ^ now.0) % MS;
+        self.free_at = Nanos(self.free_at.max(now).0 + noise);
+        fx.alarms.push((self.free_at, ticket));
+    }
+
+    fn wake(&mut self, now: Nanos, ticket: Ticket, fx: &mut ModelEffects<Ticket>) {
+        fx.done.push((now, ticket, Ok(())));
+    }
+}
+
 fn hash(text: &str) -> u64 {
     text.bytes().fold(0, |hash, byte| mix(hash ^ u64::from(byte)))
 }
@@ -124,6 +151,52 @@ fn the_same_seed_gives_the_same_slices_and_another_seed_does_not() {
     };
     assert_eq!(print(1), print(1));
     assert_ne!(print(1), print(2));
+}
+
+#[test]
+fn driven_slice_by_slice_it_is_the_same_run() {
+    let instances = || -> Vec<_> {
+        let pause = Nanos::from_micros(300);
+        (0..3).map(|number| instance(number, Readers::new(u64::from(number), 3, pause))).collect()
+    };
+    let model = || Queue { free_at: Nanos::ZERO };
+    let (mut whole, mut slices) = (instances(), Vec::new());
+    let outcome =
+        run_model(&mut whole, &mut model(), &options(450), &mut |slice| slices.push(slice));
+    let mut simulation = Simulation::new(instances(), model(), options(450));
+    let mut parts = Vec::new();
+    while let Some(slice) = simulation.next_slice().expect("time passes") {
+        assert_eq!(simulation.now(), slice.start + slice.width);
+        parts.push(slice);
+    }
+    assert_eq!(parts.len(), 5);
+    assert_eq!(format!("{parts:?}"), format!("{slices:?}"));
+    assert_eq!(Ok(simulation.outcome()), outcome);
+    let (machines, _) = simulation.into_parts();
+    let logs = |machines: &[SimInstance<Readers>]| -> Vec<_> {
+        machines.iter().map(|one| one.machine.log.clone()).collect()
+    };
+    assert_eq!(logs(&machines), logs(&whole));
+}
+
+#[test]
+fn a_stopped_run_answers_what_is_under_way_and_begins_nothing() {
+    let pause = Nanos::from_micros(10);
+    let machines = vec![instance(0, Readers::new(1, 200, pause))];
+    let options = Options { until: Nanos::MAX, ..options(0) };
+    let mut simulation = Simulation::new(machines, Queue { free_at: Nanos::ZERO }, options);
+    let first = simulation.next_slice().expect("time passes").expect("a slice");
+    assert!(first.generator.in_flight > 100, "{:?}", first.generator);
+    simulation.stop();
+    let submitted = simulation.outcome().submitted;
+    let mut answered = 0;
+    while let Some(slice) = simulation.next_slice().expect("time passes") {
+        assert_eq!(slice.generator.submitted, 0);
+        answered += slice.generator.completed;
+    }
+    let outcome = simulation.outcome();
+    assert_eq!((outcome.submitted, outcome.completed), (submitted, submitted));
+    assert_eq!(answered, first.generator.in_flight);
 }
 
 #[test]
