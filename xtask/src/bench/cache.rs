@@ -4,8 +4,6 @@
 //! popularity are not neighbours in address. A warm-up pass comes first, so the caches are full.
 
 use std::hint::black_box;
-use std::sync::OnceLock;
-use std::time::Instant;
 
 use anyhow::{Context, Result};
 use cache::PageId;
@@ -13,6 +11,7 @@ use cache::mrc::{ExactStack, SampleRate, Shards};
 use cache::policy::{Arc, Lru, Policy, S3Fifo};
 use machine::{Purpose, Stream};
 
+use super::cpu::cpu_seconds;
 use super::{Figure, median};
 
 /// References in a stream.
@@ -85,17 +84,6 @@ fn rate_of(pages: &[PageId], mut reference: impl FnMut(PageId)) -> f64 {
     let passes = (1..16).find(|passes| f64_of(*passes) * once > 0.25).unwrap_or(16);
     let seconds: Vec<f64> = (0..ROUNDS).map(|_| round(passes)).collect();
     1.0 / median(&seconds)
-}
-
-/// CPU time of this thread so far: the first number of its `schedstat`, nanoseconds. Where the
-/// kernel does not keep it, the time of day's distance from an arbitrary start.
-fn cpu_seconds() -> f64 {
-    static START: OnceLock<Instant> = OnceLock::new();
-    let account = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    match account.split(' ').next().map(str::parse::<f64>) {
-        Some(Ok(nanoseconds)) if nanoseconds > 0.0 => nanoseconds / 1e9,
-        _ => START.get_or_init(Instant::now).elapsed().as_secs_f64(),
-    }
 }
 
 /// References whose popularity falls with the rank to the power of `exponent` (not 1): a

@@ -4,10 +4,12 @@
 //! because machines drift; nothing here judges.
 
 mod cache;
+mod cpu;
 mod device;
 mod fio;
 mod pairs;
 mod process;
+mod sim;
 mod tilemark;
 mod tiles;
 
@@ -36,7 +38,7 @@ impl Figure {
     }
 }
 
-const GROUPS: [Group; 7] = [
+const GROUPS: [Group; 8] = [
     Group { name: "engine.read_4k", run: pairs::read_4k },
     Group { name: "engine.mixed_8k", run: pairs::mixed_8k },
     Group { name: "engine.seq_1m", run: pairs::seq_1m },
@@ -44,6 +46,7 @@ const GROUPS: [Group; 7] = [
     Group { name: "engine.tiles_40", run: tiles::tiles_40 },
     Group { name: "cache", run: cache::policies },
     Group { name: "mrc", run: cache::curves },
+    Group { name: "sim.loop", run: sim::event_loop },
 ];
 
 /// Runs every group whose name begins with `wanted`, or that `wanted` is a figure of.
