@@ -8,7 +8,7 @@ pub enum SpecError {
     /// The file could not be read at all.
     #[error("cannot read {what} file {}", path.display())]
     Read {
-        /// `"plan"`, `"tile"` or `"workload"`.
+        /// `"plan"`, `"tile"`, `"workload"` or `"array"`.
         what: &'static str,
         /// The file.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum SpecError {
     /// A name that no shipped definition has.
     #[error("{what} \"{name}\" is not shipped")]
     NotShipped {
-        /// `"tile"` or `"workload"`.
+        /// `"tile"`, `"workload"` or `"array"`.
         what: &'static str,
         /// The name as given.
         name: String,

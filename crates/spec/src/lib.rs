@@ -1,7 +1,7 @@
 //! The TOML language: workloads, tiles, plans and arrays.
 //!
 //! What it does: types that mirror the files one to one, their JSON Schema, a loader whose
-//! errors point into the file, and the definitions shipped in `tiles/`.
+//! errors point into the file, and the definitions shipped in `tiles/` and `arrays/`.
 //!
 //! What it refuses: running anything, opening a datastore, choosing defaults that depend
 //! on a machine.
@@ -30,6 +30,9 @@ pub mod workload;
 
 pub use error::{Invalid, Problem, SpecError};
 pub use ladder::{LadderError, LadderSpec};
-pub use load::{load_plan, load_tile, load_workload, read_plan, read_tile, read_workload};
-pub use resolve::{ResolvedTile, resolve_tile};
+pub use load::{
+    load_array, load_plan, load_tile, load_workload, read_array, read_plan, read_tile,
+    read_workload,
+};
+pub use resolve::{ResolvedTile, resolve_array, resolve_tile};
 pub use schema::{Kind, schema};

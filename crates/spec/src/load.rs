@@ -3,6 +3,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use toml::de::DeTable;
 
+use crate::array::Array;
 use crate::check::{self, Finding};
 use crate::error::{Invalid, Problem, SpecError};
 use crate::explain::explain;
@@ -27,6 +28,11 @@ pub fn load_plan(name: &str, text: &str) -> Result<Plan, SpecError> {
     load(name, text, check::plan_findings)
 }
 
+/// Reads an array from TOML text; `name` is the file's name in messages.
+pub fn load_array(name: &str, text: &str) -> Result<Array, SpecError> {
+    load(name, text, check::array_findings)
+}
+
 /// Reads a workload from a file.
 pub fn read_workload(path: &Path) -> Result<Workload, SpecError> {
     load_workload(&path.display().to_string(), &read(path, "workload")?)
@@ -42,7 +48,12 @@ pub fn read_plan(path: &Path) -> Result<Plan, SpecError> {
     load_plan(&path.display().to_string(), &read(path, "plan")?)
 }
 
-fn read(path: &Path, what: &'static str) -> Result<String, SpecError> {
+/// Reads an array from a file.
+pub fn read_array(path: &Path) -> Result<Array, SpecError> {
+    load_array(&path.display().to_string(), &read(path, "array")?)
+}
+
+pub(crate) fn read(path: &Path, what: &'static str) -> Result<String, SpecError> {
     std::fs::read_to_string(path).map_err(|source| SpecError::Read {
         what,
         path: path.to_owned(),

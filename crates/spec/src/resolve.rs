@@ -2,8 +2,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::array::Array;
 use crate::error::SpecError;
-use crate::load::{read_tile, read_workload};
+use crate::load::{read_array, read_tile, read_workload};
 use crate::shipped;
 use crate::tile::Tile;
 use crate::workload::Workload;
@@ -56,4 +57,9 @@ pub fn resolve_tile(name: &str, base: &Path) -> Result<ResolvedTile, SpecError> 
         }
     }
     Ok(ResolvedTile { tile, workloads })
+}
+
+/// An array by shipped name, or from a file whose path is relative to `base`.
+pub fn resolve_array(name: &str, base: &Path) -> Result<Array, SpecError> {
+    if shipped::is_path(name) { read_array(&base.join(name)) } else { shipped::array(name) }
 }

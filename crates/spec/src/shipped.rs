@@ -1,7 +1,8 @@
-//! The definitions in `tiles/`, part of the program: no file is read at run time.
+//! The definitions in `tiles/` and `arrays/`, part of the program: no file is read at run time.
 
+use crate::array::Array;
 use crate::error::SpecError;
-use crate::load::{load_tile, load_workload};
+use crate::load::{load_array, load_tile, load_workload};
 use crate::nearest::did_you_mean;
 use crate::resolve::ResolvedTile;
 use crate::tile::{Tile, TileWorkload};
@@ -20,7 +21,7 @@ macro_rules! shipped {
     ($folder:literal: $($name:literal),* $(,)?) => {
         &[$(Shipped {
             name: $name,
-            text: include_str!(concat!("../../../tiles/", $folder, $name, ".toml")),
+            text: include_str!(concat!("../../../", $folder, $name, ".toml")),
         }),*]
     };
 }
@@ -28,17 +29,19 @@ macro_rules! shipped {
 /// Single streams for calibration live here; each is a tile of its own as well.
 pub const MICRO: &str = "micro/";
 
-const TILES: &[Shipped] = shipped!("":
+const TILES: &[Shipped] = shipped!("tiles/":
     "datacenter", "storage", "general", "vdi", "hci-oltp", "spc1-like", "file-server",
 );
 
-const WORKLOADS: &[Shipped] = shipped!("workloads/":
+const WORKLOADS: &[Shipped] = shipped!("tiles/workloads/":
     "mail", "web", "shop", "standby",
     "mail-store", "oltp", "olap", "web-files", "scan",
     "general-4k", "general-8k", "desktop", "six-disk-oltp", "eight-streams", "file-server",
     "micro/read-4k", "micro/write-4k", "micro/mixed-8k", "micro/seq-read-1m",
     "micro/seq-write-1m", "micro/read-4k-qd1", "micro/write-4k-qd1",
 );
+
+const ARRAYS: &[Shipped] = shipped!("arrays/": "hdd-raid10", "vnx5500");
 
 /// The shipped tiles' files, the one to begin with first; without the `micro/` ones.
 pub fn tiles() -> &'static [Shipped] {
@@ -48,6 +51,16 @@ pub fn tiles() -> &'static [Shipped] {
 /// The shipped workloads' files.
 pub fn workloads() -> &'static [Shipped] {
     WORKLOADS
+}
+
+/// The shipped arrays' files, simple ones first.
+pub fn arrays() -> &'static [Shipped] {
+    ARRAYS
+}
+
+/// All names [`array`] knows.
+pub fn array_names() -> impl Iterator<Item = &'static str> {
+    ARRAYS.iter().map(|file| file.name)
 }
 
 /// All names [`tile`] knows: the tiles, then the `micro/` ones.
@@ -86,6 +99,18 @@ pub fn tile(name: &str) -> Result<ResolvedTile, SpecError> {
         .map(|part| Ok((workload(&part.workload)?, part.count)))
         .collect::<Result<_, SpecError>>()?;
     Ok(ResolvedTile { tile, workloads })
+}
+
+/// A shipped array by name.
+pub fn array(name: &str) -> Result<Array, SpecError> {
+    let file = array_file(name)?;
+    load_array(&format!("arrays/{name}.toml"), file.text)
+}
+
+/// The file of a shipped array.
+pub fn array_file(name: &str) -> Result<Shipped, SpecError> {
+    let file = ARRAYS.iter().find(|file| file.name == name);
+    file.copied().ok_or_else(|| not_shipped("array", name, array_names()))
 }
 
 /// The tile of one shipped workload alone.

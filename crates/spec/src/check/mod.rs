@@ -4,6 +4,7 @@
 //! collected, so that one pass over a file mends it.
 
 mod access;
+mod array;
 mod finding;
 mod limits;
 mod plan;
@@ -11,11 +12,13 @@ mod tile;
 mod workload;
 
 pub(crate) use access::size_mix;
+pub(crate) use array::array_findings;
 pub(crate) use finding::Finding;
 pub(crate) use plan::plan_findings;
 pub(crate) use tile::tile_findings;
 pub(crate) use workload::workload_findings;
 
+use crate::array::Array;
 use crate::error::Problem;
 use crate::plan::Plan;
 use crate::tile::Tile;
@@ -34,4 +37,9 @@ pub fn tile(tile: &Tile) -> Vec<Problem> {
 /// What is wrong with a plan that was made in memory; empty if nothing is.
 pub fn plan(plan: &Plan) -> Vec<Problem> {
     plan_findings(plan).into_iter().map(Finding::into_problem).collect()
+}
+
+/// What is wrong with an array that was made in memory; empty if nothing is.
+pub fn array(array: &Array) -> Vec<Problem> {
+    array_findings(array).into_iter().map(Finding::into_problem).collect()
 }

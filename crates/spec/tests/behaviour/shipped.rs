@@ -69,8 +69,32 @@ fn every_file_in_tiles_is_shipped_and_every_shipped_file_is_there() {
     assert_eq!(on_disk, known);
 }
 
+#[test]
+fn every_shipped_array_loads_under_its_name_and_survives_a_round_trip() {
+    for file in shipped::arrays() {
+        let before = shipped::array(file.name)
+            .unwrap_or_else(|e| panic!("{}: {:?}", file.name, miette::Report::new(e)));
+        assert_eq!(before.name, file.name);
+        let text = toml::to_string(&before).expect("serialises");
+        let after = spec::load_array(file.name, &text);
+        assert_eq!(before, after.unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e))));
+    }
+}
+
+#[test]
+fn every_file_in_arrays_is_shipped_and_every_shipped_file_is_there() {
+    let mut files = Vec::new();
+    collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../arrays"), &mut files);
+    let name = |path: &PathBuf| path.file_stem().expect("a file").to_string_lossy().into_owned();
+    let mut on_disk: Vec<String> = files.iter().map(name).collect();
+    let mut known: Vec<String> = shipped::array_names().map(str::to_owned).collect();
+    on_disk.sort();
+    known.sort();
+    assert_eq!(on_disk, known);
+}
+
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("tiles/ is there") {
+    for entry in std::fs::read_dir(folder).expect("the folder is there") {
         let path = entry.expect("readable").path();
         if path.is_dir() {
             collect(&path, files);

@@ -1,14 +1,3 @@
-//! An array: a model of storage, and of the hosts in front of it.
-//!
-//! The way of an I/O, from the virtual machine to the platters:
-//!
-//! ```text
-//! host CPU -> host tier -> LUN queue -> link -> controller CPU -> array tier -> memory -> pool
-//! ```
-//!
-//! Every stage but the pools may be absent and then costs nothing. Hosts with disks of their
-//! own (`local`) stand in the place of everything behind the link.
-
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -208,7 +197,7 @@ pub struct Tier {
     /// Page (default 64 KiB): a power of two from 4 KiB to 1 MiB.
     #[serde(default = "page_64k")]
     pub page: Bytes,
-    /// Which page leaves: lru (default), fifo, clock, 2q, arc, s3-fifo, sieve, lirs, w-tinylfu.
+    /// Which page leaves: lru (default), fifo, clock, 2q, arc, s3fifo, sieve, lirs, w-tinylfu.
     #[serde(default = "lru")]
     pub policy: String,
     /// What happens to writes (default back).

@@ -1,0 +1,181 @@
+use indexmap::IndexMap;
+use units::{Bytes, Nanos};
+
+use crate::array::names::{HDDS, SSDS, ShippedDisk};
+use crate::array::{Array, Disk, Raid};
+use crate::check::finding::Findings;
+use crate::locate::Place;
+
+/// The disks an array may name: its own and the shipped ones.
+pub(super) struct Disks<'a> {
+    own: &'a IndexMap<String, Disk>,
+}
+
+impl<'a> Disks<'a> {
+    pub fn of(array: &'a Array) -> Self {
+        Self { own: &array.disks }
+    }
+
+    pub fn names(&self) -> Vec<&'a str> {
+        let shipped = HDDS.iter().chain(&SSDS).map(|disk| disk.name);
+        self.own.keys().map(String::as_str).chain(shipped).collect()
+    }
+
+    /// Usable size of a disk; none if there is no such disk.
+    pub fn capacity(&self, name: &str) -> Option<Bytes> {
+        match self.own.get(name) {
+            Some(Disk::Hdd { like, capacity, .. } | Disk::Ssd { like, capacity, .. }) => {
+                capacity.or_else(|| shipped(like))
+            }
+            Some(Disk::Servers { capacity, .. }) => Some(*capacity),
+            None => shipped(name),
+        }
+    }
+}
+
+fn shipped(name: &str) -> Option<Bytes> {
+    HDDS.iter().chain(&SSDS).find(|disk| disk.name == name).map(|disk| disk.capacity)
+}
+
+/// Disks' worth of data that a set of `count` holds.
+pub(super) fn data_disks(raid: Raid, count: u32) -> u32 {
+    match raid {
+        Raid::Raid0 => count,
+        Raid::Raid1 => count.min(1),
+        Raid::Raid10 => count / 2,
+        Raid::Raid5 => count.saturating_sub(1),
+        Raid::Raid6 => count.saturating_sub(2),
+    }
+}
+
+/// `bytes * by` that stays at the end of the range.
+pub(super) fn times(bytes: Bytes, by: u64) -> Bytes {
+    Bytes::new(bytes.get().saturating_mul(by))
+}
+
+/// The members must make such a set.
+pub(super) fn members(place: Place, raid: Raid, count: u32, found: &mut Findings) {
+    let (fits, name, allowed) = match raid {
+        Raid::Raid0 => (count >= 1, "raid0", "at least 1"),
+        Raid::Raid1 => (count >= 2, "raid1", "at least 2"),
+        Raid::Raid10 => (count >= 4 && count.is_multiple_of(2), "raid10", "an even number from 4"),
+        Raid::Raid5 => (count >= 3, "raid5", "at least 3"),
+        Raid::Raid6 => (count >= 4, "raid6", "at least 4"),
+    };
+    if !fits {
+        found.add(place, format!("{name} of {count} disks needs {allowed}"));
+    }
+}
+
+/// The array's own disks.
+pub(super) fn own(disks: &IndexMap<String, Disk>, place: &Place, found: &mut Findings) {
+    found.names("disk", disks.keys().map(|name| (place.at_key(name), name.as_str())));
+    for (name, disk) in disks {
+        if shipped(name).is_some() || name == crate::array::names::MEMORY {
+            let message = format!("\"{name}\" is the name of something shipped");
+            found.add_help(place.at_key(name), message, "give your disk a name of its own");
+        }
+        let place = place.key(name);
+        match disk {
+            Disk::Hdd { .. } => hdd(disk, &place.key("hdd"), found),
+            Disk::Ssd { .. } => ssd(disk, &place.key("ssd"), found),
+            Disk::Servers { .. } => servers(disk, &place.key("servers"), found),
+        }
+    }
+}
+
+fn like(name: &str, shipped: &[ShippedDisk], place: &Place, what: &str, found: &mut Findings) {
+    let known: Vec<&str> = shipped.iter().map(|disk| disk.name).collect();
+    found.known(place.key("like"), what, name, &known);
+}
+
+fn hdd(disk: &Disk, place: &Place, found: &mut Findings) {
+    let Disk::Hdd { like: name, capacity, queue, rates } = disk else { return };
+    like(name, &HDDS, place, "shipped hdd", found);
+    if let Some(capacity) = capacity
+        && *capacity < Bytes::MIB
+    {
+        found.add(
+            place.key("capacity"),
+            format!("the capacity {capacity} is below 1 MiB, which no disk is"),
+        );
+    }
+    if let Some(queue) = queue {
+        found.at_least_one(place.key("queue"), "the queue", *queue);
+    }
+    if let Some([outer, inner]) = rates
+        && !(*inner <= *outer && inner.get() >= 1_000_000 && outer.get() <= 10_000_000_000)
+    {
+        found.add_help(
+            place.key("rates"),
+            format!("the rates {outer}/s outside and {inner}/s inside make no disk"),
+            "the outer one comes first and is not below the inner; 1 MB/s to 10 GB/s",
+        );
+    }
+}
+
+/// Bytes read or programmed at once, at most.
+const FLASH_PAGE_MAX: u64 = 1 << 20;
+
+fn ssd(disk: &Disk, place: &Place, found: &mut Findings) {
+    let Disk::Ssd { like: name, capacity, dies, page, spare, buffer, rate, .. } = disk else {
+        return;
+    };
+    like(name, &SSDS, place, "shipped ssd", found);
+    some_bytes(place.key("capacity"), "the capacity", *capacity, found);
+    if let Some(dies) = dies
+        && !(1..=65_536).contains(dies)
+    {
+        found.add(place.key("dies"), format!("{dies} dies are not from 1 to 65536"));
+    }
+    if let Some(page) = page
+        && !(page.get() > 0 && page.get() <= FLASH_PAGE_MAX && page.get().is_multiple_of(512))
+    {
+        let message = format!("the page {page} is not a multiple of 512 B up to 1 MiB");
+        found.add(place.key("page"), message);
+    }
+    if spare.is_some_and(|spare| spare.get() == 0.0) {
+        let help = "flash without spare cannot be cleaned";
+        found.add_help(place.key("spare"), "the spare is 0 % and must be above 0 %", help);
+    }
+    some_bytes(place.key("buffer"), "the buffer", *buffer, found);
+    some_bytes(place.key("rate"), "the rate", *rate, found);
+    flash_times(disk, place, found);
+}
+
+fn flash_times(disk: &Disk, place: &Place, found: &mut Findings) {
+    let Disk::Ssd { read, program, erase, .. } = disk else { return };
+    for (key, time) in [("read", read), ("program", program), ("erase", erase)] {
+        if *time == Some(Nanos::ZERO) {
+            no_time(place.key(key), &format!("the time to {key}"), found);
+        }
+    }
+}
+
+fn servers(disk: &Disk, place: &Place, found: &mut Findings) {
+    let Disk::Servers { capacity, servers, read, write, rate } = disk else { return };
+    some_bytes(place.key("capacity"), "the capacity", Some(*capacity), found);
+    found.at_least_one(place.key("servers"), "the number of servers", *servers);
+    some_bytes(place.key("rate"), "the rate", Some(*rate), found);
+    for (key, time) in [("read", read), ("write", write)] {
+        if *time == Nanos::ZERO {
+            no_time(place.key(key), &format!("the time of a {key}"), found);
+        }
+    }
+}
+
+/// A service time of zero.
+pub(super) fn no_time(place: Place, what: &str, found: &mut Findings) {
+    found.add_help(
+        place,
+        format!("{what} is 0 and must be above 0"),
+        "users in a closed loop would do infinitely many I/Os at one moment",
+    );
+}
+
+/// A size or rate that is given must be above zero.
+pub(super) fn some_bytes(place: Place, what: &str, bytes: Option<Bytes>, found: &mut Findings) {
+    if bytes == Some(Bytes::ZERO) {
+        found.add(place, format!("{what} is 0 and must be above 0"));
+    }
+}

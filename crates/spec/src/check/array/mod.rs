@@ -1,0 +1,9 @@
+//! Mistakes of meaning in arrays, from the hosts to the disks.
+
+mod disks;
+mod parts;
+mod storage;
+mod tiers;
+mod whole;
+
+pub(crate) use whole::array_findings;

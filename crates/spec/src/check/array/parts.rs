@@ -1,0 +1,163 @@
+use units::{Bytes, Nanos, Ratio};
+
+use super::disks::{no_time, some_bytes};
+use crate::array::names::LINKS;
+use crate::array::{Controller, Hosts, Link, LunQueue, Pool, ReadMemory, WriteMemory};
+use crate::check::finding::Findings;
+use crate::locate::Place;
+
+/// More than that of anything is a slip of the fingers, and takes the memory of this machine.
+pub(super) const PARTS_MAX: u32 = 10_000;
+
+pub(super) fn hosts(hosts: &Hosts, place: &Place, found: &mut Findings) {
+    some_parts(place.key("count"), "the number of hosts", hosts.count, found);
+    some_parts(place.key("cores"), "the number of cores", hosts.cores, found);
+    found.above_zero(place.key("speed"), "the speed", hosts.speed);
+    if !(1.0..=2.0).contains(&hosts.threads) {
+        let message = format!("two threads do {} times the work of one", hosts.threads);
+        found.add_help(place.key("threads"), message, "1 to 2; 1.25 to 1.3 are usual");
+    }
+    if hosts.capacity == Ratio::ZERO {
+        found.add(place.key("capacity"), "the capacity is 0 % and must be above 0 %");
+    }
+    found.some_time(place.key("slice"), "the slice", hosts.slice);
+}
+
+pub(super) fn lun_queue(queue: &LunQueue, place: &Place, found: &mut Findings) {
+    found.at_least_one(place.key("depth"), "the depth", queue.depth);
+    let Some(shared) = queue.shared else { return };
+    found.at_least_one(place.key("shared"), "the shared depth", shared);
+    if shared > queue.depth {
+        let message = format!("the shared depth {shared} is above the depth {}", queue.depth);
+        let help = "several disks together get no more than one alone";
+        found.add_help(place.key("shared"), message, help);
+    }
+}
+
+pub(super) fn link(link: &Link, place: &Place, found: &mut Findings) {
+    match &link.kind {
+        Some(kind) => found.known(place.key("kind"), "shipped link", kind, &LINKS),
+        None if link.rate.is_none() => found.add_help(
+            place.clone(),
+            "the link has neither a kind nor a rate",
+            format!("add rate = \"...\" or kind = one of {}", LINKS.join(", ")),
+        ),
+        None => {}
+    }
+    some_bytes(place.key("rate"), "the rate", link.rate, found);
+    some_parts(place.key("count"), "the number of connections", link.count, found);
+}
+
+pub(super) fn controller(
+    controller: &Controller,
+    pools: &[Pool],
+    place: &Place,
+    found: &mut Findings,
+) {
+    if let Some(processors) = controller.processors {
+        some_parts(place.key("processors"), "the number of processors", processors, found);
+    }
+    if let Some(memory) = &controller.write_memory {
+        write_memory(memory, pools, &place.key("write-memory"), found);
+    }
+    if let Some(memory) = &controller.read_memory {
+        read_memory(memory, &place.key("read-memory"), found);
+    }
+}
+
+/// The pages that controllers' memory has.
+const WRITE_PAGES: (Bytes, Bytes) = (Bytes::new(512), Bytes::new(64 << 10));
+
+fn write_memory(memory: &WriteMemory, pools: &[Pool], place: &Place, found: &mut Findings) {
+    page(place.key("page"), memory.page, WRITE_PAGES, found);
+    if memory.low > memory.high || memory.low == Ratio::ZERO {
+        found.add_help(
+            place.key("low"),
+            format!("destaging ends at {} and starts at {}", memory.low, memory.high),
+            "low is above 0 % and not above high",
+        );
+    }
+    if memory.hit == Nanos::ZERO {
+        no_time(place.key("hit"), "the time to answer", found);
+    }
+    found.at_least_one(place.key("flush-depth"), "the flush depth", memory.flush_depth);
+    let room = if memory.mirrored { memory.size.get() / 2 } else { memory.size.get() };
+    for (i, pool) in pools.iter().enumerate() {
+        element(memory, pool, i, found);
+        if room < pool.element.get() {
+            let message = format!(
+                "the memory has room for {}, which is below an element {} of pool \"{}\"",
+                Bytes::new(room),
+                pool.element,
+                pool.name
+            );
+            found.add(place.key("size"), message);
+            return;
+        }
+    }
+}
+
+/// Destaging writes dirty pages of one element together.
+fn element(memory: &WriteMemory, pool: &Pool, number: usize, found: &mut Findings) {
+    let (element, page) = (pool.element.get(), memory.page.get());
+    if page == 0 || element == 0 || (element.is_multiple_of(page) && element / page <= 64) {
+        return;
+    }
+    found.add_help(
+        Place::default().key("pool").index(number).key("element"),
+        format!(
+            "the element {} does not go with write memory of {} pages",
+            pool.element, memory.page
+        ),
+        "an element is 1 to 64 of controller.write-memory's pages",
+    );
+}
+
+/// The pages that read memory and tiers have.
+pub(super) const READ_PAGES: (Bytes, Bytes) = (Bytes::new(4096), Bytes::MIB);
+
+fn read_memory(memory: &ReadMemory, place: &Place, found: &mut Findings) {
+    page(place.key("page"), memory.page, READ_PAGES, found);
+    holds_a_page(place.key("size"), "read memory", (memory.size, memory.page), found);
+    if memory.hit == Nanos::ZERO {
+        no_time(place.key("hit"), "the time to answer", found);
+    }
+}
+
+/// Pages of one cache at most, as the crate `cache` numbers them.
+const PAGES_MAX: u64 = 1 << 28;
+
+/// A size must be one page at least, and not more than can be counted.
+pub(super) fn holds_a_page(place: Place, what: &str, size: (Bytes, Bytes), found: &mut Findings) {
+    let (size, page) = size;
+    if size < page {
+        found.add(place, format!("{what} of {size} does not hold a page of {page}"));
+    } else if page.get() > 0 && size.get() / page.get() > PAGES_MAX {
+        let message = format!("{what} of {size} has more than 2^28 pages of {page}");
+        found.add_help(place, message, "take larger pages");
+    }
+}
+
+/// A page must be a power of two within limits.
+pub(super) fn page(place: Place, page: Bytes, limits: (Bytes, Bytes), found: &mut Findings) {
+    let (least, most) = limits;
+    if page >= least && page <= most && page.get().is_power_of_two() {
+        return;
+    }
+    // Blocks are multiples of 512 B, nearly always powers of two.
+    let message = if page.get().is_power_of_two() {
+        format!("the page {page} is not from {least} to {most}")
+    } else {
+        format!("the page {page} fits no block size: it is not a power of two")
+    };
+    found.add_help(place, message, format!("a power of two from {least} to {most}"));
+}
+
+/// A number of parts must be 1 to [`PARTS_MAX`].
+pub(super) fn some_parts(place: Place, what: &str, count: u32, found: &mut Findings) {
+    if count == 0 {
+        found.at_least_one(place, what, count);
+    } else if count > PARTS_MAX {
+        found.add(place, format!("{what} is {count} and must be at most {PARTS_MAX}"));
+    }
+}

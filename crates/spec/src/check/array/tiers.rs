@@ -1,0 +1,115 @@
+use units::{Bytes, Ratio};
+
+use super::disks::{Disks, data_disks, members, some_bytes, times};
+use super::parts::{READ_PAGES, holds_a_page, page, some_parts};
+use super::storage::{local_capacity, pool_capacity};
+use crate::array::names::{MEMORY, POLICIES};
+use crate::array::{Array, Tier, TierPlace, WriteMode};
+use crate::check::finding::Findings;
+use crate::locate::Place;
+
+/// Copies on other hosts at most.
+const REPLICAS_MAX: u32 = 2;
+
+pub(super) fn tiers(array: &Array, disks: &Disks<'_>, found: &mut Findings) {
+    let place = Place::default().key("tier");
+    let names = array.tiers.iter().enumerate();
+    found.names("tier", names.map(|(i, tier)| (place.index(i).key("name"), tier.name.as_str())));
+    let behind = backing(array, disks);
+    for (i, tier) in array.tiers.iter().enumerate() {
+        let place = place.index(i);
+        own(tier, &place, found);
+        media(tier, disks, &place, found);
+        position(array, tier, &place, found);
+        if let Some(behind) = behind
+            && tier.size > behind
+        {
+            let message =
+                format!("the tier of {} is larger than the {behind} behind it", tier.size);
+            found.add_help(place.key("size"), message, "a tier this large would hold everything");
+        }
+    }
+}
+
+/// Room for data behind the tiers; none if it is unknown or grows with the tiles.
+fn backing(array: &Array, disks: &Disks<'_>) -> Option<Bytes> {
+    if array.local.is_some() {
+        return local_capacity(array, disks);
+    }
+    if array.pools.is_empty() || array.pools.iter().any(|pool| pool.per_tile) {
+        return None;
+    }
+    let sum = |sum: Bytes, bytes: Bytes| Bytes::new(sum.get().saturating_add(bytes.get()));
+    let mut all = array.pools.iter().map(|pool| pool_capacity(pool, disks));
+    all.try_fold(Bytes::ZERO, |so_far, bytes| bytes.map(|bytes| sum(so_far, bytes)))
+}
+
+fn own(tier: &Tier, place: &Place, found: &mut Findings) {
+    page(place.key("page"), tier.page, READ_PAGES, found);
+    holds_a_page(place.key("size"), "a tier", (tier.size, tier.page), found);
+    found.known(place.key("policy"), "policy", &tier.policy, &POLICIES);
+    found.at_least_one(place.key("admit-on"), "the access that admits", u32::from(tier.admit_on));
+    some_bytes(place.key("sequential-cutoff"), "the cut-off", tier.sequential_cutoff, found);
+    if tier.dirty_low > tier.dirty_high {
+        let message =
+            format!("clean-up ends at {} and starts at {}", tier.dirty_low, tier.dirty_high);
+        found.add_help(place.key("dirty-low"), message, "dirty-low is not above dirty-high");
+    }
+    if tier.share_max == Ratio::ZERO {
+        let message = "the share of a virtual machine is 0 % and must be above 0 %";
+        found.add(place.key("share-max"), message);
+    }
+}
+
+/// What the tier consists of must exist and be large enough.
+fn media(tier: &Tier, disks: &Disks<'_>, place: &Place, found: &mut Findings) {
+    some_parts(place.key("count"), "the number of disks", tier.count, found);
+    if tier.disk == MEMORY {
+        return;
+    }
+    let mut known = disks.names();
+    known.push(MEMORY);
+    found.known(place.key("disk"), "disk", &tier.disk, &known);
+    if tier.count > 0 {
+        members(place.key("count"), tier.raid, tier.count, found);
+    }
+    let Some(disk) = disks.capacity(&tier.disk) else { return };
+    let room = times(disk, u64::from(data_disks(tier.raid, tier.count)));
+    if tier.size > room {
+        let message = format!(
+            "the tier of {} is larger than the {room} that {} x {} hold",
+            tier.size, tier.count, tier.disk
+        );
+        found.add(place.key("size"), message);
+    }
+}
+
+/// Where the tier is must exist, and replicas need other hosts.
+fn position(array: &Array, tier: &Tier, place: &Place, found: &mut Findings) {
+    let in_hosts = tier.at == TierPlace::Host;
+    if in_hosts && array.hosts.is_none() {
+        let help = "add [hosts] with count and cores, or leave out at";
+        found.add_help(place.key("at"), "a tier in hosts, and there are none", help);
+    }
+    if !in_hosts && array.local.is_some() {
+        let help = "at = \"host\" puts it in front of the hosts' disks";
+        found.add_help(place.key("at"), "there is no array behind local disks", help);
+    }
+    if tier.replicas == 0 {
+        return;
+    }
+    let replicas = place.key("replicas");
+    if !in_hosts || !matches!(tier.write, WriteMode::Back | WriteMode::Only) {
+        let message = "replicas are for tiers in hosts that answer writes themselves";
+        found.add_help(replicas, message, "at = \"host\" and write = \"back\"");
+    } else if tier.replicas > REPLICAS_MAX {
+        let message = format!("{} replicas are more than {REPLICAS_MAX}", tier.replicas);
+        found.add(replicas, message);
+    } else if let Some(hosts) = &array.hosts
+        && tier.replicas >= hosts.count
+    {
+        let message =
+            format!("{} replicas need {} hosts", tier.replicas, tier.replicas.saturating_add(1));
+        found.add(replicas, message);
+    }
+}

@@ -1,0 +1,33 @@
+use super::disks::Disks;
+use super::{disks, parts, storage, tiers};
+use crate::array::Array;
+use crate::check::finding::{Finding, Findings};
+use crate::locate::Place;
+
+/// All mistakes of meaning in an array.
+pub(crate) fn array_findings(array: &Array) -> Vec<Finding> {
+    let mut found = Findings::default();
+    let root = Place::default();
+    found.says_something(root.key("name"), "the name", &array.name);
+    found.says_something(root.key("title"), "the title", &array.title);
+    found.says_something(root.key("source"), "the source", &array.source);
+    if let Some(hosts) = &array.hosts {
+        parts::hosts(hosts, &root.key("hosts"), &mut found);
+    }
+    if let Some(queue) = &array.lun_queue {
+        parts::lun_queue(queue, &root.key("lun-queue"), &mut found);
+    }
+    if let Some(link) = &array.link {
+        parts::link(link, &root.key("link"), &mut found);
+    }
+    if let Some(controller) = &array.controller {
+        parts::controller(controller, &array.pools, &root.key("controller"), &mut found);
+    }
+    let disks = Disks::of(array);
+    disks::own(&array.disks, &root.key("disk"), &mut found);
+    storage::pools(array, &disks, &mut found);
+    storage::local(array, &disks, &mut found);
+    storage::places(array, &mut found);
+    tiers::tiers(array, &disks, &mut found);
+    found.into_vec()
+}
