@@ -1,6 +1,7 @@
+use indexmap::IndexMap;
 use record::run::{
-    ActionResult, Check, Figure, IoTotal, Latency, MetricResult, Score, Step, Throughput,
-    TileScore, Verdict, WarmUp, Warning, WorkloadResult,
+    ActionResult, Check, Figure, IoTotal, Latency, MetricResult, PooledAction, Score, Step,
+    Throughput, TileScore, Verdict, WarmUp, Warning, WorkloadResult,
 };
 use record::slice::{Direction, Topology};
 use spec::ResolvedTile;
@@ -10,7 +11,7 @@ use crate::score::{
     BLOCKS_MIN, References, SliceWork, TileWork, applications_score, metric_rate, score_interval,
     tile_means,
 };
-use crate::step::Window;
+use crate::step::{ActionTotals, Window};
 use crate::verdict::{Judged, Member};
 
 /// How infrastructure is reported until there is any.
@@ -69,6 +70,7 @@ impl StepFacts<'_> {
     ) -> Step {
         let workloads = self.workloads();
         let score = self.score(&workloads);
+        let actions = self.pooled_actions();
         let window = self.window;
         Step {
             step: place.step,
@@ -83,6 +85,7 @@ impl StepFacts<'_> {
             measured_ns: window.duration.0,
             workloads,
             limits: self.judged.pooled,
+            actions,
             io: io_totals(window),
             throughput: throughput(window),
             score,
@@ -101,22 +104,29 @@ impl StepFacts<'_> {
         let member = self.members[index];
         let totals = &self.window.instances[index];
         let names = &self.topology.instances[index];
-        let action = |(name, totals): (&String, &crate::step::ActionTotals)| ActionResult {
-            action: name.clone(),
-            count: totals.count(),
-            errors: totals.errors,
-            dropped: totals.dropped,
-            service: Latency::from(&totals.service),
-            response: Latency::from(&totals.response),
-        };
         WorkloadResult {
             tile: member.tile,
             workload: names.workload.clone(),
             copy: member.copy,
             metric: self.metric(index),
-            actions: names.actions.iter().zip(&totals.actions).map(action).collect(),
+            actions: names.actions.iter().zip(&totals.actions).map(action_result).collect(),
             limits: self.judged.instances[index].clone(),
         }
+    }
+
+    /// Every action over all instances of its workload.
+    fn pooled_actions(&self) -> Vec<PooledAction> {
+        let mut pooled: IndexMap<(&str, &String), ActionTotals> = IndexMap::new();
+        for (names, totals) in self.topology.instances.iter().zip(&self.window.instances) {
+            for (action, totals) in names.actions.iter().zip(&totals.actions) {
+                pooled.entry((&names.workload, action)).or_default().merge(totals);
+            }
+        }
+        let entry = |((workload, action), totals): ((&str, &String), ActionTotals)| PooledAction {
+            workload: workload.to_owned(),
+            result: action_result((action, &totals)),
+        };
+        pooled.into_iter().map(entry).collect()
     }
 
     fn metric(&self, index: usize) -> MetricResult {
@@ -196,6 +206,17 @@ impl StepFacts<'_> {
     }
 }
 
+fn action_result((name, totals): (&String, &ActionTotals)) -> ActionResult {
+    ActionResult {
+        action: name.clone(),
+        count: totals.count(),
+        errors: totals.errors,
+        dropped: totals.dropped,
+        service: Latency::from(&totals.service),
+        response: Latency::from(&totals.response),
+    }
+}
+
 fn sum(slices: &[SliceWork]) -> SliceWork {
     let mut sum = vec![0.0; slices.first().map_or(0, Vec::len)];
     for slice in slices {
@@ -236,7 +257,7 @@ fn throughput(window: &Window) -> Throughput {
         .instances
         .iter()
         .flat_map(|instance| &instance.actions)
-        .map(crate::step::ActionTotals::count)
+        .map(ActionTotals::count)
         .sum();
     let seconds = window.duration.as_secs_f64();
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]

@@ -23,6 +23,14 @@ impl ActionTotals {
         add_compact(&mut self.response, &row.response);
     }
 
+    /// Adds another instance's, as if both had been one.
+    pub fn merge(&mut self, more: &Self) {
+        self.errors += more.errors;
+        self.dropped += more.dropped;
+        add_compact(&mut self.service, &more.service);
+        add_compact(&mut self.response, &more.response);
+    }
+
     /// How many finished well.
     pub fn count(&self) -> u64 {
         self.response.count()

@@ -19,8 +19,8 @@ pub use latency::Latency;
 pub use model::{HostFacts, ModelFacts, PartFacts, TierFacts};
 pub use read::{ReadError, SCHEMA, json_schema, parse};
 pub use step::{
-    Check, GeneratorHealth, IoTotal, Phase, PooledLimit, Score, Step, Throughput, TileScore,
-    Verdict, WarmUp,
+    Check, GeneratorHealth, IoTotal, Phase, PooledAction, PooledLimit, Score, Step, Throughput,
+    TileScore, Verdict, WarmUp,
 };
 pub use workload::{
     ActionResult, LimitOn, LimitResult, MetricResult, ReferenceOrigin, WorkloadResult,

@@ -2,7 +2,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, Interval, Latency, LimitResult, ModelFacts, Warning, WorkloadResult};
+use super::{
+    ActionResult, Figure, Interval, Latency, LimitResult, ModelFacts, Warning, WorkloadResult,
+};
 use crate::slice::Direction;
 
 /// One repeat of one step of the ladder.
@@ -36,6 +38,9 @@ pub struct Step {
     /// step; the limits of `workloads` are those of one tile alone.
     #[serde(default)]
     pub limits: Vec<PooledLimit>,
+    /// Each action over all tiles together; those of `workloads` are one tile's alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<PooledAction>,
     /// All I/O of the measured time by direction.
     pub io: Vec<IoTotal>,
     /// Work of the measured time per second.
@@ -62,6 +67,16 @@ pub struct PooledLimit {
     pub worst_tile: Option<u32>,
     /// The limit and what was measured over all tiles.
     pub result: LimitResult,
+}
+
+/// An action over all tiles of a step together: percentiles do not average, so they are
+/// taken from the samples of all tiles.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PooledAction {
+    /// The workload whose action it is.
+    pub workload: String,
+    /// What was measured over all tiles.
+    pub result: ActionResult,
 }
 
 /// What a step, or a limit in it, came to.

@@ -3,9 +3,10 @@
 use stats::{Compact, Histogram};
 use tilemark_record::run::{
     ActionResult, Answer, BrokenLimit, Check, Edge, EngineFacts, Figure, GeneratorHealth, Interval,
-    IoTotal, Latency, LimitOn, LimitResult, MetricResult, Origin, PlanValue, PooledLimit, Prefill,
-    RateFacts, ReferenceOrigin, Run, SCHEMA, ScaleFacts, Score, Status, Step, TargetFacts,
-    Throughput, TileFacts, TileScore, ToolFacts, Verdict, WarmUp, Warning, WorkloadResult,
+    IoTotal, Latency, LimitOn, LimitResult, MetricResult, Origin, PlanValue, PooledAction,
+    PooledLimit, Prefill, RateFacts, ReferenceOrigin, Run, SCHEMA, ScaleFacts, Score, Status, Step,
+    TargetFacts, Throughput, TileFacts, TileScore, ToolFacts, Verdict, WarmUp, Warning,
+    WorkloadResult,
 };
 use tilemark_record::slice::{
     ActionRow, Direction, GeneratorRow, InstanceEntry, InstanceId, IoRow, SizeClass, Slice,
@@ -146,6 +147,17 @@ fn step(step: u32, tiles: u32, verdict: Verdict, limit: &LimitResult) -> Step {
             workload: "shop".to_owned(),
             worst_tile: Some(tiles - 1),
             result: limit.clone(),
+        }],
+        actions: vec![PooledAction {
+            workload: "shop".to_owned(),
+            result: ActionResult {
+                action: "order".to_owned(),
+                count: 1200,
+                errors: 0,
+                dropped: 3,
+                service: Latency::from(&latencies(1200)),
+                response: Latency::from(&latencies(1200)),
+            },
         }],
         io: vec![IoTotal {
             direction: Direction::Read,
