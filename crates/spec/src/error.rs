@@ -30,6 +30,15 @@ pub enum SpecError {
         /// The name that comes twice.
         name: String,
     },
+    /// A setting such as `tier.fast.size=366GiB` that is none.
+    #[error("the setting \"{setting}\" {reason}")]
+    #[diagnostic(help("write KEY.PATH=VALUE, such as tier.fast.size=366GiB"))]
+    Setting {
+        /// The setting as given.
+        setting: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// A name that no shipped definition has.
     #[error("{what} \"{name}\" is not shipped")]
     NotShipped {

@@ -34,5 +34,5 @@ pub use load::{
     load_array, load_plan, load_tile, load_workload, read_array, read_plan, read_tile,
     read_workload,
 };
-pub use resolve::{ResolvedTile, resolve_array, resolve_tile};
+pub use resolve::{ResolvedTile, array_text, resolve_array, resolve_array_with, resolve_tile};
 pub use schema::{Kind, schema};

@@ -70,6 +70,48 @@ impl Place {
     }
 }
 
+/// The innermost place that a byte of the text belongs to.
+pub(crate) fn path_at(document: &Spanned<DeTable<'_>>, offset: usize) -> Place {
+    let mut place = Place::default();
+    descend_table(document.get_ref(), offset, &mut place);
+    place
+}
+
+fn descend_table(table: &DeTable<'_>, offset: usize, place: &mut Place) {
+    let found =
+        table.iter().find(|(key, value)| key.span().contains(&offset) || holds(value, offset));
+    if let Some((key, value)) = found {
+        place.segments.push(Segment::Key(key.get_ref().clone().into_owned()));
+        descend(value, offset, place);
+    }
+}
+
+fn descend(value: &Spanned<DeValue<'_>>, offset: usize, place: &mut Place) {
+    match value.get_ref() {
+        DeValue::Table(table) => descend_table(table, offset, place),
+        DeValue::Array(array) => {
+            let inner = array.iter().enumerate().find(|(_, each)| holds(each, offset));
+            if let Some((index, inner)) = inner {
+                place.segments.push(Segment::Index(index));
+                descend(inner, offset, place);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a byte belongs to a value; the span of a table with a header is the header alone.
+fn holds(value: &Spanned<DeValue<'_>>, offset: usize) -> bool {
+    value.span().contains(&offset)
+        || match value.get_ref() {
+            DeValue::Table(table) => table
+                .iter()
+                .any(|(key, value)| key.span().contains(&offset) || holds(value, offset)),
+            DeValue::Array(array) => array.iter().any(|each| holds(each, offset)),
+            _ => false,
+        }
+}
+
 fn entry<'t, 'i>(
     table: &'t DeTable<'i>,
     name: &str,

@@ -2,9 +2,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::array::Array;
+use crate::array::{self, Array};
 use crate::error::SpecError;
-use crate::load::{read_array, read_tile, read_workload};
+use crate::load::{read, read_tile, read_workload};
 use crate::shipped;
 use crate::tile::Tile;
 use crate::workload::Workload;
@@ -59,7 +59,27 @@ pub fn resolve_tile(name: &str, base: &Path) -> Result<ResolvedTile, SpecError> 
     Ok(ResolvedTile { tile, workloads })
 }
 
+/// The text of an array's file, with the file's name for messages: an array by shipped name,
+/// or from a file whose path is relative to `base`.
+pub fn array_text(name: &str, base: &Path) -> Result<(String, String), SpecError> {
+    if shipped::is_path(name) {
+        let path = base.join(name);
+        return Ok((path.display().to_string(), read(&path, "array")?));
+    }
+    Ok((format!("arrays/{name}.toml"), shipped::array_file(name)?.text.to_owned()))
+}
+
 /// An array by shipped name, or from a file whose path is relative to `base`.
 pub fn resolve_array(name: &str, base: &Path) -> Result<Array, SpecError> {
-    if shipped::is_path(name) { read_array(&base.join(name)) } else { shipped::array(name) }
+    resolve_array_with(name, base, &[])
+}
+
+/// The same with changes laid over it, one after the other (see [`array::with`]).
+pub fn resolve_array_with(
+    name: &str,
+    base: &Path,
+    overlays: &[toml::Table],
+) -> Result<Array, SpecError> {
+    let (file, text) = array_text(name, base)?;
+    array::with_all(&file, &text, overlays)
 }

@@ -9,9 +9,12 @@
 //! Every stage but the pools may be absent and then costs nothing. Hosts with disks of their
 //! own (`local`) stand in the place of everything behind the link.
 
+mod merge;
 pub mod names;
+mod overlay;
 mod types;
 
+pub use overlay::{overlay, with, with_all};
 pub use types::{
     Array, Controller, Disk, Hosts, IoCpu, Link, Local, LunQueue, PlaceRule, Pool, Raid,
     ReadMemory, Tier, TierPlace, WriteMemory, WriteMode,

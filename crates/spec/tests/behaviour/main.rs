@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod any_text;
+mod arrays;
 mod documents;
 mod messages;
 mod schemas;

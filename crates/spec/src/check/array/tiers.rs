@@ -21,6 +21,7 @@ pub(super) fn tiers(array: &Array, disks: &Disks<'_>, found: &mut Findings) {
         own(tier, &place, found);
         media(tier, disks, &place, found);
         position(array, tier, &place, found);
+        order(&array.tiers[..i], tier, &place, found);
         if let Some(behind) = behind
             && tier.size > behind
         {
@@ -111,5 +112,14 @@ fn position(array: &Array, tier: &Tier, place: &Place, found: &mut Findings) {
         let message =
             format!("{} replicas need {} hosts", tier.replicas, tier.replicas.saturating_add(1));
         found.add(replicas, message);
+    }
+}
+
+/// Tiers stand in the order in which an I/O meets them.
+fn order(before: &[Tier], tier: &Tier, place: &Place, found: &mut Findings) {
+    let in_array = before.iter().find(|each| each.at == TierPlace::Array);
+    if let (TierPlace::Host, Some(other)) = (tier.at, in_array) {
+        let message = format!("a tier in the hosts stands behind \"{}\" in the array", other.name);
+        found.add_help(place.key("at"), message, "put tiers in hosts first");
     }
 }

@@ -1,0 +1,157 @@
+use toml::de::DeTable;
+use toml::{Table, Value};
+
+use super::Array;
+use super::merge::{entry_name, entry_names, merge};
+use crate::error::{Invalid, Problem, SpecError};
+use crate::load::load_array;
+use crate::locate;
+use crate::nearest::did_you_mean;
+
+/// The array of a file's text with changes laid over it.
+///
+/// Tables merge key by key. The lists `tier`, `pool` and `place` merge by name (`place` by its
+/// pool): `[tier.fast]` with a key, and `[[tier]]` with `name = "fast"` and that key, mean the
+/// same, and a new name adds an entry. `remove = true` takes out the table or entry it stands
+/// in; for a single key write `key = { remove = true }`.
+///
+/// # Errors
+///
+/// When the text is not an array's, or the two together are not: then each [`Problem`] names
+/// the key as an overlay writes it, `tier.fast.size`, in its message and as its path.
+pub fn with(base: &str, overlay: &Table) -> Result<Array, SpecError> {
+    with_all("array", base, std::slice::from_ref(overlay))
+}
+
+/// The same with several overlays, one after the other; `name` is the file's name in messages.
+///
+/// # Errors
+///
+/// As [`with`].
+pub fn with_all(name: &str, base: &str, overlays: &[Table]) -> Result<Array, SpecError> {
+    let array = load_array(name, base)?;
+    if overlays.iter().all(Table::is_empty) {
+        return Ok(array);
+    }
+    let invalid = |text: &str, problems| {
+        SpecError::Invalid(Box::new(Invalid::new(&format!("{name} with changes"), text, problems)))
+    };
+    let before: Table = toml::from_str(base).expect("an array that loaded is TOML");
+    let mut document = before.clone();
+    for overlay in overlays {
+        merge(&mut document, overlay).map_err(|problem| invalid(base, vec![problem]))?;
+    }
+    let text = toml::to_string(&document).expect("what was read as TOML can be written as such");
+    load_array(name, &text).map_err(|error| match error {
+        SpecError::Invalid(error) => {
+            let named = |problem: &Problem| by_name(problem.clone(), &text, (&before, &document));
+            invalid(&text, error.problems().map(named).collect())
+        }
+        other => other,
+    })
+}
+
+/// A mistake with its key as an overlay writes it.
+fn by_name(problem: Problem, text: &str, (before, after): (&Table, &Table)) -> Problem {
+    let path = if problem.path.is_empty() {
+        let document = DeTable::parse(text).ok();
+        let place = problem.span.zip(document);
+        place.map_or_else(String::new, |(span, document)| {
+            locate::path_at(&document, span.offset()).to_string()
+        })
+    } else {
+        problem.path.clone()
+    };
+    let (path, entry) = key_of(&path, after);
+    if path.is_empty() {
+        return problem;
+    }
+    // A slip of the fingers in a name makes a new entry, which then lacks its other keys.
+    let help = entry.filter(|(list, name)| !entry_names(before, list).contains(name)).map(
+        |(list, name)| {
+            let known = entry_names(before, list);
+            format!("\"{name}\" is new; {}", did_you_mean(name, &known, &format!("{list}s")))
+        },
+    );
+    let message = format!("{path}: {}", problem.message);
+    Problem { message, path, help: problem.help.or(help), span: problem.span }
+}
+
+/// `tier[0].size` as `tier.fast.size`, and the entry it is in.
+fn key_of<'a>(path: &'a str, document: &'a Table) -> (String, Option<(&'a str, &'a str)>) {
+    let entry = path.split_once('[').and_then(|(list, rest)| {
+        let (index, rest) = rest.split_once(']')?;
+        let name = entry_name(document, list, index.parse().ok()?)?;
+        Some((list, name, rest))
+    });
+    match entry {
+        Some((list, name, rest)) => (format!("{list}.{name}{rest}"), Some((list, name))),
+        None => (path.to_owned(), None),
+    }
+}
+
+/// One overlay out of settings such as `tier.fast.size=366GiB` and `pool.lun1.count=11`.
+///
+/// The key is TOML's, with quotes around a name that has a dot in it. The value is TOML's if
+/// it can be read as such (`11`, `true`, `[1, 2]`, `{ like = "hdd-10k" }`); else a text, which
+/// needs no quotes.
+///
+/// # Errors
+///
+/// When a setting is not of that form, or two are about the same key.
+pub fn overlay(settings: &[impl AsRef<str>]) -> Result<Table, SpecError> {
+    let mut all = Table::new();
+    for setting in settings {
+        let text = setting.as_ref();
+        let error = |reason| SpecError::Setting { setting: text.to_owned(), reason };
+        let (key, value) = text.split_once('=').ok_or_else(|| error(NO_VALUE))?;
+        let keys = key_path(key).ok_or_else(|| error(NO_KEY))?;
+        if !set(&mut all, &keys, value_of(value.trim())) {
+            return Err(error(TWICE));
+        }
+    }
+    Ok(all)
+}
+
+const NO_VALUE: &str = "has no \"=\"";
+const NO_KEY: &str = "has no key of names with dots between";
+const TWICE: &str = "is about a key that another setting is about";
+
+/// The names of a dotted key.
+fn key_path(key: &str) -> Option<Vec<String>> {
+    if key.contains(['\n', '\r', '#', '=']) {
+        return None;
+    }
+    let mut table: Table = toml::from_str(&format!("{key} = 0")).ok()?;
+    let mut names = Vec::new();
+    while let Some((name, value)) = table.into_iter().next() {
+        names.push(name);
+        match value {
+            Value::Table(inner) => table = inner,
+            _ => return Some(names),
+        }
+    }
+    None
+}
+
+fn value_of(text: &str) -> Value {
+    let plain = || Value::String(text.to_owned());
+    if text.contains(['\n', '\r']) {
+        return plain();
+    }
+    let read: Option<Table> = toml::from_str(&format!("value = {text}")).ok();
+    match read.and_then(|mut table| table.remove("value")) {
+        None | Some(Value::Datetime(_)) => plain(),
+        Some(value) => value,
+    }
+}
+
+/// Whether the value could be put there.
+fn set(table: &mut Table, keys: &[String], value: Value) -> bool {
+    let Some((first, rest)) = keys.split_first() else { return false };
+    if rest.is_empty() {
+        return !table.contains_key(first) && table.insert(first.clone(), value).is_none();
+    }
+    let inner = table.entry(first.clone()).or_insert_with(|| Value::Table(Table::new()));
+    inner.as_table_mut().is_some_and(|inner| set(inner, rest, value))
+}

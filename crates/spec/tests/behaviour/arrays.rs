@@ -1,0 +1,115 @@
+//! Arrays with changes laid over them.
+
+use std::path::Path;
+
+use tilemark_spec as spec;
+
+use spec::array::{Array, Raid, overlay, with_all};
+use spec::{SpecError, shipped};
+use units::Bytes;
+
+const BASE: &str = "vnx5500";
+
+fn changed(settings: &[&str]) -> Result<Array, SpecError> {
+    let overlay = overlay(settings)?;
+    spec::resolve_array_with(BASE, Path::new(""), &[overlay])
+}
+
+fn fine(settings: &[&str]) -> Array {
+    changed(settings).unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)))
+}
+
+/// The paths and messages of what is wrong.
+fn wrong(settings: &[&str]) -> Vec<(String, String)> {
+    match changed(settings).expect_err("a mistake") {
+        SpecError::Invalid(invalid) => invalid
+            .problems()
+            .map(|each| {
+                let help = each.help.as_ref().map_or(String::new(), |help| format!(" ({help})"));
+                (each.path.clone(), format!("{}{help}", each.message))
+            })
+            .collect(),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn settings_change_single_keys_and_nothing_else() {
+    let before = shipped::array(BASE).expect("shipped");
+    let after = fine(&["tier.fast.size=92GiB", "tier.fast.count=2", "tier.fast.raid=raid1"]);
+    let mut expected = before.clone();
+    expected.tiers[0].size = Bytes::GIB * 92;
+    expected.tiers[0].count = 2;
+    expected.tiers[0].raid = Raid::Raid1;
+    assert_eq!(after, expected);
+    assert_eq!(fine(&[]), before, "no change is no change");
+}
+
+#[test]
+fn a_list_s_entries_are_addressed_by_name_in_either_form() {
+    let by_name = fine(&["pool.lun1.count=4", "pool.lun2.count=4", "pool.lun3.count=3"]);
+    let text = "[[pool]]\nname = \"lun3\"\ncount = 3\n[[pool]]\nname = \"lun1\"\ncount = 4\n\
+        [[pool]]\nname = \"lun2\"\ncount = 4\n";
+    let (name, base) = spec::array_text(BASE, Path::new("")).expect("shipped");
+    let overlay: toml::Table = toml::from_str(text).expect("TOML");
+    assert_eq!(with_all(&name, &base, &[overlay]).expect("loads"), by_name);
+    assert_eq!(by_name.pools.iter().map(|pool| pool.count).sum::<u32>(), 11);
+}
+
+#[test]
+fn what_is_removed_is_gone_and_what_is_new_is_added() {
+    assert!(fine(&["tier.fast.remove=true"]).tiers.is_empty());
+    let bare = fine(&["hosts.remove=true", "controller.write-memory.remove=true"]);
+    assert!(bare.hosts.is_none() && bare.controller.expect("is left").write_memory.is_none());
+    assert_eq!(fine(&["hosts.threads={ remove = true }"]).hosts.expect("hosts").threads, 1.0);
+    let more = fine(&[
+        "tier.near={ at = \"host\", size = \"8GiB\", disk = \"memory\", write = \"through\" }",
+        "pool.lun4={ disk = \"hdd-7200\", count = 5, raid = \"raid5\" }",
+        "place.lun4.role=log",
+    ]);
+    let names: Vec<_> = more.tiers.iter().map(|tier| tier.name.as_str()).collect();
+    assert_eq!(names, ["near", "fast"], "a tier in hosts comes first");
+    assert_eq!(more.pools.last().expect("pools").name, "lun4");
+    assert_eq!(more.places.last().expect("rules").pool, "lun4");
+}
+
+#[test]
+fn mistakes_name_the_key_of_the_overlay() {
+    let said = [
+        wrong(&["tier.fast.size=92"]),
+        wrong(&["tier.fast.size=92GiBB"]),
+        wrong(&["tier.fast.size=400GiB"]),
+        wrong(&["tier.fast.count=2"]),
+        wrong(&["tier.fsat.size=92GiB"]),
+        wrong(&["tier.fast.sise=92GiB"]),
+        wrong(&["tier.fast.policy=lur"]),
+        wrong(&["tier.fsat.remove=true"]),
+        wrong(&["tier.fast.remove=1"]),
+        wrong(&["tier.fast.remove=true", "tier.fast.size=92GiB"]),
+        wrong(&["pool.lun1.remove=true"]),
+        wrong(&["pool=3"]),
+        wrong(&["tier.fast=3"]),
+        wrong(&["controler.read-memory.size=4GiB"]),
+        wrong(&["controller.read-memory.size=1KiB", "hosts.cores=0"]),
+    ];
+    insta::with_settings!({ omit_expression => true }, { insta::assert_debug_snapshot!(said) });
+}
+
+#[test]
+fn a_setting_that_is_none_is_refused() {
+    for bad in ["", "tier", "=3", "tier..size=3", "a b=3", "tier.fast\n=3", "[x]=3", "a#=1"] {
+        let error = overlay(&[bad]).expect_err(bad);
+        assert!(matches!(&error, SpecError::Setting { setting, .. } if setting == bad), "{error}");
+    }
+    let twice = overlay(&["a.b=1", "a.b=2"]).expect_err("twice");
+    assert!(twice.to_string().contains("a.b=2"), "{twice}");
+    assert!(overlay(&["a=1", "a.b=2"]).is_err() && overlay(&["a.b=2", "a=1"]).is_err());
+}
+
+#[test]
+fn a_value_without_quotes_is_a_text_unless_toml_reads_it() {
+    let table = overlay(&["a.x=92GiB", "a.y=11", "a.z=70%", "a.t=[1, 2]", "b.\"c.d\"=a=b"]);
+    let table = table.expect("settings");
+    let expected = "[a]\nx = \"92GiB\"\ny = 11\nz = \"70%\"\nt = [1, 2]\n[b]\n\"c.d\" = \"a=b\"\n";
+    assert_eq!(table, toml::from_str(expected).expect("TOML"));
+}
