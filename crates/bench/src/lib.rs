@@ -23,6 +23,7 @@ pub mod rig;
 pub mod run;
 pub mod score;
 pub mod step;
+pub mod throttle;
 pub mod verdict;
 
 pub use error::BenchError;

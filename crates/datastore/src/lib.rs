@@ -14,6 +14,7 @@
 //! `O_EXCL` for as long as its disks are open.
 
 mod adopt;
+mod behind;
 mod block;
 mod cleanup;
 mod device_number;
@@ -42,6 +43,7 @@ mod sysfs;
 mod target;
 
 pub use adopt::AdoptProblem;
+pub use behind::{WholeDevice, device_behind};
 pub use cleanup::{Cleaned, CleanupOptions, Kept, Owned, cleanup, find_owned};
 pub use error::DatastoreError;
 pub use filled::Fill;

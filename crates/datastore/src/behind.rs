@@ -1,0 +1,47 @@
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::device_number::DeviceNumber;
+use crate::sysfs::Device;
+
+/// A whole block device: a disk, not a partition of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WholeDevice {
+    /// Its kernel name: `nvme0n1`.
+    pub name: String,
+    /// Its number as the kernel writes it: `259:0`.
+    pub number: String,
+}
+
+/// The whole block device that holds what lies at a path, or that the path itself is. None
+/// where there is no single one: memory, network file systems, file systems over several
+/// devices (btrfs) or over another file system.
+///
+/// # Errors
+///
+/// When there is nothing at the path.
+pub fn device_behind(path: &Path) -> std::io::Result<Option<WholeDevice>> {
+    let found = std::fs::metadata(path)?;
+    let is_device = rustix::fs::FileType::from_raw_mode(found.mode()).is_block_device();
+    let packed = if is_device { found.rdev() } else { found.dev() };
+    let device = Device::find(DeviceNumber::from_packed(packed)).map(|device| device.whole());
+    Ok(device.map(|whole| WholeDevice { name: whole.name, number: whole.number.to_string() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_device_has_none_and_what_has_one_has_a_whole_one() {
+        assert_eq!(device_behind(Path::new("/proc/self")).expect("it is there"), None);
+        let root = device_behind(Path::new("/")).expect("it is there");
+        let Some(root) = root else {
+            eprintln!("skipped: the root file system of this machine is on no block device");
+            return;
+        };
+        let partition = format!("/sys/dev/block/{}/partition", root.number);
+        assert!(!Path::new(&partition).exists(), "{root:?}");
+        assert!(device_behind(Path::new("/nowhere/at/all")).is_err());
+    }
+}
