@@ -9,4 +9,5 @@ mod limits;
 mod links;
 mod oracles;
 mod raids;
+mod servers;
 mod support;

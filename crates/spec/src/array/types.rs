@@ -1,7 +1,7 @@
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Nanos, Ratio};
+use units::{Bytes, Nanos, Rate, Ratio};
 
 /// A model of storage, and of the hosts in front of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -417,9 +417,40 @@ pub enum Disk {
         read: Nanos,
         /// Fixed time of a write.
         write: Nanos,
-        /// Bytes per second of all servers together.
+        /// Bytes per second of all servers together, one request after another.
         rate: Bytes,
+        /// The same for writes, if it is another (default `rate`).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        write_rate: Option<Bytes>,
+        /// Latency that occupies nothing (default 0).
+        #[serde(default)]
+        latency: Nanos,
+        /// Bytes it takes in at once; what is beyond waits and comes in by address, upwards
+        /// and from the beginning again. Absent: everything comes in as it arrives.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<Bytes>,
+        /// How its speed varies; not at all if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        variation: Option<Variation>,
     },
+}
+
+/// How a device is slower at some times than at others, as it was measured. Tables hold
+/// quantiles at equal distances, from the least to the most.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Variation {
+    /// How long a pace lasts, times that pace; above 0.
+    pub every: Nanos,
+    /// Quantiles of the pace: all times are multiplied by it. Each above 0; 1 if empty.
+    #[serde(default)]
+    pub pace: Vec<f64>,
+    /// How often nothing moves at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<Rate>,
+    /// Quantiles of the length of a stall; no stalls if empty.
+    #[serde(default)]
+    pub stall: Vec<Nanos>,
 }
 
 const fn one() -> u32 {
