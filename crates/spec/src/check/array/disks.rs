@@ -153,10 +153,15 @@ fn flash_times(disk: &Disk, place: &Place, found: &mut Findings) {
 }
 
 fn servers(disk: &Disk, place: &Place, found: &mut Findings) {
-    let Disk::Servers { capacity, servers, read, write, rate } = disk else { return };
+    let Disk::Servers { capacity, servers, read, write, rate, write_rate, window, .. } = disk
+    else {
+        return;
+    };
     some_bytes(place.key("capacity"), "the capacity", Some(*capacity), found);
     found.at_least_one(place.key("servers"), "the number of servers", *servers);
     some_bytes(place.key("rate"), "the rate", Some(*rate), found);
+    some_bytes(place.key("write-rate"), "the rate of writes", *write_rate, found);
+    some_bytes(place.key("window"), "the window", *window, found);
     for (key, time) in [("read", read), ("write", write)] {
         if *time == Nanos::ZERO {
             no_time(place.key(key), &format!("the time of a {key}"), found);
