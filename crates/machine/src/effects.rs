@@ -31,6 +31,9 @@ pub struct CpuBurst {
     pub cost: Nanos,
     /// Whether a real driver burns a core for it (true) or only waits (false).
     pub burn: bool,
+    /// Which of the machine's virtual machines computes, counted from 0: a modelled host gives
+    /// each its own virtual CPUs. Real drivers ignore it.
+    pub vm: u16,
 }
 
 /// A finished user action: a whole dialogue, from intended start to last answer.

@@ -60,7 +60,7 @@ impl Machine for Readers {
                 if token.0 % 2 == 0 {
                     fx.wake_at(now + self.pause, token);
                 } else {
-                    fx.run_cpu(CpuBurst { token, cost: self.pause, burn: false });
+                    fx.run_cpu(CpuBurst { token, cost: self.pause, burn: false, vm: 0 });
                 }
             }
         }

@@ -205,6 +205,7 @@ fn check_counts(workload: &Workload) -> Result<(), BuildError> {
     let disks: usize = workload.vms.iter().map(|vm| vm.disks.len()).sum();
     let max = u64::from(u16::MAX);
     for (what, count) in [
+        ("VMs", workload.vms.len()),
         ("disks", disks),
         ("actions", workload.actions.len()),
         ("user groups", workload.groups.len()),
@@ -274,9 +275,10 @@ fn build_group(
 ) -> Result<Group, BuildError> {
     let workload = plan.workload;
     let user = format!("group \"{}\"", group.name);
-    if !workload.vms.iter().any(|vm| vm.name == group.vm) {
+    let vm = workload.vms.iter().position(|vm| vm.name == group.vm);
+    let Some(vm) = vm.and_then(|vm| u16::try_from(vm).ok()) else {
         return Err(unknown(workload, user, "VM", &group.vm));
-    }
+    };
     let mix = match &group.mix {
         Some(mix) => build_mix(workload, &user, mix.iter().map(|(name, w)| (name.as_str(), *w)))?,
         None => {
@@ -292,6 +294,7 @@ fn build_group(
     });
     let schedule = group.schedule.as_ref();
     Ok(Group {
+        vm,
         load: build_load(seeds, number, &group.load),
         windows: schedule.map_or(Windows::ALWAYS, |s| Windows::new(s, plan.time_scale)),
         mix,

@@ -24,6 +24,8 @@ impl Mix {
 /// Users that behave alike.
 #[derive(Debug, Clone)]
 pub struct Group {
+    /// Position of the VM its users compute on.
+    pub vm: u16,
     pub load: Load,
     pub windows: Windows,
     pub mix: Mix,

@@ -354,7 +354,9 @@ impl WorkloadMachine {
                 }
                 Op::Cpu(cost) => {
                     let cost = cost.draw(&mut user.stream);
-                    return fx.run_cpu(CpuBurst { token: Token(strand), cost, burn: self.burn });
+                    let vm = self.groups[usize::from(user.group)].vm;
+                    let (token, burn) = (Token(strand), self.burn);
+                    return fx.run_cpu(CpuBurst { token, cost, burn, vm });
                 }
                 Op::Wait(time) => {
                     let at = now.saturating_add(time.draw(&mut user.stream));

@@ -17,7 +17,7 @@ struct Threads {
 
 impl Machine for Threads {
     fn handle(&mut self, now: Nanos, event: Event, fx: &mut Effects) {
-        let burst = |token| CpuBurst { token, cost: self.cost, burn: true };
+        let burst = |token| CpuBurst { token, cost: self.cost, burn: true, vm: 0 };
         match event {
             Event::Start => (0..self.threads).for_each(|user| fx.run_cpu(burst(Token(user)))),
             Event::Timer(token) => fx.run_cpu(burst(token)),

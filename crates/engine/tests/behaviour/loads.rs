@@ -98,7 +98,7 @@ impl Machine for Load {
                 fx.wake_at(due + every, Token(0));
             }
             (Kind::Busy { cost }, Event::Start | Event::Done(..)) => {
-                fx.run_cpu(CpuBurst { token: Token(0), cost, burn: true });
+                fx.run_cpu(CpuBurst { token: Token(0), cost, burn: true, vm: 0 });
             }
             (Kind::Busy { .. }, Event::Ran(_)) => self.ask(now, fx),
             _ => {}

@@ -154,6 +154,23 @@ fn burning_is_asked_for_by_workload_or_plan() {
 }
 
 #[test]
+fn a_cpu_step_runs_on_the_vm_of_its_user_group() {
+    let steps = r#"name = "a"
+        steps = [{ cpu = "1ms" }]"#;
+    let group = |vm: &str| format!("[[users]]\nname = \"{vm}\"\nvm = \"{vm}\"\nload = {CLOSED}\n");
+    let case = case(&format!(
+        "[[vm]]\nname = \"second\"\n{}{}[[action]]\n{steps}",
+        group("second"),
+        group("vm")
+    ));
+    let mut fx = machine::Effects::default();
+    let start = machine::Event::Start;
+    machine::Machine::handle(&mut case.build().machine, Nanos::ZERO, start, &mut fx);
+    let vms: Vec<u16> = fx.cpu.iter().map(|burst| burst.vm).collect();
+    assert_eq!(vms, [1, 0], "\"vm\" is listed first");
+}
+
+#[test]
 fn kinds_are_named_after_disk_and_step_unless_the_step_says_otherwise() {
     let steps = r#"
         { read = { disk = "data", size = "4k" } }, { write = { disk = "data", size = "4k" } },
