@@ -38,7 +38,9 @@ mod variation;
 mod write_back;
 
 pub use array::{Answers, Array, Volume};
-pub use cpu::{CpuParameters, CpuSample, HostCpu, HostEffects, sums_of_20};
+pub use cpu::{
+    CpuParameters, CpuSample, HostCpu, HostEffects, HostSample, IoCost, Protocol, sums_of_20,
+};
 pub use error::ParameterError;
 pub use hdd::{Hdd, HddParameters, HddPreset, Order, SeekCurve, SeekTimes};
 pub use limit::{LimitParameters, QueueLimit};
@@ -46,7 +48,7 @@ pub use link::{Link, LinkParameters, LinkPreset};
 pub use part::{Alarm, Component, Job, Outbox, PartId, StreamId, Ticket};
 pub use raid::{Raid, RaidLevel, RaidParameters};
 pub use servers::{Servers, ServersParameters};
-pub use site::{Site, SiteAlarm, SiteEffects};
+pub use site::{InstancePlace, Site, SiteAlarm, SiteEffects};
 pub use ssd::{SlcCache, Ssd, SsdParameters, SsdPreset, lambert_w0, write_amplification_greedy};
 pub use station::{ServiceTime, Station};
 pub use usage::Usage;

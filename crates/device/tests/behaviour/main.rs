@@ -5,6 +5,7 @@ mod chains;
 mod cpu;
 mod disks;
 mod flash;
+mod hypervisor;
 mod limits;
 mod links;
 mod oracles;

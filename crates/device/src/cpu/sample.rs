@@ -1,0 +1,64 @@
+use std::iter::Sum;
+use std::ops::{Add, Sub};
+
+use units::Nanos;
+
+/// What the virtual CPUs of one virtual machine did in a span of time; the three add up to
+/// the span times the number of virtual CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CpuSample {
+    /// On a core, or on a thread of one.
+    pub used: Nanos,
+    /// Runnable, and no core was free: "ready" time.
+    pub ready: Nanos,
+    /// Nothing to run: idle, or waiting for an I/O.
+    pub wait: Nanos,
+}
+
+impl Add for CpuSample {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            used: self.used + other.used,
+            ready: self.ready + other.ready,
+            wait: self.wait + other.wait,
+        }
+    }
+}
+
+impl Sum for CpuSample {
+    fn sum<I: Iterator<Item = Self>>(samples: I) -> Self {
+        samples.fold(Self::default(), Add::add)
+    }
+}
+
+/// Sums over 20 seconds, as vCenter's real-time view reports them, from samples of a second;
+/// an incomplete last sum is left out. Compare them with the samples to see what they hide.
+pub fn sums_of_20(seconds: &[CpuSample]) -> Vec<CpuSample> {
+    seconds.chunks_exact(20).map(|chunk| chunk.iter().copied().sum()).collect()
+}
+
+/// What a whole host did since its start. Subtract two of them to get a span's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HostSample {
+    /// Work done, as time of cores: divided by the span and the number of cores it is the share
+    /// of all that the processors can do, which levels off at `capacity`. A core with one busy
+    /// thread counts `1 / threads` of a core, since a second thread could still add work; tools
+    /// that count busy cores instead show up to `threads` times as much at low load.
+    pub used: Nanos,
+    /// Of that, work of the hypervisor for I/Os.
+    pub system: Nanos,
+    /// Virtual CPUs that were ready and had no core, summed over virtual machines.
+    pub ready: Nanos,
+}
+
+impl Sub for HostSample {
+    type Output = Self;
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            used: self.used - earlier.used,
+            system: self.system - earlier.system,
+            ready: self.ready - earlier.ready,
+        }
+    }
+}
