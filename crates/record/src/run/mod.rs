@@ -16,7 +16,7 @@ pub use document::{
 };
 pub use figure::{Figure, Interval};
 pub use latency::Latency;
-pub use model::{HostFacts, ModelFacts, PartFacts, TierFacts};
+pub use model::{HostFacts, ModelFacts, PartFacts, TierFacts, VmFacts};
 pub use read::{ReadError, SCHEMA, json_schema, parse};
 pub use step::{
     Check, GeneratorHealth, IoTotal, Phase, PooledAction, PooledLimit, Score, Step, Throughput,

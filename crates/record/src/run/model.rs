@@ -2,7 +2,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the parts of the modelled storage and hosts did in the measured time of a simulated
-/// step. Absent on real storage, which does not say.
+/// step. Real storage does not say; of a real step at most the host is known, by what the
+/// system says of its processors.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ModelFacts {
     /// Every part, in the order an I/O meets them; equal parts are one entry.
@@ -11,6 +12,10 @@ pub struct ModelFacts {
     pub tiers: Vec<TierFacts>,
     /// Every host.
     pub hosts: Vec<HostFacts>,
+    /// Every virtual machine with virtual CPUs of its own; those of the same name in several
+    /// tiles are one entry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vms: Vec<VmFacts>,
     /// Events the simulation handled, warm-up included.
     pub events: u64,
     /// Bytes of different pages touched since the start, by tile.
@@ -97,6 +102,28 @@ pub struct HostFacts {
     /// Largest of sums over 20 seconds.
     pub used_max_20s: f64,
     /// Ready time per second of run, in seconds, of all its virtual machines.
+    pub ready: f64,
+    /// Largest of a second.
+    pub ready_max_1s: f64,
+    /// Largest of sums over 20 seconds, per second.
+    pub ready_max_20s: f64,
+}
+
+/// What the virtual CPUs of a virtual machine did; of several of the same name, their means,
+/// and the largest of any of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct VmFacts {
+    /// Workload and virtual machine: `shop/shop-db`.
+    pub name: String,
+    /// How many of that name.
+    pub count: u32,
+    /// Share of all its virtual CPUs that was used.
+    pub used: f64,
+    /// Largest of a second.
+    pub used_max_1s: f64,
+    /// Largest of sums over 20 seconds.
+    pub used_max_20s: f64,
+    /// Ready time per second of run, in seconds, all its virtual CPUs together.
     pub ready: f64,
     /// Largest of a second.
     pub ready_max_1s: f64,

@@ -53,7 +53,7 @@ pub struct Step {
     pub checks: Vec<Check>,
     /// What a reader should know before trusting this step.
     pub warnings: Vec<Warning>,
-    /// What the modelled parts did; absent on real storage.
+    /// What the modelled parts did; absent on real storage, or the host alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelFacts>,
 }
