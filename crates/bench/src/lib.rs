@@ -16,6 +16,7 @@ pub mod doctor;
 mod error;
 #[cfg(test)]
 mod fixtures;
+pub mod host;
 pub mod ladder;
 pub mod plan;
 pub mod progress;
