@@ -10,7 +10,8 @@ use crate::workload::CpuMode;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Plan {
-    /// `dir:PATH`, `file:PATH` or `block:PATH`; a bare path is a directory.
+    /// `dir:PATH`, `file:PATH` or `block:PATH`; a bare path is a directory. For `tilemark
+    /// simulate`, `array:NAME` or `array:FILE.toml`, a modelled array.
     pub datastore: String,
     /// A shipped tile's name, or a path to a tile file.
     pub tile: String,

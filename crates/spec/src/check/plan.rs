@@ -7,8 +7,9 @@ use crate::nearest::did_you_mean;
 use crate::plan::{EngineOptions, Ladder, Measure, Plan, Scale};
 use crate::shipped;
 
-/// What a datastore may be.
-const TARGETS: [&str; 3] = ["dir", "file", "block"];
+/// What a datastore may be; a simulation has an array in its place.
+const TARGETS: [&str; 4] = ["dir", "file", "block", ARRAY];
+const ARRAY: &str = "array";
 /// The longest stretch of a schedule: a 5-minute burst becomes one of eight hours.
 const TIME_SCALE_MAX: f64 = 100.0;
 
@@ -45,6 +46,9 @@ fn datastore(text: &str, place: Place, found: &mut Findings) {
         found.add_help(place, format!("\"{kind}:\" is not a kind of datastore"), help);
     } else if path.is_empty() {
         found.add(place, format!("\"{kind}:\" is not followed by a path"));
+    } else if kind == ARRAY && !shipped::is_path(path) {
+        let names: Vec<&str> = shipped::array_names().collect();
+        found.known(place, "shipped array", path, &names);
     }
 }
 
@@ -69,7 +73,7 @@ fn ladder(ladder: &Ladder, place: &Place, found: &mut Findings) {
     }
 }
 
-pub(super) fn measure(measure: &Measure, place: &Place, found: &mut Findings) {
+fn measure(measure: &Measure, place: &Place, found: &mut Findings) {
     if let (Some(least), Some(most)) = (measure.warm_up_min, measure.warm_up_max)
         && least > most
     {
@@ -93,7 +97,7 @@ pub(super) fn measure(measure: &Measure, place: &Place, found: &mut Findings) {
     }
 }
 
-pub(super) fn scale(scale: &Scale, place: &Place, found: &mut Findings) {
+fn scale(scale: &Scale, place: &Place, found: &mut Findings) {
     if let Some(footprint) = scale.footprint
         && !(footprint > 0.0 && footprint <= 1.0)
     {

@@ -7,4 +7,3 @@ mod documents;
 mod messages;
 mod schemas;
 mod shipped;
-mod studies;
