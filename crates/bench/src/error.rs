@@ -1,7 +1,7 @@
 use units::{Bytes, Nanos};
 
 use crate::plan::PlanError;
-use crate::rig::Failure;
+use crate::rig::{Failure, PlantError};
 
 /// Why a run could not begin or had to end.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +63,50 @@ pub enum BenchError {
         /// Bytes that may be used.
         capacity: Bytes,
     },
+    /// The first step does not fit the modelled array.
+    #[error(
+        "{tiles} tiles of {per_tile} need {needed}, and the array \"{array}\" holds {capacity}",
+        needed = *.per_tile * u64::from(*.tiles)
+    )]
+    ArrayTooSmall {
+        /// The array's name.
+        array: String,
+        /// Tiles of the first step.
+        tiles: u32,
+        /// Bytes of one tile.
+        per_tile: Bytes,
+        /// Bytes that it holds with so many tiles.
+        capacity: Bytes,
+    },
+    /// The modelled array cannot be built, or cannot hold the tiles.
+    #[error("the array \"{array}\" cannot carry this load")]
+    Plant {
+        /// The array's name.
+        array: String,
+        /// Why.
+        #[source]
+        source: PlantError,
+    },
+    /// Time stands still in a simulation.
+    #[error(
+        "the {workload} of tile {tile} lets no time pass: {events} events at {at}, because its \
+         users do not pause and the array \"{array}\" answers them at once"
+    )]
+    Runaway {
+        /// The array's name.
+        array: String,
+        /// The workload.
+        workload: String,
+        /// Its tile, from 1.
+        tile: u32,
+        /// When time stopped.
+        at: Nanos,
+        /// Events at that instant.
+        events: u64,
+    },
+    /// The simulation cannot go on.
+    #[error(transparent)]
+    Simulation(#[from] sim::SimError),
     /// No run left disks that fit.
     #[error(
         "no run that has ended left disks at {datastore} that fit {tiles} tile(s) of this plan \
@@ -151,6 +195,14 @@ impl BenchError {
             Self::TooLarge { .. } => {
                 Some("use a smaller scale.footprint or a larger datastore".to_owned())
             }
+            Self::ArrayTooSmall { .. } | Self::Plant { .. } => Some(
+                "fewer tiles, a smaller --footprint, or another array; --with changes one key \
+                 of it"
+                    .to_owned(),
+            ),
+            Self::Runaway { .. } => {
+                Some("give the array a service time above 0, or the users a think time".to_owned())
+            }
             Self::NothingToReuse { .. } => Some(
                 "make them with tilemark prepare, with the same --tile and --footprint".to_owned(),
             ),
@@ -175,7 +227,9 @@ impl BenchError {
             Self::Engine(_) => "engine",
             Self::Prefill(_) => "prefill",
             Self::RunDir(_) | Self::Series(_) => "run-directory",
-            Self::TooLarge { .. } => "too-large",
+            Self::TooLarge { .. } | Self::ArrayTooSmall { .. } => "too-large",
+            Self::Plant { .. } => "array",
+            Self::Runaway { .. } | Self::Simulation(_) => "simulation",
             Self::Storage { .. } => "storage-failed",
             Self::Mismatch(_) => "verification-mismatch",
             Self::Check(_) | Self::StateDir { .. } => "verification",

@@ -16,13 +16,13 @@ pub mod doctor;
 mod error;
 #[cfg(test)]
 mod fixtures;
-pub mod host;
 pub mod ladder;
 pub mod plan;
 pub mod progress;
 pub mod rig;
 pub mod run;
 pub mod score;
+pub mod simulate;
 pub mod step;
 pub mod throttle;
 pub mod verdict;

@@ -74,6 +74,8 @@ pub struct Overview {
     pub step_at_most: Nanos,
     /// The seed.
     pub seed: u64,
+    /// Whether storage and time are a model.
+    pub is_simulated: bool,
     /// Where the run directory will be.
     pub directory: PathBuf,
 }

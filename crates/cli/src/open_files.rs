@@ -42,7 +42,7 @@ pub fn check(plan: &ResolvedPlan, allowed: u64) -> Result<(), Failure> {
 /// Most tiles the plan asks for; nothing if only the datastore bounds it.
 fn most_tiles(plan: &ResolvedPlan) -> Option<u32> {
     match plan.climb.value {
-        Climb::Range { last, .. } => Some(last),
+        Climb::Range { last, .. } | Climb::Every { last, .. } => Some(last),
         Climb::Search => plan.tiles_max.value,
     }
 }

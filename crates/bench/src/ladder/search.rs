@@ -16,6 +16,24 @@ pub enum Climb {
         /// Last count, at least `first`.
         last: u32,
     },
+    /// Every count from `first` to `last`, whatever happens there: a curve beyond the edge,
+    /// where a step costs little.
+    Every {
+        /// First count, at least 1.
+        first: u32,
+        /// Last count, at least `first`.
+        last: u32,
+    },
+}
+
+impl Climb {
+    /// First and last count, if they are known before the climb.
+    pub const fn range(self) -> Option<(u32, u32)> {
+        match self {
+            Self::Search => None,
+            Self::Range { first, last } | Self::Every { first, last } => Some((first, last)),
+        }
+    }
 }
 
 /// The rules of a climb.
@@ -108,6 +126,7 @@ impl Ladder {
         match self.options.climb {
             Climb::Search => self.next_of_search(),
             Climb::Range { first, last } => self.next_of_range(first, last),
+            Climb::Every { first, last } => self.next_of_every(first, last),
         }
     }
 
@@ -149,6 +168,15 @@ impl Ladder {
             return None;
         }
         (first..=last).find_map(|tiles| self.missing_run(tiles, self.options.repeats))
+    }
+
+    fn next_of_every(&self, first: u32, last: u32) -> Option<Next> {
+        let last = last.min(self.options.tiles_max);
+        (first..=last).find_map(|tiles| {
+            let runs = self.rungs.get(&tiles).map_or(0, |rung| rung.runs.len());
+            let repeat = u32::try_from(runs).unwrap_or(u32::MAX);
+            (repeat < self.options.repeats).then_some(Next { tiles, repeat })
+        })
     }
 
     fn next_of_search(&self) -> Option<Next> {

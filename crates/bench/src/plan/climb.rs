@@ -13,9 +13,8 @@ pub(crate) fn climb_of(text: Option<&str>) -> Result<Climb, LadderError> {
 
 /// The text that [`climb_of`] reads back; nothing for a search.
 pub(crate) fn tiles_text(climb: Climb) -> Option<String> {
-    match climb {
-        Climb::Search => None,
-        Climb::Range { first, last } if first == last => Some(first.to_string()),
-        Climb::Range { first, last } => Some(format!("{first}..{last}")),
+    match climb.range()? {
+        (first, last) if first == last => Some(first.to_string()),
+        (first, last) => Some(format!("{first}..{last}")),
     }
 }

@@ -12,6 +12,6 @@ mod tests;
 pub use layer::{Layer, Values};
 pub(crate) use periods::longest_period;
 pub use periods::{whole_periods, workloads_of};
-pub use profile::{ProfileValues, profile_values};
+pub use profile::{ProfileValues, profile_values, simulated_values};
 pub use record::run::Origin;
-pub use resolve::{PlanError, ResolvedPlan, Setting, Surroundings, resolve};
+pub use resolve::{PlanError, ResolvedPlan, Setting, Surroundings, resolve, resolve_simulated};

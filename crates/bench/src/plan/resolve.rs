@@ -6,7 +6,9 @@ use units::{Bytes, Nanos};
 
 use crate::ladder::Climb;
 use crate::plan::climb::climb_of;
-use crate::plan::{Layer, ProfileValues, Values, profile_values, whole_periods, workloads_of};
+use crate::plan::{
+    Layer, ProfileValues, Values, profile_values, simulated_values, whole_periods, workloads_of,
+};
 
 /// Why a plan cannot be carried out as written.
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -57,7 +59,7 @@ pub struct Surroundings {
 /// A plan with every value known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedPlan {
-    /// `dir:PATH`, `file:PATH` or `block:PATH`.
+    /// `dir:PATH`, `file:PATH` or `block:PATH`; `array:NAME` in a simulation.
     pub datastore: Setting<String>,
     /// The tile's name or path, as given.
     pub tile: Setting<String>,
@@ -108,9 +110,37 @@ pub fn resolve(
     tile_set: ResolvedTile,
     surroundings: Surroundings,
 ) -> Result<ResolvedPlan, PlanError> {
+    resolve_with(profile_values, layers, tile_set, surroundings)
+}
+
+/// Like [`resolve`], for a simulation: its profiles have other values, a range of tiles is
+/// run to its end, and what says how real load is made is left out.
+pub fn resolve_simulated(
+    layers: &[Layer],
+    tile_set: ResolvedTile,
+    surroundings: Surroundings,
+) -> Result<ResolvedPlan, PlanError> {
+    let mut plan = resolve_with(simulated_values, layers, tile_set, surroundings)?;
+    if let Climb::Range { first, last } = plan.climb.value {
+        plan.climb.value = Climb::Every { first, last };
+    }
+    plan.workers = Setting { value: 1, origin: Origin::Default };
+    plan.buffered = Setting { value: false, origin: Origin::Default };
+    plan.verify = Setting { value: false, origin: Origin::Default };
+    plan.cpu = Setting { value: None, origin: Origin::Default };
+    plan.space_max = Setting { value: None, origin: Origin::Default };
+    Ok(plan)
+}
+
+fn resolve_with(
+    values: fn(Profile) -> ProfileValues,
+    layers: &[Layer],
+    tile_set: ResolvedTile,
+    surroundings: Surroundings,
+) -> Result<ResolvedPlan, PlanError> {
     let pick = Pick(layers);
     let profile = pick.or(|v| v.profile, Profile::default(), Origin::Default);
-    let method = profile_values(profile.value);
+    let method = values(profile.value);
     let climb = pick.optional(|v| v.tiles.clone());
     let duration = pick.or(|v| v.duration, method.duration, Origin::Profile);
     let time = pick.or(|v| v.time, method.time, Origin::Profile);

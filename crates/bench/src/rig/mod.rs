@@ -1,14 +1,18 @@
-//! What carries the load out: the engine on a datastore, or a simulation in tests.
+//! What carries the load out: the engine on a datastore, or a simulation on a modelled array.
 
 #[cfg(test)]
 pub mod fake;
 mod real;
+mod simulated;
+mod stand_in;
 
 pub use real::RealRig;
+pub use simulated::{SimLoad, SimRig, VIRTUAL_TIME};
+pub use stand_in::PlantError;
 
 use std::time::Duration;
 
-use record::run::Warning;
+use record::run::{ModelFacts, Warning};
 use record::slice::Slice;
 use units::{Bytes, Nanos};
 
@@ -46,6 +50,12 @@ pub trait Rig {
     /// Bytes that disks may take altogether.
     fn capacity(&self) -> Bytes;
 
+    /// Most tiles of this size whose disks fit.
+    fn tiles_that_fit(&self, per_tile: Bytes) -> u32 {
+        let fits = self.capacity().get().checked_div(per_tile.get());
+        fits.map_or(u32::MAX, |fits| u32::try_from(fits).unwrap_or(u32::MAX))
+    }
+
     /// Makes the disks that do not exist yet and writes each once. What the prefill came to,
     /// or nothing if no disk was new. `progress` returns false to end it early.
     fn prepare(
@@ -71,12 +81,22 @@ pub enum Received {
     Nothing,
     /// The load has ended; there are no more slices.
     Ended,
+    /// The load cannot go on; there are no more slices.
+    Failed(BenchError),
 }
 
 /// A load under way.
 pub trait Load {
     /// The next slice, waiting for it at most this long.
     fn next(&mut self, wait: Duration) -> Received;
+
+    /// The measured time begins now. Real storage is not told.
+    fn mark(&mut self) {}
+
+    /// What modelled parts did since the mark; nothing on real storage, which does not say.
+    fn model(&mut self) -> Option<ModelFacts> {
+        None
+    }
 
     /// Asks it to end: no new I/O, answers for those in flight.
     fn stop(&mut self);

@@ -1,7 +1,7 @@
 use record::run::{Answer, BrokenLimit, Edge, Figure, Interval, Status, Step, Verdict};
 use units::Bytes;
 
-use crate::ladder::{Climb, Judgement, Ladder, Stop};
+use crate::ladder::{Judgement, Ladder, Stop};
 use crate::plan::ResolvedPlan;
 use crate::run::End;
 use crate::run::climber::work_of;
@@ -99,10 +99,8 @@ impl Words<'_> {
 
     /// Whether the cap is the datastore's, not the plan's.
     fn is_capacity(&self) -> bool {
-        let asked = match self.plan.climb.value {
-            Climb::Search => self.plan.tiles_max.value,
-            Climb::Range { last, .. } => Some(last),
-        };
+        let last = self.plan.climb.value.range().map(|(_, last)| last);
+        let asked = last.or(self.plan.tiles_max.value);
         asked.is_none_or(|asked| asked > self.facts.fits)
     }
 
@@ -117,8 +115,8 @@ impl Words<'_> {
             (0, None) => "no step was finished".to_owned(),
             (0, Some(stop)) => {
                 let said = match stop {
-                    Stop::Limit { .. } => "this datastore does not hold",
-                    _ => "nothing can be said about",
+                    Stop::Limit { .. } => format!("{} does not hold", self.subject()),
+                    _ => "nothing can be said about".to_owned(),
                 };
                 let (tiles, reason) = (self.tiles(stop.tiles()), self.reason(stop.tiles()));
                 format!("{said} {tiles}: {reason}")
@@ -147,7 +145,8 @@ impl Words<'_> {
             }
             None => self.cap(),
         };
-        format!("this datastore holds {least}{tiles}{tail}{}", self.out_of_time())
+        let subject = self.subject();
+        format!("{subject} holds {least}{tiles}{tail}{}", self.out_of_time())
     }
 
     fn out_of_time(&self) -> String {
@@ -172,6 +171,11 @@ impl Words<'_> {
         } else {
             ", the most this run was asked to try".to_owned()
         }
+    }
+
+    /// A model must not be taken for a measurement.
+    fn subject(&self) -> &'static str {
+        if self.facts.target.is_simulated() { "this simulated array" } else { "this datastore" }
     }
 
     /// `6 tiles (48 VMs)`.

@@ -13,11 +13,11 @@ use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer, Progress, Request};
 use crate::rig::Rig;
 use crate::run::document::RunFacts;
-use crate::run::{End, answer, build};
+use crate::run::{End, answer, build, round};
 use crate::step::DiskNeed;
 use crate::step::checks::repeats_within_3_percent;
 use crate::step::report::StepPlace;
-use crate::step::runner::{StepBench, place_now, step_at_most, unsteady};
+use crate::step::runner::{StepBench, complete, place_now, step_at_most};
 
 /// Runs the ladder's steps on a rig and stores what comes of them.
 pub struct Climber<'a, R> {
@@ -168,8 +168,7 @@ impl<'a, R: Rig> Climber<'a, R> {
     /// Stores a step, measured wholly or in part.
     fn keep(&mut self, mut step: Step) -> Result<(), BenchError> {
         step.checks.extend(self.repeats_check(&step));
-        step.warnings.extend(unsteady(&step.warm_up));
-        step.warnings.extend(step.checks.iter().filter(|check| !check.passed).map(broken_check));
+        let step = complete(step);
         for warning in &step.warnings {
             self.observer.event(&Progress::Warning(warning));
         }
@@ -203,9 +202,7 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
             Request::Stop => return Err(BenchError::Interrupted),
             Request::Abort => return Err(BenchError::Aborted),
         }
-        // Every step and repeat has its own round, and the same one in another run of this seed.
-        let round = u64::from(tiles) << 32 | u64::from(repeat);
-        let fleet = build(self.plan, tiles, round)?;
+        let fleet = build(self.plan, tiles, round(tiles, repeat))?;
         let disks: Vec<DiskNeed> = fleet.disks().cloned().collect();
         self.prepare(tiles, &disks)?;
         let place = self.place(tiles, repeat);
@@ -263,25 +260,6 @@ pub(super) fn fill<R: Rig>(
             Err(BenchError::Interrupted)
         }
         other => other,
-    }
-}
-
-fn broken_check(check: &record::run::Check) -> Warning {
-    let text = |figure: &record::run::Figure| {
-        figure.value.map_or_else(|| "nothing".to_owned(), |value| format!("{value:.4}"))
-    };
-    Warning {
-        id: format!("check-{}", check.id),
-        text: format!(
-            "the measurement does not agree with itself ({}): found {}, expected {} {}",
-            check.id,
-            text(&check.found),
-            text(&check.expected),
-            check.unit
-        ),
-        value: Some(text(&check.found)),
-        limit: Some(format!("{} within {:.2} %", text(&check.expected), check.tolerance * 100.0)),
-        hint: None,
     }
 }
 

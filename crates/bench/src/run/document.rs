@@ -8,6 +8,7 @@ use record::run::{
 use record::rundir::{RunId, sha256_hex};
 use spec::plan::Profile;
 
+use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
 use crate::run::{End, TileLoad};
 use crate::score::References;
@@ -39,33 +40,24 @@ impl<'a> RunFacts<'a> {
         load: TileLoad,
         tool: &ToolFacts,
         id: &RunId,
-        target: &Target,
-        preflight: &Preflight,
-    ) -> Self {
-        let warnings = preflight.warnings.iter().map(|warning| Warning {
-            id: warning.id.clone(),
-            text: warning.text.clone(),
-            value: None,
-            limit: None,
-            hint: None,
-        });
-        Self {
+        target: TargetFacts,
+    ) -> Result<Self, BenchError> {
+        Ok(Self {
             id: id.to_string(),
             references,
             load,
             fits: u32::MAX,
-            target: TargetFacts {
-                datastore: plan.datastore.value.clone(),
-                kind: kind(target).to_owned(),
-                summary: summary(preflight),
-                capacity_bytes: Some(preflight.capacity_bytes),
-                provisioned_bytes: None,
-            },
+            target,
             started: Timestamp::now(),
             tool: tool.clone(),
-            plan_sha256: sha256_hex(plan.to_toml().unwrap_or_default().as_bytes()),
-            warnings: warnings.collect(),
-        }
+            plan_sha256: sha256_hex(plan.to_toml()?.as_bytes()),
+            warnings: Vec::new(),
+        })
+    }
+
+    /// Notes what a reader should know.
+    pub fn note(&mut self, warnings: impl IntoIterator<Item = Warning>) {
+        self.warnings.extend(warnings);
     }
 
     /// Notes that the disks of an earlier run are used.
@@ -170,6 +162,29 @@ const fn profile_name(profile: Profile) -> &'static str {
         Profile::Standard => "standard",
         Profile::Full => "full",
     }
+}
+
+/// What is known of a real target when it has been examined.
+pub fn target_facts(plan: &ResolvedPlan, target: &Target, preflight: &Preflight) -> TargetFacts {
+    TargetFacts {
+        datastore: plan.datastore.value.clone(),
+        kind: kind(target).to_owned(),
+        summary: summary(preflight),
+        capacity_bytes: Some(preflight.capacity_bytes),
+        provisioned_bytes: None,
+        array_sha256: None,
+    }
+}
+
+/// What the examination of a target warned of.
+pub fn warnings(preflight: &Preflight) -> impl Iterator<Item = Warning> + '_ {
+    preflight.warnings.iter().map(|warning| Warning {
+        id: warning.id.clone(),
+        text: warning.text.clone(),
+        value: None,
+        limit: None,
+        hint: None,
+    })
 }
 
 const fn kind(target: &Target) -> &'static str {

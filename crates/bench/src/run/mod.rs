@@ -6,12 +6,14 @@ mod document;
 mod prepare;
 mod preview;
 mod reuse;
+mod simulate;
 #[cfg(test)]
 mod tests;
 
 pub use prepare::{Prepared, prepare};
 pub use preview::{Preview, plan_preview};
 pub use reuse::Reuse;
+pub use simulate::{ARRAY_PREFIX, SimulateOptions, simulate};
 
 use std::path::PathBuf;
 
@@ -27,7 +29,7 @@ use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer, Overview, Progress};
 use crate::rig::{RealRig, Rig};
 use crate::run::climber::Climber;
-use crate::run::document::RunFacts;
+use crate::run::document::{RunFacts, target_facts, warnings};
 use crate::score::References;
 use crate::step::Fleet;
 use crate::step::runner::step_at_most;
@@ -113,7 +115,9 @@ pub fn run(
     directory.write_json(files::PREFLIGHT, &preflight)?;
     let environment = record::env::capture(target.path(), options.tool.clone());
     directory.write_json(files::ENV, &environment)?;
-    let mut facts = RunFacts::new(plan, &references, load, &options.tool, &id, &target, &preflight);
+    let target = target_facts(plan, &target, &preflight);
+    let mut facts = RunFacts::new(plan, &references, load, &options.tool, &id, target)?;
+    facts.note(warnings(&preflight));
     if let Some(reuse) = &options.reuse {
         facts.note_reuse(&reuse.to_string());
     }
@@ -152,12 +156,15 @@ pub(crate) fn build(plan: &ResolvedPlan, tiles: u32, round: u64) -> Result<Fleet
     Fleet::build(plan, tiles, round).map_err(|source| BenchError::Build { tile, source })
 }
 
+/// The round of a repeat (from 0) of a step. Every step and repeat has its own, and the same
+/// one in another run of this seed: on another array, too, which pairs the repeats.
+pub(crate) fn round(tiles: u32, repeat: u32) -> u64 {
+    u64::from(tiles) << 32 | u64::from(repeat)
+}
+
 /// Tiles of the first step.
 pub(crate) fn first_step(plan: &ResolvedPlan) -> u32 {
-    match plan.climb.value {
-        Climb::Search => 1,
-        Climb::Range { first, .. } => first,
-    }
+    plan.climb.value.range().map_or(1, |(first, _)| first)
 }
 
 pub(crate) fn datastore_options(
@@ -194,7 +201,8 @@ fn run_on<R: Rig>(
     control: &Control,
     observer: &mut dyn Observer,
 ) -> Result<FinishedRun, BenchError> {
-    let fits = tiles_that_fit(plan, facts.load, rig.capacity())?;
+    let fits = rig.tiles_that_fit(facts.load.bytes);
+    first_step_fits(plan, facts.load, fits, rig.capacity())?;
     facts.fits = fits;
     let tiles_max = plan.tiles_max.value.map_or(fits, |asked| asked.min(fits));
     let overview = overview(plan, &facts, &directory, tiles_max);
@@ -224,14 +232,17 @@ fn run_on<R: Rig>(
     Ok(FinishedRun { directory, run, end, foreign: Vec::new() })
 }
 
-fn tiles_that_fit(plan: &ResolvedPlan, load: TileLoad, capacity: Bytes) -> Result<u32, BenchError> {
-    let fits = capacity.get().checked_div(load.bytes.get()).unwrap_or(u64::from(u32::MAX));
-    let fits = u32::try_from(fits).unwrap_or(u32::MAX);
-    let first = first_step(plan);
-    if fits < first {
-        return Err(BenchError::TooLarge { tiles: first, per_tile: load.bytes, capacity });
+fn first_step_fits(
+    plan: &ResolvedPlan,
+    load: TileLoad,
+    fits: u32,
+    capacity: Bytes,
+) -> Result<(), BenchError> {
+    let tiles = first_step(plan);
+    if fits >= tiles {
+        return Ok(());
     }
-    Ok(fits)
+    Err(BenchError::TooLarge { tiles, per_tile: load.bytes, capacity })
 }
 
 fn ladder_options(plan: &ResolvedPlan, tiles_max: u32) -> LadderOptions {
@@ -243,7 +254,7 @@ fn ladder_options(plan: &ResolvedPlan, tiles_max: u32) -> LadderOptions {
         gain_min: LadderOptions::GAIN_MIN,
         budget: match plan.climb.value {
             Climb::Search => plan.method.budget,
-            Climb::Range { .. } => None,
+            Climb::Range { .. } | Climb::Every { .. } => None,
         },
     }
 }
@@ -266,6 +277,7 @@ fn overview(
         ladder: ladder_words(plan),
         step_at_most: step_time(plan),
         seed: plan.seed.value,
+        is_simulated: facts.target.is_simulated(),
         directory: directory.path().to_owned(),
     }
 }
@@ -284,12 +296,16 @@ pub(crate) fn ladder_words(plan: &ResolvedPlan) -> String {
             plan.method.around,
             answer::count(plan.repeats.value, "run")
         ),
-        Climb::Range { first, last } if first == last => {
+        Climb::Range { first, last } | Climb::Every { first, last } if first == last => {
             let runs = answer::count(plan.repeats.value, "run");
             format!("{}, {runs}", answer::count(first, "tile"))
         }
         Climb::Range { first, last } => {
             format!("{first} to {last} tiles, {} each", answer::count(plan.repeats.value, "run"))
+        }
+        Climb::Every { first, last } => {
+            let runs = answer::count(plan.repeats.value, "run");
+            format!("{first} to {last} tiles, beyond the edge too, {runs} each")
         }
     }
 }

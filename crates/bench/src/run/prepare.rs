@@ -7,7 +7,6 @@ use record::rundir::RunId;
 use units::Bytes;
 
 use crate::error::BenchError;
-use crate::ladder::Climb;
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer};
 use crate::rig::RealRig;
@@ -58,7 +57,7 @@ pub fn prepare(
     control: &Control,
     observer: &mut dyn Observer,
 ) -> Result<Prepared, BenchError> {
-    let Climb::Range { last: tiles, .. } = plan.climb.value else {
+    let Some((_, tiles)) = plan.climb.value.range() else {
         return Err(BenchError::PrepareSearch);
     };
     let options = &reuse::resolved(plan, options)?;

@@ -5,8 +5,8 @@ use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
 use crate::run::document::summary;
 use crate::run::{
-    RunOptions, TileLoad, datastore_options, first_step, ladder_words, reuse, step_time,
-    tiles_that_fit,
+    RunOptions, TileLoad, datastore_options, first_step, first_step_fits, ladder_words, reuse,
+    step_time,
 };
 use crate::step::runner::step_at_most;
 
@@ -48,11 +48,13 @@ pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview
     let store_options = datastore_options(plan, options, "preview");
     let examination = datastore::examine(&target, needed, &store_options);
     let capacity = Bytes::new(examination.preflight.capacity_bytes);
-    let fits = tiles_that_fit(plan, load, capacity).ok();
+    let fits = capacity.get().checked_div(load.bytes.get());
+    let fits = fits.map_or(u32::MAX, |fits| u32::try_from(fits).unwrap_or(u32::MAX));
+    let fits = first_step_fits(plan, load, fits, capacity).ok().map(|()| fits);
     let tiles_max = fits.map(|fits| plan.tiles_max.value.map_or(fits, |asked| asked.min(fits)));
-    let top = match plan.climb.value {
-        crate::ladder::Climb::Search => tiles_max,
-        crate::ladder::Climb::Range { last, .. } => tiles_max.map(|most| most.min(last)),
+    let top = match plan.climb.value.range() {
+        None => tiles_max,
+        Some((_, last)) => tiles_max.map(|most| most.min(last)),
     };
     Ok(Preview {
         target_summary: summary(&examination.preflight),

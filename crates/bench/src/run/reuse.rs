@@ -6,7 +6,6 @@ use datastore::{DiskRequest, KeptRun, OwnerState, Target};
 use jiff::Timestamp;
 
 use crate::error::BenchError;
-use crate::ladder::Climb;
 use crate::plan::ResolvedPlan;
 use crate::run::{RunOptions, build, first_step};
 
@@ -75,10 +74,7 @@ struct Wanted {
 }
 
 fn wanted(plan: &ResolvedPlan) -> Result<Wanted, BenchError> {
-    let tiles = match plan.climb.value {
-        Climb::Search => first_step(plan),
-        Climb::Range { last, .. } => last,
-    };
+    let tiles = plan.climb.value.range().map_or_else(|| first_step(plan), |(_, last)| last);
     let disks = |tiles| -> Result<Vec<DiskRequest>, BenchError> {
         let request =
             |disk: &crate::step::DiskNeed| DiskRequest { name: disk.name.clone(), size: disk.size };

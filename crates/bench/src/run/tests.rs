@@ -9,7 +9,7 @@ use units::Bytes;
 
 use super::*;
 use crate::fixtures::{tile_of, workload};
-use crate::plan::{Layer, Surroundings, Values, resolve};
+use crate::plan::{Layer, Surroundings, Values, resolve, resolve_simulated};
 use crate::progress::NoObserver;
 use crate::rig::fake::FakeRig;
 
@@ -76,7 +76,8 @@ fn run_fake(plan: &ResolvedPlan, rig: &mut FakeRig, control: &Control) -> Result
     let tool = ToolFacts { version: "0".to_owned(), commit: None };
     let target = Target::Directory("/nowhere".into());
     let load = TileLoad::of(plan)?;
-    let facts = RunFacts::new(plan, &references, load, &tool, &id, &target, &preflight());
+    let target = target_facts(plan, &target, &preflight());
+    let facts = RunFacts::new(plan, &references, load, &tool, &id, target)?;
     let finished = run_on(plan, facts, rig, directory, control, &mut NoObserver)?;
     Ok(Ran { finished, _base: base })
 }
@@ -259,6 +260,105 @@ fn the_same_plan_in_virtual_time_gives_the_same_answer() {
 }
 
 #[test]
+fn a_simulated_run_is_stored_like_any_other_and_says_what_it_is() {
+    let plan = simulated_plan("1..3");
+    let base = tempfile::tempdir().expect("a directory");
+    let finished = run_simulated(&plan, base.path());
+    let run = &finished.run;
+    assert!(matches!(finished.end, End::Complete), "{:?}", finished.end);
+    let tiles: Vec<u32> = run.steps.iter().map(|step| step.tiles).collect();
+    assert_eq!(tiles, [1, 1, 2, 2, 3, 3], "every count, whatever happens, both repeats");
+    assert!(run.answer.sentence.starts_with("this simulated array"), "{}", run.answer.sentence);
+    assert!(run.target.is_simulated());
+    assert_eq!(run.target.summary, format!("simulated: {}", disks().title));
+    assert_eq!(run.engine.backend, "virtual time");
+    assert!(run.steps.iter().all(|step| step.model.is_some()));
+    assert!(run.prefill.is_none());
+    let stored = StoredRun::at(&finished.directory).expect("a stored run");
+    let again = stored.run().expect("run.json");
+    assert_eq!((&again.answer.sentence, &again.target), (&run.answer.sentence, &run.target));
+    assert_eq!(stored.check().expect("checksums"), []);
+    let array = spec::read_array(&finished.directory.join("array.toml")).expect("an array");
+    assert_eq!(array, disks());
+    let again: spec::plan::Plan = toml::from_str(&stored.plan().expect("a plan")).expect("TOML");
+    assert_eq!(again.datastore, "array:array.toml");
+    assert!(stored.series().expect("a series").count() > 20);
+}
+
+#[test]
+fn a_simulated_run_of_the_same_seed_measures_the_same_and_so_does_a_stage() {
+    let plan = simulated_plan("2");
+    let base = tempfile::tempdir().expect("a directory");
+    let steps = || {
+        let mut steps = run_simulated(&plan, base.path()).run.steps;
+        for step in &mut steps {
+            step.started = Timestamp::UNIX_EPOCH;
+        }
+        steps
+    };
+    let (first, second) = (steps(), steps());
+    assert_eq!(first, second);
+    let settings = crate::simulate::Settings {
+        warm_up_min: plan.warm_up_min.value,
+        warm_up_max: plan.warm_up_max.value,
+        duration: plan.duration.value,
+        lengthen_max: plan.method.lengthen_max,
+        slice: plan.slice.value,
+        footprint: 1.0,
+        time: 1.0,
+    };
+    let stage = crate::simulate::Stage::new(&plan.tile_set, &settings).expect("a stage");
+    let alone = stage.step(&disks(), (2, 0), 7, &Control::default()).expect("a step");
+    assert_eq!(alone.workloads, first[0].workloads);
+    assert_eq!(alone.model, first[0].model);
+}
+
+#[test]
+fn a_plan_that_does_not_fit_the_simulated_array_says_so_before_anything_runs() {
+    let plan = simulated_plan("200000");
+    let base = tempfile::tempdir().expect("a directory");
+    let options = SimulateOptions { base: base.path().to_owned(), tool: tool() };
+    let error = simulate(&plan, &disks(), &options, &Control::default(), &mut NoObserver).err();
+    let text = error.expect("too large").to_string();
+    assert!(text.starts_with("200000 tiles of 64 MiB need"), "{text}");
+    assert!(text.contains("and the array \"hdd-raid10\" holds"), "{text}");
+    assert_eq!(std::fs::read_dir(base.path()).expect("a directory").count(), 0);
+}
+
+fn disks() -> spec::array::Array {
+    spec::shipped::array("hdd-raid10").expect("it is shipped")
+}
+
+fn tool() -> ToolFacts {
+    ToolFacts { version: "0".to_owned(), commit: None }
+}
+
+fn simulated_plan(tiles: &str) -> ResolvedPlan {
+    let values = Values {
+        datastore: Some("array:hdd-raid10".to_owned()),
+        tile: Some("test".to_owned()),
+        tiles: Some(tiles.to_owned()),
+        repeats: Some(2),
+        warm_up_min: Some(Nanos::from_secs(2)),
+        warm_up_max: Some(Nanos::from_secs(4)),
+        duration: Some(Nanos::from_secs(4)),
+        slice: Some(Nanos::from_millis(500)),
+        footprint: Some(1.0),
+        time: Some(1.0),
+        seed: Some(7),
+        ..Values::default()
+    };
+    let layers = [Layer { origin: Origin::Plan, values }];
+    let here = Surroundings { entropy: 1, cores: 1 };
+    resolve_simulated(&layers, tile_of(vec![workload(SHOP)]), here).expect("a plan")
+}
+
+fn run_simulated(plan: &ResolvedPlan, base: &std::path::Path) -> FinishedRun {
+    let options = SimulateOptions { base: base.to_owned(), tool: tool() };
+    simulate(plan, &disks(), &options, &Control::default(), &mut NoObserver).expect("a run")
+}
+
+#[test]
 fn an_observer_hears_of_every_step_and_of_the_end() {
     #[derive(Default)]
     struct Ears(RefCell<Vec<String>>);
@@ -290,7 +390,8 @@ fn an_observer_hears_of_every_step_and_of_the_end() {
     let tool = ToolFacts { version: "0".to_owned(), commit: None };
     let target = Target::Directory("/nowhere".into());
     let load = TileLoad::of(&plan).expect("a tile");
-    let facts = RunFacts::new(&plan, &references, load, &tool, &id, &target, &preflight());
+    let target = target_facts(&plan, &target, &preflight());
+    let facts = RunFacts::new(&plan, &references, load, &tool, &id, target).expect("facts");
     let mut ears = Ears::default();
     let mut rig = rig(&plan, Nanos::from_micros(10));
     run_on(&plan, facts, &mut rig, directory, &Control::default(), &mut ears).expect("a run");

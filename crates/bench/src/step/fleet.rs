@@ -1,6 +1,6 @@
 use record::recorder::InstanceShape;
 use record::slice::{InstanceEntry, InstanceId, Topology, VmEntry, VmId};
-use spec::workload::{DataPattern, Load};
+use spec::workload::{DataPattern, Load, Role};
 use units::Bytes;
 use workload::{BuildError, Instance, InstancePlan, WorkloadMachine};
 
@@ -16,6 +16,12 @@ pub struct DiskNeed {
     pub size: Bytes,
     /// What its first contents are like.
     pub data: DataPattern,
+    /// Its name in its workload.
+    pub disk: String,
+    /// What it holds.
+    pub role: Role,
+    /// Position of its virtual machine in the instance.
+    pub vm: usize,
 }
 
 /// One workload instance, ready to be driven.
@@ -27,6 +33,12 @@ pub struct FleetInstance {
     pub shape: InstanceShape,
     /// Its disks, by `machine::DiskId`.
     pub disks: Vec<DiskNeed>,
+    /// Who it is: tile, workload and copy.
+    pub member: Member,
+    /// Name of its workload.
+    pub workload: String,
+    /// Virtual CPUs of each of its virtual machines.
+    pub vcpus: Vec<u32>,
     /// Users at the same time, over all its groups: how many actions can be under way.
     pub users: u32,
 }
@@ -92,10 +104,16 @@ impl Fleet {
             name: format!("{place}/{}", disk.name),
             size: disk.size,
             data: workload.data,
+            disk: disk.name.clone(),
+            role: disk.role,
+            vm: disk.vm,
         };
         self.instances.push(FleetInstance {
             shape: shape(instance, first_vm, &built),
             disks: built.disks.iter().map(need).collect(),
+            member,
+            workload: workload.name.clone(),
+            vcpus: workload.vms.iter().map(|vm| vm.vcpus).collect(),
             users: workload.groups.iter().map(|group| users(&group.load)).sum(),
             machine: built.machine,
         });

@@ -4,6 +4,7 @@ pub(crate) mod checks;
 pub(crate) mod fleet;
 pub(crate) mod report;
 pub(crate) mod runner;
+pub(crate) mod sink;
 mod tick;
 mod totals;
 mod warm_up;

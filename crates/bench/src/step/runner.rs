@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use record::run::{Figure, Phase, Step, Verdict, WarmUp, Warning};
-use record::series::{StepKey, Writer};
+use record::run::{Check, Figure, Phase, Step, Verdict, WarmUp, Warning};
+use record::series::StepKey;
 use record::slice::Slice;
 use spec::ResolvedTile;
 use units::Nanos;
@@ -15,6 +15,7 @@ use crate::score::{References, SliceWork, slice_work};
 use crate::step::checks::{LittleSums, clock_step, submitted_is_completed};
 use crate::step::fleet::Fleet;
 use crate::step::report::{StepFacts, StepPlace, untested_limits};
+use crate::step::sink::Sink;
 use crate::step::tick::tick;
 use crate::step::{WarmUpBounds, WarmUpRule, Window};
 use crate::verdict::{Judged, StepJudge};
@@ -39,7 +40,7 @@ pub struct StepBench<'a, R> {
     /// Whom to tell.
     pub observer: &'a mut dyn Observer,
     /// Where slices go.
-    pub series: &'a mut Writer,
+    pub series: &'a mut dyn Sink,
 }
 
 /// A step that was measured, wholly or in part.
@@ -64,6 +65,7 @@ impl<R: Rig> StepBench<'_, R> {
         let judge = StepJudge { tile: &self.plan.tile_set, members: &members, topology: &topology };
         let mut course = Course::new(self.plan, judge);
         let error = self.drive(&mut load, &mut course, place).err();
+        let model = course.warm_up.is_some().then(|| load.model()).flatten();
         load.stop();
         // Waiting for a load that hangs would hang us; it is left to the end of the program.
         let ended = match error {
@@ -83,7 +85,9 @@ impl<R: Rig> StepBench<'_, R> {
         };
         let outcome = load.finish()?;
         let after = self.rig.clocks();
-        Ok(self.conclude(course, place, error, &outcome, (before, after)))
+        let mut measured = self.conclude(course, place, error, &outcome, (before, after));
+        measured.step.model = model;
+        Ok(measured)
     }
 
     /// Takes slices until the window is complete.
@@ -110,11 +114,15 @@ impl<R: Rig> StepBench<'_, R> {
                     continue;
                 }
                 Received::Ended => return Err(BenchError::Silent(silent)),
+                Received::Failed(error) => return Err(error),
             };
             silent = Nanos::ZERO;
             let phase = course.phase();
             self.series.append(key(place, phase), course.judge.topology, &slice)?;
             course.take(&slice);
+            if phase != course.phase() {
+                load.mark();
+            }
             self.observer.event(&Progress::Tick(&tick(course, &slice)));
             if slice.io.iter().any(|row| row.errors > 0) {
                 // Named when the load has ended and its failures are known.
@@ -136,11 +144,12 @@ impl<R: Rig> StepBench<'_, R> {
         loop {
             match load.next(POLL) {
                 Received::Ended => return Ok(unstored),
+                Received::Failed(error) => return Ok(unstored.or(Some(error))),
                 Received::Slice(slice) => {
                     course.little.add(&slice);
                     let key = key(place, Phase::RampDown);
                     let stored = self.series.append(key, course.judge.topology, &slice);
-                    unstored = unstored.or(stored.err().map(BenchError::from));
+                    unstored = unstored.or(stored.err());
                 }
                 Received::Nothing if self.control.request() == Request::Abort => {
                     return Err(BenchError::Aborted);
@@ -339,7 +348,7 @@ pub fn place_now(step: u32, repeat: u32, order: u32, tiles: u32) -> StepPlace {
 }
 
 /// Warnings that hold for a step whatever was measured.
-pub fn unsteady(warm_up: &WarmUp) -> Option<Warning> {
+fn unsteady(warm_up: &WarmUp) -> Option<Warning> {
     (!warm_up.reached).then(|| Warning {
         id: "not-steady".to_owned(),
         text: "the step was measured although its steady state was not shown".to_owned(),
@@ -347,4 +356,30 @@ pub fn unsteady(warm_up: &WarmUp) -> Option<Warning> {
         limit: None,
         hint: Some("a longer measure.warm-up-max (or --standard) lets the rule decide".to_owned()),
     })
+}
+
+/// A measured step with what its own figures warn of.
+pub fn complete(mut step: Step) -> Step {
+    step.warnings.extend(unsteady(&step.warm_up));
+    step.warnings.extend(step.checks.iter().filter(|check| !check.passed).map(broken_check));
+    step
+}
+
+fn broken_check(check: &Check) -> Warning {
+    let text = |figure: &Figure| {
+        figure.value.map_or_else(|| "nothing".to_owned(), |value| format!("{value:.4}"))
+    };
+    Warning {
+        id: format!("check-{}", check.id),
+        text: format!(
+            "the measurement does not agree with itself ({}): found {}, expected {} {}",
+            check.id,
+            text(&check.found),
+            text(&check.expected),
+            check.unit
+        ),
+        value: Some(text(&check.found)),
+        limit: Some(format!("{} within {:.2} %", text(&check.expected), check.tolerance * 100.0)),
+        hint: None,
+    }
 }

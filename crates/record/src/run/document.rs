@@ -61,7 +61,7 @@ pub struct ToolFacts {
 pub struct TargetFacts {
     /// As given: `dir:/mnt/array`.
     pub datastore: String,
-    /// `directory`, `file` or `block-device`.
+    /// `directory`, `file`, `block-device`, or [`SIMULATED`].
     pub kind: String,
     /// One line a person recognises: `ext4 on nvme0n1 (Samsung SSD 990, 1.8 TiB)`.
     pub summary: String,
@@ -69,7 +69,20 @@ pub struct TargetFacts {
     pub capacity_bytes: Option<u64>,
     /// Bytes of virtual disks it created there.
     pub provisioned_bytes: Option<u64>,
+    /// SHA-256 of `array.toml`, the model, in hexadecimal; absent on real storage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array_sha256: Option<String>,
 }
+
+impl TargetFacts {
+    /// Whether storage and hosts were a model, and nothing was measured.
+    pub fn is_simulated(&self) -> bool {
+        self.kind == SIMULATED
+    }
+}
+
+/// The kind of a target that is a model of storage and hosts, in virtual time.
+pub const SIMULATED: &str = "simulated";
 
 /// The tile the datastore was filled with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -11,8 +11,8 @@ mod workload;
 
 pub use answer::{Answer, BrokenLimit, Edge, Status};
 pub use document::{
-    EngineFacts, Origin, PlanValue, Prefill, RateFacts, Run, ScaleFacts, TargetFacts, TileFacts,
-    ToolFacts, Warning,
+    EngineFacts, Origin, PlanValue, Prefill, RateFacts, Run, SIMULATED, ScaleFacts, TargetFacts,
+    TileFacts, ToolFacts, Warning,
 };
 pub use figure::{Figure, Interval};
 pub use latency::Latency;

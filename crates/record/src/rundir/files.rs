@@ -4,6 +4,8 @@
 pub const RUN: &str = "run.json";
 /// The resolved plan, which runs again.
 pub const PLAN: &str = "plan.toml";
+/// The modelled array of a simulation, every key with its value.
+pub const ARRAY: &str = "array.toml";
 /// What was checked about the target before anything was written to it.
 pub const PREFLIGHT: &str = "preflight.json";
 /// The machine ([`crate::env::Environment`]).
@@ -28,8 +30,9 @@ pub const PARTS: &str = "parts";
 pub const LOCK: &str = ".lock";
 
 /// Every file a complete or partial run may hold; anything else was put there by others.
-pub const ALL: [&str; 12] =
-    [RUN, PLAN, PREFLIGHT, ENV, EVENTS, SERIES, ACTIONS, GENERATOR, REPORT, HLOG, SUMS, LOCK];
+pub const ALL: [&str; 13] = [
+    RUN, PLAN, ARRAY, PREFLIGHT, ENV, EVENTS, SERIES, ACTIONS, GENERATOR, REPORT, HLOG, SUMS, LOCK,
+];
 
 /// End of the name of a directory that is not complete.
 pub const PARTIAL: &str = ".partial";

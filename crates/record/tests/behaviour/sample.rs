@@ -225,6 +225,7 @@ pub fn run() -> Run {
             summary: "ext4 on nvme0n1".to_owned(),
             capacity_bytes: Some(1 << 40),
             provisioned_bytes: Some(1 << 33),
+            array_sha256: None,
         },
         tile: TileFacts {
             name: "datacenter".to_owned(),

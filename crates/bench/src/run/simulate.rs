@@ -1,0 +1,89 @@
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use record::run::{SIMULATED, TargetFacts, ToolFacts};
+use record::rundir::{RunDir, RunId, files, sha256_hex};
+use spec::array::Array;
+
+use crate::error::BenchError;
+use crate::plan::{PlanError, ResolvedPlan};
+use crate::progress::{Control, Observer};
+use crate::rig::{Rig, SimRig};
+use crate::run::document::RunFacts;
+use crate::run::{FinishedRun, TileLoad, first_step, run_on};
+use crate::score::References;
+
+/// Where a simulation leaves its results.
+#[derive(Debug, Clone)]
+pub struct SimulateOptions {
+    /// The run directory is made in here.
+    pub base: PathBuf,
+    /// The program.
+    pub tool: ToolFacts,
+}
+
+/// How a plan or a command line names a modelled array: `array:NAME`, `array:FILE.toml`.
+pub const ARRAY_PREFIX: &str = "array:";
+
+/// Runs a plan on a modelled array in virtual time, with the same run directory as a real run;
+/// `plan.toml` in it names the `array.toml` beside it, so that it runs again as it is.
+///
+/// # Errors
+///
+/// When it cannot begin: the tiles do not fit the array, the run directory cannot be made.
+/// Once the ladder is begun, whatever ends it is in the [`FinishedRun`].
+pub fn simulate(
+    plan: &ResolvedPlan,
+    array: &Array,
+    options: &SimulateOptions,
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Result<FinishedRun, BenchError> {
+    let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
+        .map_err(|source| BenchError::Random { source })?;
+    let references = References::of(plan)?;
+    let load = TileLoad::of(plan)?;
+    let array_toml =
+        toml::to_string_pretty(array).map_err(|error| PlanError::Unwritable(error.to_string()))?;
+    let mut rig = SimRig::new(array, plan.seed.value, plan.slice.value);
+    holds_first_step(plan, array, load, &rig)?;
+    let target = TargetFacts {
+        datastore: plan.datastore.value.clone(),
+        kind: SIMULATED.to_owned(),
+        summary: format!("{SIMULATED}: {}", array.title),
+        capacity_bytes: Some(rig.capacity().get()),
+        provisioned_bytes: None,
+        array_sha256: Some(sha256_hex(array_toml.as_bytes())),
+    };
+    let stored = stored_plan(plan);
+    let facts = RunFacts::new(&stored, &references, load, &options.tool, &id, target)?;
+    let directory = RunDir::create(&options.base, &id)?;
+    directory.write_text(files::PLAN, &stored.to_toml()?)?;
+    directory.write_text(files::ARRAY, &array_toml)?;
+    run_on(plan, facts, &mut rig, directory, control, observer)
+}
+
+fn holds_first_step(
+    plan: &ResolvedPlan,
+    array: &Array,
+    load: TileLoad,
+    rig: &SimRig<'_>,
+) -> Result<(), BenchError> {
+    let tiles = first_step(plan);
+    if rig.tiles_that_fit(load.bytes) >= tiles {
+        return Ok(());
+    }
+    Err(BenchError::ArrayTooSmall {
+        array: array.name.clone(),
+        tiles,
+        per_tile: load.bytes,
+        capacity: rig.capacity_with(tiles),
+    })
+}
+
+/// The plan that runs again from within the run directory.
+fn stored_plan(plan: &ResolvedPlan) -> ResolvedPlan {
+    let mut stored = plan.clone();
+    stored.datastore.value = format!("{ARRAY_PREFIX}{}", files::ARRAY);
+    stored
+}

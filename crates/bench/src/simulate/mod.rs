@@ -1,0 +1,10 @@
+//! Single steps on modelled arrays, for those who decide themselves which: no run directory,
+//! no live view, and safe to call from several threads at once.
+
+mod settings;
+mod stage;
+#[cfg(test)]
+mod tests;
+
+pub use settings::Settings;
+pub use stage::{Stage, step};

@@ -1,0 +1,97 @@
+use jiff::Timestamp;
+use record::run::Step;
+use spec::ResolvedTile;
+use spec::array::Array;
+
+use crate::error::BenchError;
+use crate::plan::ResolvedPlan;
+use crate::progress::{Control, NoObserver};
+use crate::rig::SimRig;
+use crate::run::{build, round};
+use crate::score::References;
+use crate::simulate::Settings;
+use crate::step::report::StepPlace;
+use crate::step::runner::{StepBench, complete};
+use crate::step::sink::Nowhere;
+
+/// A tile, ready to be simulated on one array after another: what does not depend on the array
+/// is computed once.
+#[derive(Debug, Clone)]
+pub struct Stage {
+    plan: ResolvedPlan,
+    references: References,
+}
+
+impl Stage {
+    /// A tile with these settings.
+    ///
+    /// # Errors
+    ///
+    /// When a setting is out of its range, or a workload has no reference.
+    pub fn new(tile: &ResolvedTile, settings: &Settings) -> Result<Self, BenchError> {
+        let plan = settings.plan("any", tile)?;
+        let references = References::of(&plan)?;
+        Ok(Self { plan, references })
+    }
+
+    /// What counts as one tile's worth of each workload.
+    pub fn references(&self) -> &References {
+        &self.references
+    }
+
+    /// Simulates `tiles` tiles on an array. The same array, stage, tiles, repeat (from 0) and
+    /// seed give the same step, bit for bit, and the same step as `tilemark simulate` measures;
+    /// one seed and repeat give every array the same arrivals and addresses.
+    ///
+    /// # Errors
+    ///
+    /// When the array cannot hold the tiles, when time stands still, or when `control` asks
+    /// to stop, which is looked at between slices.
+    pub fn step(
+        &self,
+        array: &Array,
+        (tiles, repeat): (u32, u32),
+        seed: u64,
+        control: &Control,
+    ) -> Result<Step, BenchError> {
+        let mut plan = self.plan.clone();
+        plan.seed.value = seed;
+        let fleet = build(&plan, tiles, round(tiles, repeat))?;
+        let mut rig = SimRig::new(array, seed, plan.slice.value);
+        let mut bench = StepBench {
+            plan: &plan,
+            references: &self.references,
+            rig: &mut rig,
+            control,
+            observer: &mut NoObserver,
+            series: &mut Nowhere,
+        };
+        let place = StepPlace {
+            step: 1,
+            repeat: repeat + 1,
+            order: 1,
+            tiles,
+            started: Timestamp::UNIX_EPOCH,
+        };
+        let measured = bench.measure(fleet, &place)?;
+        match measured.error {
+            Some(error) => Err(error),
+            None => Ok(complete(measured.step)),
+        }
+    }
+}
+
+/// [`Stage::step`] for one step alone, the first repeat of it.
+///
+/// # Errors
+///
+/// As [`Stage::new`] and [`Stage::step`].
+pub fn step(
+    array: &Array,
+    tile: &ResolvedTile,
+    tiles: u32,
+    settings: &Settings,
+    seed: u64,
+) -> Result<Step, BenchError> {
+    Stage::new(tile, settings)?.step(array, (tiles, 0), seed, &Control::default())
+}

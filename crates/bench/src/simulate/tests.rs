@@ -1,0 +1,133 @@
+use record::run::{Step, Verdict};
+use spec::ResolvedTile;
+use spec::array::Array;
+use units::Nanos;
+
+use super::*;
+use crate::BenchError;
+use crate::fixtures::{tile_of, workload};
+use crate::progress::Control;
+
+/// 20 readers and writers who think for 50 ms: up to 400 actions a second.
+const SHOP: &str = r#"
+name = "shop"
+title = "Shop"
+source = "ours"
+metric = { unit = "orders/s", count = "actions" }
+[[vm]]
+name = "db"
+vcpus = 2
+[[vm.disk]]
+name = "tables"
+size = "256MiB"
+[[vm.disk]]
+name = "log"
+role = "log"
+size = "16MiB"
+[[users]]
+name = "users"
+vm = "db"
+load = { closed = { users = 20, think = { exponential = "50ms" } } }
+[[action]]
+name = "order"
+steps = [
+    { read = { disk = "tables", size = "8k", count = 2 } },
+    { cpu = "1ms" },
+    { append = { disk = "log", size = "4k" } },
+]
+[[limit]]
+action = "order"
+percentile = 95
+limit = "200ms"
+source = "test"
+"#;
+
+fn shop() -> ResolvedTile {
+    tile_of(vec![workload(SHOP)])
+}
+
+/// A few seconds.
+fn brief() -> Settings {
+    Settings {
+        warm_up_min: Nanos::from_secs(2),
+        warm_up_max: Nanos::from_secs(4),
+        duration: Nanos::from_secs(4),
+        lengthen_max: 1,
+        slice: Nanos::from_millis(500),
+        footprint: 1.0,
+        time: 1.0,
+    }
+}
+
+fn disks() -> Array {
+    spec::shipped::array("hdd-raid10").expect("it is shipped")
+}
+
+fn bytes(step: &Step) -> String {
+    serde_json::to_string(step).expect("JSON")
+}
+
+#[test]
+fn a_step_is_the_same_to_the_bit_and_another_seed_or_repeat_is_another_load() {
+    let stage = Stage::new(&shop(), &brief()).expect("a stage");
+    let (array, control) = (disks(), Control::default());
+    let step = |repeat, seed| {
+        let step = stage.step(&array, (2, repeat), seed, &control).expect("a step");
+        assert!(step.throughput.operations_per_s > 100.0, "{:?}", step.throughput);
+        bytes(&step)
+    };
+    let first = step(0, 7);
+    assert_eq!(first, step(0, 7));
+    assert_ne!(first, step(0, 8));
+    assert_ne!(first, step(1, 7));
+}
+
+#[test]
+fn threads_do_not_change_a_step() {
+    let stage = Stage::new(&shop(), &brief()).expect("a stage");
+    let (array, control) = (disks(), Control::default());
+    let step = |tiles| bytes(&stage.step(&array, (tiles, 0), 7, &control).expect("a step"));
+    let alone = [step(1), step(2)];
+    let together = std::thread::scope(|scope| {
+        let threads = [1, 2].map(|tiles| scope.spawn(move || step(tiles)));
+        threads.map(|thread| thread.join().expect("no panic"))
+    });
+    assert_eq!(together, alone);
+}
+
+#[test]
+fn a_step_says_that_it_was_checked_and_what_its_parts_did() {
+    let step = step(&disks(), &shop(), 1, &brief(), 7).expect("a step");
+    assert_eq!(step.verdict, Verdict::Passed, "{}", step.reason);
+    assert!(step.checks.iter().all(|check| check.passed), "{:?}", step.checks);
+    assert!(!step.generator.saturated);
+    let model = step.model.expect("what the model did");
+    assert!(model.events > 1000, "{model:?}");
+}
+
+#[test]
+fn an_array_too_small_for_the_tiles_is_told_with_both_sizes() {
+    let mut array = disks();
+    array.name = "small".to_owned();
+    let tile = tile_of(vec![workload(&SHOP.replace("256MiB", "64TiB"))]);
+    let error = step(&array, &tile, 2, &brief(), 7).expect_err("it does not fit");
+    let BenchError::Plant { array, source } = error else { panic!("{error:?}") };
+    assert_eq!(array, "small");
+    assert!(source.to_string().contains("128 TiB"), "{source}");
+}
+
+#[test]
+fn a_simulation_ends_when_it_is_asked_to() {
+    let stage = Stage::new(&shop(), &brief()).expect("a stage");
+    let control = Control::default();
+    control.interrupt();
+    let error = stage.step(&disks(), (1, 0), 7, &control).expect_err("interrupted");
+    assert!(matches!(error, BenchError::Interrupted), "{error:?}");
+}
+
+#[test]
+fn settings_out_of_range_are_named() {
+    let wrong = Settings { footprint: 2.0, ..brief() };
+    let error = Stage::new(&shop(), &wrong).expect_err("a refusal");
+    assert_eq!(error.to_string(), "scale.footprint is 2, and must be above 0 and at most 1");
+}

@@ -1,0 +1,36 @@
+use record::series::{StepKey, Writer};
+use record::slice::{Slice, Topology};
+
+use crate::error::BenchError;
+
+/// Where the slices of a step go.
+pub trait Sink {
+    /// Takes a slice; slices of one step come in order.
+    fn append(
+        &mut self,
+        key: StepKey,
+        topology: &Topology,
+        slice: &Slice,
+    ) -> Result<(), BenchError>;
+}
+
+impl Sink for Writer {
+    fn append(
+        &mut self,
+        key: StepKey,
+        topology: &Topology,
+        slice: &Slice,
+    ) -> Result<(), BenchError> {
+        Ok(Self::append(self, key, topology, slice)?)
+    }
+}
+
+/// Keeps nothing: only what a step came to is wanted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nowhere;
+
+impl Sink for Nowhere {
+    fn append(&mut self, _: StepKey, _: &Topology, _: &Slice) -> Result<(), BenchError> {
+        Ok(())
+    }
+}
