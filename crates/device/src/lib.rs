@@ -1,5 +1,5 @@
 //! Models of storage in virtual time: disks, flash, RAID sets, controller memory, links,
-//! queue limits and the host's CPU.
+//! queue limits, hosts that hold copies together, and the host's CPU.
 //!
 //! What it does: each model is a [`Component`], a state machine that takes jobs, hands parts
 //! of them to other components and answers. An [`Array`] wires them into a tree (queue limit,
@@ -26,8 +26,10 @@ mod error;
 mod hdd;
 mod limit;
 mod link;
+mod network;
 mod part;
 mod raid;
+mod replicated;
 mod servers;
 mod site;
 mod slab;
@@ -45,12 +47,16 @@ pub use error::ParameterError;
 pub use hdd::{Hdd, HddParameters, HddPreset, Order, SeekCurve, SeekTimes};
 pub use limit::{LimitParameters, QueueLimit};
 pub use link::{Link, LinkParameters, LinkPreset};
+pub use network::{Network, Traffic};
 pub use part::{Alarm, Component, Job, Outbox, PartId, StreamId, Ticket};
 pub use raid::{Raid, RaidLevel, RaidParameters};
+pub use replicated::{HostWays, Replicated, ReplicatedCounts, ReplicatedParameters};
 pub use servers::{Servers, ServersParameters};
 pub use site::{InstancePlace, Site, SiteAlarm, SiteEffects};
 pub use ssd::{SlcCache, Ssd, SsdParameters, SsdPreset, lambert_w0, write_amplification_greedy};
 pub use station::{ServiceTime, Station};
 pub use usage::Usage;
 pub use variation::Variation;
-pub use write_back::{Mirrored, WriteBack, WriteBackCounts, WriteBackParameters};
+pub use write_back::{
+    Mirrored, SsdBuffer, SsdBufferParameters, WriteBack, WriteBackCounts, WriteBackParameters,
+};

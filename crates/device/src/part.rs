@@ -118,7 +118,13 @@ impl Outbox {
     /// Answers a job.
     #[inline]
     pub fn answer(&mut self, job: &Job, result: Result<(), IoError>) {
-        self.messages.push_back(Message::Answer { to: job.from, ticket: job.ticket, result });
+        self.answer_to(job.from, job.ticket, result);
+    }
+
+    /// Answers a job of which only who asked and its ticket were kept.
+    #[inline]
+    pub fn answer_to(&mut self, to: PartId, ticket: Ticket, result: Result<(), IoError>) {
+        self.messages.push_back(Message::Answer { to, ticket, result });
     }
 
     /// Asks for [`Component::wake`] at `at`, with `tag`.

@@ -1,8 +1,9 @@
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use machine::{IoError, Operation};
 use units::{Bytes, Nanos, Ratio};
 
+use super::dirty::{DirtyPages, Marks, Run};
 use crate::error::{Check, ParameterError};
 use crate::part::{Component, Job, Outbox, PartId, StreamId, Ticket};
 use crate::slab::Slab;
@@ -69,30 +70,21 @@ pub struct WriteBack {
     parameters: WriteBackParameters,
     next: PartId,
     marks: Marks,
-    /// Dirty pages of each element, a bit each.
-    dirty: BTreeMap<u64, u64>,
+    dirty: DirtyPages,
     /// Pages that hold data not yet on disk, those being flushed included.
     held: u64,
     is_flushing: bool,
     under_way: u32,
     /// Pages of each child write.
     flushes: Slab<u32>,
-    /// The element flushed last.
-    cursor: u64,
+    /// Emptied after use, kept for its memory.
+    runs: Vec<Run>,
     /// Writes that wait for pages.
     waiting: VecDeque<Job>,
     /// Answers from memory, in order of their time, which is that of their coming.
     answers: VecDeque<(Nanos, Job)>,
     counts: WriteBackCounts,
     meter: Meter,
-}
-
-/// Pages.
-#[derive(Debug)]
-struct Marks {
-    low: u64,
-    high: u64,
-    all: u64,
 }
 
 const CHECK: Check = Check("write-back memory");
@@ -105,12 +97,7 @@ impl WriteBack {
     /// When a parameter is outside its range.
     pub fn new(parameters: WriteBackParameters, next: PartId) -> Result<Self, ParameterError> {
         let WriteBackParameters { page, element, low, high, .. } = parameters;
-        let is_page = (512..=65536).contains(&page.get()) && page.get().is_power_of_two();
-        CHECK.that(is_page, "page", page, "a power of two, 512 B to 64 KiB")?;
-        let pages = element.get() / page.get();
-        let is_element = (1..=64).contains(&pages) && element.get() == pages * page.get();
-        CHECK.that(is_element, "element", element, "1 to 64 pages")?;
-        CHECK.that(low <= high && low > Ratio::ZERO, "low", low, "above 0 % and at most high")?;
+        let dirty = DirtyPages::new(&CHECK, page, element)?;
         let depth = parameters.flush_depth;
         CHECK.that(depth > 0, "flush_depth", depth, "at least 1")?;
         let usable = match parameters.mirrored {
@@ -118,18 +105,19 @@ impl WriteBack {
             Mirrored::No => parameters.memory.get(),
         };
         let all = usable / page.get();
-        CHECK.that(all >= pages, "memory", parameters.memory, "an element at least, mirrored")?;
-        let share = |ratio: Ratio| Bytes::new(all).scale(ratio.get()).get();
+        let is_enough = usable >= element.get();
+        CHECK.that(is_enough, "memory", parameters.memory, "an element at least, mirrored")?;
+        let marks = Marks::new(&CHECK, (low, high), all)?;
         Ok(Self {
             parameters,
             next,
-            marks: Marks { low: share(low), high: share(high), all },
-            dirty: BTreeMap::new(),
+            marks,
+            dirty,
             held: 0,
             is_flushing: false,
             under_way: 0,
             flushes: Slab::new(),
-            cursor: 0,
+            runs: Vec::new(),
             waiting: VecDeque::new(),
             answers: VecDeque::new(),
             counts: WriteBackCounts::default(),
@@ -143,41 +131,17 @@ impl WriteBack {
     }
 
     /// Share of the usable memory that holds data not yet on disk, 0 to 1.
-    #[expect(clippy::cast_precision_loss, reason = "pages of a memory")]
     pub fn fill(&self) -> f64 {
-        self.held as f64 / self.marks.all as f64
-    }
-
-    /// Elements of a span, each with the bits of the pages it touches.
-    fn pages(&self, job: &Job) -> impl Iterator<Item = (u64, u64)> + use<> {
-        let page = self.parameters.page.get();
-        let per_element = self.parameters.element.get() / page;
-        let (first, end) = (job.offset / page, job.end().div_ceil(page));
-        (first / per_element..=(end - 1) / per_element).map(move |element| {
-            let from = first.max(element * per_element) - element * per_element;
-            let to = end.min((element + 1) * per_element) - element * per_element;
-            (element, (u64::MAX >> (64 - (to - from))) << from)
-        })
-    }
-
-    fn new_pages(&self, job: &Job) -> u64 {
-        let absent = |(element, bits): (u64, u64)| {
-            u64::from((bits & !self.dirty.get(&element).copied().unwrap_or(0)).count_ones())
-        };
-        self.pages(job).map(absent).sum()
+        self.marks.fill(self.held)
     }
 
     /// Takes a write into memory if there is room.
     fn admit(&mut self, now: Nanos, job: &Job, out: &mut Outbox) -> bool {
-        let new = self.new_pages(job);
+        let new = self.dirty.clean_of(job);
         if self.held + new > self.marks.all {
             return false;
         }
-        for (element, bits) in self.pages(job) {
-            let dirty = self.dirty.entry(element).or_insert(0);
-            self.counts.coalesced_pages += u64::from((*dirty & bits).count_ones());
-            *dirty |= bits;
-        }
+        self.counts.coalesced_pages += self.dirty.add(job);
         self.held += new;
         self.counts.writes += 1;
         self.answer_from_memory(now, *job, out);
@@ -192,49 +156,34 @@ impl WriteBack {
         self.answers.push_back((at, job));
     }
 
-    fn is_held(&self, job: &Job) -> bool {
-        !self.dirty.is_empty() && self.new_pages(job) == 0
-    }
-
     /// Starts child writes while flushing is on.
     fn flush(&mut self, out: &mut Outbox) {
         self.is_flushing |= self.held >= self.marks.high || !self.waiting.is_empty();
-        while self.is_flushing && self.under_way < self.parameters.flush_depth {
-            let ahead = self.dirty.range(self.cursor..).next();
-            let Some((&element, &bits)) = ahead.or_else(|| self.dirty.iter().next()) else {
-                return;
-            };
-            self.dirty.remove(&element);
-            self.cursor = element + 1;
-            self.write_runs(element, bits, out);
+        let mut runs = std::mem::take(&mut self.runs);
+        while self.is_flushing
+            && self.under_way < self.parameters.flush_depth
+            && self.dirty.take(&mut runs)
+        {
+            runs.drain(..).for_each(|run| self.write(run, out));
         }
+        self.runs = runs;
     }
 
-    /// One child write for each run of dirty pages of an element.
-    fn write_runs(&mut self, element: u64, mut bits: u64, out: &mut Outbox) {
-        let page = self.parameters.page.get();
-        while bits != 0 {
-            let from = bits.trailing_zeros();
-            let pages = (bits >> from).trailing_ones();
-            bits &= !((u64::MAX >> (64 - pages)) << from);
-            let offset = element * self.parameters.element.get() + u64::from(from) * page;
-            let length =
-                u32::try_from(u64::from(pages) * page).expect("an element is 4 MiB at most");
-            self.under_way += 1;
-            self.counts.flushes += 1;
-            self.counts.flushed_bytes += u64::from(length);
-            out.ask(
-                self.next,
-                Job {
-                    from: self.next,
-                    ticket: Ticket(self.flushes.insert(pages)),
-                    operation: Operation::Write,
-                    offset,
-                    length,
-                    stream: StreamId(0),
-                },
-            );
-        }
+    fn write(&mut self, run: Run, out: &mut Outbox) {
+        self.under_way += 1;
+        self.counts.flushes += 1;
+        self.counts.flushed_bytes += u64::from(run.length);
+        out.ask(
+            self.next,
+            Job {
+                from: self.next,
+                ticket: Ticket(self.flushes.insert(run.pages)),
+                operation: Operation::Write,
+                offset: run.offset,
+                length: run.length,
+                stream: StreamId(0),
+            },
+        );
     }
 }
 
@@ -243,8 +192,7 @@ impl Component for WriteBack {
         self.meter.enter(now);
         match job.operation {
             Operation::Write => {
-                let pages = u64::from(job.length) / self.parameters.page.get() + 2;
-                if pages > self.marks.all {
+                if self.dirty.most(&job) > self.marks.all {
                     self.meter.leave(now, job.length);
                     return out.hand_on(self.next, job);
                 }
@@ -254,7 +202,7 @@ impl Component for WriteBack {
                 }
                 self.flush(out);
             }
-            Operation::Read if job.length > 0 && self.is_held(&job) => {
+            Operation::Read if job.length > 0 && self.dirty.hold(&job) => {
                 self.counts.read_hits += 1;
                 self.answer_from_memory(now, job, out);
             }

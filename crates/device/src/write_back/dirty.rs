@@ -1,0 +1,130 @@
+use std::collections::BTreeMap;
+
+use units::{Bytes, Ratio};
+
+use crate::error::{Check, ParameterError};
+use crate::part::Job;
+
+/// Pages that are not on disk yet, in units that are written together, in the order of their
+/// addresses.
+#[derive(Debug)]
+pub struct DirtyPages {
+    page: u64,
+    /// Pages of an element, 1 to 64.
+    pages: u64,
+    /// Dirty pages of each element, a bit each.
+    elements: BTreeMap<u64, u64>,
+    /// The element after the one taken last.
+    cursor: u64,
+}
+
+/// Dirty pages in a row, to be written at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    pub offset: u64,
+    pub length: u32,
+    pub pages: u32,
+}
+
+impl DirtyPages {
+    /// None, of this size, in elements of so many bytes.
+    pub fn new(check: &Check, page: Bytes, element: Bytes) -> Result<Self, ParameterError> {
+        let is_page = (512..=65536).contains(&page.get()) && page.get().is_power_of_two();
+        check.that(is_page, "page", page, "a power of two, 512 B to 64 KiB")?;
+        let pages = element.get() / page.get();
+        let is_element = (1..=64).contains(&pages) && element.get() == pages * page.get();
+        check.that(is_element, "element", element, "1 to 64 pages")?;
+        Ok(Self { page: page.get(), pages, elements: BTreeMap::new(), cursor: 0 })
+    }
+
+    /// Pages a job touches at most, wherever it begins.
+    pub fn most(&self, job: &Job) -> u64 {
+        u64::from(job.length) / self.page + 2
+    }
+
+    /// How many pages of a job are not dirty.
+    pub fn clean_of(&self, job: &Job) -> u64 {
+        let absent = |(element, bits): (u64, u64)| {
+            u64::from((bits & !self.elements.get(&element).copied().unwrap_or(0)).count_ones())
+        };
+        self.pages_of(job).map(absent).sum()
+    }
+
+    /// Whether every byte of a job lies in dirty pages.
+    pub fn hold(&self, job: &Job) -> bool {
+        !self.elements.is_empty() && self.clean_of(job) == 0
+    }
+
+    /// Makes a job's pages dirty and says how many were already.
+    pub fn add(&mut self, job: &Job) -> u64 {
+        let mut again = 0;
+        for (element, bits) in self.pages_of(job) {
+            let dirty = self.elements.entry(element).or_insert(0);
+            again += u64::from((*dirty & bits).count_ones());
+            *dirty |= bits;
+        }
+        again
+    }
+
+    /// Takes the next element in the order of addresses, from the first again after the last,
+    /// and appends its runs to `runs`; whether there was one.
+    pub fn take(&mut self, runs: &mut Vec<Run>) -> bool {
+        let ahead = self.elements.range(self.cursor..).next();
+        let next = ahead.or_else(|| self.elements.iter().next());
+        let Some((&element, &bits)) = next else { return false };
+        self.elements.remove(&element);
+        self.cursor = element + 1;
+        self.cut(element, bits, runs);
+        true
+    }
+
+    fn cut(&self, element: u64, mut bits: u64, runs: &mut Vec<Run>) {
+        while bits != 0 {
+            let from = bits.trailing_zeros();
+            let pages = (bits >> from).trailing_ones();
+            bits &= !((u64::MAX >> (64 - pages)) << from);
+            let offset = (element * self.pages + u64::from(from)) * self.page;
+            let length = u64::from(pages) * self.page;
+            let length = u32::try_from(length).expect("an element is 4 MiB at most");
+            runs.push(Run { offset, length, pages });
+        }
+    }
+
+    /// Elements of a job, each with the bits of the pages it touches.
+    fn pages_of(&self, job: &Job) -> impl Iterator<Item = (u64, u64)> + use<> {
+        let pages = self.pages;
+        let (first, end) = (job.offset / self.page, job.end().div_ceil(self.page));
+        (first / pages..=(end - 1) / pages).map(move |element| {
+            let from = first.max(element * pages) - element * pages;
+            let to = end.min((element + 1) * pages) - element * pages;
+            (element, (u64::MAX >> (64 - (to - from))) << from)
+        })
+    }
+}
+
+/// How full a memory gets before and after destaging, in pages.
+#[derive(Debug)]
+pub struct Marks {
+    pub low: u64,
+    pub high: u64,
+    pub all: u64,
+}
+
+impl Marks {
+    pub fn new(
+        check: &Check,
+        (low, high): (Ratio, Ratio),
+        all: u64,
+    ) -> Result<Self, ParameterError> {
+        let is_share = low > Ratio::ZERO && high <= Ratio::ONE;
+        check.that(is_share && low <= high, "low", low, "above 0 % and at most high")?;
+        let share = |ratio: Ratio| Bytes::new(all).scale(ratio.get()).get();
+        Ok(Self { low: share(low), high: share(high), all })
+    }
+
+    /// Share of all pages, 0 to 1.
+    #[expect(clippy::cast_precision_loss, reason = "pages of a memory")]
+    pub fn fill(&self, held: u64) -> f64 {
+        held as f64 / self.all as f64
+    }
+}

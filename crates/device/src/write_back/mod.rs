@@ -1,0 +1,9 @@
+//! Writes answered before they are on disk: from a controller's memory, or from a solid-state
+//! disk in front of slower ones.
+
+mod dirty;
+mod memory;
+mod ssd_buffer;
+
+pub use memory::{Mirrored, WriteBack, WriteBackCounts, WriteBackParameters};
+pub use ssd_buffer::{SsdBuffer, SsdBufferParameters};
