@@ -39,6 +39,22 @@ pub enum SpecError {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// A configuration of a study changes a workload that its tile has not.
+    #[error(
+        "configuration \"{configuration}\" changes the workload \"{workload}\", which its tile \
+         \"{tile}\" has not"
+    )]
+    NotInTile {
+        /// The configuration.
+        configuration: String,
+        /// The workload as given.
+        workload: String,
+        /// The tile.
+        tile: String,
+        /// The nearest name and all known ones.
+        #[help]
+        help: String,
+    },
     /// A name that no shipped definition has.
     #[error("{what} \"{name}\" is not shipped")]
     NotShipped {

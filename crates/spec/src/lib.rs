@@ -1,4 +1,4 @@
-//! The TOML language: workloads, tiles, plans and arrays.
+//! The TOML language: workloads, tiles, plans, arrays and studies.
 //!
 //! What it does: types that mirror the files one to one, their JSON Schema, a loader whose
 //! errors point into the file, and the definitions shipped in `tiles/` and `arrays/`.
@@ -25,13 +25,14 @@ pub mod plan;
 mod resolve;
 mod schema;
 pub mod shipped;
+pub mod study;
 pub mod tile;
 pub mod workload;
 
 pub use error::{Invalid, Problem, SpecError};
 pub use ladder::{LadderError, LadderSpec};
 pub use load::{
-    load_array, load_plan, load_tile, load_workload, read_array, read_plan, read_tile,
+    load_array, load_plan, load_study, load_tile, load_workload, read_array, read_plan, read_tile,
     read_workload,
 };
 pub use resolve::{ResolvedTile, array_text, resolve_array, resolve_array_with, resolve_tile};

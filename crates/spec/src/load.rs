@@ -8,6 +8,7 @@ use crate::check::{self, Finding};
 use crate::error::{Invalid, Problem, SpecError};
 use crate::explain::explain;
 use crate::plan::Plan;
+use crate::study::Study;
 use crate::tile::Tile;
 use crate::workload::Workload;
 
@@ -31,6 +32,14 @@ pub fn load_plan(name: &str, text: &str) -> Result<Plan, SpecError> {
 /// Reads an array from TOML text; `name` is the file's name in messages.
 pub fn load_array(name: &str, text: &str) -> Result<Array, SpecError> {
     load(name, text, check::array_findings)
+}
+
+/// Reads a study from TOML text; `name` is the file's name in messages.
+///
+/// Names of shipped things are checked when the study is resolved, and so are names of
+/// workloads and actions in formulas.
+pub fn load_study(name: &str, text: &str) -> Result<Study, SpecError> {
+    load(name, text, check::study_findings)
 }
 
 /// Reads a workload from a file.
@@ -67,15 +76,23 @@ fn load<T: DeserializeOwned>(
     check: fn(&T) -> Vec<Finding>,
 ) -> Result<T, SpecError> {
     let invalid = |problems| SpecError::Invalid(Box::new(Invalid::new(name, text, problems)));
-    let document = DeTable::parse(text).map_err(|error| invalid(vec![explain(&error, text)]))?;
-    let value: T = toml::from_str(text).map_err(|error| invalid(vec![explain(&error, text)]))?;
-    let findings = check(&value);
-    if findings.is_empty() {
-        return Ok(value);
+    if let Err(error) = DeTable::parse(text) {
+        return Err(invalid(vec![explain(&error, text)]));
     }
-    let problems = findings.into_iter().map(|finding| Problem {
-        span: finding.place.span(&document).map(Into::into),
-        ..finding.into_problem()
-    });
-    Err(invalid(problems.collect()))
+    let value: T = toml::from_str(text).map_err(|error| invalid(vec![explain(&error, text)]))?;
+    refuse(name, text, check(&value))?;
+    Ok(value)
+}
+
+/// An error if there are findings, each at its place in the text.
+pub(crate) fn refuse(name: &str, text: &str, findings: Vec<Finding>) -> Result<(), SpecError> {
+    if findings.is_empty() {
+        return Ok(());
+    }
+    let document = DeTable::parse(text).ok();
+    let span = |finding: &Finding| finding.span(document.as_ref()?, text);
+    let problems = findings
+        .into_iter()
+        .map(|finding| Problem { span: span(&finding).map(Into::into), ..finding.into_problem() });
+    Err(SpecError::Invalid(Box::new(Invalid::new(name, text, problems.collect()))))
 }

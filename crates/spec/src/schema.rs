@@ -1,6 +1,7 @@
 use schemars::schema_for;
 
 use crate::plan::Plan;
+use crate::study::Study;
 use crate::tile::Tile;
 use crate::workload::Workload;
 
@@ -13,11 +14,13 @@ pub enum Kind {
     Tile,
     /// A workload.
     Workload,
+    /// A study.
+    Study,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Plan, Self::Tile, Self::Workload];
+    pub const ALL: [Self; 4] = [Self::Plan, Self::Tile, Self::Workload, Self::Study];
 
     /// Its name on the command line and in file names.
     pub const fn name(self) -> &'static str {
@@ -25,6 +28,7 @@ impl Kind {
             Self::Plan => "plan",
             Self::Tile => "tile",
             Self::Workload => "workload",
+            Self::Study => "study",
         }
     }
 }
@@ -35,6 +39,7 @@ pub fn schema(kind: Kind) -> serde_json::Value {
         Kind::Plan => schema_for!(Plan),
         Kind::Tile => schema_for!(Tile),
         Kind::Workload => schema_for!(Workload),
+        Kind::Study => schema_for!(Study),
     }
     .to_value()
 }

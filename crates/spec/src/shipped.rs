@@ -43,6 +43,9 @@ const WORKLOADS: &[Shipped] = shipped!("tiles/workloads/":
 
 const ARRAYS: &[Shipped] = shipped!("arrays/": "hdd-raid10", "vnx5500");
 
+/// Every file under `studies/`, listed by the build script; names are paths from there.
+const STUDY_FILES: &[Shipped] = include!(concat!(env!("OUT_DIR"), "/studies.rs"));
+
 /// The shipped tiles' files, the one to begin with first; without the `micro/` ones.
 pub fn tiles() -> &'static [Shipped] {
     TILES
@@ -61,6 +64,17 @@ pub fn arrays() -> &'static [Shipped] {
 /// All names [`array`] knows.
 pub fn array_names() -> impl Iterator<Item = &'static str> {
     ARRAYS.iter().map(|file| file.name)
+}
+
+/// The files of shipped studies: the studies themselves, and in folders what only they use.
+pub fn study_files() -> &'static [Shipped] {
+    STUDY_FILES
+}
+
+/// All names of shipped studies.
+pub fn study_names() -> impl Iterator<Item = &'static str> {
+    let names = STUDY_FILES.iter().filter_map(|file| file.name.strip_suffix(".toml"));
+    names.filter(|name| !name.contains('/'))
 }
 
 /// All names [`tile`] knows: the tiles, then the `micro/` ones.
@@ -130,7 +144,7 @@ pub(crate) fn is_path(name: &str) -> bool {
     name.ends_with(".toml") || (name.contains('/') && !name.starts_with(MICRO))
 }
 
-fn not_shipped(
+pub(crate) fn not_shipped(
     what: &'static str,
     name: &str,
     known: impl Iterator<Item = &'static str>,

@@ -1,10 +1,14 @@
 use std::collections::HashSet;
+use std::ops::Range;
 
+use toml::Spanned;
+use toml::de::DeTable;
 use units::Nanos;
 
 use crate::error::Problem;
 use crate::locate::Place;
 use crate::nearest::did_you_mean;
+use crate::study::formula::FormulaError;
 
 /// A mistake and its place in the definition.
 #[derive(Debug, Clone)]
@@ -12,11 +16,24 @@ pub(crate) struct Finding {
     pub place: Place,
     message: String,
     help: Option<String>,
+    /// The text at the place, and which bytes of it are meant.
+    part: Option<(String, Range<usize>)>,
 }
 
 impl Finding {
     pub fn into_problem(self) -> Problem {
         Problem { message: self.message, span: None, help: self.help, path: self.place.to_string() }
+    }
+
+    /// Where it is in the file.
+    pub fn span(&self, document: &Spanned<DeTable<'_>>, text: &str) -> Option<Range<usize>> {
+        let whole = self.place.span(document)?;
+        let narrow = || {
+            let (value, part) = self.part.as_ref()?;
+            let start = whole.start + text.get(whole.clone())?.find(value.as_str())?;
+            Some(start + part.start..start + part.end)
+        };
+        Some(narrow().unwrap_or(whole.clone()))
     }
 }
 
@@ -31,12 +48,23 @@ impl Findings {
 
     /// A mistake whose message says all.
     pub fn add(&mut self, place: Place, message: impl Into<String>) {
-        self.0.push(Finding { place, message: message.into(), help: None });
+        self.0.push(Finding { place, message: message.into(), help: None, part: None });
     }
 
     /// A mistake with a way out.
     pub fn add_help(&mut self, place: Place, message: impl Into<String>, help: impl Into<String>) {
-        self.0.push(Finding { place, message: message.into(), help: Some(help.into()) });
+        self.0.push(Finding {
+            place,
+            message: message.into(),
+            help: Some(help.into()),
+            part: None,
+        });
+    }
+
+    /// A mistake in a formula.
+    pub fn formula(&mut self, place: Place, text: &str, error: FormulaError) {
+        let part = Some((text.to_owned(), error.at));
+        self.0.push(Finding { place, message: error.message, help: error.help, part });
     }
 
     /// `name` must be one of `known`.

@@ -8,19 +8,22 @@ mod array;
 mod finding;
 mod limits;
 mod plan;
+mod study;
 mod tile;
 mod workload;
 
 pub(crate) use access::size_mix;
 pub(crate) use array::array_findings;
-pub(crate) use finding::Finding;
+pub(crate) use finding::{Finding, Findings};
 pub(crate) use plan::plan_findings;
+pub(crate) use study::study_findings;
 pub(crate) use tile::tile_findings;
 pub(crate) use workload::workload_findings;
 
 use crate::array::Array;
 use crate::error::Problem;
 use crate::plan::Plan;
+use crate::study::Study;
 use crate::tile::Tile;
 use crate::workload::Workload;
 
@@ -42,4 +45,9 @@ pub fn plan(plan: &Plan) -> Vec<Problem> {
 /// What is wrong with an array that was made in memory; empty if nothing is.
 pub fn array(array: &Array) -> Vec<Problem> {
     array_findings(array).into_iter().map(Finding::into_problem).collect()
+}
+
+/// What is wrong with a study that was made in memory; empty if nothing is.
+pub fn study(study: &Study) -> Vec<Problem> {
+    study_findings(study).into_iter().map(Finding::into_problem).collect()
 }

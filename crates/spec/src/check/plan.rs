@@ -73,7 +73,7 @@ fn ladder(ladder: &Ladder, place: &Place, found: &mut Findings) {
     }
 }
 
-fn measure(measure: &Measure, place: &Place, found: &mut Findings) {
+pub(super) fn measure(measure: &Measure, place: &Place, found: &mut Findings) {
     if let (Some(least), Some(most)) = (measure.warm_up_min, measure.warm_up_max)
         && least > most
     {
@@ -97,7 +97,7 @@ fn measure(measure: &Measure, place: &Place, found: &mut Findings) {
     }
 }
 
-fn scale(scale: &Scale, place: &Place, found: &mut Findings) {
+pub(super) fn scale(scale: &Scale, place: &Place, found: &mut Findings) {
     if let Some(footprint) = scale.footprint
         && !(footprint > 0.0 && footprint <= 1.0)
     {

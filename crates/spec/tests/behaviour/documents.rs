@@ -41,6 +41,7 @@ fn all_load(name: &str, kind: Kind, count: usize) {
             Kind::Plan => spec::load_plan(name, &text).map(drop),
             Kind::Tile => spec::load_tile(name, &text).map(drop),
             Kind::Workload => spec::load_workload(name, &text).map(drop),
+            Kind::Study => spec::load_study(name, &text).map(drop),
         };
         loaded.unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)));
     }
@@ -132,4 +133,27 @@ fn the_table_of_shipped_tiles_is_what_their_files_say() {
         std::fs::write(path, &fresh).expect("writable tiles/README.md");
     }
     assert!(fresh == document("../tiles/README.md"), "run the tests with TILEMARK_UPDATE=1");
+}
+
+/// The functions of formulas, as a table.
+fn functions() -> String {
+    let mut text = "| function | unit | meaning |\n|---|---|---|\n".to_owned();
+    for each in spec::study::formula::FUNCTIONS {
+        text += &format!("| `{}` | {} | {} |\n", each.usage(), each.unit, each.meaning);
+    }
+    text
+}
+
+#[test]
+fn the_table_of_functions_is_that_of_the_program() {
+    let text = document("language.md");
+    let (begin, end) = ("from the program -->\n", "<!-- end of functions -->");
+    let (before, rest) = text.split_once(begin).expect("a mark");
+    let (_, after) = rest.split_once(end).expect("a mark");
+    let fresh = format!("{before}{begin}{}{end}{after}", functions());
+    if std::env::var_os("TILEMARK_UPDATE").is_some() {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/language.md");
+        std::fs::write(path, &fresh).expect("writable docs/language.md");
+    }
+    assert!(fresh == document("language.md"), "run the tests with TILEMARK_UPDATE=1");
 }

@@ -7,3 +7,4 @@ mod documents;
 mod messages;
 mod schemas;
 mod shipped;
+mod studies;

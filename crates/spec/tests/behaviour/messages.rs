@@ -86,7 +86,7 @@ use = "shop"
 count = 2
 "#;
 
-fn render(error: &SpecError) -> String {
+pub fn render(error: &SpecError) -> String {
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
     let mut text = String::new();
     handler.with_width(100).render_report(&mut text, error).expect("renders");
@@ -94,7 +94,7 @@ fn render(error: &SpecError) -> String {
 }
 
 /// Makes each mistake alone in a file that is right, and renders what is said about it.
-fn mistakes(
+pub fn mistakes(
     name: &str,
     right: &str,
     load: impl Fn(&str) -> Result<(), SpecError>,

@@ -1,0 +1,82 @@
+use std::path::{Path, PathBuf};
+
+use crate::error::SpecError;
+use crate::load::read;
+use crate::shipped;
+
+/// Where the files are that a study names by path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Folder {
+    /// `studies/` as it was when the program was built.
+    Shipped,
+    /// A directory.
+    Directory(PathBuf),
+}
+
+/// A file's name in messages, and its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// As a person finds it.
+    pub name: String,
+    /// As written.
+    pub text: String,
+}
+
+impl Folder {
+    /// A file by its path from here.
+    pub(super) fn read(&self, path: &str, what: &'static str) -> Result<File, SpecError> {
+        match self {
+            Self::Directory(folder) => {
+                let path = folder.join(path);
+                let text = read(&path, what)?;
+                Ok(File { name: path.display().to_string(), text })
+            }
+            Self::Shipped => {
+                let name = plain(path);
+                let file = shipped::study_files().iter().find(|file| file.name == name);
+                let file = file.ok_or_else(|| {
+                    let known = shipped::study_files().iter().map(|file| file.name);
+                    let known = known.filter(|name| name.contains('/'));
+                    shipped::not_shipped(what, path, known)
+                })?;
+                Ok(File { name: format!("studies/{name}"), text: file.text.to_owned() })
+            }
+        }
+    }
+}
+
+/// The path from the same folder as `file` that `path` is from that file.
+pub(super) fn beside(file: &str, path: &str) -> String {
+    let folder = Path::new(file).parent().unwrap_or_else(|| Path::new(""));
+    folder.join(path).to_string_lossy().into_owned()
+}
+
+/// The path without `.` and without `folder/..`.
+fn plain(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            other => parts.push(other),
+        }
+    }
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_goes_up_and_down_inside_the_folder() {
+        assert_eq!(
+            plain(&beside("tiles/fast.toml", "../workloads/mail.toml")),
+            "workloads/mail.toml"
+        );
+        assert_eq!(plain("./a/./b.toml"), "a/b.toml");
+        assert_eq!(plain("../a.toml"), "../a.toml");
+    }
+}

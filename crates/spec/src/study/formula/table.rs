@@ -1,0 +1,339 @@
+use super::Argument as A;
+use super::Function as F;
+use super::{Argument, Function, Signature};
+
+/// Figures of a tier. Shares are of requests: `hit` of all, `read_hit` of reads, `write_hit`
+/// of writes, `acceleration` answered by the tier alone, `remote` of read hits; the others are
+/// requests or bytes of the measured time, or bytes at its end.
+pub(super) const TIER_FIGURES: [&str; 18] = [
+    "hit",
+    "read_hit",
+    "write_hit",
+    "read_byte_hit",
+    "acceleration",
+    "remote",
+    "reads",
+    "writes",
+    "capacity",
+    "resident",
+    "dirty",
+    "dirty_max",
+    "filled",
+    "placed",
+    "evicted",
+    "destaged",
+    "written",
+    "absorbed",
+];
+
+/// Figures of parts: `utilisation` is the mean of all parts that fit, `utilisation_max` of the
+/// busiest; `iops` and `bytes` per second, `inside` (mean number waiting or served) and `count`
+/// are sums; `_each` divides by `count`.
+pub(super) const PART_FIGURES: [&str; 9] = [
+    "utilisation",
+    "utilisation_max",
+    "iops",
+    "iops_each",
+    "bytes",
+    "bytes_each",
+    "inside",
+    "inside_each",
+    "count",
+];
+
+/// Figures of hosts: `used` is the mean share of all cores of all hosts, `used_max_1s` and
+/// `used_max_20s` the largest of any host; `ready` is the sum of all hosts' ready time in
+/// seconds per second, `ready_max_1s` and `ready_max_20s` the largest of any host.
+pub(super) const HOST_FIGURES: [&str; 6] =
+    ["used", "used_max_1s", "used_max_20s", "ready", "ready_max_1s", "ready_max_20s"];
+
+/// A function whose arguments are all required.
+const fn of(
+    name: &'static str,
+    function: Function,
+    arguments: &'static [Argument],
+    unit: &'static str,
+    meaning: &'static str,
+) -> Signature {
+    Signature { name, function, arguments, optional: 0, is_repeated: false, unit, meaning }
+}
+
+/// The same, the last `optional` of whose arguments may be left out.
+const fn optional(optional: usize, signature: Signature) -> Signature {
+    Signature { optional, ..signature }
+}
+
+/// The same, whose last argument may come any number of times.
+const fn repeated(signature: Signature) -> Signature {
+    Signature { is_repeated: true, ..signature }
+}
+
+/// Every function there is.
+pub const FUNCTIONS: &[Signature] = &[
+    of(
+        "passes",
+        F::Passes,
+        &[A::Configuration, A::Tiles],
+        "1 or 0",
+        "1 if every limit held in every repeat",
+    ),
+    of(
+        "holds",
+        F::Holds,
+        &[A::Configuration],
+        "tiles",
+        "most tiles of the configuration's list up to which every step passes; 0 if its first fails",
+    ),
+    optional(
+        2,
+        of(
+            "strain",
+            F::Strain,
+            &[A::Configuration, A::Tiles, A::Workload, A::Action],
+            "share",
+            "largest share that a measured value is of its limit, over all limits or those of a workload or an action; above 1 a limit is broken",
+        ),
+    ),
+    of("score", F::Score, &[A::Configuration, A::Tiles], "tiles' worth", "application score"),
+    of(
+        "throughput",
+        F::Throughput,
+        &[A::Configuration, A::Tiles, A::Workload],
+        "the metric's unit",
+        "the workload's metric, mean of the tiles",
+    ),
+    of(
+        "throughput_total",
+        F::ThroughputTotal,
+        &[A::Configuration, A::Tiles, A::Workload],
+        "the metric's unit",
+        "the workload's metric, sum of the tiles",
+    ),
+    optional(
+        1,
+        of(
+            "actions",
+            F::Actions,
+            &[A::Configuration, A::Tiles, A::Workload, A::Action],
+            "1/min",
+            "finished actions per minute and tile",
+        ),
+    ),
+    optional(
+        1,
+        of(
+            "actions_total",
+            F::ActionsTotal,
+            &[A::Configuration, A::Tiles, A::Workload, A::Action],
+            "1/min",
+            "finished actions per minute of all tiles",
+        ),
+    ),
+    optional(
+        1,
+        of(
+            "dropped",
+            F::Dropped,
+            &[A::Configuration, A::Tiles, A::Workload, A::Action],
+            "share",
+            "intended starts that were given up, as a share of all",
+        ),
+    ),
+    of(
+        "mean",
+        F::Mean,
+        &[A::Configuration, A::Tiles, A::Workload, A::Action],
+        "ms",
+        "mean response time of an action over all tiles",
+    ),
+    of(
+        "p50",
+        F::P50,
+        &[A::Configuration, A::Tiles, A::Workload, A::Action],
+        "ms",
+        "median of the response time of an action over all tiles",
+    ),
+    of(
+        "p95",
+        F::P95,
+        &[A::Configuration, A::Tiles, A::Workload, A::Action],
+        "ms",
+        "95th percentile of the response time of an action over all tiles",
+    ),
+    of(
+        "p99",
+        F::P99,
+        &[A::Configuration, A::Tiles, A::Workload, A::Action],
+        "ms",
+        "99th percentile of the response time of an action over all tiles",
+    ),
+    of(
+        "p999",
+        F::P999,
+        &[A::Configuration, A::Tiles, A::Workload, A::Action],
+        "ms",
+        "99.9th percentile of the response time of an action over all tiles",
+    ),
+    of(
+        "longest",
+        F::Longest,
+        &[A::Configuration, A::Tiles, A::Workload, A::Action],
+        "ms",
+        "longest response time of an action over all tiles",
+    ),
+    of("iops", F::Iops, &[A::Configuration, A::Tiles], "1/s", "reads and writes per second"),
+    of("read_iops", F::ReadIops, &[A::Configuration, A::Tiles], "1/s", "reads per second"),
+    of("write_iops", F::WriteIops, &[A::Configuration, A::Tiles], "1/s", "writes per second"),
+    of(
+        "read_share",
+        F::ReadShare,
+        &[A::Configuration, A::Tiles],
+        "share",
+        "reads as a share of reads and writes",
+    ),
+    of("bytes", F::Bytes, &[A::Configuration, A::Tiles], "B/s", "bytes per second, both ways"),
+    of("read_bytes", F::ReadBytes, &[A::Configuration, A::Tiles], "B/s", "bytes read per second"),
+    of(
+        "write_bytes",
+        F::WriteBytes,
+        &[A::Configuration, A::Tiles],
+        "B/s",
+        "bytes written per second",
+    ),
+    of(
+        "latency_mean",
+        F::LatencyMean,
+        &[A::Configuration, A::Tiles, A::Direction],
+        "ms",
+        "mean service time of reads or writes",
+    ),
+    of(
+        "latency_p50",
+        F::LatencyP50,
+        &[A::Configuration, A::Tiles, A::Direction],
+        "ms",
+        "median of the service time",
+    ),
+    of(
+        "latency_p95",
+        F::LatencyP95,
+        &[A::Configuration, A::Tiles, A::Direction],
+        "ms",
+        "95th percentile of the service time",
+    ),
+    of(
+        "latency_p99",
+        F::LatencyP99,
+        &[A::Configuration, A::Tiles, A::Direction],
+        "ms",
+        "99th percentile of the service time",
+    ),
+    of(
+        "latency_p999",
+        F::LatencyP999,
+        &[A::Configuration, A::Tiles, A::Direction],
+        "ms",
+        "99.9th percentile of the service time",
+    ),
+    of(
+        "outstanding",
+        F::Outstanding,
+        &[A::Configuration, A::Tiles],
+        "I/Os",
+        "mean number of I/Os in flight",
+    ),
+    of(
+        "tier",
+        F::Tier,
+        &[A::Configuration, A::Tiles, A::Tier, A::TierFigure],
+        "see below",
+        "what a tier, or memory that answers reads, did",
+    ),
+    of(
+        "part",
+        F::Part,
+        &[A::Configuration, A::Tiles, A::Part, A::PartFigure],
+        "see below",
+        "what parts of the model did; `*` in the name stands for any letters",
+    ),
+    of(
+        "host",
+        F::Host,
+        &[A::Configuration, A::Tiles, A::HostFigure],
+        "see below",
+        "what the hosts' processors did",
+    ),
+    of(
+        "touched",
+        F::Touched,
+        &[A::Configuration, A::Tiles],
+        "B",
+        "bytes of different pages touched since the start, all tiles",
+    ),
+    optional(
+        1,
+        of(
+            "working_set",
+            F::WorkingSet,
+            &[A::Configuration, A::Tiles, A::Number],
+            "B",
+            "smallest LRU memory of 64 KiB pages that this share of requests hits (default 0.95), all tiles",
+        ),
+    ),
+    of(
+        "footprint",
+        F::Footprint,
+        &[A::Configuration, A::Tiles],
+        "B",
+        "bytes of virtual disks, as scaled",
+    ),
+    of("vms", F::Vms, &[A::Configuration, A::Tiles], "VMs", "virtual machines"),
+    of(
+        "events",
+        F::Events,
+        &[A::Configuration, A::Tiles],
+        "events",
+        "events the simulation handled",
+    ),
+    of(
+        "argmax",
+        F::Argmax,
+        &[A::Configuration, A::PerTiles],
+        "tiles",
+        "number of tiles of the configuration's list at which a formula, in which it is called tiles, is largest",
+    ),
+    of(
+        "largest",
+        F::Largest,
+        &[A::Configuration, A::PerTiles],
+        "the formula's",
+        "largest value of a formula over the configuration's list of tiles",
+    ),
+    of(
+        "smallest",
+        F::Smallest,
+        &[A::Configuration, A::PerTiles],
+        "the formula's",
+        "smallest value of a formula over the configuration's list of tiles",
+    ),
+    of("ratio", F::Ratio, &[A::Number, A::Number], "", "first divided by second"),
+    of(
+        "gain",
+        F::Gain,
+        &[A::Number, A::Number],
+        "%",
+        "how much more the first is than the second, as a percentage of the second",
+    ),
+    of("percent", F::Percent, &[A::Number], "%", "a share as a percentage"),
+    of(
+        "between",
+        F::Between,
+        &[A::Number, A::Number, A::Number],
+        "1 or 0",
+        "1 if the first is at least the second and at most the third",
+    ),
+    of("abs", F::Abs, &[A::Number], "", "without its sign"),
+    of("round", F::Round, &[A::Number], "", "nearest whole number"),
+    repeated(of("min", F::Min, &[A::Number], "", "smallest of any number of values")),
+    repeated(of("max", F::Max, &[A::Number], "", "largest of any number of values")),
+];

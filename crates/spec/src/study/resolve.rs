@@ -1,0 +1,291 @@
+use std::path::{Path, PathBuf};
+
+use indexmap::IndexMap;
+use toml::Table as Changes;
+
+use super::change::lay_over;
+use super::folder::{File, Folder, beside};
+use super::formula::{Argument, Formula, FormulaError, Node, Scope, Tree, parse};
+use super::{Configuration, Study, TileList};
+use crate::array::{self, Array};
+use crate::check::{Finding, Findings};
+use crate::error::SpecError;
+use crate::load::{load_study, load_tile, load_workload, refuse};
+use crate::locate::Place;
+use crate::nearest::did_you_mean;
+use crate::plan::Scale;
+use crate::resolve::ResolvedTile;
+use crate::shipped;
+use crate::workload::Workload;
+
+/// A study with everything read that it names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResolvedStudy {
+    /// As written.
+    pub study: Study,
+    /// Its configurations, in its order.
+    pub configurations: Vec<ResolvedConfiguration>,
+    /// The formula of each table, in its order.
+    pub tables: Vec<Formula>,
+    /// The formula of each claim that has one, in its order.
+    pub claims: Vec<Option<Formula>>,
+    /// The study's own file.
+    pub file: File,
+}
+
+/// A configuration with everything read that it names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResolvedConfiguration {
+    /// Its name.
+    pub name: String,
+    /// One line a person reads in tables.
+    pub title: String,
+    /// The array's name or path.
+    pub array_name: String,
+    /// The array, changed as the configuration says.
+    pub array: Array,
+    /// The tile's name or path.
+    pub tile_name: String,
+    /// The tile, its workloads changed as the configuration says.
+    pub tile: ResolvedTile,
+    /// Numbers of tiles.
+    pub tiles: Vec<u32>,
+    /// Disk sizes are multiplied by this.
+    pub footprint: f64,
+    /// Schedule times are multiplied by this.
+    pub time: f64,
+}
+
+/// A shipped study by name, or one from a file whose path ends in `.toml`.
+///
+/// # Errors
+///
+/// When there is no such study, a file it names cannot be had, or a definition is wrong.
+pub fn resolve_study(name: &str) -> Result<ResolvedStudy, SpecError> {
+    if !shipped::is_path(name) {
+        let names: Vec<&str> = shipped::study_names().collect();
+        if !names.contains(&name) {
+            return Err(shipped::not_shipped("study", name, names.into_iter()));
+        }
+        let file = Folder::Shipped.read(&format!("{name}.toml"), "study")?;
+        return resolve_study_text(file, &Folder::Shipped);
+    }
+    let path = Path::new(name);
+    let folder = Folder::Directory(path.parent().map_or_else(PathBuf::new, Path::to_path_buf));
+    let file = path.file_name().map(|file| file.to_string_lossy().into_owned());
+    let file = folder.read(&file.unwrap_or_default(), "study")?;
+    resolve_study_text(file, &folder)
+}
+
+/// A study from its text, with its files in a folder.
+///
+/// # Errors
+///
+/// As [`resolve_study`].
+pub fn resolve_study_text(file: File, folder: &Folder) -> Result<ResolvedStudy, SpecError> {
+    let study = load_study(&file.name, &file.text)?;
+    let mut known: IndexMap<&str, Merged> = IndexMap::new();
+    let mut configurations = Vec::new();
+    for configuration in &study.configurations {
+        let merged = Merged::new(configuration, &study, &known);
+        configurations.push(merged.resolve(configuration, folder)?);
+        known.insert(&configuration.name, merged);
+    }
+    let formula = |text: &str, scope| parse(text, scope).expect("the study's check read it");
+    let tables = study.tables.iter().map(|each| formula(&each.measure, Scope::Table)).collect();
+    let claim = |text: &String| formula(text, Scope::Claim);
+    let claims = study.claims.iter().map(|each| each.measure.as_ref().map(claim)).collect();
+    let resolved = ResolvedStudy { study, configurations, tables, claims, file };
+    refuse(&resolved.file.name, &resolved.file.text, resolved.unknown_names())?;
+    Ok(resolved)
+}
+
+/// What a configuration says, with what those it is like say.
+#[derive(Debug, Clone)]
+struct Merged {
+    array: String,
+    changes: Vec<Changes>,
+    tile: String,
+    tiles: TileList,
+    scale: Scale,
+    workload: Vec<IndexMap<String, Changes>>,
+}
+
+impl Merged {
+    fn new(each: &Configuration, study: &Study, known: &IndexMap<&str, Self>) -> Self {
+        let like = each.like.as_deref().map(|name| known[name].clone());
+        let checked = "the study's check found it";
+        let (array, tile, tiles) = (each.array.clone(), each.tile.clone(), each.tiles.clone());
+        let mut merged = match like {
+            Some(like) => Self {
+                array: array.unwrap_or(like.array),
+                tile: tile.unwrap_or(like.tile),
+                tiles: tiles.unwrap_or(like.tiles),
+                ..like
+            },
+            None => Self {
+                array: array.expect(checked),
+                changes: Vec::new(),
+                tile: tile.or_else(|| study.tile.clone()).expect(checked),
+                tiles: tiles.or_else(|| study.tiles.clone()).expect(checked),
+                scale: study.scale.clone(),
+                workload: Vec::new(),
+            },
+        };
+        merged.changes.push(each.with.clone());
+        merged.workload.push(each.workload.clone());
+        merged.scale.footprint = each.scale.footprint.or(merged.scale.footprint);
+        merged.scale.time = each.scale.time.or(merged.scale.time);
+        merged
+    }
+
+    fn resolve(
+        &self,
+        configuration: &Configuration,
+        folder: &Folder,
+    ) -> Result<ResolvedConfiguration, SpecError> {
+        Ok(ResolvedConfiguration {
+            name: configuration.name.clone(),
+            title: configuration.title.clone(),
+            array_name: self.array.clone(),
+            array: self.array(&configuration.name, folder)?,
+            tile_name: self.tile.clone(),
+            tile: self.tile(&configuration.name, folder)?,
+            tiles: self.tiles.numbers().to_vec(),
+            footprint: self.scale.footprint.unwrap_or(1.0),
+            time: self.scale.time.unwrap_or(1.0),
+        })
+    }
+
+    fn array(&self, configuration: &str, folder: &Folder) -> Result<Array, SpecError> {
+        let file = if shipped::is_path(&self.array) {
+            folder.read(&self.array, "array")?
+        } else {
+            let known = shipped::arrays().iter().find(|file| file.name == self.array);
+            let Some(file) = known else {
+                return Err(shipped::not_shipped("array", &self.array, shipped::array_names()));
+            };
+            File { name: format!("arrays/{}.toml", file.name), text: file.text.to_owned() }
+        };
+        let name = format!("{} of configuration \"{configuration}\"", file.name);
+        array::with_all(&name, &file.text, &self.changes)
+    }
+
+    fn tile(&self, configuration: &str, folder: &Folder) -> Result<ResolvedTile, SpecError> {
+        let mut tile = tile(&self.tile, folder)?;
+        for (name, changes) in self.workload.iter().flatten() {
+            let known: Vec<String> = tile.workloads.iter().map(|(w, _)| w.name.clone()).collect();
+            let Some(position) = known.iter().position(|known| known == name) else {
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                return Err(SpecError::NotInTile {
+                    configuration: configuration.to_owned(),
+                    workload: name.clone(),
+                    tile: tile.tile.name,
+                    help: did_you_mean(name, &known, "workloads"),
+                });
+            };
+            let workload = &mut tile.workloads[position].0;
+            *workload = changed(workload, changes, configuration)?;
+        }
+        Ok(tile)
+    }
+}
+
+/// A workload with changes.
+fn changed(
+    workload: &Workload,
+    changes: &Changes,
+    configuration: &str,
+) -> Result<Workload, SpecError> {
+    let name = format!("workload {} of configuration \"{configuration}\"", workload.name);
+    let mut table = Changes::try_from(workload).expect("a workload is a TOML table");
+    lay_over(&mut table, changes);
+    let text = toml::to_string(&table).expect("a TOML table can be written");
+    load_workload(&name, &text)
+}
+
+fn tile(name: &str, folder: &Folder) -> Result<ResolvedTile, SpecError> {
+    if !shipped::is_path(name) {
+        return shipped::tile(name);
+    }
+    let file = folder.read(name, "tile")?;
+    let tile = load_tile(&file.name, &file.text)?;
+    let mut workloads: Vec<(Workload, u32)> = Vec::new();
+    for part in &tile.workloads {
+        let workload = if shipped::is_path(&part.workload) {
+            let file = folder.read(&beside(name, &part.workload), "workload")?;
+            load_workload(&file.name, &file.text)?
+        } else {
+            shipped::workload(&part.workload)?
+        };
+        if workloads.iter().any(|(before, _)| before.name == workload.name) {
+            return Err(SpecError::SameName { tile: tile.name, name: workload.name });
+        }
+        workloads.push((workload, part.count));
+    }
+    Ok(ResolvedTile { tile, workloads })
+}
+
+impl ResolvedStudy {
+    /// The configuration of this name.
+    pub fn configuration(&self, name: &str) -> Option<&ResolvedConfiguration> {
+        self.configurations.iter().find(|each| each.name == name)
+    }
+
+    /// Names of workloads and actions in formulas that the tile has not.
+    fn unknown_names(&self) -> Vec<Finding> {
+        let mut found = Findings::default();
+        let root = Place::default();
+        let names = |each: &super::Table| each.configurations.clone();
+        for (i, (formula, table)) in self.tables.iter().zip(&self.study.tables).enumerate() {
+            let place = root.key("table").index(i).key("measure");
+            let all = || self.configurations.iter().map(|each| each.name.clone()).collect();
+            let columns = names(table).unwrap_or_else(all);
+            self.unknown_in(formula, &columns, &place, &mut found);
+        }
+        for (i, formula) in self.claims.iter().enumerate() {
+            let place = root.key("claim").index(i).key("measure");
+            formula.iter().for_each(|formula| self.unknown_in(formula, &[], &place, &mut found));
+        }
+        found.into_vec()
+    }
+
+    fn unknown_in(&self, formula: &Formula, columns: &[String], place: &Place, out: &mut Findings) {
+        formula.root.walk(&mut |node| {
+            let named = node.configuration().map(|(name, _)| vec![name.to_owned()]);
+            let of = named.unwrap_or_else(|| columns.to_vec());
+            let configurations = of.iter().filter_map(|name| self.configuration(name));
+            let error = configurations.filter_map(|each| unknown_argument(node, each)).next();
+            error.into_iter().for_each(|error| out.formula(place.clone(), &formula.text, error));
+        });
+    }
+}
+
+/// A workload or action that a function names and the configuration's tile has not.
+fn unknown_argument(node: &Node, of: &ResolvedConfiguration) -> Option<FormulaError> {
+    let Tree::Call(function, arguments) = &node.tree else { return None };
+    let signature = function.signature();
+    let argument = |kind| {
+        let place = |index| signature.argument(index) == Some(kind);
+        (0..arguments.len()).find(|index| place(*index)).map(|index| &arguments[index])
+    };
+    let error = |node: &Node, what, name, known: &[&str]| {
+        let message = format!(
+            "there is no {what} \"{name}\" in tile \"{}\" of \"{}\"",
+            of.tile_name, of.name
+        );
+        let help = did_you_mean(name, known, &format!("{what}s"));
+        FormulaError::new(node.at.clone(), message).help(help)
+    };
+    let node = argument(Argument::Workload)?;
+    let name = node.as_text()?;
+    let workloads: Vec<&str> = of.tile.workloads.iter().map(|(w, _)| w.name.as_str()).collect();
+    let Some(position) = workloads.iter().position(|known| *known == name) else {
+        return Some(error(node, "workload", name, &workloads));
+    };
+    let actions = &of.tile.workloads[position].0.actions;
+    let actions: Vec<&str> = actions.iter().map(|action| action.name.as_str()).collect();
+    let node = argument(Argument::Action)?;
+    let name = node.as_text()?;
+    (!actions.contains(&name)).then(|| error(node, "action", name, &actions))
+}
