@@ -53,6 +53,8 @@ pub enum Command {
     Export(ExportArgs),
     /// List or show the shipped tiles and workloads
     Tiles(TilesArgs),
+    /// List or show the shipped arrays: models of storage
+    Array(ArrayArgs),
     /// Say why this machine may not be fit for measuring
     Doctor(DoctorArgs),
     /// Print the JSON Schema of a file
@@ -420,6 +422,41 @@ pub enum TilesAction {
     },
 }
 
+/// `array`.
+#[derive(Debug, Args)]
+pub struct ArrayArgs {
+    /// What to do; lists if absent.
+    #[command(subcommand)]
+    pub action: Option<ArrayAction>,
+}
+
+/// What to do with arrays.
+#[derive(Debug, Subcommand)]
+pub enum ArrayAction {
+    /// List arrays
+    #[command(alias = "ls")]
+    List {
+        /// What stdout carries
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Show an array's file, ready to be copied and changed
+    Show {
+        /// A shipped array or an array file
+        #[arg(value_name = "NAME|FILE")]
+        array: String,
+        /// Change a key; may be given several times
+        ///
+        /// The tiers, pools and placing rules go by name; remove=true takes one out.
+        /// Examples: tier.fast.size=92GiB, pool.lun1.count=4, tier.fast.remove=true
+        #[arg(long = "with", value_name = "KEY.PATH=VALUE")]
+        changes: Vec<String>,
+        /// What stdout carries: the file, or all values with the defaults as JSON
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+}
+
 /// `doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -448,6 +485,8 @@ pub enum SchemaKind {
     Tile,
     /// A workload.
     Workload,
+    /// An array.
+    Array,
     /// A run's `run.json`.
     Run,
     /// A comparison.

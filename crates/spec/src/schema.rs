@@ -1,5 +1,6 @@
 use schemars::schema_for;
 
+use crate::array::Array;
 use crate::plan::Plan;
 use crate::study::Study;
 use crate::tile::Tile;
@@ -14,13 +15,15 @@ pub enum Kind {
     Tile,
     /// A workload.
     Workload,
+    /// An array.
+    Array,
     /// A study.
     Study,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Plan, Self::Tile, Self::Workload, Self::Study];
+    pub const ALL: [Self; 5] = [Self::Plan, Self::Tile, Self::Workload, Self::Array, Self::Study];
 
     /// Its name on the command line and in file names.
     pub const fn name(self) -> &'static str {
@@ -28,6 +31,7 @@ impl Kind {
             Self::Plan => "plan",
             Self::Tile => "tile",
             Self::Workload => "workload",
+            Self::Array => "array",
             Self::Study => "study",
         }
     }
@@ -39,6 +43,7 @@ pub fn schema(kind: Kind) -> serde_json::Value {
         Kind::Plan => schema_for!(Plan),
         Kind::Tile => schema_for!(Tile),
         Kind::Workload => schema_for!(Workload),
+        Kind::Array => schema_for!(Array),
         Kind::Study => schema_for!(Study),
     }
     .to_value()

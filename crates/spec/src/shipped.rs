@@ -41,7 +41,10 @@ const WORKLOADS: &[Shipped] = shipped!("tiles/workloads/":
     "micro/seq-write-1m", "micro/read-4k-qd1", "micro/write-4k-qd1",
 );
 
-const ARRAYS: &[Shipped] = shipped!("arrays/": "hdd-raid10", "vnx5500");
+const ARRAYS: &[Shipped] = shipped!("arrays/":
+    "hdd-raid10", "ssd-sata-raid5", "nvme-local", "slow-sata", "host-flash",
+    "vnx5500", "vsan-6-hybrid", "fas3170", "ds5300",
+);
 
 /// Every file under `studies/`, listed by the build script; names are paths from there.
 const STUDY_FILES: &[Shipped] = include!(concat!(env!("OUT_DIR"), "/studies.rs"));

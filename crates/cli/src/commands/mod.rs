@@ -1,5 +1,6 @@
 //! One file per verb. Each takes its arguments and returns how it ended.
 
+mod arrays;
 mod cleanup;
 mod compare;
 mod doctor;
@@ -31,6 +32,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Compare(args) => compare::run(args),
         Command::Export(args) => export::run(args),
         Command::Tiles(args) => tiles::tiles(args),
+        Command::Array(args) => arrays::arrays(args),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Schema(args) => schema::schema(args),
         Command::Completions { shell } => self_description::completions(*shell),

@@ -11,6 +11,7 @@ pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
         SchemaKind::Plan => spec::schema(spec::Kind::Plan),
         SchemaKind::Tile => spec::schema(spec::Kind::Tile),
         SchemaKind::Workload => spec::schema(spec::Kind::Workload),
+        SchemaKind::Array => spec::schema(spec::Kind::Array),
         SchemaKind::Run => record::run::json_schema(),
         SchemaKind::Compare => bench::compare::json_schema(),
     };

@@ -12,10 +12,13 @@
 mod merge;
 pub mod names;
 mod overlay;
+mod sizes;
 mod types;
+
+pub(crate) use sizes::{shipped, times};
 
 pub use overlay::{overlay, with, with_all};
 pub use types::{
     Array, Controller, Disk, Hosts, IoCpu, Link, Local, LunQueue, PlaceRule, Pool, Raid,
-    ReadMemory, Tier, TierPlace, WriteMemory, WriteMode,
+    ReadMemory, Tier, TierPlace, Variation, WriteMemory, WriteMode,
 };

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use tilemark_spec as spec;
 
 use spec::plan::{EngineOptions, Ladder, Measure, Plan, Profile, Scale};
+use spec::shipped::{self, Shipped};
 use spec::{LadderSpec, SpecError};
 use units::{Bytes, Nanos};
 
@@ -18,8 +19,8 @@ fn said(error: &SpecError) {
 }
 
 /// A shipped file in which some bytes were cut out and others put in.
-fn damaged() -> impl Strategy<Value = String> {
-    let files: Vec<&str> = spec::shipped::workloads().iter().map(|file| file.text).collect();
+fn damaged(files: &[Shipped]) -> impl Strategy<Value = String> + use<> {
+    let files: Vec<&str> = files.iter().map(|file| file.text).collect();
     let piece = prop_oneof![
         Just(String::new()),
         Just("\"".to_owned()),
@@ -72,8 +73,28 @@ fn plan() -> impl Strategy<Value = Plan> {
 
 proptest! {
     #[test]
-    fn a_damaged_workload_is_an_error_that_can_be_shown(text in damaged()) {
+    fn a_damaged_workload_is_an_error_that_can_be_shown(text in damaged(shipped::workloads())) {
         if let Err(error) = spec::load_workload("damaged.toml", &text) {
+            said(&error);
+        }
+    }
+
+    #[test]
+    fn a_damaged_array_is_an_error_that_can_be_shown(text in damaged(shipped::arrays())) {
+        if let Err(error) = spec::load_array("damaged.toml", &text) {
+            said(&error);
+        }
+    }
+
+    #[test]
+    fn any_setting_over_an_array_is_an_array_or_an_error_that_can_be_shown(
+        key in "(tier|pool|place|hosts|disk|name)(\\.(fast|lun1|efd|size|count|remove|ssd)){0,3}",
+        value in prop_oneof![Just("true".to_owned()), Just("{}".to_owned()), "\\PC{0,8}"],
+    ) {
+        let base = shipped::array_file("vnx5500").expect("shipped").text;
+        let array = spec::array::overlay(&[format!("{key}={value}")])
+            .and_then(|overlay| spec::array::with(base, &overlay));
+        if let Err(error) = array {
             said(&error);
         }
     }
@@ -84,6 +105,7 @@ proptest! {
             spec::load_workload("any.toml", &text).err(),
             spec::load_tile("any.toml", &text).err(),
             spec::load_plan("any.toml", &text).err(),
+            spec::load_array("any.toml", &text).err(),
         ] {
             said(&error.expect("no definition is this short"));
         }

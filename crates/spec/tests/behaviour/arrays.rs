@@ -113,3 +113,28 @@ fn a_value_without_quotes_is_a_text_unless_toml_reads_it() {
     let expected = "[a]\nx = \"92GiB\"\ny = 11\nz = \"70%\"\nt = [1, 2]\n[b]\n\"c.d\" = \"a=b\"\n";
     assert_eq!(table, toml::from_str(expected).expect("TOML"));
 }
+
+#[test]
+fn room_and_disks_of_the_shipped_arrays_are_those_of_their_sources() {
+    let of = |name: &str, tiles| {
+        let array = shipped::array(name).expect("shipped");
+        (array.data_disks(tiles), array.capacity(tiles).get() / 1_000_000_000)
+    };
+    assert_eq!(of("vnx5500", 4), (20, 20 * 300));
+    assert_eq!(of("vsan-6-hybrid", 40), (8 * 12, 8 * 12 * 900 / 2));
+    assert_eq!(of("ds5300", 4), (4 * 60, 4 * 600 * (4 + 4 + 2 + 8 + 7 + 7 + 7)));
+    assert_eq!(of("hdd-raid10", 3), (24, 12 * 300));
+    assert_eq!(of("nvme-local", 1), (2, 3840));
+}
+
+#[test]
+fn what_the_sources_of_the_shipped_arrays_tell_to_lay_over_them_fits() {
+    let changed = |name: &str, settings: &[&str]| {
+        let overlay = overlay(settings).expect("settings");
+        spec::resolve_array_with(name, Path::new(""), &[overlay])
+            .unwrap_or_else(|e| panic!("{name}: {:?}", miette::Report::new(e)))
+    };
+    changed("fas3170", &["link.kind=ethernet-1g", "hosts.io-cpu.per-io=24us"]);
+    changed("fas3170", &["link.kind=ethernet-1g", "hosts.io-cpu.per-io=21.75us"]);
+    changed("ds5300", &["hosts.count=10", "link.shared=true", "link.count=16"]);
+}

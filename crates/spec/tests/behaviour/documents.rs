@@ -41,6 +41,7 @@ fn all_load(name: &str, kind: Kind, count: usize) {
             Kind::Plan => spec::load_plan(name, &text).map(drop),
             Kind::Tile => spec::load_tile(name, &text).map(drop),
             Kind::Workload => spec::load_workload(name, &text).map(drop),
+            Kind::Array => spec::load_array(name, &text).map(drop),
             Kind::Study => spec::load_study(name, &text).map(drop),
         };
         loaded.unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)));
@@ -133,6 +134,31 @@ fn the_table_of_shipped_tiles_is_what_their_files_say() {
         std::fs::write(path, &fresh).expect("writable tiles/README.md");
     }
     assert!(fresh == document("../tiles/README.md"), "run the tests with TILEMARK_UPDATE=1");
+}
+
+/// A row of the table in `arrays/README.md`.
+fn array_row(name: &str) -> String {
+    let array = spec::shipped::array(name).expect("loads");
+    let hosts = array.hosts.as_ref().map_or(0, |hosts| hosts.count);
+    let tiers: Vec<_> =
+        array.tiers.iter().map(|tier| format!("{} {}", tier.name, tier.size)).collect();
+    let tiers = if tiers.is_empty() { "-".to_owned() } else { tiers.join(", ") };
+    let (disks, room) = (array.data_disks(1), array.capacity(1));
+    format!("| `{name}` | {hosts} | {disks} | {room} | {tiers} | {} |\n", array.title)
+}
+
+#[test]
+fn the_table_of_shipped_arrays_is_what_their_files_say() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../arrays/README.md");
+    let rule = "|---|---|---|---|---|---|\n";
+    let text = document("../arrays/README.md");
+    let (before, _) = text.split_once(rule).expect("a table");
+    let rows: String = spec::shipped::array_names().map(array_row).collect();
+    let fresh = format!("{before}{rule}{rows}");
+    if std::env::var_os("TILEMARK_UPDATE").is_some() {
+        std::fs::write(path, &fresh).expect("writable arrays/README.md");
+    }
+    assert!(fresh == document("../arrays/README.md"), "run the tests with TILEMARK_UPDATE=1");
 }
 
 /// The functions of formulas, as a table.

@@ -86,6 +86,56 @@ use = "shop"
 count = 2
 "#;
 
+const ARRAY: &str = r#"name = "ours"
+title = "Ours"
+source = "our choice"
+
+[hosts]
+count = 2
+cores = 4
+
+[lun-queue]
+depth = 32
+shared = 16
+
+[link]
+kind = "fc-8g"
+
+[controller.write-memory]
+size = "1GiB"
+low = "60%"
+
+[controller.read-memory]
+size = "1GiB"
+
+[[tier]]
+name = "flash"
+at = "host"
+size = "300GiB"
+page = "64KiB"
+policy = "arc"
+disk = "ssd-sata-enterprise"
+count = 2
+replicas = 1
+
+[[pool]]
+name = "disks"
+disk = "hdd-10k"
+count = 4
+raid = "raid10"
+
+[[place]]
+pool = "disks"
+tiles = [1, 2]
+
+[disk.measured.servers]
+capacity = "1TB"
+servers = 4
+read = "100us"
+write = "50us"
+rate = "1GB"
+"#;
+
 pub fn render(error: &SpecError) -> String {
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
     let mut text = String::new();
@@ -263,6 +313,75 @@ fn mistakes_in_a_tile() {
             (
                 "[[workload]]\nuse = \"mail\"\n\n[[workload]]\nuse = \"shop\"\ncount = 2\n",
                 "workload = []"
+            ),
+        ]
+    ));
+}
+
+#[test]
+fn mistakes_in_an_array() {
+    let load = |text: &str| spec::load_array("ours.toml", text).map(drop);
+    assert_said!(mistakes(
+        "the array",
+        ARRAY,
+        load,
+        &[
+            ("count = 2\ncores", "count = 0\ncores"),
+            ("cores = 4", "cores = 4\nthreads = 3"),
+            ("shared = 16", "shared = 64"),
+            ("kind = \"fc-8g\"", "kind = \"fc-8\""),
+            ("kind = \"fc-8g\"", "latency = \"5us\""),
+            ("low = \"60%\"", "low = \"90%\""),
+            ("low = \"60%\"", "page = \"12KiB\""),
+            ("low = \"60%\"", "page = \"512B\""),
+            ("size = \"1GiB\"\nlow", "size = \"64KiB\"\nlow"),
+            ("size = \"1GiB\"\n\n[[tier]]", "size = \"1GiB\"\nhit = \"0\"\n\n[[tier]]"),
+            ("page = \"64KiB\"", "page = \"5000B\""),
+            ("page = \"64KiB\"", "page = \"2MiB\""),
+            ("policy = \"arc\"", "policy = \"ark\""),
+            ("policy = \"arc\"", "policy = \"arc\"\nadmit-on = 0"),
+            ("policy = \"arc\"", "policy = \"arc\"\ndirty-high = \"40%\""),
+            ("size = \"300GiB\"", "size = \"300GB\"\nraid = \"raid1\""),
+            ("size = \"300GiB\"", "size = \"1KiB\""),
+            ("count = 2\nreplicas", "count = 0\nreplicas"),
+            ("size = \"300GiB\"\n", "size = \"600GB\"\n"),
+            (
+                "size = \"300GiB\"\npage = \"64KiB\"\npolicy = \"arc\"\ndisk = \"ssd-sata-enterprise\"\ncount = 2",
+                "size = \"601GB\"\ndisk = \"memory\""
+            ),
+            ("disk = \"ssd-sata-enterprise\"", "disk = \"ssd-sata\""),
+            ("at = \"host\"\n", ""),
+            ("replicas = 1", "replicas = 2"),
+            ("[hosts]\ncount = 2\ncores = 4\n", ""),
+            ("disk = \"hdd-10k\"", "disk = \"hdd-10\""),
+            ("count = 4\nraid", "count = 5\nraid"),
+            ("raid = \"raid10\"", "raid = \"raid10\"\nsets = 0"),
+            ("raid = \"raid10\"", "raid = \"raid7\""),
+            ("raid = \"raid10\"", "raid = \"raid10\"\nelement = \"1000B\""),
+            ("pool = \"disks\"", "pool = \"disk\""),
+            ("tiles = [1, 2]", "tiles = [2, 2]"),
+            ("[disk.measured.servers]", "[disk.hdd-10k.servers]"),
+            ("read = \"100us\"", "read = \"0\""),
+            ("servers = 4", "servers = 0"),
+            (
+                "rate = \"1GB\"",
+                "rate = \"1GB\"\nvariation = { every = \"0\", pace = [1.5, 0.0], stalls = \"1/s\" }",
+            ),
+            (
+                "[disk.measured.servers]",
+                "[disk.ours.hdd]\nlike = \"hdd-10\"\nrates = [\"50MB\", \"100MB\"]\n\n[disk.measured.servers]"
+            ),
+            (
+                "[disk.measured.servers]",
+                "[disk.ours.ssd]\nlike = \"hdd-10k\"\nprogram = \"0\"\n\n[disk.measured.servers]"
+            ),
+            (
+                "[disk.measured.servers]",
+                "[local]\ncopies = 3\ncache = \"ssd\"\ndisk = \"hdd-7200\"\ncount = 1\n\n[disk.measured.servers]"
+            ),
+            (
+                "[[pool]]\nname = \"disks\"\ndisk = \"hdd-10k\"\ncount = 4\nraid = \"raid10\"\n\n[[place]]\npool = \"disks\"\ntiles = [1, 2]\n",
+                ""
             ),
         ]
     ));

@@ -1,56 +1,15 @@
 use indexmap::IndexMap;
 use units::{Bytes, Nanos};
 
-use crate::array::names::{HDDS, SSDS, ShippedDisk};
-use crate::array::{Array, Disk, Raid};
+use crate::array::names::{HDDS, MEMORY, SSDS, ShippedDisk};
+use crate::array::{Array, Disk, Raid, Variation, shipped};
 use crate::check::finding::Findings;
 use crate::locate::Place;
 
 /// The disks an array may name: its own and the shipped ones.
-pub(super) struct Disks<'a> {
-    own: &'a IndexMap<String, Disk>,
-}
-
-impl<'a> Disks<'a> {
-    pub fn of(array: &'a Array) -> Self {
-        Self { own: &array.disks }
-    }
-
-    pub fn names(&self) -> Vec<&'a str> {
-        let shipped = HDDS.iter().chain(&SSDS).map(|disk| disk.name);
-        self.own.keys().map(String::as_str).chain(shipped).collect()
-    }
-
-    /// Usable size of a disk; none if there is no such disk.
-    pub fn capacity(&self, name: &str) -> Option<Bytes> {
-        match self.own.get(name) {
-            Some(Disk::Hdd { like, capacity, .. } | Disk::Ssd { like, capacity, .. }) => {
-                capacity.or_else(|| shipped(like))
-            }
-            Some(Disk::Servers { capacity, .. }) => Some(*capacity),
-            None => shipped(name),
-        }
-    }
-}
-
-fn shipped(name: &str) -> Option<Bytes> {
-    HDDS.iter().chain(&SSDS).find(|disk| disk.name == name).map(|disk| disk.capacity)
-}
-
-/// Disks' worth of data that a set of `count` holds.
-pub(super) fn data_disks(raid: Raid, count: u32) -> u32 {
-    match raid {
-        Raid::Raid0 => count,
-        Raid::Raid1 => count.min(1),
-        Raid::Raid10 => count / 2,
-        Raid::Raid5 => count.saturating_sub(1),
-        Raid::Raid6 => count.saturating_sub(2),
-    }
-}
-
-/// `bytes * by` that stays at the end of the range.
-pub(super) fn times(bytes: Bytes, by: u64) -> Bytes {
-    Bytes::new(bytes.get().saturating_mul(by))
+pub(super) fn names(array: &Array) -> Vec<&str> {
+    let shipped = HDDS.iter().chain(&SSDS).map(|disk| disk.name);
+    array.disks.keys().map(String::as_str).chain(shipped).collect()
 }
 
 /// The members must make such a set.
@@ -71,7 +30,7 @@ pub(super) fn members(place: Place, raid: Raid, count: u32, found: &mut Findings
 pub(super) fn own(disks: &IndexMap<String, Disk>, place: &Place, found: &mut Findings) {
     found.names("disk", disks.keys().map(|name| (place.at_key(name), name.as_str())));
     for (name, disk) in disks {
-        if shipped(name).is_some() || name == crate::array::names::MEMORY {
+        if shipped(name).is_some() || name == MEMORY {
             let message = format!("\"{name}\" is the name of something shipped");
             found.add_help(place.at_key(name), message, "give your disk a name of its own");
         }
@@ -153,10 +112,15 @@ fn flash_times(disk: &Disk, place: &Place, found: &mut Findings) {
 }
 
 fn servers(disk: &Disk, place: &Place, found: &mut Findings) {
-    let Disk::Servers { capacity, servers, read, write, rate, write_rate, window, .. } = disk
+    let Disk::Servers {
+        capacity, servers, read, write, rate, write_rate, window, variation, ..
+    } = disk
     else {
         return;
     };
+    if let Some(variation) = variation {
+        varies(variation, &place.key("variation"), found);
+    }
     some_bytes(place.key("capacity"), "the capacity", Some(*capacity), found);
     found.at_least_one(place.key("servers"), "the number of servers", *servers);
     some_bytes(place.key("rate"), "the rate", Some(*rate), found);
@@ -166,6 +130,24 @@ fn servers(disk: &Disk, place: &Place, found: &mut Findings) {
         if *time == Nanos::ZERO {
             no_time(place.key(key), &format!("the time of a {key}"), found);
         }
+    }
+}
+
+fn varies(variation: &Variation, place: &Place, found: &mut Findings) {
+    found.some_time(place.key("every"), "how long a pace lasts", variation.every);
+    for (i, pace) in variation.pace.iter().enumerate() {
+        found.above_zero(place.key("pace").index(i), "the pace", *pace);
+    }
+    for (key, falls) in
+        [("pace", !variation.pace.is_sorted()), ("stall", !variation.stall.is_sorted())]
+    {
+        if falls {
+            found.add(place.key(key), "quantiles go from the least to the most");
+        }
+    }
+    if variation.stalls.is_some() && variation.stall.is_empty() {
+        let help = "add stall = [...], the quantiles of their length";
+        found.add_help(place.key("stalls"), "stalls without a length", help);
     }
 }
 

@@ -1,6 +1,6 @@
-use units::{Bytes, Ratio};
+use units::Ratio;
 
-use super::disks::{Disks, data_disks, members, times};
+use super::disks::{members, names};
 use super::parts::{PARTS_MAX, READ_PAGES, page, some_parts};
 use crate::array::{Array, Local, Pool};
 use crate::check::finding::Findings;
@@ -9,7 +9,7 @@ use crate::locate::Place;
 /// The longest element, 1 GiB.
 const ELEMENT_MAX: u64 = 1 << 30;
 
-pub(super) fn pools(array: &Array, disks: &Disks<'_>, found: &mut Findings) {
+pub(super) fn pools(array: &Array, found: &mut Findings) {
     let root = Place::default();
     match (array.pools.is_empty(), &array.local) {
         (true, None) => found.add_help(
@@ -25,15 +25,16 @@ pub(super) fn pools(array: &Array, disks: &Disks<'_>, found: &mut Findings) {
         _ => {}
     }
     let place = root.key("pool");
-    let names = array.pools.iter().enumerate();
-    found.names("pool", names.map(|(i, pool)| (place.index(i).key("name"), pool.name.as_str())));
+    let each = array.pools.iter().enumerate();
+    found.names("pool", each.map(|(i, pool)| (place.index(i).key("name"), pool.name.as_str())));
+    let disks = names(array);
     for (i, each) in array.pools.iter().enumerate() {
-        pool(each, disks, &place.index(i), found);
+        pool(each, &disks, &place.index(i), found);
     }
 }
 
-fn pool(pool: &Pool, disks: &Disks<'_>, place: &Place, found: &mut Findings) {
-    found.known(place.key("disk"), "disk", &pool.disk, &disks.names());
+fn pool(pool: &Pool, disks: &[&str], place: &Place, found: &mut Findings) {
+    found.known(place.key("disk"), "disk", &pool.disk, disks);
     some_parts(place.key("count"), "the number of disks", pool.count, found);
     some_parts(place.key("sets"), "the number of sets", pool.sets, found);
     if pool.count > 0 {
@@ -53,13 +54,7 @@ fn pool(pool: &Pool, disks: &Disks<'_>, place: &Place, found: &mut Findings) {
     }
 }
 
-/// Room for data of a pool; none if its disk is unknown.
-pub(super) fn pool_capacity(pool: &Pool, disks: &Disks<'_>) -> Option<Bytes> {
-    let count = u64::from(data_disks(pool.raid, pool.count)) * u64::from(pool.sets);
-    disks.capacity(&pool.disk).map(|disk| times(disk, count))
-}
-
-pub(super) fn local(array: &Array, disks: &Disks<'_>, found: &mut Findings) {
+pub(super) fn local(array: &Array, found: &mut Findings) {
     let Some(local) = &array.local else { return };
     let root = Place::default();
     let place = root.key("local");
@@ -78,28 +73,20 @@ pub(super) fn local(array: &Array, disks: &Disks<'_>, found: &mut Findings) {
         let help = "leave out [controller]; the hosts' disks have none between";
         found.add_help(root.at_key("controller"), "local disks stand in its place", help);
     }
-    parts_of_local(local, disks, &place, found);
+    parts_of_local(local, &names(array), &place, found);
 }
 
-fn parts_of_local(local: &Local, disks: &Disks<'_>, place: &Place, found: &mut Findings) {
+fn parts_of_local(local: &Local, disks: &[&str], place: &Place, found: &mut Findings) {
     found.at_least_one(place.key("copies"), "the number of copies", local.copies);
     some_parts(place.key("groups"), "the number of groups", local.groups, found);
     some_parts(place.key("count"), "the number of disks", local.count, found);
-    found.known(place.key("cache"), "disk", &local.cache, &disks.names());
-    found.known(place.key("disk"), "disk", &local.disk, &disks.names());
+    found.known(place.key("cache"), "disk", &local.cache, disks);
+    found.known(place.key("disk"), "disk", &local.disk, disks);
     page(place.key("page"), local.page, READ_PAGES, found);
     if local.read_share == Ratio::ONE {
         let help = "the rest of the cache disk buffers writes";
         found.add_help(place.key("read-share"), "the read share must be below 100 %", help);
     }
-}
-
-/// Room for data of the hosts' disks together; none if something is unknown.
-pub(super) fn local_capacity(array: &Array, disks: &Disks<'_>) -> Option<Bytes> {
-    let (local, hosts) = (array.local.as_ref()?, array.hosts.as_ref()?);
-    let count = u64::from(hosts.count) * u64::from(local.groups) * u64::from(local.count);
-    let all = times(disks.capacity(&local.disk)?, count);
-    all.get().checked_div(u64::from(local.copies)).map(Bytes::new)
 }
 
 pub(super) fn places(array: &Array, found: &mut Findings) {

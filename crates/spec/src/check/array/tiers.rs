@@ -1,25 +1,24 @@
 use units::{Bytes, Ratio};
 
-use super::disks::{Disks, data_disks, members, some_bytes, times};
+use super::disks::{members, names, some_bytes};
 use super::parts::{READ_PAGES, holds_a_page, page, some_parts};
-use super::storage::{local_capacity, pool_capacity};
 use crate::array::names::{MEMORY, POLICIES};
-use crate::array::{Array, Tier, TierPlace, WriteMode};
+use crate::array::{Array, Tier, TierPlace, WriteMode, times};
 use crate::check::finding::Findings;
 use crate::locate::Place;
 
 /// Copies on other hosts at most.
 const REPLICAS_MAX: u32 = 2;
 
-pub(super) fn tiers(array: &Array, disks: &Disks<'_>, found: &mut Findings) {
+pub(super) fn tiers(array: &Array, found: &mut Findings) {
     let place = Place::default().key("tier");
-    let names = array.tiers.iter().enumerate();
-    found.names("tier", names.map(|(i, tier)| (place.index(i).key("name"), tier.name.as_str())));
-    let behind = backing(array, disks);
+    let each = array.tiers.iter().enumerate();
+    found.names("tier", each.map(|(i, tier)| (place.index(i).key("name"), tier.name.as_str())));
+    let behind = backing(array);
     for (i, tier) in array.tiers.iter().enumerate() {
         let place = place.index(i);
         own(tier, &place, found);
-        media(tier, disks, &place, found);
+        media(array, tier, &place, found);
         position(array, tier, &place, found);
         order(&array.tiers[..i], tier, &place, found);
         if let Some(behind) = behind
@@ -33,16 +32,11 @@ pub(super) fn tiers(array: &Array, disks: &Disks<'_>, found: &mut Findings) {
 }
 
 /// Room for data behind the tiers; none if it is unknown or grows with the tiles.
-fn backing(array: &Array, disks: &Disks<'_>) -> Option<Bytes> {
-    if array.local.is_some() {
-        return local_capacity(array, disks);
-    }
-    if array.pools.is_empty() || array.pools.iter().any(|pool| pool.per_tile) {
-        return None;
-    }
-    let sum = |sum: Bytes, bytes: Bytes| Bytes::new(sum.get().saturating_add(bytes.get()));
-    let mut all = array.pools.iter().map(|pool| pool_capacity(pool, disks));
-    all.try_fold(Bytes::ZERO, |so_far, bytes| bytes.map(|bytes| sum(so_far, bytes)))
+fn backing(array: &Array) -> Option<Bytes> {
+    let grows = array.pools.iter().any(|pool| pool.per_tile);
+    let unknown = array.pools.iter().any(|pool| array.pool_capacity(pool).is_none());
+    let all = array.capacity(1);
+    (!grows && !unknown && all > Bytes::ZERO).then_some(all)
 }
 
 fn own(tier: &Tier, place: &Place, found: &mut Findings) {
@@ -63,20 +57,20 @@ fn own(tier: &Tier, place: &Place, found: &mut Findings) {
 }
 
 /// What the tier consists of must exist and be large enough.
-fn media(tier: &Tier, disks: &Disks<'_>, place: &Place, found: &mut Findings) {
+fn media(array: &Array, tier: &Tier, place: &Place, found: &mut Findings) {
     some_parts(place.key("count"), "the number of disks", tier.count, found);
     if tier.disk == MEMORY {
         return;
     }
-    let mut known = disks.names();
+    let mut known = names(array);
     known.push(MEMORY);
     found.known(place.key("disk"), "disk", &tier.disk, &known);
     if tier.count > 0 {
         members(place.key("count"), tier.raid, tier.count, found);
     }
-    let Some(disk) = disks.capacity(&tier.disk) else { return };
-    let room = times(disk, u64::from(data_disks(tier.raid, tier.count)));
-    if tier.size > room {
+    let Some(disk) = array.disk_capacity(&tier.disk) else { return };
+    let room = times(disk, u64::from(tier.raid.data_disks(tier.count)));
+    if tier.size > room && room > Bytes::ZERO {
         let message = format!(
             "the tier of {} is larger than the {room} that {} x {} hold",
             tier.size, tier.count, tier.disk
@@ -104,13 +98,14 @@ fn position(array: &Array, tier: &Tier, place: &Place, found: &mut Findings) {
         let message = "replicas are for tiers in hosts that answer writes themselves";
         found.add_help(replicas, message, "at = \"host\" and write = \"back\"");
     } else if tier.replicas > REPLICAS_MAX {
-        let message = format!("{} replicas are more than {REPLICAS_MAX}", tier.replicas);
+        let message = format!("{} replicas, and {REPLICAS_MAX} are possible", tier.replicas);
         found.add(replicas, message);
     } else if let Some(hosts) = &array.hosts
         && tier.replicas >= hosts.count
+        && hosts.count > 0
     {
         let message =
-            format!("{} replicas need {} hosts", tier.replicas, tier.replicas.saturating_add(1));
+            format!("copies on {} other hosts, and there are {}", tier.replicas, hosts.count);
         found.add(replicas, message);
     }
 }

@@ -1,4 +1,3 @@
-use super::disks::Disks;
 use super::{disks, parts, storage, tiers};
 use crate::array::Array;
 use crate::check::finding::{Finding, Findings};
@@ -23,11 +22,10 @@ pub(crate) fn array_findings(array: &Array) -> Vec<Finding> {
     if let Some(controller) = &array.controller {
         parts::controller(controller, &array.pools, &root.key("controller"), &mut found);
     }
-    let disks = Disks::of(array);
     disks::own(&array.disks, &root.key("disk"), &mut found);
-    storage::pools(array, &disks, &mut found);
-    storage::local(array, &disks, &mut found);
+    storage::pools(array, &mut found);
+    storage::local(array, &mut found);
     storage::places(array, &mut found);
-    tiers::tiers(array, &disks, &mut found);
+    tiers::tiers(array, &mut found);
     found.into_vec()
 }
