@@ -277,3 +277,15 @@ fn a_loop_that_takes_no_time_is_given_up_naming_instance_and_time() {
     );
     assert_eq!(error.to_string(), "instance 5 let 1001 events happen at 0 s without time passing");
 }
+
+/// The language lists the names of shipped parts, as it may not depend on the crates that
+/// hold them.
+#[test]
+fn the_language_knows_every_shipped_part_and_no_other() {
+    let hdds = device::HddPreset::ALL.map(|disk| (disk.name(), disk.parameters().capacity));
+    assert_eq!(spec::array::names::HDDS.map(|disk| (disk.name, disk.capacity)), hdds);
+    let ssds = device::SsdPreset::ALL.map(|disk| (disk.name(), disk.parameters().capacity));
+    assert_eq!(spec::array::names::SSDS.map(|disk| (disk.name, disk.capacity)), ssds);
+    assert_eq!(spec::array::names::LINKS, device::LinkPreset::ALL.map(device::LinkPreset::name));
+    assert_eq!(spec::array::names::POLICIES, cache::PolicyKind::ALL.map(cache::PolicyKind::name));
+}
