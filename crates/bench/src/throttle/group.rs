@@ -3,6 +3,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::throttle::hierarchy::Hierarchy;
+use crate::throttle::limits::{line_v2, lines_v1};
 use crate::throttle::{Limits, ThrottleRefusal};
 
 /// Our groups begin with this; the process that made one comes behind it.
@@ -52,7 +53,7 @@ impl Throttle {
     fn set(&mut self, number: &str) -> Result<(), ThrottleRefusal> {
         match &self.home {
             Hierarchy::V1(_) => {
-                for (file, line) in self.limits.lines_v1(number) {
+                for (file, line) in lines_v1(&self.limits, number) {
                     set(&self.group.join(file), &line)?;
                 }
                 join(&self.group)
@@ -67,7 +68,7 @@ impl Throttle {
                     })?;
                     self.handed_down = true;
                 }
-                set(&self.group.join("io.max"), &self.limits.line_v2(number))
+                set(&self.group.join("io.max"), &line_v2(&self.limits, number))
             }
         }
     }

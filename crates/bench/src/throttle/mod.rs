@@ -18,5 +18,5 @@ mod limits;
 mod refusal;
 
 pub use group::{Throttle, remove_stale};
-pub use limits::Limits;
 pub use refusal::ThrottleRefusal;
+pub use spec::study::Limits;

@@ -4,7 +4,9 @@ use super::finding::{Finding, Findings};
 use super::plan;
 use crate::locate::Place;
 use crate::study::formula::{FormulaError, Scope, parse};
-use crate::study::{Claim, Configuration, Kind, Published, Study, Table, Tolerance};
+use crate::study::{
+    Claim, Configuration, Kind, Limits, Published, RealConfiguration, Study, Table, Tolerance,
+};
 
 /// All mistakes of meaning in a study.
 pub(crate) fn study_findings(study: &Study) -> Vec<Finding> {
@@ -22,10 +24,16 @@ pub(crate) fn study_findings(study: &Study) -> Vec<Finding> {
     plan::scale(&study.scale, &root.key("scale"), &mut found);
     configurations(study, &root.key("configuration"), &mut found);
     let names: Vec<&str> = study.configurations.iter().map(|each| each.name.as_str()).collect();
+    for (i, each) in study.reals.iter().enumerate() {
+        real(each, study, &root.key("real").index(i), &mut found);
+    }
+    // Tables are of modelled configurations, claims of all.
+    let reals = study.reals.iter().map(|each| each.name.as_str());
+    let all: Vec<&str> = names.iter().copied().chain(reals).collect();
     for (i, each) in study.tables.iter().enumerate() {
         table(each, &names, &root.key("table").index(i), &mut found);
     }
-    claims(study, &names, &root.key("claim"), &mut found);
+    claims(study, &all, &root.key("claim"), &mut found);
     found.into_vec()
 }
 
@@ -33,10 +41,11 @@ fn configurations(study: &Study, place: &Place, found: &mut Findings) {
     let all = &study.configurations;
     found.not_empty(place.clone(), "the list of configurations", all);
     let names = all.iter().enumerate();
-    found.names(
-        "configuration",
-        names.map(|(i, each)| (place.index(i).key("name"), each.name.as_str())),
-    );
+    let names = names.map(|(i, each)| (place.index(i).key("name"), each.name.as_str()));
+    let reals = study.reals.iter().enumerate();
+    let real = Place::default().key("real");
+    let reals = reals.map(|(i, each)| (real.index(i).key("name"), each.name.as_str()));
+    found.names("configuration", names.chain(reals));
     for (i, each) in all.iter().enumerate() {
         configuration(each, study, &all[..i], &place.index(i), found);
     }
@@ -50,6 +59,7 @@ fn configuration(
     found: &mut Findings,
 ) {
     found.says_something(place.key("title"), "the title", &each.title);
+    plan::measure(&each.measure, &place.key("measure"), found);
     plan::scale(&each.scale, &place.key("scale"), found);
     match (&each.array, &each.like) {
         (_, Some(like)) => {
@@ -73,6 +83,31 @@ fn configuration(
                     format!("the configuration \"{}\" has no numbers of tiles", each.name);
                 found.add_help(place.clone(), message, help);
             }
+        }
+    }
+}
+
+fn real(each: &RealConfiguration, study: &Study, place: &Place, found: &mut Findings) {
+    found.says_something(place.key("title"), "the title", &each.title);
+    plan::measure(&each.measure, &place.key("measure"), found);
+    plan::scale(&each.scale, &place.key("scale"), found);
+    found.at_least_one(place.key("tiles"), "the number of tiles", each.tiles);
+    found.at_least_one(place.key("workers"), "the number of workers", each.workers);
+    if each.tile.is_none() && study.tile.is_none() {
+        let message = format!("the configuration \"{}\" has no tile", each.name);
+        found.add_help(place.clone(), message, "give the study or the configuration tile = NAME");
+    }
+    let Limits { read_iops, write_iops, read_rate, write_rate } = each.limits;
+    let limits = [
+        ("read-iops", read_iops.map(u64::from)),
+        ("write-iops", write_iops.map(u64::from)),
+        ("read-rate", read_rate.map(units::Bytes::get)),
+        ("write-rate", write_rate.map(units::Bytes::get)),
+    ];
+    for (key, limit) in limits {
+        if limit == Some(0) {
+            let message = "a limit of 0 lets nothing through; it must be at least 1";
+            found.add(place.key("limits").key(key), message);
         }
     }
 }

@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::SpecError;
 use crate::load::read;
+use crate::nearest::nearest;
 use crate::shipped;
 
 /// Where the files are that a study names by path.
@@ -34,15 +35,20 @@ impl Folder {
             Self::Shipped => {
                 let name = plain(path);
                 let file = shipped::study_files().iter().find(|file| file.name == name);
-                let file = file.ok_or_else(|| {
-                    let known = shipped::study_files().iter().map(|file| file.name);
-                    let known = known.filter(|name| name.contains('/'));
-                    shipped::not_shipped(what, path, known)
-                })?;
+                let file = file.ok_or_else(|| not_there(what, path))?;
                 Ok(File { name: format!("studies/{name}"), text: file.text.to_owned() })
             }
         }
     }
+}
+
+/// A file that no shipped study has. There are too many of them to name all.
+fn not_there(what: &'static str, path: &str) -> SpecError {
+    let known = shipped::study_files().iter().map(|file| file.name);
+    let near = nearest(path, known.filter(|name| name.contains('/')));
+    let near = near.map_or_else(String::new, |name| format!("did you mean \"{name}\"? "));
+    let help = format!("{near}it is looked for in the folder of the shipped studies");
+    SpecError::NotShipped { what, name: path.to_owned(), help }
 }
 
 /// The path from the same folder as `file` that `path` is from that file.

@@ -8,10 +8,14 @@ mod change;
 mod folder;
 mod forms;
 pub mod formula;
+mod real;
 mod resolve;
 mod types;
 
 pub use folder::{File, Folder};
 pub use forms::{Published, TileList};
-pub use resolve::{ResolvedConfiguration, ResolvedStudy, resolve_study, resolve_study_text};
+pub use real::{Limits, RealConfiguration};
+pub use resolve::{
+    ResolvedConfiguration, ResolvedReal, ResolvedStudy, resolve_study, resolve_study_text,
+};
 pub use types::{Claim, Configuration, Kind, Study, Table, Tolerance};

@@ -6,14 +6,14 @@ use toml::Table as Changes;
 use super::change::lay_over;
 use super::folder::{File, Folder, beside};
 use super::formula::{Argument, Formula, FormulaError, Node, Scope, Tree, parse};
-use super::{Configuration, Study, TileList};
+use super::{Configuration, Limits, RealConfiguration, Study, TileList};
 use crate::array::{self, Array};
 use crate::check::{Finding, Findings};
 use crate::error::SpecError;
 use crate::load::{load_study, load_tile, load_workload, refuse};
 use crate::locate::Place;
 use crate::nearest::did_you_mean;
-use crate::plan::Scale;
+use crate::plan::{Measure, Scale};
 use crate::resolve::ResolvedTile;
 use crate::shipped;
 use crate::workload::Workload;
@@ -25,6 +25,8 @@ pub struct ResolvedStudy {
     pub study: Study,
     /// Its configurations, in its order.
     pub configurations: Vec<ResolvedConfiguration>,
+    /// Those on real storage, in its order.
+    pub reals: Vec<ResolvedReal>,
     /// The formula of each table, in its order.
     pub tables: Vec<Formula>,
     /// The formula of each claim that has one, in its order.
@@ -50,6 +52,35 @@ pub struct ResolvedConfiguration {
     pub tile: ResolvedTile,
     /// Numbers of tiles.
     pub tiles: Vec<u32>,
+    /// How its steps are measured, as far as it or the study say.
+    pub measure: Measure,
+    /// Disk sizes are multiplied by this.
+    pub footprint: f64,
+    /// Schedule times are multiplied by this.
+    pub time: f64,
+}
+
+/// A configuration on real storage with everything read that it names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResolvedReal {
+    /// Its name.
+    pub name: String,
+    /// One line a person reads in tables.
+    pub title: String,
+    /// The tile's name or path.
+    pub tile_name: String,
+    /// The tile, its workloads changed as the configuration says.
+    pub tile: ResolvedTile,
+    /// How many tiles.
+    pub tiles: u32,
+    /// How slow the storage is made.
+    pub limits: Limits,
+    /// Whether I/O goes through the page cache.
+    pub buffered: bool,
+    /// Threads that make the load.
+    pub workers: u32,
+    /// How it is measured, as far as it or the study say.
+    pub measure: Measure,
     /// Disk sizes are multiplied by this.
     pub footprint: f64,
     /// Schedule times are multiplied by this.
@@ -91,11 +122,13 @@ pub fn resolve_study_text(file: File, folder: &Folder) -> Result<ResolvedStudy, 
         configurations.push(merged.resolve(configuration, folder)?);
         known.insert(&configuration.name, merged);
     }
+    let real = |each| ResolvedReal::new(each, &study, folder);
+    let reals = study.reals.iter().map(real).collect::<Result<Vec<_>, _>>()?;
     let formula = |text: &str, scope| parse(text, scope).expect("the study's check read it");
     let tables = study.tables.iter().map(|each| formula(&each.measure, Scope::Table)).collect();
     let claim = |text: &String| formula(text, Scope::Claim);
     let claims = study.claims.iter().map(|each| each.measure.as_ref().map(claim)).collect();
-    let resolved = ResolvedStudy { study, configurations, tables, claims, file };
+    let resolved = ResolvedStudy { study, configurations, reals, tables, claims, file };
     refuse(&resolved.file.name, &resolved.file.text, resolved.unknown_names())?;
     Ok(resolved)
 }
@@ -107,6 +140,7 @@ struct Merged {
     changes: Vec<Changes>,
     tile: String,
     tiles: TileList,
+    measure: Measure,
     scale: Scale,
     workload: Vec<IndexMap<String, Changes>>,
 }
@@ -128,14 +162,15 @@ impl Merged {
                 changes: Vec::new(),
                 tile: tile.or_else(|| study.tile.clone()).expect(checked),
                 tiles: tiles.or_else(|| study.tiles.clone()).expect(checked),
+                measure: study.measure.clone(),
                 scale: study.scale.clone(),
                 workload: Vec::new(),
             },
         };
         merged.changes.push(each.with.clone());
         merged.workload.push(each.workload.clone());
-        merged.scale.footprint = each.scale.footprint.or(merged.scale.footprint);
-        merged.scale.time = each.scale.time.or(merged.scale.time);
+        merged.measure = measure_over(&each.measure, &merged.measure);
+        merged.scale = scale_over(&each.scale, &merged.scale);
         merged
     }
 
@@ -150,8 +185,9 @@ impl Merged {
             array_name: self.array.clone(),
             array: self.array(&configuration.name, folder)?,
             tile_name: self.tile.clone(),
-            tile: self.tile(&configuration.name, folder)?,
+            tile: changed_tile(&self.tile, &self.workload, &configuration.name, folder)?,
             tiles: self.tiles.numbers().to_vec(),
+            measure: self.measure.clone(),
             footprint: self.scale.footprint.unwrap_or(1.0),
             time: self.scale.time.unwrap_or(1.0),
         })
@@ -170,25 +206,67 @@ impl Merged {
         let name = format!("{} of configuration \"{configuration}\"", file.name);
         array::with_all(&name, &file.text, &self.changes)
     }
+}
 
-    fn tile(&self, configuration: &str, folder: &Folder) -> Result<ResolvedTile, SpecError> {
-        let mut tile = tile(&self.tile, folder)?;
-        for (name, changes) in self.workload.iter().flatten() {
-            let known: Vec<String> = tile.workloads.iter().map(|(w, _)| w.name.clone()).collect();
-            let Some(position) = known.iter().position(|known| known == name) else {
-                let known: Vec<&str> = known.iter().map(String::as_str).collect();
-                return Err(SpecError::NotInTile {
-                    configuration: configuration.to_owned(),
-                    workload: name.clone(),
-                    tile: tile.tile.name,
-                    help: did_you_mean(name, &known, "workloads"),
-                });
-            };
-            let workload = &mut tile.workloads[position].0;
-            *workload = changed(workload, changes, configuration)?;
-        }
-        Ok(tile)
+impl ResolvedReal {
+    fn new(each: &RealConfiguration, study: &Study, folder: &Folder) -> Result<Self, SpecError> {
+        let tile = each.tile.as_ref().or(study.tile.as_ref());
+        let tile_name = tile.expect("the study's check found it").clone();
+        let changes = std::slice::from_ref(&each.workload);
+        let scale = scale_over(&each.scale, &study.scale);
+        Ok(Self {
+            name: each.name.clone(),
+            title: each.title.clone(),
+            tile: changed_tile(&tile_name, changes, &each.name, folder)?,
+            tile_name,
+            tiles: each.tiles,
+            limits: each.limits,
+            buffered: each.buffered,
+            workers: each.workers,
+            measure: measure_over(&each.measure, &study.measure),
+            footprint: scale.footprint.unwrap_or(1.0),
+            time: scale.time.unwrap_or(1.0),
+        })
     }
+}
+
+/// What is said nearer by, then what is said further away.
+fn measure_over(near: &Measure, far: &Measure) -> Measure {
+    Measure {
+        warm_up_min: near.warm_up_min.or(far.warm_up_min),
+        warm_up_max: near.warm_up_max.or(far.warm_up_max),
+        duration: near.duration.or(far.duration),
+        slice: near.slice.or(far.slice),
+    }
+}
+
+fn scale_over(near: &Scale, far: &Scale) -> Scale {
+    Scale { footprint: near.footprint.or(far.footprint), time: near.time.or(far.time) }
+}
+
+/// A tile whose workloads are changed as a configuration says.
+fn changed_tile(
+    name: &str,
+    changes: &[IndexMap<String, Changes>],
+    configuration: &str,
+    folder: &Folder,
+) -> Result<ResolvedTile, SpecError> {
+    let mut tile = tile(name, folder)?;
+    for (name, changes) in changes.iter().flatten() {
+        let known: Vec<String> = tile.workloads.iter().map(|(w, _)| w.name.clone()).collect();
+        let Some(position) = known.iter().position(|known| known == name) else {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            return Err(SpecError::NotInTile {
+                configuration: configuration.to_owned(),
+                workload: name.clone(),
+                tile: tile.tile.name,
+                help: did_you_mean(name, &known, "workloads"),
+            });
+        };
+        let workload = &mut tile.workloads[position].0;
+        *workload = changed(workload, changes, configuration)?;
+    }
+    Ok(tile)
 }
 
 /// A workload with changes.
@@ -232,6 +310,19 @@ impl ResolvedStudy {
         self.configurations.iter().find(|each| each.name == name)
     }
 
+    /// The configuration on real storage of this name.
+    pub fn real(&self, name: &str) -> Option<&ResolvedReal> {
+        self.reals.iter().find(|each| each.name == name)
+    }
+
+    /// Name and tile of a configuration of either kind.
+    fn tile_of(&self, name: &str) -> Option<NamedTile<'_>> {
+        let modelled = self.configuration(name).map(|each| (&each.tile_name, &each.tile));
+        let real = || self.real(name).map(|each| (&each.tile_name, &each.tile));
+        let (tile_name, tile) = modelled.or_else(real)?;
+        Some(NamedTile { configuration: name.to_owned(), tile_name, tile })
+    }
+
     /// Names of workloads and actions in formulas that the tile has not.
     fn unknown_names(&self) -> Vec<Finding> {
         let mut found = Findings::default();
@@ -254,15 +345,21 @@ impl ResolvedStudy {
         formula.root.walk(&mut |node| {
             let named = node.configuration().map(|(name, _)| vec![name.to_owned()]);
             let of = named.unwrap_or_else(|| columns.to_vec());
-            let configurations = of.iter().filter_map(|name| self.configuration(name));
-            let error = configurations.filter_map(|each| unknown_argument(node, each)).next();
+            let tiles = of.iter().filter_map(|name| self.tile_of(name));
+            let error = tiles.filter_map(|tile| unknown_argument(node, &tile)).next();
             error.into_iter().for_each(|error| out.formula(place.clone(), &formula.text, error));
         });
     }
 }
 
+struct NamedTile<'a> {
+    configuration: String,
+    tile_name: &'a str,
+    tile: &'a ResolvedTile,
+}
+
 /// A workload or action that a function names and the configuration's tile has not.
-fn unknown_argument(node: &Node, of: &ResolvedConfiguration) -> Option<FormulaError> {
+fn unknown_argument(node: &Node, of: &NamedTile<'_>) -> Option<FormulaError> {
     let Tree::Call(function, arguments) = &node.tree else { return None };
     let signature = function.signature();
     let argument = |kind| {
@@ -272,7 +369,7 @@ fn unknown_argument(node: &Node, of: &ResolvedConfiguration) -> Option<FormulaEr
     let error = |node: &Node, what, name, known: &[&str]| {
         let message = format!(
             "there is no {what} \"{name}\" in tile \"{}\" of \"{}\"",
-            of.tile_name, of.name
+            of.tile_name, of.configuration
         );
         let help = did_you_mean(name, known, &format!("{what}s"));
         FormulaError::new(node.at.clone(), message).help(help)

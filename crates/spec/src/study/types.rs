@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Ratio;
 
-use super::{Published, TileList};
+use super::{Published, RealConfiguration, TileList};
 use crate::plan::{Measure, Scale};
 
 /// Configurations, how they are tried, and what is claimed of them.
@@ -41,6 +41,9 @@ pub struct Study {
     /// What is compared.
     #[serde(rename = "configuration")]
     pub configurations: Vec<Configuration>,
+    /// What is compared on real storage.
+    #[serde(rename = "real", default, skip_serializing_if = "Vec::is_empty")]
+    pub reals: Vec<RealConfiguration>,
     /// What is shown beside the claims.
     #[serde(rename = "table", default)]
     pub tables: Vec<Table>,
@@ -75,6 +78,9 @@ pub struct Configuration {
     /// Its numbers of tiles, if not the study's: `4`, `"1..5"` or `[1, 2, 4]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiles: Option<TileList>,
+    /// How its steps are measured, where not as the study says.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub measure: Measure,
     /// How its tile is scaled, where not as the study says.
     #[serde(default, skip_serializing_if = "is_default")]
     pub scale: Scale,
