@@ -4,7 +4,9 @@ use crate::error::Problem;
 use crate::nearest::did_you_mean;
 
 /// The lists of tables, and the key that tells their entries apart.
-const LISTS: [(&str, &str); 3] = [("tier", "name"), ("pool", "name"), ("place", "pool")];
+const LISTS: [(&str, &str); 3] = [("tier", "name"), ("pool", "name"), ("place", RULE_ID)];
+/// A placing rule has no name of its own.
+const RULE_ID: &str = "pool";
 const REMOVE: &str = "remove";
 
 /// Lays `overlay` over the document of an array; a mistake names its key in the overlay.
@@ -146,16 +148,25 @@ fn add(
     let mut entry = Table::new();
     entry.insert(id.to_owned(), Value::String(name.to_owned()));
     entry.extend(change.clone());
-    // What is in the hosts comes before what is in the array.
-    let in_host = |entry: &Value| entry.get("at").and_then(Value::as_str) == Some("host");
     let entry = Value::Table(entry);
-    let at = if in_host(&entry) {
-        base.iter().take_while(|each| in_host(each)).count()
-    } else {
-        base.len()
-    };
+    let at = place_of_new(base, &entry, (id, known));
     base.insert(at, entry);
     Ok(())
+}
+
+/// Where a new entry goes: rules before those of the file, as the first that fits decides;
+/// what is in the hosts before what is in the array; all else behind.
+fn place_of_new(base: &[Value], entry: &Value, (id, known): (&str, &[String])) -> usize {
+    if id == RULE_ID {
+        let is_new = |each: &Value| name_of(each, id).is_none_or(|name| !is_known(known, name));
+        return base.iter().take_while(|each| is_new(each)).count();
+    }
+    let in_host = |entry: &Value| entry.get("at").and_then(Value::as_str) == Some("host");
+    if in_host(entry) { base.iter().take_while(|each| in_host(each)).count() } else { base.len() }
+}
+
+fn is_known(known: &[String], name: &str) -> bool {
+    known.iter().any(|each| each == name)
 }
 
 fn change_entry(

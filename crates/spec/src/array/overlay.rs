@@ -12,7 +12,8 @@ use crate::nearest::did_you_mean;
 ///
 /// Tables merge key by key. The lists `tier`, `pool` and `place` merge by name (`place` by its
 /// pool): `[tier.fast]` with a key, and `[[tier]]` with `name = "fast"` and that key, mean the
-/// same, and a new name adds an entry. `remove = true` takes out the table or entry it stands
+/// same, and a new name adds an entry (a rule before those of the file, a host's tier before the
+/// array's, all else behind). `remove = true` takes out the table or entry it stands
 /// in; for a single key write `key = { remove = true }`.
 ///
 /// # Errors

@@ -70,7 +70,7 @@ fn what_is_removed_is_gone_and_what_is_new_is_added() {
     let names: Vec<_> = more.tiers.iter().map(|tier| tier.name.as_str()).collect();
     assert_eq!(names, ["near", "fast"], "a tier in hosts comes first");
     assert_eq!(more.pools.last().expect("pools").name, "lun4");
-    assert_eq!(more.places.last().expect("rules").pool, "lun4");
+    assert_eq!(more.places[0].pool, "lun4", "a new rule is asked before those of the file");
 }
 
 #[test]
@@ -134,6 +134,8 @@ fn what_the_sources_of_the_shipped_arrays_tell_to_lay_over_them_fits() {
         spec::resolve_array_with(name, Path::new(""), &[overlay])
             .unwrap_or_else(|e| panic!("{name}: {:?}", miette::Report::new(e)))
     };
+    changed("vnx5500", &["tier.fast.size=92GiB", "tier.fast.count=2", "tier.fast.raid=raid1"]);
+    changed("vnx5500", &["pool.lun1.count=4", "pool.lun2.count=4", "pool.lun3.count=3"]);
     changed("fas3170", &["link.kind=ethernet-1g", "hosts.io-cpu.per-io=24us"]);
     changed("fas3170", &["link.kind=ethernet-1g", "hosts.io-cpu.per-io=21.75us"]);
     changed("ds5300", &["hosts.count=10", "link.shared=true", "link.count=16"]);
