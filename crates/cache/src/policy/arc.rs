@@ -129,4 +129,8 @@ impl Policy for Arc {
         self.slab.remove(slot.0);
         Some(slot)
     }
+
+    fn boxed_clone(&self) -> Box<dyn Policy> {
+        Box::new(self.clone())
+    }
 }

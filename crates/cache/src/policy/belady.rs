@@ -98,4 +98,8 @@ impl Policy for Belady {
         self.take_out(slot.0);
         Some(slot)
     }
+
+    fn boxed_clone(&self) -> Box<dyn Policy> {
+        Box::new(self.clone())
+    }
 }

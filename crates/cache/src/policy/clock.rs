@@ -70,4 +70,8 @@ impl Policy for Clock {
         self.slab.remove(slot);
         Some(Slot(slot))
     }
+
+    fn boxed_clone(&self) -> Box<dyn Policy> {
+        Box::new(self.clone())
+    }
 }

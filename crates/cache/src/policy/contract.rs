@@ -58,7 +58,7 @@ impl Outcome {
 }
 
 /// A replacement policy over pages of one size.
-pub trait Policy: std::fmt::Debug + Send {
+pub trait Policy: std::fmt::Debug + Send + Sync {
     /// The most pages that may be resident, at least 1.
     fn capacity(&self) -> usize;
 
@@ -81,6 +81,15 @@ pub trait Policy: std::fmt::Debug + Send {
 
     /// Makes a resident page leave (it was invalidated) and says where it was.
     fn remove(&mut self, page: PageId) -> Option<Slot>;
+
+    /// A copy that goes on from the same state.
+    fn boxed_clone(&self) -> Box<dyn Policy>;
+}
+
+impl Clone for Box<dyn Policy> {
+    fn clone(&self) -> Self {
+        (**self).boxed_clone()
+    }
 }
 
 pub(super) fn hit(slot: u32) -> Outcome {

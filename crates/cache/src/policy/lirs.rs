@@ -209,4 +209,8 @@ impl Policy for Lirs {
         self.prune();
         Some(slot)
     }
+
+    fn boxed_clone(&self) -> Box<dyn Policy> {
+        Box::new(self.clone())
+    }
 }

@@ -90,6 +90,10 @@ impl Policy for Lru {
     fn remove(&mut self, page: PageId) -> Option<Slot> {
         self.0.remove(page.0)
     }
+
+    fn boxed_clone(&self) -> Box<dyn Policy> {
+        Box::new(self.clone())
+    }
 }
 
 impl Policy for Fifo {
@@ -119,5 +123,9 @@ impl Policy for Fifo {
 
     fn remove(&mut self, page: PageId) -> Option<Slot> {
         self.0.remove(page.0)
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Policy> {
+        Box::new(self.clone())
     }
 }

@@ -143,4 +143,8 @@ impl Policy for S3Fifo {
         self.slab.remove(slot.0);
         Some(slot)
     }
+
+    fn boxed_clone(&self) -> Box<dyn Policy> {
+        Box::new(self.clone())
+    }
 }

@@ -81,4 +81,8 @@ impl Policy for Sieve {
         self.take_out(slot);
         Some(Slot(slot))
     }
+
+    fn boxed_clone(&self) -> Box<dyn Policy> {
+        Box::new(self.clone())
+    }
 }

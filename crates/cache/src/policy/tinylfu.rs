@@ -151,4 +151,8 @@ impl Policy for WTinyLfu {
         self.slab.remove(slot.0);
         Some(slot)
     }
+
+    fn boxed_clone(&self) -> Box<dyn Policy> {
+        Box::new(self.clone())
+    }
 }

@@ -109,4 +109,8 @@ impl Policy for TwoQueue {
         self.slab.remove(slot.0);
         Some(slot)
     }
+
+    fn boxed_clone(&self) -> Box<dyn Policy> {
+        Box::new(self.clone())
+    }
 }

@@ -46,7 +46,8 @@ impl Counters {
         (all > 0).then(|| (self.read_hits + self.writes_absorbed) as f64 / all as f64)
     }
 
-    pub(super) fn add(&mut self, other: &Self) {
+    /// Adds what another tier, or another VM, counted.
+    pub fn add(&mut self, other: &Self) {
         self.reads += other.reads;
         self.read_hits += other.read_hits;
         self.read_bytes += other.read_bytes;

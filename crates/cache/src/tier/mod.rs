@@ -11,6 +11,6 @@ mod work;
 
 pub use config::{Admission, Config, ConfigError, WriteMode};
 pub use counters::Counters;
-pub use step::{Access, Place, Step, VmId, Wait};
+pub use step::{Access, Entry, Place, Step, VmId, Wait};
 pub use vm::{Population, VmLimits};
 pub use work::Tier;

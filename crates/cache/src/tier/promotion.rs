@@ -3,7 +3,7 @@ use crate::list::List;
 use crate::slab::Slab;
 
 /// How often absent pages were asked for lately.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Promotion {
     accesses: u8,
     /// Pages below which everything comes in.

@@ -17,6 +17,18 @@ pub struct Access {
     pub length: u32,
 }
 
+/// What may come in with an access. Hits are served either way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Entry {
+    /// What admission lets in.
+    #[default]
+    Filtered,
+    /// What admission would have to count first, too: a tier is filled faster that way.
+    Unfiltered,
+    /// Nothing, and nothing is counted for admission: the tier has no time for it.
+    Closed,
+}
+
 /// Where a step happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {

@@ -4,7 +4,7 @@ use crate::policy::{PageId, Slot};
 
 /// What is known of each resident page: owner, place in the tier, and whether it is dirty.
 /// 40 bytes a slot beside the policy's own.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Store {
     /// By slot.
     frames: Vec<Frame>,

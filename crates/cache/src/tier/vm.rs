@@ -34,7 +34,7 @@ impl Default for VmLimits {
 }
 
 /// What the tier knows of one VM.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Vm {
     pub(super) limits: VmLimits,
     pub(super) scan: Scan,

@@ -3,7 +3,7 @@ use machine::Operation;
 use super::config::{Config, ConfigError, WriteMode};
 use super::counters::Counters;
 use super::promotion::Promotion;
-use super::step::{Access, Place, Step, VmId, Wait};
+use super::step::{Access, Entry, Place, Step, VmId, Wait};
 use super::store::Store;
 use super::vm::{Population, Vm, VmLimits};
 use crate::policy::{Outcome, PageId, Policy, Slot};
@@ -19,7 +19,7 @@ use crate::policy::{Outcome, PageId, Policy, Slot};
 ///   admitted, filled from there in the background, clean.
 /// - A read that misses is answered by the backing store; the fill happens in the background.
 /// - A dirty page that must leave is destaged first; a write waiting for its place waits for that.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Tier {
     config: Config,
     policy: Box<dyn Policy>,
@@ -65,6 +65,11 @@ impl Tier {
     /// Takes one access and appends what it causes to `steps`, which the caller empties and
     /// reuses.
     pub fn access(&mut self, access: &Access, steps: &mut Vec<Step>) {
+        self.access_while(access, Entry::Filtered, steps);
+    }
+
+    /// Like [`Tier::access`], with a say in what comes in this time.
+    pub fn access_while(&mut self, access: &Access, entry: Entry, steps: &mut Vec<Step>) {
         if access.operation == Operation::Flush {
             steps.push(self.flush());
             return;
@@ -87,7 +92,7 @@ impl Tier {
                 hit_bytes += u64::from(length);
                 self.hit(piece, is_write, steps);
             } else {
-                self.miss(piece, is_write, is_scan, steps, &mut open);
+                self.miss(piece, is_write, (is_scan, entry), steps, &mut open);
             }
             offset = until;
         }
@@ -121,6 +126,21 @@ impl Tier {
             self.destage(slot, Wait::Background, steps);
         }
         pages
+    }
+
+    /// Begins measured time: counters are zero and, as after a long pause, nothing is dirty.
+    /// What is resident, its order and what admission and scan detection remember stay.
+    pub fn settle(&mut self) {
+        while let Some(slot) = self.store.oldest_dirty() {
+            self.store.clean(slot);
+        }
+        self.is_cleaning = false;
+        self.vms.iter_mut().for_each(|vm| vm.counters = Counters::default());
+    }
+
+    /// What it was made of.
+    pub const fn config(&self) -> &Config {
+        &self.config
     }
 
     /// Bytes that only the tier has: the destage backlog, in whole pages.
@@ -212,11 +232,11 @@ impl Tier {
         &mut self,
         piece: Piece,
         is_write: bool,
-        is_scan: bool,
+        (is_scan, entry): (bool, Entry),
         steps: &mut Vec<Step>,
         open: &mut Option<usize>,
     ) {
-        let is_admitted = self.is_admitted(piece, is_write, is_scan);
+        let is_admitted = self.is_admitted(piece, is_write, (is_scan, entry));
         let is_whole = piece.length == self.config.page_bytes;
         if is_admitted && is_write && is_whole && self.keeps_writes() {
             let slot = self.bring_in(piece, Wait::Request, steps);
@@ -248,7 +268,12 @@ impl Tier {
         *sum += u64::from(page_bytes);
     }
 
-    fn is_admitted(&mut self, piece: Piece, is_write: bool, is_scan: bool) -> bool {
+    fn is_admitted(
+        &mut self,
+        piece: Piece,
+        is_write: bool,
+        (is_scan, entry): (bool, Entry),
+    ) -> bool {
         let bytes = u64::from(piece.length);
         let mode = self.config.write_mode;
         let resident = self.policy.len();
@@ -269,7 +294,13 @@ impl Tier {
             WriteMode::Around => !is_write,
             WriteMode::Only => is_write,
         };
-        if is_open && is_wanted && share > 0 && self.promotion.admits(piece.page.0, resident) {
+        let is_open = is_open && is_wanted && share > 0;
+        let is_in = match entry {
+            Entry::Filtered => is_open && self.promotion.admits(piece.page.0, resident),
+            Entry::Unfiltered => is_open,
+            Entry::Closed => false,
+        };
+        if is_in {
             return true;
         }
         self.vm(piece.vm).counters.refused_bytes += bytes;
