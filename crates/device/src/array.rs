@@ -133,6 +133,12 @@ impl Array {
         self.parts[part.0 as usize].usage(now)
     }
 
+    /// The same to change it, between events: a tier is filled before time begins.
+    pub fn part_mut<C: Component>(&mut self, part: PartId) -> Option<&mut C> {
+        let part: &mut dyn Any = &mut *self.parts[part.0 as usize];
+        part.downcast_mut()
+    }
+
     /// A part as its own type, for counters only it has; nothing if it is of another type.
     pub fn part<C: Component>(&self, part: PartId) -> Option<&C> {
         let part: &dyn Any = &*self.parts[part.0 as usize];

@@ -22,6 +22,7 @@
 
 mod array;
 mod cpu;
+mod delay;
 mod error;
 mod hdd;
 mod limit;
@@ -43,6 +44,7 @@ pub use array::{Answers, Array, Volume};
 pub use cpu::{
     CpuParameters, CpuSample, HostCpu, HostEffects, HostSample, IoCost, Protocol, sums_of_20,
 };
+pub use delay::Delay;
 pub use error::ParameterError;
 pub use hdd::{Hdd, HddParameters, HddPreset, Order, SeekCurve, SeekTimes};
 pub use limit::{LimitParameters, QueueLimit};
@@ -53,9 +55,10 @@ pub use raid::{Raid, RaidLevel, RaidParameters};
 pub use replicated::{HostWays, Replicated, ReplicatedCounts, ReplicatedParameters};
 pub use servers::{Servers, ServersParameters};
 pub use site::{InstancePlace, Site, SiteAlarm, SiteEffects};
+pub use slab::Slab;
 pub use ssd::{SlcCache, Ssd, SsdParameters, SsdPreset, lambert_w0, write_amplification_greedy};
 pub use station::{ServiceTime, Station};
-pub use usage::Usage;
+pub use usage::{Meter, Usage};
 pub use variation::Variation;
 pub use write_back::{
     Mirrored, SsdBuffer, SsdBufferParameters, WriteBack, WriteBackCounts, WriteBackParameters,

@@ -47,6 +47,7 @@ pub struct Meter {
 }
 
 impl Meter {
+    /// Nothing counted yet, for this many servers.
     pub fn new(servers: u32) -> Self {
         Self { usage: Usage { servers, ..Usage::default() }, ..Self::default() }
     }
@@ -81,6 +82,7 @@ impl Meter {
         self.busy -= 1;
     }
 
+    /// What was counted up to `now`.
     pub fn usage(&self, now: Nanos) -> Usage {
         let mut meter = *self;
         meter.advance(now);
