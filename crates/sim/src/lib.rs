@@ -2,6 +2,8 @@
 //! modelled device: one that answers at submission ([`Device`]), or one that lets time pass by
 //! alarms ([`Model`]), such as an array of queues and disks.
 //!
+//! A [`plant`] is such a model made from an array's file.
+//!
 //! What it does: one heap of packed keys, equal times in insertion order, an event cap per
 //! instant; reports the same [`record::slice::Slice`]s as the engine.
 //!
@@ -16,6 +18,7 @@ mod drive;
 mod in_flight;
 mod meter;
 mod model;
+pub mod plant;
 mod queue;
 
 pub use device::{Completion, Device, Fixed, Instant};

@@ -149,6 +149,16 @@ impl Hosted {
         &mut self.site
     }
 
+    /// The storage.
+    pub fn parts(&self) -> &Array {
+        &self.site.array
+    }
+
+    /// The storage, to change what its parts hold between events.
+    pub fn parts_mut(&mut self) -> &mut Array {
+        &mut self.site.array
+    }
+
     fn collect(&mut self, now: Nanos, fx: &mut ModelEffects<SiteAlarm>) {
         let SiteEffects { answers, ran, cores } = &mut self.effects;
         fx.done.extend(answers.done.drain(..).map(|(ticket, result)| (now, ticket, result)));

@@ -1,0 +1,482 @@
+use std::sync::Arc;
+
+use cache::tier::{Admission, Config, VmId, VmLimits, WriteMode};
+use cache::{PolicyKind, Tier};
+use device::{
+    Array, Delay, LimitParameters, Link, LinkParameters, LinkPreset, Mirrored, PartId, QueueLimit,
+    ServiceTime, Station, StreamId, Volume, WriteBack, WriteBackParameters,
+};
+use spec::array::{self, TierPlace, WriteMemory};
+use units::{Bytes, Nanos, Ratio};
+
+use super::disks::{DiskModel, unknown};
+use super::facts::Group;
+use super::layout::Layout;
+use super::plan::{PlantError, PlantPlan};
+use super::pools::{Sets, level};
+use super::read_memory::{Pages, ReadMemory};
+use super::route::{ByAddress, ByStream, Way};
+use super::tier_part::{Askers, Owners, TierPart, TierWays};
+
+/// Time of an access to a tier of memory: our choice, of the order of what a hypervisor's
+/// path to memory adds (tens of microseconds at the most).
+const MEMORY: Nanos = Nanos::from_micros(10);
+
+/// What the parts of a plant are, when all are wired.
+#[derive(Debug)]
+pub struct Wiring {
+    pub parts: Array,
+    /// In the order an I/O meets them.
+    pub groups: Vec<Group>,
+    /// Tiers by name: of each host, or the array's one.
+    pub tiers: Vec<(String, Vec<PartId>)>,
+    /// Memory that answers reads, if there is one.
+    pub read_memory: Option<PartId>,
+    /// Memory that answers writes, if there is one.
+    pub write_memory: Option<PartId>,
+    /// Tiers and read memories that an I/O meets, by host and whether its pool is tiered.
+    pub chains: Vec<[Vec<PartId>; 2]>,
+}
+
+/// Builds from the platters upwards.
+pub struct Builder<'a> {
+    plan: &'a PlantPlan<'a>,
+    layout: &'a Layout,
+    owners: Arc<Owners>,
+    /// Host of each virtual machine, instance by instance.
+    hosts: &'a [Vec<usize>],
+    host_count: usize,
+    wiring: Wiring,
+    /// Groups of each stage, the last stage first.
+    stages: Vec<Vec<Group>>,
+    /// Tiers of the array and its memory, in the order an I/O meets them.
+    chains: [Vec<PartId>; 2],
+    disks: u64,
+}
+
+impl<'a> Builder<'a> {
+    pub fn new(
+        plan: &'a PlantPlan<'a>,
+        layout: &'a Layout,
+        hosts: &'a [Vec<usize>],
+        host_count: usize,
+    ) -> Result<Self, PlantError> {
+        let owners = Arc::new(owners(plan, layout)?);
+        let wiring = Wiring {
+            parts: Array::new(),
+            groups: Vec::new(),
+            tiers: Vec::new(),
+            read_memory: None,
+            write_memory: None,
+            chains: Vec::new(),
+        };
+        let (stages, chains) = (Vec::new(), [Vec::new(), Vec::new()]);
+        Ok(Self { plan, layout, owners, hosts, host_count, wiring, stages, chains, disks: 0 })
+    }
+
+    pub fn build(mut self) -> Result<Wiring, PlantError> {
+        let pools = self.pools()?;
+        let storage = self.storage(&pools)?;
+        let storage = self.processors(storage)?;
+        let storage = self.array_queues(storage)?;
+        let links = self.links(storage)?;
+        let entries = self.hosts(&links)?;
+        self.volumes(&entries);
+        let mut wiring = self.wiring;
+        wiring.groups = self.stages.into_iter().rev().flatten().collect();
+        Ok(wiring)
+    }
+
+    fn array(&self) -> &'a array::Array {
+        self.plan.array
+    }
+
+    fn add_sets(&mut self, sets: &Sets, of: &str) -> Result<(PartId, Vec<PartId>), PlantError> {
+        let first = self.disks;
+        self.disks += u64::from(sets.count) * u64::from(sets.sets);
+        sets.add(&mut self.wiring.parts, of, (self.plan.seed, first))
+    }
+
+    /// The top of each pool.
+    fn pools(&mut self) -> Result<Vec<PartId>, PlantError> {
+        let mut groups: Vec<Group> = Vec::new();
+        let mut tops = Vec::new();
+        for span in &self.layout.pools {
+            let pool = &self.array().pools[span.pool];
+            let sets = Sets::of_pool(self.array(), pool)?;
+            let (top, disks) = self.add_sets(&sets, &format!("pool \"{}\"", pool.name))?;
+            tops.push(top);
+            let name = format!("pool {} disks", pool.name);
+            match groups.iter_mut().find(|group| group.name == name) {
+                Some(group) => group.parts.extend(disks),
+                None => groups.push(Group::new(name, "disk", disks)),
+            }
+        }
+        self.stages.push(groups);
+        Ok(tops)
+    }
+
+    /// Junction to the pools: each gets addresses of its own, or the plant's.
+    fn by_pool(&mut self, tops: &[PartId], is_own: bool) -> PartId {
+        let spans = self.layout.pools.iter().zip(tops);
+        let ways: Vec<(u64, Way)> = spans
+            .map(|(span, to)| {
+                (span.base, Way { to: *to, less: if is_own { span.base } else { 0 } })
+            })
+            .collect();
+        self.junction(ways)
+    }
+
+    /// A junction, unless all ways are one.
+    fn junction(&mut self, ways: Vec<(u64, Way)>) -> PartId {
+        let first = ways[0].1;
+        if first.less == 0 && ways.iter().all(|(_, way)| *way == first) {
+            return first.to;
+        }
+        self.wiring.parts.add(ByAddress::new(ways))
+    }
+
+    /// Tiers and memory in front of the pools.
+    fn storage(&mut self, pools: &[PartId]) -> Result<PartId, PlantError> {
+        if pools.is_empty() {
+            let (array, disk) = (self.array().name.clone(), String::from("of any kind"));
+            return Err(PlantError::NoPool { array, disk });
+        }
+        let bottom = self.by_pool(pools, true);
+        let is_first = self.array().controller.as_ref().is_some_and(|own| own.memory_first);
+        if is_first {
+            let tiers = self.array_tiers(bottom, Askers::Anyone)?;
+            let split = self.split(tiers, bottom);
+            self.memory(split)
+        } else {
+            let memory = self.memory(bottom)?;
+            let tiers = self.array_tiers(memory, Askers::Streams)?;
+            Ok(self.split(tiers, memory))
+        }
+    }
+
+    /// The tiers for pools that have them, the way around them for others.
+    fn split(&mut self, tiers: PartId, around: PartId) -> PartId {
+        let is_tiered = |pool: usize| self.array().pools[pool].tiered;
+        let ways = self.layout.pools.iter().map(|span| {
+            let to = if is_tiered(span.pool) { tiers } else { around };
+            (span.base, Way { to, less: 0 })
+        });
+        let ways = ways.collect();
+        self.junction(ways)
+    }
+
+    fn array_tiers(&mut self, behind: PartId, askers: Askers) -> Result<PartId, PlantError> {
+        let mut next = behind;
+        let own = |tier: &&array::Tier| tier.at == TierPlace::Array;
+        for tier in self.array().tiers.iter().filter(own).rev() {
+            let (part, group) = self.tier(tier, next, askers)?;
+            self.stages.push(vec![group]);
+            self.wiring.tiers.insert(0, (tier.name.clone(), vec![part]));
+            self.chains[1].insert(0, part);
+            next = part;
+        }
+        Ok(next)
+    }
+
+    /// One tier in front of a part, and what it is made of.
+    fn tier(
+        &mut self,
+        tier: &array::Tier,
+        backing: PartId,
+        askers: Askers,
+    ) -> Result<(PartId, Group), PlantError> {
+        let (fast, group) = if tier.disk == "memory" {
+            let part = self.wiring.parts.add(Delay::new(MEMORY, None));
+            (part, Group::new(format!("tier {} memory", tier.name), "tier-disk", vec![part]))
+        } else {
+            let sets = Sets {
+                disk: DiskModel::find(self.array(), &tier.disk)?,
+                count: tier.count,
+                level: level(tier.raid),
+                sets: 1,
+                element: Bytes::new(64 << 10),
+            };
+            let capacity = sets.capacity();
+            if tier.size > capacity {
+                let (tier, size) = (tier.name.clone(), tier.size);
+                return Err(PlantError::TierTooLarge { tier, size, capacity });
+            }
+            let (top, disks) = self.add_sets(&sets, &format!("tier \"{}\"", tier.name))?;
+            (top, Group::new(format!("tier {} disks", tier.name), "tier-disk", disks))
+        };
+        let state = tier_state(self.array(), tier, self.owners.vms.last().copied())?;
+        let ways = TierWays { fast, backing };
+        let part = TierPart::new(state, ways, Arc::clone(&self.owners), askers);
+        Ok((self.wiring.parts.add(part), group))
+    }
+
+    fn memory(&mut self, next: PartId) -> Result<PartId, PlantError> {
+        let Some(controller) = &self.array().controller else { return Ok(next) };
+        let mut next = next;
+        if let Some(memory) = &controller.write_memory {
+            next = self.write_memory(memory, next)?;
+        }
+        if let Some(memory) = &controller.read_memory {
+            let pages = Pages::new(memory.size, memory.page);
+            next = self.wiring.parts.add(ReadMemory::new(pages, memory.hit, next));
+            self.wiring.read_memory = Some(next);
+            // Where memory comes first, the tiers are behind it already.
+            for chain in &mut self.chains {
+                chain.insert(0, next);
+            }
+        }
+        Ok(next)
+    }
+
+    fn write_memory(&mut self, memory: &WriteMemory, next: PartId) -> Result<PartId, PlantError> {
+        let page = memory.page.get().max(512);
+        let elements = self.array().pools.iter().map(|pool| pool.element.get() / page);
+        let pages = elements.min().unwrap_or(8).clamp(1, 64);
+        let parameters = WriteBackParameters {
+            memory: memory.size,
+            mirrored: if memory.mirrored { Mirrored::Yes } else { Mirrored::No },
+            page: memory.page,
+            element: Bytes::new(pages * page),
+            low: memory.low,
+            high: memory.high,
+            hit: memory.hit,
+            flush_depth: memory.flush_depth,
+        };
+        let part = WriteBack::new(parameters, next)
+            .map_err(PlantError::parameter("the controller's write memory"))?;
+        let part = self.wiring.parts.add(part);
+        self.wiring.write_memory = Some(part);
+        let name = String::from("controller write memory");
+        self.stages.push(vec![Group::new(name, "write-memory", vec![part])]);
+        Ok(part)
+    }
+
+    fn processors(&mut self, next: PartId) -> Result<PartId, PlantError> {
+        let Some(controller) = &self.array().controller else { return Ok(next) };
+        if controller.per_io == Nanos::ZERO {
+            return Ok(next);
+        }
+        let part = if let Some(processors) = controller.processors {
+            let time = ServiceTime::Constant(controller.per_io);
+            let station = Station::new(processors, time, Some(next))
+                .map_err(PlantError::parameter("the controller's processors"))?;
+            self.wiring.parts.add(station)
+        } else {
+            self.wiring.parts.add(Delay::new(controller.per_io, Some(next)))
+        };
+        let name = String::from("controller processors");
+        self.stages.push(vec![Group::new(name, "processor", vec![part])]);
+        Ok(part)
+    }
+
+    /// A queue for each pool in front of a part.
+    fn queues(&mut self, queue: &array::LunQueue, next: PartId) -> Result<Vec<PartId>, PlantError> {
+        let depth_shared = queue.shared.unwrap_or(queue.depth);
+        let parameters = LimitParameters { depth: queue.depth, depth_shared };
+        let parts = self.layout.pools.iter().map(|_| {
+            let part = QueueLimit::new(parameters, next)
+                .map_err(PlantError::parameter("the LUN queue"))?;
+            Ok(self.wiring.parts.add(part))
+        });
+        parts.collect()
+    }
+
+    /// A stage of queues, those of a pool together.
+    fn add_queue_groups(&mut self, queues: &[Vec<PartId>]) {
+        let mut groups: Vec<Group> = Vec::new();
+        for (place, span) in self.layout.pools.iter().enumerate() {
+            let name = format!("pool {} queue", self.array().pools[span.pool].name);
+            let parts = queues.iter().map(|queues| queues[place]);
+            match groups.iter_mut().find(|group| group.name == name) {
+                Some(group) => group.parts.extend(parts),
+                None => groups.push(Group::new(name, "queue", parts.collect())),
+            }
+        }
+        self.stages.push(groups);
+    }
+
+    fn array_queues(&mut self, next: PartId) -> Result<PartId, PlantError> {
+        let Some(queue) = self.array().lun_queue.as_ref().filter(|queue| queue.in_array) else {
+            return Ok(next);
+        };
+        let queues = self.queues(queue, next)?;
+        self.add_queue_groups(std::slice::from_ref(&queues));
+        Ok(self.by_pool(&queues, false))
+    }
+
+    /// The way to the storage, by host.
+    fn links(&mut self, next: PartId) -> Result<Vec<PartId>, PlantError> {
+        let Some(link) = &self.array().link else { return Ok(vec![next; self.host_count]) };
+        let parameters = link_parameters(self.array(), link)?;
+        let bundles = if link.shared { 1 } else { self.host_count };
+        let mut parts = Vec::new();
+        for _ in 0..u64::from(link.count.max(1)) * bundles as u64 {
+            let part = Link::new(parameters, next).map_err(PlantError::parameter("the link"))?;
+            parts.push(self.wiring.parts.add(part));
+        }
+        self.stages.push(vec![Group::new(String::from("link"), "link", parts.clone())]);
+        let count = parts.len() / bundles;
+        let ways = (0..self.host_count).map(|host| {
+            let host = if link.shared { 0 } else { host };
+            &parts[host * count..(host + 1) * count]
+        });
+        let ways: Vec<&[PartId]> = ways.collect();
+        Ok(self.in_turn(&ways, link.shared))
+    }
+
+    /// Each host's connections, used in turn by its virtual disks.
+    fn in_turn(&mut self, links: &[&[PartId]], is_shared: bool) -> Vec<PartId> {
+        let mut turns = vec![0; links.len()];
+        let mut ways = vec![Vec::new(); links.len()];
+        for (instance, hosts) in self.plan.instances.iter().zip(self.hosts) {
+            for disk in &instance.disks {
+                let host = hosts.get(disk.vm).copied().unwrap_or(0);
+                let turn = if is_shared { &mut turns[0] } else { &mut turns[host] };
+                for (own, links) in ways.iter_mut().zip(links) {
+                    own.push(links[*turn % links.len()]);
+                }
+                *turn += 1;
+            }
+        }
+        let mut tops = Vec::new();
+        for (ways, links) in ways.into_iter().zip(links) {
+            let top =
+                if let [only] = links { *only } else { self.wiring.parts.add(ByStream { ways }) };
+            tops.push(top);
+        }
+        tops
+    }
+
+    /// Where I/Os enter, by host and pool.
+    fn hosts(&mut self, links: &[PartId]) -> Result<Vec<Vec<PartId>>, PlantError> {
+        let array = self.array();
+        let mut entries: Vec<Vec<PartId>> =
+            links.iter().map(|link| vec![*link; self.layout.pools.len()]).collect();
+        if let Some(queue) = array.lun_queue.as_ref().filter(|queue| !queue.in_array) {
+            for (entries, link) in entries.iter_mut().zip(links) {
+                *entries = self.queues(queue, *link)?;
+            }
+            self.add_queue_groups(&entries);
+        }
+        self.wiring.chains = vec![self.chains.clone(); self.host_count];
+        let own = |tier: &&array::Tier| tier.at == TierPlace::Host;
+        for tier in array.tiers.iter().filter(own).rev() {
+            self.host_tier(tier, &mut entries)?;
+        }
+        Ok(entries)
+    }
+
+    fn host_tier(
+        &mut self,
+        tier: &array::Tier,
+        entries: &mut [Vec<PartId>],
+    ) -> Result<(), PlantError> {
+        let (mut tiers, mut all): (Vec<PartId>, Option<Group>) = (Vec::new(), None);
+        for (host, entries) in entries.iter_mut().enumerate() {
+            let behind = self.by_pool(entries, false);
+            let (part, group) = self.tier(tier, behind, Askers::Streams)?;
+            tiers.push(part);
+            entries.fill(part);
+            for chain in &mut self.wiring.chains[host] {
+                chain.insert(0, part);
+            }
+            match &mut all {
+                Some(all) => all.parts.extend(group.parts),
+                None => all = Some(group),
+            }
+        }
+        self.stages.push(all.into_iter().collect());
+        self.wiring.tiers.insert(0, (tier.name.clone(), tiers));
+        Ok(())
+    }
+
+    fn volumes(&mut self, entries: &[Vec<PartId>]) {
+        let instances = self.plan.instances.iter().zip(self.hosts).zip(&self.layout.disks);
+        for ((instance, hosts), extents) in instances {
+            let disks = instance.disks.iter().zip(extents).map(|(disk, extent)| Volume {
+                entry: entries[hosts.get(disk.vm).copied().unwrap_or(0)][extent.pool],
+                base: extent.base,
+                size: extent.size,
+            });
+            self.wiring.parts.add_instance(&disks.collect::<Vec<_>>());
+        }
+    }
+}
+
+fn owners(plan: &PlantPlan, layout: &Layout) -> Result<Owners, PlantError> {
+    let (mut vms, mut disks) = (Vec::new(), Vec::new());
+    let mut first = 0;
+    for (instance, extents) in plan.instances.iter().zip(&layout.disks) {
+        for (disk, extent) in instance.disks.iter().zip(extents) {
+            let stream = u32::try_from(vms.len()).expect("fewer than 2^32 virtual disks");
+            let vm = first + disk.vm;
+            vms.push(u16::try_from(vm).map_err(|_| PlantError::TooMany { count: vm + 1 })?);
+            disks.push((extent.base, StreamId(stream)));
+        }
+        first += instance.vm_count();
+    }
+    disks.sort_unstable_by_key(|(base, stream)| (*base, stream.0));
+    Ok(Owners { vms, disks })
+}
+
+fn percent(ratio: Ratio) -> u8 {
+    let percent = (ratio.get() * 100.0).round().clamp(0.0, 100.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "0 to 100 as checked above"
+    )]
+    let percent = percent as u8;
+    percent
+}
+
+/// An empty tier; `last` is the largest number of a virtual machine.
+fn tier_state(
+    array: &array::Array,
+    tier: &array::Tier,
+    last: Option<u16>,
+) -> Result<Tier, PlantError> {
+    let name = &tier.policy;
+    let policy: PolicyKind = name.parse().map_err(|_| unknown(array, "policy", &tier.policy))?;
+    let admission = match tier.admit_on {
+        1 => Admission::Always,
+        accesses => Admission::NthAccess { accesses, fill_percent: percent(tier.admit_all_below) },
+    };
+    let config = Config {
+        capacity_bytes: tier.size.get(),
+        page_bytes: u32::try_from(tier.page.get()).unwrap_or(u32::MAX),
+        policy,
+        write_mode: match tier.write {
+            array::WriteMode::Through => WriteMode::Through,
+            array::WriteMode::Back => WriteMode::Back,
+            array::WriteMode::Around => WriteMode::Around,
+            array::WriteMode::Only => WriteMode::Only,
+        },
+        admission,
+        sequential_bytes: tier.sequential_cutoff.map(Bytes::get),
+        dirty_high_percent: percent(tier.dirty_high),
+        dirty_low_percent: percent(tier.dirty_low),
+    };
+    let mut state =
+        Tier::new(config).map_err(|source| PlantError::Tier { tier: tier.name.clone(), source })?;
+    let share_max_percent = percent(tier.share_max);
+    if let Some(last) = last.filter(|_| share_max_percent < 100) {
+        let limits = VmLimits { share_max_percent, ..VmLimits::default() };
+        (0..=last).for_each(|vm| state.limit(VmId(vm), limits));
+    }
+    Ok(state)
+}
+
+fn link_parameters(array: &array::Array, link: &array::Link) -> Result<LinkParameters, PlantError> {
+    let preset = link.kind.as_deref().map(|kind| {
+        let found = LinkPreset::ALL.iter().find(|preset| preset.name() == kind);
+        found.ok_or_else(|| unknown(array, "link", kind))
+    });
+    let preset = preset.transpose()?.map(|preset| preset.parameters());
+    // Without kind and rate the rate is 0, which the link refuses.
+    let mut parameters = preset.unwrap_or(LinkParameters { rate: 0.0, latency: Nanos::ZERO });
+    parameters.rate = link.rate.map_or(parameters.rate, Bytes::as_f64);
+    parameters.latency = link.latency.unwrap_or(parameters.latency);
+    Ok(parameters)
+}

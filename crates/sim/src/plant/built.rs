@@ -1,0 +1,372 @@
+use std::fmt;
+
+use cache::tier::{Access, Counters, VmId};
+use device::{Array, PartId, Site, SiteAlarm, Ticket, Usage, WriteBack};
+use machine::{CpuBurst, IoRequest, Machine};
+use record::run::{ModelFacts, TierFacts};
+use units::{Bytes, Nanos};
+
+use super::build::{Builder, Wiring};
+use super::disks::unknown;
+use super::facts::{Group, Held, tier_facts};
+use super::host::{self, HostSeconds, NamedVm};
+use super::layout::{ALIGNMENT, Layout};
+use super::plan::{PlantError, PlantPlan};
+use super::pools::Sets;
+use super::read_memory::ReadMemory;
+use super::state::{OtherTiers, TierState};
+use super::tier_part::TierPart;
+use super::touched::Touched;
+use super::warm::{Levels, Warm, WarmReport, warm};
+use crate::SimInstance;
+use crate::model::{Hosted, Model, ModelEffects};
+
+/// Storage and hosts as an array's file describes them, ready to be driven.
+pub struct Plant {
+    hosted: Hosted,
+    layout: Layout,
+    groups: Vec<Group>,
+    tiers: Vec<(String, Vec<PartId>)>,
+    read_memory: Option<PartId>,
+    write_memory: Option<PartId>,
+    /// All tiers, then the read memory.
+    levels: Vec<PartId>,
+    /// Positions in `levels` that an I/O meets, by host and whether its pool is tiered.
+    chains: Vec<[Vec<usize>; 2]>,
+    /// By instance and disk.
+    disks: Vec<Vec<Way>>,
+    /// Tile of each instance.
+    instance_tiles: Vec<u32>,
+    host_seconds: Vec<HostSeconds>,
+    vms: Vec<NamedVm>,
+    touched: Touched,
+    touched_bytes: Vec<u64>,
+    events: u64,
+    marked: Marked,
+}
+
+/// What warming must know of a virtual disk.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    base: u64,
+    host: usize,
+    /// Whether its pool is tiered.
+    tiered: bool,
+    vm: VmId,
+}
+
+/// What was counted when measured time began.
+#[derive(Debug, Default)]
+struct Marked {
+    at: Nanos,
+    usages: Vec<Vec<Usage>>,
+    tiers: Vec<Counters>,
+    /// How full the write memory was at the end of each second: sum, largest, seconds.
+    fill: (f64, f64, u32),
+}
+
+impl Plant {
+    /// A plant with empty tiers, all at rest.
+    ///
+    /// # Errors
+    ///
+    /// When the virtual disks do not fit, a name is unknown, or a part refuses a value.
+    pub fn new(plan: &PlantPlan) -> Result<Self, PlantError> {
+        let PlantPlan { array, instances, .. } = *plan;
+        if array.local.is_some() && array.pools.is_empty() {
+            return Err(unknown(array, "a way to build storage", "local"));
+        }
+        let layout = Layout::new(array, instances)?;
+        let count = array.hosts.as_ref().map_or(1, |hosts| hosts.count.max(1));
+        let count = usize::try_from(count).unwrap_or(1);
+        let assigned = host::assign(instances, count);
+        let wiring = Builder::new(plan, &layout, &assigned, count)?.build()?;
+        let (cpus, places, cost) = host::build(array, instances, &assigned)?;
+        let Wiring { parts, groups, tiers, read_memory, write_memory, chains } = wiring;
+        let levels: Vec<PartId> =
+            tiers.iter().flat_map(|(_, parts)| parts.iter().copied()).chain(read_memory).collect();
+        let positions = |parts: &Vec<PartId>| {
+            let position = |part: &PartId| levels.iter().position(|level| level == part);
+            parts.iter().filter_map(position).collect()
+        };
+        let chains = chains.iter().map(|chains| chains.each_ref().map(positions)).collect();
+        let disks = ways(plan, &layout, &assigned);
+        let tiles = instances.iter().map(|instance| instance.tile + 1).max().unwrap_or(0);
+        let mut plant = Self {
+            touched: Touched::new(layout.end()),
+            touched_bytes: vec![0; tiles as usize],
+            instance_tiles: instances.iter().map(|instance| instance.tile).collect(),
+            host_seconds: cpus.iter().map(|_| HostSeconds::default()).collect(),
+            vms: host::names(instances, &places),
+            events: 0,
+            marked: Marked::default(),
+            layout,
+            groups,
+            tiers,
+            read_memory,
+            write_memory,
+            levels,
+            chains,
+            disks,
+            hosted: Hosted::new(Site::new(parts, cpus, places).with_io_cost(cost)),
+        };
+        plant.mark(Nanos::ZERO);
+        Ok(plant)
+    }
+
+    /// What the pools of an array hold with this many tiles; nothing for one that names
+    /// unknown disks.
+    pub fn capacity(array: &spec::array::Array, tiles: u32) -> Bytes {
+        let pools = array.pools.iter().map(|pool| {
+            let held = Sets::of_pool(array, pool).map_or(Bytes::ZERO, |sets| sets.capacity());
+            let times = if pool.per_tile { u64::from(tiles) } else { 1 };
+            held.round_down(ALIGNMENT).get() * times
+        });
+        Bytes::new(pools.sum())
+    }
+
+    /// Fills tiers and read memories with what the machines ask for, without timing; the
+    /// machines are used up. Tiers end clean with counters at zero.
+    pub fn warm<M: Machine>(
+        &mut self,
+        instances: &mut [SimInstance<M>],
+        options: &Warm,
+    ) -> WarmReport {
+        let mut levels = Levels::take(self.hosted.parts_mut(), &self.levels, options.filter);
+        let (touched, bytes) = (&mut self.touched, &mut self.touched_bytes);
+        let (disks, chains, tiles) = (&self.disks, &self.chains, &self.instance_tiles);
+        let count = bytes.iter().len() as u64;
+        let report = warm(&mut levels, instances, options, count, |levels, of, request| {
+            let Some(way) = disks.get(of).and_then(|own| own.get(usize::from(request.disk.0)))
+            else {
+                return;
+            };
+            let offset = way.base + request.offset;
+            bytes[tiles[of] as usize] += touched.note(offset, request.length).get();
+            let IoRequest { operation, length, .. } = *request;
+            let access = Access { vm: way.vm, operation, offset, length };
+            levels.feed(&chains[way.host][usize::from(way.tiered)], &access);
+        });
+        levels.give_back(self.hosted.parts_mut(), &self.levels);
+        report
+    }
+
+    fn tier_part(&self, part: PartId) -> &TierPart {
+        self.parts().part(part).expect("a tier is where it was added")
+    }
+
+    fn parts(&self) -> &Array {
+        self.hosted.parts()
+    }
+
+    /// What tiers and read memories hold, apart from time.
+    pub fn snapshot(&self) -> TierState {
+        let tiers = self.tiers.iter().flat_map(|(_, parts)| parts);
+        let memory = self.read_memory.and_then(|part| self.parts().part::<ReadMemory>(part));
+        TierState {
+            disks: self.disk_spans(),
+            tiers: tiers.map(|part| self.tier_part(*part).tier().clone()).collect(),
+            memories: memory.map(|memory| memory.pages.clone()).into_iter().collect(),
+            touched: self.touched.clone(),
+            touched_bytes: self.touched_bytes.clone(),
+        }
+    }
+
+    fn disk_spans(&self) -> Vec<(u64, u64)> {
+        let extents = self.layout.disks.iter().flatten();
+        extents.map(|extent| (extent.base, extent.size.get())).collect()
+    }
+
+    /// Puts a state back that a plant with the same virtual disks and equal tiers had.
+    ///
+    /// # Errors
+    ///
+    /// When disks, tiers or memories differ; nothing is changed then.
+    pub fn restore(&mut self, state: &TierState) -> Result<(), OtherTiers> {
+        let parts: Vec<PartId> =
+            self.tiers.iter().flat_map(|(_, parts)| parts.iter().copied()).collect();
+        if self.disk_spans() != state.disks {
+            return Err(OtherTiers { what: "virtual disks" });
+        }
+        let fits = parts.len() == state.tiers.len()
+            && parts
+                .iter()
+                .zip(&state.tiers)
+                .all(|(part, tier)| self.tier_part(*part).tier().config() == tier.config());
+        if !fits {
+            return Err(OtherTiers { what: "tiers" });
+        }
+        let own = self.read_memory.and_then(|part| self.parts().part::<ReadMemory>(part));
+        let fits = match (own, &state.memories[..]) {
+            (None, []) => true,
+            (Some(own), [pages]) => own.pages.is_like(pages),
+            _ => false,
+        };
+        if !fits {
+            return Err(OtherTiers { what: "read memory" });
+        }
+        for (part, tier) in parts.iter().zip(&state.tiers) {
+            let own: &mut TierPart =
+                self.hosted.parts_mut().part_mut(*part).expect("a tier is where it was added");
+            *own.tier_mut() = tier.clone();
+        }
+        if let (Some(part), Some(pages)) = (self.read_memory, state.memories.first())
+            && let Some(own) = self.hosted.parts_mut().part_mut::<ReadMemory>(part)
+        {
+            own.pages = pages.clone();
+        }
+        self.touched = state.touched.clone();
+        self.touched_bytes.clone_from(&state.touched_bytes);
+        Ok(())
+    }
+
+    /// Measured time begins.
+    pub fn mark(&mut self, now: Nanos) {
+        let usages = self.groups.iter().map(|group| group.usages(self.parts(), now)).collect();
+        let tiers = self.tier_counters().map(|(_, counters)| counters).collect();
+        self.marked = Marked { at: now, usages, tiers, fill: (0.0, 0.0, 0) };
+        self.each_tier(|tier| tier.dirty_max = 0);
+        let hosts = self.hosted.site().hosts.iter_mut();
+        hosts.zip(&mut self.host_seconds).for_each(|(host, seconds)| seconds.mark(now, host));
+    }
+
+    /// The end of a second: samples backlogs.
+    pub fn tick(&mut self, now: Nanos) {
+        let hosts = self.hosted.site().hosts.iter_mut();
+        hosts.zip(&mut self.host_seconds).for_each(|(host, seconds)| seconds.tick(now, host));
+        self.each_tier(TierPart::sample);
+        let memory = self.write_memory.and_then(|part| self.parts().part::<WriteBack>(part));
+        if let Some(fill) = memory.map(WriteBack::fill) {
+            let (sum, most, seconds) = self.marked.fill;
+            self.marked.fill = (sum + fill, most.max(fill), seconds + 1);
+        }
+    }
+
+    fn each_tier(&mut self, mut change: impl FnMut(&mut TierPart)) {
+        for part in self.tiers.iter().flat_map(|(_, parts)| parts) {
+            if let Some(tier) = self.hosted.parts_mut().part_mut(*part) {
+                change(tier);
+            }
+        }
+    }
+
+    /// State and counters of tiers of a name together, and of the read memory.
+    fn tier_counters(&self) -> impl Iterator<Item = (Held, Counters)> {
+        let tiers = self.tiers.iter().map(|(_, parts)| {
+            let (mut held, mut counters) = (Held::default(), Counters::default());
+            for part in parts {
+                let part = self.tier_part(*part);
+                let tier = part.tier();
+                held.capacity_bytes += tier.config().capacity_bytes;
+                held.resident_bytes += tier.resident_bytes();
+                held.dirty_bytes += tier.dirty_bytes();
+                held.dirty_bytes_max += part.dirty_max;
+                counters.add(&tier.counters());
+            }
+            (held, counters)
+        });
+        let memory = self.read_memory.and_then(|part| self.parts().part::<ReadMemory>(part));
+        tiers.chain(memory.map(|memory| {
+            let held = Held {
+                capacity_bytes: memory.pages.capacity_bytes(),
+                resident_bytes: memory.pages.resident_bytes(),
+                ..Held::default()
+            };
+            (held, memory.pages.counters)
+        }))
+    }
+
+    /// What the parts did since measured time began.
+    pub fn facts(&mut self, now: Nanos) -> ModelFacts {
+        let elapsed = now.saturating_sub(self.marked.at);
+        let (sum, most, seconds) = self.marked.fill;
+        let groups = self.groups.iter().zip(&self.marked.usages).map(|(group, before)| {
+            let mut facts = group.facts(before, &group.usages(self.parts(), now), elapsed);
+            if facts.kind == "write-memory" {
+                // It has no servers; how full it was says how busy it is.
+                facts.utilisation = sum / f64::from(seconds.max(1));
+                facts.utilisation_max = most;
+            }
+            facts
+        });
+        let parts = groups.collect();
+        let names = self.tiers.iter().map(|(name, _)| name.as_str()).chain(["read memory"]);
+        let tiers = names.zip(self.tier_counters()).zip(&self.marked.tiers);
+        let tiers =
+            tiers.map(|((name, (held, after)), before)| tier_facts(name, held, before, &after));
+        let tiers: Vec<TierFacts> = tiers.collect();
+        let since = self.marked.at;
+        let cpus = &mut self.hosted.site().hosts;
+        let hosts = cpus.iter_mut().zip(&self.host_seconds).enumerate();
+        let hosts = hosts.map(|(number, (host, seconds))| seconds.facts(number, now, host));
+        let hosts = hosts.collect();
+        let vms = host::vm_facts(cpus, &self.vms, (since, now));
+        let touched_bytes = self.touched_bytes.clone();
+        ModelFacts { parts, tiers, hosts, vms, events: self.events, touched_bytes }
+    }
+
+    fn touch(&mut self, instance: usize, request: &IoRequest) {
+        let disk = usize::from(request.disk.0);
+        let extent = self.layout.disks.get(instance).and_then(|own| own.get(disk));
+        if let Some(extent) = extent.filter(|_| request.length > 0) {
+            let new = self.touched.note(extent.base + request.offset, request.length);
+            self.touched_bytes[self.instance_tiles[instance] as usize] += new.get();
+        }
+    }
+}
+
+impl Model for Plant {
+    type Alarm = SiteAlarm;
+
+    fn submit(
+        &mut self,
+        now: Nanos,
+        of: (usize, Ticket),
+        request: &IoRequest,
+        fx: &mut ModelEffects<SiteAlarm>,
+    ) {
+        self.events += 1;
+        self.touch(of.0, request);
+        self.hosted.submit(now, of, request, fx);
+    }
+
+    fn run_cpu(
+        &mut self,
+        now: Nanos,
+        instance: usize,
+        burst: &CpuBurst,
+        fx: &mut ModelEffects<SiteAlarm>,
+    ) {
+        self.events += 1;
+        self.hosted.run_cpu(now, instance, burst, fx);
+    }
+
+    fn wake(&mut self, now: Nanos, alarm: SiteAlarm, fx: &mut ModelEffects<SiteAlarm>) {
+        self.events += 1;
+        self.hosted.wake(now, alarm, fx);
+    }
+}
+
+impl fmt::Debug for Plant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut about = f.debug_struct("Plant");
+        about.field("layout", &self.layout).field("groups", &self.groups);
+        about.field("tiers", &self.tiers).field("events", &self.events).finish_non_exhaustive()
+    }
+}
+
+fn ways(plan: &PlantPlan, layout: &Layout, hosts: &[Vec<usize>]) -> Vec<Vec<Way>> {
+    let mut first = 0;
+    let mut ways = Vec::with_capacity(plan.instances.len());
+    for ((instance, hosts), extents) in plan.instances.iter().zip(hosts).zip(&layout.disks) {
+        let own = instance.disks.iter().zip(extents).map(|(disk, extent)| Way {
+            base: extent.base,
+            host: hosts.get(disk.vm).copied().unwrap_or(0),
+            tiered: plan.array.pools[layout.pools[extent.pool].pool].tiered,
+            vm: VmId(u16::try_from(first + disk.vm).unwrap_or(u16::MAX)),
+        });
+        ways.push(own.collect());
+        first += instance.vm_count();
+    }
+    ways
+}

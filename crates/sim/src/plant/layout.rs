@@ -1,0 +1,159 @@
+use spec::array::{Array, PlaceRule};
+use units::Bytes;
+
+use super::disks::unknown;
+use super::plan::{PlantDisk, PlantError, PlantInstance};
+use super::pools::Sets;
+
+/// Virtual disks are laid out, and pools begin, at multiples of this: the largest page of a
+/// tier, so that no page belongs to two of them.
+pub const ALIGNMENT: Bytes = Bytes::MIB;
+
+/// Where everything lies in the plant's address space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// In the order of their addresses.
+    pub pools: Vec<PoolSpan>,
+    /// By instance and disk.
+    pub disks: Vec<Vec<Extent>>,
+}
+
+/// A pool, or the pool of a tile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoolSpan {
+    /// Its position in the array's list.
+    pub pool: usize,
+    /// Its tile, if every tile has one.
+    pub tile: Option<u32>,
+    /// First byte.
+    pub base: u64,
+    /// Bytes of the disks on it.
+    pub used: u64,
+}
+
+/// Where a virtual disk lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Position in [`Layout::pools`].
+    pub pool: usize,
+    /// First byte.
+    pub base: u64,
+    /// Its size as asked for.
+    pub size: Bytes,
+}
+
+impl Layout {
+    /// Lays the disks out: pools in the order of the array's file, each pool's disks in the
+    /// order of the instances.
+    pub fn new(array: &Array, instances: &[PlantInstance]) -> Result<Self, PlantError> {
+        let mut pools = spans(array, instances);
+        let mut turns = 0;
+        let mut disks = Vec::with_capacity(instances.len());
+        for instance in instances {
+            let mut own: Vec<Option<usize>> = vec![None; instance.vcpus.len()];
+            let extents = instance.disks.iter().map(|disk| {
+                let pool = match rule(array, instance.tile, disk) {
+                    Some(rule) => named(array, rule)?,
+                    None => in_turn(array, disk, &mut own, &mut turns)?,
+                };
+                let find = |span: &PoolSpan| {
+                    span.pool == pool && span.tile.is_none_or(|tile| tile == instance.tile)
+                };
+                let place = pools.iter().position(find).expect("every tile of a plan has its own");
+                let base = pools[place].used;
+                pools[place].used += disk.size.round_up(ALIGNMENT).get();
+                Ok(Extent { pool: place, base, size: disk.size })
+            });
+            disks.push(extents.collect::<Result<Vec<_>, PlantError>>()?);
+        }
+        check(array, &pools)?;
+        let mut base = 0;
+        for span in &mut pools {
+            span.base = base;
+            base += span.used;
+        }
+        for extent in disks.iter_mut().flatten() {
+            extent.base += pools[extent.pool].base;
+        }
+        Ok(Self { pools, disks })
+    }
+
+    /// First address behind everything.
+    pub fn end(&self) -> u64 {
+        self.pools.last().map_or(0, |span| span.base + span.used)
+    }
+}
+
+fn spans(array: &Array, instances: &[PlantInstance]) -> Vec<PoolSpan> {
+    let mut tiles: Vec<u32> = instances.iter().map(|instance| instance.tile).collect();
+    tiles.sort_unstable();
+    tiles.dedup();
+    let span = |pool, tile| PoolSpan { pool, tile, base: 0, used: 0 };
+    let mut spans = Vec::new();
+    for (pool, definition) in array.pools.iter().enumerate() {
+        if definition.per_tile {
+            spans.extend(tiles.iter().map(|tile| span(pool, Some(*tile))));
+        } else {
+            spans.push(span(pool, None));
+        }
+    }
+    spans
+}
+
+/// The first rule that fits.
+fn rule<'a>(array: &'a Array, tile: u32, disk: &PlantDisk) -> Option<&'a PlaceRule> {
+    array.places.iter().find(|rule| {
+        let is_tile = rule.tiles.is_none_or(|[rest, every]| {
+            (tile + 1).checked_rem(every).is_some_and(|number| number == rest)
+        });
+        let is_named = |wanted: &Option<String>, name: &str| {
+            wanted.as_deref().is_none_or(|wanted| wanted == name)
+        };
+        is_tile
+            && is_named(&rule.workload, &disk.workload)
+            && is_named(&rule.disk, &disk.name)
+            && rule.role.is_none_or(|role| role == disk.role)
+    })
+}
+
+fn named(array: &Array, rule: &PlaceRule) -> Result<usize, PlantError> {
+    let found = array.pools.iter().position(|pool| pool.name == rule.pool);
+    found.ok_or_else(|| unknown(array, "pool", &rule.pool))
+}
+
+/// The pool of a virtual machine whose disk no rule names: all pools in turn.
+fn in_turn(
+    array: &Array,
+    disk: &PlantDisk,
+    own: &mut Vec<Option<usize>>,
+    turns: &mut usize,
+) -> Result<usize, PlantError> {
+    if array.pools.is_empty() {
+        let (array, disk) = (array.name.clone(), disk.name.clone());
+        return Err(PlantError::NoPool { array, disk });
+    }
+    if disk.vm >= own.len() {
+        own.resize(disk.vm + 1, None);
+    }
+    Ok(*own[disk.vm].get_or_insert_with(|| {
+        *turns += 1;
+        (*turns - 1) % array.pools.len()
+    }))
+}
+
+fn check(array: &Array, pools: &[PoolSpan]) -> Result<(), PlantError> {
+    for span in pools {
+        let pool = &array.pools[span.pool];
+        let capacity = Sets::of_pool(array, pool)?.capacity().round_down(ALIGNMENT);
+        if span.used > capacity.get() {
+            let pool = pool_name(&pool.name, span.tile);
+            let needed = Bytes::new(span.used);
+            return Err(PlantError::TooSmall { pool, needed, capacity });
+        }
+    }
+    Ok(())
+}
+
+fn pool_name(name: &str, tile: Option<u32>) -> String {
+    tile.map_or_else(|| name.to_owned(), |tile| format!("{name} of tile {}", tile + 1))
+}

@@ -1,0 +1,48 @@
+//! A plant: an array as a file describes it, the hosts in front of it and the virtual disks
+//! on it, as one model that the driver runs.
+//!
+//! What it does: wires [`spec::array::Array`] into components; lays virtual disks out in their
+//! pools; fills tiers without timing ([`Plant::warm`]); says what every part did
+//! ([`Plant::facts`]). The way of an I/O:
+//!
+//! ```text
+//! host tiers -> LUN queue -> links -> controller CPU -> array tiers -> memory -> pools
+//!                                                       memory -> array tiers   (memory first)
+//! ```
+//!
+//! Everything from the host tiers on works in one address space, the plant's: pools one after
+//! another, each as long as the virtual disks on it, in it the virtual disks in the order of
+//! their instances. What lies first lies on the outer edge of the disks, so a pool that is
+//! not full seeks less.
+//!
+//! What it refuses: files, clocks, threads; checks of a definition beyond what the parts
+//! themselves refuse (`spec` finds the line).
+//!
+//! Invariants: the same plan and machines give the same answers, bit for bit; every request
+//! is answered once; the same virtual disks have the same addresses whatever the pools
+//! consist of, so that tiers warmed on one plant fit another ([`Plant::restore`]).
+//!
+//! Memory: a tier and its admission are made at their full size, a page of a tier takes about
+//! 90 bytes and another 90 when admission counts accesses; touched pages of 64 KiB take a bit each
+//! in chunks of 256 MiB that come with the first touch. Nothing grows with the size of the
+//! virtual disks alone.
+
+mod build;
+mod built;
+mod disks;
+mod facts;
+mod host;
+mod layout;
+mod plan;
+mod pools;
+mod read_memory;
+mod route;
+mod state;
+mod tier_part;
+mod touched;
+mod warm;
+
+pub use built::Plant;
+pub use plan::{PlantDisk, PlantError, PlantInstance, PlantPlan};
+pub use state::{OtherTiers, TierState};
+pub use warm::{Warm, WarmFilter, WarmReport};

@@ -1,0 +1,408 @@
+use std::sync::Arc;
+
+use cache::Tier;
+use cache::tier::{Access, Entry, Place, Step, VmId, Wait};
+use device::{Component, Job, Outbox, PartId, Slab, StreamId, Ticket, Usage};
+use machine::{IoError, Operation};
+use units::Nanos;
+
+/// Requests with fills under way at most; while so many are, nothing comes in (hits go on).
+///
+/// Real tiers bound this traffic too, by other measures: dm-cache's `migration_threshold`
+/// (1 MiB under way by default; kernel documentation, admin-guide/device-mapper/cache), bcache
+/// passes a congested cache device by (admin-guide/bcache, `congested_read_threshold_us`),
+/// foyer drops entries when its submit queue is full. 32 is our choice: enough to keep a pool
+/// of twenty disks busy, and with 64 KiB pages twice dm-cache's bound.
+const FILLS_MAX: u32 = 32;
+
+/// Pages being cleaned at most; our choice, for the same reason.
+const CLEANS_MAX: u32 = 16;
+
+/// Whose bytes lie where.
+#[derive(Debug)]
+pub struct Owners {
+    /// Virtual machine of each stream (virtual disk).
+    pub vms: Vec<u16>,
+    /// First address and stream of each virtual disk, in the order of the addresses.
+    pub disks: Vec<(u64, StreamId)>,
+}
+
+impl Owners {
+    #[inline]
+    pub fn vm(&self, stream: StreamId) -> VmId {
+        VmId(self.vms.get(stream.0 as usize).copied().unwrap_or(0))
+    }
+
+    /// The virtual disk that an address belongs to.
+    #[inline]
+    pub fn stream_at(&self, address: u64) -> StreamId {
+        let place = self.disks.partition_point(|(base, _)| *base <= address);
+        self.disks.get(place.saturating_sub(1)).map_or(StreamId(0), |(_, stream)| *stream)
+    }
+}
+
+/// Where a tier's jobs come from, and so how their owner is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Askers {
+    /// From virtual disks: the stream says it.
+    Streams,
+    /// From behind a memory that writes late, for everybody: the address says it.
+    Anyone,
+}
+
+/// An acceleration tier between a fast part and what is behind it.
+///
+/// - Steps that a request waits for run side by side, except that a step waits for earlier
+///   ones it depends on: those that touch the same bytes of a device, one of them writing, and
+///   reads of the data it writes.
+/// - Background steps begin when the request is answered, unless a step of the request
+///   depends on them (a page that leaves to be read again at once).
+/// - Fills and clean-up under way are bounded, so that overload leaves them out instead of
+///   letting them pile up; a write that waits for a dirty page to leave waits for its destage,
+///   which bounds those.
+/// - State changes when a request comes: a hit on a page whose fill is under way is served by
+///   the tier. Background errors are lost.
+#[derive(Debug)]
+pub struct TierPart {
+    /// Out only while tiers are warmed.
+    pub tier: Option<Tier>,
+    ways: TierWays,
+    owners: Arc<Owners>,
+    askers: Askers,
+    works: Slab<Work>,
+    steps: Vec<Step>,
+    /// Emptied lists of steps, for their memory.
+    spare: Vec<Vec<Planned>>,
+    fills: u32,
+    cleans: u32,
+    /// Largest backlog seen by [`TierPart::sample`].
+    pub dirty_max: u64,
+}
+
+/// Where a tier's steps go.
+#[derive(Debug, Clone, Copy)]
+pub struct TierWays {
+    /// What the tier is made of.
+    pub fast: PartId,
+    /// What it is in front of.
+    pub backing: PartId,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Planned {
+    step: Step,
+    phase: u32,
+}
+
+/// The steps of a request, or of a page's clean-up.
+#[derive(Debug)]
+struct Work {
+    /// Nothing for clean-up.
+    job: Option<Job>,
+    /// By phase.
+    steps: Vec<Planned>,
+    /// First step not begun.
+    next: usize,
+    under_way: u32,
+    /// Steps the request still waits for.
+    awaited: u32,
+    has_background: bool,
+    result: Result<(), IoError>,
+}
+
+impl TierPart {
+    pub fn new(tier: Tier, ways: TierWays, owners: Arc<Owners>, askers: Askers) -> Self {
+        Self {
+            tier: Some(tier),
+            ways,
+            owners,
+            askers,
+            works: Slab::new(),
+            steps: Vec::new(),
+            spare: Vec::new(),
+            fills: 0,
+            cleans: 0,
+            dirty_max: 0,
+        }
+    }
+
+    pub fn tier(&self) -> &Tier {
+        self.tier.as_ref().expect("a tier is out only while tiers are warmed")
+    }
+
+    pub fn tier_mut(&mut self) -> &mut Tier {
+        self.tier.as_mut().expect("a tier is out only while tiers are warmed")
+    }
+
+    /// Notes the backlog, at the end of a second.
+    pub fn sample(&mut self) {
+        self.dirty_max = self.dirty_max.max(self.tier().dirty_bytes());
+    }
+
+    fn part(&self, place: Place) -> PartId {
+        match place {
+            Place::Tier => self.ways.fast,
+            Place::Backing => self.ways.backing,
+        }
+    }
+
+    /// Begins what `self.steps` asks for.
+    fn begin(&mut self, job: Option<Job>, out: &mut Outbox) {
+        if let ([step], Some(job)) = (&self.steps[..], job) {
+            let (to, offset) = (self.part(step.place), step.offset);
+            return out.hand_on(to, Job { offset, length: step.length, ..job });
+        }
+        let mut planned = self.spare.pop().unwrap_or_default();
+        plan(&self.steps, &mut planned);
+        let awaited = planned.iter().filter(|planned| planned.step.wait == Wait::Request).count();
+        let has_background = awaited < planned.len();
+        let work = Work {
+            job,
+            steps: planned,
+            next: 0,
+            under_way: 0,
+            awaited: u32::try_from(awaited).expect("a request has few steps"),
+            has_background,
+            result: Ok(()),
+        };
+        match job {
+            Some(_) => self.fills += u32::from(has_background),
+            None => self.cleans += 1,
+        }
+        let place = self.works.insert(work);
+        self.start_phase(place, out);
+    }
+
+    /// Begins the steps of the next phase.
+    fn start_phase(&mut self, place: u32, out: &mut Outbox) {
+        let TierWays { fast, backing } = self.ways;
+        let work = self.works.get_mut(place);
+        let phase = work.steps[work.next].phase;
+        while let Some(Planned { step, .. }) =
+            work.steps.get(work.next).filter(|planned| planned.phase == phase)
+        {
+            let is_awaited = step.wait == Wait::Request;
+            let stream = match work.job {
+                Some(job) if is_awaited => job.stream,
+                _ => self.owners.stream_at(step.address),
+            };
+            let to = if step.place == Place::Tier { fast } else { backing };
+            let job = Job {
+                from: to,
+                ticket: Ticket(place << 1 | u32::from(is_awaited)),
+                operation: step.operation,
+                offset: step.offset,
+                length: step.length,
+                stream,
+            };
+            out.ask(to, job);
+            work.under_way += 1;
+            work.next += 1;
+        }
+    }
+
+    /// Begins clean-up as far as it is wanted and there is room for it.
+    fn clean(&mut self, out: &mut Outbox) {
+        while self.cleans < CLEANS_MAX && self.tier_mut().wants_cleaning() {
+            let mut steps = std::mem::take(&mut self.steps);
+            steps.clear();
+            let cleaned = self.tier_mut().clean(1, &mut steps);
+            self.steps = steps;
+            if cleaned == 0 {
+                return;
+            }
+            self.begin(None, out);
+        }
+    }
+}
+
+impl Component for TierPart {
+    fn accept(&mut self, _now: Nanos, job: Job, out: &mut Outbox) {
+        if job.length == 0 && job.operation != Operation::Flush {
+            return out.hand_on(self.ways.backing, job);
+        }
+        let stream = match self.askers {
+            Askers::Streams => job.stream,
+            Askers::Anyone => self.owners.stream_at(job.offset),
+        };
+        let access = Access {
+            vm: self.owners.vm(stream),
+            operation: job.operation,
+            offset: job.offset,
+            length: job.length,
+        };
+        let entry = if self.fills < FILLS_MAX { Entry::Filtered } else { Entry::Closed };
+        let mut steps = std::mem::take(&mut self.steps);
+        steps.clear();
+        self.tier_mut().access_while(&access, entry, &mut steps);
+        self.steps = steps;
+        self.begin(Some(job), out);
+        if job.operation == Operation::Write {
+            self.clean(out);
+        }
+    }
+
+    fn finished(
+        &mut self,
+        _now: Nanos,
+        ticket: Ticket,
+        result: Result<(), IoError>,
+        out: &mut Outbox,
+    ) {
+        let (place, is_awaited) = (ticket.0 >> 1, ticket.0 & 1 == 1);
+        let work = self.works.get_mut(place);
+        work.under_way -= 1;
+        if is_awaited {
+            work.result = work.result.and(result);
+            work.awaited -= 1;
+            if let (0, Some(job)) = (work.awaited, &work.job) {
+                out.answer(job, work.result);
+            }
+        }
+        if work.under_way > 0 {
+            return;
+        }
+        if work.next < work.steps.len() {
+            return self.start_phase(place, out);
+        }
+        let Work { job, mut steps, has_background, .. } = self.works.remove(place);
+        steps.clear();
+        self.spare.push(steps);
+        match job {
+            Some(_) => self.fills -= u32::from(has_background),
+            None => {
+                self.cleans -= 1;
+                self.clean(out);
+            }
+        }
+    }
+
+    fn wake(&mut self, _now: Nanos, _tag: u32, _out: &mut Outbox) {
+        debug_assert!(false, "a tier sets no alarm");
+    }
+
+    fn usage(&self, _now: Nanos) -> Usage {
+        Usage::default()
+    }
+}
+
+/// How many earlier steps are looked at for dependencies: those of a page, which are at most
+/// five, and its neighbours. Beyond them, only backing I/Os of the request, which may have
+/// grown over many pages.
+const NEAR: usize = 16;
+
+/// Gives each step its phase and sorts by it.
+fn plan(steps: &[Step], planned: &mut Vec<Planned>) {
+    let is_awaited = |step: &Step| step.wait == Wait::Request;
+    let mut is_mixed = false;
+    let mut awaited_phases = 0;
+    for (place, step) in steps.iter().enumerate() {
+        let mut phase = 0;
+        for (before, earlier) in planned.iter().enumerate() {
+            let is_near = before + NEAR >= place
+                || (earlier.step.place == Place::Backing && is_awaited(&earlier.step));
+            let left = before.checked_sub(1).map(|before| &steps[before]);
+            if is_near && (depends(step, &earlier.step) || replaces(step, &earlier.step, left)) {
+                phase = phase.max(earlier.phase + 1);
+                is_mixed |= is_awaited(step) && !is_awaited(&earlier.step);
+            }
+        }
+        if is_awaited(step) {
+            awaited_phases = awaited_phases.max(phase + 1);
+        }
+        planned.push(Planned { step: *step, phase });
+    }
+    if !is_mixed {
+        // What nobody waits for comes behind everything somebody waits for; its own order
+        // stays.
+        for planned in planned.iter_mut().filter(|planned| !is_awaited(&planned.step)) {
+            planned.phase += awaited_phases;
+        }
+    }
+    planned.sort_by_key(|planned| planned.phase);
+}
+
+/// Whether a step must wait for an earlier one: both on the same bytes of a device, one of them
+/// writing, or the step writes what the earlier one reads.
+fn depends(step: &Step, earlier: &Step) -> bool {
+    let is_write = step.operation == Operation::Write;
+    let was_write = earlier.operation == Operation::Write;
+    if step.place == earlier.place {
+        return (is_write || was_write)
+            && overlap((step.offset, step.length), (earlier.offset, earlier.length));
+    }
+    is_write
+        && !was_write
+        && overlap((step.address, step.length), (earlier.address, earlier.length))
+}
+
+/// Whether a step writes to a place in the tier whose page an earlier step makes safe, the one
+/// after `left`, the read of that page.
+fn replaces(step: &Step, earlier: &Step, left: Option<&Step>) -> bool {
+    let is = |step: &Step, place, operation| (step.place, step.operation) == (place, operation);
+    left.is_some_and(|left| {
+        is(step, Place::Tier, Operation::Write)
+            && is(earlier, Place::Backing, Operation::Write)
+            && is(left, Place::Tier, Operation::Read)
+            && left.address == earlier.address
+            && overlap((step.offset, step.length), (left.offset, left.length))
+    })
+}
+
+fn overlap(one: (u64, u32), other: (u64, u32)) -> bool {
+    one.0 < other.0 + u64::from(other.1) && other.0 < one.0 + u64::from(one.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(place: Place, operation: Operation, offset: u64, address: u64, wait: Wait) -> Step {
+        Step { place, operation, offset, address, length: 4096, wait }
+    }
+
+    fn phases(steps: &[Step]) -> Vec<(Step, u32)> {
+        let mut planned = Vec::new();
+        plan(steps, &mut planned);
+        planned.iter().map(|planned| (planned.step, planned.phase)).collect()
+    }
+
+    const READ: Operation = Operation::Read;
+    const WRITE: Operation = Operation::Write;
+    const ASKED: Wait = Wait::Request;
+    const LATER: Wait = Wait::Background;
+
+    #[test]
+    fn a_write_through_reaches_both_devices_at_the_same_time() {
+        let steps = [
+            step(Place::Tier, WRITE, 0, 8192, ASKED),
+            step(Place::Backing, WRITE, 8192, 8192, ASKED),
+        ];
+        assert!(phases(&steps).iter().all(|(_, phase)| *phase == 0));
+    }
+
+    #[test]
+    fn a_fill_follows_the_request_and_its_own_read() {
+        let steps = [
+            step(Place::Backing, READ, 8192, 8192, ASKED),
+            step(Place::Tier, READ, 0, 40960, LATER),
+            step(Place::Backing, WRITE, 40960, 40960, LATER),
+            step(Place::Backing, READ, 8192, 8192, LATER),
+            step(Place::Tier, WRITE, 0, 8192, LATER),
+        ];
+        let phases: Vec<u32> = phases(&steps).iter().map(|(_, phase)| *phase).collect();
+        // The place in the tier is written when what it held is safe and the new page is there.
+        assert_eq!(phases, [0, 1, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_page_that_leaves_is_safe_before_the_same_request_reads_it_again() {
+        let steps = [
+            step(Place::Tier, READ, 0, 40960, LATER),
+            step(Place::Backing, WRITE, 40960, 40960, LATER),
+            step(Place::Backing, READ, 40960, 40960, ASKED),
+        ];
+        let phases: Vec<u32> = phases(&steps).iter().map(|(_, phase)| *phase).collect();
+        assert_eq!(phases, [0, 1, 2]);
+    }
+}

@@ -1,0 +1,6 @@
+//! How a plant behaves, seen from outside: places, times, tiers, laws, repeats.
+
+mod facts;
+mod places;
+mod support;
+mod tiers;
