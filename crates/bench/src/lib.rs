@@ -16,9 +16,11 @@ pub mod doctor;
 mod error;
 #[cfg(test)]
 mod fixtures;
+pub mod host;
 pub mod ladder;
 pub mod plan;
 pub mod progress;
+pub mod real;
 pub mod rig;
 pub mod run;
 pub mod score;

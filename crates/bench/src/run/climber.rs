@@ -241,7 +241,7 @@ pub(super) fn work_of(step: &Step) -> Option<f64> {
 }
 
 /// Makes and fills disks, and tells how far it is.
-pub(super) fn fill<R: Rig>(
+pub(crate) fn fill<R: Rig>(
     rig: &mut R,
     disks: &[DiskNeed],
     control: &Control,

@@ -29,6 +29,7 @@ use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer, Overview, Progress};
 use crate::rig::{RealRig, Rig};
 use crate::run::climber::Climber;
+pub(crate) use crate::run::climber::fill;
 use crate::run::document::{RunFacts, target_facts, warnings};
 use crate::score::References;
 use crate::step::Fleet;
