@@ -1,5 +1,6 @@
 //! What the cache promises, seen from outside.
 
+mod clusters;
 mod curves;
 mod invariants;
 mod models;
