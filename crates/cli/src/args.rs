@@ -41,6 +41,8 @@ pub enum Command {
     Check(RunArgs),
     /// Make and fill the disks of --tiles N once, and keep them for run --reuse
     Prepare(RunArgs),
+    /// Find out how many tiles a modelled array would hold, in virtual time
+    Simulate(SimulateArgs),
     /// Remove what Tilemark left in a datastore, and nothing else
     Cleanup(CleanupArgs),
     /// Read back what a verified run wrote and name every block that is wrong
@@ -270,6 +272,136 @@ pub struct RunArgs {
     /// auto: a few lines that change in place on a terminal; plain lines elsewhere, with CI
     /// set or with TERM=dumb. full: those few lines. line: plain lines. off: nothing until the
     /// result. Also: TILEMARK_LIVE
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Live::Auto, env = "TILEMARK_LIVE", hide_env = true, hide_possible_values = true, help_heading = "Output")]
+    pub live: Live,
+    /// Print the merged plan with each value's origin, and stop
+    #[arg(long, help_heading = "Output")]
+    pub print_config: bool,
+}
+
+/// `simulate`.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("simulated").args(["plan", "array"]).multiple(true).required(true))]
+#[command(group = clap::ArgGroup::new("simulated-profile"))]
+pub struct SimulateArgs {
+    /// A plan file (*.toml) whose datastore is array:NAME or array:FILE
+    ///
+    /// The plan.toml of a simulated run is one: it runs again with the array.toml beside it.
+    /// Example: tilemark simulate --array vnx5500 --tiles 1..5
+    #[arg(value_name = "PLAN")]
+    pub plan: Option<PathBuf>,
+    /// A shipped array, or an array file
+    ///
+    /// A path to a file ends in .toml. Overrides the plan's.
+    #[arg(long, value_name = "NAME|FILE", help_heading = "What is modelled")]
+    pub array: Option<String>,
+    /// Change one key of the array; as often as needed
+    ///
+    /// Tiers, pools and disks are named: tier.fast.size=366GiB, pool.lun1.count=11,
+    /// tier.fast.remove=true. The result says what was changed.
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "What is modelled")]
+    pub with: Vec<String>,
+
+    /// Bursts five times as fast, two minutes measured, one repeat
+    #[arg(long, group = "simulated-profile", help_heading = "How thorough")]
+    pub quick: bool,
+    /// Real time, ten minutes measured, three repeats (default)
+    #[arg(long, group = "simulated-profile", help_heading = "How thorough")]
+    pub standard: bool,
+    /// Real time, forty minutes measured, as published results ask for
+    #[arg(long, group = "simulated-profile", help_heading = "How thorough")]
+    pub full: bool,
+    /// Run every step N times; it passes if all of them do
+    ///
+    /// 1 to 100; the profile decides if absent: 1 with --quick, else 3. The same repeat has the
+    /// same arrivals and addresses on every array of one seed.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "How thorough")]
+    pub repeats: Option<u32>,
+    /// Measured virtual time of a step, such as 10m
+    ///
+    /// At least one slice; rounded up to whole burst periods of the workloads. The profile
+    /// decides if absent. Examples: 2m, 1h30m
+    #[arg(long, value_name = "TIME", help_heading = "How thorough")]
+    pub duration: Option<Nanos>,
+    /// Shortest warm-up before steady state is looked for
+    ///
+    /// Before it, caches and tiers are filled without timing. The profile decides if absent.
+    /// Example: 30s
+    #[arg(long, value_name = "TIME", help_heading = "How thorough")]
+    pub warm_up_min: Option<Nanos>,
+    /// Longest warm-up; what is not steady by then is marked
+    ///
+    /// At least --warm-up-min; the profile decides if absent. Example: 15m
+    #[arg(long, value_name = "TIME", help_heading = "How thorough")]
+    pub warm_up_max: Option<Nanos>,
+    /// Time between two rows of the series, 100ms to 1s
+    ///
+    /// The profile decides if absent: 1s.
+    #[arg(long, value_name = "TIME", help_heading = "How thorough")]
+    pub slice: Option<Nanos>,
+
+    /// A shipped tile or a tile file [default: datacenter]
+    ///
+    /// `tilemark tiles` lists what is shipped; a path to a file ends in .toml.
+    #[arg(long, value_name = "NAME|FILE", help_heading = "What runs")]
+    pub tile: Option<String>,
+    /// How many tiles: 4, or 1..8; searched if absent
+    ///
+    /// A range is run to its end, beyond the first step that breaks a limit, too. Numbers are
+    /// from 1.
+    #[arg(long, value_name = "N|A..B", help_heading = "What runs")]
+    pub tiles: Option<String>,
+    /// Search no further than N tiles
+    ///
+    /// At least 1; if absent, as many as the array has room for.
+    #[arg(long, value_name = "N", help_heading = "What runs")]
+    pub tiles_max: Option<u32>,
+    /// Multiply disk sizes by F, above 0 and at most 1
+    ///
+    /// 1 if absent: modelled disks cost nothing to fill.
+    #[arg(long, value_name = "F", allow_negative_numbers = true, help_heading = "What runs")]
+    pub footprint: Option<f64>,
+    /// Multiply times of bursts and phases by F, above 0
+    ///
+    /// Think times and rates stay as they are. The profile decides if absent: 0.2 with --quick,
+    /// else 1.
+    #[arg(long, value_name = "F", allow_negative_numbers = true, help_heading = "What runs")]
+    pub time_scale: Option<f64>,
+    /// Where random numbers start; drawn and printed if absent
+    ///
+    /// 0 to 9223372036854775807. The same seed, plan and array give the same figures, to the
+    /// bit. Also: TILEMARK_SEED
+    #[arg(
+        long,
+        value_name = "N",
+        env = "TILEMARK_SEED",
+        hide_env = true,
+        allow_negative_numbers = true,
+        value_parser = seed,
+        help_heading = "What runs"
+    )]
+    pub seed: Option<u64>,
+
+    /// Where run directories are kept
+    ///
+    /// If absent, $XDG_DATA_HOME/tilemark/runs or ~/.local/share/tilemark/runs.
+    /// Also: TILEMARK_RUNS
+    #[arg(
+        short,
+        long,
+        value_name = "DIR",
+        env = "TILEMARK_RUNS",
+        hide_env = true,
+        help_heading = "Output"
+    )]
+    pub out: Option<PathBuf>,
+    /// What stdout carries: text or json
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = Format::Text, hide_possible_values = true, help_heading = "Output")]
+    pub format: Format,
+    /// The view of the run on stderr: auto, full, line or off
+    ///
+    /// As for `tilemark run`; it shows virtual time and how fast it passes.
+    /// Also: TILEMARK_LIVE
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Live::Auto, env = "TILEMARK_LIVE", hide_env = true, hide_possible_values = true, help_heading = "Output")]
     pub live: Live,
     /// Print the merged plan with each value's origin, and stop

@@ -3,12 +3,17 @@
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 
-use bench::plan::{Layer, Origin, PlanError, ResolvedPlan, Surroundings, Values, resolve};
+use bench::plan::{
+    Layer, Origin, PlanError, ResolvedPlan, Surroundings, Values, resolve, resolve_simulated,
+};
+use bench::run::ARRAY_PREFIX;
 use datastore::Target;
-use spec::plan::Profile;
+use spec::array::Array;
+use spec::plan::{Plan, Profile};
 use spec::workload::CpuMode;
+use spec::{ResolvedTile, SpecError};
 
-use crate::args::{Cpu, RunArgs};
+use crate::args::{Cpu, RunArgs, SimulateArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -17,37 +22,103 @@ const DEFAULT_TILE: &str = "datacenter";
 
 /// Resolves what the options and the plan file say.
 pub fn resolved(args: &RunArgs) -> Result<ResolvedPlan, Failure> {
-    let mut layers = vec![Layer { origin: Origin::Flag, values: flags(args) }];
-    if std::env::var("TILEMARK_SEED").ok().and_then(|text| text.parse().ok()) == args.seed {
-        let seed = layers[0].values.seed.take();
-        layers.push(Layer { origin: Origin::Env, values: Values { seed, ..Values::default() } });
-    }
-    let base = match plan_file(&args.target) {
+    let mut source = Source::new(flags(args));
+    match plan_file(&args.target) {
         Some(path) => {
-            let plan = spec::read_plan(&path).map_err(|error| Failure::from_definition(&error))?;
-            layers.push(Layer::of_plan(&plan));
-            path.parent().map(Path::to_path_buf).unwrap_or_default()
+            let datastore = source.read(&path)?.datastore;
+            if datastore.starts_with(ARRAY_PREFIX) {
+                return Err(not_real(&path, &datastore));
+            }
         }
-        None => {
-            layers[0].values.datastore = Some(from_anywhere(&args.target));
-            PathBuf::new()
+        None if args.target.starts_with(ARRAY_PREFIX) => {
+            return Err(not_real(Path::new(&args.target), &args.target));
         }
-    };
-    let defaults = Values { tile: Some(DEFAULT_TILE.to_owned()), ..Values::default() };
-    layers.push(Layer { origin: Origin::Default, values: defaults });
-    // A tile named on the command line is found from here, one named in a plan from there.
-    let (tile, base) = match &args.tile {
-        Some(tile) => (tile.clone(), PathBuf::new()),
-        None => {
-            (layers.iter().find_map(|layer| layer.values.tile.clone()).unwrap_or_default(), base)
-        }
-    };
-    let tile =
-        spec::resolve_tile(&tile, &base).map_err(|error| Failure::from_definition(&error))?;
-    let surroundings = Surroundings { entropy: entropy(), cores: cores() };
-    resolve(&layers, tile, surroundings)
-        .map_err(|error| Failure::from_error(Exit::Usage, &error).hint(option_of(&error)))
+        None => source.layers[0].values.datastore = Some(from_anywhere(&args.target)),
+    }
+    source.resolve(resolve)
 }
+
+/// Resolves what the options and the plan file of a simulation say, and reads the array.
+pub fn simulated(args: &SimulateArgs) -> Result<(ResolvedPlan, Array), Failure> {
+    let mut source = Source::new(simulated_flags(args));
+    let from_plan = match &args.plan {
+        Some(path) => Some(array_of(path, &source.read(path)?.datastore)?),
+        None => None,
+    };
+    let base = if args.array.is_some() { PathBuf::new() } else { source.base.clone() };
+    let name = args.array.clone().or(from_plan).unwrap_or_default();
+    source.layers[0].values.datastore = Some(format!("{ARRAY_PREFIX}{name}"));
+    let definition = |error: SpecError| Failure::from_definition(&error);
+    let changes = spec::array::overlay(&args.with).map_err(definition)?;
+    let array = spec::resolve_array_with(&name, &base, &[changes]).map_err(definition)?;
+    Ok((source.resolve(resolve_simulated)?, array))
+}
+
+/// The array that a plan names.
+fn array_of(plan: &Path, datastore: &str) -> Result<String, Failure> {
+    datastore.strip_prefix(ARRAY_PREFIX).map(str::to_owned).ok_or_else(|| {
+        let message = format!(
+            "the datastore of {} is {datastore}, which is real storage and no modelled array",
+            plan.display()
+        );
+        let hint = "name an array with --array, or measure the datastore with tilemark run";
+        Failure::new(Exit::Usage, message).hint(Some(hint))
+    })
+}
+
+fn not_real(plan: &Path, datastore: &str) -> Failure {
+    let message = format!("{datastore} is a modelled array and no datastore");
+    let plan = plan.display().to_string();
+    let hint = match plan.strip_prefix(ARRAY_PREFIX) {
+        Some(array) => format!("tilemark simulate --array {array}"),
+        None => format!("tilemark simulate {plan}"),
+    };
+    Failure::new(Exit::Usage, message).hint(Some(hint))
+}
+
+/// Layers of plan values, and where relative paths in them begin.
+struct Source {
+    layers: Vec<Layer>,
+    base: PathBuf,
+    has_tile: bool,
+}
+
+impl Source {
+    fn new(values: Values) -> Self {
+        let has_tile = values.tile.is_some();
+        let given = values.seed;
+        let mut layers = vec![Layer { origin: Origin::Flag, values }];
+        if std::env::var("TILEMARK_SEED").ok().and_then(|text| text.parse().ok()) == given {
+            let seed = layers[0].values.seed.take();
+            layers
+                .push(Layer { origin: Origin::Env, values: Values { seed, ..Values::default() } });
+        }
+        Self { layers, base: PathBuf::new(), has_tile }
+    }
+
+    /// Adds what a plan file says.
+    fn read(&mut self, path: &Path) -> Result<Plan, Failure> {
+        let plan = spec::read_plan(path).map_err(|error| Failure::from_definition(&error))?;
+        self.layers.push(Layer::of_plan(&plan));
+        self.base = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        Ok(plan)
+    }
+
+    fn resolve(mut self, resolve: Resolve) -> Result<ResolvedPlan, Failure> {
+        let defaults = Values { tile: Some(DEFAULT_TILE.to_owned()), ..Values::default() };
+        self.layers.push(Layer { origin: Origin::Default, values: defaults });
+        // A tile named on the command line is found from here, one named in a plan from there.
+        let base = if self.has_tile { PathBuf::new() } else { self.base };
+        let tile = self.layers.iter().find_map(|layer| layer.values.tile.clone());
+        let tile = spec::resolve_tile(&tile.unwrap_or_default(), &base)
+            .map_err(|error| Failure::from_definition(&error))?;
+        let surroundings = Surroundings { entropy: entropy(), cores: cores() };
+        resolve(&self.layers, tile, surroundings)
+            .map_err(|error| Failure::from_error(Exit::Usage, &error).hint(option_of(&error)))
+    }
+}
+
+type Resolve = fn(&[Layer], ResolvedTile, Surroundings) -> Result<ResolvedPlan, PlanError>;
 
 /// Messages name the key in the plan; on the command line it has another name.
 fn option_of(error: &PlanError) -> Option<String> {
@@ -81,17 +152,38 @@ fn plan_file(target: &str) -> Option<PathBuf> {
     (is_toml && !target.contains(':')).then(|| path.to_path_buf())
 }
 
-fn flags(args: &RunArgs) -> Values {
-    let profile = match (args.quick, args.standard, args.full) {
+fn profile(quick: bool, standard: bool, full: bool) -> Option<Profile> {
+    match (quick, standard, full) {
         (true, ..) => Some(Profile::Quick),
         (_, true, _) => Some(Profile::Standard),
         (.., true) => Some(Profile::Full),
         _ => None,
-    };
+    }
+}
+
+fn simulated_flags(args: &SimulateArgs) -> Values {
+    Values {
+        tile: args.tile.clone(),
+        profile: profile(args.quick, args.standard, args.full),
+        tiles: args.tiles.clone(),
+        tiles_max: args.tiles_max,
+        repeats: args.repeats,
+        warm_up_min: args.warm_up_min,
+        warm_up_max: args.warm_up_max,
+        duration: args.duration,
+        slice: args.slice,
+        footprint: args.footprint,
+        time: args.time_scale,
+        seed: args.seed,
+        ..Values::default()
+    }
+}
+
+fn flags(args: &RunArgs) -> Values {
     Values {
         datastore: None,
         tile: args.tile.clone(),
-        profile,
+        profile: profile(args.quick, args.standard, args.full),
         tiles: args.tiles.clone(),
         tiles_max: args.tiles_max,
         repeats: args.repeats,

@@ -18,6 +18,9 @@ type Facts = IndexMap<String, String>;
 
 /// Where machines, targets or programs differ.
 pub(super) fn environment(a: &[Subject<'_>], b: &[Subject<'_>]) -> Vec<Difference> {
+    let is_measured = |subject: &Subject<'_>| !subject.run.target.is_simulated();
+    // A simulation does not depend on the machine it was computed on.
+    let has_machine = a.iter().chain(b).all(is_measured);
     let facts = |subject: &Subject<'_>| {
         let mut facts = Facts::new();
         let run = subject.run;
@@ -25,7 +28,7 @@ pub(super) fn environment(a: &[Subject<'_>], b: &[Subject<'_>]) -> Vec<Differenc
         flatten("target", &to_value(&run.target), &mut facts);
         facts.insert("engine.backend".to_owned(), run.engine.backend.clone());
         facts.insert("random_generator".to_owned(), run.random_generator.clone());
-        if let Some(environment) = subject.environment {
+        if let Some(environment) = subject.environment.filter(|_| has_machine) {
             flatten("", environment, &mut facts);
         }
         facts.retain(|key, _| !is_volatile(key));
@@ -120,6 +123,29 @@ fn differences(a: Vec<Facts>, b: Vec<Facts>) -> Vec<Difference> {
         .collect()
 }
 
+/// What to know when not all runs were measured on real storage.
+pub(super) fn simulated(a: &[Subject<'_>], b: &[Subject<'_>]) -> Option<String> {
+    let kind = |side: &[Subject<'_>]| {
+        let simulated = side.iter().filter(|subject| subject.run.target.is_simulated()).count();
+        match simulated {
+            0 => "measured on real storage",
+            all if all == side.len() => "simulated",
+            _ => "partly simulated, partly measured on real storage",
+        }
+    };
+    match (kind(a), kind(b)) {
+        ("measured on real storage", "measured on real storage") => None,
+        ("simulated", "simulated") => Some(
+            "both groups are simulated: what differs is a difference of models, and as good as \
+             they are"
+                .to_owned(),
+        ),
+        (a, b) => Some(format!(
+            "group A is {a} and group B is {b}: what differs may be the model's error"
+        )),
+    }
+}
+
 /// The runs of a group and their seeds.
 pub(super) fn side(subjects: &[Subject<'_>]) -> SideFacts {
     let seeds: BTreeSet<u64> = subjects.iter().map(|subject| subject.run.seed).collect();
@@ -159,6 +185,23 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!((found[0].key.as_str(), found[0].b[0].as_str()), ("kernel.release", "6.12"));
         assert_eq!(environment(&[a], &[a]), []);
+    }
+
+    #[test]
+    fn a_simulated_run_is_told_from_a_measured_one_in_words() {
+        let measured = run(1, vec![]);
+        let mut model = run(1, vec![]);
+        model.target.kind = "simulated".to_owned();
+        let machine = json!({"kernel": {"release": "6.1"}});
+        let real = [Subject { run: &measured, environment: Some(&machine) }];
+        let virtual_time = [Subject { run: &model, environment: None }];
+        assert_eq!(simulated(&real, &real), None);
+        let note = simulated(&real, &virtual_time).expect("a note");
+        assert!(note.starts_with("group A is measured on real storage and group B is simulated"));
+        assert!(simulated(&virtual_time, &virtual_time).expect("a note").contains("both groups"));
+        let keys: Vec<String> =
+            environment(&real, &virtual_time).into_iter().map(|found| found.key).collect();
+        assert_eq!(keys, ["target.kind"], "the machine of a simulation explains nothing");
     }
 
     #[test]

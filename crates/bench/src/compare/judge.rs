@@ -91,7 +91,8 @@ pub fn compare(
     let metrics = judge_all(&values_a, &values_b, options)?;
     let (side_a, side_b) = (differ::side(a), differ::side(b));
     let seeds = differ::seeds(&side_a, &side_b);
-    let notes = notes(&side_a.runs, &side_b.runs, [left_out_a, left_out_b]);
+    let mut notes = notes(&side_a.runs, &side_b.runs, [left_out_a, left_out_b]);
+    notes.extend(differ::simulated(a, b));
     Ok(Comparison {
         schema: SCHEMA.to_owned(),
         environment: differ::environment(a, b),

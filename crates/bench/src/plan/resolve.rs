@@ -121,6 +121,12 @@ pub fn resolve_simulated(
     surroundings: Surroundings,
 ) -> Result<ResolvedPlan, PlanError> {
     let mut plan = resolve_with(simulated_values, layers, tile_set, surroundings)?;
+    let slice = plan.slice.value;
+    if slice > Nanos::SECOND {
+        // Figures of hosts and backlogs are of whole seconds.
+        let allowed = "at most 1 s in a simulation".to_owned();
+        return Err(PlanError::Range { key: "measure.slice", value: slice.to_string(), allowed });
+    }
     if let Climb::Range { first, last } = plan.climb.value {
         plan.climb.value = Climb::Every { first, last };
     }

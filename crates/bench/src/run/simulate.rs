@@ -18,8 +18,21 @@ use crate::score::References;
 pub struct SimulateOptions {
     /// The run directory is made in here.
     pub base: PathBuf,
+    /// What was changed in the array, as a person wrote it; the result says so.
+    pub changes: Vec<String>,
     /// The program.
     pub tool: ToolFacts,
+}
+
+impl SimulateOptions {
+    /// `simulated: 20 disks, with tier.fast.size=92GiB`.
+    fn summary(&self, array: &Array) -> String {
+        let changes = match self.changes.as_slice() {
+            [] => String::new(),
+            changes => format!(", with {}", changes.join(", ")),
+        };
+        format!("{SIMULATED}: {}{changes}", array.title)
+    }
 }
 
 /// How a plan or a command line names a modelled array: `array:NAME`, `array:FILE.toml`.
@@ -50,7 +63,7 @@ pub fn simulate(
     let target = TargetFacts {
         datastore: plan.datastore.value.clone(),
         kind: SIMULATED.to_owned(),
-        summary: format!("{SIMULATED}: {}", array.title),
+        summary: options.summary(array),
         capacity_bytes: Some(rig.capacity().get()),
         provisioned_bytes: None,
         array_sha256: Some(sha256_hex(array_toml.as_bytes())),

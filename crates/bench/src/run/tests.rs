@@ -317,7 +317,8 @@ fn a_simulated_run_of_the_same_seed_measures_the_same_and_so_does_a_stage() {
 fn a_plan_that_does_not_fit_the_simulated_array_says_so_before_anything_runs() {
     let plan = simulated_plan("200000");
     let base = tempfile::tempdir().expect("a directory");
-    let options = SimulateOptions { base: base.path().to_owned(), tool: tool() };
+    let options =
+        SimulateOptions { base: base.path().to_owned(), changes: Vec::new(), tool: tool() };
     let error = simulate(&plan, &disks(), &options, &Control::default(), &mut NoObserver).err();
     let text = error.expect("too large").to_string();
     assert!(text.starts_with("200000 tiles of 64 MiB need"), "{text}");
@@ -354,7 +355,7 @@ fn simulated_plan(tiles: &str) -> ResolvedPlan {
 }
 
 fn run_simulated(plan: &ResolvedPlan, base: &std::path::Path) -> FinishedRun {
-    let options = SimulateOptions { base: base.to_owned(), tool: tool() };
+    let options = SimulateOptions { base: base.to_owned(), changes: Vec::new(), tool: tool() };
     simulate(plan, &disks(), &options, &Control::default(), &mut NoObserver).expect("a run")
 }
 

@@ -19,8 +19,7 @@ pub struct Settings {
     /// Measured time may grow to this many times itself while a limit has too few samples,
     /// at least 1.
     pub lengthen_max: u32,
-    /// Width of a slice, 100 ms or more; figures of hosts and backlogs are of whole seconds,
-    /// so more than 1 s blurs them.
+    /// Width of a slice, 100 ms to 1 s.
     pub slice: Nanos,
     /// Disk sizes are multiplied by this, above 0 and at most 1.
     pub footprint: f64,

@@ -11,6 +11,7 @@ mod run;
 mod runs;
 mod schema;
 mod self_description;
+mod simulate;
 mod target;
 mod tiles;
 mod verify;
@@ -26,6 +27,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Plan(args) => preview::plan(args),
         Command::Check(args) => preview::check(args),
         Command::Prepare(args) => prepare::prepare(args, cli.color),
+        Command::Simulate(args) => simulate::run(args, cli.color),
         Command::Cleanup(args) => cleanup::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Runs(args) => runs::run(args),

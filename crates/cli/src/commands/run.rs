@@ -83,6 +83,7 @@ pub fn failure(error: BenchError) -> Failure {
         | BenchError::Target(_) => Exit::Usage,
         BenchError::Refused(_)
         | BenchError::TooLarge { .. }
+        | BenchError::ArrayTooSmall { .. }
         | BenchError::NothingToReuse { .. }
         | BenchError::ReuseSize { .. }
         | BenchError::Datastore(_)
@@ -95,7 +96,7 @@ pub fn failure(error: BenchError) -> Failure {
 }
 
 /// How a stored run ends the command.
-fn end(finished: FinishedRun, interrupted: Exit) -> Result<Exit, Failure> {
+pub fn end(finished: FinishedRun, interrupted: Exit) -> Result<Exit, Failure> {
     match finished.end {
         End::Failed(error) => Err(failure_while_running(error)),
         End::Interrupted => Ok(interrupted),

@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bench::progress::{Control, Observer, Progress, Request, Tick};
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -9,7 +10,9 @@ use ratatui::widgets::{Gauge, Paragraph, Sparkline, Widget};
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
 use super::FinalWarnings;
-use super::line::{begin_line, judged, overview_lines, phase_line, prefill_line, rate_line, share};
+use super::line::{
+    Pace, begin_line, judged, overview_lines, phase_line, prefill_line, rate_line, share,
+};
 use super::terminal::StderrTerminal;
 use crate::text::{latency, number};
 
@@ -17,6 +20,8 @@ use crate::text::{latency, number};
 const HEIGHT: u16 = 9;
 /// Limits that fit below the rates.
 const LIMITS: usize = 4;
+/// Between two pictures of a simulation, whose slices come by the hundred in a second.
+const SIMULATED_EVERY: Duration = Duration::from_millis(100);
 /// Slices of IOPS kept for the sparkline: the width of a wide terminal.
 const HISTORY: usize = 400;
 
@@ -27,6 +32,9 @@ pub struct Inline {
     request: Request,
     warnings: FinalWarnings,
     view: View,
+    pace: Pace,
+    /// When the changing part was last drawn.
+    drawn: Option<Instant>,
 }
 
 impl Inline {
@@ -39,7 +47,8 @@ impl Inline {
         let options = TerminalOptions { viewport: Viewport::Inline(HEIGHT) };
         let terminal = Terminal::with_options(StderrTerminal::new(), options)?;
         let view = View { color, ..View::default() };
-        Ok(Self { terminal, control, request: Request::GoOn, warnings, view })
+        let (request, pace) = (Request::GoOn, Pace::default());
+        Ok(Self { terminal, control, request, warnings, view, pace, drawn: None })
     }
 
     /// Writes lines above the changing part, where they stay.
@@ -108,8 +117,8 @@ struct LimitRow {
 }
 
 impl View {
-    fn tick(&mut self, tick: &Tick) {
-        (self.phase, self.rates) = (phase_line(tick), rate_line(tick));
+    fn tick(&mut self, tick: &Tick, pace: &Pace) {
+        (self.phase, self.rates) = (phase_line(tick), rate_line(tick, pace));
         let total = tick.elapsed.as_secs_f64() + tick.left.as_secs_f64();
         self.progress = if total > 0.0 { tick.elapsed.as_secs_f64() / total } else { 0.0 };
         if self.history.len() == HISTORY {
@@ -200,6 +209,7 @@ fn whole(value: f64) -> u64 {
 
 impl Observer for Inline {
     fn event(&mut self, event: &Progress<'_>) {
+        self.pace.hear(event);
         match event {
             Progress::Planned(overview) => self.keep(overview_lines(overview)),
             Progress::Prefill { done, total, bytes_per_s } => {
@@ -216,7 +226,14 @@ impl Observer for Inline {
                 self.view.history.clear();
                 self.view.limits.clear();
             }
-            Progress::Tick(tick) => self.view.tick(tick),
+            Progress::Tick(tick) => {
+                self.view.tick(tick, &self.pace);
+                let is_fresh = |drawn: Instant| drawn.elapsed() < SIMULATED_EVERY;
+                if self.pace.is_simulated() && self.drawn.is_some_and(is_fresh) {
+                    return;
+                }
+                self.drawn = Some(Instant::now());
+            }
             Progress::StepEnds(step) => {
                 let mut lines = self.warnings.of_step();
                 lines.push(judged(step));

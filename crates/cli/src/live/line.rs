@@ -12,16 +12,51 @@ pub struct Lines {
     last_prefill: Option<Instant>,
     /// When the last one was, and whether its slice was measured.
     last_tick: Option<(Nanos, bool)>,
+    /// When the last one was, on our own clock.
+    last_said: Option<Instant>,
+    pace: Pace,
     warnings: FinalWarnings,
+}
+
+/// How fast the time of a simulation passes. On real storage it says nothing.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    is_simulated: bool,
+    begun: Option<Instant>,
+}
+
+impl Pace {
+    /// Notices what kind of run it is, and when a step begins.
+    pub(super) fn hear(&mut self, event: &Progress<'_>) {
+        match event {
+            Progress::Planned(overview) => self.is_simulated = overview.is_simulated,
+            Progress::StepBegins { .. } => self.begun = Some(Instant::now()),
+            _ => {}
+        }
+    }
+
+    /// Whether time is a model's.
+    pub(super) fn is_simulated(&self) -> bool {
+        self.is_simulated
+    }
+
+    /// Virtual seconds of the step per second of ours, if they are different ones.
+    fn speed(&self, tick: &Tick) -> Option<f64> {
+        let begun = self.begun.filter(|_| self.is_simulated)?;
+        Some(tick.elapsed.as_secs_f64() / begun.elapsed().as_secs_f64().max(1e-3))
+    }
 }
 
 /// Between two lines about a step under way.
 const TICK_EVERY: Nanos = Nanos::from_secs(5);
 /// Between two lines about filling.
 const PREFILL_EVERY: Duration = Duration::from_secs(2);
+/// Between two lines about a simulated step, in our own time.
+const SIMULATED_EVERY: Duration = Duration::from_secs(2);
 
 impl Observer for Lines {
     fn event(&mut self, event: &Progress<'_>) {
+        self.pace.hear(event);
         match event {
             Progress::Planned(overview) => {
                 overview_lines(overview).iter().for_each(|line| crate::say!("{line}"))
@@ -50,7 +85,13 @@ impl Observer for Lines {
 impl Lines {
     /// Says all of what happens, but of warnings only those that the result does not repeat.
     pub fn new(warnings: FinalWarnings) -> Self {
-        Self { last_prefill: None, last_tick: None, warnings }
+        Self {
+            last_prefill: None,
+            last_tick: None,
+            last_said: None,
+            pace: Pace::default(),
+            warnings,
+        }
     }
 
     /// The first, the last, and one now and then.
@@ -66,25 +107,31 @@ impl Lines {
     }
 
     fn tick(&mut self, tick: &Tick) {
-        let is_due = self.last_tick.is_none_or(|(last, was_measured)| {
-            tick.elapsed.saturating_sub(last) >= TICK_EVERY || was_measured != tick.is_measured
-        });
+        let is_time = |last: Nanos| match self.pace.is_simulated() {
+            true => self.last_said.is_none_or(|said| said.elapsed() >= SIMULATED_EVERY),
+            false => tick.elapsed.saturating_sub(last) >= TICK_EVERY,
+        };
+        let is_due = self
+            .last_tick
+            .is_none_or(|(last, was_measured)| is_time(last) || was_measured != tick.is_measured);
         if is_due {
             self.last_tick = Some((tick.elapsed, tick.is_measured));
+            self.last_said = Some(Instant::now());
             let worst =
                 worst(tick).map_or_else(String::new, |limit| format!("; {}", limit_line(limit)));
-            crate::say!("  {}: {}{worst}", phase_line(tick), rate_line(tick));
+            crate::say!("  {}: {}{worst}", phase_line(tick), rate_line(tick, &self.pace));
         }
     }
 }
 
 /// What will be done, before anything is.
 pub(super) fn overview_lines(overview: &Overview) -> Vec<String> {
-    let capacity =
-        overview.capacity.map_or_else(String::new, |bytes| format!(", at most {bytes} of files"));
+    let capacity = overview.capacity.filter(|_| !overview.is_simulated);
+    let capacity = capacity.map_or_else(String::new, |bytes| format!(", at most {bytes} of files"));
+    let target = if overview.is_simulated { "array    " } else { "datastore" };
     vec![
         format!("run        {}", overview.id),
-        format!("datastore  {}  {}", overview.datastore, overview.target_summary),
+        format!("{target}  {}  {}", overview.datastore, overview.target_summary),
         format!(
             "tile       {}: {}, {} of disks{capacity}",
             overview.tile,
@@ -125,18 +172,23 @@ pub(super) fn phase_line(tick: &Tick) -> String {
     format!("{state}, {} left", tick.left)
 }
 
-/// How much is going on.
-pub(super) fn rate_line(tick: &Tick) -> String {
+/// How much is going on, and how its maker fares.
+pub(super) fn rate_line(tick: &Tick, pace: &Pace) -> String {
+    let maker = match pace.speed(tick) {
+        Some(speed) => {
+            format!("at {} of virtual time, {} x real time", tick.elapsed, number(speed))
+        }
+        None => format!("busiest worker {:.0} % CPU", tick.worker_cpu * 100.0),
+    };
     if tick.operations_per_s <= 0.0 {
-        return format!("no I/O, busiest worker {:.0} % CPU", tick.worker_cpu * 100.0);
+        return format!("no I/O, {maker}");
     }
     let p99 = tick.service_p99.map_or_else(|| "-".to_owned(), |time| time.to_string());
     format!(
-        "{} IOPS ({:.0} % reads), {}, p99 {p99}, busiest worker {:.0} % CPU",
+        "{} IOPS ({:.0} % reads), {}, p99 {p99}, {maker}",
         number(tick.operations_per_s),
         tick.read_share * 100.0,
         decimal_and_binary(tick.bytes_per_s),
-        tick.worker_cpu * 100.0,
     )
 }
 

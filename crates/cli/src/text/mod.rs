@@ -1,9 +1,11 @@
 //! Results as text for people: plain functions from stored results to lines.
 
+mod model;
 mod step;
 mod summary;
 mod table;
 
+pub use model::model;
 pub use step::{limit_name, step_line};
 pub use summary::{prefill_line, summary};
 pub use table::Table;

@@ -6,7 +6,7 @@ use record::run::{
 };
 use units::{Bytes, Nanos, decimal_and_binary};
 
-use super::{Table, count, latency, limit_name, number, number_whole, step_line};
+use super::{Table, count, latency, limit_name, model, number, number_whole, step_line};
 
 /// The whole result of a run, as `run` prints it at the end and `runs show` prints it again.
 pub fn summary(run: &Run, directory: Option<&Path>) -> String {
@@ -14,7 +14,7 @@ pub fn summary(run: &Run, directory: Option<&Path>) -> String {
     lines.push(String::new());
     lines.extend(ladder(&run.steps));
     if let Some(step) = step_to_show(run) {
-        for part in [limits(step), workloads(run, step)] {
+        for part in [limits(step), workloads(run, step), model(step)] {
             if !part.is_empty() {
                 lines.push(String::new());
                 lines.extend(part);
@@ -57,7 +57,7 @@ fn header(run: &Run) -> Vec<String> {
     let tile = &run.tile;
     let mut lines = vec![
         format!("run        {}  (tilemark {})", run.id, run.tool.version),
-        format!("datastore  {}  {}", run.target.datastore, run.target.summary),
+        format!("{}  {}  {}", target_label(run), run.target.datastore, run.target.summary),
         format!(
             "tile       {}: {}, {}, {} of disks{}",
             tile.name,
@@ -66,20 +66,32 @@ fn header(run: &Run) -> Vec<String> {
             Bytes::new(tile.disk_bytes),
             scale(&run.scale),
         ),
-        format!(
-            "load       {} profile, {} with {}{}{}, seed {}",
-            run.profile,
-            run.engine.backend,
-            count(u64::from(run.engine.workers), "worker"),
-            if run.engine.buffered { ", through the page cache" } else { ", O_DIRECT" },
-            if run.engine.verify { ", every block verified" } else { "" },
-            run.seed,
-        ),
+        format!("load       {} profile, {}, seed {}", run.profile, maker(run), run.seed),
     ];
     if let Some(prefill) = &run.prefill {
         lines.push(prefill_line(prefill));
     }
     lines
+}
+
+/// A model must not be taken for a measurement, so it is the first thing that is said.
+fn target_label(run: &Run) -> &'static str {
+    if run.target.is_simulated() { "array    " } else { "datastore" }
+}
+
+/// How the load was made.
+fn maker(run: &Run) -> String {
+    let engine = &run.engine;
+    if run.target.is_simulated() {
+        return format!("simulated in {}: nothing was measured on real storage", engine.backend);
+    }
+    format!(
+        "{} with {}{}{}",
+        engine.backend,
+        count(u64::from(engine.workers), "worker"),
+        if engine.buffered { ", through the page cache" } else { ", O_DIRECT" },
+        if engine.verify { ", every block verified" } else { "" },
+    )
 }
 
 fn scale(scale: &ScaleFacts) -> String {

@@ -22,12 +22,18 @@ fn long_help_of_run_has_unit_range_default_and_example() {
 }
 
 #[test]
+fn long_help_of_simulate_says_what_differs_from_run() {
+    insta::assert_snapshot!("help_simulate_long", help(&["simulate", "--help"]));
+}
+
+#[test]
 fn short_help_of_every_verb_fits_one_screen() {
     let verbs = [
         "run",
         "plan",
         "check",
         "prepare",
+        "simulate",
         "cleanup",
         "verify",
         "runs",

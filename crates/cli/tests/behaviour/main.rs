@@ -8,6 +8,7 @@ mod prepare;
 mod redact;
 mod refusals;
 mod rig;
+mod simulated;
 mod storage_trouble;
 mod terminal;
 mod whole_run;

@@ -59,6 +59,45 @@ fn wrong_options() {
 }
 
 #[test]
+fn wrong_arrays() {
+    let place = Place::new();
+    place.write("real.toml", "datastore = \"ds\"\ntile = \"datacenter\"\n");
+    place.write("typo.toml", "datastore = \"array:vnx550\"\ntile = \"datacenter\"\n");
+    place.write("own.toml", "name = \"own\"\ntitle = \"Own\"\nsource = \"ours\"\npols = 3\n");
+    place.write("model.toml", "datastore = \"array:vnx5500\"\ntile = \"datacenter\"\n");
+    place.write("endless.toml", ENDLESS);
+    place.write(
+        "tile.toml",
+        "name = \"t\"\ntitle = \"T\"\nsource = \"ours\"\n[[workload]]\nuse = \"./endless.toml\"\n",
+    );
+    let commands: &[&[&str]] = &[
+        &["simulate"],
+        &["simulate", "absent.toml"],
+        &["simulate", "real.toml"],
+        &["simulate", "typo.toml"],
+        &["simulate", "--array", "vnx550"],
+        &["simulate", "--array", "./absent.toml"],
+        &["simulate", "--array", "./own.toml"],
+        &["simulate", "--array", "vnx5500", "--with", "tier.fast.size"],
+        &["simulate", "--array", "vnx5500", "--with", "tier.fast.sise=1GiB"],
+        &["simulate", "--array", "vnx5500", "--with", "pool.lun1.count=0"],
+        &["simulate", "--array", "vnx5500", "--slice", "2s"],
+        &["simulate", "--array", "vnx5500", "--tile", "micro/read-4k", "--tiles", "20000"],
+        &["simulate", "--array", "vnx5500", "--tile", "./tile.toml", "--tiles", "1"],
+        &["simulate", "--array", "vnx5500", "--quick", "--full"],
+        &["run", "array:vnx5500"],
+        &["run", "model.toml"],
+    ];
+    insta::assert_snapshot!("wrong_arrays", answers(&place, commands));
+}
+
+/// A user who only thinks of the next lookup, and never waits for storage or anything else.
+const ENDLESS: &str = "name = \"endless\"\ntitle = \"Endless\"\nsource = \"ours\"\n\
+     metric = { unit = \"x/s\", count = \"actions\", reference = 1.0 }\n[[vm]]\nname = \"vm\"\n\
+     [[users]]\nname = \"users\"\nvm = \"vm\"\nload = { closed = { users = 1 } }\n\
+     [[action]]\nname = \"look\"\nsteps = [{ cpu = \"0s\" }]\n";
+
+#[test]
 fn wrong_targets() {
     let place = Place::new();
     place.write("exists", "not ours");

@@ -72,6 +72,7 @@ impl Findings {
         if !known.contains(&name) {
             let many = match what.split_once(' ') {
                 Some(("kind", rest)) => format!("kinds {rest}"),
+                _ if what.ends_with("ay") => format!("{what}s"),
                 _ => what.strip_suffix('y').map_or(format!("{what}s"), |stem| format!("{stem}ies")),
             };
             let help = did_you_mean(name, known, &many);

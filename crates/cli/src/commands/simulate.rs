@@ -1,0 +1,39 @@
+//! `simulate`: the main job on a modelled array, in virtual time.
+
+use std::sync::Arc;
+
+use bench::progress::Control;
+use bench::run::SimulateOptions;
+
+use crate::args::{Choice, Format, SimulateArgs};
+use crate::commands::{run, runs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{live, output, plan_source, signals, text};
+
+/// Simulates a plan, or prints how it resolves.
+pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
+    let (plan, array) = plan_source::simulated(args)?;
+    if args.print_config {
+        output::print(&run::configuration(&plan, args.format)?)?;
+        return Ok(Exit::Success);
+    }
+    let options = SimulateOptions {
+        base: runs::base(args.out.as_deref())?,
+        changes: args.with.clone(),
+        tool: run::tool(),
+    };
+    let control = Arc::new(Control::default());
+    let signals = signals::watch(Arc::clone(&control))
+        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let finished = {
+        let mut observer = live::observer(args.live, color, args.format, &control, &signals);
+        bench::run::simulate(&plan, &array, &options, &control, observer.as_mut())
+            .map_err(run::failure)?
+    };
+    match args.format {
+        Format::Text => output::print(&text::summary(&finished.run, Some(&finished.directory)))?,
+        Format::Json => output::print_json(&finished.run)?,
+    }
+    run::end(finished, signals.exit())
+}

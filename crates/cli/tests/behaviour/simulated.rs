@@ -1,0 +1,102 @@
+//! The main job on a modelled array, in virtual time.
+
+use record::run::{Run, Status, Step};
+use record::rundir::StoredRun;
+use rustix::process::Signal;
+
+use crate::rig::{Place, Running, err, out};
+
+/// A tile of one virtual machine, half a minute of virtual time.
+const BRIEF: [&str; 13] = [
+    "--tile",
+    "micro/mixed-8k",
+    "--quick",
+    "--footprint",
+    "0.01",
+    "--duration",
+    "5s",
+    "--warm-up-min",
+    "2s",
+    "--warm-up-max",
+    "4s",
+    "--seed",
+    "7",
+];
+
+fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["simulate"], &BRIEF[..], more].concat()
+}
+
+fn run(place: &Place, more: &[&str]) -> Run {
+    let output = place.output(&[&words(more)[..], &["--format", "json"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
+    record::run::parse(&out(&output)).expect("one run document and nothing else")
+}
+
+/// Steps without the time of day.
+fn steps(run: &Run) -> Vec<Step> {
+    let mut steps = run.steps.clone();
+    for step in &mut steps {
+        step.started = jiff::Timestamp::UNIX_EPOCH;
+    }
+    steps
+}
+
+#[test]
+fn a_range_is_simulated_to_its_end_and_the_result_says_what_it_is() {
+    let place = Place::new();
+    let run = run(&place, &["--array", "hdd-raid10", "--tiles", "1..3"]);
+    assert_eq!(run.answer.status, Status::Complete);
+    assert_eq!(run.steps.iter().map(|step| step.tiles).collect::<Vec<_>>(), [1, 2, 3]);
+    assert!(run.target.is_simulated() && run.target.summary.starts_with("simulated: "));
+    assert!(run.answer.sentence.starts_with("this simulated array"), "{}", run.answer.sentence);
+    assert!(run.steps.iter().all(|step| step.model.is_some()));
+    let directory = &place.runs()[0];
+    let stored = StoredRun::at(directory).expect("a run directory");
+    assert_eq!(stored.check().expect("checksums"), []);
+    assert!(directory.join("array.toml").is_file());
+    for real in ["preflight.json", "env.json"] {
+        assert!(!directory.join(real).exists(), "{real} is about real storage");
+    }
+    let shown = out(&place.output(&["runs", "show", &run.id]));
+    let headline = shown.lines().nth(1).expect("a second line");
+    assert!(headline.contains("array:hdd-raid10  simulated: "), "{headline}");
+    assert!(shown.contains("nothing was measured on real storage"), "{shown}");
+}
+
+#[test]
+fn the_stored_plan_gives_the_same_figures_again_and_a_change_is_told() {
+    let place = Place::new();
+    let change = ["--with", "pool.shelf.count=12"];
+    let first = run(&place, &[&["--array", "hdd-raid10", "--tiles", "2"], &change[..]].concat());
+    assert!(first.target.summary.ends_with(", with pool.shelf.count=12"), "{:?}", first.target);
+    let plan = place.runs()[0].join("plan.toml");
+    let plan = plan.to_str().expect("a path in UTF-8");
+    let output = place.output(&["simulate", plan, "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let again = record::run::parse(&out(&output)).expect("a run");
+    assert_eq!(steps(&again), steps(&first));
+    assert_eq!(again.target.array_sha256, first.target.array_sha256);
+    let compared = place.output(&["compare", &first.id, "vs", &again.id]);
+    let text = out(&compared);
+    assert!(text.contains("both groups are simulated"), "{text}");
+    assert!(text.contains("environment: 2 differences"), "names and summaries only:\n{text}");
+    assert!(!text.contains("array_sha256"), "{text}");
+}
+
+#[test]
+fn a_simulation_that_is_stopped_keeps_what_it_has() {
+    let place = Place::new();
+    let long = ["--array", "hdd-raid10", "--tiles", "1", "--duration", "20h", "--live", "line"];
+    let words: Vec<&str> = ["simulate", "--tile", "micro/mixed-8k", "--quick"].to_vec();
+    let mut running = Running::new(place.command(&[&words[..], &long[..]].concat()));
+    running.wait_for("x real time");
+    running.signal(Signal::INT);
+    let ended = running.end();
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert!(ended.stdout.contains("interrupted: "), "{}", ended.stdout);
+    let runs = place.runs();
+    assert_eq!(runs.len(), 1);
+    let stored = StoredRun::at(&runs[0]).expect("a run directory");
+    assert_eq!(stored.run().expect("run.json").answer.status, Status::Interrupted);
+}
