@@ -26,6 +26,7 @@ pub mod run;
 pub mod score;
 pub mod simulate;
 pub mod step;
+pub mod study;
 pub mod throttle;
 pub mod verdict;
 

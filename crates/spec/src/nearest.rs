@@ -21,8 +21,9 @@ pub(crate) fn nearest<'a>(
         .map(|(_, _, name)| name)
 }
 
-/// A help line: the nearest name if there is one, and all that are known.
-pub(crate) fn did_you_mean(wanted: &str, known: &[&str], what: &str) -> String {
+/// A help line: the nearest name if there is one, and all that are known; `what` is the plural
+/// of what they are.
+pub fn did_you_mean(wanted: &str, known: &[&str], what: &str) -> String {
     let list = match known {
         [] => format!("there are no {what} here"),
         [only] => format!("known {what}: {only}"),

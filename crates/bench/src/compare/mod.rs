@@ -9,7 +9,7 @@ mod differ;
 mod document;
 mod extract;
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 mod judge;
 mod text;
 

@@ -25,8 +25,8 @@ pub struct Study {
     /// Numbers of tiles of configurations that name none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiles: Option<TileList>,
-    /// Runs of every step (default 3). Repeat r has seed `seed + r - 1` in every
-    /// configuration, so that configurations are compared under the same random load.
+    /// Runs of every step (default 3). A repeat has the same random numbers in every
+    /// configuration, so that configurations are compared under the same load.
     #[serde(default = "three")]
     pub repeats: u32,
     /// Where random numbers start (default 1).

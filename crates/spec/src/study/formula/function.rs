@@ -70,6 +70,8 @@ pub enum Function {
     Part,
     /// What the hosts' processors did.
     Host,
+    /// What virtual machines' processors did.
+    Vm,
     /// Bytes of different pages touched since the start, all tiles.
     Touched,
     /// Smallest LRU memory of 64 KiB pages that this share of requests hits (default 0.95), all tiles.
@@ -129,8 +131,10 @@ pub enum Argument {
     Part,
     /// A figure of a part.
     PartFigure,
-    /// A figure of the hosts.
+    /// A figure of the hosts, or of virtual machines.
     HostFigure,
+    /// Workload and virtual machine, `shop/shop-db`, with `*` for any letters.
+    Vm,
 }
 
 impl Argument {
@@ -159,7 +163,8 @@ impl Argument {
             Self::TierFigure => "figure of a tier",
             Self::Part => "part",
             Self::PartFigure => "figure of a part",
-            Self::HostFigure => "figure of the hosts",
+            Self::HostFigure => "figure of processors",
+            Self::Vm => "virtual machine",
         }
     }
 

@@ -264,6 +264,13 @@ pub const FUNCTIONS: &[Signature] = &[
         "what the hosts' processors did",
     ),
     of(
+        "vm",
+        F::Vm,
+        &[A::Configuration, A::Tiles, A::Vm, A::HostFigure],
+        "see below",
+        "what virtual machines' processors did; their names are workload/machine, with `*` for any letters",
+    ),
+    of(
         "touched",
         F::Touched,
         &[A::Configuration, A::Tiles],

@@ -1,0 +1,19 @@
+/// Why there is no number.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Absent(pub String);
+
+impl Absent {
+    /// With this reason.
+    pub fn because(reason: impl Into<String>) -> Self {
+        Self(reason.into())
+    }
+}
+
+/// A number, or why there is none.
+pub(super) type Number = Result<f64, Absent>;
+
+/// A number that is one; what is not finite is none.
+pub(super) fn finite(value: f64, what: &str) -> Number {
+    if value.is_finite() { Ok(value) } else { Err(Absent(format!("{what} is no finite number"))) }
+}

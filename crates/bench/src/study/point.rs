@@ -1,0 +1,44 @@
+use record::run::Step;
+use spec::study::ResolvedConfiguration;
+
+use crate::progress::Control;
+
+/// One run of one step of one configuration.
+#[derive(Debug, Clone, Copy)]
+pub struct Point<'a> {
+    /// Which configuration, in the study's order.
+    pub index: usize,
+    /// The configuration.
+    pub configuration: &'a ResolvedConfiguration,
+    /// Tiles.
+    pub tiles: u32,
+    /// Repeat, from 1. It and the seed decide all random numbers of the load, whatever the
+    /// configuration.
+    pub repeat: u32,
+    /// The study's seed.
+    pub seed: u64,
+}
+
+/// Why a point has no step.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PointError {
+    /// The array cannot hold so many tiles: an answer, not a failure.
+    #[error("{0}")]
+    DoesNotFit(String),
+    /// It could not be simulated.
+    #[error("{0}")]
+    Failed(String),
+    /// Asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What turns points into steps; from several threads at once.
+pub trait Simulate: Sync {
+    /// The step of a point: for the same point the same, bit for bit.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    fn step(&self, point: &Point<'_>, control: &Control) -> Result<Step, PointError>;
+}

@@ -1,0 +1,90 @@
+use std::sync::OnceLock;
+
+use record::run::Step;
+use spec::plan::Profile;
+use spec::study::{ResolvedConfiguration, ResolvedStudy};
+
+use super::point::{Point, PointError, Simulate};
+use crate::error::BenchError;
+use crate::progress::Control;
+use crate::rig::PlantError;
+use crate::simulate::{Settings, Stage};
+
+/// Simulates the points of a study in virtual time.
+#[derive(Debug)]
+pub struct Simulated<'a> {
+    study: &'a ResolvedStudy,
+    /// By configuration; those that are alike but for the array share the first one's.
+    stages: Vec<OnceLock<Result<Stage, String>>>,
+}
+
+impl<'a> Simulated<'a> {
+    /// For a study.
+    pub fn new(study: &'a ResolvedStudy) -> Self {
+        Self { study, stages: study.configurations.iter().map(|_| OnceLock::new()).collect() }
+    }
+
+    /// The stage of a configuration: whoever asks first makes it, others wait.
+    fn stage(&self, configuration: &ResolvedConfiguration) -> Result<&Stage, PointError> {
+        let is_equal = |other: &ResolvedConfiguration| {
+            other.tile == configuration.tile
+                && other.measure == configuration.measure
+                && (other.footprint, other.time) == (configuration.footprint, configuration.time)
+        };
+        let position = self.study.configurations.iter().position(is_equal);
+        let position = position.expect("the configuration is one of the study's");
+        let make = || {
+            let settings = settings(configuration);
+            Stage::new(&configuration.tile, &settings).map_err(|error| told(&error))
+        };
+        let stage = self.stages[position].get_or_init(make);
+        stage.as_ref().map_err(|error| PointError::Failed(error.clone()))
+    }
+}
+
+impl Simulate for Simulated<'_> {
+    fn step(&self, point: &Point<'_>, control: &Control) -> Result<Step, PointError> {
+        let stage = self.stage(point.configuration)?;
+        let step = (point.tiles, point.repeat - 1);
+        stage.step(&point.configuration.array, step, point.seed, control).map_err(|error| {
+            match error {
+                BenchError::Interrupted | BenchError::Aborted => PointError::Interrupted,
+                BenchError::ArrayTooSmall { .. }
+                | BenchError::Plant { source: PlantError::TooSmall { .. }, .. } => {
+                    PointError::DoesNotFit(told(&error))
+                }
+                other => PointError::Failed(told(&other)),
+            }
+        })
+    }
+}
+
+/// What the configuration says, and the standard profile where it says nothing.
+fn settings(configuration: &ResolvedConfiguration) -> Settings {
+    let measure = &configuration.measure;
+    let base = Settings::of(Profile::Standard);
+    let warm_up_min = measure.warm_up_min.unwrap_or(base.warm_up_min);
+    Settings {
+        warm_up_min,
+        warm_up_max: measure.warm_up_max.unwrap_or(base.warm_up_max).max(warm_up_min),
+        duration: measure.duration.unwrap_or(base.duration),
+        slice: measure.slice.unwrap_or(base.slice),
+        footprint: configuration.footprint,
+        time: configuration.time,
+        ..base
+    }
+}
+
+/// An error with its causes in a line.
+fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text += &format!(": {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
