@@ -1,4 +1,4 @@
-use machine::{Operation, Purpose, Stream};
+use machine::Operation;
 use spec::workload::{CpuMode, Load as SpecLoad, Role, UserGroup, Workload};
 use units::{Bytes, ParseError};
 
@@ -6,7 +6,6 @@ use crate::compile::Compiler;
 use crate::draw::Draw;
 use crate::group::{Arrivals, Group, Load, Mix, Pace};
 use crate::instance::{Seeds, TOKENS_MAX, WorkloadMachine};
-use crate::payload::Payload;
 use crate::pick::Pick;
 use crate::program::Program;
 use crate::region::stride;
@@ -170,8 +169,7 @@ pub fn build(plan: &InstancePlan) -> Result<Instance, BuildError> {
     let compiled = Compiler::new(plan, &disks, &seeds).compile()?;
     check_users(workload, &compiled.program)?;
     let groups = build_groups(plan, &seeds)?;
-    let [tile, position, copy] = seeds.path;
-    let payload = Payload::new(seeds.seed, &[tile, position, copy, seeds.round]);
+    let payload = seeds.payload();
     let cpu = plan.cpu.unwrap_or(workload.cpu);
     let mut machine =
         WorkloadMachine::new(compiled.program, groups, compiled.addresses, payload, seeds);
@@ -310,9 +308,7 @@ fn build_load(seeds: &Seeds, number: usize, load: &SpecLoad) -> Load {
             Load::Paced { pace: Pace { period_ns }, backlog: *backlog as usize }
         }
         SpecLoad::Open { rate, outstanding_max } => {
-            let [tile, position, copy] = seeds.path;
-            let path = [tile, position, copy, seeds.round, number as u64];
-            let stream = Stream::derive(seeds.seed, &path, Purpose::Arrivals);
+            let stream = seeds.arrivals(number);
             Load::Open(Box::new(Arrivals::new(stream, rate.get(), *outstanding_max)))
         }
     }

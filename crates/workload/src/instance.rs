@@ -37,6 +37,19 @@ pub struct Seeds {
 }
 
 impl Seeds {
+    /// Arrivals of an open group.
+    pub fn arrivals(&self, group: usize) -> Stream {
+        let [tile, position, copy] = self.path;
+        let path = [tile, position, copy, self.round, group as u64];
+        Stream::derive(self.seed, &path, Purpose::Arrivals)
+    }
+
+    /// Contents of what is written.
+    pub fn payload(&self) -> Payload {
+        let [tile, position, copy] = self.path;
+        Payload::new(self.seed, &[tile, position, copy, self.round])
+    }
+
     pub fn user(&self, group: usize, user: usize) -> Stream {
         let [tile, position, copy] = self.path;
         let path = [tile, position, copy, self.round, group as u64, user as u64];
@@ -121,6 +134,27 @@ impl WorkloadMachine {
             strands: Vec::new(),
             counters: Vec::new(),
         }
+    }
+
+    /// The machine that the same plan gives in another round (`InstancePlan::round`). This one
+    /// must not have seen an event yet.
+    #[must_use]
+    pub fn in_round(&self, round: u64) -> Self {
+        let mut other = self.clone();
+        other.seeds.round = round;
+        other.payload = other.seeds.payload();
+        let mut numbers = vec![0; other.groups.len()];
+        for user in &mut other.users {
+            let group = usize::from(user.group);
+            user.stream = other.seeds.user(group, numbers[group]);
+            numbers[group] += 1;
+        }
+        for (number, group) in other.groups.iter_mut().enumerate() {
+            if let Load::Open(arrivals) = &mut group.load {
+                arrivals.stream = other.seeds.arrivals(number);
+            }
+        }
+        other
     }
 
     /// Adds a user, the one with this number in its group.

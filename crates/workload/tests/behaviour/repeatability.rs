@@ -92,6 +92,16 @@ fn another_round_is_another_sequence_for_a_cache() {
 }
 
 #[test]
+fn a_machine_taken_to_a_round_is_the_one_built_for_it() {
+    let of_round = |round| Case { round, ..everything() }.build();
+    let mut taken = of_round(1);
+    taken.machine = taken.machine.in_round(2);
+    let traces = run_instances(vec![taken], uneven, secs(1));
+    let built = run_instances(vec![of_round(2)], uneven, secs(1));
+    assert_eq!(traces[0].hash(), built[0].hash());
+}
+
+#[test]
 fn what_is_written_does_not_change_where() {
     let offsets = |case: &Case| -> Vec<u64> {
         let trace = case.run_on(uneven, secs(1));
