@@ -4,11 +4,10 @@
 pub mod fake;
 mod real;
 mod simulated;
-mod stand_in;
 
 pub use real::RealRig;
+pub use sim::plant::PlantError;
 pub use simulated::{SimLoad, SimRig, VIRTUAL_TIME};
-pub use stand_in::PlantError;
 
 use std::time::Duration;
 

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use record::run::{ModelFacts, Prefill};
 use record::slice::Slice;
+use sim::plant::{Plant, PlantDisk, PlantInstance, PlantPlan, Warm};
 use sim::{Options, SimError, SimInstance, Simulation};
 use spec::array::Array;
 use units::{Bytes, Nanos};
 use workload::WorkloadMachine;
 
-use super::stand_in::{Plant, PlantDisk, PlantInstance, PlantPlan, Warm};
 use crate::error::BenchError;
 use crate::rig::{Clocks, Load, LoadOutcome, PrefillSoFar, Received, Rig};
 use crate::step::{DiskNeed, FleetInstance};
@@ -21,6 +21,10 @@ pub const VIRTUAL_TIME: &str = "virtual time";
 /// for any number of them. Our choice: 65,536 virtual machines are the most a model numbers,
 /// and no published result is near a thousand tiles.
 const TILES_MAX: u32 = 1000;
+
+/// The round in which machines fill tiers before time begins: none that is measured, so that
+/// a tier knows what is popular, but no sequence by heart.
+const WARMING: u64 = u64::MAX;
 
 /// A modelled array in virtual time. Its disks are there as soon as they are named, and its
 /// clock moves only while a load is driven.
@@ -61,6 +65,7 @@ fn plant_instance(instance: &FleetInstance) -> PlantInstance {
     };
     PlantInstance {
         tile: instance.member.tile,
+        vms: instance.vms.clone(),
         vcpus: instance.vcpus.clone(),
         disks: instance.disks.iter().map(disk).collect(),
     }
@@ -99,9 +104,15 @@ impl Rig for SimRig<'_> {
     fn start(&mut self, instances: Vec<FleetInstance>) -> Result<SimLoad, BenchError> {
         let mut plant = self.plant(&instances)?;
         let names = instances.iter().map(|one| (one.workload.clone(), one.member.tile)).collect();
+        let warming = |one: &FleetInstance| SimInstance {
+            machine: one.machine.in_round(WARMING),
+            shape: one.shape.clone(),
+        };
+        let mut warming: Vec<_> = instances.iter().map(warming).collect();
+        plant.warm(&mut warming, &Warm::default());
+        drop(warming);
         let machine = |one: FleetInstance| SimInstance { machine: one.machine, shape: one.shape };
-        let mut instances: Vec<_> = instances.into_iter().map(machine).collect();
-        plant.warm(&mut instances, &Warm::default());
+        let instances: Vec<_> = instances.into_iter().map(machine).collect();
         let options = Options { until: Nanos::MAX, slice: self.slice, ..Options::default() };
         Ok(SimLoad {
             simulation: Simulation::new(instances, plant, options),

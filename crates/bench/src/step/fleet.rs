@@ -37,6 +37,8 @@ pub struct FleetInstance {
     pub member: Member,
     /// Name of its workload.
     pub workload: String,
+    /// Names of its virtual machines, `workload/machine`.
+    pub vms: Vec<String>,
     /// Virtual CPUs of each of its virtual machines.
     pub vcpus: Vec<u32>,
     /// Users at the same time, over all its groups: how many actions can be under way.
@@ -113,6 +115,7 @@ impl Fleet {
             disks: built.disks.iter().map(need).collect(),
             member,
             workload: workload.name.clone(),
+            vms: built.vms.iter().map(|vm| format!("{}/{vm}", workload.name)).collect(),
             vcpus: workload.vms.iter().map(|vm| vm.vcpus).collect(),
             users: workload.groups.iter().map(|group| users(&group.load)).sum(),
             machine: built.machine,
