@@ -1,7 +1,7 @@
 use units::{Bytes, Nanos};
 
 use crate::plan::PlanError;
-use crate::rig::{Failure, PlantError};
+use crate::rig::Failure;
 
 /// Why a run could not begin or had to end.
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +85,7 @@ pub enum BenchError {
         array: String,
         /// Why.
         #[source]
-        source: PlantError,
+        source: sim::plant::PlantError,
     },
     /// Time stands still in a simulation.
     #[error(

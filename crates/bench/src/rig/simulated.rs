@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use record::run::{ModelFacts, Prefill};
 use record::slice::Slice;
-use sim::plant::{Plant, PlantDisk, PlantInstance, PlantPlan, Warm};
+use sim::plant::{Plant, PlantDisk, PlantInstance, PlantPlan, TierState, Warm};
 use sim::{Options, SimError, SimInstance, Simulation};
 use spec::array::Array;
 use units::{Bytes, Nanos};
 use workload::WorkloadMachine;
 
 use crate::error::BenchError;
+use crate::plan::ResolvedPlan;
 use crate::rig::{Clocks, Load, LoadOutcome, PrefillSoFar, Received, Rig};
 use crate::step::{DiskNeed, FleetInstance};
 
@@ -22,24 +23,26 @@ pub const VIRTUAL_TIME: &str = "virtual time";
 /// and no published result is near a thousand tiles.
 const TILES_MAX: u32 = 1000;
 
-/// The round in which machines fill tiers before time begins: none that is measured, so that
-/// a tier knows what is popular, but no sequence by heart.
-const WARMING: u64 = u64::MAX;
-
 /// A modelled array in virtual time. Its disks are there as soon as they are named, and its
 /// clock moves only while a load is driven.
 #[derive(Debug)]
 pub struct SimRig<'a> {
     array: &'a Array,
-    seed: u64,
-    slice: Nanos,
+    plan: &'a ResolvedPlan,
     now: Rc<Cell<Nanos>>,
+    /// What tiers and memories held when they were last warmed, and for how many tiles: the
+    /// repeats of a step begin with the same.
+    warmed: Option<(u32, TierState)>,
 }
 
+/// The round in which machines fill tiers before time begins: none that is measured, so that
+/// a tier knows what is popular, but no sequence by heart.
+const WARMING: u64 = u64::MAX;
+
 impl<'a> SimRig<'a> {
-    /// A rig at time 0. The seed is that of everything the model itself draws.
-    pub fn new(array: &'a Array, seed: u64, slice: Nanos) -> Self {
-        Self { array, seed, slice, now: Rc::default() }
+    /// A rig at time 0. The plan's seed is that of everything the model itself draws, too.
+    pub fn new(array: &'a Array, plan: &'a ResolvedPlan) -> Self {
+        Self { array, plan, now: Rc::default(), warmed: None }
     }
 
     /// Bytes of disks that the array holds when there are so many tiles.
@@ -49,10 +52,49 @@ impl<'a> SimRig<'a> {
 
     fn plant(&self, instances: &[FleetInstance]) -> Result<Plant, BenchError> {
         let instances: Vec<PlantInstance> = instances.iter().map(plant_instance).collect();
-        let plan = PlantPlan { array: self.array, instances: &instances, seed: self.seed };
+        let seed = self.plan.seed.value;
+        let plan = PlantPlan { array: self.array, instances: &instances, seed };
         Plant::new(&plan)
             .map_err(|source| BenchError::Plant { array: self.array.name.clone(), source })
     }
+
+    /// Three accesses for each page that a tile has, between 50,000 and what [`Warm`] says:
+    /// its default is that for 250 GiB in pages of 64 KiB.
+    fn warming(&self, tile: Bytes) -> Warm {
+        let memory = self.array.controller.as_ref().and_then(|own| own.read_memory.as_ref());
+        let pages = self.array.tiers.iter().map(|tier| tier.page);
+        let page = pages.chain(memory.map(|memory| memory.page)).min();
+        let pages = tile.get() / page.map_or(64 << 10, Bytes::get).max(1);
+        let most = Warm::default().accesses_per_tile_max;
+        Warm { accesses_per_tile_max: (3 * pages).clamp(50_000, most), ..Warm::default() }
+    }
+
+    /// Fills tiers and memories as the same tiles would have filled them before.
+    fn warm(&mut self, plant: &mut Plant, instances: &[FleetInstance]) {
+        let tiles = instances.iter().map(|one| one.member.tile + 1).max().unwrap_or(0);
+        if let Some((_, state)) = self.warmed.as_ref().filter(|(known, _)| *known == tiles)
+            && plant.restore(state).is_ok()
+        {
+            return;
+        }
+        // Two of them need not be held at once.
+        self.warmed = None;
+        let bytes: Bytes = instances.iter().flat_map(|one| &one.disks).map(|disk| disk.size).sum();
+        let options = self.warming(Bytes::new(bytes.get() / u64::from(tiles.max(1))));
+        let in_round = |one: &FleetInstance| SimInstance {
+            machine: one.machine.in_round(WARMING),
+            shape: one.shape.clone(),
+        };
+        let mut machines: Vec<_> = instances.iter().map(in_round).collect();
+        plant.warm(&mut machines, &options);
+        if self.plan.repeats.value > 1 {
+            self.warmed = Some((tiles, plant.snapshot()));
+        }
+    }
+}
+
+fn machine(one: FleetInstance) -> SimInstance<WorkloadMachine> {
+    SimInstance { machine: one.machine, shape: one.shape }
 }
 
 fn plant_instance(instance: &FleetInstance) -> PlantInstance {
@@ -65,8 +107,8 @@ fn plant_instance(instance: &FleetInstance) -> PlantInstance {
     };
     PlantInstance {
         tile: instance.member.tile,
-        vms: instance.vms.clone(),
         vcpus: instance.vcpus.clone(),
+        vms: instance.vms.clone(),
         disks: instance.disks.iter().map(disk).collect(),
     }
 }
@@ -104,16 +146,10 @@ impl Rig for SimRig<'_> {
     fn start(&mut self, instances: Vec<FleetInstance>) -> Result<SimLoad, BenchError> {
         let mut plant = self.plant(&instances)?;
         let names = instances.iter().map(|one| (one.workload.clone(), one.member.tile)).collect();
-        let warming = |one: &FleetInstance| SimInstance {
-            machine: one.machine.in_round(WARMING),
-            shape: one.shape.clone(),
-        };
-        let mut warming: Vec<_> = instances.iter().map(warming).collect();
-        plant.warm(&mut warming, &Warm::default());
-        drop(warming);
-        let machine = |one: FleetInstance| SimInstance { machine: one.machine, shape: one.shape };
-        let instances: Vec<_> = instances.into_iter().map(machine).collect();
-        let options = Options { until: Nanos::MAX, slice: self.slice, ..Options::default() };
+        self.warm(&mut plant, &instances);
+        let instances = instances.into_iter().map(machine).collect();
+        let slice = self.plan.slice.value;
+        let options = Options { until: Nanos::MAX, slice, ..Options::default() };
         Ok(SimLoad {
             simulation: Simulation::new(instances, plant, options),
             begun: self.now.get(),

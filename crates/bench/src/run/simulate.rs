@@ -58,7 +58,7 @@ pub fn simulate(
     let load = TileLoad::of(plan)?;
     let array_toml =
         toml::to_string_pretty(array).map_err(|error| PlanError::Unwritable(error.to_string()))?;
-    let mut rig = SimRig::new(array, plan.seed.value, plan.slice.value);
+    let mut rig = SimRig::new(array, plan);
     holds_first_step(plan, array, load, &rig)?;
     let target = TargetFacts {
         datastore: plan.datastore.value.clone(),

@@ -57,7 +57,7 @@ impl Stage {
         let mut plan = self.plan.clone();
         plan.seed.value = seed;
         let fleet = build(&plan, tiles, round(tiles, repeat))?;
-        let mut rig = SimRig::new(array, seed, plan.slice.value);
+        let mut rig = SimRig::new(array, &plan);
         let mut bench = StepBench {
             plan: &plan,
             references: &self.references,
