@@ -1,9 +1,13 @@
 //! The command line, defined once: help, manual page and completions come from here.
 
+mod study;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use units::{Bytes, Nanos};
+
+pub use study::{StudyAction, StudyArgs, StudyFormat, StudyRunArgs};
 
 /// How many virtual machines' worth of real work can this storage carry before people feel it?
 #[derive(Debug, Parser)]
@@ -57,6 +61,8 @@ pub enum Command {
     Tiles(TilesArgs),
     /// List or show the shipped arrays: models of storage
     Array(ArrayArgs),
+    /// List, show or run studies: published claims held against the models
+    Study(StudyArgs),
     /// Say why this machine may not be fit for measuring
     Doctor(DoctorArgs),
     /// Print the JSON Schema of a file
@@ -619,6 +625,10 @@ pub enum SchemaKind {
     Workload,
     /// An array.
     Array,
+    /// A study.
+    Study,
+    /// The result of a study.
+    StudyResult,
     /// A run's `run.json`.
     Run,
     /// A comparison.

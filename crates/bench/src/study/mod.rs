@@ -31,6 +31,7 @@ pub use document::{
     SCHEMA, StudyResult, Summary, TableResult, TableRow, TierShares, json_schema,
 };
 pub use markdown::markdown;
+pub use number::{published_text, tolerance_text};
 pub use point::{Point, PointError, Simulate};
 pub use run::{Options, Progress, StudyError, run};
 pub use simulated::Simulated;

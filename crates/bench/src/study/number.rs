@@ -50,18 +50,18 @@ pub(super) fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
-/// What a source gives.
-pub(super) fn published(claim: &ClaimResult) -> String {
-    let text = match &claim.published {
+/// What a source gives, in words.
+pub fn published_text(published: &Published, unit: Option<&str>) -> String {
+    let text = match published {
         Published::Text(words) => return words.clone(),
         Published::Number(number) => short(*number),
         Published::Range(low, high) => format!("{} to {}", short(*low), short(*high)),
     };
-    with_unit(text, claim)
+    with_unit(text, unit)
 }
 
-fn with_unit(text: String, claim: &ClaimResult) -> String {
-    match &claim.unit {
+fn with_unit(text: String, unit: Option<&str>) -> String {
+    match unit {
         Some(unit) => format!("{text} {unit}"),
         None => text,
     }
@@ -82,11 +82,11 @@ pub(super) fn ours(claim: &ClaimResult) -> String {
     let spread = half
         .filter(|half| *half > 0.0)
         .map_or_else(String::new, |half| format!(" \u{b1} {}", short(half)));
-    with_unit(format!("{}{spread}", short(ours)), claim)
+    with_unit(format!("{}{spread}", short(ours)), claim.unit.as_deref())
 }
 
-/// How close it must come.
-pub(super) fn tolerance(tolerance: Tolerance) -> String {
+/// How close ours must come, in words.
+pub fn tolerance_text(tolerance: Tolerance) -> String {
     match tolerance {
         Tolerance::Absolute(far) => format!("\u{b1} {}", short(far)),
         Tolerance::Relative(share) => format!("\u{b1} {share}"),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::document::{ClaimResult, KindCount, Outcome, PointResult, StudyResult, TableResult};
 use super::grid::Grid;
-use super::number::{met, or_dash, ours, percent, published, tolerance};
+use super::number::{met, or_dash, ours, percent, published_text, tolerance_text};
 
 /// The result as text.
 pub fn text(result: &StudyResult) -> String {
@@ -141,9 +141,9 @@ pub(super) fn claims(claims: &[ClaimResult]) -> Grid {
         grid.row(vec![
             claim.id.clone(),
             claim.kind.name().to_owned(),
-            published(claim),
+            published_text(&claim.published, claim.unit.as_deref()),
             ours(claim),
-            tolerance(claim.tolerance),
+            tolerance_text(claim.tolerance),
             met(claim),
             claim.text.clone(),
         ]);

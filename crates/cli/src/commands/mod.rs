@@ -12,6 +12,7 @@ mod runs;
 mod schema;
 mod self_description;
 mod simulate;
+mod study;
 mod target;
 mod tiles;
 mod verify;
@@ -35,6 +36,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Export(args) => export::run(args),
         Command::Tiles(args) => tiles::tiles(args),
         Command::Array(args) => arrays::arrays(args),
+        Command::Study(args) => study::study(args),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Schema(args) => schema::schema(args),
         Command::Completions { shell } => self_description::completions(*shell),

@@ -12,6 +12,8 @@ pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
         SchemaKind::Tile => spec::schema(spec::Kind::Tile),
         SchemaKind::Workload => spec::schema(spec::Kind::Workload),
         SchemaKind::Array => spec::schema(spec::Kind::Array),
+        SchemaKind::Study => spec::schema(spec::Kind::Study),
+        SchemaKind::StudyResult => bench::study::json_schema(),
         SchemaKind::Run => record::run::json_schema(),
         SchemaKind::Compare => bench::compare::json_schema(),
     };

@@ -10,5 +10,6 @@ mod refusals;
 mod rig;
 mod simulated;
 mod storage_trouble;
+mod studies;
 mod terminal;
 mod whole_run;

@@ -1,0 +1,89 @@
+use std::num::NonZeroUsize;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{Format, seed};
+
+/// `study`.
+#[derive(Debug, Args)]
+pub struct StudyArgs {
+    /// What to do; lists if absent.
+    #[command(subcommand)]
+    pub action: Option<StudyAction>,
+}
+
+/// What to do with studies.
+#[derive(Debug, Subcommand)]
+pub enum StudyAction {
+    /// List studies
+    #[command(alias = "ls")]
+    List {
+        /// What stdout carries
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Show a study's configurations and claims, without running it
+    Show {
+        /// A shipped study or a study file
+        #[arg(value_name = "NAME|FILE")]
+        study: String,
+        /// Print the study's file itself, ready to be copied and changed
+        #[arg(long)]
+        toml: bool,
+        /// What stdout carries: text, or all values with the defaults as JSON
+        #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "toml")]
+        format: Format,
+    },
+    /// Simulate what a study's claims need, and judge them
+    ///
+    /// Ends with 0 also when claims are not met: which are not is the result. See --strict.
+    Run(StudyRunArgs),
+}
+
+/// `study run`.
+#[derive(Debug, Args)]
+pub struct StudyRunArgs {
+    /// A shipped study or a study file
+    ///
+    /// `tilemark study list` lists what is shipped; a path to a file ends in .toml.
+    #[arg(value_name = "NAME|FILE")]
+    pub study: String,
+    /// Only this claim; may be given several times
+    ///
+    /// Runs only what it needs, and leaves the tables out. Example: --only A12 --only A13
+    #[arg(long, value_name = "ID")]
+    pub only: Vec<String>,
+    /// Run every step of every configuration, needed by a claim or not
+    #[arg(long)]
+    pub all: bool,
+    /// Runs of every step, 1 to 100 [default: the study's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeats: Option<u32>,
+    /// Where random numbers start [default: the study's]
+    ///
+    /// 0 to 9223372036854775807. The same study and seed give the same result, to the byte.
+    #[arg(long, value_name = "N", value_parser = seed)]
+    pub seed: Option<u64>,
+    /// Threads [default: one per core]; they do not change the result
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+    /// A predicted claim that is not met or not measured is a failure (exit code 4)
+    #[arg(long)]
+    pub strict: bool,
+    /// What stdout carries: text, json, csv (long form, for plots) or markdown (a page)
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = StudyFormat::Text, hide_possible_values = true)]
+    pub format: StudyFormat,
+}
+
+/// What a study's result is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StudyFormat {
+    /// A result for people.
+    Text,
+    /// One JSON document.
+    Json,
+    /// Comma-separated values in long form.
+    Csv,
+    /// A page of documentation.
+    Markdown,
+}

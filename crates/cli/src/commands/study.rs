@@ -1,0 +1,174 @@
+//! Studies: list, show, run.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bench::progress::Control;
+use bench::study::{self, Options, Progress, Simulated, StudyResult};
+use serde_json::json;
+use spec::study::{Kind, ResolvedStudy, resolve_study};
+
+use crate::args::{Format, StudyAction, StudyArgs, StudyFormat, StudyRunArgs};
+use crate::commands::run::tool;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::text::{Table, count};
+use crate::{output, signals};
+
+/// Lists studies, shows one or runs one.
+pub fn study(args: &StudyArgs) -> Result<Exit, Failure> {
+    match &args.action {
+        None => list(Format::Text)?,
+        Some(StudyAction::List { format }) => list(*format)?,
+        Some(StudyAction::Show { study, toml, format }) => show(study, *toml, *format)?,
+        Some(StudyAction::Run(args)) => return run(args),
+    }
+    Ok(Exit::Success)
+}
+
+fn resolved(name: &str) -> Result<ResolvedStudy, Failure> {
+    resolve_study(name).map_err(|error| Failure::from_definition(&error))
+}
+
+fn list(format: Format) -> Result<(), Failure> {
+    let studies =
+        spec::shipped::study_names().map(resolved).collect::<Result<Vec<_>, Failure>>()?;
+    if format == Format::Json {
+        let rows: Vec<_> = studies
+            .iter()
+            .map(|study| {
+                json!({
+                    "name": study.study.name, "title": study.study.title,
+                    "configurations": study.configurations.len(),
+                    "claims": study.study.claims.len(), "predicted": predicted(study),
+                })
+            })
+            .collect();
+        return output::print_json(&rows);
+    }
+    let mut table =
+        Table::new(&["study", ">configurations", ">claims", ">predicted", "what it is"]);
+    for study in &studies {
+        table.row(vec![
+            study.study.name.clone(),
+            study.configurations.len().to_string(),
+            study.study.claims.len().to_string(),
+            predicted(study).to_string(),
+            study.study.title.clone(),
+        ]);
+    }
+    output::print(&(table.lines().join("\n") + "\n"))
+}
+
+fn predicted(study: &ResolvedStudy) -> usize {
+    study.study.claims.iter().filter(|claim| claim.kind == Kind::Predicted).count()
+}
+
+fn show(name: &str, toml: bool, format: Format) -> Result<(), Failure> {
+    let study = resolved(name)?;
+    if toml {
+        return output::print(&study.file.text);
+    }
+    match format {
+        Format::Text => output::print(&shown(&study)),
+        Format::Json => output::print_json(&study.study),
+    }
+}
+
+fn shown(study: &ResolvedStudy) -> String {
+    let file = &study.study;
+    let mut lines = vec![format!("{}: {}", file.name, file.title)];
+    lines.push(format!("source: {}", file.source.trim().replace('\n', "\n        ")));
+    lines.push(String::new());
+    let mut table = Table::new(&["configuration", "array", "tile", "tiles", "what it is"]);
+    for each in &study.configurations {
+        let tiles: Vec<String> = each.tiles.iter().map(u32::to_string).collect();
+        table.row(vec![
+            each.name.clone(),
+            each.array_name.clone(),
+            each.tile_name.clone(),
+            tiles.join(" "),
+            each.title.clone(),
+        ]);
+    }
+    lines.extend(table.lines());
+    lines.push(String::new());
+    let mut table = Table::new(&["claim", "kind", "published", "tolerance", "what is said"]);
+    for claim in &file.claims {
+        table.row(vec![
+            claim.id.clone(),
+            claim.kind.name().to_owned(),
+            study::published_text(&claim.published, claim.unit.as_deref()),
+            study::tolerance_text(claim.tolerance),
+            claim.text.clone(),
+        ]);
+    }
+    lines.extend(table.lines());
+    lines.join("\n") + "\n"
+}
+
+fn run(args: &StudyRunArgs) -> Result<Exit, Failure> {
+    let study = resolved(&args.study)?;
+    let options = Options {
+        only: args.only.clone(),
+        all: args.all,
+        threads: args.threads,
+        repeats: args.repeats,
+        seed: args.seed,
+        tool: Some(tool()),
+    };
+    let control = Arc::new(Control::default());
+    let signals = signals::watch(Arc::clone(&control))
+        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    signals.hush();
+    let begun = Instant::now();
+    let simulated = Simulated::new(&study);
+    let mut told = |progress: &Progress<'_>| tell(progress, begun);
+    let result = study::run(&study, &simulated, &options, &control, &mut told)
+        .map_err(|error| Failure::from_error(Exit::Usage, &error).hint(Some(error.hint())))?;
+    match args.format {
+        StudyFormat::Text => output::print(&study::text(&result))?,
+        StudyFormat::Json => output::print_json(&result)?,
+        StudyFormat::Csv => output::print(&study::csv(&result))?,
+        StudyFormat::Markdown => output::print(&study::markdown(&result))?,
+    }
+    Ok(end(&result, args.strict, signals.exit()))
+}
+
+/// A line on stderr for everything that happens.
+fn tell(progress: &Progress<'_>, begun: Instant) {
+    match progress {
+        Progress::Begins { runs, threads } => {
+            let (runs, threads) = (count_of(*runs, "run"), count_of(*threads, "thread"));
+            crate::say!("{runs} on {threads}");
+        }
+        Progress::Done { done, runs, point, result } => {
+            let what = match result {
+                Ok(step) => step.verdict.name().to_owned(),
+                Err(error) => error.to_string(),
+            };
+            let seconds = begun.elapsed().as_secs();
+            crate::say!(
+                "{seconds:>4} s  {done:>3}/{runs}  {} {}, run {}: {what}",
+                point.configuration.name,
+                count(u64::from(point.tiles), "tile"),
+                point.repeat
+            );
+        }
+    }
+}
+
+fn count_of(number: usize, noun: &str) -> String {
+    count(u64::try_from(number).unwrap_or(u64::MAX), noun)
+}
+
+fn end(result: &StudyResult, strict: bool, interrupted: Exit) -> Exit {
+    let missed = result.claims.iter().any(|claim| claim.kind == Kind::Predicted && !claim.met);
+    if !result.complete {
+        interrupted
+    } else if strict && missed {
+        Exit::ObjectiveFailed
+    } else {
+        Exit::Success
+    }
+}
