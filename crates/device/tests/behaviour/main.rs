@@ -3,8 +3,10 @@
 
 mod chains;
 mod cpu;
+mod cpu_any;
 mod disks;
 mod flash;
+mod hyper_converged;
 mod hypervisor;
 mod limits;
 mod links;
