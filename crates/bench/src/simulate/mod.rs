@@ -5,6 +5,8 @@ mod settings;
 mod stage;
 #[cfg(test)]
 mod tests;
+mod working_set;
 
 pub use settings::Settings;
 pub use stage::{Stage, step};
+pub use working_set::WORKING_SET_PAGE;

@@ -18,7 +18,7 @@ use crate::step::sink::Nowhere;
 /// is computed once.
 #[derive(Debug, Clone)]
 pub struct Stage {
-    plan: ResolvedPlan,
+    pub(super) plan: ResolvedPlan,
     references: References,
 }
 

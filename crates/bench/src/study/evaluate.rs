@@ -8,7 +8,7 @@ use spec::study::{ResolvedConfiguration, ResolvedStudy};
 
 use super::absent::{Absent, Number, finite};
 use super::figures;
-use super::point::PointError;
+use super::point::{PointError, Simulate};
 
 /// What came of every step: one result for each repeat.
 pub(super) type Results = BTreeMap<(usize, u32), Vec<Result<Step, PointError>>>;
@@ -30,17 +30,20 @@ pub(super) enum Of {
 }
 
 /// Evaluates formulas.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct Evaluator<'a> {
     pub study: &'a ResolvedStudy,
     pub results: &'a Results,
+    /// Who knows working sets; none where nothing may be simulated.
+    pub simulate: Option<(&'a dyn Simulate, u64)>,
     pub repeats: u32,
 }
 
 /// The value of a formula that needs no step.
 pub(super) fn constant(study: &ResolvedStudy, node: &Node, bound: Bound<'_>) -> Option<f64> {
     let results = Results::new();
-    Evaluator { study, results: &results, repeats: 1 }.value(node, bound, Of::Repeat(0)).ok()
+    let none = Evaluator { study, results: &results, simulate: None, repeats: 1 };
+    none.value(node, bound, Of::Repeat(0)).ok()
 }
 
 /// A whole number of tiles from 1 up.
@@ -174,10 +177,13 @@ impl<'a> Evaluator<'a> {
             Function::Passes => return self.passes(index, tiles, configuration).map(truth),
             Function::Vms => return Ok(figures::vms(configuration, tiles)),
             Function::Footprint => return Ok(figures::footprint(configuration, tiles)),
+            Function::WorkingSet => {
+                let share = arguments.get(2).map(|node| self.value(node, bound, of));
+                return self.working_set(configuration, tiles, share.unwrap_or(Ok(0.95))?);
+            }
             _ => {}
         }
         let names: Vec<&str> = arguments[2..].iter().filter_map(Node::as_text).collect();
-        let _ = bound;
         let one = |repeat: usize| {
             let step = self.step(index, tiles, configuration, repeat)?;
             figures::figure(function, step, configuration, &names)
@@ -192,6 +198,15 @@ impl<'a> Evaluator<'a> {
                 Ok(sum / f64::from(self.repeats))
             }
         }
+    }
+
+    /// Of all tiles: alike and sharing no page, each takes an equal part of a shared memory.
+    fn working_set(&self, configuration: &ResolvedConfiguration, tiles: u32, share: f64) -> Number {
+        let (simulate, seed) =
+            self.simulate.ok_or_else(|| Absent::because("nothing may be simulated here"))?;
+        let one = simulate.working_set(configuration, share, seed);
+        let one = one.map_err(|error| Absent(format!("{}: {error}", configuration.name)))?;
+        Ok(one * f64::from(tiles))
     }
 
     fn step(

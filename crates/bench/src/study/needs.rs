@@ -50,7 +50,7 @@ fn configuration(
     study.configurations.iter().position(|each| each.name == name)
 }
 
-/// Whether a figure follows from the definitions alone.
+/// Whether a figure follows from the definitions, without a step.
 pub(super) const fn is_static(function: Function) -> bool {
-    matches!(function, Function::Footprint | Function::Vms)
+    matches!(function, Function::Footprint | Function::Vms | Function::WorkingSet)
 }

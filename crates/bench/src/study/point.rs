@@ -41,4 +41,17 @@ pub trait Simulate: Sync {
     ///
     /// When there is none.
     fn step(&self, point: &Point<'_>, control: &Control) -> Result<Step, PointError>;
+
+    /// The smallest LRU memory, in bytes, with which this share (0 to 1) of one tile's page
+    /// references that are not the first to their page are hits.
+    ///
+    /// # Errors
+    ///
+    /// When it is not known.
+    fn working_set(
+        &self,
+        configuration: &ResolvedConfiguration,
+        share: f64,
+        seed: u64,
+    ) -> Result<f64, PointError>;
 }

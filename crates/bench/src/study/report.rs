@@ -13,7 +13,7 @@ use super::document::{
 use super::evaluate::{Bound, Evaluator, Of, Results};
 use super::figures;
 use super::judge::{bounds, is_inside};
-use super::point::PointError;
+use super::point::{PointError, Simulate};
 use super::run::Options;
 
 /// Share of intervals that cover the true value.
@@ -24,6 +24,7 @@ pub(super) struct Report<'a> {
     pub study: &'a ResolvedStudy,
     pub options: &'a Options,
     pub results: &'a Results,
+    pub simulate: &'a dyn Simulate,
     pub repeats: u32,
     pub seed: u64,
 }
@@ -81,7 +82,12 @@ impl Report<'_> {
     }
 
     fn evaluator(&self) -> Evaluator<'_> {
-        Evaluator { study: self.study, results: self.results, repeats: self.repeats }
+        Evaluator {
+            study: self.study,
+            results: self.results,
+            simulate: Some((self.simulate, self.seed)),
+            repeats: self.repeats,
+        }
     }
 
     fn repeat_numbers(&self) -> std::ops::Range<usize> {

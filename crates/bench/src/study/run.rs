@@ -101,7 +101,7 @@ pub fn run(
     for (point, result) in points.iter().zip(results) {
         by_step.entry((point.index, point.tiles)).or_default().push(result);
     }
-    let report = Report { study, options, results: &by_step, repeats, seed };
+    let report = Report { study, options, results: &by_step, simulate, repeats, seed };
     Ok(report.result())
 }
 

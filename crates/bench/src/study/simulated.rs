@@ -1,14 +1,16 @@
 use std::sync::OnceLock;
 
+use cache::mrc::MissRatioCurve;
 use record::run::Step;
 use spec::plan::Profile;
 use spec::study::{ResolvedConfiguration, ResolvedStudy};
 
+use super::figures::precise;
 use super::point::{Point, PointError, Simulate};
 use crate::error::BenchError;
 use crate::progress::Control;
 use crate::rig::PlantError;
-use crate::simulate::{Settings, Stage};
+use crate::simulate::{Settings, Stage, WORKING_SET_PAGE};
 
 /// Simulates the points of a study in virtual time.
 #[derive(Debug)]
@@ -16,23 +18,35 @@ pub struct Simulated<'a> {
     study: &'a ResolvedStudy,
     /// By configuration; those that are alike but for the array share the first one's.
     stages: Vec<OnceLock<Result<Stage, String>>>,
+    /// Miss-ratio curves, by the same configurations.
+    curves: Vec<OnceLock<Result<MissRatioCurve, String>>>,
 }
 
 impl<'a> Simulated<'a> {
     /// For a study.
     pub fn new(study: &'a ResolvedStudy) -> Self {
-        Self { study, stages: study.configurations.iter().map(|_| OnceLock::new()).collect() }
+        let count = study.configurations.len();
+        Self {
+            study,
+            stages: (0..count).map(|_| OnceLock::new()).collect(),
+            curves: (0..count).map(|_| OnceLock::new()).collect(),
+        }
     }
 
-    /// The stage of a configuration: whoever asks first makes it, others wait.
-    fn stage(&self, configuration: &ResolvedConfiguration) -> Result<&Stage, PointError> {
+    /// The first configuration that is alike but for the array.
+    fn position(&self, configuration: &ResolvedConfiguration) -> usize {
         let is_equal = |other: &ResolvedConfiguration| {
             other.tile == configuration.tile
                 && other.measure == configuration.measure
                 && (other.footprint, other.time) == (configuration.footprint, configuration.time)
         };
         let position = self.study.configurations.iter().position(is_equal);
-        let position = position.expect("the configuration is one of the study's");
+        position.expect("the configuration is one of the study's")
+    }
+
+    /// The stage of a configuration: whoever asks first makes it, others wait.
+    fn stage(&self, configuration: &ResolvedConfiguration) -> Result<&Stage, PointError> {
+        let position = self.position(configuration);
         let make = || {
             let settings = settings(configuration);
             Stage::new(&configuration.tile, &settings).map_err(|error| told(&error))
@@ -57,6 +71,27 @@ impl Simulate for Simulated<'_> {
             }
         })
     }
+
+    fn working_set(
+        &self,
+        configuration: &ResolvedConfiguration,
+        share: f64,
+        seed: u64,
+    ) -> Result<f64, PointError> {
+        let stage = self.stage(configuration)?;
+        let make = || stage.miss_ratio_curve(seed).map_err(|error| told(&error));
+        let curve = self.curves[self.position(configuration)].get_or_init(make);
+        let curve = curve.as_ref().map_err(|error| PointError::Failed(error.clone()))?;
+        let none = || PointError::Failed("the tile does not come back to any page".to_owned());
+        bytes_for(curve, share).ok_or_else(none)
+    }
+}
+
+/// Working set of one tile from its curve, in bytes.
+fn bytes_for(curve: &MissRatioCurve, share: f64) -> Option<f64> {
+    let most = 1.0 - curve.points().last()?.miss_ratio;
+    let pages = curve.pages_for_hit_ratio(share.clamp(0.0, 1.0) * most)?;
+    Some(precise(pages) * WORKING_SET_PAGE.as_f64())
 }
 
 /// What the configuration says, and the standard profile where it says nothing.

@@ -7,7 +7,9 @@ use proptest::prelude::*;
 use record::run::Step;
 use serde_json::json;
 use spec::study::formula::{Scope, parse};
-use spec::study::{File, Folder, ResolvedStudy, resolve_study, resolve_study_text};
+use spec::study::{
+    File, Folder, ResolvedConfiguration, ResolvedStudy, resolve_study, resolve_study_text,
+};
 
 use super::evaluate::{Bound, constant};
 use super::*;
@@ -53,6 +55,15 @@ impl Simulate for Fake {
         let repeat = 1.0 + f64::from(point.repeat) / 100.0;
         let verdict = if point.tiles == 2 && level < 2.0 { "failed" } else { "passed" };
         Ok(step(point.tiles, level * repeat, verdict))
+    }
+
+    fn working_set(
+        &self,
+        _: &ResolvedConfiguration,
+        share: f64,
+        _: u64,
+    ) -> Result<f64, PointError> {
+        Ok(share * 1e9)
     }
 }
 
@@ -156,6 +167,8 @@ fn figures_are_those_of_the_steps() {
         ("touched(\"disks\", 1) / 1MiB", 1.0),
         ("vms(\"disks\", 2)", 2.0),
         ("footprint(\"disks\", 2) / 1GiB", 4.0),
+        ("working_set(\"disks\", 2) / 1GB", 1.9),
+        ("working_set(\"disks\", 1, 50%) / 1GB", 0.5),
         ("argmax(\"disks\", iops(\"disks\", tiles) * (3 - tiles))", 1.0),
         ("largest(\"disks\", tiles * 10)", 20.0),
         ("smallest(\"disks\", tiles * 10)", 10.0),
@@ -325,6 +338,18 @@ fn the_example_is_the_same_on_one_thread_and_on_several() {
     let claims = value["claims"].as_array().expect("claims");
     assert_eq!(claims[0]["ours"], 1.0);
     assert!(claims[2]["ours"].is_number(), "{}", claims[2]);
+}
+
+/// Disks of 2 GiB (16 at a footprint of 1/8), of which 10 % take 95 % of the orders' I/O.
+#[test]
+fn the_working_set_is_that_of_the_hot_spot_and_grows_with_the_share() {
+    let study = resolve_study("example").expect("shipped");
+    let simulated = Simulated::new(&study);
+    let at = |share| simulated.working_set(&study.configurations[0], share, 1).expect("a curve");
+    let disk = super::figures::footprint(&study.configurations[0], 1);
+    let (half, most, all) = (at(0.5), at(0.9), at(1.0));
+    assert!(half < most && most < all && all <= disk * 1.05, "{half} {most} {all} of {disk}");
+    assert!((0.05..0.2).contains(&(most / disk)), "{most} of {disk}");
 }
 
 fn number(text: &str) -> Option<f64> {

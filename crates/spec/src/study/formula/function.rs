@@ -74,7 +74,7 @@ pub enum Function {
     Vm,
     /// Bytes of different pages touched since the start, all tiles.
     Touched,
-    /// Smallest LRU memory of 64 KiB pages that this share of requests hits (default 0.95), all tiles.
+    /// Smallest LRU memory with which a share of what is not a first reference hits.
     WorkingSet,
     /// Bytes of virtual disks, as scaled.
     Footprint,

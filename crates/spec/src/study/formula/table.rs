@@ -284,7 +284,7 @@ pub const FUNCTIONS: &[Signature] = &[
             F::WorkingSet,
             &[A::Configuration, A::Tiles, A::Number],
             "B",
-            "smallest LRU memory of 64 KiB pages that this share of requests hits (default 0.95), all tiles",
+            "smallest LRU memory of 64 KiB pages with which this share (default 0.95) of the references that are not the first to their page are hits, all tiles; from an hour of load on storage that answers after 1 ms",
         ),
     ),
     of(
