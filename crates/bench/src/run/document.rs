@@ -126,7 +126,7 @@ impl<'a> RunFacts<'a> {
 
     fn warnings(&self, plan: &ResolvedPlan, end: &End) -> Vec<Warning> {
         let mut warnings = self.warnings.clone();
-        warnings.extend(scaled(plan));
+        warnings.extend(scaled(plan, self.target.is_simulated()));
         if let End::Failed(error) = end {
             warnings.push(Warning {
                 id: error.id().to_owned(),
@@ -141,7 +141,7 @@ impl<'a> RunFacts<'a> {
 }
 
 /// A footprint below full size is said in every result: caches hold more of it.
-fn scaled(plan: &ResolvedPlan) -> Option<Warning> {
+fn scaled(plan: &ResolvedPlan, is_simulated: bool) -> Option<Warning> {
     let footprint = plan.footprint.value;
     (footprint < 1.0).then(|| Warning {
         id: "scaled-footprint".to_owned(),
@@ -152,7 +152,10 @@ fn scaled(plan: &ResolvedPlan) -> Option<Warning> {
         ),
         value: Some(format!("{footprint:.6}")),
         limit: Some("1".to_owned()),
-        hint: Some("--standard and --full use larger footprints".to_owned()),
+        hint: Some(match is_simulated {
+            true => "a simulation without --footprint has the full size".to_owned(),
+            false => "--standard and --full use larger footprints".to_owned(),
+        }),
     })
 }
 
