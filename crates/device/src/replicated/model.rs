@@ -28,6 +28,15 @@ impl ReplicatedParameters {
     pub const fn new(copies: u32) -> Self {
         Self { copies, stripe: Bytes::GIB, read_unit: Bytes::MIB }
     }
+
+    /// Bytes of data that fit on so many hosts when each one's storage holds so many.
+    ///
+    /// # Errors
+    ///
+    /// When a parameter is outside its range.
+    pub fn capacity(&self, hosts: u32, of_host: Bytes) -> Result<Bytes, ParameterError> {
+        Placement::new(self, hosts).map(|placement| placement.capacity(of_host))
+    }
 }
 
 /// What went to hosts.

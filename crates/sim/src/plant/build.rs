@@ -12,6 +12,7 @@ use units::{Bytes, Nanos, Ratio};
 use super::disks::{DiskModel, unknown};
 use super::facts::Group;
 use super::layout::Layout;
+use super::local::{Groups, LocalParts, LocalSite, local};
 use super::plan::{PlantError, PlantPlan};
 use super::pools::{Sets, level};
 use super::read_memory::{Pages, ReadMemory};
@@ -36,6 +37,8 @@ pub struct Wiring {
     pub write_memory: Option<PartId>,
     /// Tiers and read memories that an I/O meets, by host and whether its pool is tiered.
     pub chains: Vec<[Vec<PartId>; 2]>,
+    /// The hosts' own disks, if these are the storage.
+    pub local: Option<LocalParts>,
 }
 
 /// Builds from the platters upwards.
@@ -69,17 +72,22 @@ impl<'a> Builder<'a> {
             read_memory: None,
             write_memory: None,
             chains: Vec::new(),
+            local: None,
         };
         let (stages, chains) = (Vec::new(), [Vec::new(), Vec::new()]);
         Ok(Self { plan, layout, owners, hosts, host_count, wiring, stages, chains, disks: 0 })
     }
 
     pub fn build(mut self) -> Result<Wiring, PlantError> {
-        let pools = self.pools()?;
-        let storage = self.storage(&pools)?;
-        let storage = self.processors(storage)?;
-        let storage = self.array_queues(storage)?;
-        let links = self.links(storage)?;
+        let links = if let Some(local) = local(self.array()) {
+            vec![self.local(local)?; self.host_count]
+        } else {
+            let pools = self.pools()?;
+            let storage = self.storage(&pools)?;
+            let storage = self.processors(storage)?;
+            let storage = self.array_queues(storage)?;
+            self.links(storage)?
+        };
         let entries = self.hosts(&links)?;
         self.volumes(&entries);
         let mut wiring = self.wiring;
@@ -95,6 +103,31 @@ impl<'a> Builder<'a> {
         let first = self.disks;
         self.disks += u64::from(sets.count) * u64::from(sets.sets);
         sets.add(&mut self.wiring.parts, of, (self.plan.seed, first))
+    }
+
+    /// Hosts that are their own storage; the link is what connects them.
+    fn local(&mut self, local: &array::Local) -> Result<PartId, PlantError> {
+        let groups = Groups::new(self.array(), local)?;
+        let network = self.array().link.as_ref();
+        let network = network.map(|link| link_parameters(self.array(), link)).transpose()?;
+        let homes = self.plan.instances.iter().zip(self.hosts).flat_map(|(instance, hosts)| {
+            instance.disks.iter().map(|disk| hosts.get(disk.vm).copied().unwrap_or(0))
+        });
+        let homes = homes.map(|home| u32::try_from(home).expect("hosts are counted by u32"));
+        let site = LocalSite {
+            hosts: self.host_count,
+            network,
+            homes: homes.collect(),
+            owners: Arc::clone(&self.owners),
+            seed: self.plan.seed,
+        };
+        let (entry, parts, stages) = groups.add(&mut self.wiring.parts, site)?;
+        self.stages.extend(stages);
+        if let Some(tiers) = &parts.caches {
+            self.wiring.tiers.push((String::from("local read cache"), tiers.clone()));
+        }
+        self.wiring.local = Some(parts);
+        Ok(entry)
     }
 
     /// The top of each pool.
@@ -157,9 +190,8 @@ impl<'a> Builder<'a> {
 
     /// The tiers for pools that have them, the way around them for others.
     fn split(&mut self, tiers: PartId, around: PartId) -> PartId {
-        let is_tiered = |pool: usize| self.array().pools[pool].tiered;
         let ways = self.layout.pools.iter().map(|span| {
-            let to = if is_tiered(span.pool) { tiers } else { around };
+            let to = if span.tiered { tiers } else { around };
             (span.base, Way { to, less: 0 })
         });
         let ways = ways.collect();
@@ -286,7 +318,7 @@ impl<'a> Builder<'a> {
     fn add_queue_groups(&mut self, queues: &[Vec<PartId>]) {
         let mut groups: Vec<Group> = Vec::new();
         for (place, span) in self.layout.pools.iter().enumerate() {
-            let name = format!("pool {} queue", self.array().pools[span.pool].name);
+            let name = format!("pool {} queue", span.name);
             let parts = queues.iter().map(|queues| queues[place]);
             match groups.iter_mut().find(|group| group.name == name) {
                 Some(group) => group.parts.extend(parts),
@@ -468,7 +500,10 @@ fn tier_state(
     Ok(state)
 }
 
-fn link_parameters(array: &array::Array, link: &array::Link) -> Result<LinkParameters, PlantError> {
+pub fn link_parameters(
+    array: &array::Array,
+    link: &array::Link,
+) -> Result<LinkParameters, PlantError> {
     let preset = link.kind.as_deref().map(|kind| {
         let found = LinkPreset::ALL.iter().find(|preset| preset.name() == kind);
         found.ok_or_else(|| unknown(array, "link", kind))

@@ -7,10 +7,10 @@ use record::run::{ModelFacts, TierFacts};
 use units::{Bytes, Nanos};
 
 use super::build::{Builder, Wiring};
-use super::disks::unknown;
 use super::facts::{Group, Held, tier_facts};
 use super::host::{self, HostSeconds, NamedVm};
 use super::layout::{ALIGNMENT, Layout};
+use super::local::{Groups, LocalParts, local};
 use super::plan::{PlantError, PlantPlan};
 use super::pools::Sets;
 use super::read_memory::ReadMemory;
@@ -35,6 +35,7 @@ pub struct Plant {
     chains: Vec<[Vec<usize>; 2]>,
     /// By instance and disk.
     disks: Vec<Vec<Way>>,
+    local: Option<LocalParts>,
     /// Tile of each instance.
     instance_tiles: Vec<u32>,
     host_seconds: Vec<HostSeconds>,
@@ -73,16 +74,13 @@ impl Plant {
     /// When the virtual disks do not fit, a name is unknown, or a part refuses a value.
     pub fn new(plan: &PlantPlan) -> Result<Self, PlantError> {
         let PlantPlan { array, instances, .. } = *plan;
-        if array.local.is_some() && array.pools.is_empty() {
-            return Err(unknown(array, "a way to build storage", "local"));
-        }
         let layout = Layout::new(array, instances)?;
         let count = array.hosts.as_ref().map_or(1, |hosts| hosts.count.max(1));
         let count = usize::try_from(count).unwrap_or(1);
         let assigned = host::assign(instances, count);
         let wiring = Builder::new(plan, &layout, &assigned, count)?.build()?;
         let (cpus, places, cost) = host::build(array, instances, &assigned)?;
-        let Wiring { parts, groups, tiers, read_memory, write_memory, chains } = wiring;
+        let Wiring { parts, groups, tiers, read_memory, write_memory, chains, local } = wiring;
         let levels: Vec<PartId> =
             tiers.iter().flat_map(|(_, parts)| parts.iter().copied()).chain(read_memory).collect();
         let positions = |parts: &Vec<PartId>| {
@@ -108,15 +106,21 @@ impl Plant {
             levels,
             chains,
             disks,
+            local,
             hosted: Hosted::new(Site::new(parts, cpus, places).with_io_cost(cost)),
         };
         plant.mark(Nanos::ZERO);
         Ok(plant)
     }
 
-    /// What the pools of an array hold with this many tiles; nothing for one that names
+    /// What the pools of an array, or its hosts' own disks, hold with this many tiles; nothing for one that names
     /// unknown disks.
     pub fn capacity(array: &spec::array::Array, tiles: u32) -> Bytes {
+        if let Some(local) = local(array) {
+            let groups = Groups::new(array, local);
+            let held = groups.and_then(|groups| groups.capacity(array));
+            return held.map_or(Bytes::ZERO, |held| held.round_down(ALIGNMENT));
+        }
         let pools = array.pools.iter().map(|pool| {
             let held = Sets::of_pool(array, pool).map_or(Bytes::ZERO, |sets| sets.capacity());
             let times = if pool.per_tile { u64::from(tiles) } else { 1 };
@@ -135,6 +139,7 @@ impl Plant {
         let mut levels = Levels::take(self.hosted.parts_mut(), &self.levels, options.filter);
         let (touched, bytes) = (&mut self.touched, &mut self.touched_bytes);
         let (disks, chains, tiles) = (&self.disks, &self.chains, &self.instance_tiles);
+        let (local, parts) = (&self.local, self.hosted.parts());
         let count = bytes.iter().len() as u64;
         let report = warm(&mut levels, instances, options, count, |levels, of, request| {
             let Some(way) = disks.get(of).and_then(|own| own.get(usize::from(request.disk.0)))
@@ -146,6 +151,9 @@ impl Plant {
             let IoRequest { operation, length, .. } = *request;
             let access = Access { vm: way.vm, operation, offset, length };
             levels.feed(&chains[way.host][usize::from(way.tiered)], &access);
+            if let Some(local) = local {
+                local.feed(parts, levels, &access);
+            }
         });
         levels.give_back(self.hosted.parts_mut(), &self.levels);
         report
@@ -362,7 +370,7 @@ fn ways(plan: &PlantPlan, layout: &Layout, hosts: &[Vec<usize>]) -> Vec<Vec<Way>
         let own = instance.disks.iter().zip(extents).map(|(disk, extent)| Way {
             base: extent.base,
             host: hosts.get(disk.vm).copied().unwrap_or(0),
-            tiered: plan.array.pools[layout.pools[extent.pool].pool].tiered,
+            tiered: layout.pools[extent.pool].tiered,
             vm: VmId(u16::try_from(first + disk.vm).unwrap_or(u16::MAX)),
         });
         ways.push(own.collect());

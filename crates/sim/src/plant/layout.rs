@@ -1,7 +1,8 @@
-use spec::array::{Array, PlaceRule};
+use spec::array::{Array, PlaceRule, Pool};
 use units::Bytes;
 
 use super::disks::unknown;
+use super::local::{Groups, local};
 use super::plan::{PlantDisk, PlantError, PlantInstance};
 use super::pools::Sets;
 
@@ -21,8 +22,12 @@ pub struct Layout {
 /// A pool, or the pool of a tile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PoolSpan {
-    /// Its position in the array's list.
+    /// Its position in the array's list; that of the hosts' own disks is beyond it.
     pub pool: usize,
+    /// Its name.
+    pub name: String,
+    /// Whether the tiers of the array work for it.
+    pub tiered: bool,
     /// Its tile, if every tile has one.
     pub tile: Option<u32>,
     /// First byte.
@@ -47,12 +52,14 @@ impl Layout {
     /// order of the instances.
     pub fn new(array: &Array, instances: &[PlantInstance]) -> Result<Self, PlantError> {
         let mut pools = spans(array, instances);
+        let is_local = local(array).is_some();
         let mut turns = 0;
         let mut disks = Vec::with_capacity(instances.len());
         for instance in instances {
             let mut own: Vec<Option<usize>> = vec![None; instance.vcpus.len()];
             let extents = instance.disks.iter().map(|disk| {
                 let pool = match rule(array, instance.tile, disk) {
+                    _ if is_local => 0,
                     Some(rule) => named(array, rule)?,
                     None => in_turn(array, disk, &mut own, &mut turns)?,
                 };
@@ -88,7 +95,14 @@ fn spans(array: &Array, instances: &[PlantInstance]) -> Vec<PoolSpan> {
     let mut tiles: Vec<u32> = instances.iter().map(|instance| instance.tile).collect();
     tiles.sort_unstable();
     tiles.dedup();
-    let span = |pool, tile| PoolSpan { pool, tile, base: 0, used: 0 };
+    if local(array).is_some() {
+        let name = String::from("local");
+        return vec![PoolSpan { pool: 0, name, tiered: false, tile: None, base: 0, used: 0 }];
+    }
+    let span = |pool, tile| {
+        let Pool { name, tiered, .. } = &array.pools[pool];
+        PoolSpan { pool, name: name.clone(), tiered: *tiered, tile, base: 0, used: 0 }
+    };
     let mut spans = Vec::new();
     for (pool, definition) in array.pools.iter().enumerate() {
         if definition.per_tile {
@@ -143,10 +157,13 @@ fn in_turn(
 
 fn check(array: &Array, pools: &[PoolSpan]) -> Result<(), PlantError> {
     for span in pools {
-        let pool = &array.pools[span.pool];
-        let capacity = Sets::of_pool(array, pool)?.capacity().round_down(ALIGNMENT);
+        let capacity = match local(array) {
+            Some(local) => Groups::new(array, local)?.capacity(array)?,
+            None => Sets::of_pool(array, &array.pools[span.pool])?.capacity(),
+        };
+        let capacity = capacity.round_down(ALIGNMENT);
         if span.used > capacity.get() {
-            let pool = pool_name(&pool.name, span.tile);
+            let pool = pool_name(&span.name, span.tile);
             let needed = Bytes::new(span.used);
             return Err(PlantError::TooSmall { pool, needed, capacity });
         }

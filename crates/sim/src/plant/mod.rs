@@ -33,6 +33,7 @@ mod disks;
 mod facts;
 mod host;
 mod layout;
+mod local;
 mod plan;
 mod pools;
 mod read_memory;

@@ -70,7 +70,7 @@ impl Sets {
     }
 }
 
-fn combine(
+pub fn combine(
     parts: &mut Array,
     of: &str,
     (level, element): (RaidLevel, Bytes),
