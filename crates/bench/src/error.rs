@@ -135,6 +135,39 @@ pub enum BenchError {
     /// Preparing needs to know how much.
     #[error("preparing searches for nothing and needs the number of tiles")]
     PrepareSearch,
+    /// A directory has no disks before a run makes them.
+    #[error("a directory holds nothing that could be read without writing it first")]
+    NothingToRead,
+    /// An array by this name could not be found again.
+    #[error("array name \"{name}\" {why}")]
+    ArrayName {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A file that calibration did not make.
+    #[error("{} exists and was not made by tilemark calibrate", .path.display())]
+    ArrayExists {
+        /// The file.
+        path: std::path::PathBuf,
+    },
+    /// The array's file.
+    #[error("writing the array {}", .path.display())]
+    ArrayFile {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The array as text.
+    #[error("making the text of the array")]
+    ArrayText {
+        /// What is wrong.
+        #[source]
+        source: toml::ser::Error,
+    },
     /// The storage failed I/Os.
     #[error("{}", describe(.failures, *.tiles))]
     Storage {
@@ -209,6 +242,12 @@ impl BenchError {
             Self::ReuseSize { .. } => {
                 Some("use the --tile and --footprint that were used to prepare".to_owned())
             }
+            Self::NothingToRead => {
+                Some("leave out --read-only, or name a file or block device with data".to_owned())
+            }
+            Self::ArrayName { .. } | Self::ArrayExists { .. } => {
+                Some("choose another with --name NAME or --out FILE".to_owned())
+            }
             Self::PrepareSearch => Some("say how many with --tiles N".to_owned()),
             _ => None,
         }
@@ -217,8 +256,10 @@ impl BenchError {
     /// Stable identifier for result files.
     pub const fn id(&self) -> &'static str {
         match self {
-            Self::Plan(_) | Self::Target(_) | Self::PrepareSearch => "plan",
+            Self::Plan(_) | Self::Target(_) | Self::PrepareSearch | Self::NothingToRead => "plan",
             Self::NothingToReuse { .. } | Self::ReuseSize { .. } => "reuse",
+            Self::ArrayName { .. } | Self::ArrayExists { .. } => "array-name",
+            Self::ArrayFile { .. } | Self::ArrayText { .. } => "array-file",
             Self::Random { .. } => "random",
             Self::Build { .. } => "tile",
             Self::Reference(_) => "reference",

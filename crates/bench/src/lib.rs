@@ -11,6 +11,7 @@
 //! again from the run directory.
 #![forbid(unsafe_code)]
 
+pub mod calibrate;
 pub mod compare;
 pub mod doctor;
 mod error;

@@ -47,6 +47,8 @@ pub enum Command {
     Prepare(RunArgs),
     /// Find out how many tiles a modelled array would hold, in virtual time
     Simulate(SimulateArgs),
+    /// Measure a disk and fit a model of it, for simulate
+    Calibrate(CalibrateArgs),
     /// Remove what Tilemark left in a datastore, and nothing else
     Cleanup(CleanupArgs),
     /// Read back what a verified run wrote and name every block that is wrong
@@ -428,6 +430,61 @@ pub enum Cpu {
     Delay,
     /// A busy core for their length.
     Burn,
+}
+
+/// `calibrate`.
+#[derive(Debug, Args)]
+pub struct CalibrateArgs {
+    /// What to measure: dir:PATH, file:PATH, block:PATH, or a directory
+    ///
+    /// The same rules as for run. Example: tilemark calibrate --quick dir:/mnt/ssd
+    #[arg(value_name = "DATASTORE")]
+    pub target: String,
+    /// About a minute: fewer and shorter loops
+    #[arg(long, help_heading = "What is measured")]
+    pub quick: bool,
+    /// Only read, from what is there; for files and block devices
+    #[arg(long, help_heading = "What is measured")]
+    pub read_only: bool,
+    /// Size of the disk that is measured, at least 8 MiB
+    ///
+    /// It is filled first. One that fits into a cache measures the cache. Example: 16GiB
+    #[arg(long, value_name = "SIZE", default_value = "2GiB", help_heading = "What is measured")]
+    pub space: Bytes,
+    /// Measured time of each loop [default: 1.4s, 600ms with --quick]
+    #[arg(long, value_name = "TIME", help_heading = "What is measured")]
+    pub point: Option<Nanos>,
+    /// Sets of parameters each kind of model tries [default: 240, 80 with --quick]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "What is measured")]
+    pub tries: Option<u32>,
+    /// Where random numbers start; drawn and printed if absent
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed, help_heading = "What is measured")]
+    pub seed: Option<u64>,
+
+    /// Serial or by-id name of the block device to be overwritten
+    #[arg(long, value_name = "IDENTITY", help_heading = "Safety")]
+    pub destroy_data: Option<String>,
+    /// Overwrite an existing file given as file:PATH
+    #[arg(long, help_heading = "Safety")]
+    pub overwrite_file: bool,
+    /// Use a datastore on the root file system, an overlay or RAM
+    #[arg(long, help_heading = "Safety")]
+    pub allow_root_fs: bool,
+
+    /// Name of the array [default: the device's]
+    ///
+    /// Letters a to z, digits and hyphens. `tilemark simulate --array NAME` finds it.
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    pub name: Option<String>,
+    /// Where the array's file goes
+    ///
+    /// If absent, $XDG_DATA_HOME/tilemark/arrays or ~/.local/share/tilemark/arrays, as
+    /// NAME.toml. Only a file that calibrate made is replaced.
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+    /// What stdout carries: text or json
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = Format::Text, hide_possible_values = true, help_heading = "Output")]
+    pub format: Format,
 }
 
 /// `cleanup`.

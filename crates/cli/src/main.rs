@@ -11,6 +11,7 @@ mod output;
 mod plan_source;
 mod signals;
 mod text;
+mod user_arrays;
 
 use std::process::ExitCode;
 

@@ -50,7 +50,8 @@ pub fn simulated(args: &SimulateArgs) -> Result<(ResolvedPlan, Array), Failure> 
     source.layers[0].values.datastore = Some(format!("{ARRAY_PREFIX}{name}"));
     let definition = |error: SpecError| Failure::from_definition(&error);
     let changes = spec::array::overlay(&args.with).map_err(definition)?;
-    let array = spec::resolve_array_with(&name, &base, &[changes]).map_err(definition)?;
+    let array = spec::resolve_array_with(&crate::user_arrays::find(&name), &base, &[changes])
+        .map_err(definition)?;
     Ok((source.resolve(resolve_simulated)?, array))
 }
 
@@ -206,7 +207,7 @@ fn flags(args: &RunArgs) -> Values {
 }
 
 /// Random bits from the operating system, by way of the standard hasher's keys.
-fn entropy() -> u64 {
+pub fn entropy() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 

@@ -9,7 +9,7 @@ use engine::verify::{self, CheckError, Setup};
 use engine::{BackendChoice, EngineInstance, Running};
 use record::run::{Latency, Prefill, RateFacts, Warning};
 use rustix::time::{ClockId, clock_gettime};
-use units::{Bytes, Ratio};
+use units::{Bytes, Nanos, Ratio};
 
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
@@ -83,6 +83,27 @@ impl RealRig {
             options,
             state_dir,
         })
+    }
+
+    /// A rig for single loads on an open datastore: one worker, no verification. Dropping or
+    /// removing it removes what the datastore made.
+    pub fn over(datastore: Datastore, seed: u64, slice: Nanos) -> Self {
+        let options = engine::Options {
+            depth: DEPTH_MIN,
+            buffers_max: BUFFERS_MAX,
+            slice,
+            ..engine::Options::default()
+        };
+        Self {
+            datastore: Some(datastore),
+            keep: false,
+            filled: Vec::new(),
+            is_rewrite_known: true,
+            seed,
+            stamp_seed: seed,
+            options,
+            state_dir: None,
+        }
     }
 
     /// Leaves the disks in place, whatever was to become of them, and where they are.

@@ -199,7 +199,7 @@ const fn kind(target: &Target) -> &'static str {
 }
 
 /// `ext4 on nvme0n1 (Samsung SSD 990, 1.8 TiB)`.
-pub(super) fn summary(preflight: &Preflight) -> String {
+pub(crate) fn summary(preflight: &Preflight) -> String {
     let device = preflight.device.as_ref().map(|device| {
         let size = units::Bytes::new(device.size_bytes);
         match &device.model {

@@ -10,6 +10,7 @@ mod simulate;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use document::summary;
 pub use prepare::{Prepared, prepare};
 pub use preview::{Preview, plan_preview};
 pub use reuse::Reuse;

@@ -10,6 +10,7 @@ mod totals;
 mod warm_up;
 mod window;
 
+pub(crate) use fleet::shape;
 pub use fleet::{DiskNeed, Fleet, FleetInstance};
 pub use totals::{ActionTotals, KindTotals, add_compact};
 pub use warm_up::{WarmUpBounds, WarmUpRule};

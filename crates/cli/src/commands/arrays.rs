@@ -66,7 +66,8 @@ fn row(array: &Array) -> serde_json::Value {
 fn show(name: &str, changes: &[String], format: Format) -> Result<(), Failure> {
     let failure = |error| Failure::from_definition(&error);
     let overlay = spec::array::overlay(changes).map_err(failure)?;
-    let (file, text) = spec::array_text(name, Path::new("")).map_err(failure)?;
+    let (file, text) =
+        spec::array_text(&crate::user_arrays::find(name), Path::new("")).map_err(failure)?;
     let array = spec::array::with_all(&file, &text, &[overlay]).map_err(failure)?;
     match format {
         Format::Json => output::print_json(&array),

@@ -1,6 +1,7 @@
 //! One file per verb. Each takes its arguments and returns how it ended.
 
 mod arrays;
+mod calibrate;
 mod cleanup;
 mod compare;
 mod doctor;
@@ -29,6 +30,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Check(args) => preview::check(args),
         Command::Prepare(args) => prepare::prepare(args, cli.color),
         Command::Simulate(args) => simulate::run(args, cli.color),
+        Command::Calibrate(args) => calibrate::run(args),
         Command::Cleanup(args) => cleanup::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Runs(args) => runs::run(args),

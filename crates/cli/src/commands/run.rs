@@ -80,11 +80,14 @@ pub fn failure(error: BenchError) -> Failure {
         | BenchError::Build { .. }
         | BenchError::Reference(_)
         | BenchError::PrepareSearch
+        | BenchError::NothingToRead
+        | BenchError::ArrayName { .. }
         | BenchError::Target(_) => Exit::Usage,
         BenchError::Refused(_)
         | BenchError::TooLarge { .. }
         | BenchError::ArrayTooSmall { .. }
         | BenchError::NothingToReuse { .. }
+        | BenchError::ArrayExists { .. }
         | BenchError::ReuseSize { .. }
         | BenchError::Datastore(_)
         | BenchError::RunDir(RunDirError::OnDeviceUnderTest { .. }) => Exit::Refused,

@@ -1,10 +1,12 @@
 //! Results as text for people: plain functions from stored results to lines.
 
+mod calibration;
 mod model;
 mod step;
 mod summary;
 mod table;
 
+pub use calibration::calibration;
 pub use model::model;
 pub use step::{limit_name, step_line};
 pub use summary::{prefill_line, summary};

@@ -34,6 +34,7 @@ fn short_help_of_every_verb_fits_one_screen() {
         "check",
         "prepare",
         "simulate",
+        "calibrate",
         "cleanup",
         "verify",
         "runs",

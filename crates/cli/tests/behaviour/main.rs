@@ -1,6 +1,7 @@
 //! The `tilemark` program as a process: what it prints, how it ends, what it leaves behind.
 
 mod arrays;
+mod calibrate;
 mod help;
 mod interruption;
 mod killed;

@@ -1,0 +1,31 @@
+//! A model of a real disk: measure, fit, and say how far off it is.
+//!
+//! [`measure`] drives closed loops of several sizes, depths and mixes on a rig, [`fit()`]
+//! searches the parameters of a modelled disk that answers the same loops alike in virtual
+//! time, and [`Calibration`] says how well that went, by the measure that simulators of disks
+//! are judged by ([`demerit()`]).
+
+mod demerit;
+mod disk;
+mod document;
+mod fit;
+mod loops;
+mod matrix;
+mod measure;
+mod noise;
+mod search;
+mod session;
+#[cfg(test)]
+mod tests;
+mod virtual_time;
+
+pub use demerit::demerit;
+pub use disk::{DiskModel, model_disk};
+pub use document::{
+    Calibration, CandidateFacts, Demerits, Drift, Machine, MixDemerits, Noise, PointFacts, Side,
+};
+pub use fit::{Candidate, Effort, Fit, fit};
+pub use loops::Span;
+pub use matrix::{Mix, Point, matrix};
+pub use measure::{Answers, Measured, Pace, measure};
+pub use session::{CalibrateOptions, calibrate, user_arrays};

@@ -1,0 +1,62 @@
+//! `calibrate`: measures a disk, fits a model and keeps it as an array.
+
+use std::sync::Arc;
+
+use bench::BenchError;
+use bench::calibrate::{CalibrateOptions, calibrate};
+use bench::progress::Control;
+
+use crate::args::{CalibrateArgs, Format};
+use crate::commands::{run, target};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{output, plan_source, signals, text};
+
+/// Measures and says how well the model does.
+pub fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
+    let options = options(args)?;
+    let control = Arc::new(Control::default());
+    let signals = signals::watch(Arc::clone(&control))
+        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let found = calibrate(&options, &control, &mut |line| crate::say!("{line}"));
+    match found {
+        Err(BenchError::Interrupted | BenchError::Aborted) => {
+            crate::say!("interrupted; what was made is removed again, and no array was saved");
+            Ok(signals.exit())
+        }
+        Err(error) => Err(run::failure(error)),
+        Ok(found) => {
+            match args.format {
+                Format::Text => output::print(&text::calibration(&found))?,
+                Format::Json => output::print_json(&found)?,
+            }
+            Ok(Exit::Success)
+        }
+    }
+}
+
+fn options(args: &CalibrateArgs) -> Result<CalibrateOptions, Failure> {
+    Ok(CalibrateOptions {
+        target: target::parse(&args.target)?,
+        name: args.name.clone(),
+        out: args.out.clone(),
+        quick: args.quick,
+        read_only: args.read_only,
+        space: args.space,
+        point: args.point,
+        tries: args.tries,
+        seed: args.seed.unwrap_or_else(|| plan_source::entropy() >> 1),
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
+        destroy_data: args.destroy_data.clone(),
+        overwrite_file: args.overwrite_file,
+        allow_root_fs: args.allow_root_fs,
+        tool: run::tool(),
+        command: command(),
+    })
+}
+
+/// The command as it was typed, for the array's source.
+fn command() -> String {
+    let words = std::env::args().skip(1);
+    std::iter::once("tilemark".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}

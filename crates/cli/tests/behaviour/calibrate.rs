@@ -1,0 +1,87 @@
+//! `calibrate` as a process: tiny loops on a directory, and what is refused.
+
+use rustix::process::Signal;
+
+use crate::rig::{Place, Running, err, out};
+
+/// Loops of a moment on a disk of a moment.
+const TINY: [&str; 11] = [
+    "calibrate",
+    "--quick",
+    "--space",
+    "8MiB",
+    "--point",
+    "32ms",
+    "--tries",
+    "2",
+    "--seed",
+    "1",
+    "--allow-root-fs",
+];
+
+fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&TINY[..], more].concat()
+}
+
+fn number(value: &serde_json::Value) -> f64 {
+    value.as_f64().expect("a number")
+}
+
+#[test]
+fn a_directory_is_measured_fitted_saved_and_left_empty() {
+    let Some(place) = Place::usable() else { return };
+    let args = words(&["--format", "json", "--out", "mine.toml", "dir:ds"]);
+    let output = place.output(&args);
+    assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
+    let found: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    assert_eq!(found["schema"], "tilemark.calibration/1.0");
+    let points = found["points"].as_array().expect("loops");
+    assert!(points.len() > 30, "{} loops", points.len());
+    assert!(points.iter().all(|point| number(&point["measured"]["iops"]) > 0.0));
+    assert!(number(&found["demerits"]["validation"]) > 0.0);
+    assert!(place.names("ds").is_empty(), "{:?}", place.names("ds"));
+    // The array is one that every other command takes.
+    let shown = place.output(&["array", "show", "./mine.toml", "--format", "json"]);
+    assert_eq!(shown.status.code(), Some(0), "{}", err(&shown));
+    let array: serde_json::Value = serde_json::from_str(&out(&shown)).expect("JSON");
+    assert!(array["source"].as_str().is_some_and(|text| text.contains("mean demerit")));
+    // What calibrate made, it may replace; anything else it may not.
+    place.write("theirs.toml", "name = \"theirs\"\n");
+    let refused = place.output(&words(&["--out", "theirs.toml", "dir:ds"]));
+    assert_eq!(refused.status.code(), Some(3), "{}", err(&refused));
+    assert!(err(&refused).contains("was not made by tilemark calibrate"), "{}", err(&refused));
+}
+
+#[test]
+fn what_may_not_be_measured_is_refused_before_anything_is_written() {
+    let place = Place::new();
+    place.write("data", "not ours");
+    for (code, target, more) in [
+        (2, "nonsense:ds", &[][..]),
+        (2, "dir:ds", &["--read-only"]),
+        (2, "dir:ds", &["--name", "Not a name"]),
+        (3, "dir:missing", &[]),
+        (3, "file:data", &[]),
+        (3, "block:/dev/null", &[]),
+        (3, "dir:ds", &["--space", "900TiB"]),
+    ] {
+        let output = place.output(&words(&[more, &[target]].concat()));
+        assert_eq!(output.status.code(), Some(code), "{target} {more:?}: {}", err(&output));
+        assert!(place.names("ds").is_empty(), "{target} {more:?}");
+    }
+    assert_eq!(std::fs::read_to_string(place.path("data")).expect("still there"), "not ours");
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_behind_and_saves_no_array() {
+    let Some(place) = Place::usable() else { return };
+    let long = ["calibrate", "--quick", "--space", "8MiB", "--point", "2s", "--allow-root-fs"];
+    let args = [&long[..], &["--out", "mine.toml", "dir:ds"]].concat();
+    let mut running = Running::new(place.command(&args));
+    running.wait_for("[1/");
+    running.signal(Signal::INT);
+    let ended = running.end();
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert!(place.names("ds").is_empty(), "{:?}", place.names("ds"));
+    assert!(!place.path("mine.toml").exists());
+}
