@@ -6,10 +6,10 @@ use rustix::process::Signal;
 
 use crate::rig::{Place, Running, err, out};
 
-/// A tile of one virtual machine, half a minute of virtual time.
+/// A tile of one virtual machine with one user, and a few seconds of virtual time.
 const BRIEF: [&str; 13] = [
     "--tile",
-    "micro/mixed-8k",
+    "micro/read-4k-qd1",
     "--quick",
     "--footprint",
     "0.01",
