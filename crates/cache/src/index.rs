@@ -2,7 +2,8 @@ use crate::list::Node;
 
 const EMPTY: u64 = u64::MAX;
 
-/// From page to slot: open addressing with linear probing, at most half full.
+/// From page to slot: open addressing with linear probing, at most half full, twice as long
+/// whenever it would be fuller: 16 to 32 bytes a page.
 ///
 /// An entry is the upper 32 bits of the page's hash beside its slot, so that probing past a
 /// stranger rarely touches its node, and deletion (backward shift, Knuth volume 3, 6.4,
@@ -12,15 +13,30 @@ pub(crate) struct Index {
     entries: Vec<u64>,
     mask: usize,
     shift: u32,
+    /// Pages that still fit before it must be longer.
+    room: usize,
 }
 
 impl Index {
-    /// For at most `pages` entries, 2^31 at most.
-    pub(crate) fn new(pages: usize) -> Self {
-        let length = (pages.max(4) * 2).next_power_of_two();
+    /// Empty.
+    pub(crate) fn new() -> Self {
+        Self::of_length(8)
+    }
+
+    fn of_length(length: usize) -> Self {
         let bits = length.trailing_zeros();
-        assert!(bits <= 32, "an index of {pages} pages is more than 2^31");
-        Self { entries: vec![EMPTY; length], mask: length - 1, shift: 32 - bits }
+        assert!(bits <= 32, "an index holds 2^31 pages at most");
+        let entries = vec![EMPTY; length];
+        Self { entries, mask: length - 1, shift: 32 - bits, room: length / 2 }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut longer = Self::of_length(2 * self.entries.len());
+        for entry in self.entries.iter().copied().filter(|entry| *entry != EMPTY) {
+            longer.put(entry);
+        }
+        *self = longer;
     }
 
     #[inline]
@@ -45,12 +61,20 @@ impl Index {
     /// Adds a page that is not in the index.
     #[inline]
     pub(crate) fn insert(&mut self, page: u64, slot: u32) {
-        let tag = tag(page);
-        let mut at = self.home(tag) & self.mask;
+        if self.room == 0 {
+            self.grow();
+        }
+        self.put((u64::from(tag(page)) << 32) | u64::from(slot));
+    }
+
+    #[inline]
+    fn put(&mut self, entry: u64) {
+        let mut at = self.home(high(entry)) & self.mask;
         while self.entries[at] != EMPTY {
             at = (at + 1) & self.mask;
         }
-        self.entries[at] = (u64::from(tag) << 32) | u64::from(slot);
+        self.entries[at] = entry;
+        self.room -= 1;
     }
 
     /// Removes a page that is in the index at `slot`.
@@ -77,6 +101,7 @@ impl Index {
             }
         }
         self.entries[hole] = EMPTY;
+        self.room += 1;
     }
 
     #[inline]
@@ -126,7 +151,7 @@ mod tests {
             stride in prop::sample::select(vec![1_u64, 4096, 1 << 32, 0x9e37_79b9]),
         ) {
             let mut nodes = vec![Node { page: 0, prev: NIL, next: NIL }; 64];
-            let mut index = Index::new(64);
+            let mut index = Index::new();
             let mut model = HashMap::new();
             for (slot, is_insert) in steps {
                 let page = u64::from(slot).wrapping_mul(stride);

@@ -12,14 +12,17 @@
 //!
 //! Invariants: a policy holds at most its capacity, after every reference the page referred to
 //! is resident, and a reference evicts at most one page. A resident page keeps its [`Slot`], so
-//! that callers keep what they know of a page in an array. No reference allocates (Belady, which
-//! is offline, excepted). The same references give the same outcomes, bit for bit.
+//! that callers keep what they know of a page in an array. Memory comes with the
+//! pages: a reference allocates only when more pages are known than ever before, half as much
+//! again at once (the sketch of W-TinyLFU, 8 bytes a page, is there from the start; so is what
+//! Belady needs, which is offline). The same references give the same outcomes, bit for bit.
 #![forbid(unsafe_code)]
 
 pub mod cluster;
 mod index;
 mod list;
 pub mod mrc;
+mod places;
 pub mod policy;
 mod slab;
 pub mod tier;

@@ -2,33 +2,30 @@ use crate::index::Index;
 use crate::list::{NIL, Node};
 
 /// Pages in slots, found by page, with a byte per slot for the policy's own use.
+///
+/// Memory comes with the pages: at most 49 bytes for each slot that was ever taken, and 16 to
+/// 32 of them for the index.
 #[derive(Debug, Clone)]
 pub(crate) struct Slab {
     pub(crate) nodes: Vec<Node>,
     pub(crate) marks: Vec<u8>,
     index: Index,
-    /// First unused slot; the others hang off its `next`.
+    /// First slot that was given up; the others hang off its `next`.
     free: u32,
     len: usize,
+    slots: usize,
 }
 
 impl Slab {
     /// For at most `slots` pages (2^31), ghosts included.
     pub(crate) fn new(slots: usize) -> Self {
-        let count = u32::try_from(slots).ok().filter(|count| *count <= 1 << 31);
-        let count = count.unwrap_or_else(|| panic!("{slots} slots are more than 2^31"));
-        let nodes = (0..count)
-            .map(|slot| {
-                let next = if slot + 1 == count { NIL } else { slot + 1 };
-                Node { page: 0, prev: NIL, next }
-            })
-            .collect();
-        let free = if count == 0 { NIL } else { 0 };
-        Self { nodes, marks: vec![0; slots], index: Index::new(slots), free, len: 0 }
+        assert!(slots <= 1 << 31, "{slots} slots are more than 2^31");
+        let (nodes, marks, index) = (Vec::new(), Vec::new(), Index::new());
+        Self { nodes, marks, index, free: NIL, len: 0, slots }
     }
 
     pub(crate) fn slots(&self) -> usize {
-        self.nodes.len()
+        self.slots
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -58,8 +55,7 @@ impl Slab {
     /// Gives a page that has none a slot; there must be one left.
     #[inline]
     pub(crate) fn insert(&mut self, page: u64, mark: u8) -> u32 {
-        let slot = self.free;
-        debug_assert!(slot != NIL, "all {} slots are taken", self.nodes.len());
+        let slot = if self.free == NIL { self.new_slot() } else { self.free };
         let node = &mut self.nodes[slot as usize];
         self.free = node.next;
         node.page = page;
@@ -69,26 +65,15 @@ impl Slab {
         slot
     }
 
-    /// Makes room for twice as many pages if no slot is left; slots keep their numbers.
-    #[inline]
-    pub(crate) fn grow_if_full(&mut self) {
-        if self.free == NIL {
-            self.grow();
-        }
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let old = self.nodes.len();
-        let mut larger = Self::new((2 * old).max(1024));
-        larger.nodes[..old].copy_from_slice(&self.nodes);
-        larger.marks[..old].copy_from_slice(&self.marks);
-        for (slot, node) in (0..).zip(&self.nodes) {
-            larger.index.insert(node.page, slot);
-        }
-        larger.free = u32::try_from(old).expect("slots are counted in 32 bits");
-        larger.len = self.len;
-        *self = larger;
+    /// A slot that was never taken.
+    fn new_slot(&mut self) -> u32 {
+        let slot = self.nodes.len();
+        debug_assert!(slot < self.slots, "all {slot} slots are taken");
+        make_room(&mut self.nodes, self.slots);
+        make_room(&mut self.marks, self.slots);
+        self.nodes.push(Node { page: 0, prev: NIL, next: NIL });
+        self.marks.push(0);
+        u32::try_from(slot).expect("slots are counted in 32 bits")
     }
 
     /// Takes a page's slot, which is in no list any more.
@@ -99,5 +84,14 @@ impl Slab {
         self.nodes[slot as usize].next = self.free;
         self.free = slot;
         self.len -= 1;
+    }
+}
+
+/// Makes a full list half as long again, `most` elements at most.
+#[inline]
+pub(crate) fn make_room<T>(list: &mut Vec<T>, most: usize) {
+    let length = list.len();
+    if length == list.capacity() {
+        list.reserve_exact((length / 2).max(64).min(most.saturating_sub(length)).max(1));
     }
 }

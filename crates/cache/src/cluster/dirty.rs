@@ -29,7 +29,7 @@ impl Dirty {
 }
 
 /// All dirty pages, and of each host those that became dirty first.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct DirtyPages {
     pages: BTreeMap<PageId, Dirty>,
     order: BTreeMap<(HostId, u64), PageId>,

@@ -1,22 +1,24 @@
 use super::config::ClusterConfig;
+use crate::places::Places;
 use crate::policy::{Evicted, Outcome, PageId, Policy, Slot};
+use crate::slab::make_room;
 
 /// One host's part of the cluster: a cache for its virtual machines, and room for copies of
 /// other hosts' writes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Share {
     /// Nothing if the host has no share, or has failed.
     cache: Option<Cache>,
-    /// Places for copies that hold nothing, by number, behind those of the cache.
-    log_free: Vec<u32>,
+    /// Places for copies, by number, behind those of the cache.
+    log: Places,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Cache {
     policy: Box<dyn Policy>,
     /// Place of each page's bytes, by slot.
     places: Vec<u32>,
-    free: Vec<u32>,
+    free: Places,
 }
 
 /// A page that came in, and the one that left for it.
@@ -34,17 +36,12 @@ impl Share {
         }
         let policy = config.policy.build(pages);
         let count = |pages: usize| u32::try_from(pages).expect("a share has 2^28 pages at most");
-        let cache = Cache {
-            places: vec![0; policy.slots()],
-            free: (0..count(pages)).rev().collect(),
-            policy,
-        };
-        let log_free = (count(pages)..count(pages + log)).rev().collect();
-        Self { cache: Some(cache), log_free }
+        let cache = Cache { places: Vec::new(), free: Places::new(0, count(pages)), policy };
+        Self { cache: Some(cache), log: Places::new(count(pages), count(pages + log)) }
     }
 
     pub(super) const fn none() -> Self {
-        Self { cache: None, log_free: Vec::new() }
+        Self { cache: None, log: Places::new(0, 0) }
     }
 
     pub(super) const fn is_usable(&self) -> bool {
@@ -77,8 +74,13 @@ impl Share {
             Outcome::Hit { .. } => None,
         };
         let evicted = left.map(|Evicted { page, slot }| (page, cache.leave(slot)));
-        let place = cache.free.pop().expect("a place is free when a page comes in");
-        cache.places[outcome.slot().position()] = place;
+        let place = cache.free.take().expect("a place is free when a page comes in");
+        let slot = outcome.slot().position();
+        if slot >= cache.places.len() {
+            make_room(&mut cache.places, cache.policy.slots());
+            cache.places.resize(slot + 1, 0);
+        }
+        cache.places[slot] = place;
         Some(BroughtIn { place, evicted })
     }
 
@@ -93,22 +95,22 @@ impl Share {
 
     /// Takes a place for a copy.
     pub(super) fn take_log(&mut self) -> Option<u32> {
-        self.log_free.pop()
+        self.log.take()
     }
 
     pub(super) fn has_log(&self) -> bool {
-        !self.log_free.is_empty()
+        self.log.has_any()
     }
 
     pub(super) fn give_log(&mut self, place: u32) {
-        self.log_free.push(place);
+        self.log.give(place);
     }
 }
 
 impl Cache {
     fn leave(&mut self, slot: Slot) -> u32 {
         let place = self.places[slot.position()];
-        self.free.push(place);
+        self.free.give(place);
         place
     }
 }

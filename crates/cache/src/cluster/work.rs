@@ -29,7 +29,7 @@ use crate::tier::{Access, Population, VmId, Wait};
 /// After the descriptions of FVP at frankdenneman.nl (remote reads after a migration, copies on
 /// neighbours, the automatic change to write-through). Ours: the page-wise validity, the log of
 /// fixed size, peers in turn after the own host, destaging at once instead of copying again.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Cluster {
     pub(super) config: ClusterConfig,
     pub(super) shares: Vec<Share>,
@@ -40,7 +40,7 @@ pub struct Cluster {
 }
 
 /// What the cluster knows of a virtual machine.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Vm {
     pub(super) settings: ClusterVm,
     pub(super) counters: ClusterCounters,

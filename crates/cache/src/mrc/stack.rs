@@ -28,7 +28,7 @@ impl ReuseStack {
     /// Empty; grows with the number of different pages, up to 2^30.
     pub fn new() -> Self {
         let line = Timeline::new(1);
-        Self { pages: Slab::new(1024), slots: vec![0; line.positions()], line, next: 0 }
+        Self { pages: Slab::new(1 << 30), slots: vec![0; line.positions()], line, next: 0 }
     }
 
     /// Different pages that are remembered.
@@ -44,7 +44,6 @@ impl ReuseStack {
             self.close_up();
         }
         let Some(slot) = self.pages.find(page.0) else {
-            self.pages.grow_if_full();
             let slot = self.pages.insert(page.0, 0);
             self.put(slot);
             return None;

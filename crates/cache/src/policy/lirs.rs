@@ -1,6 +1,6 @@
 use super::contract::{Evicted, Outcome, PageId, Policy, Slot, check_capacity, hit, miss};
 use crate::list::{List, NIL, Node};
-use crate::slab::Slab;
+use crate::slab::{Slab, make_room};
 
 /// Bits of a mark.
 const IN_STACK: u8 = 1;
@@ -47,7 +47,7 @@ impl Lirs {
             stack: List::new(),
             queue: List::new(),
             ghosts: List::new(),
-            side: vec![Node { page: 0, prev: NIL, next: NIL }; slots],
+            side: Vec::new(),
         }
     }
 
@@ -154,6 +154,10 @@ impl Lirs {
         // Making room may have pruned or forgotten the page's own ghost, hence the second look.
         let ghost = self.slab.find(page);
         let slot = ghost.unwrap_or_else(|| self.slab.insert(page, 0));
+        if self.side.len() < self.slab.nodes.len() {
+            make_room(&mut self.side, self.slab.slots());
+            self.side.resize(self.slab.nodes.len(), Node { page: 0, prev: NIL, next: NIL });
+        }
         self.set(slot, RESIDENT);
         if ghost.is_some() {
             self.ghosts.unlink(&mut self.side, slot);

@@ -1,9 +1,12 @@
 use super::vm::Vm;
 use crate::list::{List, NIL, Node};
+use crate::places::Places;
 use crate::policy::{PageId, Slot};
+use crate::slab::make_room;
 
 /// What is known of each resident page: owner, place in the tier, and whether it is dirty.
-/// 40 bytes a slot beside the policy's own.
+/// At most half as much again as 40 bytes for each slot that was ever taken, beside the
+/// policy's own.
 #[derive(Debug, Clone)]
 pub(super) struct Store {
     /// By slot.
@@ -14,7 +17,8 @@ pub(super) struct Store {
     dirtied: Vec<Node>,
     dirty: List,
     /// Places in the tier that hold nothing.
-    free: Vec<u32>,
+    free: Places,
+    slots: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -25,15 +29,16 @@ struct Frame {
 }
 
 impl Store {
+    /// For slots below `slots`.
     pub(super) fn new(slots: usize, pages: usize) -> Self {
-        let node = Node { page: 0, prev: NIL, next: NIL };
         let pages = u32::try_from(pages).unwrap_or_else(|_| panic!("{pages} pages are too many"));
         Self {
-            frames: vec![Frame { place: 0, owner: 0, is_dirty: false }; slots],
-            owned: vec![node; slots],
-            dirtied: vec![node; slots],
+            frames: Vec::new(),
+            owned: Vec::new(),
+            dirtied: Vec::new(),
             dirty: List::new(),
-            free: (0..pages).rev().collect(),
+            free: Places::new(0, pages),
+            slots,
         }
     }
 
@@ -68,16 +73,31 @@ impl Store {
     }
 
     pub(super) fn enter(&mut self, slot: Slot, page: PageId, owner: u16, vm: &mut Vm) {
-        let place = self.free.pop().expect("a place is free when a page comes in");
+        let place = self.free.take().expect("a place is free when a page comes in");
+        if slot.position() >= self.frames.len() {
+            self.grow(slot);
+        }
         self.frames[slot.position()] = Frame { place, owner, is_dirty: false };
         self.owned[slot.position()].page = page.0;
         vm.pages.push_front(&mut self.owned, slot.0);
     }
 
+    /// Makes room for a slot that is taken for the first time.
+    fn grow(&mut self, slot: Slot) {
+        let length = slot.position() + 1;
+        let node = Node { page: 0, prev: NIL, next: NIL };
+        make_room(&mut self.frames, self.slots);
+        make_room(&mut self.owned, self.slots);
+        make_room(&mut self.dirtied, self.slots);
+        self.frames.resize(length, Frame { place: 0, owner: 0, is_dirty: false });
+        self.owned.resize(length, node);
+        self.dirtied.resize(length, node);
+    }
+
     pub(super) fn leave(&mut self, slot: Slot, vm: &mut Vm) {
         self.clean(slot);
         vm.pages.unlink(&mut self.owned, slot.0);
-        self.free.push(self.frames[slot.position()].place);
+        self.free.give(self.frames[slot.position()].place);
     }
 
     pub(super) fn soil(&mut self, slot: Slot) {

@@ -16,7 +16,7 @@ use units::{Bytes, Nanos};
 pub struct Pages {
     lru: Lru,
     page: u64,
-    /// Parts of each page that are known, by slot.
+    /// Parts of each page that are known, by slot, as far as slots were taken.
     known: Vec<u64>,
     pub counters: Counters,
 }
@@ -26,17 +26,16 @@ impl Pages {
     pub fn new(size: Bytes, page: Bytes) -> Self {
         let page = page.get().max(64);
         let pages = usize::try_from((size.get() / page).clamp(1, 1 << 28)).unwrap_or(1);
-        let known = vec![0; pages];
-        Self { lru: Lru::new(pages), page, known, counters: Counters::default() }
+        Self { lru: Lru::new(pages), page, known: Vec::new(), counters: Counters::default() }
     }
 
     /// Whether another one holds as much in the same way.
     pub fn is_like(&self, other: &Self) -> bool {
-        self.page == other.page && self.known.len() == other.known.len()
+        self.page == other.page && self.lru.capacity() == other.lru.capacity()
     }
 
     pub fn capacity_bytes(&self) -> u64 {
-        self.known.len() as u64 * self.page
+        self.lru.capacity() as u64 * self.page
     }
 
     pub fn resident_bytes(&self) -> u64 {
@@ -75,7 +74,11 @@ impl Pages {
         let outer = bits(from / part, to.div_ceil(part));
         let inner = bits(from.div_ceil(part), to / part);
         let outcome = self.lru.reference(PageId(page));
-        let known = &mut self.known[outcome.slot().position()];
+        let slot = outcome.slot().position();
+        if slot >= self.known.len() {
+            self.known.resize(slot + 1, 0);
+        }
+        let known = &mut self.known[slot];
         if let Outcome::Miss { evicted, .. } = outcome {
             *known = 0;
             self.counters.evicted_bytes += evicted.map_or(0, |_| self.page);
