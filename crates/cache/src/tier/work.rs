@@ -109,14 +109,17 @@ impl Tier {
     /// Whether clean-up should run: from when more pages than the high mark are dirty until no
     /// more than the low mark are.
     pub fn wants_cleaning(&mut self) -> bool {
-        let of = |percent: u8| self.policy.capacity() * usize::from(percent) / 100;
         let limit = if self.is_cleaning {
             self.config.dirty_low_percent
         } else {
             self.config.dirty_high_percent
         };
-        self.is_cleaning = self.store.dirty() > of(limit);
+        self.is_cleaning = self.store.dirty() > self.pages_of(limit);
         self.is_cleaning
+    }
+
+    fn pages_of(&self, percent: u8) -> usize {
+        self.policy.capacity() * usize::from(percent) / 100
     }
 
     /// Destages up to `pages` dirty pages, whichever became dirty first, and returns how many.
@@ -132,10 +135,16 @@ impl Tier {
         pages
     }
 
-    /// Begins measured time: counters are zero and, as after a long pause, nothing is dirty.
-    /// What is resident, its order and what admission and scan detection remember stay.
+    /// Begins measured time: counters are zero, and what is dirty beyond the low mark is clean,
+    /// that which became dirty first, as clean-up would have it. What is resident, its order
+    /// and what admission and scan detection remember stay.
+    ///
+    /// The rest stays dirty, because that is what a tier under load is like: pages that leave
+    /// have to be written back, which disks behind it must find time for.
     pub fn settle(&mut self) {
-        while let Some(slot) = self.store.oldest_dirty() {
+        let low = self.pages_of(self.config.dirty_low_percent);
+        while self.store.dirty() > low {
+            let Some(slot) = self.store.oldest_dirty() else { break };
             self.store.clean(slot);
         }
         self.is_cleaning = false;

@@ -130,7 +130,8 @@ impl Plant {
     }
 
     /// Fills tiers and read memories with what the machines ask for, without timing; the
-    /// machines are used up. Tiers end clean with counters at zero.
+    /// machines are used up. Tiers end with their counters at zero and as dirty as they got, up to
+    /// their low mark.
     pub fn warm<M: Machine>(
         &mut self,
         instances: &mut [SimInstance<M>],

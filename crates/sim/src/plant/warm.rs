@@ -99,7 +99,7 @@ impl Levels {
         Self { steps: vec![Vec::new(); levels.len()], levels, entry }
     }
 
-    /// Puts the state back: clean, counters at zero.
+    /// Puts the state back: counters at zero, and no more dirty than the low mark.
     pub fn give_back(self, array: &mut Array, parts: &[PartId]) {
         for (part, level) in parts.iter().zip(self.levels) {
             match level {
