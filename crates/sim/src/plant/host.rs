@@ -5,10 +5,17 @@ use units::Nanos;
 
 use super::plan::{PlantError, PlantInstance};
 
-/// Host of each virtual machine, instance by instance: hosts in turn.
+/// Host of each virtual machine, instance by instance: hosts in turn, each tile beginning one
+/// host further than the one before. Without that, tiles of as many machines as there are hosts
+/// (or a multiple) would put all of a kind on one host.
 pub fn assign(instances: &[PlantInstance], count: usize) -> Vec<Vec<usize>> {
     let mut turn = 0;
+    let mut tile = 0;
     let place = |instance: &PlantInstance| {
+        if instance.tile != tile {
+            tile = instance.tile;
+            turn = usize::try_from(tile).unwrap_or(0);
+        }
         let hosts = (0..instance.vm_count()).map(|_| {
             turn += 1;
             (turn - 1) % count

@@ -44,7 +44,8 @@ pub struct Array {
     pub disks: IndexMap<String, Disk>,
 }
 
-/// Hosts that run the virtual machines; machines go to hosts in turn.
+/// Hosts that run the virtual machines; machines go to hosts in turn, and each tile begins one
+/// host further than the one before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hosts {
