@@ -1,5 +1,8 @@
+use std::hint::black_box;
+
 use crate::index::Index;
 use crate::list::{NIL, Node};
+use crate::policy::{PageId, Slot};
 
 /// Pages in slots, found by page, with a byte per slot for the policy's own use.
 ///
@@ -35,6 +38,18 @@ impl Slab {
     #[inline]
     pub(crate) fn find(&self, page: u64) -> Option<u32> {
         self.index.find(page, &self.nodes)
+    }
+
+    /// What [`crate::Policy::look_ahead`] says: first the index for all pages, then the
+    /// nodes, then their neighbours.
+    pub(crate) fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
+        let from = slots.len();
+        slots.extend(pages.iter().map(|page| Slot(self.index.guess(page.0))));
+        let node = |slot: u32| self.nodes.get(slot as usize);
+        let nodes = || slots[from..].iter().filter_map(|slot| node(slot.0));
+        black_box(nodes().fold(0, |sum, node| sum ^ node.page));
+        let neighbours = nodes().flat_map(|own| [node(own.prev), node(own.next)]);
+        black_box(neighbours.flatten().fold(0, |sum, node| sum ^ node.page));
     }
 
     #[inline]

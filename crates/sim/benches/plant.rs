@@ -1,7 +1,8 @@
 //! How fast a plant runs on one core: prints `figure` lines.
 //!
 //! The array is that of the FAST Cache study (`arrays/vnx5500.toml`), with four tiles of two
-//! loads each: users who read and write without pause, and arrivals at a fixed rate.
+//! loads each: users who read and write without pause, and arrivals at a fixed rate. With the
+//! argument `warm` only warming is timed.
 
 use std::sync::OnceLock;
 
@@ -41,6 +42,9 @@ fn main() {
     println!("figure plant.warm.accesses_per_s {rate:.0} 1/s");
     println!("# {report:?}");
     println!("figure plant.warm_bytes {:.0} B", resident_bytes() - before);
+    if std::env::args().any(|argument| argument == "warm") {
+        return;
+    }
 
     let options = Options { until: Nanos::from_secs(SECONDS), ..Options::default() };
     let mut simulation = Simulation::new(machines(1), plant, options);

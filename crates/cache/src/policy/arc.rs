@@ -107,6 +107,10 @@ impl Policy for Arc {
         self.slab.slots()
     }
 
+    fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
+        self.slab.look_ahead(pages, slots);
+    }
+
     fn find(&self, page: PageId) -> Option<Slot> {
         let slot = self.slab.find(page.0)?;
         (usize::from(self.slab.mark(slot)) <= T2).then_some(Slot(slot))

@@ -76,6 +76,19 @@ pub trait Policy: std::fmt::Debug + Send + Sync {
     /// Where a resident page is. Does not count as a reference.
     fn find(&self, page: PageId) -> Option<Slot>;
 
+    /// Reads from memory what references to these pages will read, without waiting for one
+    /// before the next, and appends where each page probably is: a few dozen references made
+    /// together wait less than one by one. Changes nothing; slots may be wrong, or beyond all.
+    fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
+        slots.extend(pages.iter().filter_map(|page| self.find(*page)));
+    }
+
+    /// One reference if the page is resident, and where it is; nothing happens if it is not.
+    fn touch(&mut self, page: PageId) -> Option<Slot> {
+        self.find(page)?;
+        Some(self.reference(page).slot())
+    }
+
     /// One reference; a page that is not resident comes in.
     fn reference(&mut self, page: PageId) -> Outcome;
 

@@ -73,8 +73,19 @@ impl Policy for Lru {
         self.0.slab.slots()
     }
 
+    fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
+        self.0.slab.look_ahead(pages, slots);
+    }
+
     fn find(&self, page: PageId) -> Option<Slot> {
         self.0.slab.find(page.0).map(Slot)
+    }
+
+    fn touch(&mut self, page: PageId) -> Option<Slot> {
+        let queue = &mut self.0;
+        let slot = queue.slab.find(page.0)?;
+        queue.list.move_to_front(&mut queue.slab.nodes, slot);
+        Some(Slot(slot))
     }
 
     #[inline]
@@ -107,6 +118,10 @@ impl Policy for Fifo {
 
     fn slots(&self) -> usize {
         self.0.slab.slots()
+    }
+
+    fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
+        self.0.slab.look_ahead(pages, slots);
     }
 
     fn find(&self, page: PageId) -> Option<Slot> {

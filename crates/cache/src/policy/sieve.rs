@@ -60,6 +60,10 @@ impl Policy for Sieve {
         self.slab.slots()
     }
 
+    fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
+        self.slab.look_ahead(pages, slots);
+    }
+
     fn find(&self, page: PageId) -> Option<Slot> {
         self.slab.find(page.0).map(Slot)
     }

@@ -77,6 +77,10 @@ impl Policy for TwoQueue {
         self.slab.slots()
     }
 
+    fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
+        self.slab.look_ahead(pages, slots);
+    }
+
     fn find(&self, page: PageId) -> Option<Slot> {
         self.slab.find(page.0).filter(|slot| self.slab.mark(*slot) != GHOST).map(Slot)
     }

@@ -1,3 +1,5 @@
+use std::hint::black_box;
+
 use super::vm::Vm;
 use crate::list::{List, NIL, Node};
 use crate::places::Places;
@@ -40,6 +42,12 @@ impl Store {
             free: Places::new(0, pages),
             slots,
         }
+    }
+
+    /// Reads what is known of pages in slots that may not exist.
+    pub(super) fn look_ahead(&self, slots: &[Slot]) {
+        let frames = slots.iter().filter_map(|slot| self.frames.get(slot.position()));
+        black_box(frames.fold(0, |sum, frame| sum ^ frame.place));
     }
 
     pub(super) fn dirty(&self) -> usize {

@@ -142,18 +142,27 @@ impl Plant {
         let (disks, chains, tiles) = (&self.disks, &self.chains, &self.instance_tiles);
         let (local, parts) = (&self.local, self.hosted.parts());
         let count = bytes.iter().len() as u64;
-        let report = warm(&mut levels, instances, options, count, |levels, of, request| {
-            let Some(way) = disks.get(of).and_then(|own| own.get(usize::from(request.disk.0)))
-            else {
-                return;
-            };
-            let offset = way.base + request.offset;
-            bytes[tiles[of] as usize] += touched.note(offset, request.length).get();
-            let IoRequest { operation, length, .. } = *request;
-            let access = Access { vm: way.vm, operation, offset, length };
-            levels.feed(&chains[way.host][usize::from(way.tiered)], &access);
-            if let Some(local) = local {
-                local.feed(parts, levels, &access);
+        let mut batch = Vec::new();
+        let report = warm(&mut levels, instances, options, count, |levels, requests| {
+            for (of, request) in requests {
+                let Some(way) = disks.get(*of).and_then(|own| own.get(usize::from(request.disk.0)))
+                else {
+                    continue;
+                };
+                let offset = way.base + request.offset;
+                bytes[tiles[*of] as usize] += touched.note(offset, request.length).get();
+                let IoRequest { operation, length, .. } = *request;
+                let chain = &chains[way.host][usize::from(way.tiered)][..];
+                let access = Access { vm: way.vm, operation, offset, length };
+                levels.announce(chain, &access);
+                batch.push((chain, access));
+            }
+            levels.look_ahead();
+            for (chain, access) in batch.drain(..) {
+                levels.feed(chain, &access);
+                if let Some(local) = local {
+                    local.feed(parts, levels, &access);
+                }
             }
         });
         levels.give_back(self.hosted.parts_mut(), &self.levels);

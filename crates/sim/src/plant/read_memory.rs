@@ -42,6 +42,12 @@ impl Pages {
         self.lru.len() as u64 * self.page
     }
 
+    /// Reads from memory what accesses at these offsets will need, all at once.
+    pub fn look_ahead(&self, offsets: &[u64]) {
+        let pages: Vec<PageId> = offsets.iter().map(|at| PageId(at / self.page)).collect();
+        self.lru.look_ahead(&pages, &mut Vec::with_capacity(pages.len()));
+    }
+
     /// Notes an access; whether it is a read of which every byte is here.
     pub fn touch(&mut self, operation: Operation, offset: u64, length: u32) -> bool {
         let end = offset + u64::from(length);

@@ -70,8 +70,10 @@ pub struct WarmReport {
 pub struct Levels {
     levels: Vec<Level>,
     entry: Entry,
-    /// For each depth of a chain.
+    /// For each level.
     steps: Vec<Vec<Step>>,
+    /// First bytes that accesses will ask each level for.
+    ahead: Vec<Vec<u64>>,
 }
 
 #[derive(Debug)]
@@ -96,7 +98,8 @@ impl Levels {
             WarmFilter::Kept => Entry::Filtered,
             WarmFilter::Bypassed => Entry::Unfiltered,
         };
-        Self { steps: vec![Vec::new(); levels.len()], levels, entry }
+        let ahead = vec![Vec::new(); levels.len()];
+        Self { steps: vec![Vec::new(); levels.len()], ahead, levels, entry }
     }
 
     /// Puts the state back: counters at zero, and no more dirty than the low mark.
@@ -115,6 +118,23 @@ impl Levels {
                     part.pages = *pages;
                 }
             }
+        }
+    }
+
+    /// Says that an access will take its way over the levels of a chain.
+    pub fn announce(&mut self, chain: &[usize], access: &Access) {
+        chain.iter().for_each(|level| self.ahead[*level].push(access.offset));
+    }
+
+    /// Reads from memory what announced accesses will need, all at once: most of the time of
+    /// an access alone is waiting for memory.
+    pub fn look_ahead(&mut self) {
+        for (level, offsets) in self.levels.iter().zip(&mut self.ahead) {
+            match level {
+                Level::Memory(pages) => pages.look_ahead(offsets),
+                Level::Tier(tier) => tier.look_ahead(offsets),
+            }
+            offsets.clear();
         }
     }
 
@@ -203,6 +223,10 @@ impl Progress {
     }
 }
 
+/// Requests whose way over the levels is taken together. The order stays, and no machine can
+/// tell the difference, since all requests take the same time.
+const BATCH: usize = 64;
+
 /// Runs machines in virtual time on a device that answers after the same time, until tiers
 /// are as full as they get.
 ///
@@ -213,7 +237,7 @@ pub fn warm<M: Machine>(
     instances: &mut [SimInstance<M>],
     options: &Warm,
     tiles: u64,
-    mut access: impl FnMut(&mut Levels, usize, &IoRequest),
+    mut access: impl FnMut(&mut Levels, &[(usize, IoRequest)]),
 ) -> WarmReport {
     let most = options.accesses_per_tile_max.saturating_mul(tiles);
     if levels.levels.is_empty() || most == 0 {
@@ -225,6 +249,7 @@ pub fn warm<M: Machine>(
     let mut queue: Queue<(u32, Event)> = Queue::new();
     let mut answers: VecDeque<(Nanos, u32, Token)> = VecDeque::new();
     let mut fx = Effects::default();
+    let mut batch = Vec::with_capacity(BATCH);
     let (mut accesses, mut events, mut now) = (0, 0, Nanos::ZERO);
     let mut is_stable = false;
     let count = u32::try_from(instances.len()).expect("fewer than 2^32 instances");
@@ -245,9 +270,14 @@ pub fn warm<M: Machine>(
         instances[of].machine.handle(now, event, &mut fx);
         for request in fx.io.drain(..) {
             if request.operation != Operation::Flush && request.length > 0 {
-                access(levels, of, &request);
+                batch.push((of, request));
                 accesses += 1;
-                if accesses % every == 0 {
+                let is_noted = accesses % every == 0;
+                if is_noted || batch.len() == BATCH {
+                    access(levels, &batch);
+                    batch.clear();
+                }
+                if is_noted {
                     let (hits, filled) = levels.progress();
                     progress.notes.push((accesses, hits, filled));
                     is_stable |= progress.is_stable();
@@ -263,6 +293,7 @@ pub fn warm<M: Machine>(
         }
         fx.observations.clear();
     }
+    access(levels, &batch);
     let (hits, filled) = levels.progress();
     progress.notes.push((accesses, hits, filled));
     WarmReport { accesses, hit_ratio: progress.last_hits(), filled, is_stable, time: now }
