@@ -35,7 +35,8 @@ pub struct StudyResult {
     pub repeats: u32,
     /// Whether everything that was to be run was run.
     pub complete: bool,
-    /// Everything was simulated: no number is of real storage.
+    /// Whether everything was simulated; if not, configurations say which were measured on
+    /// real storage. What is measured is not the same from run to run.
     pub simulated: bool,
     /// What was compared.
     pub configurations: Vec<ConfigurationFacts>,
@@ -70,6 +71,8 @@ pub struct ConfigurationFacts {
     pub footprint: f64,
     /// Schedule times were multiplied by this.
     pub time: f64,
+    /// Whether it was measured on real storage.
+    pub real: bool,
 }
 
 /// A step, all its repeats.
@@ -80,7 +83,7 @@ pub struct PointResult {
     /// Tiles.
     pub tiles: u32,
     /// `passed` if all repeats passed, `failed` if one failed, else `inconclusive`,
-    /// `interrupted`, `does-not-fit` or `not-simulated`.
+    /// `interrupted`, `does-not-fit`, `left-out` or `not-simulated`.
     pub verdict: String,
     /// The first limit that broke, or why there is no step; null if nothing broke.
     pub reason: Option<String>,

@@ -204,6 +204,9 @@ impl<'a> Evaluator<'a> {
     fn working_set(&self, configuration: &ResolvedConfiguration, tiles: u32, share: f64) -> Number {
         let (simulate, seed) =
             self.simulate.ok_or_else(|| Absent::because("nothing may be simulated here"))?;
+        if self.study.real(&configuration.name).is_some() {
+            return Err(Absent::because("real storage counts no pages"));
+        }
         let one = simulate.working_set(configuration, share, seed);
         let one = one.map_err(|error| Absent(format!("{}: {error}", configuration.name)))?;
         Ok(one * f64::from(tiles))

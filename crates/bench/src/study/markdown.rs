@@ -3,12 +3,21 @@
 use super::document::{Outcome, StudyResult};
 use super::text::{claims, facts, heading, missed, notes_on_points, points, summary, table};
 
+const fn how(result: &StudyResult) -> &'static str {
+    if result.simulated {
+        "Everything here was simulated: no number of ours was measured on real storage."
+    } else {
+        "What is of real storage was measured on one machine at one time and will differ on \
+         another; everything else was simulated."
+    }
+}
+
 /// The page, which begins with the command that makes it.
 pub fn markdown(result: &StudyResult) -> String {
     let mut parts = vec![
         format!("# {}", result.title),
         format!("Made by `{} --format markdown`; do not edit. {}.", result.command, facts(result)),
-        "Everything here was simulated: no number of ours was measured on real storage.".to_owned(),
+        how(result).to_owned(),
         result.source.clone(),
     ];
     parts.extend(result.notes.clone());

@@ -17,6 +17,7 @@ mod model;
 mod needs;
 mod number;
 mod point;
+mod real;
 mod report;
 mod run;
 mod simulated;
@@ -33,6 +34,7 @@ pub use document::{
 pub use markdown::markdown;
 pub use number::{published_text, tolerance_text};
 pub use point::{Point, PointError, Simulate};
+pub use real::RealStorage;
 pub use run::{Options, Progress, StudyError, run};
 pub use simulated::Simulated;
 pub use text::text;

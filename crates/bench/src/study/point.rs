@@ -25,9 +25,12 @@ pub enum PointError {
     /// The array cannot hold so many tiles: an answer, not a failure.
     #[error("{0}")]
     DoesNotFit(String),
-    /// It could not be simulated.
+    /// It could not be simulated or measured.
     #[error("{0}")]
     Failed(String),
+    /// It needs what this machine or this directory has not, or forbids: left out.
+    #[error("left out: {0}")]
+    NotHere(String),
     /// Asked to stop.
     #[error("interrupted")]
     Interrupted,

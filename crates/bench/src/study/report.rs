@@ -71,14 +71,21 @@ impl Report<'_> {
             seed: self.seed,
             repeats: self.repeats,
             complete: !errors().any(|error| *error == PointError::Interrupted),
-            simulated: true,
-            configurations: self.study.configurations.iter().map(configuration).collect(),
+            simulated: self.options.real.is_none(),
+            configurations: self.configurations(),
             points: self.points(),
             tables: self.tables(),
             summary: summary(&claims),
             claims,
             warnings: self.warnings(),
         }
+    }
+
+    fn configurations(&self) -> Vec<ConfigurationFacts> {
+        // Those on real storage are among the others if they are tried.
+        let is_real = |each: &&ResolvedConfiguration| self.study.real(&each.name).is_some();
+        let facts = |each| ConfigurationFacts { real: is_real(&each), ..configuration(each) };
+        self.study.configurations.iter().map(facts).collect()
     }
 
     fn evaluator(&self) -> Evaluator<'_> {
@@ -106,6 +113,10 @@ impl Report<'_> {
         }
         if self.options.all {
             command += " --all";
+        }
+        if let Some(storage) = &self.options.real {
+            command += " --real DIR";
+            command += if storage.allow_root_fs { " --allow-root-fs" } else { "" };
         }
         if self.repeats != study.repeats {
             command += &format!(" --repeats {}", self.repeats);
@@ -270,6 +281,7 @@ fn configuration(each: &ResolvedConfiguration) -> ConfigurationFacts {
         tiles: each.tiles.clone(),
         footprint: each.footprint,
         time: each.time,
+        real: false,
     }
 }
 
@@ -366,6 +378,8 @@ fn verdict(results: &[Result<Step, PointError>]) -> &'static str {
         Verdict::Failed.name()
     } else if errors().any(|error| matches!(error, PointError::DoesNotFit(_))) {
         "does-not-fit"
+    } else if errors().any(|error| matches!(error, PointError::NotHere(_))) {
+        "left-out"
     } else if errors().any(|error| matches!(error, PointError::Failed(_))) {
         "not-simulated"
     } else if is(Verdict::Interrupted) || errors().next().is_some() {

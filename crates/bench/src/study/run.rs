@@ -9,6 +9,7 @@ use super::document::StudyResult;
 use super::evaluate::{Bound, Results};
 use super::needs::{Steps, needs};
 use super::point::{Point, PointError, Simulate};
+use super::real::{Measured, RealStorage, with_reals};
 use super::report::Report;
 use crate::progress::{Control, Request};
 
@@ -25,6 +26,8 @@ pub struct Options {
     pub repeats: Option<u32>,
     /// Where random numbers start, if not where the study says.
     pub seed: Option<u64>,
+    /// Where configurations on real storage are tried; absent: nowhere.
+    pub real: Option<RealStorage>,
     /// The program that runs it.
     pub tool: Option<ToolFacts>,
 }
@@ -91,12 +94,27 @@ pub fn run(
     observe: &mut dyn FnMut(&Progress<'_>),
 ) -> Result<StudyResult, StudyError> {
     check_only(study, &options.only)?;
+    let (reals, modelled) = (&study.reals, study.configurations.len());
+    let extended = options.real.is_some().then(|| with_reals(study));
+    let study = extended.as_ref().unwrap_or(study);
     let repeats = options.repeats.unwrap_or(study.study.repeats).max(1);
     let seed = options.seed.unwrap_or(study.study.seed);
     let points = points(study, &wanted(study, options), (repeats, seed));
-    let threads = threads(options, points.len());
+    // Points are in the study's order, and what is real comes last, when nothing else runs.
+    let split = points.partition_point(|point| point.index < modelled);
+    let (simulated, real) = points.split_at(split);
+    let threads = threads(options, simulated.len());
     observe(&Progress::Begins { runs: points.len(), threads });
-    let results = all(&points, simulate, threads, control, observe);
+    let mut observe_from = |begun: usize, part: &Told<'_>| {
+        let (done, runs) = (begun + part.done, points.len());
+        observe(&Progress::Done { done, runs, point: part.point, result: part.result });
+    };
+    let mut results = all(simulated, simulate, threads, control, &mut |told| observe_from(0, told));
+    if let Some(storage) = &options.real {
+        let measured = Measured { reals, modelled, storage };
+        let measured = all(real, &measured, 1, control, &mut |told| observe_from(split, told));
+        results.extend(measured);
+    }
     let mut by_step = Results::new();
     for (point, result) in points.iter().zip(results) {
         by_step.entry((point.index, point.tiles)).or_default().push(result);
@@ -165,6 +183,14 @@ fn threads(options: &Options, runs: usize) -> usize {
     options.threads.unwrap_or_else(cores).get().min(runs).max(1)
 }
 
+/// A run that is done.
+struct Told<'a> {
+    /// How many are done with it.
+    done: usize,
+    point: &'a Point<'a>,
+    result: &'a Result<Step, PointError>,
+}
+
 /// The results in the order of the points. Points with most tiles are begun first, so that no
 /// thread is left alone with a long one at the end.
 fn all(
@@ -172,7 +198,7 @@ fn all(
     simulate: &dyn Simulate,
     threads: usize,
     control: &Control,
-    observe: &mut dyn FnMut(&Progress<'_>),
+    observe: &mut dyn FnMut(&Told<'_>),
 ) -> Vec<Result<Step, PointError>> {
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by_key(|index| std::cmp::Reverse(points[*index].tiles));
@@ -197,8 +223,7 @@ fn all(
         }
         drop(sender);
         for (done, (index, result)) in receiver.iter().enumerate() {
-            let (point, runs) = (&points[index], points.len());
-            observe(&Progress::Done { done: done + 1, runs, point, result: &result });
+            observe(&Told { done: done + 1, point: &points[index], result: &result });
             results[index] = result;
         }
     });

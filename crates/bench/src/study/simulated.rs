@@ -111,7 +111,7 @@ fn settings(configuration: &ResolvedConfiguration) -> Settings {
 }
 
 /// An error with its causes in a line.
-fn told(error: &dyn std::error::Error) -> String {
+pub(super) fn told(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

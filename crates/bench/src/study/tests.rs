@@ -410,3 +410,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_configuration_on_real_storage_that_cannot_be_had_is_told_and_not_made_up() {
+    let real = "[[real]]\nname = \"here\"\ntitle = \"This machine\"\n";
+    let claims = claim("R", "real", "absolute = 1", "iops(\"here\", 1)");
+    let study = study(&format!("{real}{claims}"));
+    let directory = "/nowhere/at/all".into();
+    let there = Some(RealStorage { directory, allow_root_fs: false });
+    for real in [None, there] {
+        let is_tried = real.is_some();
+        let options = Options { repeats: Some(1), real, ..Options::default() };
+        let (fake, control) = (Fake::default(), Control::default());
+        let result = run(&study, &fake, &options, &control, &mut |_| {}).expect("a result");
+        let claim = &result.claims[0];
+        assert_eq!(claim.outcome, Outcome::NotMeasured);
+        let reason = claim.reason.as_deref().unwrap_or_default();
+        assert!(
+            reason.contains(if is_tried { "/nowhere/at/all" } else { "real storage" }),
+            "{reason}"
+        );
+        assert_eq!(result.simulated, !is_tried);
+        assert_eq!(result.configurations.iter().any(|each| each.real), is_tried);
+    }
+}

@@ -10,7 +10,9 @@ use super::number::{met, or_dash, ours, percent, published_text, tolerance_text}
 pub fn text(result: &StudyResult) -> String {
     let mut out = String::new();
     let mut say = |line: &str| writeln!(out, "{line}").expect("a text grows");
-    say(&format!("{}: {} (simulated)", result.name, result.title));
+    let how =
+        if result.simulated { "simulated" } else { "simulated, and measured where it says so" };
+    say(&format!("{}: {} ({how})", result.name, result.title));
     say(&facts(result));
     if !result.complete {
         say("INTERRUPTED: not everything was run");
@@ -105,7 +107,8 @@ pub(super) fn points(points: &[PointResult]) -> Grid {
 /// Why steps have no figures.
 pub(super) fn notes_on_points(points: &[PointResult]) -> Vec<String> {
     let has_none = |point: &&PointResult| {
-        ["does-not-fit", "not-simulated", "inconclusive"].contains(&point.verdict.as_str())
+        ["does-not-fit", "left-out", "not-simulated", "inconclusive"]
+            .contains(&point.verdict.as_str())
     };
     let note = |point: &PointResult| {
         let reason = point.reason.as_deref().unwrap_or("no reason is known");

@@ -1,6 +1,8 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
 use crate::throttle::hierarchy::Hierarchy;
 use crate::throttle::limits::{line_v2, lines_v1};
@@ -36,8 +38,13 @@ impl Throttle {
         let home = Hierarchy::own().ok_or(ThrottleRefusal::NoController)?;
         remove_stale_in(home.group());
         let group = home.group().join(format!("{PREFIX}{}", std::process::id()));
-        fs::create_dir(&group)
-            .map_err(|source| ThrottleRefusal::NotMade { path: group.clone(), source })?;
+        // One that is there under the number of this process is ours, from a step before.
+        match fs::create_dir(&group) {
+            Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(ThrottleRefusal::NotMade { path: group, source });
+            }
+            _ => {}
+        }
         // From here on a refusal drops it, and that undoes whatever was done.
         let mut throttle =
             Self { home, group, handed_down: false, device: device.name, limits: *limits };
@@ -83,9 +90,24 @@ impl Drop for Throttle {
             let _ = write(&home.join("cgroup.subtree_control"), "-io");
         }
         let _ = join(home);
-        let _ = fs::remove_dir(&self.group);
+        remove(&self.group);
     }
 }
+
+/// Threads of the load generator that are about to end cannot be moved any more, and keep the
+/// group busy until the kernel is done with them: milliseconds.
+fn remove(group: &Path) {
+    for _ in 0..REMOVE_TRIES {
+        match fs::remove_dir(group) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => sleep(REMOVE_PAUSE),
+            _ => return,
+        }
+    }
+}
+
+/// A second in all.
+const REMOVE_TRIES: u32 = 100;
+const REMOVE_PAUSE: Duration = Duration::from_millis(10);
 
 /// Removes groups of ours whose process is gone, below the group this process is in. How many.
 pub fn remove_stale() -> usize {

@@ -1,4 +1,5 @@
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -67,6 +68,16 @@ pub struct StudyRunArgs {
     /// Threads [default: one per core]; they do not change the result
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
+    /// Try configurations on real storage, too, in this directory [default: leave them out]
+    ///
+    /// Virtual disks are made in it, under the safety rules of a run, and removed. Some
+    /// configurations slow the storage down for this process alone, which needs root; where that
+    /// cannot be done they are left out with the reason. Example: --real /mnt/scratch
+    #[arg(long, value_name = "DIR")]
+    pub real: Option<PathBuf>,
+    /// Let that directory be on a root, memory or overlay file system
+    #[arg(long, requires = "real")]
+    pub allow_root_fs: bool,
     /// A predicted claim that is not met or not measured is a failure (exit code 4)
     #[arg(long)]
     pub strict: bool,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bench::progress::Control;
-use bench::study::{self, Options, Progress, Simulated, StudyResult};
+use bench::study::{self, Options, Progress, RealStorage, Simulated, StudyResult};
 use serde_json::json;
 use spec::study::{Kind, ResolvedStudy, resolve_study};
 
@@ -91,6 +91,15 @@ fn shown(study: &ResolvedStudy) -> String {
             each.title.clone(),
         ]);
     }
+    for each in &study.reals {
+        table.row(vec![
+            each.name.clone(),
+            format!("real storage, {}", each.limits.describe()),
+            each.tile_name.clone(),
+            each.tiles.to_string(),
+            each.title.clone(),
+        ]);
+    }
     lines.extend(table.lines());
     lines.push(String::new());
     let mut table = Table::new(&["claim", "kind", "published", "tolerance", "what is said"]);
@@ -115,6 +124,7 @@ fn run(args: &StudyRunArgs) -> Result<Exit, Failure> {
         threads: args.threads,
         repeats: args.repeats,
         seed: args.seed,
+        real: real(args),
         tool: Some(tool()),
     };
     let control = Arc::new(Control::default());
@@ -133,6 +143,11 @@ fn run(args: &StudyRunArgs) -> Result<Exit, Failure> {
         StudyFormat::Markdown => output::print(&study::markdown(&result))?,
     }
     Ok(end(&result, args.strict, signals.exit()))
+}
+
+fn real(args: &StudyRunArgs) -> Option<RealStorage> {
+    let directory = args.real.clone()?;
+    Some(RealStorage { directory, allow_root_fs: args.allow_root_fs })
 }
 
 /// A line on stderr for everything that happens.
