@@ -1,10 +1,12 @@
 //! The simulation's figures: from a benchmark of the crate, and from the program itself.
 
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 
-use super::Figure;
+use super::{Figure, process, tilemark};
 
 /// The bare event loop, see the benchmark's own words.
 pub(crate) fn event_loop(_: &str) -> Result<Vec<Figure>> {
@@ -24,4 +26,38 @@ fn figure(line: &str) -> Option<Result<Figure>> {
     };
     let value = value.parse().with_context(|| line.to_owned());
     Some(value.map(|value| Figure::new(name, value, "1/s")))
+}
+
+/// The heading of the study's table of events.
+const EVENTS: &str = "Events";
+
+/// The whole study of FAST Cache: how long it takes on this machine, and how many events one
+/// core handles in a second, everything else it does (warming tiers, percentiles) included.
+pub(crate) fn fast_cache(name: &str) -> Result<Vec<Figure>> {
+    let mut command = Command::new(tilemark::binary()?);
+    command.args(["study", "run", "fast-cache", "--format", "json"]);
+    let start = Instant::now();
+    let (text, cost) = process::run(&mut command)?;
+    let study_s = start.elapsed().as_secs_f64();
+    let json: Value = serde_json::from_str(&text).context("the study's JSON")?;
+    let events = events(&json)?;
+    let core_s = cost.user_s + cost.system_s;
+    eprintln!(
+        "{name}: {events:.0} events, {core_s:.1} s of CPU, {:.0} MB",
+        cost.memory_bytes / 1e6
+    );
+    Ok(vec![
+        Figure::new(format!("{name}.events_per_s"), events / core_s, "1/s"),
+        Figure::new(format!("{name}.study_s"), study_s, "s"),
+    ])
+}
+
+/// Events of all repeats of all steps.
+fn events(study: &Value) -> Result<f64> {
+    let tables = study["tables"].as_array().context("tables")?;
+    let table = tables.iter().find(|table| table["title"] == EVENTS);
+    let rows = table.context("a table of events")?["rows"].as_array().context("rows")?;
+    let cells = rows.iter().filter_map(|row| row["cells"].as_array()).flatten();
+    let mean: f64 = cells.filter_map(Value::as_f64).sum();
+    Ok(mean * study["repeats"].as_f64().context("repeats")?)
 }
