@@ -15,13 +15,17 @@ pub struct ClusterConfig {
     pub page_bytes: u32,
     /// Which page leaves a share.
     pub policy: PolicyKind,
+    /// A virtual machine's run of adjacent accesses brings nothing in beyond this many bytes;
+    /// `None` (default) for no cut-off.
+    pub sequential_bytes: Option<u64>,
 }
 
 impl ClusterConfig {
     /// Shares of these sizes with LRU, pages of 4 KiB, a sixteenth (6 %) for copies. Copies live
     /// only until their page is destaged, "often within milliseconds", so they need little room.
     pub fn new(shares_bytes: Vec<u64>) -> Self {
-        Self { shares_bytes, log_percent: 6, page_bytes: 4096, policy: PolicyKind::Lru }
+        let (log_percent, page_bytes, policy) = (6, 4096, PolicyKind::Lru);
+        Self { shares_bytes, log_percent, page_bytes, policy, sequential_bytes: None }
     }
 
     /// Pages of a share for the cache and for copies.

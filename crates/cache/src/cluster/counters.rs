@@ -15,6 +15,8 @@ pub struct ClusterCounters {
     pub read_backing_bytes: u64,
     /// Write requests.
     pub writes: u64,
+    /// Of those, all of whose pages were in the own host's share.
+    pub write_hits: u64,
     /// Of those, answered without the backing store.
     pub writes_absorbed: u64,
     /// Of those that should have been written back, written through, at least in part, because
@@ -22,6 +24,10 @@ pub struct ClusterCounters {
     pub writes_fallen_back: u64,
     /// Bytes written.
     pub write_bytes: u64,
+    /// Of those, to pages in the own host's share.
+    pub write_hit_bytes: u64,
+    /// Bytes written to shares, copies and fills included: what their flash wears by.
+    pub share_written_bytes: u64,
     /// Bytes of copies sent to peers.
     pub replica_bytes: u64,
     /// Population: bytes of pages that came in from the backing store or another host.
@@ -54,9 +60,12 @@ impl ClusterCounters {
         self.read_remote_bytes += other.read_remote_bytes;
         self.read_backing_bytes += other.read_backing_bytes;
         self.writes += other.writes;
+        self.write_hits += other.write_hits;
         self.writes_absorbed += other.writes_absorbed;
         self.writes_fallen_back += other.writes_fallen_back;
         self.write_bytes += other.write_bytes;
+        self.write_hit_bytes += other.write_hit_bytes;
+        self.share_written_bytes += other.share_written_bytes;
         self.replica_bytes += other.replica_bytes;
         self.filled_bytes += other.filled_bytes;
         self.placed_bytes += other.placed_bytes;

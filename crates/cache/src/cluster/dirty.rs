@@ -34,6 +34,8 @@ pub(super) struct DirtyPages {
     pages: BTreeMap<PageId, Dirty>,
     order: BTreeMap<(HostId, u64), PageId>,
     next: u64,
+    /// Pages by owner.
+    counts: Vec<usize>,
 }
 
 impl DirtyPages {
@@ -43,6 +45,11 @@ impl DirtyPages {
 
     pub(super) fn len(&self) -> usize {
         self.pages.len()
+    }
+
+    /// How many pages are dirty in a host's share.
+    pub(super) fn count_of(&self, host: HostId) -> usize {
+        self.counts.get(usize::from(host.0)).copied().unwrap_or(0)
     }
 
     /// Pages whose newest bytes only this host's share has.
@@ -58,6 +65,11 @@ impl DirtyPages {
     pub(super) fn insert(&mut self, page: PageId, dirty: Dirty) {
         let number = self.next;
         self.next += 1;
+        let owner = usize::from(dirty.owner.0);
+        if owner >= self.counts.len() {
+            self.counts.resize(owner + 1, 0);
+        }
+        self.counts[owner] += 1;
         self.order.insert((dirty.owner, number), page);
         let before = self.pages.insert(page, Dirty { number, ..dirty });
         debug_assert!(before.is_none(), "page {} was dirty already", page.0);
@@ -73,6 +85,7 @@ impl DirtyPages {
     pub(super) fn remove(&mut self, page: PageId) -> Option<Dirty> {
         let dirty = self.pages.remove(&page)?;
         self.order.remove(&(dirty.owner, dirty.number));
+        self.counts[usize::from(dirty.owner.0)] -= 1;
         Some(dirty)
     }
 }

@@ -6,7 +6,7 @@ use super::dirty::{Dirty, DirtyPages};
 use super::share::Share;
 use super::step::{ClusterPlace, ClusterStep, Data, HostId};
 use crate::policy::PageId;
-use crate::tier::{Access, Population, VmId, Wait};
+use crate::tier::{Access, Entry, Population, Scan, VmId, Wait};
 
 /// A tier over the hosts of a cluster: maps each access of a virtual machine to the I/Os it
 /// causes on shares, network and backing store. Like [`crate::Tier`] it is a calculation that a
@@ -44,6 +44,7 @@ pub struct Cluster {
 pub(super) struct Vm {
     pub(super) settings: ClusterVm,
     pub(super) counters: ClusterCounters,
+    scan: Scan,
 }
 
 /// The part of an access that lies in one page.
@@ -57,6 +58,8 @@ pub(super) struct Piece {
     /// First byte on the backing store.
     pub(super) offset: u64,
     pub(super) length: u32,
+    /// Whether its page may come in.
+    pub(super) is_open: bool,
 }
 
 /// Where the steps of an access go, and which of them the next piece may join.
@@ -102,14 +105,29 @@ impl Cluster {
         Ok(())
     }
 
+    /// What was last said of a virtual machine.
+    pub fn settings_of(&self, vm: VmId) -> ClusterVm {
+        self.vms.get(usize::from(vm.0)).map_or_else(ClusterVm::default, |vm| vm.settings)
+    }
+
     /// Takes one access and appends what it causes to `steps`, which the caller empties and
     /// reuses.
     pub fn access(&mut self, access: &Access, steps: &mut Vec<ClusterStep>) {
+        self.access_while(access, Entry::Filtered, steps);
+    }
+
+    /// Like [`Cluster::access`], with a say in what comes in this time. Every access counts for
+    /// nothing but itself here, so filtered and unfiltered are the same.
+    pub fn access_while(&mut self, access: &Access, entry: Entry, steps: &mut Vec<ClusterStep>) {
         let host = self.vm(access.vm).settings.host;
         if access.operation == Operation::Flush {
             steps.push(self.flush(access.vm, host));
             return;
         }
+        let run = self.vm(access.vm).scan.observe(access.offset, access.length);
+        let is_scan = self.config.sequential_bytes.is_some_and(|most| run > most);
+        let is_open = entry != Entry::Closed && !is_scan;
+        let mut resident_bytes = 0;
         let from = steps.len();
         let mut steps = Steps::new(steps);
         let page_bytes = self.page_bytes();
@@ -119,8 +137,11 @@ impl Cluster {
             let page = PageId(offset / page_bytes);
             let until = ((page.0 + 1) * page_bytes).min(end);
             let length = u32::try_from(until - offset).expect("at most a page");
-            let piece = Piece { vm: usize::from(access.vm.0), host, page, offset, length };
+            let vm = usize::from(access.vm.0);
+            let piece = Piece { vm, host, page, offset, length, is_open };
             if access.operation == Operation::Write {
+                let is_resident = self.find(host, page).is_some();
+                resident_bytes += if is_resident { u64::from(length) } else { 0 };
                 has_fallen_back |= self.write(piece, &mut steps);
             } else {
                 self.read(piece, &mut steps);
@@ -131,10 +152,16 @@ impl Cluster {
         let is_waited = |step: &&ClusterStep| step.wait == Wait::Request;
         let is_backing = own.iter().filter(is_waited).any(|s| s.place == ClusterPlace::Backing);
         let is_remote = own.iter().filter(is_waited).any(ClusterStep::is_remote);
+        let is_write =
+            |s: &&ClusterStep| s.operation == Operation::Write && s.place != ClusterPlace::Backing;
+        let written: u64 = own.iter().filter(is_write).map(|step| u64::from(step.length)).sum();
         let counters = &mut self.vm(access.vm).counters;
+        counters.share_written_bytes += written;
         if access.operation == Operation::Write {
             counters.writes += 1;
             counters.write_bytes += u64::from(access.length);
+            counters.write_hits += u64::from(resident_bytes == u64::from(access.length));
+            counters.write_hit_bytes += resident_bytes;
             counters.writes_absorbed += u64::from(!is_backing);
             counters.writes_fallen_back += u64::from(has_fallen_back);
         } else {
@@ -156,9 +183,36 @@ impl Cluster {
         first.len()
     }
 
+    /// Destages all that is dirty on the host of a virtual machine.
+    pub fn destage_of(&mut self, vm: VmId, steps: &mut Vec<ClusterStep>) -> usize {
+        let host = self.vm(vm).settings.host;
+        self.destage(host, usize::MAX, steps)
+    }
+
+    /// Begins measured time: counters are zero and, as after a long pause, nothing is dirty.
+    /// What is resident, its order and what scan detection remembers stay.
+    pub fn settle_all(&mut self) {
+        let pages: Vec<PageId> = self.dirty.all().map(|(page, _)| page).collect();
+        for page in pages {
+            self.discard(page);
+        }
+        self.vms.iter_mut().for_each(|vm| vm.counters = ClusterCounters::default());
+    }
+
+    /// What it was made of.
+    pub const fn config(&self) -> &ClusterConfig {
+        &self.config
+    }
+
+    /// Pages of a host's share, without those kept apart for copies.
+    pub fn share_pages(&self, host: HostId) -> usize {
+        let is_host = usize::from(host.0) < self.shares.len();
+        if is_host { self.config.pages(usize::from(host.0)).0 } else { 0 }
+    }
+
     /// Bytes of pages that are dirty in a host's share: its destage backlog, in whole pages.
     pub fn dirty_bytes(&self, host: HostId) -> u64 {
-        self.dirty.of_host(host).count() as u64 * self.page_bytes()
+        self.dirty.count_of(host) as u64 * self.page_bytes()
     }
 
     /// The same of all hosts.
@@ -239,7 +293,7 @@ impl Cluster {
             Population::ReadsOnly => !is_write,
             Population::Suspended => false,
         };
-        is_open && self.shares[usize::from(piece.host.0)].is_usable()
+        is_open && piece.is_open && self.shares[usize::from(piece.host.0)].is_usable()
     }
 
     /// Brings a page into the share of a piece's host, which has one, and says its place.

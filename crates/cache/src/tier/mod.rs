@@ -9,6 +9,8 @@ mod store;
 mod vm;
 mod work;
 
+pub(crate) use scan::Scan;
+
 pub use config::{Admission, Config, ConfigError, WriteMode};
 pub use counters::Counters;
 pub use step::{Access, Entry, Place, Step, VmId, Wait};

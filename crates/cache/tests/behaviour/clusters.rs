@@ -108,7 +108,13 @@ fn configs() -> impl Strategy<Value = ClusterConfig> {
     (shares, 0..60_u8, prop::sample::select(PolicyKind::ALL.to_vec())).prop_map(
         |(pages, log_percent, policy)| {
             let shares_bytes = pages.iter().map(|pages| pages * u64::from(PAGE)).collect();
-            ClusterConfig { shares_bytes, log_percent, page_bytes: PAGE, policy }
+            ClusterConfig {
+                shares_bytes,
+                log_percent,
+                page_bytes: PAGE,
+                policy,
+                sequential_bytes: None,
+            }
         },
     )
 }

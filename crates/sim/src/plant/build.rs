@@ -1,14 +1,16 @@
 use std::sync::Arc;
 
-use cache::tier::{Admission, Config, VmId, VmLimits, WriteMode};
+use cache::cluster::{Cluster, ClusterConfig, ClusterVm, ClusterWrites, HostId};
+use cache::tier::{Admission, Config, Population, VmId, VmLimits, WriteMode};
 use cache::{PolicyKind, Tier};
 use device::{
-    Array, Delay, LimitParameters, Link, LinkParameters, LinkPreset, Mirrored, PartId, QueueLimit,
-    ServiceTime, Station, StreamId, Volume, WriteBack, WriteBackParameters,
+    Array, Delay, LimitParameters, Link, LinkParameters, LinkPreset, Mirrored, Network, PartId,
+    QueueLimit, ServiceTime, Station, StreamId, Volume, WriteBack, WriteBackParameters,
 };
 use spec::array::{self, TierPlace, WriteMemory};
 use units::{Bytes, Nanos, Ratio};
 
+use super::cluster_part::{ClusterPart, ClusterWays, Marks};
 use super::disks::{DiskModel, unknown};
 use super::facts::Group;
 use super::layout::Layout;
@@ -31,6 +33,8 @@ pub struct Wiring {
     pub groups: Vec<Group>,
     /// Tiers by name: of each host, or the array's one.
     pub tiers: Vec<(String, Vec<PartId>)>,
+    /// Tiers that are spread over the hosts, by name.
+    pub clusters: Vec<(String, PartId)>,
     /// Memory that answers reads, if there is one.
     pub read_memory: Option<PartId>,
     /// Memory that answers writes, if there is one.
@@ -69,6 +73,7 @@ impl<'a> Builder<'a> {
             parts: Array::new(),
             groups: Vec::new(),
             tiers: Vec::new(),
+            clusters: Vec::new(),
             read_memory: None,
             write_memory: None,
             chains: Vec::new(),
@@ -218,7 +223,16 @@ impl<'a> Builder<'a> {
         backing: PartId,
         askers: Askers,
     ) -> Result<(PartId, Group), PlantError> {
-        let (fast, group) = if tier.disk == "memory" {
+        let (fast, group) = self.fast(tier)?;
+        let state = tier_state(self.array(), tier, self.owners.vms.last().copied())?;
+        let ways = TierWays { fast, backing };
+        let part = TierPart::new(state, ways, Arc::clone(&self.owners), askers);
+        Ok((self.wiring.parts.add(part), group))
+    }
+
+    /// What a tier is made of.
+    fn fast(&mut self, tier: &array::Tier) -> Result<(PartId, Group), PlantError> {
+        Ok(if tier.disk == "memory" {
             let part = self.wiring.parts.add(Delay::new(MEMORY, None));
             (part, Group::new(format!("tier {} memory", tier.name), "tier-disk", vec![part]))
         } else {
@@ -236,11 +250,7 @@ impl<'a> Builder<'a> {
             }
             let (top, disks) = self.add_sets(&sets, &format!("tier \"{}\"", tier.name))?;
             (top, Group::new(format!("tier {} disks", tier.name), "tier-disk", disks))
-        };
-        let state = tier_state(self.array(), tier, self.owners.vms.last().copied())?;
-        let ways = TierWays { fast, backing };
-        let part = TierPart::new(state, ways, Arc::clone(&self.owners), askers);
-        Ok((self.wiring.parts.add(part), group))
+        })
     }
 
     fn memory(&mut self, next: PartId) -> Result<PartId, PlantError> {
@@ -394,7 +404,11 @@ impl<'a> Builder<'a> {
         self.wiring.chains = vec![self.chains.clone(); self.host_count];
         let own = |tier: &&array::Tier| tier.at == TierPlace::Host;
         for tier in array.tiers.iter().filter(own).rev() {
-            self.host_tier(tier, &mut entries)?;
+            if tier.replicas > 0 {
+                self.cluster_tier(tier, &mut entries)?;
+            } else {
+                self.host_tier(tier, &mut entries)?;
+            }
         }
         Ok(entries)
     }
@@ -421,6 +435,51 @@ impl<'a> Builder<'a> {
         self.stages.push(all.into_iter().collect());
         self.wiring.tiers.insert(0, (tier.name.clone(), tiers));
         Ok(())
+    }
+
+    /// A tier whose hosts keep copies of each other's writes and read what others hold.
+    fn cluster_tier(
+        &mut self,
+        tier: &array::Tier,
+        entries: &mut [Vec<PartId>],
+    ) -> Result<(), PlantError> {
+        let homes = self.homes();
+        let cluster = cluster_state(self.array(), tier, (entries.len(), &homes))?;
+        let (mut shares, mut backing, mut disks) = (Vec::new(), Vec::new(), Vec::new());
+        for entries in &*entries {
+            backing.push(self.by_pool(entries, false));
+            let (top, group) = self.fast(tier)?;
+            shares.push(top);
+            disks.push(group);
+        }
+        let hosts = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+        let network = Network::new(between_hosts(self.array())?, hosts)
+            .map_err(PlantError::parameter("the network between the hosts"))?;
+        let network = self.wiring.parts.add(network);
+        let ways = ClusterWays { shares, backing, network };
+        let marks = Marks { high: percent(tier.dirty_high), low: percent(tier.dirty_low) };
+        let part = ClusterPart::new(cluster, ways, Arc::clone(&self.owners), marks);
+        let part = self.wiring.parts.add(part);
+        entries.iter_mut().for_each(|entries| entries.fill(part));
+        self.wiring.chains.iter_mut().flatten().for_each(|chain| chain.insert(0, part));
+        let mut disks = disks.into_iter();
+        let mut all = disks.next().into_iter().collect::<Vec<Group>>();
+        if let Some(all) = all.first_mut() {
+            disks.for_each(|group| all.parts.extend(group.parts));
+        }
+        all.push(Group::new(format!("tier {} network", tier.name), "link", vec![network]));
+        self.stages.push(all);
+        self.wiring.clusters.insert(0, (tier.name.clone(), part));
+        Ok(())
+    }
+
+    /// Host of each virtual machine of all instances.
+    fn homes(&self) -> Vec<HostId> {
+        let instances = self.plan.instances.iter().zip(self.hosts);
+        let homes = instances.flat_map(|(instance, hosts)| {
+            (0..instance.vm_count()).map(|vm| hosts.get(vm).copied().unwrap_or(0))
+        });
+        homes.map(|host| HostId(u16::try_from(host).unwrap_or(u16::MAX))).collect()
     }
 
     fn volumes(&mut self, entries: &[Vec<PartId>]) {
@@ -498,6 +557,58 @@ fn tier_state(
         (0..=last).for_each(|vm| state.limit(VmId(vm), limits));
     }
     Ok(state)
+}
+
+/// An empty cluster with its virtual machines; `hosts` are their number and the homes.
+///
+/// Room for copies is what watermarks let become dirty, once for each copy: when it is full,
+/// writes go through.
+fn cluster_state(
+    array: &array::Array,
+    tier: &array::Tier,
+    (hosts, homes): (usize, &[HostId]),
+) -> Result<Cluster, PlantError> {
+    let unsupported = |what| PlantError::Unsupported { tier: tier.name.clone(), what };
+    if tier.admit_on > 1 {
+        return Err(unsupported("admit-on above 1"));
+    }
+    if percent(tier.share_max) < 100 {
+        return Err(unsupported("share-max below 100 %"));
+    }
+    let replicas = u8::try_from(tier.replicas).unwrap_or(u8::MAX);
+    let policy = tier.policy.parse().map_err(|_| unknown(array, "policy", &tier.policy))?;
+    let log_percent = percent(tier.dirty_high).saturating_mul(replicas).saturating_add(1).min(90);
+    let config = ClusterConfig {
+        shares_bytes: vec![tier.size.get(); hosts],
+        log_percent,
+        page_bytes: u32::try_from(tier.page.get()).unwrap_or(u32::MAX),
+        policy,
+        sequential_bytes: tier.sequential_cutoff.map(Bytes::get),
+    };
+    let refused = |source| PlantError::Cluster { tier: tier.name.clone(), source };
+    let mut cluster = Cluster::new(config).map_err(refused)?;
+    let (writes, population) = match tier.write {
+        array::WriteMode::Through => (ClusterWrites::Through, Population::Both),
+        array::WriteMode::Around => (ClusterWrites::Through, Population::ReadsOnly),
+        array::WriteMode::Back => (ClusterWrites::Back { replicas }, Population::Both),
+        array::WriteMode::Only => (ClusterWrites::Back { replicas }, Population::WritesOnly),
+    };
+    for (vm, host) in (0..).zip(homes) {
+        let settings = ClusterVm { host: *host, writes, population };
+        cluster.set(VmId(vm), settings).map_err(refused)?;
+    }
+    Ok(cluster)
+}
+
+/// The network between hosts: that of the link if it is one for hosts too, or 10 Gbit/s
+/// Ethernet (our choice; copies of FVP went over the network of live migration).
+fn between_hosts(array: &array::Array) -> Result<LinkParameters, PlantError> {
+    let is_network =
+        |link: &&array::Link| link.kind.as_deref().is_some_and(|kind| kind.starts_with("ethernet"));
+    match array.link.as_ref().filter(is_network) {
+        Some(link) => link_parameters(array, link),
+        None => Ok(LinkPreset::Ethernet10.parameters()),
+    }
 }
 
 pub fn link_parameters(

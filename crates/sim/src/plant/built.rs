@@ -1,5 +1,6 @@
 use std::fmt;
 
+use cache::cluster::{Cluster, ClusterError, ClusterVm, HostId};
 use cache::tier::{Access, Counters, VmId};
 use device::{Array, PartId, Site, SiteAlarm, Ticket, Usage, WriteBack};
 use machine::{CpuBurst, IoRequest, Machine};
@@ -7,11 +8,12 @@ use record::run::{ModelFacts, TierFacts};
 use units::{Bytes, Nanos};
 
 use super::build::{Builder, Wiring};
-use super::facts::{Group, Held, tier_facts};
+use super::cluster_part::{ClusterPart, as_tier};
+use super::facts::{Counted, Group, Held, tier_facts};
 use super::host::{self, HostSeconds, NamedVm};
 use super::layout::{ALIGNMENT, Layout};
 use super::local::{Groups, LocalParts, local};
-use super::plan::{PlantError, PlantPlan};
+use super::plan::{PlantError, PlantInstance, PlantPlan};
 use super::pools::Sets;
 use super::read_memory::ReadMemory;
 use super::state::{OtherTiers, TierState};
@@ -27,9 +29,10 @@ pub struct Plant {
     layout: Layout,
     groups: Vec<Group>,
     tiers: Vec<(String, Vec<PartId>)>,
+    clusters: Vec<(String, PartId)>,
     read_memory: Option<PartId>,
     write_memory: Option<PartId>,
-    /// All tiers, then the read memory.
+    /// All tiers of one host or the array, those spread over hosts, then the read memory.
     levels: Vec<PartId>,
     /// Positions in `levels` that an I/O meets, by host and whether its pool is tiered.
     chains: Vec<[Vec<usize>; 2]>,
@@ -38,6 +41,8 @@ pub struct Plant {
     local: Option<LocalParts>,
     /// Tile of each instance.
     instance_tiles: Vec<u32>,
+    /// Virtual machines of each instance.
+    vm_counts: Vec<usize>,
     host_seconds: Vec<HostSeconds>,
     vms: Vec<NamedVm>,
     touched: Touched,
@@ -61,7 +66,7 @@ struct Way {
 struct Marked {
     at: Nanos,
     usages: Vec<Vec<Usage>>,
-    tiers: Vec<Counters>,
+    tiers: Vec<Counted>,
     /// How full the write memory was at the end of each second: sum, largest, seconds.
     fill: (f64, f64, u32),
 }
@@ -80,9 +85,14 @@ impl Plant {
         let assigned = host::assign(instances, count);
         let wiring = Builder::new(plan, &layout, &assigned, count)?.build()?;
         let (cpus, places, cost) = host::build(array, instances, &assigned)?;
-        let Wiring { parts, groups, tiers, read_memory, write_memory, chains, local } = wiring;
-        let levels: Vec<PartId> =
-            tiers.iter().flat_map(|(_, parts)| parts.iter().copied()).chain(read_memory).collect();
+        let Wiring { parts, groups, tiers, clusters, chains, local, .. } = wiring;
+        let Wiring { read_memory, write_memory, .. } = wiring;
+        let levels: Vec<PartId> = tiers
+            .iter()
+            .flat_map(|(_, parts)| parts.iter().copied())
+            .chain(clusters.iter().map(|(_, part)| *part))
+            .chain(read_memory)
+            .collect();
         let positions = |parts: &Vec<PartId>| {
             let position = |part: &PartId| levels.iter().position(|level| level == part);
             parts.iter().filter_map(position).collect()
@@ -94,6 +104,7 @@ impl Plant {
             touched: Touched::new(layout.end()),
             touched_bytes: vec![0; tiles as usize],
             instance_tiles: instances.iter().map(|instance| instance.tile).collect(),
+            vm_counts: instances.iter().map(PlantInstance::vm_count).collect(),
             host_seconds: cpus.iter().map(|_| HostSeconds::default()).collect(),
             vms: host::names(instances, &places),
             events: 0,
@@ -101,6 +112,7 @@ impl Plant {
             layout,
             groups,
             tiers,
+            clusters,
             read_memory,
             write_memory,
             levels,
@@ -169,8 +181,36 @@ impl Plant {
         report
     }
 
+    /// Lets a virtual machine of an instance go on from another host, as far as tiers that are
+    /// spread over the hosts are concerned: what it left behind is read from there. Tiers of one
+    /// host, queues and processors stay those of the host it began on.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such host; nothing is changed then.
+    pub fn move_vm(
+        &mut self,
+        (instance, vm): (usize, usize),
+        host: u16,
+    ) -> Result<(), ClusterError> {
+        let first: usize = self.vm_counts.iter().take(instance).sum();
+        let vm = VmId(u16::try_from(first + vm).unwrap_or(u16::MAX));
+        for (_, part) in &self.clusters {
+            let part: &mut ClusterPart =
+                self.hosted.parts_mut().part_mut(*part).expect("a cluster is where it was added");
+            let settings = part.cluster().settings_of(vm);
+            part.cluster_mut().set(vm, ClusterVm { host: HostId(host), ..settings })?;
+        }
+        Ok(())
+    }
+
     fn tier_part(&self, part: PartId) -> &TierPart {
         self.parts().part(part).expect("a tier is where it was added")
+    }
+
+    fn cluster_parts(&self) -> impl Iterator<Item = &ClusterPart> {
+        let part = |part| self.parts().part(part).expect("a cluster is where it was added");
+        self.clusters.iter().map(move |(_, id)| part(*id))
     }
 
     fn parts(&self) -> &Array {
@@ -184,6 +224,7 @@ impl Plant {
         TierState {
             disks: self.disk_spans(),
             tiers: tiers.map(|part| self.tier_part(*part).tier().clone()).collect(),
+            clusters: self.cluster_parts().map(|part| part.cluster().clone()).collect(),
             memories: memory.map(|memory| memory.pages.clone()).into_iter().collect(),
             touched: self.touched.clone(),
             touched_bytes: self.touched_bytes.clone(),
@@ -211,7 +252,8 @@ impl Plant {
                 .iter()
                 .zip(&state.tiers)
                 .all(|(part, tier)| self.tier_part(*part).tier().config() == tier.config());
-        if !fits {
+        let own = self.cluster_parts().map(|part| part.cluster().config());
+        if !fits || !own.eq(state.clusters.iter().map(Cluster::config)) {
             return Err(OtherTiers { what: "tiers" });
         }
         let own = self.read_memory.and_then(|part| self.parts().part::<ReadMemory>(part));
@@ -227,6 +269,11 @@ impl Plant {
             let own: &mut TierPart =
                 self.hosted.parts_mut().part_mut(*part).expect("a tier is where it was added");
             *own.tier_mut() = tier.clone();
+        }
+        for ((_, part), cluster) in self.clusters.iter().zip(&state.clusters) {
+            let own: &mut ClusterPart =
+                self.hosted.parts_mut().part_mut(*part).expect("a cluster is where it was added");
+            *own.cluster_mut() = cluster.clone();
         }
         if let (Some(part), Some(pages)) = (self.read_memory, state.memories.first())
             && let Some(own) = self.hosted.parts_mut().part_mut::<ReadMemory>(part)
@@ -244,6 +291,7 @@ impl Plant {
         let tiers = self.tier_counters().map(|(_, counters)| counters).collect();
         self.marked = Marked { at: now, usages, tiers, fill: (0.0, 0.0, 0) };
         self.each_tier(|tier| tier.dirty_max = 0);
+        self.each_cluster(|cluster| cluster.dirty_max = 0);
         let hosts = self.hosted.site().hosts.iter_mut();
         hosts.zip(&mut self.host_seconds).for_each(|(host, seconds)| seconds.mark(now, host));
     }
@@ -253,6 +301,7 @@ impl Plant {
         let hosts = self.hosted.site().hosts.iter_mut();
         hosts.zip(&mut self.host_seconds).for_each(|(host, seconds)| seconds.tick(now, host));
         self.each_tier(TierPart::sample);
+        self.each_cluster(ClusterPart::sample);
         let memory = self.write_memory.and_then(|part| self.parts().part::<WriteBack>(part));
         if let Some(fill) = memory.map(WriteBack::fill) {
             let (sum, most, seconds) = self.marked.fill;
@@ -268,9 +317,23 @@ impl Plant {
         }
     }
 
+    fn each_cluster(&mut self, mut change: impl FnMut(&mut ClusterPart)) {
+        for (_, part) in &self.clusters {
+            if let Some(cluster) = self.hosted.parts_mut().part_mut(*part) {
+                change(cluster);
+            }
+        }
+    }
+
     /// State and counters of tiers of a name together, and of the read memory.
-    fn tier_counters(&self) -> impl Iterator<Item = (Held, Counters)> {
-        let tiers = self.tiers.iter().map(|(_, parts)| {
+    fn tier_counters(&self) -> impl Iterator<Item = (Held, Counted)> {
+        let counted = |tier| Counted { tier, remote_hits: 0 };
+        let clusters = self.cluster_parts().map(|part| {
+            let counters = part.cluster().counters();
+            let remote_hits = counters.reads_remote;
+            (part.held(), Counted { tier: as_tier(&counters), remote_hits })
+        });
+        let tiers = self.tiers.iter().map(move |(_, parts)| {
             let (mut held, mut counters) = (Held::default(), Counters::default());
             for part in parts {
                 let part = self.tier_part(*part);
@@ -281,16 +344,16 @@ impl Plant {
                 held.dirty_bytes_max += part.dirty_max;
                 counters.add(&tier.counters());
             }
-            (held, counters)
+            (held, counted(counters))
         });
         let memory = self.read_memory.and_then(|part| self.parts().part::<ReadMemory>(part));
-        tiers.chain(memory.map(|memory| {
+        clusters.chain(tiers).chain(memory.map(move |memory| {
             let held = Held {
                 capacity_bytes: memory.pages.capacity_bytes(),
                 resident_bytes: memory.pages.resident_bytes(),
                 ..Held::default()
             };
-            (held, memory.pages.counters)
+            (held, counted(memory.pages.counters))
         }))
     }
 
@@ -308,7 +371,9 @@ impl Plant {
             facts
         });
         let parts = groups.collect();
-        let names = self.tiers.iter().map(|(name, _)| name.as_str()).chain(["read memory"]);
+        let clusters = self.clusters.iter().map(|(name, _)| name.as_str());
+        let names = clusters.chain(self.tiers.iter().map(|(name, _)| name.as_str()));
+        let names = names.chain(["read memory"]);
         let tiers = names.zip(self.tier_counters()).zip(&self.marked.tiers);
         let tiers =
             tiers.map(|((name, (held, after)), before)| tier_facts(name, held, before, &after));

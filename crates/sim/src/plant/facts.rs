@@ -65,8 +65,18 @@ pub struct Held {
     pub dirty_bytes_max: u64,
 }
 
+/// What a tier counted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Counted {
+    pub tier: Counters,
+    /// Read hits in another host's share.
+    pub remote_hits: u64,
+}
+
 /// What a tier did since `before`.
-pub fn tier_facts(name: &str, held: Held, before: &Counters, after: &Counters) -> TierFacts {
+pub fn tier_facts(name: &str, held: Held, before: &Counted, after: &Counted) -> TierFacts {
+    let remote_hits = after.remote_hits - before.remote_hits;
+    let (before, after) = (&before.tier, &after.tier);
     let count = |of: fn(&Counters) -> u64| of(after) - of(before);
     let requests = count(|c| c.reads) + count(|c| c.writes);
     let alone = count(|c| c.read_hits) + count(|c| c.writes_absorbed);
@@ -85,7 +95,7 @@ pub fn tier_facts(name: &str, held: Held, before: &Counters, after: &Counters) -
         write_bytes: count(|c| c.write_bytes),
         write_hit_bytes: count(|c| c.write_hit_bytes),
         writes_absorbed: count(|c| c.writes_absorbed),
-        remote_hits: 0,
+        remote_hits,
         filled_bytes: count(|c| c.filled_bytes),
         placed_bytes: count(|c| c.placed_bytes),
         evicted_bytes: count(|c| c.evicted_bytes),

@@ -10,7 +10,8 @@
 //!                                                       memory -> array tiers   (memory first)
 //! ```
 //!
-//! Everything from the host tiers on works in one address space, the plant's: pools one after
+//! A host tier whose writes are copied to other hosts is one tier spread over all of them
+//! ([`cache::cluster`]), with a network between the hosts. Everything from the host tiers on works in one address space, the plant's: pools one after
 //! another, each as long as the virtual disks on it, in it the virtual disks in the order of
 //! their instances. What lies first lies on the outer edge of the disks, so a pool that is
 //! not full seeks less.
@@ -29,11 +30,13 @@
 
 mod build;
 mod built;
+mod cluster_part;
 mod disks;
 mod facts;
 mod host;
 mod layout;
 mod local;
+mod phases;
 mod plan;
 mod pools;
 mod read_memory;

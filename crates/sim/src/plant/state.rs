@@ -1,6 +1,8 @@
 use cache::Tier;
+use cache::cluster::Cluster;
 use cache::tier::Counters;
 
+use super::cluster_part::as_tier;
 use super::read_memory::Pages;
 use super::touched::Touched;
 
@@ -11,6 +13,7 @@ pub struct TierState {
     /// First address and size of each virtual disk.
     pub(super) disks: Vec<(u64, u64)>,
     pub(super) tiers: Vec<Tier>,
+    pub(super) clusters: Vec<Cluster>,
     pub(super) memories: Vec<Pages>,
     pub(super) touched: Touched,
     pub(super) touched_bytes: Vec<u64>,
@@ -21,12 +24,14 @@ impl TierState {
     pub fn counters(&self) -> Counters {
         let mut sum = Counters::default();
         self.tiers.iter().for_each(|tier| sum.add(&tier.counters()));
+        self.clusters.iter().for_each(|cluster| sum.add(&as_tier(&cluster.counters())));
         sum
     }
 
     /// Bytes that only tiers have.
     pub fn dirty_bytes(&self) -> u64 {
-        self.tiers.iter().map(Tier::dirty_bytes).sum()
+        let tiers: u64 = self.tiers.iter().map(Tier::dirty_bytes).sum();
+        tiers + self.clusters.iter().map(Cluster::dirty_bytes_of_all).sum::<u64>()
     }
 }
 

@@ -6,6 +6,8 @@ use device::{Component, Job, Outbox, PartId, Slab, StreamId, Ticket, Usage};
 use machine::{IoError, Operation};
 use units::Nanos;
 
+use super::phases::{BACKING, Order, Ordered, Planned, plan};
+
 /// Requests with fills under way at most; while so many are, nothing comes in (hits go on).
 ///
 /// Real tiers bound this traffic too, by other measures: dm-cache's `migration_threshold`
@@ -13,10 +15,10 @@ use units::Nanos;
 /// passes a congested cache device by (admin-guide/bcache, `congested_read_threshold_us`),
 /// foyer drops entries when its submit queue is full. 32 is our choice: enough to keep a pool
 /// of twenty disks busy, and with 64 KiB pages twice dm-cache's bound.
-const FILLS_MAX: u32 = 32;
+pub const FILLS_MAX: u32 = 32;
 
 /// Pages being cleaned at most; our choice, for the same reason.
-const CLEANS_MAX: u32 = 16;
+pub const CLEANS_MAX: u32 = 16;
 
 /// Whose bytes lie where.
 #[derive(Debug)]
@@ -72,7 +74,7 @@ pub struct TierPart {
     works: Slab<Work>,
     steps: Vec<Step>,
     /// Emptied lists of steps, for their memory.
-    spare: Vec<Vec<Planned>>,
+    spare: Vec<Vec<Planned<Step>>>,
     fills: u32,
     cleans: u32,
     /// Largest backlog seen by [`TierPart::sample`].
@@ -88,19 +90,13 @@ pub struct TierWays {
     pub backing: PartId,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Planned {
-    step: Step,
-    phase: u32,
-}
-
 /// The steps of a request, or of a page's clean-up.
 #[derive(Debug)]
 struct Work {
     /// Nothing for clean-up.
     job: Option<Job>,
     /// By phase.
-    steps: Vec<Planned>,
+    steps: Vec<Planned<Step>>,
     /// First step not begun.
     next: usize,
     under_way: u32,
@@ -216,6 +212,17 @@ impl TierPart {
     }
 }
 
+impl Ordered for Step {
+    fn order(&self) -> Order {
+        let Self { operation, offset, address, length, wait, .. } = *self;
+        let device = match self.place {
+            Place::Backing => BACKING,
+            Place::Tier => 0,
+        };
+        Order { device, operation, offset, address, length, wait }
+    }
+}
+
 impl Component for TierPart {
     fn accept(&mut self, _now: Nanos, job: Job, out: &mut Outbox) {
         if job.length == 0 && job.operation != Operation::Flush {
@@ -283,126 +290,5 @@ impl Component for TierPart {
 
     fn usage(&self, _now: Nanos) -> Usage {
         Usage::default()
-    }
-}
-
-/// How many earlier steps are looked at for dependencies: those of a page, which are at most
-/// five, and its neighbours. Beyond them, only backing I/Os of the request, which may have
-/// grown over many pages.
-const NEAR: usize = 16;
-
-/// Gives each step its phase and sorts by it.
-fn plan(steps: &[Step], planned: &mut Vec<Planned>) {
-    let is_awaited = |step: &Step| step.wait == Wait::Request;
-    let mut is_mixed = false;
-    let mut awaited_phases = 0;
-    for (place, step) in steps.iter().enumerate() {
-        let mut phase = 0;
-        for (before, earlier) in planned.iter().enumerate() {
-            let is_near = before + NEAR >= place
-                || (earlier.step.place == Place::Backing && is_awaited(&earlier.step));
-            let left = before.checked_sub(1).map(|before| &steps[before]);
-            if is_near && (depends(step, &earlier.step) || replaces(step, &earlier.step, left)) {
-                phase = phase.max(earlier.phase + 1);
-                is_mixed |= is_awaited(step) && !is_awaited(&earlier.step);
-            }
-        }
-        if is_awaited(step) {
-            awaited_phases = awaited_phases.max(phase + 1);
-        }
-        planned.push(Planned { step: *step, phase });
-    }
-    if !is_mixed {
-        // What nobody waits for comes behind everything somebody waits for; its own order
-        // stays.
-        for planned in planned.iter_mut().filter(|planned| !is_awaited(&planned.step)) {
-            planned.phase += awaited_phases;
-        }
-    }
-    planned.sort_by_key(|planned| planned.phase);
-}
-
-/// Whether a step must wait for an earlier one: both on the same bytes of a device, one of them
-/// writing, or the step writes what the earlier one reads.
-fn depends(step: &Step, earlier: &Step) -> bool {
-    let is_write = step.operation == Operation::Write;
-    let was_write = earlier.operation == Operation::Write;
-    if step.place == earlier.place {
-        return (is_write || was_write)
-            && overlap((step.offset, step.length), (earlier.offset, earlier.length));
-    }
-    is_write
-        && !was_write
-        && overlap((step.address, step.length), (earlier.address, earlier.length))
-}
-
-/// Whether a step writes to a place in the tier whose page an earlier step makes safe, the one
-/// after `left`, the read of that page.
-fn replaces(step: &Step, earlier: &Step, left: Option<&Step>) -> bool {
-    let is = |step: &Step, place, operation| (step.place, step.operation) == (place, operation);
-    left.is_some_and(|left| {
-        is(step, Place::Tier, Operation::Write)
-            && is(earlier, Place::Backing, Operation::Write)
-            && is(left, Place::Tier, Operation::Read)
-            && left.address == earlier.address
-            && overlap((step.offset, step.length), (left.offset, left.length))
-    })
-}
-
-fn overlap(one: (u64, u32), other: (u64, u32)) -> bool {
-    one.0 < other.0 + u64::from(other.1) && other.0 < one.0 + u64::from(one.1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn step(place: Place, operation: Operation, offset: u64, address: u64, wait: Wait) -> Step {
-        Step { place, operation, offset, address, length: 4096, wait }
-    }
-
-    fn phases(steps: &[Step]) -> Vec<(Step, u32)> {
-        let mut planned = Vec::new();
-        plan(steps, &mut planned);
-        planned.iter().map(|planned| (planned.step, planned.phase)).collect()
-    }
-
-    const READ: Operation = Operation::Read;
-    const WRITE: Operation = Operation::Write;
-    const ASKED: Wait = Wait::Request;
-    const LATER: Wait = Wait::Background;
-
-    #[test]
-    fn a_write_through_reaches_both_devices_at_the_same_time() {
-        let steps = [
-            step(Place::Tier, WRITE, 0, 8192, ASKED),
-            step(Place::Backing, WRITE, 8192, 8192, ASKED),
-        ];
-        assert!(phases(&steps).iter().all(|(_, phase)| *phase == 0));
-    }
-
-    #[test]
-    fn a_fill_follows_the_request_and_its_own_read() {
-        let steps = [
-            step(Place::Backing, READ, 8192, 8192, ASKED),
-            step(Place::Tier, READ, 0, 40960, LATER),
-            step(Place::Backing, WRITE, 40960, 40960, LATER),
-            step(Place::Backing, READ, 8192, 8192, LATER),
-            step(Place::Tier, WRITE, 0, 8192, LATER),
-        ];
-        let phases: Vec<u32> = phases(&steps).iter().map(|(_, phase)| *phase).collect();
-        // The place in the tier is written when what it held is safe and the new page is there.
-        assert_eq!(phases, [0, 1, 1, 2, 3]);
-    }
-
-    #[test]
-    fn a_page_that_leaves_is_safe_before_the_same_request_reads_it_again() {
-        let steps = [
-            step(Place::Tier, READ, 0, 40960, LATER),
-            step(Place::Backing, WRITE, 40960, 40960, LATER),
-            step(Place::Backing, READ, 40960, 40960, ASKED),
-        ];
-        let phases: Vec<u32> = phases(&steps).iter().map(|(_, phase)| *phase).collect();
-        assert_eq!(phases, [0, 1, 2]);
     }
 }

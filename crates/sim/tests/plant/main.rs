@@ -1,7 +1,9 @@
 //! How a plant behaves, seen from outside: places, times, tiers, laws, repeats.
 
+mod clusters;
 mod facts;
 mod local;
 mod places;
+mod shipped;
 mod support;
 mod tiers;

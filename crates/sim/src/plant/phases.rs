@@ -1,0 +1,157 @@
+use cache::tier::Wait;
+use machine::Operation;
+
+/// The store behind a tier, as a device.
+pub const BACKING: u32 = u32::MAX;
+
+/// What of a step matters for its order among others.
+#[derive(Debug, Clone, Copy)]
+pub struct Order {
+    /// [`BACKING`], or one of the devices that make up the tier.
+    pub device: u32,
+    pub operation: Operation,
+    pub offset: u64,
+    /// First byte on the backing store of the data that is moved.
+    pub address: u64,
+    pub length: u32,
+    pub wait: Wait,
+}
+
+/// A step of an access to a tier.
+pub trait Ordered: Copy {
+    fn order(&self) -> Order;
+}
+
+/// A step and when it begins: when all of the phase before are done.
+#[derive(Debug, Clone, Copy)]
+pub struct Planned<S> {
+    pub step: S,
+    pub phase: u32,
+}
+
+/// How many earlier steps are looked at for dependencies: those of a page, which are at most
+/// five, and its neighbours. Beyond them, only backing I/Os of the request, which may have
+/// grown over many pages.
+const NEAR: usize = 16;
+
+/// Gives each step its phase and sorts by it.
+pub fn plan<S: Ordered>(steps: &[S], planned: &mut Vec<Planned<S>>) {
+    let is_awaited = |step: &S| step.order().wait == Wait::Request;
+    let mut is_mixed = false;
+    let mut awaited_phases = 0;
+    for (place, step) in steps.iter().enumerate() {
+        let mut phase = 0;
+        for (before, earlier) in planned.iter().enumerate() {
+            let is_near = before + NEAR >= place
+                || (earlier.step.order().device == BACKING && is_awaited(&earlier.step));
+            let left = before.checked_sub(1).map(|before| steps[before].order());
+            let (own, other) = (step.order(), earlier.step.order());
+            if is_near && (depends(&own, &other) || replaces(&own, &other, left.as_ref())) {
+                phase = phase.max(earlier.phase + 1);
+                is_mixed |= is_awaited(step) && !is_awaited(&earlier.step);
+            }
+        }
+        if is_awaited(step) {
+            awaited_phases = awaited_phases.max(phase + 1);
+        }
+        planned.push(Planned { step: *step, phase });
+    }
+    if !is_mixed {
+        // What nobody waits for comes behind everything somebody waits for; its own order
+        // stays.
+        for planned in planned.iter_mut().filter(|planned| !is_awaited(&planned.step)) {
+            planned.phase += awaited_phases;
+        }
+    }
+    planned.sort_by_key(|planned| planned.phase);
+}
+
+/// Whether a step must wait for an earlier one: both on the same bytes of a device, one of them
+/// writing, or the step writes what the earlier one reads.
+fn depends(step: &Order, earlier: &Order) -> bool {
+    let is_write = step.operation == Operation::Write;
+    let was_write = earlier.operation == Operation::Write;
+    if step.device == earlier.device {
+        return (is_write || was_write)
+            && overlap((step.offset, step.length), (earlier.offset, earlier.length));
+    }
+    is_write
+        && !was_write
+        && overlap((step.address, step.length), (earlier.address, earlier.length))
+}
+
+/// Whether a step writes to a place in the tier whose page an earlier step makes safe, the one
+/// after `left`, the read of that page.
+fn replaces(step: &Order, earlier: &Order, left: Option<&Order>) -> bool {
+    let is_write = |step: &Order| step.operation == Operation::Write;
+    left.is_some_and(|left| {
+        is_write(step)
+            && is_write(earlier)
+            && left.operation == Operation::Read
+            && earlier.device == BACKING
+            && step.device != BACKING
+            && left.device == step.device
+            && left.address == earlier.address
+            && overlap((step.offset, step.length), (left.offset, left.length))
+    })
+}
+
+fn overlap(one: (u64, u32), other: (u64, u32)) -> bool {
+    one.0 < other.0 + u64::from(other.1) && other.0 < one.0 + u64::from(one.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use cache::tier::{Place, Step};
+
+    use super::*;
+
+    fn step(place: Place, operation: Operation, offset: u64, address: u64, wait: Wait) -> Step {
+        Step { place, operation, offset, address, length: 4096, wait }
+    }
+
+    fn phases(steps: &[Step]) -> Vec<(Step, u32)> {
+        let mut planned = Vec::new();
+        plan(steps, &mut planned);
+        planned.iter().map(|planned| (planned.step, planned.phase)).collect()
+    }
+
+    const READ: Operation = Operation::Read;
+    const WRITE: Operation = Operation::Write;
+    const ASKED: Wait = Wait::Request;
+    const LATER: Wait = Wait::Background;
+
+    #[test]
+    fn a_write_through_reaches_both_devices_at_the_same_time() {
+        let steps = [
+            step(Place::Tier, WRITE, 0, 8192, ASKED),
+            step(Place::Backing, WRITE, 8192, 8192, ASKED),
+        ];
+        assert!(phases(&steps).iter().all(|(_, phase)| *phase == 0));
+    }
+
+    #[test]
+    fn a_fill_follows_the_request_and_its_own_read() {
+        let steps = [
+            step(Place::Backing, READ, 8192, 8192, ASKED),
+            step(Place::Tier, READ, 0, 40960, LATER),
+            step(Place::Backing, WRITE, 40960, 40960, LATER),
+            step(Place::Backing, READ, 8192, 8192, LATER),
+            step(Place::Tier, WRITE, 0, 8192, LATER),
+        ];
+        let phases: Vec<u32> = phases(&steps).iter().map(|(_, phase)| *phase).collect();
+        // The place in the tier is written when what it held is safe and the new page is there.
+        assert_eq!(phases, [0, 1, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_page_that_leaves_is_safe_before_the_same_request_reads_it_again() {
+        let steps = [
+            step(Place::Tier, READ, 0, 40960, LATER),
+            step(Place::Backing, WRITE, 40960, 40960, LATER),
+            step(Place::Backing, READ, 40960, 40960, ASKED),
+        ];
+        let phases: Vec<u32> = phases(&steps).iter().map(|(_, phase)| *phase).collect();
+        assert_eq!(phases, [0, 1, 2]);
+    }
+}
