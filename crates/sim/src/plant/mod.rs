@@ -32,6 +32,7 @@ mod build;
 mod built;
 mod cluster_part;
 mod disks;
+mod empty;
 mod facts;
 mod host;
 mod layout;
