@@ -30,5 +30,6 @@ pub mod step;
 pub mod study;
 pub mod throttle;
 pub mod verdict;
+pub mod whatif;
 
 pub use error::BenchError;

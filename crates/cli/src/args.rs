@@ -1,6 +1,7 @@
 //! The command line, defined once: help, manual page and completions come from here.
 
 mod study;
+mod what_if;
 
 use std::path::PathBuf;
 
@@ -8,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use units::{Bytes, Nanos};
 
 pub use study::{StudyAction, StudyArgs, StudyFormat, StudyRunArgs};
+pub use what_if::{CacheAt, WhatIfArgs, Write};
 
 /// How many virtual machines' worth of real work can this storage carry before people feel it?
 #[derive(Debug, Parser)]
@@ -47,6 +49,8 @@ pub enum Command {
     Prepare(RunArgs),
     /// Find out how many tiles a modelled array would hold, in virtual time
     Simulate(SimulateArgs),
+    /// Say how many tiles a run's storage would hold if something were different
+    WhatIf(WhatIfArgs),
     /// Measure a disk and fit a model of it, for simulate
     Calibrate(CalibrateArgs),
     /// Remove what Tilemark left in a datastore, and nothing else
@@ -690,4 +694,6 @@ pub enum SchemaKind {
     Run,
     /// A comparison.
     Compare,
+    /// The answer of what-if.
+    WhatIf,
 }

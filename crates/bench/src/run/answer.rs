@@ -235,7 +235,7 @@ fn fails(tiles: u32, sharp: bool) -> String {
 }
 
 /// The limit of a failed step that broke worst: over all tiles first, else in one tile.
-fn broken_limit(step: &Step) -> Option<BrokenLimit> {
+pub(crate) fn broken_limit(step: &Step) -> Option<BrokenLimit> {
     let room = |limit: &record::run::LimitResult| limit.margin.value.unwrap_or(f64::INFINITY);
     let failed = |limit: &record::run::LimitResult| limit.verdict == Verdict::Failed;
     let broken = |tile, workload: &str, copy, limit: &record::run::LimitResult| BrokenLimit {

@@ -236,7 +236,7 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
 }
 
 /// Work of a step, in tiles' worth.
-pub(super) fn work_of(step: &Step) -> Option<f64> {
+pub(crate) fn work_of(step: &Step) -> Option<f64> {
     step.score.as_ref()?.applications.value
 }
 

@@ -6,6 +6,7 @@ use record::run::{
     Warning,
 };
 use record::rundir::{RunId, sha256_hex};
+use spec::ResolvedTile;
 use spec::plan::Profile;
 
 use crate::error::BenchError;
@@ -114,10 +115,9 @@ impl<'a> RunFacts<'a> {
     }
 
     fn tile(&self, plan: &ResolvedPlan) -> TileFacts {
-        let definition = serde_json::to_vec(&plan.tile_set).unwrap_or_default();
         TileFacts {
             name: plan.tile_set.tile.name.clone(),
-            sha256: sha256_hex(&definition),
+            sha256: tile_sha256(&plan.tile_set),
             vms: self.load.vms,
             workloads: self.load.workloads,
             disk_bytes: self.load.bytes.get(),
@@ -138,6 +138,11 @@ impl<'a> RunFacts<'a> {
         }
         warnings
     }
+}
+
+/// What tells tiles apart: equal hashes are equal loads.
+pub(crate) fn tile_sha256(tile: &ResolvedTile) -> String {
+    sha256_hex(&serde_json::to_vec(tile).unwrap_or_default())
 }
 
 /// A footprint below full size is said in every result: caches hold more of it.

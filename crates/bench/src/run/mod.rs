@@ -10,7 +10,8 @@ mod simulate;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use document::summary;
+pub(crate) use answer::broken_limit;
+pub(crate) use document::{summary, tile_sha256};
 pub use prepare::{Prepared, prepare};
 pub use preview::{Preview, plan_preview};
 pub use reuse::Reuse;
@@ -30,7 +31,7 @@ use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer, Overview, Progress};
 use crate::rig::{RealRig, Rig};
 use crate::run::climber::Climber;
-pub(crate) use crate::run::climber::fill;
+pub(crate) use crate::run::climber::{fill, work_of};
 use crate::run::document::{RunFacts, target_facts, warnings};
 use crate::score::References;
 use crate::step::Fleet;

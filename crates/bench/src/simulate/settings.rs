@@ -42,6 +42,19 @@ impl Settings {
         }
     }
 
+    /// What a plan says.
+    pub fn of_plan(plan: &ResolvedPlan) -> Self {
+        Self {
+            warm_up_min: plan.warm_up_min.value,
+            warm_up_max: plan.warm_up_max.value,
+            duration: plan.duration_asked,
+            lengthen_max: plan.method.lengthen_max,
+            slice: plan.slice.value,
+            footprint: plan.footprint.value,
+            time: plan.time.value,
+        }
+    }
+
     /// A plan of one step, on the array of this name.
     pub(crate) fn plan(&self, array: &str, tile: &ResolvedTile) -> Result<ResolvedPlan, PlanError> {
         let values = Values {

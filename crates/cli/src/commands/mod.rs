@@ -17,6 +17,7 @@ mod study;
 mod target;
 mod tiles;
 mod verify;
+mod what_if;
 
 use crate::args::{Cli, Command};
 use crate::exit::Exit;
@@ -30,6 +31,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Check(args) => preview::check(args),
         Command::Prepare(args) => prepare::prepare(args, cli.color),
         Command::Simulate(args) => simulate::run(args, cli.color),
+        Command::WhatIf(args) => what_if::run(args),
         Command::Calibrate(args) => calibrate::run(args),
         Command::Cleanup(args) => cleanup::run(args),
         Command::Verify(args) => verify::run(args),

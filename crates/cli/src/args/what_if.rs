@@ -1,0 +1,139 @@
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+use spec::array::names::POLICIES;
+use units::Bytes;
+
+use super::Format;
+
+/// `what-if`.
+#[derive(Debug, Args)]
+pub struct WhatIfArgs {
+    /// A measured or simulated run: its directory, or the beginning of its id
+    ///
+    /// Its tile, scale and seed are taken. A simulated run brings its array; a measured one gets
+    /// a model, from --array or fitted to its steps. Example: tilemark what-if 20261122
+    /// --cache 92GiB --policy nhit --disks 11
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// The array that stands for the run's storage
+    ///
+    /// A shipped array, one that `tilemark calibrate` saved, or a file. If absent, the simulated
+    /// run's own; a model fitted to a measured run.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub array: Option<String>,
+
+    /// Size of the acceleration tier: the array's own, or a new one
+    ///
+    /// Room for data after mirroring, of each host for a host's tier. The number of its disks
+    /// follows. Example: 92GiB
+    #[arg(long, value_name = "SIZE", help_heading = "What is changed")]
+    pub cache: Option<Bytes>,
+    /// Which tier is meant, or where the new one is: host or array [default: array]
+    #[arg(
+        long,
+        value_name = "WHERE",
+        value_enum,
+        hide_possible_values = true,
+        help_heading = "What is changed"
+    )]
+    pub cache_at: Option<CacheAt>,
+    /// Policy of the tier: nhit, lru, arc, s3fifo and others
+    ///
+    /// nhit is lru that lets a page in with its third access, as FAST Cache does. The others let
+    /// it in with the first: lru, fifo, clock, 2q, arc, s3fifo, sieve, lirs, w-tinylfu.
+    #[arg(long, value_name = "NAME", value_parser = policies(), hide_possible_values = true, help_heading = "What is changed")]
+    pub policy: Option<String>,
+    /// Page of the tier: a power of two from 4KiB to 1MiB
+    #[arg(long, value_name = "SIZE", help_heading = "What is changed")]
+    pub page: Option<Bytes>,
+    /// What the tier does with writes: through, back, around or only
+    ///
+    /// A new tier in the array writes back, one in the hosts through.
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_enum,
+        hide_possible_values = true,
+        help_heading = "What is changed"
+    )]
+    pub write: Option<Write>,
+    /// Disks of all pools together, in the proportion they have
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "What is changed")]
+    pub disks: Option<u32>,
+    /// Kind of the disks that hold data
+    ///
+    /// A shipped one, such as hdd-15k or ssd-sata-enterprise, or one of the array's own.
+    #[arg(long, value_name = "NAME", help_heading = "What is changed")]
+    pub disk: Option<String>,
+    /// Kind of the link between hosts and storage, such as fc-8g
+    #[arg(long, value_name = "NAME", help_heading = "What is changed")]
+    pub link: Option<String>,
+    /// Size of the controllers' memory for reads
+    #[arg(long, value_name = "SIZE", help_heading = "What is changed")]
+    pub memory: Option<Bytes>,
+    /// Change one key of the array; as often as needed
+    ///
+    /// As for simulate; laid over all other changes. Example: --with pool.lun1.count=4
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "What is changed")]
+    pub with: Vec<String>,
+
+    /// Seeds, 5 to 100; both arrays run with each
+    ///
+    /// The interval is the least and the most of them.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(5..=100), help_heading = "How thorough")]
+    pub repeats: u32,
+    /// Search no further than N tiles
+    ///
+    /// At least 1; if absent, as many as the array has room for.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "How thorough")]
+    pub tiles_max: Option<u32>,
+    /// Threads [default: one per core]; they do not change the answer
+    #[arg(long, value_name = "N", help_heading = "How thorough")]
+    pub threads: Option<NonZeroUsize>,
+
+    /// Where run directories are kept
+    ///
+    /// If absent, $XDG_DATA_HOME/tilemark/runs or ~/.local/share/tilemark/runs.
+    /// Also: TILEMARK_RUNS
+    #[arg(
+        short,
+        long,
+        value_name = "DIR",
+        env = "TILEMARK_RUNS",
+        hide_env = true,
+        help_heading = "Output"
+    )]
+    pub out: Option<PathBuf>,
+    /// What stdout carries: text or json
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = Format::Text, hide_possible_values = true, help_heading = "Output")]
+    pub format: Format,
+}
+
+/// Where a tier is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CacheAt {
+    /// In each host.
+    Host,
+    /// In the array.
+    Array,
+}
+
+/// What a tier does with writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Write {
+    /// Answered when tier and storage have it.
+    Through,
+    /// Answered when the tier has it.
+    Back,
+    /// To the storage only.
+    Around,
+    /// Like back; reads never bring a page in.
+    Only,
+}
+
+fn policies() -> PossibleValuesParser {
+    PossibleValuesParser::new(std::iter::once("nhit").chain(POLICIES))
+}
