@@ -13,6 +13,9 @@ use super::utilisation::bottleneck;
 use super::{Changed, Subject};
 use crate::run::{TileLoad, broken_limit, work_of};
 
+/// A part that is busy less than this is no bottleneck; our choice.
+const HALF: f64 = 0.5;
+
 /// Everything that was computed for an answer.
 pub(super) struct Answered<'a> {
     pub subject: &'a Subject,
@@ -238,6 +241,13 @@ fn breaks(side: &Side) -> String {
 
 fn busiest(part: Option<&Bottleneck>) -> String {
     let Some(part) = part else { return "no part of it says how busy it was".to_owned() };
+    if part.utilisation < HALF {
+        return format!(
+            "no part is busy more than {:.0} % ({}), so waiting is not what decides",
+            part.utilisation * 100.0,
+            part.part
+        );
+    }
     format!(
         "bottleneck by the utilisation law U = X x D: {}, {:.0} % = {:.2} tiles' worth x {:.1} %, \
          full at {:.1}",

@@ -242,3 +242,49 @@ fn variation(steps: &[Step], tiles: u32) -> Option<Variation> {
     let pace = table.iter().map(|value| (value / mean * 1e4).round().max(1.0) / 1e4).collect();
     Some(Variation { every, pace, stalls: None, stall: Vec::new() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(model: Servers, rate: f64) -> Load {
+        let latency = model.outside + model.service * (1.0 + waiting(model, rate));
+        Load { tiles: 1, rate, latency, read: Some(latency), write: None }
+    }
+
+    #[test]
+    fn the_fit_answers_loads_it_did_not_see_as_the_model_that_made_them() {
+        let models = [
+            Servers { count: 1, service: 0.004, outside: 0.0 },
+            Servers { count: 8, service: 0.006, outside: 0.001 },
+            Servers { count: 4, service: 0.0005, outside: 0.002 },
+        ];
+        for model in models {
+            let full = f64::from(model.count) / model.service;
+            let seen: Vec<Load> =
+                [0.2, 0.5, 0.8, 0.95].map(|share| load(model, full * share)).to_vec();
+            let found = servers(&seen);
+            for share in [0.35, 0.7, 0.9] {
+                let (rate, expected) = (full * share, load(model, full * share).latency);
+                let ours = found.outside + found.service * (1.0 + waiting(found, rate));
+                assert!((ours / expected - 1.0).abs() < 0.1, "{model:?} {found:?} at {share}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_load_alone_is_taken_for_service_time_and_not_for_waiting() {
+        let seen = Load { tiles: 1, rate: 100.0, latency: 0.004, read: Some(0.004), write: None };
+        let found = servers(&[seen]);
+        assert!(found.service > 0.002, "{found:?}");
+        assert!(waiting(found, 100.0) < 1.0, "{found:?}");
+    }
+
+    /// M/M/1 exactly: W / S = rho / (1 - rho).
+    #[test]
+    fn waiting_is_that_of_one_server() {
+        let one = Servers { count: 1, service: 0.01, outside: 0.0 };
+        assert!((waiting(one, 50.0) - 1.0).abs() < 1e-12);
+        assert!(waiting(one, 100.0).is_infinite());
+    }
+}

@@ -140,3 +140,24 @@ fn sentence(
         furthest(limits.collect())
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Measured edge, whether at least, edges of the model over the seeds.
+    #[test]
+    fn an_interval_is_widened_on_the_side_on_which_the_model_is_off() {
+        let cases = [
+            ((2, false), (2, 3), (1.0, 1.0)),
+            ((2, false), (4, 5), (0.5, 1.0)),
+            ((2, true), (4, 5), (1.0, 1.0)),
+            ((6, true), (2, 4), (1.0, 1.5)),
+            ((3, false), (0, 0), (1.0, 3.0)),
+            ((0, false), (0, 0), (1.0, 1.0)),
+        ];
+        for ((measured, at_least), edges, expected) in cases {
+            assert_eq!(factors(measured, at_least, edges), expected, "{measured} {edges:?}");
+        }
+    }
+}

@@ -27,6 +27,11 @@ fn long_help_of_simulate_says_what_differs_from_run() {
 }
 
 #[test]
+fn long_help_of_what_if_says_what_each_change_means() {
+    insta::assert_snapshot!("help_what_if_long", help(&["what-if", "--help"]));
+}
+
+#[test]
 fn short_help_of_every_verb_fits_one_screen() {
     let verbs = [
         "run",
@@ -34,6 +39,7 @@ fn short_help_of_every_verb_fits_one_screen() {
         "check",
         "prepare",
         "simulate",
+        "what-if",
         "calibrate",
         "cleanup",
         "verify",
@@ -68,7 +74,9 @@ fn manual_completions_and_schemas_are_printed_for_every_shell_and_file() {
         assert!(help(&["completions", shell]).contains("tilemark"), "{shell}");
     }
     assert!(help(&["man"]).contains(".TH tilemark"));
-    for kind in ["plan", "tile", "workload", "array", "study", "study-result", "run", "compare"] {
+    for kind in
+        ["plan", "tile", "workload", "array", "study", "study-result", "run", "compare", "what-if"]
+    {
         let schema: serde_json::Value =
             serde_json::from_str(&help(&["schema", kind])).expect("one JSON document");
         assert!(schema.get("properties").is_some(), "{kind}");

@@ -13,4 +13,5 @@ mod simulated;
 mod storage_trouble;
 mod studies;
 mod terminal;
+mod what_if;
 mod whole_run;

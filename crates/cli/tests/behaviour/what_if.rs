@@ -1,0 +1,146 @@
+//! What a run's storage would hold if something were different.
+
+use serde_json::Value;
+
+use crate::redact;
+use crate::rig::{Place, err, out};
+
+/// Four users who read twice and pause for 50 ms.
+const SHOP: &str = r#"
+name = "shop"
+title = "Shop"
+source = "ours"
+metric = { unit = "orders/s", count = "actions" }
+[[vm]]
+name = "db"
+vcpus = 1
+[[vm.disk]]
+name = "tables"
+size = "4GiB"
+[[users]]
+name = "users"
+vm = "db"
+load = { closed = { users = 4, think = { exponential = "50ms" } } }
+[[action]]
+name = "order"
+steps = [{ read = { disk = "tables", size = "8k", count = 2 } }]
+[[limit]]
+action = "order"
+percentile = 95
+limit = "60ms"
+source = "test"
+"#;
+
+const TILE: &str = r#"
+name = "small"
+title = "A small tile"
+source = "ours"
+[[workload]]
+use = "./shop.toml"
+"#;
+
+const DISKS: &str = r#"
+name = "two-disks"
+title = "Two disks"
+source = "ours"
+[[pool]]
+name = "shelf"
+disk = "hdd-10k"
+count = 2
+"#;
+
+const BRIEF: [&str; 13] = [
+    "simulate",
+    "--tile",
+    "./tile.toml",
+    "--quick",
+    "--duration",
+    "5s",
+    "--warm-up-min",
+    "2s",
+    "--warm-up-max",
+    "4s",
+    "--seed",
+    "7",
+    "--tiles-max",
+];
+
+/// A simulated run of the small tile on two disks.
+fn simulated() -> Place {
+    let place = Place::new();
+    place.write("shop.toml", SHOP);
+    place.write("tile.toml", TILE);
+    place.write("disks.toml", DISKS);
+    let output = place.output(&[&BRIEF[..], &["8", "--array", "./disks.toml"]].concat());
+    assert!(matches!(output.status.code(), Some(0)), "{}{}", out(&output), err(&output));
+    place
+}
+
+fn ask(place: &Place, more: &[&str]) -> Value {
+    let output = place.output(&[&["what-if", "20", "--format", "json"], more].concat());
+    assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
+    serde_json::from_str(&out(&output)).expect("one JSON document and nothing else")
+}
+
+#[test]
+fn twice_the_disks_never_hold_fewer_tiles_and_threads_do_not_change_the_answer() {
+    let place = simulated();
+    let doubled = ["--disks", "4", "--tiles-max", "10"];
+    let answer = ask(&place, &[&doubled[..], &["--threads", "2"]].concat());
+    assert_eq!(answer, ask(&place, &[&doubled[..], &["--threads", "1"]].concat()));
+    let edges = |side: &str| answer[side]["edges"].as_array().expect("edges").clone();
+    let (base, changed) = (edges("base"), edges("changed"));
+    assert_eq!((base.len(), changed.len()), (5, 5));
+    for (one, other) in base.iter().zip(&changed) {
+        assert_eq!(one["seed"], other["seed"], "seeds are paired");
+        assert!(one["tiles"].as_u64() <= other["tiles"].as_u64(), "{one} {other}");
+    }
+    assert_eq!(base[0]["seed"], 7, "the first seed is the run's own");
+    assert!(answer["changed"]["tiles"].as_u64() > answer["base"]["tiles"].as_u64(), "{answer}");
+    let sentence = answer["sentence"].as_str().expect("a sentence");
+    assert!(sentence.starts_with("with 4 disks this array would hold "), "{sentence}");
+    assert!(sentence.contains("pool shelf disks"), "{sentence}");
+    assert_eq!(answer["model_error"], Value::Null);
+    assert_eq!(answer["run_simulated"], true);
+}
+
+#[test]
+fn what_cannot_be_asked_says_what_can() {
+    let place = simulated();
+    let refused = |args: &[&str]| {
+        let output = place.output(&[&["what-if"], args].concat());
+        assert_eq!(output.status.code(), Some(2), "{}{}", out(&output), err(&output));
+        assert_eq!(out(&output), "");
+        redact::text(&place, &err(&output))
+    };
+    let run = place.runs()[0].clone();
+    let id = run.file_name().expect("a name").to_string_lossy().into_owned();
+    let none = refused(&["2999", "--disks", "4"]).replace(&id, "<id>");
+    insta::assert_snapshot!("what_if_no_run", none);
+    insta::assert_snapshot!("what_if_nothing", refused(&["20"]));
+    insta::assert_snapshot!("what_if_policy", refused(&["20", "--policy", "lrx"]));
+    insta::assert_snapshot!("what_if_cache", refused(&["20", "--cache", "1KiB"]));
+    place.write("shop.toml", &SHOP.replace("60ms", "70ms"));
+    let other = refused(&["20", "--disks", "4"]).replace(&id, "<id>");
+    insta::assert_snapshot!("what_if_other_tile", other);
+    std::fs::remove_file(run.join("plan.toml")).expect("it was there");
+    let no_plan = refused(&["20", "--disks", "4"]).replace(&id, "<id>");
+    insta::assert_snapshot!("what_if_no_plan", no_plan);
+}
+
+#[test]
+fn a_measured_run_is_asked_by_way_of_a_model_whose_error_is_told() {
+    let Some(place) = Place::usable() else { return };
+    place.run(0, &["--tile", "micro/read-4k-qd1", "--seed", "7"]);
+    let answer = ask(&place, &["--disks", "2", "--tiles-max", "2"]);
+    assert_eq!(answer["model"], "fitted");
+    let error = &answer["model_error"];
+    assert_eq!(error["measured_tiles"], 1, "{error}");
+    let step = &error["steps"][0];
+    let rate = |key: &str| step[key].as_f64().expect("a rate");
+    let ratio = rate("modelled_operations_per_s") / rate("measured_operations_per_s");
+    assert!((0.5..2.0).contains(&ratio), "the model is of this storage: {step}");
+    let text = out(&place.output(&["what-if", "20", "--disks", "2", "--tiles-max", "1"]));
+    assert!(text.contains("model error: measured at least 1"), "{text}");
+    assert!(text.contains("fitted to latency and throughput"), "{text}");
+}
