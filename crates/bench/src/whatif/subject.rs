@@ -97,10 +97,12 @@ impl SubjectError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::RunDir(error) => return error.hint().map(str::to_owned),
-            Self::NoPlan { .. } | Self::NoArray { .. } => {
+            Self::RunDir(RunDirError::Content { .. })
+            | Self::NoPlan { .. }
+            | Self::NoArray { .. } => {
                 "ask about a run of this version; `tilemark runs` lists them".to_owned()
             }
+            Self::RunDir(error) => return error.hint().map(str::to_owned),
             Self::OtherArray { .. } => {
                 "simulate it again, or name the array with --array FILE".to_owned()
             }
