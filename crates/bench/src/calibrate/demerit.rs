@@ -21,6 +21,34 @@ pub fn demerit(measured: &Compact, model: &Compact) -> Option<f64> {
     (mean > 0.0).then(|| square.sqrt() / mean)
 }
 
+/// The same of the fastest 99 % of both, as a share of the mean of the fastest 99 % measured:
+/// how far off everything but the tail is. Not the demerit of the literature, and to be named
+/// beside it.
+pub fn demerit_p99(measured: &Compact, model: &Compact) -> Option<f64> {
+    let (measured, model) = (below(steps(measured), P99), below(steps(model), P99));
+    let mut seen = 0.0;
+    let sum = |sum: f64, (value, share): &(f64, f64)| {
+        let weight = share - seen;
+        seen = *share;
+        sum + value * weight
+    };
+    let mean = measured.iter().fold(0.0, sum) / P99;
+    let square = mean_square_distance(&measured, &model)? / P99;
+    (mean > 0.0).then(|| square.sqrt() / mean)
+}
+
+const P99: f64 = 0.99;
+
+/// The steps up to this share.
+fn below(mut steps: Vec<(f64, f64)>, share: f64) -> Vec<(f64, f64)> {
+    let kept = steps.iter().take_while(|(_, until)| *until < share).count();
+    steps.truncate(kept + 1);
+    if let Some((_, until)) = steps.last_mut() {
+        *until = share;
+    }
+    steps
+}
+
 /// Values in nanoseconds with the share of all that are at most them, ascending.
 fn steps(histogram: &Compact) -> Vec<(f64, f64)> {
     let mut seen = 0;
@@ -106,6 +134,20 @@ mod tests {
             many.record_n(Nanos(value * 977), 13);
         }
         close(demerit(&few.compact(), &many.compact()), 0.0);
+    }
+
+    /// The slowest 1 % is what two curves differ in, or it is not looked at.
+    #[test]
+    fn up_to_p99_the_slowest_do_not_count_and_all_others_do() {
+        let measured = of(&[(1000, 990), (2_000_000, 10)]);
+        let other = of(&[(1000, 995), (9_000_000, 5)]);
+        assert!(demerit(&measured, &other).is_some_and(|whole| whole > 10.0));
+        assert!(demerit_p99(&measured, &other).is_some_and(|most| most.abs() < 1e-9));
+        let later = of(&[(1300, 99), (2_000_000, 1)]);
+        assert!(demerit_p99(&measured, &later).is_some_and(|most| (most - 0.3).abs() < 1e-9));
+        // A fiftieth of the answers is inside.
+        let slow = of(&[(1000, 98), (5000, 2)]);
+        assert!(demerit_p99(&measured, &slow).is_some_and(|most| most > 0.3));
     }
 
     #[test]

@@ -140,6 +140,10 @@ pub struct Demerits {
     pub validation: Option<f64>,
     /// Of all.
     pub all: Option<f64>,
+    /// Of all, with the fastest 99 % only.
+    pub all_p99: Option<f64>,
+    /// Of the fastest 99 % of the first half of each loop against its second.
+    pub floor_p99: Option<f64>,
     /// The worst loop.
     pub worst: Option<f64>,
     /// The same by mix.
@@ -157,8 +161,12 @@ pub struct MixDemerits {
     pub validation: Option<f64>,
     /// Of all.
     pub all: Option<f64>,
+    /// Of all, with the fastest 99 % only.
+    pub all_p99: Option<f64>,
     /// Of the first half of each loop against its second.
     pub floor: Option<f64>,
+    /// The same with the fastest 99 % only.
+    pub floor_p99: Option<f64>,
 }
 
 /// A kind of model that was tried.
@@ -193,8 +201,12 @@ pub struct PointFacts {
     pub model: Side,
     /// The demerit of the model.
     pub demerit: Option<f64>,
+    /// The demerit of the fastest 99 %.
+    pub demerit_p99: Option<f64>,
     /// The demerit of the first half of the loop against the second.
     pub floor: Option<f64>,
+    /// The same of the fastest 99 %.
+    pub floor_p99: Option<f64>,
 }
 
 /// Reads and writes of a loop together.
@@ -229,7 +241,9 @@ pub fn point_facts(points: &[Measured], fit: &Fit) -> Vec<PointFacts> {
         measured: Side::of(&measured.answers),
         model: Side::of(&best.answers[place]),
         demerit: best.demerits[place],
+        demerit_p99: measured.answers.demerit_p99(&best.answers[place]),
         floor: measured.halves[0].demerit(&measured.halves[1]),
+        floor_p99: measured.halves[0].demerit_p99(&measured.halves[1]),
     };
     points.iter().enumerate().map(facts).collect()
 }
@@ -237,30 +251,35 @@ pub fn point_facts(points: &[Measured], fit: &Fit) -> Vec<PointFacts> {
 impl Demerits {
     /// Means over the loops.
     pub fn of(points: &[PointFacts]) -> Self {
-        let mean = |keep: &dyn Fn(&PointFacts) -> bool| {
+        let mean = |keep: &dyn Fn(&PointFacts) -> bool, value: Value| {
             let kept = points.iter().filter(|point| keep(point));
-            stats::mean(&kept.filter_map(|point| point.demerit).collect::<Vec<_>>())
+            stats::mean(&kept.filter_map(value).collect::<Vec<_>>())
         };
-        let of_mix = |mix: Mix| {
-            let floors = points.iter().filter(|point| point.mix == mix);
-            MixDemerits {
-                mix,
-                training: mean(&|point| point.mix == mix && point.training),
-                validation: mean(&|point| point.mix == mix && !point.training),
-                all: mean(&|point| point.mix == mix),
-                floor: stats::mean(&floors.filter_map(|point| point.floor).collect::<Vec<_>>()),
-            }
+        let (demerit, demerit_p99): (Value, Value) = (|p| p.demerit, |p| p.demerit_p99);
+        let (floor, floor_p99): (Value, Value) = (|p| p.floor, |p| p.floor_p99);
+        let of_mix = |mix: Mix| MixDemerits {
+            mix,
+            training: mean(&|point| point.mix == mix && point.training, demerit),
+            validation: mean(&|point| point.mix == mix && !point.training, demerit),
+            all: mean(&|point| point.mix == mix, demerit),
+            all_p99: mean(&|point| point.mix == mix, demerit_p99),
+            floor: mean(&|point| point.mix == mix, floor),
+            floor_p99: mean(&|point| point.mix == mix, floor_p99),
         };
         let measured = Mix::ALL.into_iter().filter(|mix| points.iter().any(|p| p.mix == *mix));
         Self {
-            training: mean(&|point| point.training),
-            validation: mean(&|point| !point.training),
-            all: mean(&|_| true),
-            worst: points.iter().filter_map(|point| point.demerit).reduce(f64::max),
+            training: mean(&|point| point.training, demerit),
+            validation: mean(&|point| !point.training, demerit),
+            all: mean(&|_| true, demerit),
+            all_p99: mean(&|_| true, demerit_p99),
+            floor_p99: mean(&|_| true, floor_p99),
+            worst: points.iter().filter_map(demerit).reduce(f64::max),
             mixes: measured.map(of_mix).collect(),
         }
     }
 }
+
+type Value = fn(&PointFacts) -> Option<f64>;
 
 impl CandidateFacts {
     /// What a reader wants to know of it.

@@ -1,12 +1,16 @@
+use std::time::Duration;
+
 use device::{ServersParameters, SsdParameters, SsdPreset, Variation};
-use stats::Compact;
-use units::{Bytes, Nanos, Ratio};
+use record::run::Warning;
+use units::Bytes;
 
 use super::disk::{DiskModel, time};
+use super::guess::Guess;
 use super::loops::Span;
-use super::matrix::Mix;
 use super::measure::{Answers, Measured};
 use super::search::minimise;
+use super::tally::Tally;
+use super::vary::variation;
 use super::virtual_time::{Length, answers};
 
 /// How much is simulated.
@@ -20,6 +24,8 @@ pub struct Effort {
     pub seconds: f64,
     /// Threads that simulate; the result does not depend on it.
     pub threads: usize,
+    /// Time for the search of all candidates together; one that reaches its share is cut short.
+    pub at_most: Duration,
 }
 
 /// A kind of model with its best parameters.
@@ -29,10 +35,12 @@ pub struct Candidate {
     pub name: &'static str,
     /// The best found.
     pub model: DiskModel,
-    /// Mean demerit over the training points while searching.
+    /// Mean demerit up to p99 over the training points while searching.
     pub cost: f64,
     /// Sets of parameters that were tried.
     pub evaluations: u32,
+    /// Whether time ended the search.
+    pub is_cut: bool,
     /// The demerit of every point, in the order of the points; none without answers.
     pub demerits: Vec<Option<f64>>,
     /// What the model answered, in the order of the points.
@@ -50,6 +58,19 @@ impl Fit {
     /// The one that was chosen.
     pub fn best(&self) -> &Candidate {
         &self.candidates[0]
+    }
+
+    /// What a reader should know of how it was found.
+    pub fn warning(&self) -> Option<Warning> {
+        let cut = self.candidates.iter().filter(|candidate| candidate.is_cut);
+        let names: Vec<&str> = cut.map(|candidate| candidate.name).collect();
+        (!names.is_empty()).then(|| Warning {
+            id: "fit-cut".to_owned(),
+            text: format!("the search ran out of time and was cut short: {}", names.join(", ")),
+            value: None,
+            limit: None,
+            hint: Some("calibrate again when the machine is idle".to_owned()),
+        })
     }
 }
 
@@ -85,7 +106,7 @@ const NO_ANSWER: f64 = 100.0;
 pub type Contact<'a> = (&'a (dyn Fn() -> bool + Sync), &'a mut dyn FnMut(&str));
 
 /// Fits every kind of model to the training points. `capacity` is the size the disk is to have;
-/// `progress` is told each candidate's name as it begins; once `is_stopped`, what comes out
+/// `progress` is told how far the search is; once `is_stopped`, what comes out
 /// means nothing.
 pub fn fit(
     points: &[Measured],
@@ -105,14 +126,15 @@ pub(super) fn fit_kinds(
     kinds: &[Kind],
 ) -> Fit {
     let fitter = Fitter { points, span, capacity, effort, is_stopped, guess: Guess::of(points) };
+    let share = effort.at_most / u32::try_from(kinds.len().max(1)).unwrap_or(1);
     let candidate = |kind: &Kind| {
-        progress(kind.name());
         let family = match kind {
             Kind::Servers => Family::Servers(Variation::default()),
             Kind::Varying => Family::Servers(variation(points)),
             Kind::Ssd => Family::Ssd,
         };
-        fitter.candidate(kind.name(), &family)
+        let mut tally = Tally::new(kind.name(), share, &mut *progress);
+        fitter.candidate(&family, &mut tally)
     };
     let mut candidates: Vec<Candidate> = kinds.iter().map(candidate).collect();
     candidates.sort_by(|a, b| {
@@ -131,54 +153,6 @@ pub(super) fn mean_demerit(
     let of_half = points.iter().zip(demerits).filter(|(m, _)| m.point.is_training == training);
     let found: Vec<f64> = of_half.filter_map(|(_, demerit)| *demerit).collect();
     stats::mean(&found)
-}
-
-/// What a plot would show at a glance, in seconds and per second.
-#[derive(Debug, Clone, Copy)]
-struct Guess {
-    /// Median latencies of the smallest blocks alone.
-    read: f64,
-    write: f64,
-    /// Most I/Os per second of the smallest blocks.
-    read_iops: f64,
-    write_iops: f64,
-    /// Most bytes per second.
-    read_rate: f64,
-    write_rate: f64,
-}
-
-impl Guess {
-    fn of(points: &[Measured]) -> Self {
-        let smallest = points.iter().map(|m| m.point.block).min().unwrap_or(Bytes::new(4096));
-        let training = || points.iter().filter(|m| m.point.is_training);
-        let alone = |direction: fn(&Answers) -> &Compact| {
-            let mut alone: Vec<&Measured> =
-                training().filter(|m| !direction(&m.answers).is_empty()).collect();
-            alone.sort_by_key(|m| (m.point.depth, m.point.block));
-            let median = alone.first()?;
-            direction(&median.answers).percentile(Ratio::new(0.5)).map(Nanos::as_secs_f64)
-        };
-        let most = |mix: Mix, value: &dyn Fn(&Measured) -> f64| {
-            let of_mix = training().filter(|m| m.point.mix == mix).map(value);
-            of_mix.fold(0.0, f64::max)
-        };
-        let iops = |m: &Measured| {
-            if m.point.block == smallest { m.answers.iops() } else { 0.0 }
-        };
-        let rate = |m: &Measured| m.answers.iops() * m.point.block.as_f64();
-        let read = alone(|answers| &answers.reads).unwrap_or(1e-4);
-        let or = |found: f64, other: f64| if found > 0.0 { found } else { other };
-        let read_iops = or(most(Mix::Read, &iops), 1.0 / read);
-        let read_rate = or(most(Mix::Read, &rate), 1e9);
-        Self {
-            read,
-            write: alone(|answers| &answers.writes).unwrap_or(read),
-            read_iops,
-            write_iops: or(most(Mix::Write, &iops), read_iops),
-            read_rate,
-            write_rate: or(most(Mix::Write, &rate), read_rate),
-        }
-    }
 }
 
 /// A kind of model with what is known of it before the search.
@@ -202,34 +176,40 @@ type Shape = (u32, Option<Bytes>);
 
 impl Fitter<'_> {
     /// The best of a family: a coarse look at whole numbers, then a search from the two best.
-    fn candidate(&self, name: &'static str, family: &Family) -> Candidate {
+    fn candidate(&self, family: &Family, tally: &mut Tally<'_>) -> Candidate {
         let mut shapes = shapes(family);
         shapes.truncate(usize::try_from(self.effort.evaluations).unwrap_or(usize::MAX).max(1));
-        let mut evaluations = u32::try_from(shapes.len()).unwrap_or(u32::MAX);
-        let mut starts: Vec<(f64, Shape)> = shapes
-            .into_iter()
-            .map(|shape| (self.cost(&self.model(family, shape, &self.start(family, shape))), shape))
-            .collect();
+        let mut starts: Vec<(f64, Shape)> = Vec::new();
+        for shape in shapes {
+            let place = self.start(family, shape);
+            starts.push((self.cost(&self.model(family, shape, &place), tally), shape));
+        }
         starts.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut best: Option<(f64, DiskModel)> = None;
         for (_, shape) in starts.into_iter().take(2) {
             let start = self.start(family, shape);
             let bounds = (self.effort.evaluations / 2, 1e-4);
             let found = minimise(&start, 0.4, bounds, &mut |place| {
-                self.cost(&self.model(family, shape, place))
+                self.cost(&self.model(family, shape, place), tally)
             });
-            evaluations += found.evaluations;
             if best.as_ref().is_none_or(|(cost, _)| found.cost < *cost) {
                 best = Some((found.cost, self.model(family, shape, &found.place)));
             }
         }
         let (cost, model) = best.expect("every family has a shape");
+        tally.say();
+        self.judged(model, cost, tally)
+    }
+
+    /// A candidate with its demerits, from longer loops than the search looked at.
+    fn judged(&self, model: DiskModel, cost: f64, tally: &Tally<'_>) -> Candidate {
         let length = Length { answers: self.effort.answers * 10.0, shortest: 1.0 };
         let all: Vec<usize> = (0..self.points.len()).collect();
         let answers = self.simulate(&model, &all, length);
         let demerits = self.points.iter().zip(&answers);
         let demerits = demerits.map(|(m, answers)| m.answers.demerit(answers)).collect();
-        Candidate { name, model, cost, evaluations, demerits, answers }
+        let Tally { name, tried, is_cut, .. } = *tally;
+        Candidate { name, model, cost, evaluations: tried, is_cut, demerits, answers }
     }
 
     /// Logarithms of the continuous parameters, from what a plot would show.
@@ -241,9 +221,10 @@ impl Fitter<'_> {
             Family::Servers(variation) => {
                 let (read_time, write_time) = (busy(read_iops, read), busy(write_iops, write));
                 let latency = (read - read_time).min(write - write_time).max(0.05 * read);
-                let every = variation.every.as_secs_f64();
-                let window = shape.1.map_or(1.0, Bytes::as_f64);
-                vec![read_time, write_time, read_rate, write_rate, latency, window, every]
+                let mut start = vec![read_time, write_time, read_rate, write_rate, latency];
+                start.extend(shape.1.map(Bytes::as_f64));
+                start.extend((!variation.pace.is_empty()).then(|| variation.every.as_secs_f64()));
+                start
             }
             Family::Ssd => {
                 let read_time = busy(read_iops, read);
@@ -260,6 +241,14 @@ impl Fitter<'_> {
         let value = |number: usize| place[number].exp();
         match family {
             Family::Servers(variation) => DiskModel::Servers(ServersParameters {
+                // What this shape does not have is not among the parameters.
+                window: shape.1.map(|_| bytes(value(5))),
+                variation: if variation.pace.is_empty() {
+                    variation.clone()
+                } else {
+                    let every = time(value(5 + usize::from(shape.1.is_some())));
+                    Variation { every, ..variation.clone() }
+                },
                 capacity: self.capacity,
                 servers: shape.0,
                 read: time(value(0)),
@@ -267,8 +256,6 @@ impl Fitter<'_> {
                 rate: value(2),
                 write_rate: value(3),
                 latency: time(value(4)),
-                window: shape.1.map(|_| bytes(value(5))),
-                variation: Variation { every: time(value(6)), ..variation.clone() },
             }),
             Family::Ssd => DiskModel::Ssd(SsdParameters {
                 capacity: self.capacity,
@@ -284,9 +271,10 @@ impl Fitter<'_> {
         }
     }
 
-    /// Mean demerit over the training points.
-    fn cost(&self, model: &DiskModel) -> f64 {
-        if (self.is_stopped)() {
+    /// Mean demerit over the training points up to p99: what is beyond is a handful of the
+    /// answers that a search can afford, and would lead it by chance.
+    fn cost(&self, model: &DiskModel, tally: &mut Tally<'_>) -> f64 {
+        if (self.is_stopped)() || tally.is_over() {
             return NO_ANSWER;
         }
         let training: Vec<usize> =
@@ -294,15 +282,20 @@ impl Fitter<'_> {
         let length = Length { answers: self.effort.answers, shortest: self.effort.seconds };
         let answers = self.simulate(model, &training, length);
         let costs = training.iter().zip(&answers).map(|(place, answers)| {
-            self.points[*place].answers.demerit(answers).unwrap_or(NO_ANSWER)
+            self.points[*place].answers.demerit_p99(answers).unwrap_or(NO_ANSWER)
         });
         let costs: Vec<f64> = costs.collect();
-        stats::mean(&costs).unwrap_or(NO_ANSWER)
+        let cost = stats::mean(&costs).unwrap_or(NO_ANSWER);
+        tally.note(cost);
+        cost
     }
 
     /// The model's answers to these points, spread over the threads.
     fn simulate(&self, model: &DiskModel, places: &[usize], length: Length) -> Vec<Answers> {
         let one = |place: &usize| {
+            if (self.is_stopped)() {
+                return Answers::default();
+            }
             let measured = &self.points[*place];
             let iops = measured.answers.iops();
             // More than was measured says nothing more about what was measured.
@@ -345,71 +338,4 @@ fn bytes(value: f64) -> Bytes {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
     let bytes = value as u64;
     Bytes::new(bytes.max(1))
-}
-
-/// A latency above so many medians of its loop is a stall, not a pace; our choice, where the
-/// distributions of depth 1 on the machines we saw have their knee.
-const PACE_MAX: f64 = 2.0;
-
-/// Entries of the tables; with 33 the last one holds the slowest 3 %.
-const PACES: u32 = 33;
-const STALLS: u32 = 65;
-
-/// What varies, from loops of one user: nothing waits for anything of its own there.
-///
-/// Paces are latencies up to twice their loop's median, as multiples of it. What is beyond is
-/// a stall, as long as it is longer than the median; their number per second is taken from the
-/// smallest blocks, whose short median hides the fewest.
-fn variation(points: &[Measured]) -> Variation {
-    let alone = || points.iter().filter(|m| m.point.is_training && m.point.depth == 1);
-    let smallest = alone().map(|m| m.point.block).min();
-    let (mut paces, mut stalls, mut seconds) = (Vec::new(), Vec::new(), 0.0);
-    for measured in alone() {
-        for direction in measured.answers.directions() {
-            let Some(median) = direction.percentile(Ratio::new(0.5)) else { continue };
-            let limit = median.scale(PACE_MAX);
-            let whole = f64::from(u32::try_from(direction.count()).unwrap_or(u32::MAX));
-            for (value, count) in &direction.buckets {
-                let count = f64::from(*count);
-                if *value <= limit {
-                    paces.push((value.as_secs_f64() / median.as_secs_f64(), count / whole));
-                } else if Some(measured.point.block) == smallest {
-                    stalls.push((value.saturating_sub(median).as_secs_f64(), count));
-                }
-            }
-        }
-        if Some(measured.point.block) == smallest {
-            seconds += measured.answers.seconds;
-        }
-    }
-    let stalled: f64 = stalls.iter().map(|(length, count)| length * count).sum();
-    let count: f64 = stalls.iter().map(|(_, count)| count).sum();
-    let left = seconds - stalled;
-    Variation {
-        every: Variation::default().every,
-        pace: table(&mut paces, PACES).into_iter().map(rounded).collect(),
-        stalls_per_s: if left > 0.0 { count / left } else { 0.0 },
-        stalls: table(&mut stalls, STALLS).into_iter().map(time).collect(),
-    }
-}
-
-/// Quantiles of weighted values at equal distances; empty without values.
-fn table(values: &mut [(f64, f64)], entries: u32) -> Vec<f64> {
-    values.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let whole: f64 = values.iter().map(|(_, weight)| weight).sum();
-    let at = |entry: u32| {
-        let wanted = whole * f64::from(entry) / f64::from(entries - 1);
-        let mut seen = 0.0;
-        let reached = values.iter().find(|(_, weight)| {
-            seen += weight;
-            seen >= wanted * (1.0 - 1e-9)
-        });
-        reached.or(values.last()).map(|(value, _)| *value)
-    };
-    (0..entries).filter_map(at).collect()
-}
-
-/// Four digits are more than a measurement knows, and short in a file.
-fn rounded(value: f64) -> f64 {
-    (value * 1e4).round() / 1e4
 }

@@ -49,6 +49,15 @@ impl Answers {
     /// How far the answers of a model are off: the demerit of each direction, weighted by the
     /// measured I/Os. Nothing if a direction was not measured or not modelled.
     pub fn demerit(&self, model: &Self) -> Option<f64> {
+        self.off_by(model, super::demerit)
+    }
+
+    /// The same of the fastest 99 % of each direction.
+    pub fn demerit_p99(&self, model: &Self) -> Option<f64> {
+        self.off_by(model, super::demerit_p99)
+    }
+
+    fn off_by(&self, model: &Self, demerit: fn(&Compact, &Compact) -> Option<f64>) -> Option<f64> {
         let (mut sum, mut count) = (0.0, 0.0);
         for (measured, simulated) in self.directions().into_iter().zip(model.directions()) {
             if measured.is_empty() {
@@ -56,7 +65,7 @@ impl Answers {
             }
             #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
             let weight = measured.count() as f64;
-            sum += super::demerit(measured, simulated)? * weight;
+            sum += demerit(measured, simulated)? * weight;
             count += weight;
         }
         (count > 0.0).then(|| sum / count)

@@ -9,17 +9,22 @@ mod demerit;
 mod disk;
 mod document;
 mod fit;
+mod guess;
 mod loops;
 mod matrix;
 mod measure;
 mod noise;
+mod place;
 mod search;
 mod session;
+mod sweep;
+mod tally;
 #[cfg(test)]
 mod tests;
+mod vary;
 mod virtual_time;
 
-pub use demerit::demerit;
+pub use demerit::{demerit, demerit_p99};
 pub use disk::{DiskModel, model_disk};
 pub use document::{
     Calibration, CandidateFacts, Demerits, Drift, Machine, MixDemerits, Noise, PointFacts, Side,
@@ -28,4 +33,5 @@ pub use fit::{Candidate, Effort, Fit, fit};
 pub use loops::Span;
 pub use matrix::{Mix, Point, matrix};
 pub use measure::{Answers, Measured, Pace, measure};
-pub use session::{CalibrateOptions, calibrate, user_arrays};
+pub use place::user_arrays;
+pub use session::{CalibrateOptions, calibrate};

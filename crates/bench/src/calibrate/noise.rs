@@ -1,3 +1,7 @@
+use record::run::Warning;
+
+use super::document::Noise;
+
 /// CPU time of the machine since it started, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CpuTimes {
@@ -10,7 +14,7 @@ pub struct CpuTimes {
 }
 
 /// Ticks per second of `/proc/stat`: `USER_HZ`, 100 on every Linux we run on (proc(5)).
-pub const TICKS_PER_S: f64 = 100.0;
+const TICKS_PER_S: f64 = 100.0;
 
 impl CpuTimes {
     /// Now; nothing where the system does not tell.
@@ -37,6 +41,50 @@ impl CpuTimes {
             total: self.total - before.total,
         }
     }
+}
+
+/// What the machine did since `before`, but for this process with so many seconds of CPU time.
+pub fn cpu_noise(before: Option<CpuTimes>, own_s: f64) -> Noise {
+    let Some(spent) = before.and_then(|before| Some(CpuTimes::now()?.since(before))) else {
+        return Noise::default();
+    };
+    let share = |ticks: f64| (spent.total > 0.0).then(|| ticks.max(0.0) / spent.total);
+    let others = share(spent.busy - own_s * TICKS_PER_S);
+    Noise { steal: share(spent.steal), others, ..Noise::default() }
+}
+
+/// What of it a reader of the result should know.
+pub fn noise_warnings(noise: &Noise) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut above = |id: &str, found: Option<f64>, limit: f64, text: &str, hint: &str| {
+        if let Some(found) = found.filter(|found| *found > limit) {
+            warnings.push(Warning {
+                id: id.to_owned(),
+                text: text.to_owned(),
+                value: Some(format!("{:.1} %", found * 100.0)),
+                limit: Some(format!("{:.0} %", limit * 100.0)),
+                hint: Some(hint.to_owned()),
+            });
+        }
+    };
+    let quiet = "measure again when the machine is idle";
+    above("steal", noise.steal, 0.01, "the host gave CPU time to other guests", quiet);
+    above("others", noise.others, 0.05, "other processes used the CPU", quiet);
+    above(
+        "unlike-itself",
+        noise.floor,
+        0.1,
+        "the device was not like itself: first and second halves of loops differ",
+        "no model can be better than this; measure again when the machine is idle",
+    );
+    above(
+        "generator-busy",
+        Some(noise.worker_cpu),
+        0.9,
+        "the generator's thread was busy in some loop, which the model takes for the device",
+        "use a machine with a faster core",
+    );
+    warnings
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ pub fn calibration(found: &Calibration) -> String {
          measured mean"
             .to_owned(),
     );
+    lines.push("to p99: the same of the fastest 99 % of both, which is what was fitted".to_owned());
     lines.extend(demerits(found));
     lines.push(String::new());
     lines.extend(candidates(found));
@@ -67,7 +68,7 @@ fn head(found: &Calibration) -> Vec<String> {
 fn points(points: &[PointFacts]) -> Vec<String> {
     let mut table = Table::new(&[
         "mix", ">block", ">depth", ">IOPS", ">model", ">mean", ">model", ">p99", ">model",
-        ">demerit", ">floor", "half",
+        ">demerit", ">to p99", ">floor", ">to p99", "half",
     ]);
     for point in points {
         let (measured, model) = (&point.measured, &point.model);
@@ -82,7 +83,9 @@ fn points(points: &[PointFacts]) -> Vec<String> {
             latency(measured.p99_ns),
             latency(model.p99_ns),
             percent(point.demerit),
+            percent(point.demerit_p99),
             percent(point.floor),
+            percent(point.floor_p99),
             if point.training { "fitted" } else { "unseen" }.to_owned(),
         ]);
     }
@@ -100,13 +103,17 @@ fn percent(share: Option<f64>) -> String {
 }
 
 fn demerits(found: &Calibration) -> Vec<String> {
-    let mut table = Table::new(&["loops", ">fitted", ">unseen", ">all", ">floor"]);
+    let mut table =
+        Table::new(&["loops", ">fitted", ">unseen", ">all", ">to p99", ">floor", ">to p99"]);
     for mix in &found.demerits.mixes {
-        let values = [mix.training, mix.validation, mix.all, mix.floor].map(percent);
+        let values = [mix.training, mix.validation, mix.all, mix.all_p99, mix.floor, mix.floor_p99];
+        let values = values.map(percent);
         table.row(std::iter::once(mix.mix.name().to_owned()).chain(values).collect());
     }
     let all = &found.demerits;
-    let values = [all.training, all.validation, all.all, found.noise.floor].map(percent);
+    let floor = found.noise.floor;
+    let values = [all.training, all.validation, all.all, all.all_p99, floor, all.floor_p99];
+    let values = values.map(percent);
     table.row(std::iter::once("all".to_owned()).chain(values).collect());
     let mut lines = table.lines();
     lines.push(format!(

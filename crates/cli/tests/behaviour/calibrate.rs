@@ -46,6 +46,8 @@ fn a_directory_is_measured_fitted_saved_and_left_empty() {
     let array: serde_json::Value = serde_json::from_str(&out(&shown)).expect("JSON");
     assert!(array["source"].as_str().is_some_and(|text| text.contains("mean demerit")));
     // What calibrate made, it may replace; anything else it may not.
+    let again = place.output(&args);
+    assert_eq!(again.status.code(), Some(0), "{}", err(&again));
     place.write("theirs.toml", "name = \"theirs\"\n");
     let refused = place.output(&words(&["--out", "theirs.toml", "dir:ds"]));
     assert_eq!(refused.status.code(), Some(3), "{}", err(&refused));

@@ -79,7 +79,7 @@ fn wrong_arrays() {
         &["simulate", "--array", "./absent.toml"],
         &["simulate", "--array", "./own.toml"],
         &["simulate", "--array", "vnx5500", "--with", "tier.fast.size"],
-        &["simulate", "--array", "vnx5500", "--with", "tier.fast.sise=1GiB"],
+        &["simulate", "--array", "vnx5500", "--with", "tier.fast.sizee=1GiB"],
         &["simulate", "--array", "vnx5500", "--with", "pool.lun1.count=0"],
         &["simulate", "--array", "vnx5500", "--slice", "2s"],
         &["simulate", "--array", "vnx5500", "--tile", "micro/read-4k", "--tiles", "20000"],

@@ -81,7 +81,7 @@ fn mistakes_name_the_key_of_the_overlay() {
         wrong(&["tier.fast.size=400GiB"]),
         wrong(&["tier.fast.count=2"]),
         wrong(&["tier.fsat.size=92GiB"]),
-        wrong(&["tier.fast.sise=92GiB"]),
+        wrong(&["tier.fast.sizee=92GiB"]),
         wrong(&["tier.fast.policy=lur"]),
         wrong(&["tier.fsat.remove=true"]),
         wrong(&["tier.fast.remove=1"]),
@@ -89,7 +89,7 @@ fn mistakes_name_the_key_of_the_overlay() {
         wrong(&["pool.lun1.remove=true"]),
         wrong(&["pool=3"]),
         wrong(&["tier.fast=3"]),
-        wrong(&["controler.read-memory.size=4GiB"]),
+        wrong(&["kontroller.read-memory.size=4GiB"]),
         wrong(&["controller.read-memory.size=1KiB", "hosts.cores=0"]),
     ];
     insta::with_settings!({ omit_expression => true }, { insta::assert_debug_snapshot!(said) });
