@@ -35,7 +35,7 @@ pub struct Candidate {
     pub name: &'static str,
     /// The best found.
     pub model: DiskModel,
-    /// Mean demerit up to p99 over the training points while searching.
+    /// Mean demerit up to p99 and error of the rate over the training points, while searching.
     pub cost: f64,
     /// Sets of parameters that were tried.
     pub evaluations: u32,
@@ -47,7 +47,7 @@ pub struct Candidate {
     pub answers: Vec<Answers>,
 }
 
-/// All candidates, the one with the lowest demerit over the training points first.
+/// All candidates, the one that fits the training points best first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
     /// Never empty.
@@ -137,11 +137,17 @@ pub(super) fn fit_kinds(
         fitter.candidate(&family, &mut tally)
     };
     let mut candidates: Vec<Candidate> = kinds.iter().map(candidate).collect();
-    candidates.sort_by(|a, b| {
-        let of = |candidate: &Candidate| mean_demerit(points, &candidate.demerits, true);
-        of(a).unwrap_or(NO_ANSWER).total_cmp(&of(b).unwrap_or(NO_ANSWER))
-    });
+    candidates.sort_by(|a, b| misfit(points, a).total_cmp(&misfit(points, b)));
     Fit { candidates }
+}
+
+/// What decides between candidates: the mean demerit of the training points and the mean error
+/// of their rates.
+fn misfit(points: &[Measured], candidate: &Candidate) -> f64 {
+    let training = points.iter().zip(&candidate.answers).filter(|(m, _)| m.point.is_training);
+    let errors = training.map(|(m, answers)| m.answers.rate_error(answers).unwrap_or(NO_ANSWER));
+    let rates = stats::mean(&errors.collect::<Vec<_>>()).unwrap_or(NO_ANSWER);
+    mean_demerit(points, &candidate.demerits, true).unwrap_or(NO_ANSWER) + rates
 }
 
 /// Mean demerit over the points of one half that have one.
@@ -271,8 +277,11 @@ impl Fitter<'_> {
         }
     }
 
-    /// Mean demerit over the training points up to p99: what is beyond is a handful of the
-    /// answers that a search can afford, and would lead it by chance.
+    /// Mean over the training points of the demerit up to p99 and the error of the rate.
+    ///
+    /// What is beyond p99 is a handful of the answers that a search can afford, and would lead
+    /// it by chance. Without the rate, a model that answers at once is as good as any where
+    /// tails are long: nothing comes nearer to a demerit of 100 %.
     fn cost(&self, model: &DiskModel, tally: &mut Tally<'_>) -> f64 {
         if (self.is_stopped)() || tally.is_over() {
             return NO_ANSWER;
@@ -282,7 +291,9 @@ impl Fitter<'_> {
         let length = Length { answers: self.effort.answers, shortest: self.effort.seconds };
         let answers = self.simulate(model, &training, length);
         let costs = training.iter().zip(&answers).map(|(place, answers)| {
-            self.points[*place].answers.demerit_p99(answers).unwrap_or(NO_ANSWER)
+            let measured = &self.points[*place].answers;
+            let demerit = measured.demerit_p99(answers);
+            demerit.zip(measured.rate_error(answers)).map_or(NO_ANSWER, |(a, b)| a + b)
         });
         let costs: Vec<f64> = costs.collect();
         let cost = stats::mean(&costs).unwrap_or(NO_ANSWER);

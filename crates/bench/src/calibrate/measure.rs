@@ -57,6 +57,13 @@ impl Answers {
         self.off_by(model, super::demerit_p99)
     }
 
+    /// How many times the rate of answers is off, up or down, as a logarithm: 0.1 is about
+    /// 10 %. Nothing without answers.
+    pub fn rate_error(&self, model: &Self) -> Option<f64> {
+        let (measured, model) = (self.iops(), model.iops());
+        (measured > 0.0 && model > 0.0).then(|| (model / measured).ln().abs())
+    }
+
     fn off_by(&self, model: &Self, demerit: fn(&Compact, &Compact) -> Option<f64>) -> Option<f64> {
         let (mut sum, mut count) = (0.0, 0.0);
         for (measured, simulated) in self.directions().into_iter().zip(model.directions()) {

@@ -45,7 +45,7 @@ impl<'a> Tally<'a> {
         let Self { name, tried, best, .. } = self;
         let cut = if self.is_cut { ", out of time" } else { "" };
         let percent = *best * 100.0;
-        (self.progress)(&format!("{name}: {tried} tried, demerit up to p99 {percent:.1} %{cut}"));
+        (self.progress)(&format!("{name}: {tried} tried, misfit {percent:.1} %{cut}"));
         self.said = Instant::now();
     }
 }
@@ -65,6 +65,6 @@ mod tests {
         tally.ends = tally.said;
         assert!(tally.is_over());
         tally.say();
-        assert_eq!(lines, ["any: 2 tried, demerit up to p99 50.0 %, out of time"]);
+        assert_eq!(lines, ["any: 2 tried, misfit 50.0 %, out of time"]);
     }
 }

@@ -45,7 +45,7 @@ pub fn variation(points: &[Measured]) -> Variation {
     Variation {
         every: Variation::default().every,
         pace: table(&mut paces, PACES).into_iter().map(rounded).collect(),
-        stalls_per_s: if left > 0.0 { count / left } else { 0.0 },
+        stalls_per_s: if left > 0.0 { rounded(count / left) } else { 0.0 },
         stalls: table(&mut stalls, STALLS).into_iter().map(time).collect(),
     }
 }

@@ -15,7 +15,7 @@ pub fn calibration(found: &Calibration) -> String {
          measured mean"
             .to_owned(),
     );
-    lines.push("to p99: the same of the fastest 99 % of both, which is what was fitted".to_owned());
+    lines.push("to p99: the same of the fastest 99 % of both, which the fit looked at".to_owned());
     lines.extend(demerits(found));
     lines.push(String::new());
     lines.extend(candidates(found));
