@@ -40,8 +40,11 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Tells how far it is.
+    /// Tells how far it is, if it is anywhere.
     pub fn say(&mut self) {
+        if self.tried == 0 {
+            return;
+        }
         let Self { name, tried, best, .. } = self;
         let cut = if self.is_cut { ", out of time" } else { "" };
         let percent = *best * 100.0;
