@@ -38,7 +38,7 @@ impl Figure {
     }
 }
 
-const GROUPS: [Group; 9] = [
+const GROUPS: [Group; 10] = [
     Group { name: "engine.read_4k", run: pairs::read_4k },
     Group { name: "engine.mixed_8k", run: pairs::mixed_8k },
     Group { name: "engine.seq_1m", run: pairs::seq_1m },
@@ -48,6 +48,7 @@ const GROUPS: [Group; 9] = [
     Group { name: "mrc", run: cache::curves },
     Group { name: "sim.loop", run: sim::event_loop },
     Group { name: "sim.fast_cache", run: sim::fast_cache },
+    Group { name: "sim.vsan_40", run: sim::vsan_40 },
 ];
 
 /// Runs every group whose name begins with `wanted`, or that `wanted` is a figure of.

@@ -61,3 +61,23 @@ fn events(study: &Value) -> Result<f64> {
     let mean: f64 = cells.filter_map(Value::as_f64).sum();
     Ok(mean * study["repeats"].as_f64().context("repeats")?)
 }
+
+/// 40 `datacenter` tiles (320 virtual machines, 40,000 I/Os a second) on eight hosts that are
+/// their own storage: seconds that pass in the model for each second of CPU, on one thread,
+/// everything from reading definitions to percentiles included.
+pub(crate) fn vsan_40(name: &str) -> Result<Vec<Figure>> {
+    let out = super::pairs::scratch()?;
+    let mut command = Command::new(tilemark::binary()?);
+    command.args(["simulate", "--array", "vsan-6-hybrid", "--tile", "datacenter"]);
+    command.args(["--tiles", "40", "--repeats", "1", "--footprint", "0.05"]);
+    command.args(["--warm-up-min", "10s", "--warm-up-max", "10s", "--duration", "5m"]);
+    command.args(["--format", "json", "--out"]).arg(&out);
+    let (text, cost) = process::run(&mut command)?;
+    std::fs::remove_dir_all(&out)?;
+    let json: Value = serde_json::from_str(&text).context("the run's JSON")?;
+    let step = &json["steps"][0];
+    let measured = step["measured_ns"].as_f64().context("measured_ns")? / 1e9;
+    let core_s = cost.user_s + cost.system_s;
+    eprintln!("{name}: {measured:.0} s measured, {core_s:.1} s of CPU");
+    Ok(vec![Figure::new(format!("{name}.realtime_factor"), measured / core_s, "1")])
+}
