@@ -14,6 +14,18 @@ pub struct DirtyPages {
     pages: u64,
     /// Dirty pages of each element, a bit each.
     elements: BTreeMap<u64, u64>,
+    /// Parts of the address space that are swept side by side, in order; at least one.
+    regions: Vec<Region>,
+    /// Whose turn is next.
+    turn: usize,
+}
+
+/// A part of the address space with a sweep of its own.
+#[derive(Debug, Clone, Copy)]
+struct Region {
+    /// Its first element and the one behind its last.
+    first: u64,
+    end: u64,
     /// The element after the one taken last.
     cursor: u64,
 }
@@ -34,7 +46,21 @@ impl DirtyPages {
         let pages = element.get() / page.get();
         let is_element = (1..=64).contains(&pages) && element.get() == pages * page.get();
         check.that(is_element, "element", element, "1 to 64 pages")?;
-        Ok(Self { page: page.get(), pages, elements: BTreeMap::new(), cursor: 0 })
+        let regions = vec![Region { first: 0, end: u64::MAX, cursor: 0 }];
+        Ok(Self { page: page.get(), pages, elements: BTreeMap::new(), regions, turn: 0 })
+    }
+
+    /// Sweeps the parts of the address space that begin at these bytes, ascending, side by side.
+    pub fn divide(&mut self, starts: &[u64]) {
+        let element = self.pages * self.page;
+        let mut firsts: Vec<u64> = starts.iter().map(|start| start.div_ceil(element)).collect();
+        firsts.insert(0, 0);
+        firsts.sort_unstable();
+        firsts.dedup();
+        let ends = firsts.iter().copied().skip(1).chain([u64::MAX]);
+        let region = |(first, end): (&u64, u64)| Region { first: *first, end, cursor: *first };
+        self.regions = firsts.iter().zip(ends).map(region).collect();
+        self.turn = 0;
     }
 
     /// Pages a job touches at most, wherever it begins.
@@ -66,16 +92,22 @@ impl DirtyPages {
         again
     }
 
-    /// Takes the next element in the order of addresses, from the first again after the last,
-    /// and appends its runs to `runs`; whether there was one.
+    /// Takes the next element of the region whose turn it is, in the order of addresses, from
+    /// the first again after the last, and appends its runs to `runs`; whether there was one.
     pub fn take(&mut self, runs: &mut Vec<Run>) -> bool {
-        let ahead = self.elements.range(self.cursor..).next();
-        let next = ahead.or_else(|| self.elements.iter().next());
-        let Some((&element, &bits)) = next else { return false };
-        self.elements.remove(&element);
-        self.cursor = element + 1;
-        self.cut(element, bits, runs);
-        true
+        for _ in 0..self.regions.len() {
+            let turn = self.turn;
+            self.turn = (turn + 1) % self.regions.len();
+            let region = &mut self.regions[turn];
+            let ahead = self.elements.range(region.cursor..region.end).next();
+            let next = ahead.or_else(|| self.elements.range(region.first..region.end).next());
+            let Some((&element, &bits)) = next else { continue };
+            region.cursor = element + 1;
+            self.elements.remove(&element);
+            self.cut(element, bits, runs);
+            return true;
+        }
+        false
     }
 
     fn cut(&self, element: u64, mut bits: u64, runs: &mut Vec<Run>) {
@@ -126,5 +158,44 @@ impl Marks {
     #[expect(clippy::cast_precision_loss, reason = "pages of a memory")]
     pub fn fill(&self, held: u64) -> f64 {
         held as f64 / self.all as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::Operation;
+
+    use super::*;
+    use crate::part::{PartId, StreamId, Ticket};
+
+    fn dirty(offsets: &[u64]) -> DirtyPages {
+        let kib = |kib: u64| Bytes::new(kib << 10);
+        let mut pages = DirtyPages::new(&Check("memory"), kib(8), kib(64)).expect("in range");
+        for offset in offsets {
+            let (from, ticket, stream) = (PartId::HOST, Ticket(0), StreamId(0));
+            let operation = Operation::Write;
+            pages.add(&Job { from, ticket, operation, offset: *offset, length: 8192, stream });
+        }
+        pages
+    }
+
+    fn order(mut pages: DirtyPages) -> Vec<u64> {
+        let mut runs = Vec::new();
+        while pages.take(&mut runs) {}
+        runs.iter().map(|run| run.offset >> 20).collect()
+    }
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn one_region_is_swept_in_the_order_of_addresses() {
+        assert_eq!(order(dirty(&[5 * MIB, MIB, 9 * MIB, 3 * MIB])), [1, 3, 5, 9]);
+    }
+
+    #[test]
+    fn regions_take_turns_and_an_empty_one_gives_its_turn_away() {
+        let mut pages = dirty(&[MIB, 2 * MIB, 3 * MIB, 20 * MIB, 21 * MIB]);
+        pages.divide(&[0, 10 * MIB, 15 * MIB]);
+        assert_eq!(order(pages), [1, 20, 2, 21, 3]);
     }
 }

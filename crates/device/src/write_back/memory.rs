@@ -125,6 +125,15 @@ impl WriteBack {
         })
     }
 
+    /// Destages the parts of the address space that begin at these bytes, ascending, side by
+    /// side, each in the order of its addresses: sets of disks that lie one behind the other are
+    /// then all at work instead of one after the other.
+    #[must_use]
+    pub fn sweeping(mut self, starts: &[u64]) -> Self {
+        self.dirty.divide(starts);
+        self
+    }
+
     /// What happened so far.
     pub const fn counts(&self) -> WriteBackCounts {
         self.counts

@@ -286,7 +286,8 @@ impl<'a> Builder<'a> {
         };
         let part = WriteBack::new(parameters, next)
             .map_err(PlantError::parameter("the controller's write memory"))?;
-        let part = self.wiring.parts.add(part);
+        let starts: Vec<u64> = self.layout.pools.iter().map(|span| span.base).collect();
+        let part = self.wiring.parts.add(part.sweeping(&starts));
         self.wiring.write_memory = Some(part);
         let name = String::from("controller write memory");
         self.stages.push(vec![Group::new(name, "write-memory", vec![part])]);
