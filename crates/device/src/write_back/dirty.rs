@@ -1,4 +1,5 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use units::{Bytes, Ratio};
 
@@ -7,13 +8,15 @@ use crate::part::Job;
 
 /// Pages that are not on disk yet, in units that are written together, in the order of their
 /// addresses.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct DirtyPages {
     page: u64,
     /// Pages of an element, 1 to 64.
     pages: u64,
     /// Dirty pages of each element, a bit each.
-    elements: BTreeMap<u64, u64>,
+    elements: HashMap<u64, u64, BuildHasherDefault<Spread>>,
+    /// The elements with dirty pages: most looks ask for one element and need no order.
+    order: BTreeSet<u64>,
     /// Parts of the address space that are swept side by side, in order; at least one.
     regions: Vec<Region>,
     /// Whose turn is next.
@@ -28,6 +31,26 @@ struct Region {
     end: u64,
     /// The element after the one taken last.
     cursor: u64,
+}
+
+/// Spreads element numbers over a table by a multiplication with 2^64 over the golden ratio. The
+/// order of the table is never looked at.
+#[derive(Debug, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(self.0 ^ u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let spread = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = spread ^ (spread >> 32);
+    }
 }
 
 /// Dirty pages in a row, to be written at once.
@@ -46,8 +69,14 @@ impl DirtyPages {
         let pages = element.get() / page.get();
         let is_element = (1..=64).contains(&pages) && element.get() == pages * page.get();
         check.that(is_element, "element", element, "1 to 64 pages")?;
-        let regions = vec![Region { first: 0, end: u64::MAX, cursor: 0 }];
-        Ok(Self { page: page.get(), pages, elements: BTreeMap::new(), regions, turn: 0 })
+        Ok(Self {
+            page: page.get(),
+            pages,
+            elements: HashMap::default(),
+            order: BTreeSet::new(),
+            regions: vec![Region { first: 0, end: u64::MAX, cursor: 0 }],
+            turn: 0,
+        })
     }
 
     /// Sweeps the parts of the address space that begin at these bytes, ascending, side by side.
@@ -85,7 +114,10 @@ impl DirtyPages {
     pub fn add(&mut self, job: &Job) -> u64 {
         let mut again = 0;
         for (element, bits) in self.pages_of(job) {
-            let dirty = self.elements.entry(element).or_insert(0);
+            let dirty = self.elements.entry(element).or_insert_with(|| {
+                self.order.insert(element);
+                0
+            });
             again += u64::from((*dirty & bits).count_ones());
             *dirty |= bits;
         }
@@ -99,11 +131,12 @@ impl DirtyPages {
             let turn = self.turn;
             self.turn = (turn + 1) % self.regions.len();
             let region = &mut self.regions[turn];
-            let ahead = self.elements.range(region.cursor..region.end).next();
-            let next = ahead.or_else(|| self.elements.range(region.first..region.end).next());
-            let Some((&element, &bits)) = next else { continue };
+            let ahead = self.order.range(region.cursor..region.end).next();
+            let next = ahead.or_else(|| self.order.range(region.first..region.end).next());
+            let Some(element) = next.copied() else { continue };
             region.cursor = element + 1;
-            self.elements.remove(&element);
+            self.order.remove(&element);
+            let bits = self.elements.remove(&element).unwrap_or(0);
             self.cut(element, bits, runs);
             return true;
         }

@@ -6,4 +6,4 @@ mod memory;
 mod ssd_buffer;
 
 pub use memory::{Mirrored, WriteBack, WriteBackCounts, WriteBackParameters};
-pub use ssd_buffer::{SsdBuffer, SsdBufferParameters};
+pub use ssd_buffer::{SsdBuffer, SsdBufferContent, SsdBufferParameters};

@@ -74,6 +74,13 @@ pub struct SsdBuffer {
     meter: Meter,
 }
 
+/// What an [`SsdBuffer`] holds before its first job, to be put into another one.
+#[derive(Debug, Clone)]
+pub struct SsdBufferContent {
+    dirty: DirtyPages,
+    held: u64,
+}
+
 /// The parts a buffer works with.
 #[derive(Debug, Clone, Copy)]
 struct BufferWays {
@@ -156,6 +163,17 @@ impl SsdBuffer {
         while self.held > self.marks.low && self.dirty.take(&mut self.runs) {
             self.held -= self.runs.drain(..).map(|run| u64::from(run.pages)).sum::<u64>();
         }
+    }
+
+    /// What was placed so far. Only before the first job.
+    pub fn content(&self) -> SsdBufferContent {
+        SsdBufferContent { dirty: self.dirty.clone(), held: self.held }
+    }
+
+    /// Puts the content of a buffer of the same parameters in. Only before the first job.
+    pub fn restore(&mut self, content: &SsdBufferContent) {
+        self.dirty = content.dirty.clone();
+        self.held = content.held;
     }
 
     /// Where bytes lie on the disk. The log's real places are not followed: flash has no

@@ -152,7 +152,7 @@ impl Plant {
         let mut levels = Levels::take(self.hosted.parts_mut(), &self.levels, options.filter);
         let (touched, bytes) = (&mut self.touched, &mut self.touched_bytes);
         let (disks, chains, tiles) = (&self.disks, &self.chains, &self.instance_tiles);
-        let (local, parts) = (&self.local, self.hosted.parts());
+        let (local, parts) = (&self.local, self.hosted.parts_mut());
         let count = bytes.iter().len() as u64;
         let mut batch = Vec::new();
         let report = warm(&mut levels, instances, options, count, |levels, requests| {
@@ -226,6 +226,7 @@ impl Plant {
             tiers: tiers.map(|part| self.tier_part(*part).tier().clone()).collect(),
             clusters: self.cluster_parts().map(|part| part.cluster().clone()).collect(),
             memories: memory.map(|memory| memory.pages.clone()).into_iter().collect(),
+            buffers: self.local.as_ref().map_or_else(Vec::new, |own| own.buffered(self.parts())),
             touched: self.touched.clone(),
             touched_bytes: self.touched_bytes.clone(),
         }
@@ -264,6 +265,9 @@ impl Plant {
         };
         if !fits {
             return Err(OtherTiers { what: "read memory" });
+        }
+        if let Some(local) = &self.local {
+            local.restore(self.hosted.parts_mut(), &state.buffers);
         }
         for (part, tier) in parts.iter().zip(&state.tiers) {
             let own: &mut TierPart =

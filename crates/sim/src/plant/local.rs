@@ -4,7 +4,7 @@ use cache::Tier;
 use cache::tier::{Access, Config, WriteMode};
 use device::{
     Array, HostWays, LinkParameters, Network, PartId, RaidLevel, Replicated, ReplicatedParameters,
-    SsdBuffer, SsdBufferParameters,
+    SsdBuffer, SsdBufferContent, SsdBufferParameters,
 };
 use machine::Operation;
 use spec::array::{self, Local};
@@ -62,6 +62,7 @@ pub struct LocalParts {
     groups: u64,
     /// Nothing where no share of the cache disk is for reads.
     pub caches: Option<Vec<PartId>>,
+    buffers: Vec<PartId>,
 }
 
 /// The parts of a group.
@@ -139,6 +140,7 @@ impl Groups {
             replicated,
             groups: u64::from(self.groups),
             caches: built.iter().map(|group| group.cache).collect(),
+            buffers: built.iter().map(|group| group.top).collect(),
         };
         Ok((replicated, own, stages))
     }
@@ -181,23 +183,55 @@ impl Groups {
 }
 
 impl LocalParts {
-    /// Lets a read take its way over the hosts without timing. The read caches are the first
-    /// levels, in the order of the groups.
-    ///
-    /// Writes are left out: they do not bring pages into the read caches, and write buffers
-    /// begin empty, as tiers begin clean.
-    pub fn feed(&self, parts: &Array, levels: &mut Levels, access: &Access) {
-        if access.operation != Operation::Read || self.caches.is_none() {
-            return;
+    /// Lets an access take its way over the hosts without timing: reads through the read caches,
+    /// which are the first levels, in the order of the groups, and writes into the write buffers,
+    /// which end as full as the load has them.
+    pub fn feed(&self, parts: &mut Array, levels: &mut Levels, access: &Access) {
+        match access.operation {
+            Operation::Read if self.caches.is_some() => {
+                self.each_group(parts, access, |group, offset, length| {
+                    levels.feed(&[group], &Access { offset, length, ..*access });
+                });
+            }
+            Operation::Write => {
+                let mut pieces = Vec::with_capacity(4);
+                self.each_group(parts, access, |group, offset, length| {
+                    pieces.push((group, offset, length));
+                });
+                for (group, offset, length) in pieces {
+                    if let Some(buffer) = parts.part_mut::<SsdBuffer>(self.buffers[group]) {
+                        buffer.place(offset, length);
+                    }
+                }
+            }
+            _ => {}
         }
+    }
+
+    /// Which bytes of an access reach each group: `f(group, offset, length)`.
+    fn each_group(&self, parts: &Array, access: &Access, mut f: impl FnMut(usize, u64, u32)) {
         let Some(replicated) = parts.part::<Replicated>(self.replicated) else { return };
         let span = (access.offset, access.length);
         replicated.map(access.operation, span, |host, offset, length| {
             let (number, within) = (offset / STRIPE.get(), offset % STRIPE.get());
             let group = u64::from(host) * self.groups + number % self.groups;
             let offset = number / self.groups * STRIPE.get() + within;
-            let group = usize::try_from(group).expect("groups fit memory");
-            levels.feed(&[group], &Access { offset, length, ..*access });
+            f(usize::try_from(group).expect("groups fit memory"), offset, length);
         });
+    }
+
+    /// What the write buffers hold, in the order of the groups.
+    pub fn buffered(&self, parts: &Array) -> Vec<SsdBufferContent> {
+        let buffers = self.buffers.iter().filter_map(|part| parts.part::<SsdBuffer>(*part));
+        buffers.map(SsdBuffer::content).collect()
+    }
+
+    /// Puts back what write buffers held.
+    pub fn restore(&self, parts: &mut Array, contents: &[SsdBufferContent]) {
+        for (part, content) in self.buffers.iter().zip(contents) {
+            if let Some(buffer) = parts.part_mut::<SsdBuffer>(*part) {
+                buffer.restore(content);
+            }
+        }
     }
 }

@@ -1,12 +1,13 @@
 use cache::Tier;
 use cache::cluster::Cluster;
 use cache::tier::Counters;
+use device::SsdBufferContent;
 
 use super::cluster_part::as_tier;
 use super::read_memory::Pages;
 use super::touched::Touched;
 
-/// What tiers and read memories hold, to be put back into plants of the same tiers and
+/// What tiers, read memories and the hosts' write buffers hold, to be put back into plants of the same tiers and
 /// virtual disks, on whatever disks. May be shared between threads.
 #[derive(Debug, Clone)]
 pub struct TierState {
@@ -15,6 +16,8 @@ pub struct TierState {
     pub(super) tiers: Vec<Tier>,
     pub(super) clusters: Vec<Cluster>,
     pub(super) memories: Vec<Pages>,
+    /// Of the hosts' own write buffers.
+    pub(super) buffers: Vec<SsdBufferContent>,
     pub(super) touched: Touched,
     pub(super) touched_bytes: Vec<u64>,
 }
