@@ -61,5 +61,6 @@ pub use station::{ServiceTime, Station};
 pub use usage::{Meter, Usage};
 pub use variation::Variation;
 pub use write_back::{
-    Mirrored, SsdBuffer, SsdBufferContent, SsdBufferParameters, WriteBack, WriteBackCounts, WriteBackParameters,
+    Mirrored, SsdBuffer, SsdBufferContent, SsdBufferParameters, WriteBack, WriteBackCounts,
+    WriteBackParameters,
 };
