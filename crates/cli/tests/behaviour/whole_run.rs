@@ -50,7 +50,7 @@ fn text_ends_with_the_answer_and_says_each_thing_once() {
     let both = text + &err(&output);
     let warnings: Vec<&str> = both.lines().filter(|line| line.contains("[scaled-foot")).collect();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    for wrong in ["1 VMs", "1 tiles", "1 runs", "1 workloads", "(s)", " 0.0 B/s"] {
+    for wrong in [" 1 VMs", " 1 tiles", " 1 runs", " 1 workloads", "(s)", " 0.0 B/s"] {
         assert!(!both.contains(wrong), "\"{wrong}\" in:\n{both}");
     }
 }
