@@ -64,7 +64,7 @@ pub fn arrays() -> &'static [Shipped] {
     ARRAYS
 }
 
-/// All names [`array`] knows.
+/// All names [`array()`] knows.
 pub fn array_names() -> impl Iterator<Item = &'static str> {
     ARRAYS.iter().map(|file| file.name)
 }

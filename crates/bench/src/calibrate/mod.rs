@@ -1,6 +1,6 @@
 //! A model of a real disk: measure, fit, and say how far off it is.
 //!
-//! [`measure`] drives closed loops of several sizes, depths and mixes on a rig, [`fit()`]
+//! [`measure()`] drives closed loops of several sizes, depths and mixes on a rig, [`fit()`]
 //! searches the parameters of a modelled disk that answers the same loops alike in virtual
 //! time, and [`Calibration`] says how well that went, by the measure that simulators of disks
 //! are judged by ([`demerit()`]).
