@@ -29,9 +29,14 @@ fn on_a_terminal(
 ) -> Option<String> {
     let words = run_words(more).join(" ");
     let program = env!("CARGO_BIN_EXE_tilemark");
-    let line = format!("stty rows 40 cols 120; {program} {words} > data; echo code $?; stty -a");
+    // The terminal sends Ctrl-C to the shell too, and a shell without a trap may end with it
+    // before it says the code (dash does, bash does not).
+    let line = format!(
+        "trap : INT; stty rows 40 cols 120; {program} {words} > data; echo code $?; stty -a"
+    );
     let mut command = Command::new("script");
     command.args(["-qefc", &line, "/dev/null"]).current_dir(place.path(""));
+    command.env("SHELL", "/bin/sh");
     place.surroundings(&mut command);
     command.envs(environment.iter().copied());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
