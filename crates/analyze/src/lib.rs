@@ -1,0 +1,11 @@
+//! What observed I/O means: block sizes, latency over time, working sets, findings in words.
+//!
+//! What it does: folds a [`trace::Source`] into views (histograms per VM, direction and block-size
+//! class over time), answers how much cache would hold the working set, and says in a few
+//! sentences where the latency came from.
+//!
+//! What it refuses: measuring; a sentence from fewer than 30 I/Os; an average of percentiles.
+//!
+//! Invariants: memory does not grow with the number of records, only with time, VMs and classes;
+//! the same records give the same result in whatever batches they come.
+#![forbid(unsafe_code)]

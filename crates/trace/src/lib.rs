@@ -1,0 +1,22 @@
+//! Observed I/O: one record for every source, its store, and readers of other tools' formats.
+//!
+//! What it does: defines [`IoRecord`] (one I/O as it was seen, of a live capture or of anyone's
+//! trace) and [`Source`] (records in order of issue, a batch at a time); reads and writes traces.
+//!
+//! What it refuses: judging or counting what the records mean (`analyze`'s), touching a device,
+//! holding a whole trace in memory.
+//!
+//! Invariants: a source hands out records in order of issue; whatever a source could not use
+//! (bad lines, dropped events, records too far out of order) is counted in [`Losses`] and never
+//! silently left out; times count from the first moment of the trace.
+#![forbid(unsafe_code)]
+
+mod error;
+mod info;
+mod record;
+mod source;
+
+pub use error::TraceError;
+pub use info::{Clock, Device, Losses, TraceInfo};
+pub use record::{DeviceIndex, Flags, IoRecord, Operation, VmIndex};
+pub use source::{BATCH, Memory, Source};
