@@ -13,7 +13,7 @@ use spec::plan::{Plan, Profile};
 use spec::workload::CpuMode;
 use spec::{ResolvedTile, SpecError};
 
-use crate::args::{Cpu, RunArgs, SimulateArgs};
+use crate::args::{Cpu, LoadArgs, RunArgs, SimulateArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -163,37 +163,11 @@ fn profile(quick: bool, standard: bool, full: bool) -> Option<Profile> {
 }
 
 fn simulated_flags(args: &SimulateArgs) -> Values {
-    Values {
-        tile: args.tile.clone(),
-        profile: profile(args.quick, args.standard, args.full),
-        tiles: args.tiles.clone(),
-        tiles_max: args.tiles_max,
-        repeats: args.repeats,
-        warm_up_min: args.warm_up_min,
-        warm_up_max: args.warm_up_max,
-        duration: args.duration,
-        slice: args.slice,
-        footprint: args.footprint,
-        time: args.time_scale,
-        seed: args.seed,
-        ..Values::default()
-    }
+    load_values(&args.load, profile(args.quick, args.standard, args.full))
 }
 
 fn flags(args: &RunArgs) -> Values {
     Values {
-        datastore: None,
-        tile: args.tile.clone(),
-        profile: profile(args.quick, args.standard, args.full),
-        tiles: args.tiles.clone(),
-        tiles_max: args.tiles_max,
-        repeats: args.repeats,
-        warm_up_min: args.warm_up_min,
-        warm_up_max: args.warm_up_max,
-        duration: args.duration,
-        slice: args.slice,
-        footprint: args.footprint,
-        time: args.time_scale,
         workers: args.workers,
         buffered: args.buffered.then_some(true),
         verify: args.verify.then_some(true),
@@ -202,7 +176,25 @@ fn flags(args: &RunArgs) -> Values {
             Cpu::Burn => CpuMode::Burn,
         }),
         space_max: args.space_max,
-        seed: args.seed,
+        ..load_values(&args.load, profile(args.quick, args.standard, args.full))
+    }
+}
+
+fn load_values(load: &LoadArgs, profile: Option<Profile>) -> Values {
+    Values {
+        tile: load.tile.clone(),
+        profile,
+        tiles: load.tiles.clone(),
+        tiles_max: load.tiles_max,
+        repeats: load.repeats,
+        warm_up_min: load.warm_up_min,
+        warm_up_max: load.warm_up_max,
+        duration: load.duration,
+        slice: load.slice,
+        footprint: load.footprint,
+        time: load.time_scale,
+        seed: load.seed,
+        ..Values::default()
     }
 }
 

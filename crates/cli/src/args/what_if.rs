@@ -1,12 +1,11 @@
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use spec::array::names::POLICIES;
 use units::Bytes;
 
-use super::Format;
+use super::StoredArgs;
 
 /// `what-if`.
 #[derive(Debug, Args)]
@@ -94,22 +93,9 @@ pub struct WhatIfArgs {
     #[arg(long, value_name = "N", help_heading = "How thorough")]
     pub threads: Option<NonZeroUsize>,
 
-    /// Where run directories are kept
-    ///
-    /// If absent, $XDG_DATA_HOME/tilemark/runs or ~/.local/share/tilemark/runs.
-    /// Also: TILEMARK_RUNS
-    #[arg(
-        short,
-        long,
-        value_name = "DIR",
-        env = "TILEMARK_RUNS",
-        hide_env = true,
-        help_heading = "Output"
-    )]
-    pub out: Option<PathBuf>,
-    /// What stdout carries: text or json
-    #[arg(long, value_name = "WHAT", value_enum, default_value_t = Format::Text, hide_possible_values = true, help_heading = "Output")]
-    pub format: Format,
+    /// Where results go.
+    #[command(flatten)]
+    pub stored: StoredArgs,
 }
 
 /// Where a tier is.

@@ -19,7 +19,7 @@ use crate::{live, open_files, output, plan_source, signals};
 pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     let plan = plan_source::resolved(args)?;
     if args.print_config {
-        output::print(&run::configuration(&plan, args.format)?)?;
+        output::print(&run::configuration(&plan, args.stored.format)?)?;
         return Ok(Exit::Success);
     }
     if args.remove {
@@ -32,7 +32,7 @@ pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     let signals = signals::watch(Arc::clone(&control))
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let prepared = {
-        let mut observer = live::observer(args.live, color, args.format, &control, &signals);
+        let mut observer = live::observer(args.live, color, args.stored.format, &control, &signals);
         bench::run::prepare(&plan, &options, &control, observer.as_mut())
     };
     let prepared = match prepared {
@@ -43,7 +43,7 @@ pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
         other => other.map_err(run::failure)?,
     };
     let command = command(args, &plan, &prepared);
-    match args.format {
+    match args.stored.format {
         Format::Text => output::print(&text(args, &plan, &prepared, command.as_deref()))?,
         Format::Json => output::print_json(&document(&plan, &prepared, command.as_deref()))?,
     }
@@ -61,7 +61,7 @@ const fn after_interrupt(args: &RunArgs) -> &'static str {
 
 /// How to use them; nothing where they would be filled again.
 fn command(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared) -> Option<String> {
-    let tile = args.tile.as_ref().map_or_else(String::new, |tile| format!(" --tile {tile}"));
+    let tile = args.load.tile.as_ref().map_or_else(String::new, |tile| format!(" --tile {tile}"));
     let root = if args.allow_root_fs { " --allow-root-fs" } else { "" };
     prepared.can_be_reused.then(|| {
         format!(

@@ -14,7 +14,7 @@ use crate::{output, plan_source};
 /// Says what would be written where and for how long.
 pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
     let preview = preview(args)?;
-    match args.format {
+    match args.stored.format {
         Format::Text => output::print(&plan_text(args, &preview))?,
         Format::Json => output::print_json(&document(&preview))?,
     }
@@ -24,7 +24,7 @@ pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
 /// Says what was checked, what was found and what is allowed.
 pub fn check(args: &RunArgs) -> Result<Exit, Failure> {
     let preview = preview(args)?;
-    match args.format {
+    match args.stored.format {
         Format::Text => output::print(&check_text(&preview))?,
         Format::Json => output::print_json(&document(&preview))?,
     }

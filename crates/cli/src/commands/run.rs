@@ -18,7 +18,7 @@ use crate::{live, open_files, output, plan_source, signals, text};
 pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     let plan = plan_source::resolved(args)?;
     if args.print_config {
-        output::print(&configuration(&plan, args.format)?)?;
+        output::print(&configuration(&plan, args.stored.format)?)?;
         return Ok(Exit::Success);
     }
     let options = options(args)?;
@@ -27,10 +27,10 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     let signals = signals::watch(Arc::clone(&control))
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let finished = {
-        let mut observer = live::observer(args.live, color, args.format, &control, &signals);
+        let mut observer = live::observer(args.live, color, args.stored.format, &control, &signals);
         bench::run::run(&plan, &options, &control, observer.as_mut()).map_err(failure)?
     };
-    match args.format {
+    match args.stored.format {
         Format::Text => output::print(&text::summary(&finished.run, Some(&finished.directory)))?,
         Format::Json => output::print_json(&finished.run)?,
     }
@@ -44,7 +44,7 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
 /// What a run may do, from the options.
 pub fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
     Ok(RunOptions {
-        base: runs::base(args.out.as_deref())?,
+        base: runs::base(args.stored.out.as_deref())?,
         same_device: if args.allow_same_device { SameDevice::Allowed } else { SameDevice::Refused },
         destroy_data: args.destroy_data.clone(),
         overwrite_file: args.overwrite_file,

@@ -15,11 +15,11 @@ use crate::{live, output, plan_source, signals, text};
 pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
     let (plan, array) = plan_source::simulated(args)?;
     if args.print_config {
-        output::print(&run::configuration(&plan, args.format)?)?;
+        output::print(&run::configuration(&plan, args.stored.format)?)?;
         return Ok(Exit::Success);
     }
     let options = SimulateOptions {
-        base: runs::base(args.out.as_deref())?,
+        base: runs::base(args.stored.out.as_deref())?,
         changes: args.with.clone(),
         tool: run::tool(),
     };
@@ -27,11 +27,11 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
     let signals = signals::watch(Arc::clone(&control))
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let finished = {
-        let mut observer = live::observer(args.live, color, args.format, &control, &signals);
+        let mut observer = live::observer(args.live, color, args.stored.format, &control, &signals);
         bench::run::simulate(&plan, &array, &options, &control, observer.as_mut())
             .map_err(run::failure)?
     };
-    match args.format {
+    match args.stored.format {
         Format::Text => output::print(&text::summary(&finished.run, Some(&finished.directory)))?,
         Format::Json => output::print_json(&finished.run)?,
     }

@@ -44,7 +44,7 @@ pub fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
         }
         Err(error) => Err(run::failure(error)),
         Ok(answer) => {
-            match args.format {
+            match args.stored.format {
                 Format::Text => output::print(&whatif::text(&answer))?,
                 Format::Json => output::print_json(&answer)?,
             }
@@ -55,7 +55,7 @@ pub fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
 
 /// The run; one that is not there is told with those that are.
 fn open(args: &WhatIfArgs) -> Result<StoredRun, Failure> {
-    let base = runs::base(args.out.as_deref())?;
+    let base = runs::base(args.stored.out.as_deref())?;
     rundir::open(&base, &args.run).map_err(|error| match error {
         RunDirError::NotFound { .. } => {
             let known = known_runs(&base);

@@ -1,0 +1,85 @@
+//! What `run` and `simulate` ask alike.
+
+use clap::Args;
+use units::Nanos;
+
+/// How thorough a run is, and what runs in it.
+#[derive(Debug, Args)]
+pub struct LoadArgs {
+    /// Run every step N times; it passes if all of them do
+    ///
+    /// 1 to 100; the profile decides if absent: 1 with --quick, 3 with --standard. The same
+    /// repeat has the same arrivals and addresses everywhere, if the seed is the same.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "How thorough")]
+    pub repeats: Option<u32>,
+    /// Measured time of a step, such as 30s
+    ///
+    /// At least one slice; rounded up to whole burst periods of the workloads. The profile
+    /// decides if absent. Examples: 30s, 5m, 1h30m
+    #[arg(long, value_name = "TIME", alias = "runtime", help_heading = "How thorough")]
+    pub duration: Option<Nanos>,
+    /// Shortest warm-up before steady state is looked for
+    ///
+    /// The profile decides if absent. Example: 10s
+    #[arg(long, value_name = "TIME", help_heading = "How thorough")]
+    pub warm_up_min: Option<Nanos>,
+    /// Longest warm-up; what is not steady by then is marked
+    ///
+    /// At least --warm-up-min; the profile decides if absent. Example: 2m
+    #[arg(long, value_name = "TIME", help_heading = "How thorough")]
+    pub warm_up_max: Option<Nanos>,
+    /// Time between two rows of the series, 100ms or more
+    ///
+    /// At most 1s in a simulation; the profile decides if absent. Example: 1s
+    #[arg(long, value_name = "TIME", help_heading = "How thorough")]
+    pub slice: Option<Nanos>,
+
+    /// A shipped tile or a tile file [default: datacenter]
+    ///
+    /// `tilemark tiles` lists what is shipped; a path to a file ends in .toml.
+    #[arg(long, value_name = "NAME|FILE", help_heading = "What runs")]
+    pub tile: Option<String>,
+    /// How many tiles: 4, or 1..8; searched if absent
+    ///
+    /// The search doubles until a limit breaks, halves the gap, then runs every step around
+    /// the edge. Of a range, simulate runs every step. Numbers are from 1.
+    #[arg(long, value_name = "N|A..B", help_heading = "What runs")]
+    pub tiles: Option<String>,
+    /// Search no further than N tiles
+    ///
+    /// At least 1; if absent, as many as the storage has room for.
+    #[arg(long, value_name = "N", help_heading = "What runs")]
+    pub tiles_max: Option<u32>,
+    /// Multiply disk sizes by F, above 0 and at most 1
+    ///
+    /// The profile decides if absent (1 for simulate, where disks cost nothing to fill);
+    /// stated in the result, as smaller disks fit caches better. Example: 0.1
+    #[arg(long, value_name = "F", allow_negative_numbers = true, help_heading = "What runs")]
+    pub footprint: Option<f64>,
+    /// Multiply times of bursts and phases by F, above 0
+    ///
+    /// Think times and rates stay as they are. The profile decides if absent; stated in the
+    /// result. Example: 0.1 makes a burst every 5 minutes one every 30 seconds
+    #[arg(long, value_name = "F", allow_negative_numbers = true, help_heading = "What runs")]
+    pub time_scale: Option<f64>,
+    /// Where random numbers start; drawn and printed if absent
+    ///
+    /// 0 to 9223372036854775807. The same seed and plan give the same load; in simulate the same
+    /// figures, to the bit. Also: TILEMARK_SEED
+    #[arg(
+        long,
+        value_name = "N",
+        env = "TILEMARK_SEED",
+        hide_env = true,
+        allow_negative_numbers = true,
+        value_parser = seed,
+        help_heading = "What runs"
+    )]
+    pub seed: Option<u64>,
+}
+
+/// A seed, with the range in the message.
+pub fn seed(text: &str) -> Result<u64, String> {
+    let allowed = "a seed is a whole number from 0 to 9223372036854775807";
+    text.parse().map_err(|_| allowed.to_owned())
+}

@@ -1,0 +1,121 @@
+use clap::{Args, ValueEnum};
+use units::Bytes;
+
+use super::{Live, LoadArgs, StoredArgs};
+
+/// `run`, `plan`, `check` and `prepare` take the same options.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("profile"))]
+pub struct RunArgs {
+    /// A plan file (*.toml) or a datastore: dir:PATH, file:PATH, block:PATH
+    ///
+    /// A bare path is a directory, unless it is a block device. A directory must exist, and
+    /// all that is written goes into one new sub-directory of it. A file is created; one that
+    /// exists needs --overwrite-file. A block device needs --destroy-data.
+    /// Example: tilemark run --quick dir:/mnt/ssd
+    #[arg(value_name = "PLAN|DATASTORE")]
+    pub target: String,
+
+    /// About three minutes: short steps, one repeat
+    ///
+    /// Schedules run 60 times as fast and disks are smaller; the result says so.
+    #[arg(long, group = "profile", help_heading = "How thorough")]
+    pub quick: bool,
+    /// Tens of minutes: three repeats, steady-state rule (default)
+    #[arg(long, group = "profile", help_heading = "How thorough")]
+    pub standard: bool,
+    /// Hours: real time, full size, as published results ask for
+    #[arg(long, group = "profile", help_heading = "How thorough")]
+    pub full: bool,
+    /// How thorough and what runs.
+    #[command(flatten)]
+    pub load: LoadArgs,
+
+    /// Threads that make load, each with its own ring
+    ///
+    /// 1 to 64; if absent, one per core, at most 8.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), alias = "numjobs", help_heading = "How load is made")]
+    pub workers: Option<u32>,
+    /// Go through the page cache instead of O_DIRECT
+    #[arg(long, help_heading = "How load is made")]
+    pub buffered: bool,
+    /// Stamp every block, and check it whenever it is read
+    ///
+    /// The stamp says where and when the block was written. After the run everything is read
+    /// back; after a power cut, `tilemark verify` does it.
+    #[arg(long, help_heading = "How load is made")]
+    pub verify: bool,
+    /// CPU steps of the workloads: delay or burn
+    ///
+    /// Each workload decides if absent.
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_enum,
+        hide_possible_values = true,
+        help_heading = "How load is made"
+    )]
+    pub cpu: Option<Cpu>,
+
+    /// Write at most SIZE as files
+    ///
+    /// If absent, 80 % of the free space less 5 GiB, which is also the most that is allowed.
+    /// Example: 200GiB
+    #[arg(long, value_name = "SIZE", help_heading = "Safety")]
+    pub space_max: Option<Bytes>,
+    /// Serial or by-id name of the block device to be overwritten
+    ///
+    /// The serial number, WWN, EUI, or a name from /dev/disk/by-id, exactly. Kernel names
+    /// such as sdb change places and are not accepted. A device in use is refused in any case.
+    #[arg(long, value_name = "IDENTITY", help_heading = "Safety")]
+    pub destroy_data: Option<String>,
+    /// Overwrite an existing file given as file:PATH
+    #[arg(long, help_heading = "Safety")]
+    pub overwrite_file: bool,
+    /// Use a datastore on the root file system, an overlay or RAM
+    #[arg(long, help_heading = "Safety")]
+    pub allow_root_fs: bool,
+    /// Keep results on the device that is measured
+    ///
+    /// Their writes are then a small part of what is measured.
+    #[arg(long, help_heading = "Safety")]
+    pub allow_same_device: bool,
+    /// Leave the virtual disks in place after the run
+    ///
+    /// `tilemark cleanup` removes them.
+    #[arg(long, conflicts_with = "remove", help_heading = "Safety")]
+    pub keep: bool,
+    /// Use the disks that run ID, or the latest that fits, left
+    ///
+    /// What is there and was filled completely is not filled again; what is missing is made.
+    /// The disks stay, unless --remove is given. Only directories keep disks for reuse; the run
+    /// that made them must have ended. Example: --reuse latest
+    #[arg(long, value_name = "ID|latest", help_heading = "Safety")]
+    pub reuse: Option<String>,
+    /// Remove the disks after the run, though they were reused
+    #[arg(long, requires = "reuse", help_heading = "Safety")]
+    pub remove: bool,
+
+    /// Where results go.
+    #[command(flatten)]
+    pub stored: StoredArgs,
+    /// The view of the run on stderr: auto, full, line or off
+    ///
+    /// auto: a few lines that change in place on a terminal; plain lines elsewhere, with CI
+    /// set or with TERM=dumb. full: those few lines. line: plain lines. off: nothing until the
+    /// result. Also: TILEMARK_LIVE
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Live::Auto, env = "TILEMARK_LIVE", hide_env = true, hide_possible_values = true, help_heading = "Output")]
+    pub live: Live,
+    /// Print the merged plan with each value's origin, and stop
+    #[arg(long, help_heading = "Output")]
+    pub print_config: bool,
+}
+
+/// CPU steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Cpu {
+    /// A delay of their length.
+    Delay,
+    /// A busy core for their length.
+    Burn,
+}

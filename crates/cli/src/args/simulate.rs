@@ -1,0 +1,55 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Live, LoadArgs, StoredArgs};
+
+/// `simulate`.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("simulated").args(["plan", "array"]).multiple(true).required(true))]
+#[command(group = clap::ArgGroup::new("simulated-profile"))]
+pub struct SimulateArgs {
+    /// A plan file (*.toml) whose datastore is array:NAME or array:FILE
+    ///
+    /// The plan.toml of a simulated run is one: it runs again with the array.toml beside it.
+    /// Example: tilemark simulate --array vnx5500 --tiles 1..5
+    #[arg(value_name = "PLAN")]
+    pub plan: Option<PathBuf>,
+    /// A shipped array, or an array file
+    ///
+    /// A path to a file ends in .toml. Overrides the plan's.
+    #[arg(long, value_name = "NAME|FILE", help_heading = "What is modelled")]
+    pub array: Option<String>,
+    /// Change one key of the array; as often as needed
+    ///
+    /// Tiers, pools and disks are named: tier.fast.size=366GiB, pool.lun1.count=11,
+    /// tier.fast.remove=true. The result says what was changed.
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "What is modelled")]
+    pub with: Vec<String>,
+
+    /// Bursts five times as fast, two minutes measured, one repeat
+    #[arg(long, group = "simulated-profile", help_heading = "How thorough")]
+    pub quick: bool,
+    /// Real time, ten minutes measured, three repeats (default)
+    #[arg(long, group = "simulated-profile", help_heading = "How thorough")]
+    pub standard: bool,
+    /// Real time, forty minutes measured, as published results ask for
+    #[arg(long, group = "simulated-profile", help_heading = "How thorough")]
+    pub full: bool,
+    /// How thorough and what runs.
+    #[command(flatten)]
+    pub load: LoadArgs,
+
+    /// Where results go.
+    #[command(flatten)]
+    pub stored: StoredArgs,
+    /// The view of the run on stderr: auto, full, line or off
+    ///
+    /// As for `tilemark run`; it shows virtual time and how fast it passes.
+    /// Also: TILEMARK_LIVE
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Live::Auto, env = "TILEMARK_LIVE", hide_env = true, hide_possible_values = true, help_heading = "Output")]
+    pub live: Live,
+    /// Print the merged plan with each value's origin, and stop
+    #[arg(long, help_heading = "Output")]
+    pub print_config: bool,
+}
