@@ -12,11 +12,13 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod import;
 mod info;
 mod record;
 mod source;
 
 pub use error::TraceError;
+pub use import::{Format, OpenOptions, open, open_stream};
 pub use info::{Clock, Device, Losses, TraceInfo};
 pub use record::{DeviceIndex, Flags, IoRecord, Operation, VmIndex};
 pub use source::{BATCH, Memory, Source};

@@ -1,0 +1,4 @@
+//! One module per format.
+
+pub(super) mod msr;
+pub(super) mod vscsi;

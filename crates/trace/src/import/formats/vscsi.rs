@@ -1,0 +1,140 @@
+//! Binary traces of VMware's vSCSI layer, versions 1 and 2.
+
+use units::Nanos;
+
+use super::super::fields::{length, moment, range, times};
+use super::super::records::Fixed;
+use super::super::sink::{Bad, Moment, Sink};
+use crate::{IoRecord, Operation};
+
+/// Bytes of a record of version 1.
+pub(in super::super) const SIZE_1: usize = 32;
+/// Bytes of a record of version 2.
+pub(in super::super) const SIZE_2: usize = 40;
+/// Bytes of the unit of addresses.
+const SECTOR: u64 = 512;
+
+/// Version 1: u32 serial, u32 bytes, u32 scatter-gather entries, u16 SCSI operation code, u16
+/// version (high byte 1), u64 first sector, u64 microseconds; little-endian.
+pub(in super::super) struct Version1;
+
+/// Version 2: u16 SCSI operation code, u16 version (high byte 2), u32 serial, u32 bytes, u32
+/// scatter-gather entries, u64 first sector, u64 microseconds, u64 microseconds of response.
+pub(in super::super) struct Version2;
+
+/// The version that the first one or two records have.
+pub(in super::super) fn version(head: &[u8]) -> Option<u8> {
+    let is = |size: usize, at: usize, version: u8| {
+        let mut records = head.chunks_exact(size).take(2).peekable();
+        records.peek().is_some() && records.all(|record| record[at] == version)
+    };
+    // The version's high byte: bytes 14 to 16 and 2 to 4 hold it.
+    if is(SIZE_1, 15, 1) {
+        Some(1)
+    } else if is(SIZE_2, 3, 2) {
+        Some(2)
+    } else {
+        None
+    }
+}
+
+impl Fixed<SIZE_1> for Version1 {
+    fn begin(&mut self, sink: &mut Sink) {
+        sink.real_times(1_000);
+        sink.one_disk();
+    }
+
+    #[inline]
+    fn record(&mut self, bytes: &[u8; SIZE_1], sink: &mut Sink) -> Result<(), Bad> {
+        if bytes[15] != 1 {
+            return Err(Bad::new("version", "is not 1"));
+        }
+        let command = Command {
+            code: u16_at(bytes, 12),
+            bytes: u32_at(bytes, 4),
+            sector: u64_at(bytes, 16),
+            moment: moment(u64_at(bytes, 24), 1_000, "time")?,
+            response: None,
+        };
+        command.push(sink)
+    }
+}
+
+impl Fixed<SIZE_2> for Version2 {
+    fn begin(&mut self, sink: &mut Sink) {
+        sink.real_times(1_000);
+        sink.info.has_latency = true;
+        sink.one_disk();
+    }
+
+    #[inline]
+    fn record(&mut self, bytes: &[u8; SIZE_2], sink: &mut Sink) -> Result<(), Bad> {
+        if bytes[3] != 2 {
+            return Err(Bad::new("version", "is not 2"));
+        }
+        let command = Command {
+            code: u16_at(bytes, 0),
+            bytes: u32_at(bytes, 8),
+            sector: u64_at(bytes, 16),
+            moment: moment(u64_at(bytes, 24), 1_000, "time")?,
+            response: Some(Nanos(times(u64_at(bytes, 32), 1_000, "response time")?)),
+        };
+        command.push(sink)
+    }
+}
+
+/// A SCSI command as the three vSCSI formats tell it.
+pub(super) struct Command {
+    pub(super) code: u16,
+    pub(super) bytes: u32,
+    pub(super) sector: u64,
+    pub(super) moment: Moment,
+    pub(super) response: Option<Nanos>,
+}
+
+impl Command {
+    /// Reads, writes and cache flushes are I/O; any other command is a skipped row.
+    #[inline]
+    pub(super) fn push(self, sink: &mut Sink) -> Result<(), Bad> {
+        let Some(operation) = operation(self.code) else {
+            sink.skip();
+            return Ok(());
+        };
+        let mut record = IoRecord::new(Nanos::ZERO, operation, 0, 0);
+        if operation.moves_data() {
+            record.offset = times(self.sector, SECTOR, "block")?;
+            record.length = length(u64::from(self.bytes))?;
+            range(record.offset, record.length)?;
+        }
+        record.device_time = self.response;
+        sink.push(self.moment, record);
+        Ok(())
+    }
+}
+
+/// What a SCSI operation code does (SBC-4, table of commands): reads and writes of 6, 10, 12 and
+/// 16 bytes, write and verify, synchronize cache.
+fn operation(code: u16) -> Option<Operation> {
+    match code {
+        0x08 | 0x28 | 0x88 | 0xa8 => Some(Operation::Read),
+        0x0a | 0x2a | 0x2e | 0x8a | 0x8e | 0xaa | 0xae => Some(Operation::Write),
+        0x35 | 0x91 => Some(Operation::Flush),
+        _ => None,
+    }
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    let mut word = [0; 4];
+    word.copy_from_slice(&bytes[at..at + 4]);
+    u32::from_le_bytes(word)
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(word)
+}

@@ -1,0 +1,88 @@
+//! The source that all formats share: fills a window from a decoder, sorts it, hands it out.
+
+use super::sink::{Moment, Sink};
+use crate::{BATCH, IoRecord, Source, TraceError, TraceInfo};
+use units::Nanos;
+
+/// Records that are sorted by their issue before the earliest is handed out: a trace that logs at
+/// completion is put in order as long as no I/O ends after this many that were issued later.
+pub(super) const WINDOW: usize = 1 << 16;
+
+/// Turns bytes of one format into records.
+pub(super) trait Decode: Send {
+    /// Puts some more records into `sink`; whether there may be more. It adds a bounded number,
+    /// and hands out what it held back before it returns false.
+    fn step(&mut self, sink: &mut Sink) -> Result<bool, TraceError>;
+}
+
+/// A trace of a format that a decoder understands.
+pub(super) struct Importer {
+    decode: Box<dyn Decode>,
+    sink: Sink,
+    base: Option<Nanos>,
+    last: Nanos,
+    is_done: bool,
+}
+
+impl Importer {
+    pub(super) fn new(decode: Box<dyn Decode>, sink: Sink) -> Self {
+        Self { decode, sink, base: None, last: Nanos::ZERO, is_done: false }
+    }
+
+    /// Fills the window twice over, so that as many can be handed out as stay behind.
+    fn fill(&mut self) -> Result<(), TraceError> {
+        while !self.is_done && self.sink.records.len() < WINDOW + BATCH {
+            // On an error the trace is over: nothing after it is handed out.
+            self.is_done = true;
+            self.is_done = !self.decode.step(&mut self.sink)?;
+        }
+        if self.is_done { self.sink.check_any() } else { Ok(()) }
+    }
+
+    fn set_base(&mut self, first: Nanos) {
+        self.base = Some(first);
+        let origin = self.sink.origin_unix_ns;
+        self.sink.info.started_unix_ns =
+            origin.and_then(|origin| origin.checked_add(Moment::of_raw(first).0));
+    }
+
+    /// The time from the trace's first moment, never before the record handed out last.
+    fn place(&mut self, base: Nanos, record: &mut IoRecord) {
+        let issue = record.issue.saturating_sub(base);
+        if record.issue < base || issue < self.last {
+            self.sink.info.losses.disordered += 1;
+            record.issue = self.last;
+        } else {
+            record.issue = issue;
+            self.last = issue;
+        }
+    }
+}
+
+impl Source for Importer {
+    fn info(&self) -> &TraceInfo {
+        &self.sink.info
+    }
+
+    fn read(&mut self, batch: &mut Vec<IoRecord>) -> Result<(), TraceError> {
+        batch.clear();
+        self.fill()?;
+        let records = &mut self.sink.records;
+        if !records.is_sorted_by_key(|record| record.issue) {
+            records.sort_by_key(|record| record.issue);
+        }
+        let kept = if self.is_done { 0 } else { WINDOW };
+        let count = records.len().saturating_sub(kept).min(BATCH);
+        batch.extend(records.drain(..count));
+        self.sink.taken += count as u64;
+        let Some(first) = batch.first() else { return Ok(()) };
+        if self.base.is_none() {
+            self.set_base(first.issue);
+        }
+        let base = self.base.unwrap_or_default();
+        for record in batch {
+            self.place(base, record);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! Text formats: one line at a time.
+
+use std::fmt;
+
+use memchr::memchr;
+
+use super::importer::Decode;
+use super::input::Input;
+use super::sink::{Bad, Sink};
+use crate::TraceError;
+
+/// What some editors put before the first line of a text in UTF-8.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Understands the lines of one format.
+pub(super) trait Line: Send {
+    /// Sets what is known before the first line.
+    fn begin(&mut self, sink: &mut Sink);
+
+    /// Turns a line, without its end and not blank, into a record or a skipped row.
+    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Bad>;
+
+    /// Hands out what it held back.
+    fn end(&mut self, _sink: &mut Sink) {}
+}
+
+impl Line for Box<dyn Line> {
+    fn begin(&mut self, sink: &mut Sink) {
+        (**self).begin(sink);
+    }
+
+    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Bad> {
+        (**self).line(line, sink)
+    }
+
+    fn end(&mut self, sink: &mut Sink) {
+        (**self).end(sink);
+    }
+}
+
+/// Where a line is.
+struct Place {
+    line: u64,
+    byte: u64,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} (byte {})", self.line, self.byte)
+    }
+}
+
+/// The lines of an input through a [`Line`].
+pub(super) struct Lines<L> {
+    input: Input,
+    format: L,
+    /// Lines seen so far.
+    count: u64,
+}
+
+impl<L: Line> Lines<L> {
+    pub(super) fn new(input: Input, mut format: L, sink: &mut Sink) -> Self {
+        format.begin(sink);
+        Self { input, format, count: 0 }
+    }
+
+    /// All whole lines of the buffer.
+    fn whole_lines(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
+        let bytes = self.input.bytes();
+        let mut start = 0;
+        while let Some(length) = memchr(b'\n', &bytes[start..]) {
+            let line = &bytes[start..start + length];
+            self.count += 1;
+            if let Err(bad) = one(&mut self.format, line, sink) {
+                let byte = self.input.offset() + start as u64;
+                sink.bad(Place { line: self.count, byte }, bad, line)?;
+            }
+            start += length + 1;
+        }
+        self.input.consume(start);
+        Ok(())
+    }
+
+    /// The last line, which has no end.
+    fn rest(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
+        let line = self.input.bytes();
+        if line.is_empty() {
+            return Ok(());
+        }
+        self.count += 1;
+        let place = Place { line: self.count, byte: self.input.offset() };
+        if one(&mut self.format, line, sink).is_err() {
+            sink.bad(place, Bad::new("last line", "is cut short"), line)?;
+        }
+        self.input.consume(line.len());
+        Ok(())
+    }
+
+    /// A line longer than the buffer: all of it is skipped and counted as one bad line.
+    fn long_line(&mut self, sink: &mut Sink) -> Result<(), TraceError> {
+        self.count += 1;
+        let place = Place { line: self.count, byte: self.input.offset() };
+        sink.bad(place, Bad::new("line", "is longer than 256 KiB"), self.input.bytes())?;
+        loop {
+            match memchr(b'\n', self.input.bytes()) {
+                Some(length) => {
+                    self.input.consume(length + 1);
+                    return Ok(());
+                }
+                None => self.input.consume(self.input.bytes().len()),
+            }
+            if !self.input.fill()? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// One line; carriage returns and blank lines are no concern of formats.
+#[inline]
+fn one<L: Line>(format: &mut L, line: &[u8], sink: &mut Sink) -> Result<(), Bad> {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if line.iter().all(u8::is_ascii_whitespace) {
+        sink.skip();
+        return Ok(());
+    }
+    format.line(line, sink)
+}
+
+impl<L: Line> Decode for Lines<L> {
+    fn step(&mut self, sink: &mut Sink) -> Result<bool, TraceError> {
+        // The buffer is full after this, or the trace has no more.
+        self.input.fill()?;
+        if self.count == 0 && self.input.bytes().starts_with(BYTE_ORDER_MARK) {
+            self.input.consume(BYTE_ORDER_MARK.len());
+        }
+        if memchr(b'\n', self.input.bytes()).is_some() {
+            self.whole_lines(sink)?;
+            return Ok(true);
+        }
+        if self.input.is_full() {
+            self.long_line(sink)?;
+            return Ok(true);
+        }
+        self.rest(sink)?;
+        self.format.end(sink);
+        if self.input.is_cut() {
+            let place = format!("byte {}", self.input.offset());
+            sink.bad(place, Bad::new("compressed trace", "is cut short here"), &[])?;
+        }
+        Ok(false)
+    }
+}

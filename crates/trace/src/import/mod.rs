@@ -1,0 +1,18 @@
+//! Reading other tools' traces: detection, decompression, parsing, sorting by issue.
+
+mod compression;
+mod detect;
+mod fields;
+mod format;
+mod formats;
+mod importer;
+mod input;
+mod lines;
+mod names;
+mod open;
+mod records;
+mod sink;
+mod text;
+
+pub use format::Format;
+pub use open::{OpenOptions, open, open_stream};

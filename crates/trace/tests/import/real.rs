@@ -1,0 +1,47 @@
+//! The shared real traces, with what is known of them from elsewhere.
+
+use std::path::PathBuf;
+
+use tilemark_trace::{OpenOptions, Operation, open};
+
+use crate::help::{Read, drain};
+
+/// The folder with traces: `$TILEMARK_SHARED/traces`, or `../shared/traces` beside the
+/// workspace. Without it, prints why the test skips.
+fn file(name: &str, test: &str) -> Option<PathBuf> {
+    let shared = std::env::var_os("TILEMARK_SHARED").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+        PathBuf::from,
+    );
+    let path = shared.join("traces").join(name);
+    if path.is_file() {
+        return Some(path);
+    }
+    eprintln!("{test}: skipped, no {} (set TILEMARK_SHARED)", path.display());
+    None
+}
+
+fn trace(name: &str, test: &str) -> Option<Read> {
+    let options = OpenOptions { max_bad: 0, ..OpenOptions::default() };
+    let source = open(&file(name, test)?, &options).expect("it opens");
+    Some(drain(source).expect("it reads"))
+}
+
+#[test]
+fn cloudphysics_is_as_its_publishers_say() {
+    let Some(read) = trace("cloudphysics.vscsi.zst", "cloudphysics") else { return };
+    assert_eq!(read.info.format, "vscsi");
+    assert_eq!(read.info.devices[0].name, "cloudphysics");
+    assert_eq!(read.records.len(), 113_872);
+    let count = |is: fn(&tilemark_trace::IoRecord) -> bool| {
+        let count = read.records.iter().filter(|record| is(record)).count();
+        count * 1000 / read.records.len()
+    };
+    assert_eq!(count(|record| record.operation == Operation::Read) / 10, 41, "percent of reads");
+    assert_eq!(count(|record| record.offset / 512 % 8 == 7), 795, "per mille at sector 7 mod 8");
+    let moved: u64 = read.records.iter().map(|record| u64::from(record.length)).sum();
+    let hundredths = (moved * 100) >> 30;
+    assert_eq!(hundredths, 392, "3.92 GiB are moved");
+    let hours = read.records.last().expect("a last one").issue.as_secs_f64() / 3600.0;
+    assert!((1.95..2.05).contains(&hours), "{hours} h");
+}
