@@ -1,0 +1,205 @@
+//! Entries of pages as block events.
+
+use trace::{Flags, Operation};
+
+use crate::format::{Field, Format};
+use crate::page::number;
+use crate::rwbs;
+
+/// Name of a thread, as the kernel keeps it: 16 bytes, ended by a zero.
+pub(crate) type Comm = [u8; 16];
+
+/// What happened. Requests are what a driver gets; bios are what is sent to devices that have
+/// no requests (RAM disks, device mapper, md).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    /// A request was made of what somebody sent (`block_io_start`, since Linux 6.5).
+    Start,
+    /// A request waits in a scheduler (`block_rq_insert`), where there is no `Start`.
+    Insert,
+    /// The driver gets a request.
+    Issue,
+    /// A request, or a part of it, ended.
+    Complete,
+    /// The driver gave a request back.
+    Requeue,
+    /// A request became part of the one before it.
+    Merge,
+    /// Something sent was put in front of a waiting request.
+    FrontMerge,
+    /// A bio was sent.
+    BioQueue,
+    /// A bio ended.
+    BioComplete,
+    /// A bio was cut in two.
+    BioSplit,
+}
+
+impl Kind {
+    /// The kernel's name of the event.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Start => "block_io_start",
+            Self::Insert => "block_rq_insert",
+            Self::Issue => "block_rq_issue",
+            Self::Complete => "block_rq_complete",
+            Self::Requeue => "block_rq_requeue",
+            Self::Merge => "block_rq_merge",
+            Self::FrontMerge => "block_bio_frontmerge",
+            Self::BioQueue => "block_bio_queue",
+            Self::BioComplete => "block_bio_complete",
+            Self::BioSplit => "block_split",
+        }
+    }
+}
+
+/// One event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// Nanoseconds of the monotonic clock.
+    pub time: u64,
+    /// First sector (512 bytes) on the disk.
+    pub sector: u64,
+    /// Of a split: the first sector of the second part.
+    pub second: u64,
+    /// The kernel's device number, major << 20 | minor.
+    pub dev: u32,
+    /// Sectors (512 bytes).
+    pub sectors: u32,
+    /// The thread that was running.
+    pub pid: u32,
+    /// Its name; of those who send I/O only.
+    pub comm: Comm,
+    pub kind: Kind,
+    pub operation: Operation,
+    pub flags: Flags,
+}
+
+/// Where one kind of event has its values.
+#[derive(Debug, Clone)]
+struct Layout {
+    id: u16,
+    kind: Kind,
+    pid: Field,
+    dev: Field,
+    sector: Field,
+    sectors: Option<Field>,
+    second: Option<Field>,
+    error: Option<Field>,
+    rwbs: Field,
+    comm: Option<Field>,
+}
+
+/// Knows the layouts of this kernel's events.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Decoder {
+    layouts: Vec<Layout>,
+    id: Field,
+}
+
+impl Decoder {
+    /// Learns a kind of event from the kernel's description; the name of the field that is
+    /// missing where one is.
+    pub fn learn(&mut self, kind: Kind, description: &str) -> Result<(), &'static str> {
+        let format = Format::parse(description);
+        let need = |name: &'static str| format.field(name).ok_or(name);
+        self.id = need("common_type")?;
+        let sectors = if kind == Kind::BioSplit { None } else { Some(need("nr_sector")?) };
+        let second = if kind == Kind::BioSplit { Some(need("new_sector")?) } else { None };
+        self.layouts.push(Layout {
+            id: format.id,
+            kind,
+            pid: need("common_pid")?,
+            dev: need("dev")?,
+            sector: need("sector")?,
+            sectors,
+            second,
+            // Called `errors` before Linux 5.16.
+            error: format.field("error").or_else(|| format.field("errors")),
+            rwbs: need("rwbs")?,
+            comm: format.field("comm"),
+        });
+        Ok(())
+    }
+
+    /// The event in an entry's bytes; nothing where it is none that was learnt, or no I/O.
+    pub fn decode(&self, time: u64, data: &[u8]) -> Option<Event> {
+        let id = number(data, self.id)?;
+        let layout = self.layouts.iter().find(|layout| u64::from(layout.id) == id)?;
+        let small = |field| number(data, field).and_then(|number| u32::try_from(number).ok());
+        let (operation, mut flags) = rwbs::parse(slice(data, layout.rwbs)?)?;
+        if layout.error.is_some_and(|error| number(data, error) != Some(0)) {
+            flags = flags.with(Flags::ERROR);
+        }
+        Some(Event {
+            time,
+            sector: number(data, layout.sector)?,
+            second: layout.second.map_or(Some(0), |second| number(data, second))?,
+            dev: small(layout.dev)?,
+            sectors: layout.sectors.map_or(Some(0), small)?,
+            pid: small(layout.pid)?,
+            comm: comm(data, layout.comm),
+            kind: layout.kind,
+            operation,
+            flags,
+        })
+    }
+}
+
+fn slice(data: &[u8], field: Field) -> Option<&[u8]> {
+    data.get(field.offset..field.offset.checked_add(field.size)?)
+}
+
+fn comm(data: &[u8], field: Option<Field>) -> Comm {
+    let mut comm = [0; 16];
+    if let Some(bytes) = field.and_then(|field| slice(data, field)) {
+        let name = bytes.iter().take(comm.len()).take_while(|byte| **byte != 0);
+        comm.iter_mut().zip(name).for_each(|(to, from)| *to = *from);
+    }
+    comm
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMPLETE: &str = "ID: 2107\n\
+        field:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
+        field:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\
+        field:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;\n\
+        field:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;\n\
+        field:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;\n\
+        field:int error;\toffset:28;\tsize:4;\tsigned:1;\n\
+        field:char rwbs[10];\toffset:34;\tsize:10;\tsigned:0;\n";
+
+    fn entry(error: i32) -> Vec<u8> {
+        let mut data = vec![0; 48];
+        data[0..2].copy_from_slice(&2107_u16.to_ne_bytes());
+        data[4..8].copy_from_slice(&77_u32.to_ne_bytes());
+        data[8..12].copy_from_slice(&(254_u32 << 20).to_ne_bytes());
+        data[16..24].copy_from_slice(&4096_u64.to_ne_bytes());
+        data[24..28].copy_from_slice(&8_u32.to_ne_bytes());
+        data[28..32].copy_from_slice(&error.to_ne_bytes());
+        data[34..36].copy_from_slice(b"WS");
+        data
+    }
+
+    #[test]
+    fn values_come_from_where_the_kernel_says() {
+        let mut decoder = Decoder::default();
+        decoder.learn(Kind::Complete, COMPLETE).expect("complete");
+        let event = decoder.decode(9, &entry(0)).expect("learnt");
+        assert_eq!((event.time, event.dev, event.sector), (9, 254 << 20, 4096));
+        assert_eq!((event.sectors, event.pid, event.operation), (8, 77, Operation::Write));
+        assert!(!event.flags.has(Flags::ERROR));
+        assert!(decoder.decode(9, &entry(-5)).expect("learnt").flags.has(Flags::ERROR));
+        assert_eq!(decoder.decode(9, &entry(0)[..30]), None, "cut short");
+        assert_eq!(decoder.decode(9, &[0; 48]), None, "another event");
+    }
+
+    #[test]
+    fn a_missing_field_is_named() {
+        let mut decoder = Decoder::default();
+        assert_eq!(decoder.learn(Kind::Issue, &COMPLETE.replace("rwbs", "letters")), Err("rwbs"));
+    }
+}

@@ -1,0 +1,473 @@
+//! Events of one I/O joined into one record.
+//!
+//! A request is known by disk, operation and first sector; the kernel gives it no number.
+//! Order of its events: kernel `block/blk-mq.c` (`blk_mq_submit_bio`, `blk_mq_start_request`,
+//! `blk_update_request`, `blk_mq_requeue_request`), `block/blk-merge.c`, `block/blk-flush.c`.
+
+use std::collections::HashMap;
+
+use trace::{DeviceIndex, Flags, IoRecord, Operation, VmIndex};
+use units::Nanos;
+
+use crate::decode::{Event, Kind};
+use crate::window::{Ticket, Window};
+
+/// Bytes of a sector in the kernel's events.
+const SECTOR: u64 = 512;
+/// An I/O whose end is not seen for this long is given up, so that those behind it are handed
+/// out; one minute is twice the time after which the kernel itself calls a request hung.
+const PATIENCE_NS: u64 = 60_000_000_000;
+/// I/Os held at most, ended ones behind unended ones included.
+const HELD_MAX: usize = 1 << 20;
+
+/// Who sent an I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sender {
+    pub vm: VmIndex,
+    /// Whether its I/O is to be recorded.
+    pub is_wanted: bool,
+}
+
+/// What became of everything that was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Records made.
+    pub records: u64,
+    /// I/Os of somebody who was not asked for.
+    pub unwanted: u64,
+    /// Ends of I/Os that were sent before the capture began, or whose other events were lost.
+    pub unmatched: u64,
+    /// I/Os that had not ended when the capture did.
+    pub unfinished: u64,
+    /// I/Os whose end was not seen within a minute, or because events were lost.
+    pub abandoned: u64,
+    /// Requests that became part of another one.
+    pub merged: u64,
+    /// Flushes that one flush of the device answered together with another.
+    pub shared_flushes: u64,
+    /// Requests that the driver gave back and got again.
+    pub requeued: u64,
+    /// Bios cut in two.
+    pub split: u64,
+    /// Ends of the steps of a write with a flush or FUA, which are no I/O of their own.
+    pub steps: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    disk: u16,
+    operation: Operation,
+    sector: u64,
+}
+
+/// An I/O that has not ended.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    ticket: Ticket,
+    record: IoRecord,
+    /// When the device got it.
+    issued: Option<u64>,
+    /// Sectors that have not ended.
+    remaining: u32,
+    is_wanted: bool,
+}
+
+/// Most keys have one I/O; a vector costs nothing while it is empty.
+#[derive(Debug)]
+struct Entry {
+    first: Open,
+    more: Vec<Open>,
+}
+
+/// What is known of a disk.
+#[derive(Debug, Default)]
+struct State {
+    outstanding: u32,
+    /// Flushes that wait for the device to be flushed.
+    flushes: Vec<Open>,
+    /// Flushes of the device itself.
+    flying: Vec<Open>,
+    /// Who last sent a write that takes flushes of its own.
+    flusher: Option<Sender>,
+    /// Where the last read and the last write ended.
+    ends: [Option<u64>; 2],
+}
+
+/// Joins events, which must come in order of time.
+#[derive(Debug)]
+pub(crate) struct Joiner {
+    /// Device numbers (of disks and their partitions) and the disks they belong to, sorted.
+    disks: Vec<(u32, u16)>,
+    states: Vec<State>,
+    open: HashMap<Key, Entry>,
+    window: Window<Key>,
+    start: u64,
+    /// Events were lost before this time.
+    gap: u64,
+    counts: Counts,
+}
+
+impl Joiner {
+    /// For the disks with these device numbers; times count from `start`.
+    pub fn new(mut disks: Vec<(u32, u16)>, start: u64) -> Self {
+        disks.sort_unstable();
+        let count = disks.iter().map(|(_, disk)| usize::from(*disk) + 1).max().unwrap_or(0);
+        Self {
+            disks,
+            states: (0..count).map(|_| State::default()).collect(),
+            open: HashMap::new(),
+            window: Window::default(),
+            start,
+            gap: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Events before `time` were lost: ends that are missing will not come.
+    pub fn lost(&mut self, time: u64) {
+        self.gap = self.gap.max(time);
+    }
+
+    /// Takes the next event; `sender` says whose it is.
+    pub fn push(&mut self, event: &Event, sender: &mut dyn FnMut(&Event) -> Sender) {
+        let Ok(place) = self.disks.binary_search_by_key(&event.dev, |(dev, _)| *dev) else {
+            return;
+        };
+        let disk = self.disks[place].1;
+        match event.kind {
+            // A request that the driver gave back is inserted once more.
+            Kind::Insert if self.open.contains_key(&key(disk, event)) => {}
+            Kind::Start | Kind::Insert => self.begin(disk, event, sender(event)),
+            Kind::Issue if event.operation == Operation::Flush => {
+                self.issue_flush(disk, event, sender);
+            }
+            Kind::Issue => self.issue(disk, event, sender),
+            Kind::Complete if event.operation == Operation::Flush => self.end_flush(disk, event),
+            Kind::Complete => self.complete(disk, event),
+            Kind::Requeue => self.requeue(disk, event),
+            Kind::Merge => self.merge(disk, event),
+            Kind::FrontMerge => self.front_merge(disk, event),
+            Kind::BioQueue => self.queue_bio(disk, event, sender(event)),
+            Kind::BioComplete => self.complete_bio(disk, event),
+            Kind::BioSplit => self.split_bio(disk, event),
+        }
+    }
+
+    /// Appends the records whose turn has come; gives up those whose end is overdue at `now`.
+    pub fn take(&mut self, now: u64, into: &mut Vec<IoRecord>) {
+        loop {
+            let from = into.len();
+            self.window.take(into);
+            for record in &mut into[from..] {
+                self.states[usize::from(record.device.0)].mark_sequential(record);
+            }
+            self.counts.records += (into.len() - from) as u64;
+            match self.window.oldest() {
+                Some((ticket, since)) if self.is_overdue(since, now) => self.give_up(ticket),
+                _ => return,
+            }
+        }
+    }
+
+    /// Ends everything; the rest of the records.
+    pub fn finish(&mut self, into: &mut Vec<IoRecord>) {
+        self.take(0, into);
+        while let Some((ticket, _)) = self.window.oldest() {
+            self.give_up(ticket);
+            self.counts.abandoned -= 1;
+            self.counts.unfinished += 1;
+            self.take(0, into);
+        }
+    }
+
+    fn is_overdue(&self, since: u64, now: u64) -> bool {
+        now.saturating_sub(since) > PATIENCE_NS || self.window.len() > HELD_MAX
+    }
+
+    fn begin(&mut self, disk: u16, event: &Event, sender: Sender) {
+        let state = &mut self.states[usize::from(disk)];
+        if event.flags.has(Flags::PREFLUSH) || event.flags.has(Flags::FUA) {
+            state.flusher = Some(sender);
+        }
+        if event.sectors == 0 {
+            // Passed-through commands have no sectors either, but no flush.
+            if event.flags.has(Flags::PREFLUSH) || event.operation == Operation::Flush {
+                let open = self.open(disk, event, Operation::Flush, sender);
+                self.states[usize::from(disk)].flushes.push(open);
+            }
+            return;
+        }
+        let open = self.open(disk, event, event.operation, sender);
+        self.insert(key(disk, event), open);
+    }
+
+    /// The driver gets a request, which may have grown since it was made.
+    fn issue(&mut self, disk: u16, event: &Event, sender: &mut dyn FnMut(&Event) -> Sender) {
+        if event.sectors == 0 {
+            return;
+        }
+        let key = key(disk, event);
+        let mut open = match self.remove(key, |open| open.issued.is_none()) {
+            Some(open) => self.waited(open, event),
+            None => self.open(disk, event, event.operation, sender(event)),
+        };
+        open.issued = Some(event.time);
+        open.remaining = event.sectors;
+        open.record.length = length(event.sectors);
+        self.insert(key, open);
+    }
+
+    /// An I/O that waited until now.
+    fn waited(&self, mut open: Open, event: &Event) -> Open {
+        let since = self.start + open.record.issue.0;
+        open.record.queue = Some(Nanos(event.time.saturating_sub(since)));
+        open
+    }
+
+    fn complete(&mut self, disk: u16, event: &Event) {
+        if event.sectors == 0 {
+            self.counts.steps += 1;
+            return;
+        }
+        let key = key(disk, event);
+        let Some(open) = self.find_ended(key, event.sectors) else {
+            self.counts.unmatched += 1;
+            return;
+        };
+        self.end(disk, open, event, key);
+    }
+
+    /// The I/O that ended. One that was issued before events were lost gives way to one that
+    /// was issued after: its own end is among the lost.
+    fn find_ended(&mut self, key: Key, sectors: u32) -> Option<Open> {
+        let gap = self.gap;
+        let is_sure = |open: &Open| open.issued.is_some_and(|issued| issued >= gap);
+        if let Some(open) = self.remove(key, |open| is_sure(open) && open.remaining >= sectors) {
+            while gap > 0
+                && let Some(old) = self.remove(key, |open| open.issued.is_some() && !is_sure(open))
+            {
+                self.drop_open(key.disk, &old);
+                self.counts.abandoned += 1;
+            }
+            return Some(open);
+        }
+        let start = self.start;
+        self.remove(key, |open| open.issued.is_some() && open.remaining >= sectors)
+            .or_else(|| self.remove(key, |open| start + open.record.issue.0 < gap))
+    }
+
+    /// Ends an I/O, or the part of it that ended.
+    fn end(&mut self, disk: u16, mut open: Open, event: &Event, key: Key) {
+        if event.flags.has(Flags::ERROR) {
+            open.record.flags = open.record.flags.with(Flags::ERROR);
+        }
+        open.remaining = open.remaining.saturating_sub(event.sectors);
+        if open.remaining > 0 {
+            let sector = key.sector + u64::from(event.sectors);
+            self.move_to(Key { sector, ..key }, open);
+            return;
+        }
+        let since = open.issued.unwrap_or(self.start + open.record.issue.0);
+        open.record.device_time = Some(Nanos(event.time.saturating_sub(since)));
+        self.states[usize::from(disk)].ended();
+        if open.is_wanted {
+            self.window.done(open.ticket, open.record);
+        } else {
+            self.counts.unwanted += 1;
+            self.window.gone(open.ticket);
+        }
+    }
+
+    fn requeue(&mut self, disk: u16, event: &Event) {
+        let key = key(disk, event);
+        if let Some(mut open) = self.remove(key, |open| open.issued.is_some()) {
+            self.counts.requeued += 1;
+            open.issued = None;
+            self.insert(key, open);
+        }
+    }
+
+    fn merge(&mut self, disk: u16, event: &Event) {
+        if let Some(open) = self.remove(key(disk, event), |open| open.issued.is_none()) {
+            self.counts.merged += 1;
+            self.drop_open(disk, &open);
+        }
+    }
+
+    /// The waiting request that began where this bio ends begins earlier now.
+    fn front_merge(&mut self, disk: u16, event: &Event) {
+        let to = key(disk, event);
+        let from = Key { sector: to.sector + u64::from(event.sectors), ..to };
+        if let Some(mut open) = self.remove(from, |open| open.issued.is_none()) {
+            open.record.offset = event.sector.saturating_mul(SECTOR);
+            open.record.length = open.record.length.saturating_add(length(event.sectors));
+            self.move_to(to, open);
+        }
+    }
+
+    fn queue_bio(&mut self, disk: u16, event: &Event, sender: Sender) {
+        let is_flush = event.sectors == 0;
+        let operation = if is_flush { Operation::Flush } else { event.operation };
+        let mut open = self.open(disk, event, operation, sender);
+        open.issued = Some(event.time);
+        if is_flush {
+            self.states[usize::from(disk)].flying.push(open);
+        } else {
+            self.insert(key(disk, event), open);
+        }
+    }
+
+    fn complete_bio(&mut self, disk: u16, event: &Event) {
+        if event.sectors == 0 {
+            self.end_flush(disk, event);
+        } else {
+            self.complete(disk, event);
+        }
+    }
+
+    fn split_bio(&mut self, disk: u16, event: &Event) {
+        let key = key(disk, event);
+        let Some(first) = event.second.checked_sub(event.sector) else { return };
+        let Ok(sectors) = u32::try_from(first) else { return };
+        let Some(mut open) = self.remove(key, |open| open.remaining > sectors) else { return };
+        self.counts.split += 1;
+        let rest = Event { sector: event.second, sectors: open.remaining - sectors, ..*event };
+        let sender = Sender { vm: open.record.vm, is_wanted: open.is_wanted };
+        open.remaining = sectors;
+        open.record.length = length(sectors);
+        self.insert(key, open);
+        self.queue_bio(disk, &rest, sender);
+    }
+
+    /// One flush of the device answers all that wait for one. Where nobody does it belongs to
+    /// a write with FUA or a flush before it, and to whoever sent that.
+    fn issue_flush(&mut self, disk: u16, event: &Event, sender: &mut dyn FnMut(&Event) -> Sender) {
+        let waiting = std::mem::take(&mut self.states[usize::from(disk)].flushes);
+        let mut waiting = waiting.into_iter();
+        let mut open = match waiting.next() {
+            Some(open) => self.waited(open, event),
+            None => {
+                let known = self.states[usize::from(disk)].flusher;
+                let sender = known.unwrap_or_else(|| sender(event));
+                self.open(disk, event, Operation::Flush, sender)
+            }
+        };
+        for shared in waiting {
+            self.counts.shared_flushes += 1;
+            self.drop_open(disk, &shared);
+        }
+        open.issued = Some(event.time);
+        self.states[usize::from(disk)].flying.push(open);
+    }
+
+    fn end_flush(&mut self, disk: u16, event: &Event) {
+        let flying = &mut self.states[usize::from(disk)].flying;
+        if flying.is_empty() {
+            self.counts.unmatched += 1;
+            return;
+        }
+        let open = flying.remove(0);
+        let key = Key { disk, operation: Operation::Flush, sector: 0 };
+        self.end(disk, Open { remaining: 0, ..open }, event, key);
+    }
+
+    fn open(&mut self, disk: u16, event: &Event, operation: Operation, sender: Sender) -> Open {
+        let state = &mut self.states[usize::from(disk)];
+        let outstanding = u16::try_from(state.outstanding).unwrap_or(u16::MAX);
+        state.outstanding += 1;
+        let issue = Nanos(event.time.saturating_sub(self.start));
+        let is_flush = operation == Operation::Flush;
+        let offset = if is_flush { 0 } else { event.sector.saturating_mul(SECTOR) };
+        let record = IoRecord {
+            outstanding: Some(outstanding),
+            vm: sender.vm,
+            device: DeviceIndex(disk),
+            flags: event.flags,
+            ..IoRecord::new(issue, operation, offset, length(event.sectors))
+        };
+        let ticket = self.window.open(event.time, Key { disk, operation, sector: event.sector });
+        let is_wanted = sender.is_wanted;
+        Open { ticket, record, issued: None, remaining: event.sectors, is_wanted }
+    }
+
+    fn move_to(&mut self, key: Key, open: Open) {
+        self.window.set_key(open.ticket, key);
+        self.insert(key, open);
+    }
+
+    fn insert(&mut self, key: Key, open: Open) {
+        self.open
+            .entry(key)
+            .and_modify(|entry| entry.more.push(open))
+            .or_insert_with(|| Entry { first: open, more: Vec::new() });
+    }
+
+    /// Removes the first I/O of a key for which `is_it` holds.
+    fn remove(&mut self, key: Key, is_it: impl Fn(&Open) -> bool) -> Option<Open> {
+        let entry = self.open.get_mut(&key)?;
+        if !is_it(&entry.first) {
+            let place = entry.more.iter().position(is_it)?;
+            return Some(entry.more.remove(place));
+        }
+        let found = entry.first;
+        if entry.more.is_empty() {
+            self.open.remove(&key);
+        } else {
+            entry.first = entry.more.remove(0);
+        }
+        Some(found)
+    }
+
+    /// An I/O that will not be a record.
+    fn drop_open(&mut self, disk: u16, open: &Open) {
+        self.states[usize::from(disk)].ended();
+        self.window.gone(open.ticket);
+    }
+
+    fn give_up(&mut self, ticket: Ticket) {
+        self.counts.abandoned += 1;
+        let Some(key) = self.window.key(ticket) else { return };
+        let is_it = |open: &Open| open.ticket == ticket;
+        if self.remove(key, is_it).is_none() {
+            let state = &mut self.states[usize::from(key.disk)];
+            state.flushes.retain(|open| !is_it(open));
+            state.flying.retain(|open| !is_it(open));
+        }
+        self.states[usize::from(key.disk)].ended();
+        self.window.gone(ticket);
+    }
+}
+
+impl State {
+    fn ended(&mut self) {
+        self.outstanding = self.outstanding.saturating_sub(1);
+    }
+
+    fn mark_sequential(&mut self, record: &mut IoRecord) {
+        let end = match record.operation {
+            Operation::Read => &mut self.ends[0],
+            Operation::Write => &mut self.ends[1],
+            Operation::Flush | Operation::Discard => return,
+        };
+        if *end == Some(record.offset) {
+            record.flags = record.flags.with(Flags::SEQUENTIAL);
+        }
+        *end = Some(record.end_offset());
+    }
+}
+
+fn key(disk: u16, event: &Event) -> Key {
+    Key { disk, operation: event.operation, sector: event.sector }
+}
+
+/// Bytes; discards may be longer than a record can tell.
+fn length(sectors: u32) -> u32 {
+    u32::try_from(u64::from(sectors) * SECTOR).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests;

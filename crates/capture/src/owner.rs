@@ -1,0 +1,267 @@
+//! Whose I/O it was: a virtual machine, a control group or a process.
+//!
+//! Sources: `proc_pid_status(5)`, `proc_pid_cgroup(5)`; qemu(1) on `-name` and `-uuid`;
+//! systemd.unit(5) on escaped names; libvirt "Control Groups resource management" (names of
+//! scopes are `machine-qemu\x2dID\x2dNAME.scope`).
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use trace::VmIndex;
+
+use crate::decode::{Comm, Event};
+use crate::join::Sender;
+
+/// Names held at most; what comes after is called by the last of them.
+const NAMES_MAX: usize = 60_000;
+/// What is sent by more processes than can be named.
+const OTHERS: &str = "others";
+
+/// What those who send I/O are told apart by, where they are no virtual machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum By {
+    /// Processes of one name together.
+    #[default]
+    Name,
+    /// Each process.
+    Process,
+    /// Control groups.
+    Cgroup,
+}
+
+/// Whose I/O is recorded: everybody's where nothing is named.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Wanted {
+    /// Name or UUID of a virtual machine.
+    pub vm: Option<String>,
+    /// A process with its threads.
+    pub process: Option<u32>,
+    /// A control group with those below it, as in `/proc/PID/cgroup` or below `/sys/fs/cgroup`.
+    pub cgroup: Option<String>,
+}
+
+/// What is known of a process.
+#[derive(Debug, Clone, Default)]
+struct Process {
+    id: u32,
+    name: String,
+    cgroups: Vec<String>,
+    vm: Option<Vm>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Vm {
+    name: Option<String>,
+    uuid: Option<String>,
+}
+
+/// Finds out and remembers who threads belong to.
+#[derive(Debug)]
+pub(crate) struct Owners {
+    by: By,
+    wanted: Wanted,
+    threads: HashMap<(u32, Comm), Sender>,
+    names: HashMap<String, VmIndex>,
+    list: Vec<String>,
+}
+
+impl Owners {
+    pub fn new(by: By, mut wanted: Wanted) -> Self {
+        wanted.cgroup = wanted.cgroup.map(|path| {
+            let path = path.strip_prefix("/sys/fs/cgroup").unwrap_or(&path);
+            format!("/{}", path.trim_matches('/'))
+        });
+        Self { by, wanted, threads: HashMap::new(), names: HashMap::new(), list: Vec::new() }
+    }
+
+    /// Names by index.
+    pub fn names(&self) -> &[String] {
+        &self.list
+    }
+
+    /// Who sent what an event tells.
+    pub fn sender(&mut self, event: &Event) -> Sender {
+        let thread = (event.pid, event.comm);
+        if let Some(sender) = self.threads.get(&thread) {
+            return *sender;
+        }
+        let process = look_up(Path::new("/proc"), event.pid, &event.comm);
+        let is_wanted = self.wants(&process);
+        let name = self.name(&process);
+        let sender = Sender { vm: self.index(name), is_wanted };
+        // Threads of a machine that starts many are forgotten now and then, not kept for ever.
+        if self.threads.len() >= NAMES_MAX {
+            self.threads.clear();
+        }
+        self.threads.insert(thread, sender);
+        sender
+    }
+
+    fn index(&mut self, name: String) -> VmIndex {
+        let name = if self.list.len() < NAMES_MAX { name } else { OTHERS.to_owned() };
+        if let Some(index) = self.names.get(&name) {
+            return *index;
+        }
+        let index = VmIndex(u16::try_from(self.list.len()).unwrap_or(u16::MAX));
+        self.names.insert(name.clone(), index);
+        self.list.push(name);
+        index
+    }
+
+    fn name(&self, process: &Process) -> String {
+        if let Some(vm) = &process.vm {
+            let name = vm.name.clone().or_else(|| vm.uuid.clone());
+            return name.unwrap_or_else(|| format!("{}[{}]", process.name, process.id));
+        }
+        match self.by {
+            By::Name => process.name.clone(),
+            By::Process => format!("{}[{}]", process.name, process.id),
+            By::Cgroup => process.cgroup().unwrap_or(&process.name).to_owned(),
+        }
+    }
+
+    fn wants(&self, process: &Process) -> bool {
+        let is_vm = |wanted: &String| {
+            process.vm.as_ref().is_some_and(|vm| {
+                [&vm.name, &vm.uuid].into_iter().flatten().any(|have| have == wanted)
+            })
+        };
+        let is_inside = |wanted: &String| {
+            let is_below = |have: &str| have.strip_prefix(wanted.as_str()).is_some_and(below);
+            wanted == "/" || process.cgroups.iter().any(|have| is_below(have))
+        };
+        self.wanted.vm.as_ref().is_none_or(is_vm)
+            && self.wanted.process.is_none_or(|wanted| wanted == process.id)
+            && self.wanted.cgroup.as_ref().is_none_or(is_inside)
+    }
+}
+
+fn below(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with('/')
+}
+
+impl Process {
+    /// The most telling of its control groups: the one that is not the root.
+    fn cgroup(&self) -> Option<&str> {
+        let deep = self.cgroups.iter().filter(|path| *path != "/");
+        deep.max_by_key(|path| path.len()).map(String::as_str)
+    }
+}
+
+/// The process of a thread; a thread that has ended is known by its own name.
+fn look_up(proc: &Path, thread: u32, comm: &Comm) -> Process {
+    let own_name = printable(comm);
+    if thread == 0 {
+        return Process { name: "idle".to_owned(), ..Process::default() };
+    }
+    let read = |id: u32, file: &str| fs::read(proc.join(id.to_string()).join(file)).ok();
+    let status = read(thread, "status").map(|status| String::from_utf8_lossy(&status).into_owned());
+    let Some(status) = status else {
+        return Process { id: thread, name: general(&own_name), ..Process::default() };
+    };
+    let value = |name: &str| {
+        status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u32>().ok())
+    };
+    let id = value("Tgid:").unwrap_or(thread);
+    let command = read(id, "cmdline").unwrap_or_default();
+    if command.is_empty() {
+        return Process { id, name: general(&own_name), ..Process::default() };
+    }
+    let cgroups = cgroups(&String::from_utf8_lossy(&read(id, "cgroup").unwrap_or_default()));
+    let vm = qemu(&command).map(|vm| Vm { name: vm.name.or_else(|| scope(&cgroups)), ..vm });
+    // Before it runs another program a new process has the old one's name: the event's name
+    // is the one it had when it sent.
+    let name = match read(id, "comm") {
+        Some(name) if id != thread => printable(name.trim_ascii_end()),
+        _ => own_name,
+    };
+    Process { id, name, cgroups, vm }
+}
+
+/// Kernel threads without their numbers: `kworker/u8:3` is one of many that do the same.
+fn general(name: &str) -> String {
+    let numbered = ["kworker", "ksoftirqd", "kswapd", "migration"];
+    let is_numbered = |prefix: &&&str| name.starts_with(**prefix);
+    numbered.iter().find(is_numbered).map_or_else(|| name.to_owned(), |name| (*name).to_owned())
+}
+
+fn printable(name: &[u8]) -> String {
+    let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+    let text = String::from_utf8_lossy(&name[..end]);
+    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+}
+
+/// The paths in a `/proc/PID/cgroup`.
+fn cgroups(text: &str) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::new();
+    for path in text.lines().filter_map(|line| line.splitn(3, ':').nth(2)) {
+        if !paths.iter().any(|have| have == path) {
+            paths.push(path.to_owned());
+        }
+    }
+    paths
+}
+
+/// Name and UUID on the command line of a QEMU; nothing where it is none.
+fn qemu(command: &[u8]) -> Option<Vm> {
+    let words: Vec<String> = command
+        .split(|byte| *byte == 0)
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect();
+    let program = Path::new(words.first()?).file_name()?.to_str()?.to_owned();
+    if !(program.starts_with("qemu-system-") || program == "qemu-kvm" || program == "kvm") {
+        return None;
+    }
+    let value = |option: &str| {
+        let is_it = |word: &String| word.trim_start_matches('-') == option && word.starts_with('-');
+        words.iter().position(is_it).and_then(|place| words.get(place + 1))
+    };
+    let name = value("name").and_then(|list| guest(list));
+    Some(Vm { name, uuid: value("uuid").cloned() })
+}
+
+/// The guest in `-name guest=NAME,debug-threads=on` or `-name NAME,process=...`; two commas are
+/// one in a name.
+fn guest(list: &str) -> Option<String> {
+    let marked = list.replace(",,", "\u{0}");
+    let mut parts = marked.split(',');
+    let named = parts.clone().find_map(|part| part.strip_prefix("guest="));
+    let first = parts.next().filter(|part| !part.contains('='));
+    let name = named.or(first)?.replace('\u{0}', ",");
+    (!name.is_empty()).then_some(name)
+}
+
+/// The machine in the name of its scope.
+fn scope(cgroups: &[String]) -> Option<String> {
+    let is_machine = |part: &&str| part.starts_with("machine-") && part.ends_with(".scope");
+    let part = cgroups.iter().flat_map(|path| path.split('/')).find(is_machine)?;
+    let name = unescape(part.strip_prefix("machine-")?.strip_suffix(".scope")?);
+    let rest = name.strip_prefix("qemu-")?;
+    let (number, name) = rest.split_once('-')?;
+    number.bytes().all(|digit| digit.is_ascii_digit()).then(|| name.to_owned())
+}
+
+/// `\x2d` for `-`, and so on.
+fn unescape(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = rest.get(2..4).filter(|_| rest.starts_with(b"\\x"));
+        let code = code.and_then(|code| std::str::from_utf8(code).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &rest[4..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests;

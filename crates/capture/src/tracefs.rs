@@ -1,0 +1,235 @@
+//! The kernel's trace file system, and an instance of our own in it.
+//!
+//! Source: kernel `Documentation/trace/ftrace.rst` ("Instances", "per_cpu", "trace_pipe_raw").
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use crate::error::CaptureError;
+
+/// Where it is mounted by custom; anywhere else is found in the list of mounts.
+const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+/// Our instances' names begin so.
+const PREFIX: &str = "tilemark-";
+/// Longer than any description.
+const TEXT_BYTES: usize = 64 << 10;
+
+/// A mounted trace file system.
+#[derive(Debug, Clone)]
+pub(crate) struct Tracefs(PathBuf);
+
+impl Tracefs {
+    /// Finds it, and block events in it.
+    pub fn find() -> Result<Self, CaptureError> {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        let mounted = mounts.lines().filter_map(tracefs_mount);
+        let places = PLACES.iter().map(PathBuf::from).chain(mounted);
+        let mut refused = None;
+        for place in places {
+            match fs::metadata(place.join("instances")) {
+                Ok(_) => return Self(place).with_events(),
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    refused = Some(place);
+                }
+                Err(_) => {}
+            }
+        }
+        Err(refused.map_or(CaptureError::NoTracefs, |path| CaptureError::NotAllowed { path }))
+    }
+
+    fn with_events(self) -> Result<Self, CaptureError> {
+        let path = self.0.join("events/block/block_rq_issue");
+        match fs::metadata(&path) {
+            Ok(_) => Ok(self),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Err(CaptureError::NotAllowed { path: self.0 })
+            }
+            Err(_) => Err(CaptureError::NoEvents { path }),
+        }
+    }
+
+    /// Makes an instance that stands still, and removes those of captures that were killed.
+    pub fn instance(&self) -> Result<Instance, CaptureError> {
+        let instances = self.0.join("instances");
+        remove_leftovers(&instances);
+        let process = std::process::id();
+        let name = format!("{PREFIX}{process}-{}", started(process).unwrap_or(0));
+        // More than one capture in a process: a number behind.
+        for number in 0..100 {
+            let path = instances.join(format!("{name}-{number}"));
+            match fs::create_dir(&path) {
+                Ok(()) => {
+                    let instance = Instance(path);
+                    instance.write("tracing_on", "0")?;
+                    return Ok(instance);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(CaptureError::io(&path, source)),
+            }
+        }
+        Err(CaptureError::Io { path: instances, source: io::ErrorKind::AlreadyExists.into() })
+    }
+}
+
+/// A place where tracefs is mounted, from a line of `/proc/mounts`.
+fn tracefs_mount(line: &str) -> Option<PathBuf> {
+    let mut words = line.split(' ');
+    let place = words.nth(1)?;
+    (words.next()? == "tracefs").then(|| PathBuf::from(place.replace("\\040", " ")))
+}
+
+/// Removes instances whose process has ended, however it did.
+fn remove_leftovers(instances: &Path) {
+    let Ok(entries) = fs::read_dir(instances) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some((process, start)) = name.to_str().and_then(maker) else { continue };
+        if started(process) != Some(start) {
+            // Somebody else's next start may have been faster.
+            let _ = fs::write(entry.path().join("tracing_on"), "0");
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+/// Process and start time in an instance's name.
+fn maker(name: &str) -> Option<(u32, u64)> {
+    let mut parts = name.strip_prefix(PREFIX)?.split('-');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+/// When a process started, in ticks since boot (`proc_pid_stat(5)`, field 22); with its number
+/// no other process has it.
+fn started(process: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let after_name = stat.rsplit_once(')')?.1;
+    after_name.split_whitespace().nth(19)?.parse().ok()
+}
+
+/// A tracing instance of our own; gone when dropped.
+#[derive(Debug)]
+pub(crate) struct Instance(PathBuf);
+
+impl Instance {
+    /// Writes a setting.
+    pub fn write(&self, name: &str, value: &str) -> Result<(), CaptureError> {
+        let path = self.0.join(name);
+        fs::write(&path, value).map_err(|source| CaptureError::io(&path, source))
+    }
+
+    /// Reads a setting or description.
+    pub fn read(&self, name: &str) -> Result<String, CaptureError> {
+        let path = self.0.join(name);
+        read_whole(&path).map_err(|source| CaptureError::io(&path, source))
+    }
+
+    /// Whether there is such a setting or event.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.join(name).exists()
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The numbers of its CPUs.
+    pub fn cpus(&self) -> Result<Vec<u32>, CaptureError> {
+        let path = self.0.join("per_cpu");
+        let entries = fs::read_dir(&path).map_err(|source| CaptureError::io(&path, source))?;
+        let number = |name: &str| name.strip_prefix("cpu")?.parse().ok();
+        let mut cpus: Vec<u32> =
+            entries.flatten().filter_map(|entry| number(entry.file_name().to_str()?)).collect();
+        cpus.sort_unstable();
+        Ok(cpus)
+    }
+
+    /// The raw pages of a CPU; reading them never waits.
+    pub fn pages(&self, cpu: u32) -> Result<File, CaptureError> {
+        let path = self.0.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
+        let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+        OpenOptions::new()
+            .read(true)
+            .custom_flags(flags)
+            .open(&path)
+            .map_err(|source| CaptureError::io(&path, source))
+    }
+
+    /// Events that a CPU's buffer had no room for.
+    pub fn lost(&self, cpu: u32) -> u64 {
+        let text = self.read(&format!("per_cpu/cpu{cpu}/stats")).unwrap_or_default();
+        lost_in(&text)
+    }
+}
+
+/// Reads a text in one call: some of these files (`header_page`) give their first part only to
+/// whoever reads them in small parts.
+fn read_whole(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut bytes = vec![0; TEXT_BYTES];
+    let mut length = 0;
+    loop {
+        bytes.resize(length + TEXT_BYTES, 0);
+        match file.read(&mut bytes[length..])? {
+            0 => break,
+            count => length += count,
+        }
+    }
+    Ok(String::from_utf8_lossy(&bytes[..length]).into_owned())
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        let _ = self.write("tracing_on", "0");
+        let _ = self.write("events/enable", "0");
+        // Where it is refused, somebody else reads it; the next start tries again.
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// Lost events in a CPU's statistics: overwritten ones, ones whose writer was interrupted too
+/// often, ones that came while the buffer was full.
+fn lost_in(stats: &str) -> u64 {
+    let value = |line: &str| -> Option<u64> {
+        let (name, value) = line.split_once(':')?;
+        let is_loss = ["overrun", "commit overrun", "dropped events"].contains(&name);
+        if is_loss { value.trim().parse().ok() } else { None }
+    };
+    stats.lines().filter_map(value).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_to_lose_events_counts() {
+        let stats = "entries: 12\noverrun: 3\ncommit overrun: 1\nbytes: 9\n\
+                     oldest event ts:     0.000000\ndropped events: 5\nread events: 7\n";
+        assert_eq!(lost_in(stats), 9);
+    }
+
+    #[test]
+    fn only_names_of_ours_are_leftovers() {
+        assert_eq!(maker("tilemark-12-345-0"), Some((12, 345)));
+        assert_eq!(maker("tilemark-mine"), None);
+        assert_eq!(maker("perf-12-345"), None);
+    }
+
+    #[test]
+    fn a_process_is_known_by_its_number_and_start() {
+        assert!(started(std::process::id()).is_some_and(|start| start > 0));
+        assert_eq!(started(u32::MAX), None);
+    }
+
+    #[test]
+    fn a_mount_with_a_space_is_found() {
+        let line = "tracefs /mnt/my\\040traces tracefs rw,nosuid 0 0";
+        assert_eq!(tracefs_mount(line), Some(PathBuf::from("/mnt/my traces")));
+        assert_eq!(tracefs_mount("proc /proc proc rw 0 0"), None);
+    }
+}

@@ -1,0 +1,127 @@
+//! Puts records that end in any order back into the order in which they were issued.
+
+use std::collections::VecDeque;
+
+use trace::IoRecord;
+
+/// The number of an I/O, counted in order of issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Ticket(u64);
+
+#[derive(Debug, Clone, Copy)]
+enum Slot<K> {
+    Open { since: u64, key: K },
+    Done(IoRecord),
+    Gone,
+}
+
+/// Holds a record back until all that were issued before it have ended or are given up.
+#[derive(Debug)]
+pub(crate) struct Window<K> {
+    slots: VecDeque<Slot<K>>,
+    first: u64,
+}
+
+impl<K> Default for Window<K> {
+    fn default() -> Self {
+        Self { slots: VecDeque::new(), first: 0 }
+    }
+}
+
+impl<K: Copy> Window<K> {
+    /// A place for an I/O that is issued now (nanoseconds), with what finds it again.
+    pub fn open(&mut self, since: u64, key: K) -> Ticket {
+        self.slots.push_back(Slot::Open { since, key });
+        Ticket(self.first + self.slots.len() as u64 - 1)
+    }
+
+    /// It ended.
+    pub fn done(&mut self, ticket: Ticket, record: IoRecord) {
+        self.set(ticket, Slot::Done(record));
+    }
+
+    /// It will never be a record.
+    pub fn gone(&mut self, ticket: Ticket) {
+        self.set(ticket, Slot::Gone);
+    }
+
+    /// Places held, ended I/Os behind unended ones included.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The first that has not ended, and since when it is open.
+    pub fn oldest(&self) -> Option<(Ticket, u64)> {
+        match self.slots.front()? {
+            Slot::Open { since, .. } => Some((Ticket(self.first), *since)),
+            Slot::Done(_) | Slot::Gone => None,
+        }
+    }
+
+    /// Appends all records whose turn has come.
+    pub fn take(&mut self, into: &mut Vec<IoRecord>) {
+        while let Some(slot) = self.slots.front() {
+            match slot {
+                Slot::Open { .. } => return,
+                Slot::Done(record) => into.push(*record),
+                Slot::Gone => {}
+            }
+            self.slots.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// What finds an I/O that has not ended.
+    pub fn key(&mut self, ticket: Ticket) -> Option<K> {
+        match self.slot(ticket)? {
+            Slot::Open { key, .. } => Some(*key),
+            Slot::Done(_) | Slot::Gone => None,
+        }
+    }
+
+    /// It is found by another key from now on.
+    pub fn set_key(&mut self, ticket: Ticket, to: K) {
+        if let Some(Slot::Open { key, .. }) = self.slot(ticket) {
+            *key = to;
+        }
+    }
+
+    fn set(&mut self, ticket: Ticket, slot: Slot<K>) {
+        if let Some(have) = self.slot(ticket) {
+            debug_assert!(matches!(have, Slot::Open { .. }), "an I/O ends once");
+            *have = slot;
+        }
+    }
+
+    fn slot(&mut self, ticket: Ticket) -> Option<&mut Slot<K>> {
+        let place = usize::try_from(ticket.0.checked_sub(self.first)?).ok()?;
+        self.slots.get_mut(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace::Operation;
+    use units::Nanos;
+
+    use super::*;
+
+    fn record(issue: u64) -> IoRecord {
+        IoRecord::new(Nanos(issue), Operation::Read, 0, 512)
+    }
+
+    #[test]
+    fn what_ended_first_waits_for_what_was_issued_first() {
+        let mut window = Window::default();
+        let tickets: Vec<Ticket> = (0..4).map(|since| window.open(since, ())).collect();
+        let mut out = Vec::new();
+        window.done(tickets[1], record(1));
+        window.gone(tickets[2]);
+        window.take(&mut out);
+        assert_eq!((out.len(), window.oldest()), (0, Some((tickets[0], 0))));
+        window.done(tickets[0], record(0));
+        window.take(&mut out);
+        assert_eq!(out, [record(0), record(1)]);
+        assert_eq!((window.len(), window.oldest()), (1, Some((tickets[3], 3))));
+    }
+}
