@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::Format;
-use super::formats::vscsi;
+use super::formats::{blktrace, oracle, vscsi};
 use super::lines::BYTE_ORDER_MARK;
 use super::sink::Sink;
 use super::text::{TEXT, parser};
@@ -16,7 +16,15 @@ pub(super) fn detect(head: &[u8], is_whole: bool) -> Option<Format> {
     if is_text(head) {
         return text(head, is_whole);
     }
-    vscsi::version(head).map(|_| Format::Vscsi)
+    if blktrace::is_likely(head) {
+        Some(Format::Blktrace)
+    } else if vscsi::version(head).is_some() {
+        Some(Format::Vscsi)
+    } else if oracle::is_likely(head) {
+        Some(Format::OracleGeneral)
+    } else {
+        None
+    }
 }
 
 /// Whether there is nothing that text does not have.
@@ -25,7 +33,8 @@ fn is_text(head: &[u8]) -> bool {
     !head.iter().take(4096).any(is_odd)
 }
 
-/// The first text format that finds an I/O and nothing bad in the first lines.
+/// The first text format that finds I/O and nothing bad in the first lines, or else next to
+/// nothing bad.
 fn text(head: &[u8], is_whole: bool) -> Option<Format> {
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     // A line that goes on after the head must not be judged.
@@ -33,19 +42,34 @@ fn text(head: &[u8], is_whole: bool) -> Option<Format> {
     let head = if is_whole { head } else { &head[..end.unwrap_or(head.len())] };
     let is_line = |line: &&[u8]| !line.iter().all(u8::is_ascii_whitespace);
     let lines: Vec<&[u8]> = head.split(|byte| *byte == b'\n').filter(is_line).take(LINES).collect();
-    TEXT.into_iter().find(|format| understands(*format, &lines))
+    if head.starts_with(b"BeginHeader") {
+        return Some(Format::Etw);
+    }
+    let found = |format: &Format| Some((*format, understood(*format, head, &lines)?));
+    let all: Vec<(Format, Understood)> = TEXT.iter().filter_map(found).collect();
+    let best = all.iter().find(|(_, understood)| understood.bad == 0);
+    // A trace may begin with a torn line.
+    best.or_else(|| all.iter().find(|(_, understood)| understood.bad * 4 <= understood.good))
+        .map(|(format, _)| *format)
 }
 
-fn understands(format: Format, lines: &[&[u8]]) -> bool {
-    let Some(mut parser) = parser(format) else { return false };
+/// Lines that a format makes I/O of, and lines it cannot use.
+struct Understood {
+    good: usize,
+    bad: usize,
+}
+
+/// What `format` understands of the first lines; none if that is nothing.
+fn understood(format: Format, head: &[u8], lines: &[&[u8]]) -> Option<Understood> {
+    let mut parser = parser(format, head)?;
     let mut sink = Sink::new(format.name(), Path::new(""), u64::MAX);
     parser.begin(&mut sink);
-    let is_good = |line: &&[u8]| {
+    let mut bad = 0;
+    for line in lines {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        parser.line(line, &mut sink).is_ok()
-    };
-    lines.iter().all(is_good) && {
-        parser.end(&mut sink);
-        !sink.records.is_empty()
+        bad += usize::from(parser.line(line, &mut sink).is_err());
     }
+    parser.end(&mut sink);
+    let good = sink.records.len();
+    (good > 0).then_some(Understood { good, bad })
 }

@@ -3,9 +3,11 @@
 use units::Nanos;
 
 use super::sink::{Bad, Moment};
-use crate::Operation;
+use crate::{IoRecord, Operation};
 
 const NOT_A_NUMBER: &str = "is not a whole number";
+/// Bytes of the unit of addresses of most formats.
+const SECTOR: u64 = 512;
 const TOO_LARGE: &str = "is too large";
 
 /// The fields of a line between separators; spaces around them do not count.
@@ -128,6 +130,94 @@ pub(super) fn range(offset: u64, length: u32) -> Result<(), Bad> {
     match offset.checked_add(u64::from(length)) {
         Some(_) => Ok(()),
         None => Err(Bad::new("offset", "is too large for the length")),
+    }
+}
+
+/// A read, write or discard of `bytes` at `offset`.
+#[inline]
+pub(super) fn io(operation: Operation, offset: u64, bytes: u64) -> Result<IoRecord, Bad> {
+    let length = length(bytes)?;
+    range(offset, length)?;
+    Ok(IoRecord::new(Nanos::ZERO, operation, offset, length))
+}
+
+/// A read, write or discard in sectors of 512 bytes.
+#[inline]
+pub(super) fn sectors(operation: Operation, first: u64, count: u64) -> Result<IoRecord, Bad> {
+    io(operation, times(first, SECTOR, "sector")?, times(count, SECTOR, "length")?)
+}
+
+/// A number with digits after a point, times `unit_ns`, in whole nanoseconds; what is smaller is
+/// cut off. Exact, where a floating-point number of seconds since 1970 is good to 0.2 us.
+pub(super) fn decimal(field: &[u8], unit_ns: u64, name: &'static str) -> Result<u64, Bad> {
+    let point = field.iter().position(|byte| *byte == b'.').unwrap_or(field.len());
+    let whole = times(number(&field[..point], name)?, unit_ns, name)?;
+    let Some(fraction) = field.get(point + 1..) else { return Ok(whole) };
+    if !fraction.iter().all(u8::is_ascii_digit) {
+        return Err(Bad::new(name, "is not a number"));
+    }
+    let kept = &fraction[..fraction.len().min(9)];
+    let (value, mut scale) = (digits(kept).0, 1_u64);
+    for _ in kept {
+        scale *= 10;
+    }
+    // At most (10^9 - 1) * 10^9.
+    whole.checked_add(value * unit_ns / scale).ok_or(Bad::new(name, TOO_LARGE))
+}
+
+/// A moment written as [`decimal`].
+pub(super) fn decimal_moment(
+    field: &[u8],
+    unit_ns: u64,
+    name: &'static str,
+) -> Result<Moment, Bad> {
+    moment(decimal(field, unit_ns, name)?, 1, name)
+}
+
+/// A number in base 16, with or without `0x`.
+pub(super) fn hex(field: &[u8], name: &'static str) -> Result<u64, Bad> {
+    let digits = field.strip_prefix(b"0x").or(field.strip_prefix(b"0X")).unwrap_or(field);
+    if digits.is_empty() || digits.len() > 16 {
+        return Err(Bad::new(name, "is not a number in base 16"));
+    }
+    let digit = |byte: &u8| char::from(*byte).to_digit(16).map(u64::from);
+    let add = |value: u64, byte| digit(byte).map(|digit| value << 4 | digit);
+    digits.iter().try_fold(0, add).ok_or(Bad::new(name, "is not a number in base 16"))
+}
+
+/// The words of a line, at most [`WORDS`] of them.
+pub(super) struct Words<'a> {
+    words: [&'a [u8]; WORDS],
+    count: usize,
+}
+
+/// Words of a line that are looked at.
+const WORDS: usize = 48;
+
+impl<'a> Words<'a> {
+    pub(super) fn of(line: &'a [u8]) -> Self {
+        let mut words: [&[u8]; WORDS] = [&[]; WORDS];
+        let found = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let mut count = 0;
+        for (place, word) in words.iter_mut().zip(found) {
+            *place = word;
+            count += 1;
+        }
+        Self { words, count }
+    }
+
+    pub(super) fn all(&self) -> &[&'a [u8]] {
+        &self.words[..self.count]
+    }
+
+    /// The word at `index`, which must be there.
+    pub(super) fn text(&self, index: usize, name: &'static str) -> Result<&'a [u8], Bad> {
+        self.all().get(index).copied().ok_or(Bad::new(name, "is missing"))
+    }
+
+    /// The word at `index` as a whole number.
+    pub(super) fn number(&self, index: usize, name: &'static str) -> Result<u64, Bad> {
+        number(self.text(index, name)?, name)
     }
 }
 

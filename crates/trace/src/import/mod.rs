@@ -10,6 +10,7 @@ mod input;
 mod lines;
 mod names;
 mod open;
+mod per_cpu;
 mod records;
 mod sink;
 mod text;

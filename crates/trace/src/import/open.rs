@@ -1,16 +1,17 @@
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use super::Format;
 use super::compression::unpack;
 use super::detect::detect;
-use super::formats::vscsi;
+use super::formats::blktrace::{self, Blktrace};
+use super::formats::{oracle, vscsi};
 use super::importer::{Decode, Importer};
 use super::input::Input;
 use super::records::Records;
 use super::sink::Sink;
-use super::text;
+use super::{per_cpu, text};
 use crate::{Source, TraceError};
 
 /// How a trace is to be read.
@@ -37,11 +38,41 @@ impl Default for OpenOptions {
 
 /// Opens the trace in `path`, plain or compressed (zst, gz, xz; told by its first bytes).
 ///
+/// A file that blktrace wrote for one CPU stands for all of its device, as does
+/// `DEVICE` where there are files `DEVICE.blktrace.CPU`; a directory for all it holds.
+///
 /// # Errors
 /// When it cannot be read, when no format fits its beginning, or when the asked one does not.
 pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {
-    let file = File::open(path).map_err(|source| failed(path, source))?;
-    open_stream(file, path, options)
+    if path.is_dir() {
+        return directory(path, options);
+    }
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(source) => {
+            let files = per_cpu::siblings(path);
+            let is_device = source.kind() == ErrorKind::NotFound && !files.is_empty();
+            let error = failed(path, source);
+            return if is_device { per_cpu::open(&files, path, options) } else { Err(error) };
+        }
+    };
+    let (input, format) = begin(file, path, options)?;
+    if format == Format::Blktrace {
+        let files = per_cpu::siblings(path);
+        if files.len() > 1 {
+            return per_cpu::open(&files, path, options);
+        }
+    }
+    source(input, format, path, options)
+}
+
+/// The block traces of a directory.
+fn directory(path: &Path, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {
+    let files = per_cpu::in_directory(path, None);
+    if files.is_empty() {
+        return Err(wrong(path, "the directory holds no DEVICE.blktrace.CPU"));
+    }
+    per_cpu::open(&files, path, options)
 }
 
 /// Opens the trace that `reader` yields, plain or compressed, which messages call `name`.
@@ -53,14 +84,30 @@ pub fn open_stream<R: Read + Send + 'static>(
     name: &Path,
     options: &OpenOptions,
 ) -> Result<Box<dyn Source>, TraceError> {
+    let (input, format) = begin(reader, name, options)?;
+    source(input, format, name, options)
+}
+
+/// The first bytes of a trace, unpacked, and its format.
+fn begin<R: Read + Send + 'static>(
+    reader: R,
+    name: &Path,
+    options: &OpenOptions,
+) -> Result<(Input, Format), TraceError> {
     let reader = unpack(reader).map_err(|source| failed(name, source))?;
     let mut input = Input::new(reader, name, Input::BUFFER);
     input.fill()?;
-    let is_whole = input.bytes().len() < Input::BUFFER;
-    let format = match options.format {
-        Some(format) => format,
-        None => detect(input.bytes(), is_whole).ok_or_else(|| unknown(name))?,
-    };
+    let found = || detect(input.bytes(), !input.is_full()).ok_or_else(|| unknown(name));
+    let format = options.format.map_or_else(found, Ok)?;
+    Ok((input, format))
+}
+
+fn source(
+    input: Input,
+    format: Format,
+    name: &Path,
+    options: &OpenOptions,
+) -> Result<Box<dyn Source>, TraceError> {
     let mut sink = Sink::new(format.name(), name, options.max_bad);
     let decode = decoder(format, input, &mut sink)?;
     Ok(Box::new(Importer::new(decode, sink)))
@@ -73,6 +120,11 @@ fn decoder(format: Format, input: Input, sink: &mut Sink) -> Result<Box<dyn Deco
             Some(_) => Ok(Box::new(Records::new(input, vscsi::Version2, sink))),
             None => Err(wrong(input.path(), "its first records have neither version 1 nor 2")),
         },
+        Format::OracleGeneral => Ok(Box::new(Records::new(input, oracle::Oracle, sink))),
+        Format::Blktrace if !blktrace::is_likely(input.bytes()) => {
+            Err(wrong(input.path(), "it does not begin with blktrace's magic number"))
+        }
+        Format::Blktrace => Ok(Box::new(Blktrace::new(vec![input], sink))),
         _ => {
             let path = input.path().to_owned();
             text::decoder(format, input, sink).ok_or_else(|| wrong(&path, "it has no reader"))
@@ -87,10 +139,10 @@ fn unknown(path: &Path) -> TraceError {
     TraceError::Format { path: path.to_owned(), reason }
 }
 
-fn wrong(path: &Path, reason: &str) -> TraceError {
+pub(super) fn wrong(path: &Path, reason: &str) -> TraceError {
     TraceError::Format { path: path.to_owned(), reason: reason.to_owned() }
 }
 
-fn failed(path: &Path, source: std::io::Error) -> TraceError {
+pub(super) fn failed(path: &Path, source: std::io::Error) -> TraceError {
     TraceError::Io { path: path.to_owned(), source }
 }

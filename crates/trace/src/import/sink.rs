@@ -114,7 +114,6 @@ impl Sink {
     }
 
     /// One reference of a trace without times.
-    #[expect(dead_code, reason = "the formats of references come next")]
     pub(super) fn push_next(&mut self, record: IoRecord) {
         let number = self.taken + self.records.len() as u64;
         self.push(Moment(i64::try_from(number).unwrap_or(i64::MAX)), record);

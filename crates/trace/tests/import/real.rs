@@ -1,8 +1,9 @@
 //! The shared real traces, with what is known of them from elsewhere.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
-use tilemark_trace::{OpenOptions, Operation, open};
+use tilemark_trace::{Clock, OpenOptions, Operation, open};
 
 use crate::help::{Read, drain};
 
@@ -44,4 +45,26 @@ fn cloudphysics_is_as_its_publishers_say() {
     assert_eq!(hundredths, 392, "3.92 GiB are moved");
     let hours = read.records.last().expect("a last one").issue.as_secs_f64() / 3600.0;
     assert!((1.95..2.05).contains(&hours), "{hours} h");
+}
+
+#[test]
+fn websearch_is_as_its_publishers_say() {
+    let Some(read) = trace("websearch1-60s.mqsim.zst", "websearch") else { return };
+    assert_eq!(read.info.format, "mqsim");
+    assert_eq!(read.records.len(), 24_783);
+    let seconds = read.records.last().expect("a last one").issue.as_secs_f64();
+    assert!((59.0..60.0).contains(&seconds), "{seconds} s");
+    let reads = read.records.iter().filter(|record| record.operation == Operation::Read).count();
+    assert!(reads * 100 > 99 * read.records.len(), "a search engine reads: {reads}");
+}
+
+#[test]
+fn oltp_is_as_its_publishers_say() {
+    let Some(read) = trace("oltp.lis.zst", "oltp") else { return };
+    assert_eq!((read.info.format, read.info.clock), ("arc", Clock::Order));
+    assert_eq!(read.records.len(), 914_145);
+    let pages: HashSet<u64> = read.records.iter().map(|record| record.offset).collect();
+    assert_eq!(pages.len(), 186_880);
+    let in_order = read.records.iter().zip(0..).all(|(record, number)| record.issue.0 == number);
+    assert!(in_order, "references are numbered");
 }

@@ -114,7 +114,7 @@ impl Command {
 
 /// What a SCSI operation code does (SBC-4, table of commands): reads and writes of 6, 10, 12 and
 /// 16 bytes, write and verify, synchronize cache.
-fn operation(code: u16) -> Option<Operation> {
+pub(super) fn operation(code: u16) -> Option<Operation> {
     match code {
         0x08 | 0x28 | 0x88 | 0xa8 => Some(Operation::Read),
         0x0a | 0x2a | 0x2e | 0x8a | 0x8e | 0xaa | 0xae => Some(Operation::Write),

@@ -1,0 +1,116 @@
+//! The text that blkparse prints of a block trace.
+
+use super::super::fields::{Words, decimal_moment, number};
+use super::super::lines::Line;
+use super::super::sink::{Bad, Moment, NOBODY, Sink};
+use super::blocks::{Event, Matcher, Seen, of_letters};
+use crate::Flags;
+
+/// `major,minor cpu sequence seconds pid action letters sector + sectors [process]`, and after
+/// all rows a summary.
+#[derive(Default)]
+pub(in super::super) struct Blkparse {
+    matcher: Matcher,
+    in_summary: bool,
+}
+
+impl Line for Blkparse {
+    fn begin(&mut self, sink: &mut Sink) {
+        sink.real_times(1);
+        sink.info.has_latency = true;
+    }
+
+    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Bad> {
+        let words = Words::of(line);
+        let device = words.text(0, "device")?;
+        if !is_device(device) {
+            self.in_summary |= is_summary(line.trim_ascii_start());
+            if !self.in_summary {
+                return Err(Bad::new("device", "is not \"major,minor\""));
+            }
+            sink.skip();
+            return Ok(());
+        }
+        self.in_summary = false;
+        words.number(1, "cpu")?;
+        words.number(2, "sequence")?;
+        let moment = decimal_moment(words.text(3, "time")?, 1_000_000_000, "time")?;
+        words.number(4, "pid")?;
+        let Some(event) = event(words.text(5, "action")?) else {
+            sink.skip();
+            return Ok(());
+        };
+        self.event(line, &words, moment, event, sink)
+    }
+
+    fn end(&mut self, sink: &mut Sink) {
+        self.matcher.finish(sink);
+    }
+}
+
+impl Blkparse {
+    fn event(
+        &mut self,
+        line: &[u8],
+        words: &Words<'_>,
+        moment: Moment,
+        event: Event,
+        sink: &mut Sink,
+    ) -> Result<(), Bad> {
+        let letters = words.text(6, "letters")?;
+        let (sector, count) = match words.all() {
+            [_, _, _, _, _, _, _, sector, b"+", count, ..] => {
+                (number(sector, "sector")?, number(count, "sectors")?)
+            }
+            _ => (0, 0),
+        };
+        // A command that passes through has no sectors; a flush has none either.
+        let Some((operation, mut flags)) = of_letters(letters, count)
+            .filter(|(operation, _)| !operation.moves_data() || count > 0)
+        else {
+            sink.skip();
+            return Ok(());
+        };
+        let bracketed = in_brackets(line);
+        if event == Event::Complete && bracketed.is_some_and(|error| error != b"0") {
+            flags = flags.with(Flags::ERROR);
+        }
+        let is_process = event != Event::Complete;
+        let vm = sink.vm(bracketed.filter(|_| is_process).unwrap_or(NOBODY.as_bytes()));
+        let device = sink.device(words.text(0, "device")?);
+        let seen = Seen { event, moment, device, vm, operation, flags, sector, count };
+        self.matcher.take(&seen, sink)
+    }
+}
+
+fn event(action: &[u8]) -> Option<Event> {
+    match action {
+        b"Q" => Some(Event::Queue),
+        b"M" | b"F" => Some(Event::Merge),
+        b"D" => Some(Event::Issue),
+        b"R" => Some(Event::Requeue),
+        b"C" => Some(Event::Complete),
+        _ => None,
+    }
+}
+
+/// Whether a word is `major,minor`.
+fn is_device(word: &[u8]) -> bool {
+    let Some(at) = word.iter().position(|byte| *byte == b',') else { return false };
+    let (major, minor) = (&word[..at], &word[at + 1..]);
+    [major, minor].iter().all(|part| !part.is_empty() && part.iter().all(u8::is_ascii_digit))
+}
+
+/// Whether a line begins blkparse's account at the end.
+fn is_summary(line: &[u8]) -> bool {
+    let begins: [&[u8]; 6] =
+        [b"CPU", b"Total (", b"Throughput (", b"Events (", b"Skips:", b"Input file"];
+    begins.iter().any(|begin| line.starts_with(begin))
+}
+
+/// What stands in the last brackets of a line.
+fn in_brackets(line: &[u8]) -> Option<&[u8]> {
+    let line = line.trim_ascii_end().strip_suffix(b"]")?;
+    let at = line.iter().rposition(|byte| *byte == b'[')?;
+    Some(&line[at + 1..])
+}

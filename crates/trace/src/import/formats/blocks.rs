@@ -1,0 +1,231 @@
+//! One I/O out of the several events that Linux's block layer traces of it.
+//!
+//! An I/O is queued (Q), may be merged into another (M, F), is given to the driver (D) and
+//! completes (C). Stacked devices have no D. Counting Q and D would count it twice; here Q, D and
+//! C of one place become one record: issued at Q, or at D where Q was not seen.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use units::Nanos;
+
+use super::super::fields::sectors;
+use super::super::sink::{Bad, Moment, Sink};
+use crate::{DeviceIndex, Flags, IoRecord, Operation, VmIndex};
+
+/// Events of either kind that wait for what follows; beyond it the eldest is handed out as it is.
+const WAITING_MAX: usize = 1 << 15;
+/// Bytes of a sector.
+const SECTOR: u64 = 512;
+
+/// What happened to an I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Event {
+    /// The block layer got it.
+    Queue,
+    /// The block layer put it into another.
+    Merge,
+    /// The driver got it.
+    Issue,
+    /// The driver gave it back to the block layer.
+    Requeue,
+    /// It ended.
+    Complete,
+}
+
+/// An event as a trace tells it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    pub(super) event: Event,
+    pub(super) moment: Moment,
+    pub(super) device: DeviceIndex,
+    pub(super) vm: VmIndex,
+    pub(super) operation: Operation,
+    pub(super) flags: Flags,
+    /// First sector.
+    pub(super) sector: u64,
+    /// Sectors.
+    pub(super) count: u64,
+}
+
+/// What tells one I/O from another that is under way: its place, and a number for two at once.
+type Key = (u16, u64, Operation, u64);
+
+/// Turns events into records.
+#[derive(Default)]
+pub(super) struct Matcher {
+    queued: Waiting,
+    issued: Waiting,
+}
+
+/// An I/O under way.
+#[derive(Debug, Clone, Copy)]
+struct Under {
+    record: IoRecord,
+    moment: Moment,
+    /// When the driver got it.
+    issued: Option<Moment>,
+    /// Sectors not completed yet.
+    left: u64,
+}
+
+impl Matcher {
+    /// Takes an event: its row becomes a record, now or later, or a skipped row.
+    pub(super) fn take(&mut self, seen: &Seen, sink: &mut Sink) -> Result<(), Bad> {
+        match seen.event {
+            Event::Queue => {
+                let under = seen.under()?;
+                self.queued.put(seen.key(), under, sink);
+            }
+            Event::Merge => {
+                sink.skip();
+                if self.queued.first(seen.key()).is_some() {
+                    sink.skip();
+                }
+            }
+            Event::Issue => self.issue(seen, sink)?,
+            Event::Requeue => {
+                sink.skip();
+                if let Some(under) = self.issued.first(seen.key()) {
+                    self.queued.put(seen.key(), Under { issued: None, ..under }, sink);
+                }
+            }
+            Event::Complete => self.complete(seen, sink),
+        }
+        Ok(())
+    }
+
+    /// What is still under way has no end in this trace.
+    pub(super) fn finish(&mut self, sink: &mut Sink) {
+        for waiting in [&mut self.queued, &mut self.issued] {
+            waiting.all_out(sink);
+        }
+    }
+
+    fn issue(&mut self, seen: &Seen, sink: &mut Sink) -> Result<(), Bad> {
+        let mut under = seen.under()?;
+        if let Some(queued) = self.queued.first(seen.key()) {
+            sink.skip();
+            under.moment = queued.moment.min(seen.moment);
+            under.record.vm = queued.record.vm;
+            under.record.flags = under.record.flags.with(queued.record.flags);
+            under.record.queue = Some(between(under.moment, seen.moment));
+        }
+        under.issued = Some(seen.moment);
+        self.issued.put(seen.key(), under, sink);
+        Ok(())
+    }
+
+    /// An end of what was issued, or of what was queued on a device without a driver. What began
+    /// before the trace did is a skipped row.
+    fn complete(&mut self, seen: &Seen, sink: &mut Sink) {
+        sink.skip();
+        let key = seen.key();
+        let found = self.issued.first(key).or_else(|| self.queued.first(key));
+        let Some(mut under) = found else { return };
+        under.record.flags = under.record.flags.with(seen.flags);
+        under.left = under.left.saturating_sub(seen.count);
+        if under.left > 0 && seen.count > 0 {
+            // The rest completes by itself, and its end is the I/O's.
+            let rest = Seen { sector: seen.sector.saturating_add(seen.count), ..*seen };
+            self.issued.put(rest.key(), under, sink);
+            return;
+        }
+        let began = under.issued.unwrap_or(under.moment);
+        under.record.device_time = Some(between(began, seen.moment));
+        sink.push(under.moment, under.record);
+    }
+}
+
+impl Seen {
+    fn under(&self) -> Result<Under, Bad> {
+        let mut record = match self.operation {
+            Operation::Flush => IoRecord::new(Nanos::ZERO, Operation::Flush, 0, 0),
+            operation => sectors(operation, self.sector, self.count)?,
+        };
+        (record.device, record.vm, record.flags) = (self.device, self.vm, self.flags);
+        Ok(Under { record, moment: self.moment, issued: None, left: self.count })
+    }
+
+    fn key(&self) -> Key {
+        let sector = if self.operation == Operation::Flush { 0 } else { self.sector };
+        (self.device.0, sector, self.operation, 0)
+    }
+}
+
+fn between(from: Moment, to: Moment) -> Nanos {
+    Nanos(u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0))
+}
+
+/// I/Os that wait, by place, and the eldest of them.
+#[derive(Default)]
+struct Waiting {
+    by_place: BTreeMap<Key, Under>,
+    by_age: VecDeque<Key>,
+    number: u64,
+}
+
+impl Waiting {
+    fn put(&mut self, (device, sector, operation, _): Key, under: Under, sink: &mut Sink) {
+        self.number += 1;
+        let key = (device, sector, operation, self.number);
+        self.by_place.insert(key, under);
+        self.by_age.push_back(key);
+        while self.by_place.len() > WAITING_MAX {
+            let Some(eldest) = self.by_age.pop_front() else { break };
+            if let Some(under) = self.by_place.remove(&eldest) {
+                sink.push(under.moment, under.record);
+            }
+        }
+        if self.by_age.len() > 4 * WAITING_MAX {
+            self.by_age.retain(|key| self.by_place.contains_key(key));
+        }
+    }
+
+    /// Takes the eldest at a place.
+    fn first(&mut self, (device, sector, operation, _): Key) -> Option<Under> {
+        let from = (device, sector, operation, 0);
+        let to = (device, sector, operation, u64::MAX);
+        let key = *self.by_place.range(from..=to).next()?.0;
+        self.by_place.remove(&key)
+    }
+
+    fn all_out(&mut self, sink: &mut Sink) {
+        self.by_age.clear();
+        for (_, under) in std::mem::take(&mut self.by_place) {
+            sink.push(under.moment, under.record);
+        }
+    }
+}
+
+/// The flags and operation of blkparse's letters; none of what moves nothing and flushes nothing.
+/// An `F` before the direction asks for a flush first, one after it for force unit access.
+pub(super) fn of_letters(letters: &[u8], count: u64) -> Option<(Operation, Flags)> {
+    let mut flags = Flags::NONE;
+    let mut operation = None;
+    for letter in letters {
+        match letter {
+            b'F' if operation.is_none() => flags = flags.with(Flags::PREFLUSH),
+            b'F' => flags = flags.with(Flags::FUA),
+            b'R' => operation = Some(Operation::Read),
+            b'W' => operation = Some(Operation::Write),
+            // "DE" is a secure erase.
+            b'D' | b'E' => operation = Some(Operation::Discard),
+            b'S' => flags = flags.with(Flags::SYNC),
+            b'A' => flags = flags.with(Flags::READAHEAD),
+            b'M' => flags = flags.with(Flags::META),
+            _ => {}
+        }
+    }
+    let is_flush = flags.has(Flags::PREFLUSH) && count == 0;
+    Some((if is_flush { Operation::Flush } else { operation? }, flags))
+}
+
+/// Sectors of `bytes`.
+pub(super) fn sectors_of(bytes: u32) -> Result<u64, Bad> {
+    let bytes = u64::from(bytes);
+    if bytes.is_multiple_of(SECTOR) {
+        Ok(bytes / SECTOR)
+    } else {
+        Err(Bad::new("length", "is not a multiple of 512 B"))
+    }
+}

@@ -1,0 +1,124 @@
+//! fio's logs of I/O (`write_iolog`), versions 2 and 3.
+
+use super::super::fields::{Words, io, moment, number};
+use super::super::lines::Line;
+use super::super::sink::{Bad, Sink};
+use crate::{IoRecord, Operation};
+use units::Nanos;
+
+const HEADER: &[u8] = b"fio version ";
+
+/// Below `fio version 2 iolog`: `file action [offset length]` in bytes, and `file wait us`, from
+/// the previous wait. Below `fio version 3 iolog`: the same behind a time in microseconds.
+///
+/// Version 2 without waits has no times: its records are references in their order.
+#[derive(Default)]
+pub(in super::super) struct FioIolog {
+    has_times: bool,
+    is_version_3: bool,
+    /// Microseconds of all waits so far.
+    clock: u64,
+}
+
+impl FioIolog {
+    /// For a log that begins with `head`: its version, and whether version 2 waits.
+    pub(in super::super) fn of(head: &[u8]) -> Self {
+        let is_version_3 = version(head) == Some(3);
+        let has_waits = memchr::memmem::find(head, b"wait ").is_some();
+        Self { has_times: is_version_3 || has_waits, is_version_3, clock: 0 }
+    }
+
+    fn push(&self, words: &[&[u8]], record: IoRecord, sink: &mut Sink) -> Result<(), Bad> {
+        if !self.has_times {
+            sink.push_next(record);
+            return Ok(());
+        }
+        let us = if self.is_version_3 { number(words[0], "time")? } else { self.clock };
+        sink.push(moment(us, 1_000, "time")?, record);
+        Ok(())
+    }
+
+    /// Waits are added up; in a log that had none at its beginning they have no meaning.
+    fn wait(&mut self, us: &[u8], sink: &mut Sink) -> Result<(), Bad> {
+        let us = number(us, "wait")?;
+        let sum = self.clock.checked_add(us).ok_or(Bad::new("wait", "is too large"))?;
+        moment(sum, 1_000, "wait")?;
+        self.clock = sum;
+        sink.skip();
+        Ok(())
+    }
+}
+
+impl Line for FioIolog {
+    fn begin(&mut self, sink: &mut Sink) {
+        if self.has_times {
+            sink.real_times(1_000);
+        }
+        sink.nobody();
+    }
+
+    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Bad> {
+        if line.starts_with(HEADER) {
+            return match version(line) {
+                Some(2 | 3) => {
+                    sink.skip();
+                    Ok(())
+                }
+                _ => Err(Bad::new("fio version", "is neither 2 nor 3")),
+            };
+        }
+        let words = Words::of(line);
+        let words = words.all();
+        if let [.., b"wait", us] | [.., b"wait", us, _] = words
+            && !self.is_version_3
+        {
+            return self.wait(us, sink);
+        }
+        let first = usize::from(self.is_version_3);
+        if let [file @ .., b"add" | b"open" | b"close"] = words
+            && file.len() > first
+        {
+            sink.skip();
+            return Ok(());
+        }
+        let (file, operation, range) = action(words)?;
+        let Some(name) = file.get(first..).filter(|name| !name.is_empty()) else {
+            return Err(Bad::new("file", "is missing"));
+        };
+        let mut record = match range {
+            Some((offset, bytes)) if operation != Operation::Flush => io(operation, offset, bytes)?,
+            _ => IoRecord::new(Nanos::ZERO, operation, 0, 0),
+        };
+        record.device = sink.device(&name.join(&b' '));
+        self.push(words, record, sink)
+    }
+}
+
+type Action<'w, 'a> = (&'w [&'a [u8]], Operation, Option<(u64, u64)>);
+
+/// What stands before the action, what it does, and its offset and length.
+fn action<'w, 'a>(words: &'w [&'a [u8]]) -> Result<Action<'w, 'a>, Bad> {
+    if let [before @ .., b"sync" | b"datasync"] = words {
+        return Ok((before, Operation::Flush, None));
+    }
+    let [before @ .., action, offset, length] = words else {
+        return Err(Bad::new("action", "is missing"));
+    };
+    let operation = match *action {
+        b"read" => Operation::Read,
+        b"write" => Operation::Write,
+        b"trim" => Operation::Discard,
+        b"sync" | b"datasync" => Operation::Flush,
+        _ => return Err(Bad::new("action", "is not known")),
+    };
+    Ok((before, operation, Some((number(offset, "offset")?, number(length, "length")?))))
+}
+
+/// The version of a log whose first line begins so.
+pub(in super::super) fn version(head: &[u8]) -> Option<u8> {
+    let rest = head.strip_prefix(HEADER)?;
+    match rest {
+        [digit @ b'0'..=b'9', b' ', b'i', b'o', b'l', b'o', b'g', ..] => Some(digit - b'0'),
+        _ => None,
+    }
+}

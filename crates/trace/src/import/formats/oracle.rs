@@ -1,0 +1,67 @@
+//! References with foresight: oracleGeneral, the binary format of published cache traces.
+
+use units::Nanos;
+
+use super::super::records::Fixed;
+use super::super::sink::{Bad, Moment, Sink};
+use crate::{IoRecord, Operation};
+
+/// Bytes of a record.
+pub(in super::super) const SIZE: usize = 24;
+/// Records that detection looks at.
+const LOOKED_AT: usize = 256;
+/// Larger objects are taken for a sign of another format.
+const OBJECT_BYTES_MAX: u32 = 1 << 30;
+/// Bytes of the place that an object gets, which is one page of 512 bytes.
+const PAGE: u32 = 512;
+
+/// u32 seconds, u64 object, u32 bytes of the object, i64 next reference; little-endian, packed.
+pub(in super::super) struct Oracle;
+
+/// Whether `head` may be records: times never fall, objects have a size, and the next reference
+/// to an object lies ahead or never comes.
+pub(in super::super) fn is_likely(head: &[u8]) -> bool {
+    let (records, _) = head.as_chunks::<SIZE>();
+    let mut last = 0;
+    let mut is_good = |(number, record): (usize, &[u8; SIZE])| {
+        let (time, size, next) = parts(record);
+        let is_ahead = next == -1 || usize::try_from(next).is_ok_and(|next| next > number);
+        let is_good = time >= last && (1..=OBJECT_BYTES_MAX).contains(&size) && is_ahead;
+        last = time;
+        is_good
+    };
+    !records.is_empty() && records.iter().take(LOOKED_AT).enumerate().all(&mut is_good)
+}
+
+impl Fixed<SIZE> for Oracle {
+    fn begin(&mut self, sink: &mut Sink) {
+        sink.real_times(1_000_000_000);
+        sink.one_disk();
+    }
+
+    fn record(&mut self, bytes: &[u8; SIZE], sink: &mut Sink) -> Result<(), Bad> {
+        let (time, size, _) = parts(bytes);
+        if size == 0 {
+            return Err(Bad::new("size", "is nothing"));
+        }
+        let mut object = [0; 8];
+        object.copy_from_slice(&bytes[4..12]);
+        // Objects have names, not addresses: each gets a page. Names of more than 55 bits, which
+        // are hashes, lose their upper bits.
+        let offset = u64::from_le_bytes(object).wrapping_mul(u64::from(PAGE));
+        if offset > u64::MAX - u64::from(PAGE) {
+            return Err(Bad::new("object", "is too large"));
+        }
+        let record = IoRecord::new(Nanos::ZERO, Operation::Read, offset, PAGE);
+        sink.push(Moment(i64::from(time) * 1_000_000_000), record);
+        Ok(())
+    }
+}
+
+/// Seconds, size and next reference.
+fn parts(bytes: &[u8; SIZE]) -> (u32, u32, i64) {
+    let word = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+    let mut next = [0; 8];
+    next.copy_from_slice(&bytes[16..24]);
+    (u32::from_le_bytes(word(0)), u32::from_le_bytes(word(12)), i64::from_le_bytes(next))
+}

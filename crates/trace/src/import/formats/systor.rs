@@ -1,0 +1,46 @@
+//! The traces of virtual desktops of SYSTOR 2017 (SNIA IOTTA 4928).
+
+use super::super::fields::{Fields, decimal, decimal_moment, io, read_or_write};
+use super::super::lines::Line;
+use super::super::sink::{Bad, Sink};
+use units::Nanos;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// `Timestamp,Response,IOType,LUN,Offset,Size`: seconds since 1970 with nine digits of which six
+/// mean something, seconds, bytes. Rows without an IOType are neither reads nor writes.
+pub(in super::super) struct Systor;
+
+impl Line for Systor {
+    fn begin(&mut self, sink: &mut Sink) {
+        sink.unix_times(1_000);
+        sink.info.has_latency = true;
+        sink.nobody();
+    }
+
+    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Bad> {
+        if line.starts_with(b"Timestamp,") {
+            sink.skip();
+            return Ok(());
+        }
+        let mut fields = Fields::commas(line);
+        let moment = decimal_moment(fields.text("Timestamp")?, SECOND_NS, "Timestamp")?;
+        let response = fields.text("Response")?;
+        let operation = fields.text("IOType")?;
+        let lun = fields.text("LUN")?;
+        let (offset, size) = (fields.text("Offset")?, fields.text("Size")?);
+        if operation.is_empty() {
+            sink.skip();
+            return Ok(());
+        }
+        let (mut offset, mut size) = (Fields::commas(offset), Fields::commas(size));
+        let operation = read_or_write(operation)?;
+        let mut record = io(operation, offset.number("Offset")?, size.number("Size")?)?;
+        if !response.is_empty() {
+            record.device_time = Some(Nanos(decimal(response, SECOND_NS, "Response")?));
+        }
+        record.device = sink.device(lun);
+        sink.push(moment, record);
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! vSCSI traces as text: what VMware's own tool prints, and the columns of cache simulators.
+
+use super::super::fields::{Fields, decimal_moment, hex, moment, number};
+use super::super::lines::Line;
+use super::super::sink::{Bad, Sink};
+use super::vscsi::Command;
+
+/// `serial,bytes,scatter-gather entries,command,block,microseconds` below lines that begin with
+/// `#`; the command is `read`, `write` or a SCSI operation code.
+pub(in super::super) struct VscsiText;
+
+impl Line for VscsiText {
+    fn begin(&mut self, sink: &mut Sink) {
+        sink.real_times(1_000);
+        sink.one_disk();
+    }
+
+    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Bad> {
+        if line.trim_ascii_start().starts_with(b"#") {
+            sink.skip();
+            return Ok(());
+        }
+        let mut fields = Fields::commas(line);
+        fields.number("serial number")?;
+        let bytes = bytes(fields.number("length")?)?;
+        fields.number("scatter-gather entries")?;
+        let code = code_of_word(fields.text("command")?)?;
+        let sector = fields.number("block")?;
+        let moment = moment(fields.number("time")?, 1_000, "time")?;
+        Command { code, bytes, sector, moment, response: None }.push(sink)
+    }
+}
+
+/// `version,time,op,size,lbn`: seconds, a SCSI operation code in base 16, bytes, sectors.
+pub(in super::super) struct VscsiCsv;
+
+impl Line for VscsiCsv {
+    fn begin(&mut self, sink: &mut Sink) {
+        sink.real_times(1_000);
+        sink.one_disk();
+    }
+
+    fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Bad> {
+        if line.starts_with(b"version,") || line.starts_with(b"#") {
+            sink.skip();
+            return Ok(());
+        }
+        let mut fields = Fields::commas(line);
+        if !matches!(fields.number("version")?, 1 | 2) {
+            return Err(Bad::new("version", "is neither 1 nor 2"));
+        }
+        let moment = decimal_moment(fields.text("time")?, 1_000_000_000, "time")?;
+        let code = code(hex(fields.text("op")?, "op")?)?;
+        let bytes = bytes(fields.number("size")?)?;
+        let sector = fields.number("lbn")?;
+        Command { code, bytes, sector, moment, response: None }.push(sink)
+    }
+}
+
+fn code_of_word(word: &[u8]) -> Result<u16, Bad> {
+    if word.eq_ignore_ascii_case(b"read") {
+        return Ok(0x28);
+    }
+    if word.eq_ignore_ascii_case(b"write") {
+        return Ok(0x2a);
+    }
+    let is_hex = word.starts_with(b"0x") || word.starts_with(b"0X");
+    code(if is_hex { hex(word, "command")? } else { number(word, "command")? })
+}
+
+fn code(value: u64) -> Result<u16, Bad> {
+    match u8::try_from(value) {
+        Ok(code) => Ok(u16::from(code)),
+        Err(_) => Err(Bad::new("command", "is no SCSI operation code")),
+    }
+}
+
+fn bytes(value: u64) -> Result<u32, Bad> {
+    u32::try_from(value).map_err(|_| Bad::new("length", "is 4 GiB or more"))
+}
