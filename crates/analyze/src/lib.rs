@@ -9,3 +9,21 @@
 //! Invariants: memory does not grow with the number of records, only with time, VMs and classes;
 //! the same records give the same result in whatever batches they come.
 #![forbid(unsafe_code)]
+
+mod document;
+mod findings;
+mod fold;
+mod tables;
+mod text;
+mod views;
+mod working_set;
+
+pub use document::{
+    AlignmentRow, Analysis, BesideRow, BreakRow, BurstRow, FilterFacts, Finding, HistogramRow,
+    KneeRow, LatencyCell, Limit, MissRatioRow, OutstandingCell, OverviewRow, Remark, SCHEMA,
+    SizeRow, SourceFacts, TierRow, TimeRow, WorkingSetRow, json_schema,
+};
+pub use fold::{Filter, Fold, Settings};
+pub use tables::{Table, TableError};
+pub use text::text;
+pub use views::{Options, Subject, View, analyse};

@@ -1,0 +1,479 @@
+//! Sentences: what a person should look at first, each with its number and its proof.
+
+use units::{Bytes, Nanos};
+
+use crate::document::{Analysis, Finding, OverviewRow};
+use crate::fold::Row;
+use crate::views::{ALL, ENOUGH, Material, View};
+
+/// Most sentences.
+const MOST: usize = 5;
+/// A class is named when it has this part of the waiting, and this many times its part of the
+/// I/Os. Our choice.
+const WAIT_SHARE: f64 = 0.3;
+const WAIT_TIMES: f64 = 1.5;
+/// Small I/O suffers beside large I/O when it takes this many times as long. Our choice.
+const BESIDE_TIMES: f64 = 2.0;
+/// Misaligned I/O is named from this part. Our choice.
+const MISALIGNED: f64 = 0.1;
+/// Reads' parts by count and by bytes are named when they are this far apart. Our choice.
+const RATIO_GAP: f64 = 0.2;
+/// A moment is named when it has this many times its part of the waiting. Our choice.
+const MOMENT_TIMES: f64 = 4.0;
+/// The longest moment, of all slices.
+const MOMENT_SHARE: f64 = 0.05;
+/// A second is a burst when it has this many times the I/Os of the busiest 20 s. Our choice.
+const BURST_TIMES: f64 = 3.0;
+/// The 20 s are those of vCenter's real-time counters.
+const HIDDEN_BY: Nanos = Nanos::from_secs(20);
+/// A tier is worth a sentence when it serves this part of the I/Os. Our choice.
+const TIER_SERVED: f64 = 0.2;
+/// The tier that is named is the smallest that serves this part of what the largest would.
+const TIER_ENOUGH: f64 = 0.9;
+const OURS: &str = "our choice";
+
+/// A sentence that has not been given its place yet.
+struct Draft {
+    id: &'static str,
+    text: String,
+    value: f64,
+    unit: &'static str,
+    limit: f64,
+    limit_source: String,
+    samples: u64,
+    effect: f64,
+    vm: String,
+    view: View,
+    /// Part of the trace.
+    span: Option<(Nanos, Nanos)>,
+}
+
+/// The most important sentences. `answer` has all lists that they are made from.
+pub(crate) fn find(material: &Material, answer: &Analysis) -> Vec<Finding> {
+    let mut drafts = Vec::new();
+    contributions(answer, &mut drafts);
+    breaks(answer, &mut drafts);
+    moments(material, &mut drafts);
+    beside(answer, &mut drafts);
+    misaligned(answer, &mut drafts);
+    ratios(answer, &mut drafts);
+    bursts(answer, &mut drafts);
+    tiers(answer, &mut drafts);
+    drafts.retain(|draft| draft.samples >= ENOUGH && draft.effect > 0.0);
+    drafts.sort_by(|a, b| b.effect.total_cmp(&a.effect));
+    let mut kept: Vec<Draft> = Vec::new();
+    for draft in drafts {
+        // The same of another VM says less than something new.
+        if kept.len() < MOST && kept.iter().filter(|other| other.id == draft.id).count() < 2 {
+            kept.push(draft);
+        }
+    }
+    kept.into_iter().map(|draft| draft.finish(answer)).collect()
+}
+
+impl Draft {
+    fn finish(self, answer: &Analysis) -> Finding {
+        let mut command = format!("tilemark analyze {}", quoted(&answer.source.name));
+        command += &format!(" --view {}", self.view.name());
+        if self.vm != ALL && answer.source.vms.len() > 1 {
+            command += &format!(" --vm {}", quoted(&self.vm));
+        }
+        for device in &answer.filter.devices {
+            command += &format!(" --device {}", quoted(device));
+        }
+        if let Some(direction) = &answer.filter.direction {
+            command += &format!(" --direction {direction}");
+        }
+        let from = self.span.map(|span| span.0.0).or(answer.filter.from_ns);
+        let to = self.span.map(|span| span.1.0).or(answer.filter.to_ns);
+        if let Some(from) = from {
+            command += &format!(" --from {}", Nanos(from).to_text());
+        }
+        if let Some(to) = to {
+            command += &format!(" --to {}", Nanos(to).to_text());
+        }
+        Finding {
+            id: self.id.to_owned(),
+            text: self.text,
+            value: self.value,
+            unit: self.unit.to_owned(),
+            limit: self.limit,
+            limit_source: self.limit_source,
+            samples: self.samples,
+            effect: self.effect,
+            command,
+        }
+    }
+}
+
+/// A word of a command line.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@%+,".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// `VM web1: `, or nothing where there is only one.
+fn whose(answer: &Analysis, vm: &str) -> String {
+    if vm == ALL || answer.overview.len() < 2 { String::new() } else { format!("{vm}: ") }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// The VMs, without the sum of several; each with its part of all I/Os.
+fn vms(answer: &Analysis) -> impl Iterator<Item = (&OverviewRow, f64)> {
+    let is_several = answer.overview.len() > 1;
+    let rows = answer.overview.iter().skip(usize::from(is_several));
+    let count = |row: &OverviewRow| (row.reads + row.writes) as f64;
+    let all: f64 = rows.clone().map(count).sum();
+    rows.map(move |row| (row, if all > 0.0 { count(row) / all } else { 0.0 }))
+}
+
+/// A VM's part of all waiting.
+fn wait_share(answer: &Analysis, vm: &str) -> f64 {
+    let first = answer.overview.first().map_or(ALL, |row| row.vm.as_str());
+    let wait = |name: &str| {
+        let rows = answer.sizes.iter().filter(|row| row.vm == name);
+        rows.filter_map(|row| row.wait_ns).map(|ns| ns as f64).sum::<f64>()
+    };
+    let all = wait(first);
+    if all > 0.0 { wait(vm) / all } else { 0.0 }
+}
+
+fn contributions(answer: &Analysis, drafts: &mut Vec<Draft>) {
+    for (vm, _) in vms(answer) {
+        let rows = answer.sizes.iter().filter(|row| row.vm == vm.vm);
+        let rows = rows.filter_map(|row| Some((row, row.share_of_wait?)));
+        let Some((row, share)) = rows.max_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
+        if share < WAIT_SHARE || share < WAIT_TIMES * row.share_of_count {
+            continue;
+        }
+        let p99 = Nanos(row.p99_ns.unwrap_or(0));
+        drafts.push(Draft {
+            id: "contribution",
+            text: format!(
+                "{}{}s of {} are {} of the I/Os and {} of all waiting (p99 {p99}, {} I/Os).",
+                whose(answer, &vm.vm),
+                row.direction,
+                row.class,
+                percent(row.share_of_count),
+                percent(share),
+                row.count
+            ),
+            value: share * 100.0,
+            unit: "%",
+            limit: row.share_of_count * 100.0,
+            limit_source: "its share of the I/Os".to_owned(),
+            samples: row.count,
+            effect: share * wait_share(answer, &vm.vm),
+            vm: vm.vm.clone(),
+            view: View::Sizes,
+            span: None,
+        });
+    }
+}
+
+fn breaks(answer: &Analysis, drafts: &mut Vec<Draft>) {
+    let is_single = |vm: &str| vms(answer).any(|(row, _)| row.vm == vm);
+    for row in answer.breaks.iter().filter(|row| is_single(&row.vm)) {
+        let (Some(class), Some(p99)) = (&row.class, row.p99_ns) else { continue };
+        let limit = Nanos(answer.limit.ns);
+        let sizes = answer.sizes.iter();
+        let over = sizes.filter(|size| {
+            size.vm == row.vm
+                && size.direction == row.direction
+                && size.count >= ENOUGH
+                && size.p99_ns.is_some_and(|p99| p99 > limit.0)
+        });
+        let share: f64 = over.filter_map(|size| size.share_of_wait).sum();
+        let depth = row
+            .outstanding_from
+            .map_or_else(String::new, |depth| format!(", first with {depth} or more outstanding"));
+        drafts.push(Draft {
+            id: "limit",
+            text: format!(
+                "{}the smallest {}s over the limit of {limit} are those of {class}: p99 {}{depth} ({} I/Os).",
+                whose(answer, &row.vm),
+                row.direction,
+                Nanos(p99),
+                row.count
+            ),
+            value: p99 as f64,
+            unit: "ns",
+            limit: limit.0 as f64,
+            limit_source: answer.limit.source.clone(),
+            samples: row.count,
+            effect: share * wait_share(answer, &row.vm),
+            vm: row.vm.clone(),
+            view: View::Matrix,
+            span: None,
+        });
+    }
+}
+
+/// The moment with the most waiting of each VM.
+fn moments(material: &Material, drafts: &mut Vec<Draft>) {
+    let slices = &material.fold.slices;
+    let (Some(span), width) = (material.span, slices.width()) else { return };
+    let rows = slices.rows();
+    let total: f64 = rows.iter().map(|row| row.wait_ns as f64).sum();
+    let all_slices = span.0.div_ceil(width.0).max(1);
+    for scope in &material.scopes {
+        let Some(index) = scope.index else { continue };
+        let mine: Vec<&Row> = rows.iter().filter(|row| row.vm() == usize::from(index)).collect();
+        let wait: f64 = mine.iter().map(|row| row.wait_ns as f64).sum();
+        let Some(moment) = moment(&mine, all_slices) else { continue };
+        let time_share = (moment.to - moment.from) as f64 / all_slices as f64;
+        let share = moment.wait / wait;
+        if wait <= 0.0 || share < MOMENT_TIMES * time_share {
+            continue;
+        }
+        let from = Nanos(moment.from.saturating_mul(width.0));
+        let to = Nanos(moment.to.saturating_mul(width.0));
+        let who =
+            if material.scopes.len() > 1 { format!("{}: ", scope.name) } else { String::new() };
+        drafts.push(Draft {
+            id: "moment",
+            text: format!(
+                "{who}{} of all waiting was between {from} and {to}, in {} of the time ({} I/Os).",
+                percent(share),
+                percent(time_share),
+                moment.count
+            ),
+            value: share * 100.0,
+            unit: "%",
+            limit: time_share * 100.0,
+            limit_source: "its share of the time".to_owned(),
+            samples: moment.count,
+            effect: if total > 0.0 { moment.wait / total } else { 0.0 },
+            vm: scope.name.clone(),
+            view: View::Time,
+            span: Some((from, to)),
+        });
+    }
+}
+
+/// Some slices that follow each other.
+struct Moment {
+    from: u64,
+    to: u64,
+    wait: f64,
+    count: u64,
+}
+
+/// The slices with the most waiting among those no longer than [`MOMENT_SHARE`] of all.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "slices, rounded up")]
+fn moment(rows: &[&Row], slices: u64) -> Option<Moment> {
+    let most = ((slices as f64 * MOMENT_SHARE) as u64).max(1);
+    let (mut wait, mut count, mut begin) = (0.0, 0, 0);
+    let mut best: Option<Moment> = None;
+    for row in rows {
+        wait += row.wait_ns as f64;
+        count += row.count;
+        while rows[begin].slice + most <= row.slice {
+            wait -= rows[begin].wait_ns as f64;
+            count -= rows[begin].count;
+            begin += 1;
+        }
+        if best.as_ref().is_none_or(|best| wait > best.wait) {
+            best = Some(Moment { from: rows[begin].slice, to: row.slice + 1, wait, count });
+        }
+    }
+    best.map(|best| best.trimmed(rows))
+}
+
+impl Moment {
+    /// Without slices at its ends that have less than a quarter of its average waiting.
+    fn trimmed(mut self, rows: &[&Row]) -> Self {
+        let of = |slice: u64| rows.iter().filter(move |row| row.slice == slice);
+        let wait = |slice: u64| of(slice).map(|row| row.wait_ns as f64).sum::<f64>();
+        let count = |slice: u64| of(slice).map(|row| row.count).sum::<u64>();
+        let least = self.wait / (self.to - self.from) as f64 / 4.0;
+        while self.from + 1 < self.to && wait(self.from) < least {
+            self.wait -= wait(self.from);
+            self.count -= count(self.from);
+            self.from += 1;
+        }
+        while self.from + 1 < self.to && wait(self.to - 1) < least {
+            self.wait -= wait(self.to - 1);
+            self.count -= count(self.to - 1);
+            self.to -= 1;
+        }
+        self
+    }
+}
+
+fn beside(answer: &Analysis, drafts: &mut Vec<Draft>) {
+    for (vm, share) in vms(answer) {
+        for row in answer.beside_large.iter().filter(|row| row.vm == vm.vm) {
+            let (Some(alone), Some(beside)) = (row.alone_p50_ns, row.beside_p50_ns) else {
+                continue;
+            };
+            let times = beside as f64 / alone.max(1) as f64;
+            if row.alone_count < ENOUGH || times < BESIDE_TIMES {
+                continue;
+            }
+            drafts.push(Draft {
+                id: "beside-large",
+                text: format!(
+                    "{}small {}s take {times:.1} times as long while an I/O of 64 KiB or more is in flight: \
+                     median {} instead of {} ({} I/Os).",
+                    whose(answer, &vm.vm),
+                    row.direction,
+                    Nanos(beside),
+                    Nanos(alone),
+                    row.beside_count
+                ),
+                value: times,
+                unit: "times",
+                limit: BESIDE_TIMES,
+                limit_source: OURS.to_owned(),
+                samples: row.beside_count,
+                effect: share * row.beside_count as f64 / (vm.reads + vm.writes).max(1) as f64,
+                vm: vm.vm.clone(),
+                view: View::Latency,
+                span: None,
+            });
+        }
+    }
+}
+
+fn misaligned(answer: &Analysis, drafts: &mut Vec<Draft>) {
+    for (vm, share) in vms(answer) {
+        let Some(part) = vm.misaligned_share.filter(|part| *part >= MISALIGNED) else { continue };
+        let count = vm.reads + vm.writes;
+        let of_sector = |sector| {
+            let rows = answer.alignment.iter();
+            let rows = rows.filter(|row| row.vm == vm.vm && row.sector_mod_8 == sector);
+            rows.map(|row| row.count).sum::<u64>()
+        };
+        let most = (1..8).max_by_key(|sector| of_sector(*sector)).unwrap_or(0);
+        drafts.push(Draft {
+            id: "misaligned",
+            text: format!(
+                "{}{} of the I/Os do not begin on a multiple of 4 KiB, {} at sector {most} modulo 8 ({count} I/Os).",
+                whose(answer, &vm.vm),
+                percent(part),
+                percent(of_sector(most) as f64 / count as f64),
+            ),
+            value: part * 100.0,
+            unit: "%",
+            limit: MISALIGNED * 100.0,
+            limit_source: OURS.to_owned(),
+            samples: count,
+            effect: share * part,
+            vm: vm.vm.clone(),
+            view: View::Overview,
+            span: None,
+        });
+    }
+}
+
+fn ratios(answer: &Analysis, drafts: &mut Vec<Draft>) {
+    for (vm, share) in vms(answer) {
+        let (Some(count), Some(bytes)) = (vm.read_share_of_count, vm.read_share_of_bytes) else {
+            continue;
+        };
+        let gap = (count - bytes).abs();
+        if gap < RATIO_GAP {
+            continue;
+        }
+        drafts.push(Draft {
+            id: "read-share",
+            text: format!(
+                "{}reads are {} of the I/Os and {} of the bytes ({} I/Os).",
+                whose(answer, &vm.vm),
+                percent(count),
+                percent(bytes),
+                vm.reads + vm.writes
+            ),
+            value: gap * 100.0,
+            unit: "percentage points",
+            limit: RATIO_GAP * 100.0,
+            limit_source: OURS.to_owned(),
+            samples: vm.reads + vm.writes,
+            effect: share * gap,
+            vm: vm.vm.clone(),
+            view: View::Overview,
+            span: None,
+        });
+    }
+}
+
+fn bursts(answer: &Analysis, drafts: &mut Vec<Draft>) {
+    for (vm, share) in vms(answer) {
+        let row = |width: Nanos| {
+            let mut rows = answer.bursts.iter();
+            rows.find(|row| row.vm == vm.vm && row.width_ns == width.0 && row.times_mean.is_some())
+        };
+        let (Some(second), Some(long)) = (row(Nanos::SECOND), row(HIDDEN_BY)) else { continue };
+        let times = second.iops / long.iops.max(1e-9);
+        if times < BURST_TIMES {
+            continue;
+        }
+        let start = Nanos(second.start_ns);
+        drafts.push(Draft {
+            id: "burst",
+            text: format!(
+                "{}the second at {start} had {} I/Os, {times:.1} times the rate of the busiest 20 s, \
+                 which averages of 20 s hide.",
+                whose(answer, &vm.vm),
+                second.count
+            ),
+            value: times,
+            unit: "times",
+            limit: BURST_TIMES,
+            limit_source: OURS.to_owned(),
+            samples: second.count,
+            effect: share * second.count as f64 / (vm.reads + vm.writes).max(1) as f64,
+            vm: vm.vm.clone(),
+            view: View::Time,
+            span: Some((start, Nanos(second.start_ns.saturating_add(second.width_ns)))),
+        });
+    }
+}
+
+/// The smallest tier that serves nearly what the largest one would, for everything together.
+fn tiers(answer: &Analysis, drafts: &mut Vec<Draft>) {
+    let Some(row) = answer.overview.first() else { return };
+    let (vm, count) = (row.vm.as_str(), row.reads + row.writes);
+    let tiers = answer.tiers.iter().filter(|tier| tier.vm == vm);
+    let tiers: Vec<_> = tiers.filter_map(|tier| Some((tier, tier.io_served?))).collect();
+    let best = tiers.iter().map(|tier| tier.1).fold(0.0, f64::max);
+    let Some((tier, served)) = tiers.iter().find(|tier| tier.1 >= best * TIER_ENOUGH) else {
+        return;
+    };
+    let whole = answer.working_set.iter().find(|row| row.vm == vm && row.window_ns.is_none());
+    let touched = whole.map_or(0.0, |row| row.max_bytes);
+    if *served < TIER_SERVED {
+        return;
+    }
+    let reads = tier
+        .reads_served
+        .map_or_else(String::new, |reads| format!("{} of the reads and ", percent(reads)));
+    let bytes = |value: f64| Bytes::new(1).scale(value).round_up(Bytes::new(1));
+    drafts.push(Draft {
+        id: "tier",
+        text: format!(
+            "A tier of {} with pages of 64 KiB, written back, would serve {reads}{} of the I/Os, \
+             with {} written to it; {} are touched in all ({count} I/Os).",
+            Bytes::new(tier.tier_bytes),
+            percent(*served),
+            bytes(tier.tier_written_bytes),
+            bytes(touched),
+        ),
+        value: served * 100.0,
+        unit: "%",
+        limit: TIER_SERVED * 100.0,
+        limit_source: OURS.to_owned(),
+        samples: count,
+        effect: *served,
+        vm: vm.to_owned(),
+        view: View::WorkingSet,
+        span: None,
+    });
+}

@@ -1,0 +1,99 @@
+//! The histograms of VMware's vscsiStats, with its bucket limits.
+//!
+//! Ahmad, "Easy and Efficient Disk I/O Workload Characterization in VMware ESX Server", IISWC
+//! 2007; the limits are those that the tool prints. A value belongs to the first bucket whose
+//! limit is not below it, or to the one above the last limit.
+
+/// Limits of I/O lengths, bytes.
+pub(crate) const LENGTH: &[i64] = &[
+    512, 1024, 2048, 4095, 4096, 8191, 8192, 16_383, 16_384, 32_768, 49_152, 65_535, 65_536,
+    81_920, 131_072, 262_144, 524_288,
+];
+/// Limits of distances, sectors of 512 B from the last of one I/O to the first of another: 1 is
+/// adjacent.
+pub(crate) const SEEK: &[i64] = &[
+    -500_000, -100_000, -50_000, -10_000, -5000, -1000, -500, -128, -64, -32, -16, -8, -6, -4, -2,
+    -1, 0, 1, 2, 4, 6, 8, 16, 32, 64, 128, 500, 1000, 5000, 10_000, 50_000, 100_000, 500_000,
+];
+/// Limits of latencies and of times between arrivals, microseconds.
+pub(crate) const TIME: &[i64] = &[1, 10, 100, 500, 1000, 5000, 15_000, 30_000, 50_000, 100_000];
+/// Limits of I/Os outstanding, the new one counted.
+pub(crate) const OUTSTANDING: &[i64] = &[1, 2, 4, 6, 8, 12, 16, 20, 24, 28, 32, 64];
+
+/// Room for the longest list of limits and the bucket above it.
+const ROOM: usize = 34;
+
+/// Counts by bucket, with what vscsiStats prints above them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Buckets {
+    limits: &'static [i64],
+    counts: [u64; ROOM],
+    /// Smallest and largest value; meaningless while there is none.
+    min: i64,
+    max: i64,
+    sum: i128,
+}
+
+impl Buckets {
+    pub(crate) const fn new(limits: &'static [i64]) -> Self {
+        assert!(limits.len() < ROOM, "more limits than room");
+        Self { limits, counts: [0; ROOM], min: i64::MAX, max: i64::MIN, sum: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, value: i64) {
+        // Counting is faster than a search here: no branch depends on the value.
+        let bucket = self.limits.iter().map(|limit| usize::from(*limit < value)).sum::<usize>();
+        self.counts[bucket] += 1;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.sum += i128::from(value);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(mine, more)| *mine += more);
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum += other.sum;
+    }
+
+    pub(crate) fn limits(&self) -> &'static [i64] {
+        self.limits
+    }
+
+    /// One count per limit, and that above the last.
+    pub(crate) fn counts(&self) -> &[u64] {
+        &self.counts[..=self.limits.len()]
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.counts().iter().sum()
+    }
+
+    pub(crate) fn range(&self) -> Option<(i64, i64)> {
+        (self.min <= self.max).then_some((self.min, self.max))
+    }
+
+    /// The mean, towards zero as the tool prints it.
+    pub(crate) fn mean(&self) -> Option<i64> {
+        let count = i128::from(self.count());
+        (count > 0).then(|| i64::try_from(self.sum / count).unwrap_or(i64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_in_the_first_bucket_that_reaches_it() {
+        let mut lengths = Buckets::new(LENGTH);
+        for value in [1, 512, 513, 4095, 4096, 4097, 524_288, 524_289, 4 << 20] {
+            lengths.add(value);
+        }
+        let used: Vec<(usize, u64)> =
+            lengths.counts().iter().copied().enumerate().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(used, [(0, 2), (1, 1), (3, 1), (4, 1), (5, 1), (16, 1), (17, 2)]);
+        assert_eq!((lengths.range(), lengths.count()), (Some((1, 4 << 20)), 9));
+    }
+}

@@ -1,0 +1,18 @@
+//! The fold: records into sums that do not grow with their number, and merge.
+
+mod buckets;
+mod bursts;
+mod flight;
+mod pages;
+mod slices;
+mod slim;
+mod stream;
+mod vm;
+mod work;
+
+pub(crate) use buckets::Buckets;
+pub(crate) use pages::{PAGE, Pages, Reference, SMALL};
+pub(crate) use slices::Row;
+pub(crate) use slim::Slim;
+pub(crate) use vm::{DEPTHS, Vm};
+pub use work::{Filter, Fold, Settings};

@@ -1,0 +1,306 @@
+//! How much of the storage is in use, and how much cache would hold it.
+
+use cache::mrc::{CurvePoint, ExactStack, MissRatioCurve};
+use cache::tier::{Access, Config, VmId, WriteMode};
+use cache::{PageId, Tier};
+use machine::Operation;
+
+use crate::fold::{PAGE, Pages, Reference, SMALL};
+
+/// Windows, milliseconds: 1 min, 5 min, 1 h; and all, as none.
+pub(crate) const WINDOWS_MS: [Option<u32>; 4] =
+    [Some(60_000), Some(300_000), Some(3_600_000), None];
+/// Smallest tier that is tried.
+const TIER_MIN: u64 = 64 << 20;
+
+/// Different bytes in windows of one length.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Touched {
+    pub(crate) window_ms: Option<u32>,
+    pub(crate) windows: u64,
+    pub(crate) mean_bytes: f64,
+    pub(crate) max_bytes: f64,
+}
+
+/// A tier of some size.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct TierAnswer {
+    pub(crate) bytes: u64,
+    pub(crate) reads_served: Option<f64>,
+    pub(crate) io_served: Option<f64>,
+    pub(crate) written_bytes: f64,
+}
+
+/// A miss-ratio curve of all pages, from those that were looked at.
+#[derive(Debug, Clone)]
+pub(crate) struct Curve {
+    pub(crate) page_bytes: u64,
+    pub(crate) references: u64,
+    curve: MissRatioCurve,
+    share: f64,
+    /// Misses seen for each that was to be expected: SHARDS' correction for a sample that has
+    /// more or fewer references than its share (FAST 2015, section 3.3).
+    correction: f64,
+}
+
+impl Curve {
+    /// Share of references that miss in a cache of `bytes`.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "pages, rounded")]
+    pub(crate) fn miss_ratio(&self, bytes: f64) -> f64 {
+        let pages = (bytes / self.page_bytes as f64 * self.share + 0.5).floor() as u64;
+        self.corrected(self.curve.miss_ratio(pages))
+    }
+
+    fn corrected(&self, miss_ratio: f64) -> f64 {
+        (miss_ratio * self.correction).min(1.0)
+    }
+
+    fn bytes(&self, point: &CurvePoint) -> f64 {
+        point.pages as f64 / self.share * self.page_bytes as f64
+    }
+
+    /// Bytes and miss ratio of the knee.
+    pub(crate) fn knee(&self) -> Option<(f64, f64)> {
+        let knee = self.curve.knee()?;
+        Some((self.bytes(&knee), self.corrected(knee.miss_ratio)))
+    }
+
+    /// What misses in a cache of any size.
+    pub(crate) fn least(&self) -> f64 {
+        self.corrected(self.curve.points().last().map_or(1.0, |point| point.miss_ratio))
+    }
+
+    /// Some points of the curve, evenly on a scale of logarithms: bytes and miss ratio.
+    pub(crate) fn points(&self, most: u32) -> Vec<(f64, f64)> {
+        let points = self.curve.points();
+        let (Some(first), Some(last)) = (points.first(), points.last()) else { return Vec::new() };
+        let (low, high) = (self.bytes(first), self.bytes(last));
+        let step = |at: u32| low * (high / low).powf(f64::from(at) / f64::from(most - 1));
+        (0..most).map(|at| step(at).round()).map(|bytes| (bytes, self.miss_ratio(bytes))).collect()
+    }
+}
+
+/// References of one VM, or of all, with pages numbered from 0.
+pub(crate) struct Subject {
+    references: Vec<Reference>,
+    ids: Vec<u32>,
+    pages: usize,
+    share: f64,
+    large: f64,
+    small: f64,
+}
+
+impl Subject {
+    /// `vm` none for all.
+    pub(crate) fn new(pages: &Pages, vm: Option<u16>) -> Self {
+        let is_wanted = |reference: &&Reference| vm.is_none_or(|vm| vm == reference.vm);
+        let references: Vec<Reference> = pages.log().iter().filter(is_wanted).copied().collect();
+        let mut order: Vec<(u64, u32)> =
+            (0..).zip(&references).map(|(at, r)| (r.page, at)).collect();
+        order.sort_unstable();
+        let mut ids = vec![0; references.len()];
+        let mut id = 0_u32;
+        for at in 0..order.len() {
+            id += u32::from(at > 0 && order[at].0 != order[at - 1].0);
+            ids[order[at].1 as usize] = id;
+        }
+        let share = pages.share();
+        let small: u64 = references.iter().map(|r| r.small().1 - r.small().0 + 1).sum();
+        // Of all VMs the number of references is known exactly; of one it is what the sample says.
+        let (large, small) = match vm {
+            None => (pages.large as f64, pages.small as f64),
+            Some(_) => (references.len() as f64 / share, small as f64 / share),
+        };
+        let pages = if references.is_empty() { 0 } else { id as usize + 1 };
+        Self { references, ids, pages, share, large, small }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.references.is_empty()
+    }
+
+    pub(crate) fn share(&self) -> f64 {
+        self.share
+    }
+
+    pub(crate) fn references(&self) -> u64 {
+        self.references.len() as u64
+    }
+
+    /// Different pages of 4 KiB, in windows that begin at multiples of their length.
+    pub(crate) fn touched(&self, window_ms: Option<u32>) -> Touched {
+        let mut masks = vec![0_u16; self.pages];
+        let mut stamps = vec![u32::MAX; self.pages];
+        let (mut windows, mut all, mut most, mut now, mut now_at) =
+            (0_u64, 0_u64, 0_u64, 0_u64, None);
+        for (reference, id) in self.references.iter().zip(&self.ids) {
+            let window = window_ms.map_or(0, |length| reference.at_ms / length);
+            if now_at != Some(window) {
+                now_at = Some(window);
+                windows += 1;
+                now = 0;
+            }
+            let id = *id as usize;
+            if stamps[id] != window {
+                stamps[id] = window;
+                masks[id] = 0;
+            }
+            let (first, last) = reference.small();
+            let bits = (u16::MAX >> (15 - (last - first))) << first;
+            let fresh = u64::from((bits & !masks[id]).count_ones());
+            masks[id] |= bits;
+            now += fresh;
+            all += fresh;
+            most = most.max(now);
+        }
+        let bytes = |pages: f64| pages * SMALL as f64 / self.share;
+        let mean_bytes = bytes(all as f64 / windows.max(1) as f64);
+        Touched { window_ms, windows, mean_bytes, max_bytes: bytes(most as f64) }
+    }
+
+    /// LRU at pages of 64 KiB.
+    pub(crate) fn large_curve(&self) -> Curve {
+        let mut stack = ExactStack::new();
+        self.ids.iter().for_each(|id| stack.reference(PageId(u64::from(*id))));
+        self.curve(&stack, PAGE, self.references(), self.large)
+    }
+
+    /// LRU at pages of 4 KiB.
+    pub(crate) fn small_curve(&self) -> Curve {
+        let mut stack = ExactStack::new();
+        let mut seen = 0;
+        for (reference, id) in self.references.iter().zip(&self.ids) {
+            let (first, last) = reference.small();
+            seen += last - first + 1;
+            (first..=last).for_each(|at| stack.reference(PageId(u64::from(*id) * 16 + at)));
+        }
+        self.curve(&stack, SMALL, seen, self.small)
+    }
+
+    fn curve(&self, stack: &ExactStack, page_bytes: u64, references: u64, all: f64) -> Curve {
+        let correction = references as f64 / (all * self.share).max(1.0);
+        let curve = stack.curve();
+        Curve { page_bytes, references, curve, share: self.share, correction }
+    }
+
+    /// Sizes worth trying: from a sixteenth of what is touched up to all of it, and the knee,
+    /// as powers of two.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes, rounded")]
+    pub(crate) fn tier_sizes(&self, knee: Option<f64>) -> Vec<u64> {
+        let all = self.pages as f64 / self.share * PAGE as f64;
+        let sizes = [all / 16.0, all / 8.0, all / 4.0, all / 2.0, all];
+        let sizes = sizes.into_iter().chain(knee);
+        let mut sizes: Vec<u64> =
+            sizes.map(|size| (size.max(TIER_MIN as f64) as u64).next_power_of_two()).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    /// A tier of this size; a sample is served by a tier as much smaller (miniature simulation,
+    /// Waldspurger and others, USENIX ATC 2017).
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes, rounded")]
+    pub(crate) fn tier(&self, bytes: u64) -> Option<TierAnswer> {
+        let scaled = ((bytes as f64 * self.share) as u64).max(PAGE);
+        let page_bytes = u32::try_from(PAGE).ok()?;
+        let config = Config { write_mode: WriteMode::Back, ..Config::new(scaled, page_bytes) };
+        let mut tier = Tier::new(config).ok()?;
+        let mut steps = Vec::new();
+        for (reference, id) in self.references.iter().zip(&self.ids) {
+            let (first, last) = reference.small();
+            let operation = if reference.is_write() { Operation::Write } else { Operation::Read };
+            let offset = u64::from(*id) * PAGE + first * SMALL;
+            let length = u32::try_from((last - first + 1) * SMALL).unwrap_or(u32::MAX);
+            tier.access(&Access { vm: VmId(0), operation, offset, length }, &mut steps);
+            if tier.wants_cleaning() {
+                tier.clean(64, &mut steps);
+            }
+            steps.clear();
+        }
+        let counters = tier.counters();
+        let reads_served =
+            (counters.reads > 0).then(|| counters.read_hits as f64 / counters.reads as f64);
+        let written_bytes = counters.tier_written_bytes as f64 / self.share;
+        Some(TierAnswer {
+            bytes,
+            reads_served,
+            io_served: counters.acceleration_rate(),
+            written_bytes,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use trace::OpenOptions;
+
+    use super::*;
+
+    fn folder() -> Option<PathBuf> {
+        let shared = std::env::var_os("TILEMARK_SHARED").map_or_else(
+            || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+            PathBuf::from,
+        );
+        let traces = shared.join("traces");
+        let is_there = traces.join("oracle.csv").is_file();
+        if !is_there {
+            eprintln!("oracle: skipped, no oracle.csv in {}", traces.display());
+        }
+        is_there.then_some(traces)
+    }
+
+    fn pages(folder: &std::path::Path, room: usize) -> Pages {
+        let path = folder.join("cloudphysics.vscsi.zst");
+        let mut source = trace::open(&path, &OpenOptions::default()).expect("it opens");
+        let mut pages = Pages::new(room);
+        let mut batch = Vec::new();
+        loop {
+            source.read(&mut batch).expect("it is whole");
+            if batch.is_empty() {
+                return pages;
+            }
+            batch.iter().for_each(|record| pages.push(record));
+        }
+    }
+
+    #[test]
+    fn miss_ratios_are_those_of_an_independent_simulator() {
+        let Some(folder) = folder() else { return };
+        let subject = Subject::new(&pages(&folder, 10_000_000), None);
+        let curves = [("cp4k", subject.small_curve()), ("cp64k", subject.large_curve())];
+        let oracle = fs::read_to_string(folder.join("oracle.csv")).expect("readable");
+        let mut compared = 0;
+        for line in oracle.lines() {
+            let fields: Vec<&str> = line.split(',').collect();
+            let [trace, _, "LRU", size, references, ratio, ..] = fields[..] else { continue };
+            let Some((_, curve)) = curves.iter().find(|(name, _)| *name == trace) else { continue };
+            assert_eq!(curve.references.to_string(), references, "{trace}");
+            let size: f64 = size.parse().expect("pages");
+            let ratio: f64 = ratio.parse().expect("a ratio");
+            let ours = curve.miss_ratio(size * curve.page_bytes as f64);
+            assert!((ours - ratio).abs() <= 0.000_051, "{trace} at {size}: {ours}, not {ratio}");
+            compared += 1;
+        }
+        assert!(compared >= 4, "only {compared} lines of the oracle were compared");
+    }
+
+    #[test]
+    fn a_sample_is_near_the_whole() {
+        let Some(folder) = folder() else { return };
+        let whole = Subject::new(&pages(&folder, 10_000_000), None);
+        let sample = pages(&folder, 40_000);
+        assert!(sample.share() < 0.5, "{} is not much of a sample", sample.share());
+        let sample = Subject::new(&sample, None);
+        let (exact, near) = (whole.large_curve(), sample.large_curve());
+        for mib in [64.0, 256.0, 1024.0, 2048.0] {
+            let bytes = mib * 1024.0 * 1024.0;
+            let apart = (exact.miss_ratio(bytes) - near.miss_ratio(bytes)).abs();
+            assert!(apart < 0.03, "{mib} MiB: {apart}");
+        }
+        let (all, about) = (whole.touched(None).max_bytes, sample.touched(None).max_bytes);
+        assert!((about / all - 1.0).abs() < 0.05, "{about} B for {all} B");
+    }
+}

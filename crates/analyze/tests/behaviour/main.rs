@@ -1,0 +1,8 @@
+//! What the analysis says of traces, made up and real.
+#![allow(clippy::unwrap_used)]
+
+mod facts;
+mod findings;
+mod merge;
+mod support;
+mod text;
