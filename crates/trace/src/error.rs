@@ -1,6 +1,7 @@
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use parquet::errors::ParquetError;
 use thiserror::Error;
 
 /// Why a trace cannot be read or written.
@@ -35,4 +36,78 @@ pub enum TraceError {
         /// Where the first is, and why it is bad.
         first: String,
     },
+    /// A Parquet file is damaged, or its library refused.
+    #[error("{}: {source}", path.display())]
+    Parquet {
+        /// Which file.
+        path: PathBuf,
+        /// What the library said.
+        source: ParquetError,
+    },
+    /// A new trace would overwrite something.
+    #[error("{} exists, and is not overwritten", path.display())]
+    Exists {
+        /// What is there.
+        path: PathBuf,
+    },
+    /// A trace whose writing did not come to its end.
+    #[error("{} was not finished: whoever wrote it was stopped", path.display())]
+    Unfinished {
+        /// Its directory.
+        path: PathBuf,
+    },
+    /// An earlier write failed.
+    #[error("{} is not written on, because an earlier write failed", path.display())]
+    Broken {
+        /// The trace.
+        path: PathBuf,
+    },
+}
+
+impl TraceError {
+    /// What to try next, if anything helps.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                Some("free some space there, or choose another place with --out")
+            }
+            Self::Parquet { .. } => Some(
+                "the file is damaged or not of this trace; sha256sum -c SHA256SUMS in its \
+                 directory tells which files are as they were written",
+            ),
+            Self::Exists { path } if is_partial(path) => {
+                Some("it is left of an attempt that was stopped; remove it, or choose another name")
+            }
+            Self::Exists { .. } => Some("choose another name with --out, or remove it"),
+            Self::Unfinished { .. } => Some(
+                "its complete parts are ordinary Parquet files; record or import it again for the \
+                 whole of it",
+            ),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { path: path.to_owned(), source }
+    }
+
+    /// Unwraps what the Parquet library wrapped, so that a full disk is seen as one.
+    pub(crate) fn parquet(path: &Path) -> impl FnOnce(ParquetError) -> Self {
+        let path = path.to_owned();
+        move |error| match error {
+            ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+                Ok(source) => Self::Io { path, source: *source },
+                Err(other) => Self::Parquet { path, source: ParquetError::External(other) },
+            },
+            source => Self::Parquet { path, source },
+        }
+    }
+
+    pub(crate) fn format(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Format { path: path.to_owned(), reason: reason.into() }
+    }
+}
+
+fn is_partial(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "partial")
 }

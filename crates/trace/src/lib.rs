@@ -11,11 +11,14 @@
 //! silently left out; times count from the first moment of the trace.
 #![forbid(unsafe_code)]
 
+pub mod derive;
 mod error;
+pub mod generate;
 mod import;
 mod info;
 mod record;
 mod source;
+pub mod store;
 
 pub use error::TraceError;
 pub use import::{Format, OpenOptions, open, open_stream};

@@ -27,6 +27,16 @@ impl Operation {
     pub const fn moves_data(self) -> bool {
         matches!(self, Self::Read | Self::Write)
     }
+
+    /// Its name in files and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Flush => "flush",
+            Self::Discard => "discard",
+        }
+    }
 }
 
 /// Properties of an I/O beside its operation, one bit each.
@@ -70,6 +80,12 @@ impl Flags {
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// These but not `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 }
 

@@ -1,0 +1,171 @@
+//! `trace.json`: what is known of the whole trace, and its parts.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Nanos};
+
+use super::FORMAT;
+use crate::{Clock, Device, Losses, TraceError, TraceInfo};
+
+/// The format's version, in `trace.json` and under `tilemark.trace` in every part. A reader
+/// takes every minor version of its major one.
+pub const SCHEMA: &str = "tilemark.trace/1.0";
+const MAJOR: &str = "tilemark.trace/1.";
+
+/// The file that makes a directory a trace.
+pub const TRACE_FILE: &str = "trace.json";
+/// Checksums of all other files, as `sha256sum -c` reads them.
+pub const SUMS_FILE: &str = "SHA256SUMS";
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    pub(super) schema: String,
+    pub(super) writer: String,
+    /// The format the records came from.
+    pub(super) source: String,
+    clock: StoredClock,
+    started_unix_ns: Option<i64>,
+    has_latency: bool,
+    pub(super) records: u64,
+    pub(super) records_per_group: usize,
+    vms: Vec<String>,
+    devices: Vec<StoredDevice>,
+    losses: StoredLosses,
+    pub(super) parts: Vec<PartEntry>,
+}
+
+/// One Parquet file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct PartEntry {
+    pub(super) file: String,
+    pub(super) records: u64,
+    pub(super) bytes: u64,
+    pub(super) first_issue_ns: u64,
+    pub(super) last_issue_ns: u64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+enum StoredClock {
+    Real { resolution_ns: u64 },
+    Order,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct StoredDevice {
+    name: String,
+    size_bytes: Option<u64>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct StoredLosses {
+    bad: u64,
+    examples: Vec<String>,
+    dropped: u64,
+    disordered: u64,
+    skipped: u64,
+}
+
+impl Manifest {
+    pub(super) fn new(
+        info: &TraceInfo,
+        vms: &[String],
+        devices: &[String],
+        records_per_group: usize,
+        parts: Vec<PartEntry>,
+    ) -> Self {
+        let devices = devices.iter().zip(&info.devices).map(|(name, device)| StoredDevice {
+            name: name.clone(),
+            size_bytes: device.size.map(Bytes::get),
+        });
+        let losses = &info.losses;
+        Self {
+            schema: SCHEMA.to_owned(),
+            writer: super::schema::created_by(),
+            source: info.format.to_owned(),
+            clock: match info.clock {
+                Clock::Real { resolution } => StoredClock::Real { resolution_ns: resolution.0 },
+                Clock::Order => StoredClock::Order,
+            },
+            started_unix_ns: info.started_unix_ns,
+            has_latency: info.has_latency,
+            records: parts.iter().map(|part| part.records).sum(),
+            records_per_group,
+            vms: vms.to_vec(),
+            devices: devices.collect(),
+            losses: StoredLosses {
+                bad: losses.bad,
+                examples: losses.examples.clone(),
+                dropped: losses.dropped,
+                disordered: losses.disordered,
+                skipped: losses.skipped,
+            },
+            parts,
+        }
+    }
+
+    pub(super) fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("texts and numbers are JSON") + "\n"
+    }
+
+    pub(super) fn from_json(path: &Path, text: &str) -> Result<Self, TraceError> {
+        #[derive(Deserialize)]
+        struct Version {
+            schema: String,
+        }
+        let wrong = |error: serde_json::Error| TraceError::format(path, error.to_string());
+        let version: Version = serde_json::from_str(text).map_err(wrong)?;
+        if !version.schema.starts_with(MAJOR) {
+            let reason = format!(
+                "its schema is \"{}\", and this version reads \"{MAJOR}x\"",
+                version.schema
+            );
+            return Err(TraceError::format(path, reason));
+        }
+        let manifest: Self = serde_json::from_str(text).map_err(wrong)?;
+        manifest.check().map_err(|reason| TraceError::format(path, reason))?;
+        Ok(manifest)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.records_per_group == 0 {
+            return Err("\"records_per_group\" is 0".to_owned());
+        }
+        let names = self.vms.len().max(self.devices.len());
+        if names > usize::from(u16::MAX) + 1 {
+            return Err(format!("it names {names} VMs or devices, and a trace has up to 65,536"));
+        }
+        match self.parts.iter().find(|part| part.file.contains(['/', '\\']) || part.file == "..") {
+            Some(part) => Err(format!("\"{}\" is not the name of a part", part.file)),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn info(&self) -> TraceInfo {
+        let devices = self.devices.iter().map(|device| Device {
+            name: device.name.clone(),
+            size: device.size_bytes.map(Bytes::new),
+        });
+        TraceInfo {
+            format: FORMAT,
+            clock: match self.clock {
+                StoredClock::Real { resolution_ns } => {
+                    Clock::Real { resolution: Nanos(resolution_ns) }
+                }
+                StoredClock::Order => Clock::Order,
+            },
+            started_unix_ns: self.started_unix_ns,
+            has_latency: self.has_latency,
+            vms: self.vms.clone(),
+            devices: devices.collect(),
+            losses: Losses {
+                bad: self.losses.bad,
+                examples: self.losses.examples.clone(),
+                dropped: self.losses.dropped,
+                disordered: self.losses.disordered,
+                skipped: self.losses.skipped,
+            },
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Tilemark's own traces: a directory `NAME.tmt` of Parquet files (zstd), cut in time.
+//!
+//! `docs/formats/trace.md` describes every file and column. A trace is `NAME.tmt.partial`
+//! until [`Writer::finish`]; nothing is ever overwritten.
+
+mod columns;
+mod decode;
+mod encode;
+mod manifest;
+mod names;
+mod part;
+mod reader;
+mod schema;
+mod write;
+
+pub use columns::Columns;
+pub use manifest::{SCHEMA, SUMS_FILE, TRACE_FILE};
+pub use reader::{Part, Reader, Store, is_store, open};
+pub use write::{Options, Writer, Written, save};
+
+/// The name of this format in [`crate::TraceInfo::format`].
+pub const FORMAT: &str = "tilemark";

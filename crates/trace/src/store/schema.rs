@@ -1,0 +1,93 @@
+//! The columns of a part, and how each of them is stored.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::{KeyValue, SortingColumn};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
+
+use super::manifest::SCHEMA;
+use crate::Flags;
+
+pub(super) const ISSUE: &str = "issue_ns";
+pub(super) const QUEUE: &str = "queue_ns";
+pub(super) const DEVICE_TIME: &str = "device_ns";
+pub(super) const VM: &str = "vm";
+pub(super) const DEVICE: &str = "device";
+pub(super) const OPERATION: &str = "operation";
+pub(super) const OFFSET: &str = "offset_bytes";
+pub(super) const LENGTH: &str = "length_bytes";
+pub(super) const OUTSTANDING: &str = "outstanding";
+
+/// One Boolean column each.
+pub(super) const FLAGS: [(&str, Flags); 7] = [
+    ("fua", Flags::FUA),
+    ("preflush", Flags::PREFLUSH),
+    ("sync", Flags::SYNC),
+    ("readahead", Flags::READAHEAD),
+    ("meta", Flags::META),
+    ("error", Flags::ERROR),
+    ("sequential", Flags::SEQUENTIAL),
+];
+
+/// Level 1 decodes as fast as any other and costs a few percent of size.
+const ZSTD_LEVEL: i32 = 1;
+/// Room for 65,536 names.
+const NAMES_BYTES_MAX: usize = 16 << 20;
+
+/// Names repeat: a dictionary keeps each once, and a number for every record.
+fn names() -> DataType {
+    DataType::Dictionary(Box::new(DataType::UInt16), Box::new(DataType::Utf8))
+}
+
+pub(super) fn schema() -> SchemaRef {
+    let mut fields = vec![
+        Field::new(ISSUE, DataType::Int64, false),
+        Field::new(QUEUE, DataType::Int64, true),
+        Field::new(DEVICE_TIME, DataType::Int64, true),
+        Field::new(VM, names(), true),
+        Field::new(DEVICE, names(), true),
+        Field::new(OPERATION, names(), false),
+        Field::new(OFFSET, DataType::Int64, false),
+        Field::new(LENGTH, DataType::Int64, false),
+        Field::new(OUTSTANDING, DataType::Int32, true),
+    ];
+    fields.extend(FLAGS.map(|(name, _)| Field::new(name, DataType::Boolean, false)));
+    Arc::new(Schema::new(fields))
+}
+
+pub(super) fn created_by() -> String {
+    format!("tilemark {}", env!("CARGO_PKG_VERSION"))
+}
+
+pub(super) fn properties(rows_per_group: usize) -> WriterProperties {
+    let level = ZstdLevel::try_new(ZSTD_LEVEL).expect("a level zstd has");
+    let mut properties = WriterProperties::builder()
+        .set_created_by(created_by())
+        .set_key_value_metadata(Some(vec![KeyValue::new(
+            "tilemark.trace".to_owned(),
+            SCHEMA.to_owned(),
+        )]))
+        .set_compression(Compression::ZSTD(level))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .set_max_row_group_row_count(Some(rows_per_group))
+        .set_sorting_columns(Some(vec![SortingColumn {
+            column_idx: 0,
+            descending: false,
+            nulls_first: false,
+        }]));
+    for name in [VM, DEVICE, OPERATION] {
+        properties = properties
+            .set_column_dictionary_page_size_limit(ColumnPath::from(name), NAMES_BYTES_MAX);
+    }
+    for name in [ISSUE, QUEUE, DEVICE_TIME, OFFSET] {
+        let column = ColumnPath::from(name);
+        properties = properties
+            .set_column_dictionary_enabled(column.clone(), false)
+            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+    }
+    properties.build()
+}
