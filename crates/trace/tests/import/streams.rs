@@ -134,3 +134,16 @@ fn records_are_put_in_order_and_what_comes_too_late_is_counted() {
     let last = read.records.last().expect("a last one").issue;
     assert_eq!(last, Nanos((many - 1) * 100));
 }
+
+/// Readers once took a full buffer for the end of the trace: with records of 32 bytes it is full
+/// to the last byte, and 8,192 of them were all.
+#[test]
+fn traces_are_read_beyond_the_first_buffer() {
+    for (format, sample) in crate::samples::all() {
+        let whole = sample.repeat((1 << 20) / sample.len());
+        let read = read_as(&whole, Some(format), u64::MAX).expect("a good trace");
+        let one = read_as(&sample, Some(format), 0).expect("a good trace");
+        let expected = one.records.len() * ((1 << 20) / sample.len());
+        assert_eq!(read.records.len(), expected, "{format}: {:?}", read.info.losses);
+    }
+}
