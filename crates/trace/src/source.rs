@@ -16,6 +16,16 @@ pub trait Source: Send {
     fn read(&mut self, batch: &mut Vec<IoRecord>) -> Result<(), TraceError>;
 }
 
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn info(&self) -> &TraceInfo {
+        (**self).info()
+    }
+
+    fn read(&mut self, batch: &mut Vec<IoRecord>) -> Result<(), TraceError> {
+        (**self).read(batch)
+    }
+}
+
 /// A trace held in memory, for tests and small inputs.
 #[derive(Debug, Clone)]
 pub struct Memory {

@@ -12,6 +12,7 @@ use super::input::Input;
 use super::records::Records;
 use super::sink::Sink;
 use super::{per_cpu, text};
+use crate::store::{self, Columns};
 use crate::{Source, TraceError};
 
 /// How a trace is to be read.
@@ -39,11 +40,16 @@ impl Default for OpenOptions {
 /// Opens the trace in `path`, plain or compressed (zst, gz, xz; told by its first bytes).
 ///
 /// A file that blktrace wrote for one CPU stands for all of its device, as does
-/// `DEVICE` where there are files `DEVICE.blktrace.CPU`; a directory for all it holds.
+/// `DEVICE` where there are files `DEVICE.blktrace.CPU`; a directory for all it holds. A directory
+/// that [`crate::store::Writer`] wrote is read with all its columns.
 ///
 /// # Errors
 /// When it cannot be read, when no format fits its beginning, or when the asked one does not.
 pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {
+    // A finished trace of our own, or an unfinished one, which is an error that says so.
+    if store::is_store(path) {
+        return own(path, options);
+    }
     if path.is_dir() {
         return directory(path, options);
     }
@@ -64,6 +70,17 @@ pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn Source>, Trace
         }
     }
     source(input, format, path, options)
+}
+
+/// A trace of our own.
+fn own(path: &Path, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {
+    match options.format {
+        None => Ok(Box::new(store::open(path)?.source(Columns::ALL))),
+        Some(format) => {
+            let reason = format!("it is a trace of Tilemark's own, and no {format} trace");
+            Err(wrong(path, &reason))
+        }
+    }
 }
 
 /// The block traces of a directory.

@@ -3,6 +3,7 @@
 //! `docs/formats/trace.md` describes every file and column. A trace is `NAME.tmt.partial`
 //! until [`Writer::finish`]; nothing is ever overwritten.
 
+mod ahead;
 mod columns;
 mod decode;
 mod encode;
@@ -13,6 +14,7 @@ mod reader;
 mod schema;
 mod write;
 
+pub use ahead::Ahead;
 pub use columns::Columns;
 pub use manifest::{SCHEMA, SUMS_FILE, TRACE_FILE};
 pub use reader::{Part, Reader, Store, is_store, open};

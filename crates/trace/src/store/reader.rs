@@ -12,6 +12,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 use units::Nanos;
 
+use super::ahead::Ahead;
 use super::columns::Columns;
 use super::decode::{Decoder, Lookup, operation};
 use super::manifest::{Manifest, TRACE_FILE};
@@ -42,9 +43,10 @@ struct Group {
     group: usize,
 }
 
-/// Whether this directory is a trace of ours, finished or not.
+/// Whether this is a trace of ours, finished or not, or the name of one that is unfinished.
 pub fn is_store(directory: &Path) -> bool {
-    directory.join(TRACE_FILE).is_file() || is_unfinished(directory)
+    let is_begun = || !directory.exists() && is_unfinished(&partial_of(directory));
+    directory.join(TRACE_FILE).is_file() || is_unfinished(directory) || is_begun()
 }
 
 /// Opens a trace; nothing but its description is read yet.
@@ -118,6 +120,14 @@ impl Store {
     /// All records, in order.
     pub fn source(&self, columns: Columns) -> Reader {
         self.reader(self.groups().collect(), columns)
+    }
+
+    /// All records, in order, decoded ahead by this many threads; 0 counts as 1.
+    ///
+    /// # Errors
+    /// If a thread cannot be started.
+    pub fn source_ahead(&self, columns: Columns, threads: usize) -> Result<Ahead, TraceError> {
+        Ahead::new(self, &self.0.directory, columns, threads)
     }
 
     /// The trace cut in time, in order: independent pieces of at most `records_per_group`

@@ -275,9 +275,25 @@ pub fn save(
     target: &Path,
     options: Options,
 ) -> Result<Written, TraceError> {
+    let written = save_while(source, target, options, |_| true)?;
+    Ok(written.expect("nobody asked it to stop"))
+}
+
+/// Writes all records of a source as a trace, as long as `go_on`, asked after every batch with
+/// the records so far, says so. Otherwise what was written is removed, and nothing returned.
+///
+/// # Errors
+/// What the source or the disk says; what was written so far is removed then.
+pub fn save_while(
+    source: &mut dyn Source,
+    target: &Path,
+    options: Options,
+    go_on: impl FnMut(u64) -> bool,
+) -> Result<Option<Written>, TraceError> {
     let mut writer = Writer::create(target, source.info(), options)?;
-    match copy(source, &mut writer) {
-        Ok(()) => writer.finish(),
+    match copy(source, &mut writer, go_on) {
+        Ok(true) => writer.finish().map(Some),
+        Ok(false) => writer.abandon().map(|()| None),
         Err(error) => {
             // The first error is the one that matters.
             let _ = writer.abandon();
@@ -286,16 +302,22 @@ pub fn save(
     }
 }
 
-fn copy(source: &mut dyn Source, writer: &mut Writer) -> Result<(), TraceError> {
+/// Whether it came to its end.
+fn copy(
+    source: &mut dyn Source,
+    writer: &mut Writer,
+    mut go_on: impl FnMut(u64) -> bool,
+) -> Result<bool, TraceError> {
     let mut batch = Vec::with_capacity(BATCH);
-    loop {
+    while go_on(writer.records()) {
         source.read(&mut batch)?;
         writer.update(source.info());
         if batch.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         writer.write(&batch)?;
     }
+    Ok(false)
 }
 
 /// Where a trace is until it is finished.

@@ -5,8 +5,8 @@ use std::path::Path;
 use proptest::prelude::*;
 use tilemark_trace::store::{self, Columns, Options, Writer};
 use tilemark_trace::{
-    Clock, Device, DeviceIndex, Flags, IoRecord, Losses, Memory, Operation, Source, TraceInfo,
-    VmIndex,
+    Clock, Device, DeviceIndex, Flags, Format, IoRecord, Losses, Memory, OpenOptions, Operation,
+    Source, TraceInfo, VmIndex,
 };
 use units::{Bytes, Nanos};
 
@@ -113,7 +113,11 @@ proptest! {
         prop_assert_eq!(read_all(&mut store.source(Columns::ALL)), records.clone());
         let parts = store.parts();
         let pieces = parts.iter().flat_map(|part| read_all(&mut part.source(Columns::ALL)));
-        prop_assert_eq!(pieces.collect::<Vec<_>>(), records);
+        prop_assert_eq!(pieces.collect::<Vec<_>>(), records.clone());
+        for threads in [1, 3] {
+            let mut ahead = store.source_ahead(Columns::ALL, threads).expect("threads");
+            prop_assert_eq!(read_all(&mut ahead), records.clone());
+        }
         prop_assert_eq!(store.info(), &TraceInfo { format: store::FORMAT, ..info });
         prop_assert_eq!(store.origin(), "memory");
     }
@@ -205,4 +209,18 @@ fn names_may_come_up_while_a_trace_is_written() {
     let store = store::open(&path).expect("opening");
     assert_eq!(read_all(&mut store.source(Columns::VM)).len(), 2);
     assert_eq!(read_all(&mut store.source(Columns::ALL)), [first, second]);
+}
+
+#[test]
+fn a_stored_trace_opens_like_any_other() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let record = IoRecord::new(Nanos(1), Operation::Write, 512, 4096);
+    stored(directory.path(), &info(1, 1), &[record], Options::default());
+    let path = directory.path().join("t.tmt");
+    let mut source = tilemark_trace::open(&path, &OpenOptions::default()).expect("opening");
+    assert_eq!(source.info().format, store::FORMAT);
+    assert_eq!(read_all(source.as_mut()), [record]);
+    let options = OpenOptions { format: Some(Format::Msr), ..OpenOptions::default() };
+    let error = tilemark_trace::open(&path, &options).err().expect("it is no MSR trace");
+    assert!(error.to_string().contains("no msr trace"), "{error}");
 }

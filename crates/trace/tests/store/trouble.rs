@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use tilemark_trace::store::{self, Columns, Options, Writer};
-use tilemark_trace::{IoRecord, Memory, Operation, Source, TraceError, VmIndex};
+use tilemark_trace::{IoRecord, Memory, OpenOptions, Operation, Source, TraceError, VmIndex};
 use units::Nanos;
 
 use crate::round_trip::info;
@@ -60,6 +60,9 @@ fn a_trace_whose_writer_was_killed_is_recognised_and_named() {
     for asked in [&path, &partial] {
         let error = store::open(asked).expect_err("it is not finished");
         assert!(error.to_string().contains("t.tmt.partial was not finished"), "{error}");
+        let error = tilemark_trace::open(asked, &OpenOptions::default()).err();
+        let error = error.expect("it is not finished").to_string();
+        assert!(error.contains("t.tmt.partial was not finished"), "{error}");
     }
     assert!(store::is_store(&partial), "it is ours all the same");
     let error = Writer::create(&path, &info(1, 1), options).expect_err("the remains are there");
@@ -135,6 +138,13 @@ fn a_damaged_or_missing_file_is_named() {
     torn[end - 200..end - 8].fill(0x5a);
     fs::write(&part, &torn).expect("writing");
     said("a torn footer");
+    let error = store::open(&path).and_then(|store| {
+        let mut source = store.source_ahead(Columns::ALL, 2)?;
+        let mut batch = Vec::new();
+        source.read(&mut batch)
+    });
+    let error = error.expect_err("a torn footer, by threads").to_string();
+    assert!(error.contains("part-000000.parquet"), "{error}");
     fs::remove_file(&part).expect("removing");
     said("gone");
 
