@@ -4,10 +4,12 @@
 pub mod fake;
 mod real;
 mod simulated;
+mod warmed;
 
 pub use real::RealRig;
 pub use sim::plant::PlantError;
 pub use simulated::{SimLoad, SimRig, VIRTUAL_TIME};
+pub(crate) use warmed::{SharedState, WarmKey, Warmed};
 
 use std::time::Duration;
 

@@ -12,7 +12,7 @@ use workload::WorkloadMachine;
 
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
-use crate::rig::{Clocks, Load, LoadOutcome, PrefillSoFar, Received, Rig};
+use crate::rig::{Clocks, Load, LoadOutcome, PrefillSoFar, Received, Rig, SharedState};
 use crate::step::{DiskNeed, FleetInstance};
 
 /// What moves the data of a simulation, as results name it.
@@ -33,6 +33,8 @@ pub struct SimRig<'a> {
     /// What tiers and memories held when they were last warmed, and for how many tiles: the
     /// repeats of a step begin with the same.
     warmed: Option<(u32, TierState)>,
+    /// The same, shared with other rigs.
+    shared: Option<SharedState>,
 }
 
 /// The round in which machines fill tiers before time begins: none that is measured, so that
@@ -42,7 +44,13 @@ const WARMING: u64 = u64::MAX;
 impl<'a> SimRig<'a> {
     /// A rig at time 0. The plan's seed is that of everything the model itself draws, too.
     pub fn new(array: &'a Array, plan: &'a ResolvedPlan) -> Self {
-        Self { array, plan, now: Rc::default(), warmed: None }
+        Self { array, plan, now: Rc::default(), warmed: None, shared: None }
+    }
+
+    /// The same, which begins with this state of warmed tiers: it makes it if nobody has, and
+    /// goes without if it does not fit. For one number of tiles only.
+    pub(crate) fn sharing(self, state: SharedState) -> Self {
+        Self { shared: Some(state), ..self }
     }
 
     /// Bytes of disks that the array holds when there are so many tiles.
@@ -71,7 +79,19 @@ impl<'a> SimRig<'a> {
 
     /// Fills tiers and memories as the same tiles would have filled them before.
     fn warm(&mut self, plant: &mut Plant, instances: &[FleetInstance]) {
-        let tiles = instances.iter().map(|one| one.member.tile + 1).max().unwrap_or(0);
+        if let Some(shared) = self.shared.clone() {
+            let mut is_warm = false;
+            let state = shared.get_or_init(|| {
+                self.run_warming(plant, instances);
+                is_warm = true;
+                plant.snapshot()
+            });
+            if !is_warm && plant.restore(state).is_err() {
+                self.run_warming(plant, instances);
+            }
+            return;
+        }
+        let tiles = tiles_of(instances);
         if let Some((_, state)) = self.warmed.as_ref().filter(|(known, _)| *known == tiles)
             && plant.restore(state).is_ok()
         {
@@ -79,18 +99,26 @@ impl<'a> SimRig<'a> {
         }
         // Two of them need not be held at once.
         self.warmed = None;
+        self.run_warming(plant, instances);
+        if self.plan.repeats.value > 1 {
+            self.warmed = Some((tiles, plant.snapshot()));
+        }
+    }
+
+    fn run_warming(&self, plant: &mut Plant, instances: &[FleetInstance]) {
         let bytes: Bytes = instances.iter().flat_map(|one| &one.disks).map(|disk| disk.size).sum();
-        let options = self.warming(Bytes::new(bytes.get() / u64::from(tiles.max(1))));
+        let options = self.warming(Bytes::new(bytes.get() / u64::from(tiles_of(instances).max(1))));
         let in_round = |one: &FleetInstance| SimInstance {
             machine: one.machine.in_round(WARMING),
             shape: one.shape.clone(),
         };
         let mut machines: Vec<_> = instances.iter().map(in_round).collect();
         plant.warm(&mut machines, &options);
-        if self.plan.repeats.value > 1 {
-            self.warmed = Some((tiles, plant.snapshot()));
-        }
     }
+}
+
+fn tiles_of(instances: &[FleetInstance]) -> u32 {
+    instances.iter().map(|one| one.member.tile + 1).max().unwrap_or(0)
 }
 
 fn machine(one: FleetInstance) -> SimInstance<WorkloadMachine> {

@@ -6,7 +6,7 @@ use spec::array::Array;
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, NoObserver};
-use crate::rig::SimRig;
+use crate::rig::{SharedState, SimRig};
 use crate::run::{build, round};
 use crate::score::References;
 use crate::simulate::Settings;
@@ -54,10 +54,26 @@ impl Stage {
         seed: u64,
         control: &Control,
     ) -> Result<Step, BenchError> {
+        self.step_warmed(array, (tiles, repeat), seed, control, None)
+    }
+
+    /// The same, beginning with a state of warmed tiers that other steps of as many tiles share.
+    pub(crate) fn step_warmed(
+        &self,
+        array: &Array,
+        (tiles, repeat): (u32, u32),
+        seed: u64,
+        control: &Control,
+        warmed: Option<SharedState>,
+    ) -> Result<Step, BenchError> {
         let mut plan = self.plan.clone();
         plan.seed.value = seed;
         let fleet = build(&plan, tiles, round(tiles, repeat))?;
-        let mut rig = SimRig::new(array, &plan);
+        let rig = SimRig::new(array, &plan);
+        let mut rig = match warmed {
+            Some(state) => rig.sharing(state),
+            None => rig,
+        };
         let mut bench = StepBench {
             plan: &plan,
             references: &self.references,

@@ -9,7 +9,7 @@ use super::figures::precise;
 use super::point::{Point, PointError, Simulate};
 use crate::error::BenchError;
 use crate::progress::Control;
-use crate::rig::PlantError;
+use crate::rig::{PlantError, WarmKey, Warmed};
 use crate::simulate::{Settings, Stage, WORKING_SET_PAGE};
 
 /// Simulates the points of a study in virtual time.
@@ -20,6 +20,8 @@ pub struct Simulated<'a> {
     stages: Vec<OnceLock<Result<Stage, String>>>,
     /// Miss-ratio curves, by the same configurations.
     curves: Vec<OnceLock<Result<MissRatioCurve, String>>>,
+    /// What steps begin with.
+    warmed: Warmed,
 }
 
 impl<'a> Simulated<'a> {
@@ -30,6 +32,7 @@ impl<'a> Simulated<'a> {
             study,
             stages: (0..count).map(|_| OnceLock::new()).collect(),
             curves: (0..count).map(|_| OnceLock::new()).collect(),
+            warmed: Warmed::default(),
         }
     }
 
@@ -59,16 +62,17 @@ impl<'a> Simulated<'a> {
 impl Simulate for Simulated<'_> {
     fn step(&self, point: &Point<'_>, control: &Control) -> Result<Step, PointError> {
         let stage = self.stage(point.configuration)?;
-        let step = (point.tiles, point.repeat - 1);
-        stage.step(&point.configuration.array, step, point.seed, control).map_err(|error| {
-            match error {
-                BenchError::Interrupted | BenchError::Aborted => PointError::Interrupted,
-                BenchError::ArrayTooSmall { .. }
-                | BenchError::Plant { source: PlantError::TooSmall { .. }, .. } => {
-                    PointError::DoesNotFit(told(&error))
-                }
-                other => PointError::Failed(told(&other)),
+        let (array, step) = (&point.configuration.array, (point.tiles, point.repeat - 1));
+        let position = self.position(point.configuration);
+        let key = WarmKey::new(array, point.tiles, point.seed, position);
+        let warmed = Some(self.warmed.state(key));
+        stage.step_warmed(array, step, point.seed, control, warmed).map_err(|error| match error {
+            BenchError::Interrupted | BenchError::Aborted => PointError::Interrupted,
+            BenchError::ArrayTooSmall { .. }
+            | BenchError::Plant { source: PlantError::TooSmall { .. }, .. } => {
+                PointError::DoesNotFit(told(&error))
             }
+            other => PointError::Failed(told(&other)),
         })
     }
 
