@@ -3,12 +3,13 @@ use std::collections::VecDeque;
 use machine::{Operation, Stream};
 use units::{Bytes, Nanos};
 
-use super::dies::{Dies, Reads, Task};
+use super::dies::{Dies, Task};
 use super::parameters::SsdParameters;
 use super::slc::SlcSpace;
 use super::write_amplification::write_amplification_greedy;
 use crate::error::{Check, ParameterError};
 use crate::part::{Component, Job, OUT_OF_RANGE, Outbox};
+use crate::slab::Slab;
 use crate::usage::{Meter, Usage};
 
 /// A solid-state disk of level 1: no mapping table, but the queues that shape latency.
@@ -19,6 +20,10 @@ use crate::usage::{Meter, Usage};
 /// data adds `A - 1` page moves and `A / pages_per_block` erases on random dies, with the
 /// closed-form amplification `A`; a write that goes on where one of the last 16 ended counts
 /// as sequential and adds only its erases. The device is taken to be full and in steady state.
+///
+/// Commands pass in the order they come, so what one does to the dies is worked out when it
+/// comes, at the time at which it will have passed; only while a write waits for room do
+/// commands and pages have alarms of their own.
 #[derive(Debug)]
 pub struct Ssd {
     parameters: SsdParameters,
@@ -28,9 +33,13 @@ pub struct Ssd {
     /// When the controller has passed all commands so far.
     free_at: Nanos,
     passing: VecDeque<(Nanos, Job)>,
-    reads: Reads<Job>,
+    reads: Slab<Job>,
     waiting: VecDeque<Job>,
-    /// Answers in order of their time.
+    /// A write larger than the buffer was taken: when room is free again depends on every page.
+    is_overfull: bool,
+    /// Whether every die with work has an alarm, so that none need be settled.
+    has_alarms: bool,
+    /// Answers to writes in order of their time.
     answers: VecDeque<(Nanos, Job)>,
     /// Bytes of the buffer that are free.
     room: u64,
@@ -48,6 +57,8 @@ pub struct Ssd {
 
 const CONTROLLER: u32 = 1 << 20;
 const ANSWER: u32 = CONTROLLER + 1;
+/// And the place of the read.
+const READ: u32 = 1 << 21;
 const CHECK: Check = Check("ssd");
 
 impl Ssd {
@@ -81,8 +92,10 @@ impl Ssd {
             dies: Dies::new(dies),
             free_at: Nanos::ZERO,
             passing: VecDeque::new(),
-            reads: Reads::new(),
+            reads: Slab::new(),
             waiting: VecDeque::new(),
+            is_overfull: false,
+            has_alarms: false,
             answers: VecDeque::new(),
             room: buffer.get(),
             part_page: 0,
@@ -102,20 +115,33 @@ impl Ssd {
         self.amplification
     }
 
-    fn read(&mut self, now: Nanos, job: Job, out: &mut Outbox) {
-        let page = self.parameters.page.get();
-        let (first, end) = (job.offset / page, job.end().div_ceil(page));
-        let pages = u32::try_from(end - first).expect("a request has at most 2^32 bytes");
-        let place = self.reads.insert((job, pages));
-        for number in first..end {
-            let die = u32::try_from(number % self.dies.len()).expect("dies are numbered by u32");
-            self.dies.add(now, die, (Task::Read(place), self.parameters.read), out);
+    /// Whether every page must be known when it is done.
+    fn is_watched(&self) -> bool {
+        !self.waiting.is_empty() || self.is_overfull || self.slc.is_some()
+    }
+
+    /// A command has passed the controller, or will have by `now`.
+    fn pass(&mut self, now: Nanos, job: Job, out: &mut Outbox) {
+        match job.operation {
+            Operation::Read if job.length > 0 => self.read(now, job, out),
+            Operation::Write if job.length > 0 => {
+                self.waiting.push_back(job);
+                self.fill(now, out);
+            }
+            // The buffer is protected: what was answered is safe.
+            _ => self.answer(now, job, out),
         }
     }
 
-    fn write(&mut self, now: Nanos, job: Job, out: &mut Outbox) {
-        self.waiting.push_back(job);
-        self.fill(now, out);
+    fn read(&mut self, now: Nanos, job: Job, out: &mut Outbox) {
+        let page = self.parameters.page.get();
+        let mut end = now;
+        for number in job.offset / page..job.end().div_ceil(page) {
+            let die = u32::try_from(number % self.dies.len()).expect("dies are numbered by u32");
+            end = end.max(self.dies.read(now, die, self.parameters.read));
+        }
+        let at = end.saturating_add(self.parameters.latency);
+        out.wake_at(at, READ + self.reads.insert(job));
     }
 
     /// Takes waiting writes into the buffer, in their order. One larger than the buffer is
@@ -124,15 +150,46 @@ impl Ssd {
         while let Some(job) = self.waiting.front().copied() {
             // Less than a page may stay behind in the buffer, so more is never asked for.
             let most = self.parameters.buffer.get() - self.parameters.page.get();
-            if u64::from(job.length).min(most) > self.room {
-                return;
+            let length = u64::from(job.length);
+            if length.min(most) > self.room && !self.has_alarms {
+                self.dies.settle_all(now);
+                self.free_room(now);
+            }
+            if length.min(most) > self.room {
+                return self.watch(out);
             }
             self.waiting.pop_front();
-            self.room = self.room.saturating_sub(u64::from(job.length));
+            if length > self.room {
+                self.is_overfull = true;
+                self.watch(out);
+            }
+            self.room = self.room.saturating_sub(length);
             let is_random = self.is_random(&job);
-            self.program(now, u64::from(job.length), is_random, out);
+            self.program(now, length, is_random, out);
             self.answer(now, job, out);
         }
+        self.has_alarms &= self.is_watched();
+    }
+
+    fn watch(&mut self, out: &mut Outbox) {
+        if !self.has_alarms {
+            self.has_alarms = true;
+            self.dies.alarm_all(out);
+        }
+    }
+
+    /// Gives back the room of pages that were programmed.
+    fn free_room(&mut self, now: Nanos) {
+        let pages = self.dies.take_programmed();
+        if pages == 0 {
+            return;
+        }
+        if let Some(slc) = &mut self.slc {
+            slc.busy(now);
+        }
+        let most = self.parameters.buffer.get() - self.part_page;
+        self.room = (self.room + pages * self.parameters.page.get()).min(most);
+        self.is_overfull &= self.dies.writing() > 0;
     }
 
     fn is_random(&mut self, job: &Job) -> bool {
@@ -154,7 +211,7 @@ impl Ssd {
             let time = self.program_time(now, is_random);
             let die = self.next_die;
             self.next_die = (die + 1) % self.parameters.dies;
-            self.dies.add(now, die, (Task::Program, time), out);
+            self.work(now, die, (Task::Program, time), out);
             self.collect(now, out);
         }
     }
@@ -162,7 +219,7 @@ impl Ssd {
     /// The time of a page's program, and what it owes to garbage collection: nothing while
     /// it goes to the SLC cache.
     fn program_time(&mut self, now: Nanos, is_random: bool) -> Nanos {
-        let is_writing = self.dies.writing > 0;
+        let is_writing = self.dies.writing() > 0;
         if let (Some(space), Some(slc)) = (&mut self.slc, self.parameters.slc) {
             if is_writing {
                 space.busy(now);
@@ -191,7 +248,15 @@ impl Ssd {
 
     fn collect_somewhere(&mut self, now: Nanos, time: Nanos, out: &mut Outbox) {
         let die = u32::try_from(self.stream.below(self.dies.len())).expect("below the dies");
-        self.dies.add(now, die, (Task::Collect, time), out);
+        self.work(now, die, (Task::Collect, time), out);
+    }
+
+    #[inline]
+    fn work(&mut self, now: Nanos, die: u32, task: (Task, Nanos), out: &mut Outbox) {
+        self.dies.add(now, die, task);
+        if self.is_watched() {
+            self.dies.alarm(die, out);
+        }
     }
 
     fn answer(&mut self, now: Nanos, job: Job, out: &mut Outbox) {
@@ -203,24 +268,11 @@ impl Ssd {
     }
 
     fn die_done(&mut self, now: Nanos, die: u32, out: &mut Outbox) {
-        match self.dies.finish(now, die, out) {
-            Task::Read(place) => {
-                let (_, pages) = self.reads.get_mut(place);
-                *pages -= 1;
-                if *pages == 0 {
-                    let (job, _) = self.reads.remove(place);
-                    self.answer(now, job, out);
-                }
-            }
-            Task::Program => {
-                if let Some(slc) = &mut self.slc {
-                    slc.busy(now);
-                }
-                let most = self.parameters.buffer.get() - self.part_page;
-                self.room = (self.room + self.parameters.page.get()).min(most);
-                self.fill(now, out);
-            }
-            Task::Collect => {}
+        self.dies.woken(now, die);
+        self.free_room(now);
+        self.fill(now, out);
+        if self.is_watched() {
+            self.dies.alarm(die, out);
         }
     }
 }
@@ -234,6 +286,9 @@ impl Component for Ssd {
         let bytes = Nanos::from_secs_f64(f64::from(job.length) / self.parameters.rate);
         self.free_at = self.free_at.max(now) + self.parameters.command + bytes;
         if self.passing.is_empty() {
+            if !self.is_watched() {
+                return self.pass(self.free_at, job, out);
+            }
             out.wake_at(self.free_at, CONTROLLER);
         }
         self.passing.push_back((self.free_at, job));
@@ -245,17 +300,16 @@ impl Component for Ssd {
             if let Some((at, _)) = self.passing.front() {
                 out.wake_at(*at, CONTROLLER);
             }
-            match job.operation {
-                Operation::Read if job.length > 0 => self.read(now, job, out),
-                Operation::Write if job.length > 0 => self.write(now, job, out),
-                // The buffer is protected: what was answered is safe.
-                _ => self.answer(now, job, out),
-            }
+            self.pass(now, job, out);
         } else if tag == ANSWER {
             let (_, job) = self.answers.pop_front().expect("an alarm has its answer");
             if let Some((at, _)) = self.answers.front() {
                 out.wake_at(*at, ANSWER);
             }
+            self.meter.leave(now, job.length);
+            out.answer(&job, Ok(()));
+        } else if tag >= READ {
+            let job = self.reads.remove(tag - READ);
             self.meter.leave(now, job.length);
             out.answer(&job, Ok(()));
         } else {
@@ -265,7 +319,7 @@ impl Component for Ssd {
 
     /// The servers are the dies; jobs inside are requests.
     fn usage(&self, now: Nanos) -> Usage {
-        let busy_ns = self.dies.meter.usage(now).busy_ns;
+        let busy_ns = self.dies.busy_ns(now);
         Usage { busy_ns, ..self.meter.usage(now) }
     }
 }
