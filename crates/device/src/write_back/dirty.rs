@@ -1,8 +1,6 @@
-use std::collections::{BTreeSet, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
-
 use units::{Bytes, Ratio};
 
+use super::bit_tree::BitTree;
 use crate::error::{Check, ParameterError};
 use crate::part::Job;
 
@@ -13,10 +11,11 @@ pub struct DirtyPages {
     page: u64,
     /// Pages of an element, 1 to 64.
     pages: u64,
-    /// Dirty pages of each element, a bit each.
-    elements: HashMap<u64, u64, BuildHasherDefault<Spread>>,
-    /// The elements with dirty pages: most looks ask for one element and need no order.
-    order: BTreeSet<u64>,
+    /// Dirty pages of each element, a bit each, in chunks of [`CHUNK`] elements that are there
+    /// while one of them has any.
+    chunks: Vec<Option<Box<[u64; CHUNK]>>>,
+    /// The elements with dirty pages.
+    elements: BitTree,
     /// Parts of the address space that are swept side by side, in order; at least one.
     regions: Vec<Region>,
     /// Whose turn is next.
@@ -33,25 +32,9 @@ struct Region {
     cursor: u64,
 }
 
-/// Spreads element numbers over a table by a multiplication with 2^64 over the golden ratio. The
-/// order of the table is never looked at.
-#[derive(Debug, Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(self.0 ^ u64::from(*byte)));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        let spread = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 = spread ^ (spread >> 32);
-    }
-}
+/// A chunk of 64 elements is half a kilobyte: pages written far apart, one in each chunk, take
+/// no more than that each.
+const CHUNK: usize = 64;
 
 /// Dirty pages in a row, to be written at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,8 +55,8 @@ impl DirtyPages {
         Ok(Self {
             page: page.get(),
             pages,
-            elements: HashMap::default(),
-            order: BTreeSet::new(),
+            chunks: Vec::new(),
+            elements: BitTree::default(),
             regions: vec![Region { first: 0, end: u64::MAX, cursor: 0 }],
             turn: 0,
         })
@@ -99,25 +82,35 @@ impl DirtyPages {
 
     /// How many pages of a job are not dirty.
     pub fn clean_of(&self, job: &Job) -> u64 {
-        let absent = |(element, bits): (u64, u64)| {
-            u64::from((bits & !self.elements.get(&element).copied().unwrap_or(0)).count_ones())
-        };
+        let absent =
+            |(element, bits): (u64, u64)| u64::from((bits & !self.bits_of(element)).count_ones());
         self.pages_of(job).map(absent).sum()
     }
 
     /// Whether every byte of a job lies in dirty pages.
     pub fn hold(&self, job: &Job) -> bool {
-        !self.elements.is_empty() && self.clean_of(job) == 0
+        self.clean_of(job) == 0
+    }
+
+    #[inline]
+    fn bits_of(&self, element: u64) -> u64 {
+        let (chunk, within) = place(element);
+        self.chunks.get(chunk).and_then(Option::as_ref).map_or(0, |bits| bits[within])
     }
 
     /// Makes a job's pages dirty and says how many were already.
     pub fn add(&mut self, job: &Job) -> u64 {
         let mut again = 0;
         for (element, bits) in self.pages_of(job) {
-            let dirty = self.elements.entry(element).or_insert_with(|| {
-                self.order.insert(element);
-                0
-            });
+            let (chunk, within) = place(element);
+            if chunk >= self.chunks.len() {
+                self.chunks.resize(chunk + 1, None);
+            }
+            let chunk = self.chunks[chunk].get_or_insert_with(|| Box::new([0; CHUNK]));
+            let dirty = &mut chunk[within];
+            if *dirty == 0 {
+                self.elements.insert(number(element));
+            }
             again += u64::from((*dirty & bits).count_ones());
             *dirty |= bits;
         }
@@ -131,16 +124,30 @@ impl DirtyPages {
             let turn = self.turn;
             self.turn = (turn + 1) % self.regions.len();
             let region = &mut self.regions[turn];
-            let ahead = self.order.range(region.cursor..region.end).next();
-            let next = ahead.or_else(|| self.order.range(region.first..region.end).next());
-            let Some(element) = next.copied() else { continue };
+            let next = |from: u64| {
+                let element = self.elements.next(number(from))? as u64;
+                (element < region.end).then_some(element)
+            };
+            let Some(element) = next(region.cursor).or_else(|| next(region.first)) else {
+                continue;
+            };
             region.cursor = element + 1;
-            self.order.remove(&element);
-            let bits = self.elements.remove(&element).unwrap_or(0);
+            let bits = self.remove(element);
             self.cut(element, bits, runs);
             return true;
         }
         false
+    }
+
+    /// Takes the dirty pages of an element.
+    fn remove(&mut self, element: u64) -> u64 {
+        let (chunk, within) = place(element);
+        self.elements.remove(number(element));
+        let bits = self.chunks[chunk].as_mut().map_or(0, |bits| std::mem::take(&mut bits[within]));
+        if self.elements.is_word_empty(number(element)) {
+            self.chunks[chunk] = None;
+        }
+        bits
     }
 
     fn cut(&self, element: u64, mut bits: u64, runs: &mut Vec<Run>) {
@@ -165,6 +172,16 @@ impl DirtyPages {
             (element, (u64::MAX >> (64 - (to - from))) << from)
         })
     }
+}
+
+fn number(element: u64) -> usize {
+    usize::try_from(element).expect("a disk has fewer than 2^36 elements")
+}
+
+/// Chunk of an element, and where it is in it.
+#[inline]
+fn place(element: u64) -> (usize, usize) {
+    (number(element) / CHUNK, number(element) % CHUNK)
 }
 
 /// How full a memory gets before and after destaging, in pages.

@@ -1,6 +1,7 @@
 //! Writes answered before they are on disk: from a controller's memory, or from a solid-state
 //! disk in front of slower ones.
 
+mod bit_tree;
 mod dirty;
 mod memory;
 mod ssd_buffer;
