@@ -4,7 +4,7 @@
 //!
 //! A [`plant`] is such a model made from an array's file.
 //!
-//! What it does: one heap of packed keys, equal times in insertion order, an event cap per
+//! What it does: one queue of packed keys, equal times in insertion order, an event cap per
 //! instant; reports the same [`record::slice::Slice`]s as the engine.
 //!
 //! What it refuses: real time, threads, files.
@@ -20,6 +20,7 @@ mod meter;
 mod model;
 pub mod plant;
 mod queue;
+mod wheel;
 
 pub use device::{Completion, Device, Fixed, Instant};
 pub use drive::{Options, Outcome, SimError, SimInstance, Simulation, run, run_model};

@@ -4,15 +4,21 @@ use std::collections::binary_heap::PeekMut;
 
 use units::Nanos;
 
+use crate::wheel::Wheel;
+
 /// Pending events in order of time, equal times in the order they were added.
 ///
 /// A key is time (64 bits), sequence (32) and the payload's place in a slab (32), so that
 /// the heap moves 16 bytes and the payload never moves. The top that was just taken stays
 /// in the heap until the next call: an event usually causes another one, which then takes
 /// its place with one sift instead of two.
+///
+/// Only what comes due within about a millisecond is in the heap, so that it stays small and
+/// near the processor however many users are thinking; the rest waits in a [`Wheel`].
 #[derive(Debug)]
 pub struct Queue<T> {
     heap: BinaryHeap<Reverse<u128>>,
+    wheel: Wheel,
     payloads: Vec<T>,
     free: Vec<u32>,
     sequence: u32,
@@ -21,13 +27,14 @@ pub struct Queue<T> {
 }
 
 const SEQUENCE_SHIFT: u32 = 32;
-const TIME_SHIFT: u32 = 64;
+pub const TIME_SHIFT: u32 = 64;
 
 impl<T: Copy> Queue<T> {
     /// An empty queue.
     pub fn new() -> Self {
         Self {
             heap: BinaryHeap::new(),
+            wheel: Wheel::new(),
             payloads: Vec::new(),
             free: Vec::new(),
             sequence: 0,
@@ -46,7 +53,9 @@ impl<T: Copy> Queue<T> {
             | u128::from(self.sequence) << SEQUENCE_SHIFT
             | u128::from(place);
         self.sequence += 1;
-        if self.hole {
+        if self.wheel.is_for(key) {
+            self.wheel.push(key);
+        } else if self.hole {
             self.hole = false;
             if let Some(mut top) = self.heap.peek_mut() {
                 *top = Reverse(key);
@@ -61,6 +70,11 @@ impl<T: Copy> Queue<T> {
     #[expect(clippy::cast_possible_truncation, reason = "the parts of a key are cut on purpose")]
     pub fn pop_before(&mut self, end: Nanos) -> Option<(Nanos, T)> {
         self.close_hole();
+        while self.heap.is_empty() {
+            if self.wheel.horizon() >= end || !self.wheel.turn(&mut self.heap) {
+                return None;
+            }
+        }
         let Reverse(key) = *self.heap.peek()?;
         let at = Nanos((key >> TIME_SHIFT) as u64);
         if at >= end {
@@ -75,7 +89,7 @@ impl<T: Copy> Queue<T> {
     /// Whether nothing is pending.
     pub fn is_empty(&mut self) -> bool {
         self.close_hole();
-        self.heap.is_empty()
+        self.heap.is_empty() && self.wheel.is_empty()
     }
 
     #[inline]
@@ -103,6 +117,7 @@ impl<T: Copy> Queue<T> {
     fn renumber(&mut self) {
         self.close_hole();
         let mut keys = std::mem::take(&mut self.heap).into_vec();
+        self.wheel.take_all(&mut keys);
         keys.sort_unstable_by_key(|Reverse(key)| *key);
         self.sequence = 0;
         for Reverse(key) in &mut keys {
@@ -110,6 +125,9 @@ impl<T: Copy> Queue<T> {
             *key = kept | u128::from(self.sequence) << SEQUENCE_SHIFT;
             self.sequence += 1;
         }
+        let due = keys.partition_point(|Reverse(key)| !self.wheel.is_for(*key));
+        let later = keys.split_off(due);
+        later.into_iter().for_each(|Reverse(key)| self.wheel.push(key));
         self.heap = keys.into();
     }
 }
@@ -122,30 +140,33 @@ mod tests {
     #[test]
     fn equal_times_keep_their_order_when_the_sequence_wraps() {
         let mut queue = Queue::new();
-        queue.sequence = u32::MAX - 2;
-        for value in 0..10 {
-            queue.push(Nanos(5), value);
+        queue.sequence = u32::MAX - 6;
+        let times = [5, 7 << 20, 1 << 40];
+        for value in 0..12 {
+            queue.push(Nanos(times[value % 3]), value);
         }
-        let order: Vec<i32> =
+        let order: Vec<usize> =
             std::iter::from_fn(|| queue.pop_before(Nanos::MAX)).map(|(_, value)| value).collect();
-        assert_eq!(order, (0..10).collect::<Vec<_>>());
+        assert_eq!(order, [0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11]);
     }
 
     proptest! {
         /// Against the plain model: a list searched for the first smallest time.
         #[test]
         fn events_leave_by_time_and_then_by_insertion(
-            steps in proptest::collection::vec((any::<bool>(), 0_u64..8), 1..200)
+            steps in proptest::collection::vec((any::<bool>(), 0_u64..8, 0_u32..50), 1..300)
         ) {
             let mut queue = Queue::new();
             let mut model: Vec<(u64, usize)> = Vec::new();
-            for (number, (is_pop, at)) in steps.into_iter().enumerate() {
+            for (number, (is_pop, at, shift)) in steps.into_iter().enumerate() {
                 if is_pop {
                     let first = model.iter().copied().min();
                     model.retain(|entry| Some(*entry) != first);
                     let taken = queue.pop_before(Nanos::MAX).map(|(at, number)| (at.0, number));
                     prop_assert_eq!(taken, first);
                 } else {
+                    // Nanoseconds to months: near the processor, on the wheel and behind it.
+                    let at = at << shift;
                     queue.push(Nanos(at), number);
                     model.push((at, number));
                 }
