@@ -125,7 +125,9 @@ impl Array {
                 }
             }
         }
-        answers.alarms.append(&mut self.out.alarms);
+        if !self.out.alarms.is_empty() {
+            answers.alarms.append(&mut self.out.alarms);
+        }
     }
 
     /// What went through a part so far.

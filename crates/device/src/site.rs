@@ -116,10 +116,14 @@ impl Site {
     }
 
     fn collect(&mut self, now: Nanos, host: usize, fx: &mut SiteEffects) {
-        let ran = self.host_effects.ran.drain(..);
-        fx.ran.extend(ran.map(|(instance, token)| (now, instance, token)));
-        let alarms = self.host_effects.alarms.drain(..);
-        fx.cores.extend(alarms.map(|at| (at, SiteAlarm::Host(host))));
+        if !self.host_effects.ran.is_empty() {
+            let ran = self.host_effects.ran.drain(..);
+            fx.ran.extend(ran.map(|(instance, token)| (now, instance, token)));
+        }
+        if !self.host_effects.alarms.is_empty() {
+            let alarms = self.host_effects.alarms.drain(..);
+            fx.cores.extend(alarms.map(|at| (at, SiteAlarm::Host(host))));
+        }
         for number in self.host_effects.system.drain(..) {
             let (instance, ticket, request) = self.entering.remove(number);
             self.array.submit(now, instance, ticket, &request, &mut fx.answers);

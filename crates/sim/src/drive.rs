@@ -355,15 +355,22 @@ where
 
     #[inline]
     fn apply_model(&mut self, now: Nanos) {
-        for (at, ticket, result) in self.model_effects.done.drain(..) {
-            self.queue.push(at.max(now), Pending::Done(ticket, result));
+        let ModelEffects { done, ran, alarms } = &mut self.model_effects;
+        if !done.is_empty() {
+            for (at, ticket, result) in done.drain(..) {
+                self.queue.push(at.max(now), Pending::Done(ticket, result));
+            }
         }
-        for (at, instance, token) in self.model_effects.ran.drain(..) {
-            let instance = u32::try_from(instance).expect("fewer than 2^32 instances");
-            self.queue.push(at.max(now), Pending::Ran(instance, token));
+        if !ran.is_empty() {
+            for (at, instance, token) in ran.drain(..) {
+                let instance = u32::try_from(instance).expect("fewer than 2^32 instances");
+                self.queue.push(at.max(now), Pending::Ran(instance, token));
+            }
         }
-        for (at, alarm) in self.model_effects.alarms.drain(..) {
-            self.queue.push(at.max(now), Pending::Alarm(alarm));
+        if !alarms.is_empty() {
+            for (at, alarm) in alarms.drain(..) {
+                self.queue.push(at.max(now), Pending::Alarm(alarm));
+            }
         }
     }
 }

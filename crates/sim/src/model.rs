@@ -161,11 +161,20 @@ impl Hosted {
 
     fn collect(&mut self, now: Nanos, fx: &mut ModelEffects<SiteAlarm>) {
         let SiteEffects { answers, ran, cores } = &mut self.effects;
-        fx.done.extend(answers.done.drain(..).map(|(ticket, result)| (now, ticket, result)));
-        fx.ran.append(ran);
-        fx.alarms.append(cores);
-        let alarms = answers.alarms.drain(..);
-        fx.alarms.extend(alarms.map(|(at, alarm)| (at, SiteAlarm::Array(alarm))));
+        // Most events have one effect: what is empty is not worth a call.
+        if !answers.done.is_empty() {
+            fx.done.extend(answers.done.drain(..).map(|(ticket, result)| (now, ticket, result)));
+        }
+        if !ran.is_empty() {
+            fx.ran.append(ran);
+        }
+        if !cores.is_empty() {
+            fx.alarms.append(cores);
+        }
+        if !answers.alarms.is_empty() {
+            let alarms = answers.alarms.drain(..);
+            fx.alarms.extend(alarms.map(|(at, alarm)| (at, SiteAlarm::Array(alarm))));
+        }
     }
 }
 

@@ -54,7 +54,12 @@ impl WorkClock {
     /// When the clock will show `end`, as long as this many threads, more than none, are at
     /// work.
     pub fn time_of(&self, end: Work, threads: usize) -> Nanos {
-        let left = end.saturating_sub(self.now).div_ceil(u128::from(self.paces[threads]));
-        self.since.saturating_add(Nanos(u64::try_from(left).unwrap_or(u64::MAX)))
+        let (left, pace) = (end.saturating_sub(self.now), self.paces[threads]);
+        // Almost always four seconds of a core at most, which one division of 64 bits tells.
+        let nanos = match u64::try_from(left) {
+            Ok(left) => left.div_ceil(pace),
+            Err(_) => u64::try_from(left.div_ceil(u128::from(pace))).unwrap_or(u64::MAX),
+        };
+        self.since.saturating_add(Nanos(nanos))
     }
 }

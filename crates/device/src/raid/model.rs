@@ -28,6 +28,8 @@ pub struct Raid {
     meter: Meter,
     /// Writes of the stripes of a job, kept for its memory.
     pieces: Vec<Piece>,
+    /// Children of a job, kept for the same reason.
+    extents: Vec<Extent>,
 }
 
 /// A job and how many of its groups are not done.
@@ -74,6 +76,7 @@ impl Raid {
             children: Slab::new(),
             meter: Meter::new(0),
             pieces: Vec::new(),
+            extents: Vec::new(),
         })
     }
 
@@ -98,7 +101,8 @@ impl Raid {
     }
 
     fn read(&mut self, place: u32, job: &Job, out: &mut Outbox) {
-        let mut extents = Vec::new();
+        let mut extents = std::mem::take(&mut self.extents);
+        extents.clear();
         let (layout, outstanding) = (self.layout, &self.outstanding);
         layout.cut(job.offset, job.length, |stripe, column, within, length| {
             let mut member = layout.member(stripe, column);
@@ -115,7 +119,9 @@ impl Raid {
             }
             extents.push(layout.extent(stripe, member, (within, length)));
         });
-        self.start(place, Operation::Read, &join_neighbours(extents), Vec::new(), out);
+        join_neighbours(&mut extents);
+        self.start(place, Operation::Read, &extents, Vec::new(), out);
+        self.extents = extents;
     }
 
     fn start(
@@ -132,7 +138,8 @@ impl Raid {
     }
 
     fn write_copies(&mut self, place: u32, job: &Job, out: &mut Outbox) {
-        let mut extents = Vec::new();
+        let mut extents = std::mem::take(&mut self.extents);
+        extents.clear();
         let layout = self.layout;
         layout.cut(job.offset, job.length, |stripe, column, within, length| {
             let first = layout.member(stripe, column);
@@ -145,7 +152,9 @@ impl Raid {
                 extents.push(layout.extent(stripe, member, (within, length)));
             }
         });
-        self.start(place, Operation::Write, &join_neighbours(extents), Vec::new(), out);
+        join_neighbours(&mut extents);
+        self.start(place, Operation::Write, &extents, Vec::new(), out);
+        self.extents = extents;
     }
 
     fn write_parity(&mut self, place: u32, job: &Job, out: &mut Outbox) {
@@ -198,21 +207,17 @@ impl Raid {
 }
 
 /// Joins extents of one member that follow each other (elements of stripes in a row).
-fn join_neighbours(mut extents: Vec<Extent>) -> Vec<Extent> {
-    extents.sort_unstable_by_key(|extent| (extent.member, extent.offset));
-    let mut joined: Vec<Extent> = Vec::with_capacity(extents.len());
-    for extent in extents {
-        match joined.last_mut() {
-            Some(last)
-                if last.member == extent.member
-                    && last.offset + u64::from(last.length) == extent.offset =>
-            {
-                last.length += extent.length;
-            }
-            _ => joined.push(extent),
-        }
+fn join_neighbours(extents: &mut Vec<Extent>) {
+    if extents.len() < 2 {
+        return;
     }
-    joined
+    extents.sort_unstable_by_key(|extent| (extent.member, extent.offset));
+    extents.dedup_by(|extent, last| {
+        let is_next =
+            last.member == extent.member && last.offset + u64::from(last.length) == extent.offset;
+        last.length += if is_next { extent.length } else { 0 };
+        is_next
+    });
 }
 
 impl Component for Raid {
