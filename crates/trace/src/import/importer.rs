@@ -6,7 +6,7 @@ use units::Nanos;
 
 /// Records that are sorted by their issue before the earliest is handed out: a trace that logs at
 /// completion is put in order as long as no I/O ends after this many that were issued later.
-pub(super) const WINDOW: usize = 1 << 16;
+pub(super) const WINDOW: usize = 1 << 14;
 
 /// Turns bytes of one format into records.
 pub(super) trait Decode: Send {
@@ -22,16 +22,18 @@ pub(super) struct Importer {
     base: Option<Nanos>,
     last: Nanos,
     is_done: bool,
+    /// How many of the sink's records are known to be in order.
+    sorted: usize,
 }
 
 impl Importer {
     pub(super) fn new(decode: Box<dyn Decode>, sink: Sink) -> Self {
-        Self { decode, sink, base: None, last: Nanos::ZERO, is_done: false }
+        Self { decode, sink, base: None, last: Nanos::ZERO, is_done: false, sorted: 0 }
     }
 
     /// Fills the window twice over, so that as many can be handed out as stay behind.
     fn fill(&mut self) -> Result<(), TraceError> {
-        while !self.is_done && self.sink.records.len() < WINDOW + BATCH {
+        while !self.is_done && self.sink.records.len() < 2 * WINDOW {
             // On an error the trace is over: nothing after it is handed out.
             self.is_done = true;
             self.is_done = !self.decode.step(&mut self.sink)?;
@@ -68,12 +70,13 @@ impl Source for Importer {
         batch.clear();
         self.fill()?;
         let records = &mut self.sink.records;
-        if !records.is_sorted_by_key(|record| record.issue) {
+        if !records[self.sorted.saturating_sub(1)..].is_sorted_by_key(|record| record.issue) {
             records.sort_by_key(|record| record.issue);
         }
         let kept = if self.is_done { 0 } else { WINDOW };
         let count = records.len().saturating_sub(kept).min(BATCH);
         batch.extend(records.drain(..count));
+        self.sorted = records.len();
         self.sink.taken += count as u64;
         let Some(first) = batch.first() else { return Ok(()) };
         if self.base.is_none() {

@@ -1,41 +1,84 @@
 //! Names of devices and senders, numbered in the order they appear.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
 /// Longest name that is kept, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 /// What all names after the first 65,535 are called.
 const OTHERS: &str = "(others)";
+/// Slots of the table of names, before it grows: a power of two.
+const SLOTS: usize = 64;
 
-/// Numbers of names: at most 65,536, the last of which is for all that came too late.
-#[derive(Default)]
+/// Numbers of names: at most 65,536, the last of which is for all that came too late. A table of
+/// its own because every line of a trace asks it: no allocation, no keyed hash.
 pub(super) struct Names {
-    numbers: HashMap<Box<[u8]>, u16, BuildHasherDefault<Quick>>,
-    last: Option<(Box<[u8]>, u16)>,
+    keys: Vec<Box<[u8]>>,
+    /// Number and one of the key in each slot; 0 is free. At most half are taken.
+    slots: Vec<u32>,
+    last: u16,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self { keys: Vec::new(), slots: vec![0; SLOTS], last: 0 }
+    }
 }
 
 impl Names {
     /// The number of `key`, and whether it is new and so wants a name.
+    #[inline]
     pub(super) fn number(&mut self, key: &[u8]) -> (u16, bool) {
         let key = &key[..key.len().min(NAME_BYTES_MAX)];
-        if let Some((last, number)) = &self.last
-            && **last == *key
-        {
-            return (*number, false);
+        if self.keys.get(usize::from(self.last)).is_some_and(|last| **last == *key) {
+            return (self.last, false);
         }
-        let (number, is_new) = match self.numbers.get(key) {
-            Some(number) => (*number, false),
-            None => match u16::try_from(self.numbers.len()) {
-                Ok(number) => {
-                    self.numbers.insert(key.into(), number);
-                    (number, true)
-                }
-                Err(_) => return (u16::MAX, false),
-            },
-        };
-        self.last = Some((key.into(), number));
+        let (number, is_new) = self.find(key);
+        self.last = number;
         (number, is_new)
+    }
+
+    fn find(&mut self, key: &[u8]) -> (u16, bool) {
+        let mut slot = self.first_slot(key);
+        while let Some(index) = self.slots[slot].checked_sub(1) {
+            let number = u16::try_from(index).unwrap_or(u16::MAX);
+            if *self.keys[usize::from(number)] == *key {
+                return (number, false);
+            }
+            slot = (slot + 1) & (self.slots.len() - 1);
+        }
+        match u16::try_from(self.keys.len()) {
+            Ok(number) => {
+                // The last number is of whatever name comes first as the 65,536th.
+                self.keys.push(key.into());
+                self.slots[slot] = u32::from(number) + 1;
+                self.grow();
+                (number, true)
+            }
+            Err(_) => (u16::MAX, false),
+        }
+    }
+
+    fn grow(&mut self) {
+        if self.keys.len() * 2 <= self.slots.len() {
+            return;
+        }
+        self.slots = vec![0; self.slots.len() * 2];
+        for (key, index) in self.keys.iter().zip(1..) {
+            let mut slot = self.first_slot(key);
+            while self.slots[slot] != 0 {
+                slot = (slot + 1) & (self.slots.len() - 1);
+            }
+            self.slots[slot] = index;
+        }
+    }
+
+    /// Where the search for a key begins.
+    fn first_slot(&self, key: &[u8]) -> usize {
+        let (words, rest) = key.as_chunks::<8>();
+        let mix =
+            |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = words.iter().fold(0, |hash, word| mix(hash, u64::from_le_bytes(*word)));
+        let rest = rest.iter().fold(1, |word, byte| word << 8 | u64::from(*byte));
+        let hash = mix(hash, rest) >> 32;
+        usize::try_from(hash).unwrap_or(0) & (self.slots.len() - 1)
     }
 
     /// How the name with `number` is shown.
@@ -46,24 +89,5 @@ impl Names {
         let name = &name[..name.len().min(NAME_BYTES_MAX)];
         let text = String::from_utf8_lossy(name);
         text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
-    }
-}
-
-/// A hash of a few instructions per eight bytes; the map it serves is bounded.
-#[derive(Default)]
-pub(super) struct Quick(u64);
-
-impl Hasher for Quick {
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(word))
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 32)
     }
 }

@@ -127,15 +127,19 @@ impl Sink {
     /// The device called `name`.
     #[inline]
     pub(super) fn device(&mut self, name: &[u8]) -> DeviceIndex {
-        self.device_as(name, name)
+        self.device_as(name, |name| name)
     }
 
-    /// The device known by `key`, shown as `name`.
+    /// The device known by `key`, shown as `show` makes of it.
     #[inline]
-    pub(super) fn device_as(&mut self, key: &[u8], name: &[u8]) -> DeviceIndex {
+    pub(super) fn device_as(
+        &mut self,
+        key: &[u8],
+        show: impl FnOnce(String) -> String,
+    ) -> DeviceIndex {
         let (number, is_new) = self.devices.number(key);
         if is_new {
-            let name = Names::shown(name, number);
+            let name = show(Names::shown(key, number));
             self.info.devices.push(Device { name, size: None });
         }
         DeviceIndex(number)

@@ -13,7 +13,7 @@ use super::super::sink::{Bad, Moment, Sink};
 use crate::{DeviceIndex, Flags, IoRecord, Operation, VmIndex};
 
 /// Events of either kind that wait for what follows; beyond it the eldest is handed out as it is.
-const WAITING_MAX: usize = 1 << 15;
+const WAITING_MAX: usize = 1 << 13;
 /// Bytes of a sector.
 const SECTOR: u64 = 512;
 

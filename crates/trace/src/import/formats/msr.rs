@@ -1,10 +1,9 @@
 //! The CSV of MSR Cambridge's traces (SNIA IOTTA 388).
 
-use super::super::fields::{Fields, duration, length, range, read_or_write};
+use super::super::fields::{Fields, duration, io, read_or_write};
 use super::super::lines::Line;
 use super::super::sink::{Bad, Moment, Sink};
-use crate::IoRecord;
-use units::Nanos;
+use crate::{DeviceIndex, VmIndex};
 
 /// Nanoseconds of a Windows file-time step.
 const STEP_NS: u64 = 100;
@@ -15,7 +14,8 @@ const UNIX_EPOCH_STEPS: i64 = 116_444_736_000_000_000;
 /// and steps of 100 ns. Disk numbers repeat across hosts, so a device is host and number.
 #[derive(Default)]
 pub(in super::super) struct Msr {
-    key: Vec<u8>,
+    /// The host of each device.
+    hosts: Vec<VmIndex>,
 }
 
 impl Line for Msr {
@@ -32,23 +32,32 @@ impl Line for Msr {
             return Ok(());
         }
         let moment = unix(fields.number("Timestamp")?)?;
+        let names = fields.rest();
         let host = fields.text("Hostname")?;
-        let disk = fields.text("DiskNumber")?;
+        fields.text("DiskNumber")?;
+        let names = &names[..names.len().saturating_sub(fields.rest().len() + 1)];
         let operation = read_or_write(fields.text("Type")?)?;
         let offset = fields.number("Offset")?;
-        let length = length(fields.number("Size")?)?;
+        let mut record = io(operation, offset, fields.number("Size")?)?;
         let response = duration(fields.number("ResponseTime")?, STEP_NS, "ResponseTime")?;
-        range(offset, length)?;
-        let mut record = IoRecord::new(Nanos::ZERO, operation, offset, length);
         record.device_time = Some(response);
-        record.vm = sink.vm(host);
-        self.key.clear();
-        self.key.extend_from_slice(host);
-        self.key.push(b'_');
-        self.key.extend_from_slice(disk);
-        record.device = sink.device(&self.key);
+        (record.device, record.vm) = self.device(names, host, sink);
         sink.push(moment, record);
         Ok(())
+    }
+}
+
+impl Msr {
+    /// The device of `host,disk`, and its host.
+    #[inline]
+    fn device(&mut self, names: &[u8], host: &[u8], sink: &mut Sink) -> (DeviceIndex, VmIndex) {
+        let device = sink.device_as(names, |names| names.replace(',', "_"));
+        if let Some(vm) = self.hosts.get(usize::from(device.0)) {
+            return (device, *vm);
+        }
+        let vm = sink.vm(host);
+        self.hosts.push(vm);
+        (device, vm)
     }
 }
 
