@@ -7,6 +7,7 @@ mod cache;
 mod cpu;
 mod device;
 mod fio;
+mod import;
 mod pairs;
 mod process;
 mod sim;
@@ -38,7 +39,7 @@ impl Figure {
     }
 }
 
-const GROUPS: [Group; 10] = [
+const GROUPS: [Group; 11] = [
     Group { name: "engine.read_4k", run: pairs::read_4k },
     Group { name: "engine.mixed_8k", run: pairs::mixed_8k },
     Group { name: "engine.seq_1m", run: pairs::seq_1m },
@@ -46,6 +47,7 @@ const GROUPS: [Group; 10] = [
     Group { name: "engine.tiles_40", run: tiles::tiles_40 },
     Group { name: "cache", run: cache::policies },
     Group { name: "mrc", run: cache::curves },
+    Group { name: "import", run: import::formats },
     Group { name: "sim.loop", run: sim::event_loop },
     Group { name: "sim.fast_cache", run: sim::fast_cache },
     Group { name: "sim.vsan_40", run: sim::vsan_40 },
