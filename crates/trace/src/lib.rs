@@ -19,6 +19,7 @@ mod info;
 mod record;
 mod source;
 pub mod store;
+pub mod vscsi_stats;
 
 pub use error::TraceError;
 pub use import::{Format, OpenOptions, open, open_stream};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use tilemark_trace::{Clock, OpenOptions, Operation, open};
+use tilemark_trace::{Clock, OpenOptions, Operation, open, vscsi_stats};
 
 use crate::help::{Read, drain};
 
@@ -67,4 +67,27 @@ fn oltp_is_as_its_publishers_say() {
     assert_eq!(pages.len(), 186_880);
     let in_order = read.records.iter().zip(0..).all(|(record, number)| record.issue.0 == number);
     assert!(in_order, "references are numbered");
+}
+
+#[test]
+fn sixteen_histograms_of_vscsistats_and_the_last_bucket_is_open() {
+    let Some(path) = file("vscsistats-histograms.csv", "vscsistats") else { return };
+    let histograms = vscsi_stats::read(&path).expect("it reads");
+    assert_eq!((histograms.all.len(), histograms.bad.len()), (16, 0));
+    let lengths = &histograms.all[0];
+    assert_eq!(lengths.name, "IO lengths of commands");
+    assert_eq!(
+        (lengths.world_group.as_str(), lengths.disk.as_str()),
+        ("2099979", "8194 (scsi0:0)")
+    );
+    assert_eq!((lengths.min, lengths.max, lengths.mean, lengths.count), (512, 65_536, 5_332, 793));
+    let limits: Vec<Option<i64>> = lengths.buckets.iter().map(|bucket| bucket.limit).collect();
+    assert_eq!(
+        limits[limits.len() - 2..],
+        [Some(524_288), None],
+        "above 524,288, not up to it again"
+    );
+    for histogram in &histograms.all[..3] {
+        assert_eq!(histogram.total(), histogram.count, "{}", histogram.name);
+    }
 }
