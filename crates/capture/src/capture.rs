@@ -9,7 +9,7 @@ use trace::{Clock, Device, IoRecord, Losses, TraceInfo};
 use units::{Bytes, Nanos};
 
 use crate::decode::{Decoder, Event, Kind};
-use crate::devices::{Disk, Reach};
+use crate::devices::{Disk, Reach, all_disks};
 use crate::error::CaptureError;
 use crate::join::{Counts, Joiner};
 use crate::owner::{By, Owners, Wanted};
@@ -307,7 +307,8 @@ fn kinds(instance: &Instance, disks: &[Disk]) -> Vec<Kind> {
     kinds
 }
 
-/// The kernel's filter of a kind of events; none where there are too many devices.
+/// The kernel's filter of a kind of events; none where there are too many devices, or no others
+/// whose events would be kept away: a filter costs more than an event (measured: 65 ns each).
 ///
 /// Requests name their disk; what is sent names the partition it is sent to, though its
 /// sectors count from the start of the disk.
@@ -315,6 +316,11 @@ fn filter(kind: Kind, disks: &[Disk]) -> Option<String> {
     let is_bio = matches!(kind, Kind::BioQueue | Kind::BioComplete | Kind::BioSplit);
     let reach = if is_bio { Reach::Bios } else { Reach::Requests };
     let with_partitions = is_bio || kind == Kind::FrontMerge;
+    let is_watched = |name: &String| disks.iter().any(|disk| disk.name == *name);
+    let is_other = |disk: &Disk| disk.reach == reach && !is_watched(&disk.name);
+    if !all_disks().iter().any(is_other) {
+        return None;
+    }
     let devs = disks.iter().filter(|disk| disk.reach == reach).flat_map(|disk| {
         let count = if with_partitions { disk.devs.len() } else { 1 };
         disk.devs.iter().take(count)

@@ -47,7 +47,7 @@ pub fn disks_of(targets: &[PathBuf]) -> Result<Vec<Disk>, CaptureError> {
         }
     }
     if targets.is_empty() {
-        names = all_disks();
+        names = all_disks().into_iter().map(|disk| disk.name).collect();
     }
     let disks: Vec<Disk> = names.iter().filter_map(|name| disk(name)).collect();
     if disks.is_empty() {
@@ -56,15 +56,16 @@ pub fn disks_of(targets: &[PathBuf]) -> Result<Vec<Disk>, CaptureError> {
     Ok(disks)
 }
 
-fn all_disks() -> Vec<String> {
+/// Every disk that has a size.
+pub(crate) fn all_disks() -> Vec<Disk> {
     let Ok(entries) = fs::read_dir("/sys/block") else { return Vec::new() };
-    let mut names: Vec<String> = entries
+    let mut disks: Vec<Disk> = entries
         .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| disk(name).is_some_and(|disk| disk.size > Bytes::ZERO))
+        .filter_map(|entry| disk(entry.file_name().to_str()?))
+        .filter(|disk| disk.size > Bytes::ZERO)
         .collect();
-    names.sort();
-    names
+    disks.sort_by(|a, b| a.name.cmp(&b.name));
+    disks
 }
 
 fn disk(name: &str) -> Option<Disk> {

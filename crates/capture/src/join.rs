@@ -49,6 +49,9 @@ pub struct Counts {
     pub requeued: u64,
     /// Bios cut in two.
     pub split: u64,
+    /// Events that came after later ones, by a CPU that was held up between taking the time and
+    /// writing it down; I/Os that began with one have the time of the event before it.
+    pub late: u64,
     /// Ends of the steps of a write with a flush or FUA, which are no I/O of their own.
     pub steps: u64,
 }
@@ -102,6 +105,8 @@ pub(crate) struct Joiner {
     open: HashMap<Key, Entry>,
     window: Window<Key>,
     start: u64,
+    /// The time of the latest event.
+    latest: u64,
     /// Events were lost before this time.
     gap: u64,
     counts: Counts,
@@ -118,6 +123,7 @@ impl Joiner {
             open: HashMap::new(),
             window: Window::default(),
             start,
+            latest: start,
             gap: 0,
             counts: Counts::default(),
         }
@@ -138,6 +144,8 @@ impl Joiner {
             return;
         };
         let disk = self.disks[place].1;
+        self.counts.late += u64::from(event.time < self.latest);
+        self.latest = self.latest.max(event.time);
         match event.kind {
             // A request that the driver gave back is inserted once more.
             Kind::Insert if self.open.contains_key(&key(disk, event)) => {}
@@ -379,7 +387,8 @@ impl Joiner {
         let state = &mut self.states[usize::from(disk)];
         let outstanding = u16::try_from(state.outstanding).unwrap_or(u16::MAX);
         state.outstanding += 1;
-        let issue = Nanos(event.time.saturating_sub(self.start));
+        // Records come in order of issue, whatever the events do.
+        let issue = Nanos(self.latest - self.start);
         let is_flush = operation == Operation::Flush;
         let offset = if is_flush { 0 } else { event.sector.saturating_mul(SECTOR) };
         let record = IoRecord {
@@ -389,7 +398,7 @@ impl Joiner {
             flags: event.flags,
             ..IoRecord::new(issue, operation, offset, length(event.sectors))
         };
-        let ticket = self.window.open(event.time, Key { disk, operation, sector: event.sector });
+        let ticket = self.window.open(self.latest, Key { disk, operation, sector: event.sector });
         let is_wanted = sender.is_wanted;
         Open { ticket, record, issued: None, remaining: event.sectors, is_wanted }
     }

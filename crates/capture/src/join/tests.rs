@@ -187,6 +187,19 @@ fn an_io_whose_end_was_lost_does_not_get_the_end_of_the_next_at_its_place() {
 }
 
 #[test]
+fn an_event_that_comes_late_does_not_turn_the_order_round() {
+    let (records, counts) = join(&[
+        event(Kind::Issue, 10, 8, 8),
+        event(Kind::Issue, 7, 16, 8),
+        event(Kind::Complete, 20, 8, 8),
+        event(Kind::Complete, 22, 16, 8),
+    ]);
+    assert_eq!(counts.late, 1);
+    assert_eq!((records[0].issue, records[1].issue), (Nanos(10), Nanos(10)));
+    assert_eq!(records[1].device_time, Some(Nanos(15)));
+}
+
+#[test]
 fn an_io_that_never_ends_holds_the_others_back_for_a_minute_only() {
     let mut joiner = Joiner::new(vec![(DEV, 0)], START);
     let mut sender = |_: &Event| Sender { vm: VmIndex(0), is_wanted: true };
