@@ -192,6 +192,11 @@ impl Capture {
         }
     }
 
+    /// [`Capture::info`] when there are more senders than `known`.
+    pub fn info_if_more_than(&self, known: usize) -> Option<TraceInfo> {
+        (self.owners.names().len() > known).then(|| self.info())
+    }
+
     fn progress(&self, time: u64) -> Progress {
         Progress {
             elapsed: Nanos(time.saturating_sub(self.start)),

@@ -1,6 +1,7 @@
 //! The command line, defined once: help, manual page and completions come from here.
 
 mod load;
+mod record;
 mod run;
 mod simulate;
 mod stored;
@@ -14,6 +15,7 @@ use units::{Bytes, Nanos};
 
 pub use load::LoadArgs;
 use load::seed;
+pub use record::{By, RecordArgs};
 pub use run::{Cpu, RunArgs};
 pub use simulate::SimulateArgs;
 pub use stored::StoredArgs;
@@ -62,6 +64,8 @@ pub enum Command {
     WhatIf(WhatIfArgs),
     /// Measure a disk and fit a model of it, for simulate
     Calibrate(CalibrateArgs),
+    /// Record the I/O of disks as it happens, as a trace
+    Record(RecordArgs),
     /// Remove what Tilemark left in a datastore, and nothing else
     Cleanup(CleanupArgs),
     /// Read back what a verified run wrote and name every block that is wrong

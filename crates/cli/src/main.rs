@@ -9,6 +9,7 @@ mod live;
 mod open_files;
 mod output;
 mod plan_source;
+mod recording;
 mod signals;
 mod text;
 mod user_arrays;

@@ -8,6 +8,7 @@ mod doctor;
 mod export;
 mod prepare;
 mod preview;
+pub mod record;
 mod run;
 mod runs;
 mod schema;
@@ -33,6 +34,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Simulate(args) => simulate::run(args, cli.color),
         Command::WhatIf(args) => what_if::run(args),
         Command::Calibrate(args) => calibrate::run(args),
+        Command::Record(args) => record::run(args),
         Command::Cleanup(args) => cleanup::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Runs(args) => runs::run(args),

@@ -2,12 +2,14 @@
 
 mod calibration;
 mod model;
+mod recording;
 mod step;
 mod summary;
 mod table;
 
 pub use calibration::calibration;
 pub use model::model;
+pub use recording::recorded;
 pub use step::{limit_name, step_line};
 pub use summary::{prefill_line, summary};
 pub use table::Table;

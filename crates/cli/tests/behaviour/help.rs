@@ -41,6 +41,7 @@ fn short_help_of_every_verb_fits_one_screen() {
         "simulate",
         "what-if",
         "calibrate",
+        "record",
         "cleanup",
         "verify",
         "runs",

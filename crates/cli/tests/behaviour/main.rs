@@ -6,6 +6,7 @@ mod help;
 mod interruption;
 mod killed;
 mod prepare;
+mod recording;
 mod redact;
 mod refusals;
 mod rig;

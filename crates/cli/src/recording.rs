@@ -1,0 +1,145 @@
+//! What a capture has seen, summed up while it runs.
+
+use serde::Serialize;
+use stats::Histogram;
+use trace::{IoRecord, Operation};
+use units::{Nanos, Ratio};
+
+/// Sums over the records of a capture.
+#[derive(Debug)]
+pub struct Tally {
+    operations: Vec<(Operation, Sum, Histogram)>,
+    senders: Vec<Sum>,
+    devices: Vec<Sum>,
+}
+
+/// Sums over some of the records; senders may be tens of thousands, so no histogram here.
+#[derive(Debug, Default)]
+struct Sum {
+    count: u64,
+    bytes: u64,
+    latency_ns: u64,
+    longest_ns: u64,
+}
+
+/// One row of what a capture has seen.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    /// The operation, sender or device.
+    pub name: String,
+    /// I/Os.
+    pub count: u64,
+    /// Bytes; of discards, those given up.
+    pub bytes: u64,
+    /// Latency as the sender felt it, in nanoseconds.
+    pub latency_ns_mean: u64,
+    /// Median, of operations only; as precise as the histogram of a run (1/128).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_ns_p50: Option<u64>,
+    /// 99th percentile, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_ns_p99: Option<u64>,
+    /// Longest.
+    pub latency_ns_max: u64,
+}
+
+impl Tally {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        let kinds = [Operation::Read, Operation::Write, Operation::Flush, Operation::Discard];
+        let operations = kinds.map(|kind| (kind, Sum::default(), Histogram::new())).into();
+        Self { operations, senders: Vec::new(), devices: Vec::new() }
+    }
+
+    /// Adds records.
+    pub fn add(&mut self, records: &[IoRecord]) {
+        for record in records {
+            for (kind, sum, latencies) in &mut self.operations {
+                if *kind == record.operation {
+                    sum.add(record);
+                    latencies.record(record.latency().unwrap_or(Nanos::ZERO));
+                }
+            }
+            at(&mut self.senders, record.vm.0).add(record);
+            at(&mut self.devices, record.device.0).add(record);
+        }
+    }
+
+    /// I/Os, bytes read and written, and longest latency so far.
+    pub fn totals(&self) -> (u64, u64, Nanos) {
+        let mut totals = (0, 0, Nanos::ZERO);
+        for (kind, sum, _) in &self.operations {
+            totals.0 += sum.count;
+            totals.1 += if kind.moves_data() { sum.bytes } else { 0 };
+            totals.2 = totals.2.max(Nanos(sum.longest_ns));
+        }
+        totals
+    }
+
+    /// A row for each operation that was seen.
+    pub fn operations(&self) -> Vec<Row> {
+        let name = |kind| match kind {
+            Operation::Read => "reads",
+            Operation::Write => "writes",
+            Operation::Flush => "flushes",
+            Operation::Discard => "discards",
+        };
+        let seen = self.operations.iter().filter(|(_, sum, _)| sum.count > 0);
+        seen.map(|(kind, sum, latencies)| {
+            let percentile = |share| latencies.percentile(share).map(|latency| latency.0);
+            Row {
+                latency_ns_p50: percentile(Ratio::new(0.5)),
+                latency_ns_p99: percentile(Ratio::new(0.99)),
+                ..sum.row(name(*kind))
+            }
+        })
+        .collect()
+    }
+
+    /// A row for each sender, the one with the most time in I/O first.
+    pub fn senders(&self, names: &[String]) -> Vec<Row> {
+        rows(&self.senders, names.iter().map(String::as_str))
+    }
+
+    /// A row for each device, likewise.
+    pub fn devices(&self, devices: &[trace::Device]) -> Vec<Row> {
+        rows(&self.devices, devices.iter().map(|device| device.name.as_str()))
+    }
+}
+
+impl Sum {
+    fn add(&mut self, record: &IoRecord) {
+        let latency = record.latency().unwrap_or(Nanos::ZERO).0;
+        self.count += 1;
+        self.bytes += u64::from(record.length);
+        self.latency_ns = self.latency_ns.saturating_add(latency);
+        self.longest_ns = self.longest_ns.max(latency);
+    }
+
+    fn row(&self, name: &str) -> Row {
+        Row {
+            name: name.to_owned(),
+            count: self.count,
+            bytes: self.bytes,
+            latency_ns_mean: self.latency_ns.checked_div(self.count).unwrap_or(0),
+            latency_ns_p50: None,
+            latency_ns_p99: None,
+            latency_ns_max: self.longest_ns,
+        }
+    }
+}
+
+fn at(sums: &mut Vec<Sum>, index: u16) -> &mut Sum {
+    let index = usize::from(index);
+    if sums.len() <= index {
+        sums.resize_with(index + 1, Sum::default);
+    }
+    &mut sums[index]
+}
+
+fn rows<'a>(sums: &[Sum], names: impl Iterator<Item = &'a str>) -> Vec<Row> {
+    let mut found: Vec<(&Sum, &str)> =
+        sums.iter().zip(names).filter(|(sum, _)| sum.count > 0).collect();
+    found.sort_by_key(|(sum, _)| std::cmp::Reverse(sum.latency_ns));
+    found.into_iter().map(|(sum, name)| sum.row(name)).collect()
+}

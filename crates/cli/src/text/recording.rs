@@ -1,0 +1,101 @@
+//! A finished capture as text.
+
+use units::{Bytes, Nanos};
+
+use super::{Table, count, latency, number};
+use crate::commands::record::Recorded;
+use crate::recording::Row;
+
+/// Senders and devices told at most; all are in the trace.
+const ROWS_MAX: usize = 8;
+
+/// What was recorded, from whom, what was not, and what it cost.
+pub fn recorded(recorded: &Recorded) -> String {
+    let mut lines = vec![format!(
+        "{}: {} in {}, {}",
+        recorded.trace.display(),
+        count(recorded.records, "I/O"),
+        Nanos(recorded.elapsed_ns),
+        Bytes::new(recorded.trace_bytes),
+    )];
+    lines.extend(table("operation", &recorded.operations));
+    if recorded.devices.len() > 1 {
+        lines.extend(table("device", &recorded.devices));
+    }
+    lines.extend(table("sender", &recorded.senders));
+    lines.push(String::new());
+    lines.extend(losses(recorded));
+    lines.push(cost(recorded));
+    lines.join("\n") + "\n"
+}
+
+fn table(what: &'static str, rows: &[Row]) -> Vec<String> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let has_percentiles = rows.iter().any(|row| row.latency_ns_p50.is_some());
+    let mut header = vec![what, ">I/Os", ">bytes", ">mean"];
+    if has_percentiles {
+        header.extend([">p50", ">p99"]);
+    }
+    header.push(">longest");
+    let mut table = Table::new(&header);
+    for row in rows.iter().take(ROWS_MAX) {
+        let mut cells = vec![
+            row.name.clone(),
+            whole(row.count),
+            Bytes::new(row.bytes).to_string(),
+            latency(Some(row.latency_ns_mean)),
+        ];
+        if has_percentiles {
+            cells.extend([latency(row.latency_ns_p50), latency(row.latency_ns_p99)]);
+        }
+        cells.push(latency(Some(row.latency_ns_max)));
+        table.row(cells);
+    }
+    let mut lines = vec![String::new()];
+    lines.extend(table.lines());
+    if rows.len() > ROWS_MAX {
+        lines.push(format!("and {} more", rows.len() - ROWS_MAX));
+    }
+    lines
+}
+
+/// What happened and is no record, each with the reason.
+fn losses(recorded: &Recorded) -> Vec<String> {
+    let lost = match recorded.lost_events {
+        0 => "lost: no events".to_owned(),
+        lost => format!(
+            "lost: {}, which did not fit the kernel's buffer; --buffer makes it larger",
+            count(lost, "event")
+        ),
+    };
+    let counts = &recorded.not_recorded;
+    let reasons = [
+        (counts.unwanted, "of senders that were not asked for"),
+        (counts.unmatched, "sent before the beginning"),
+        (counts.unfinished, "not ended at the end"),
+        (counts.abandoned, "whose end was not seen within a minute"),
+    ];
+    let told = reasons.iter().filter(|(number, _)| *number > 0);
+    let told: Vec<String> =
+        told.map(|(number, reason)| format!("{} {reason}", whole(*number))).collect();
+    let mut lines = vec![lost];
+    if !told.is_empty() {
+        lines.push(format!("not recorded: {}", told.join(", ")));
+    }
+    lines
+}
+
+fn cost(recorded: &Recorded) -> String {
+    format!(
+        "cost: {} of CPU time, {} % of one core, for {}",
+        Nanos(recorded.cpu_ns),
+        number(recorded.core_percent),
+        count(recorded.events, "event"),
+    )
+}
+
+fn whole(value: u64) -> String {
+    count(value, "").trim_end_matches(['s', ' ']).to_owned()
+}
