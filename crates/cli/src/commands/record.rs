@@ -30,6 +30,8 @@ const SECOND: Nanos = Nanos::SECOND;
 /// Batches between reading and writing at most; when the trace's disk is slower than that, the
 /// kernel's buffers fill and what is lost is counted.
 const BATCHES_MAX: usize = 64;
+/// Nice value while recording: before ordinary programs, behind real-time ones.
+const PRIORITY: i32 = -15;
 /// What a killed recording loses at most.
 const PART_SPAN: Nanos = Nanos::from_secs(60);
 
@@ -96,6 +98,9 @@ pub fn run(args: &RecordArgs) -> Result<Exit, Failure> {
             return Err(failure);
         }
     };
+    // After the command, which would inherit it: on a busy machine the buffers are to be read in
+    // time. It is not allowed to everybody, and not needed.
+    let _ = rustix::process::setpriority_process(None, PRIORITY);
     let recording = Recording::new(args, Writing::start(writer)?);
     recording.say_beginning(&capture);
     let ended = recording.run(capture, child, &stop)?;

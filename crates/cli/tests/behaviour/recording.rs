@@ -1,6 +1,6 @@
 //! `tilemark record` on a loop device: what it counts, how it ends, what it leaves.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use rustix::process::Signal;
@@ -127,7 +127,7 @@ fn without_tracefs_the_command_that_helps_is_told() {
     assert_eq!(output.status.code(), Some(3), "{}", err(&output));
     assert!(err(&output).contains("no tracefs is mounted"), "{}", err(&output));
     assert!(err(&output).contains("mount -t tracefs tracefs"), "{}", err(&output));
-    assert!(!PathBuf::from(place.path("e.tmt.partial")).exists());
+    assert!(!place.path("e.tmt.partial").exists());
 }
 
 #[test]
