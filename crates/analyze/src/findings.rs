@@ -92,9 +92,16 @@ impl Draft {
         if let Some(to) = to {
             command += &format!(" --to {}", Nanos(to).to_text());
         }
+        let mut text = self.text;
+        if answer.overview.len() < 2 {
+            // No name comes before the sentence.
+            if let Some(first) = text.get_mut(..1) {
+                first.make_ascii_uppercase();
+            }
+        }
         Finding {
             id: self.id.to_owned(),
-            text: self.text,
+            text,
             value: self.value,
             unit: self.unit.to_owned(),
             limit: self.limit,

@@ -1,5 +1,6 @@
 //! The command line, defined once: help, manual page and completions come from here.
 
+mod analyze;
 mod load;
 mod record;
 mod run;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use units::{Bytes, Nanos};
 
+pub use analyze::{AnalyzeArgs, AnalyzeFormat, DirectionName, ViewName};
 pub use load::LoadArgs;
 use load::seed;
 pub use record::{By, RecordArgs};
@@ -66,6 +68,8 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Record the I/O of disks as it happens, as a trace
     Record(RecordArgs),
+    /// Say what observed I/O means: sizes, what made it slow, working sets
+    Analyze(AnalyzeArgs),
     /// Remove what Tilemark left in a datastore, and nothing else
     Cleanup(CleanupArgs),
     /// Read back what a verified run wrote and name every block that is wrong
@@ -377,4 +381,6 @@ pub enum SchemaKind {
     Compare,
     /// The answer of what-if.
     WhatIf,
+    /// The answer of analyze.
+    Analysis,
 }

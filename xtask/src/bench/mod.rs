@@ -3,6 +3,7 @@
 //! Figures are documented in `docs/benchmarks.md`. Ratios are medians of interleaved pairs,
 //! because machines drift; nothing here judges.
 
+mod analyze;
 mod cache;
 mod cpu;
 mod device;
@@ -39,12 +40,13 @@ impl Figure {
     }
 }
 
-const GROUPS: [Group; 11] = [
+const GROUPS: [Group; 12] = [
     Group { name: "engine.read_4k", run: pairs::read_4k },
     Group { name: "engine.mixed_8k", run: pairs::mixed_8k },
     Group { name: "engine.seq_1m", run: pairs::seq_1m },
     Group { name: "engine.qd1", run: pairs::qd1 },
     Group { name: "engine.tiles_40", run: tiles::tiles_40 },
+    Group { name: "analyze", run: analyze::analyze },
     Group { name: "cache", run: cache::policies },
     Group { name: "mrc", run: cache::curves },
     Group { name: "import", run: import::formats },

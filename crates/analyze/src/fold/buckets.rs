@@ -5,28 +5,30 @@
 //! limit is not below it, or to the one above the last limit.
 
 /// Limits of I/O lengths, bytes.
-pub(crate) const LENGTH: &[i64] = &[
+pub(crate) const LENGTH: &[i32] = &[
     512, 1024, 2048, 4095, 4096, 8191, 8192, 16_383, 16_384, 32_768, 49_152, 65_535, 65_536,
     81_920, 131_072, 262_144, 524_288,
 ];
 /// Limits of distances, sectors of 512 B from the last of one I/O to the first of another: 1 is
 /// adjacent.
-pub(crate) const SEEK: &[i64] = &[
+pub(crate) const SEEK: &[i32] = &[
     -500_000, -100_000, -50_000, -10_000, -5000, -1000, -500, -128, -64, -32, -16, -8, -6, -4, -2,
     -1, 0, 1, 2, 4, 6, 8, 16, 32, 64, 128, 500, 1000, 5000, 10_000, 50_000, 100_000, 500_000,
 ];
 /// Limits of latencies and of times between arrivals, microseconds.
-pub(crate) const TIME: &[i64] = &[1, 10, 100, 500, 1000, 5000, 15_000, 30_000, 50_000, 100_000];
+pub(crate) const TIME: &[i32] = &[1, 10, 100, 500, 1000, 5000, 15_000, 30_000, 50_000, 100_000];
 /// Limits of I/Os outstanding, the new one counted.
-pub(crate) const OUTSTANDING: &[i64] = &[1, 2, 4, 6, 8, 12, 16, 20, 24, 28, 32, 64];
+pub(crate) const OUTSTANDING: &[i32] = &[1, 2, 4, 6, 8, 12, 16, 20, 24, 28, 32, 64];
 
+/// Beyond all limits.
+const FAR: i64 = 1 << 30;
 /// Room for the longest list of limits and the bucket above it.
 const ROOM: usize = 34;
 
 /// Counts by bucket, with what vscsiStats prints above them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Buckets {
-    limits: &'static [i64],
+    limits: &'static [i32],
     counts: [u64; ROOM],
     /// Smallest and largest value; meaningless while there is none.
     min: i64,
@@ -35,15 +37,18 @@ pub(crate) struct Buckets {
 }
 
 impl Buckets {
-    pub(crate) const fn new(limits: &'static [i64]) -> Self {
+    pub(crate) const fn new(limits: &'static [i32]) -> Self {
         assert!(limits.len() < ROOM, "more limits than room");
         Self { limits, counts: [0; ROOM], min: i64::MAX, max: i64::MIN, sum: 0 }
     }
 
     #[inline]
     pub(crate) fn add(&mut self, value: i64) {
-        // Counting is faster than a search here: no branch depends on the value.
-        let bucket = self.limits.iter().map(|limit| usize::from(*limit < value)).sum::<usize>();
+        // Counting is faster than a search: no branch depends on the value, and several limits
+        // are compared at once. No limit is near the end of 32 bits.
+        let near = i32::try_from(value.clamp(-FAR, FAR)).unwrap_or(0);
+        let bucket = self.limits.iter().map(|limit| i32::from(*limit < near)).sum::<i32>();
+        let bucket = usize::try_from(bucket).unwrap_or(0);
         self.counts[bucket] += 1;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
@@ -57,7 +62,7 @@ impl Buckets {
         self.sum += other.sum;
     }
 
-    pub(crate) fn limits(&self) -> &'static [i64] {
+    pub(crate) fn limits(&self) -> &'static [i32] {
         self.limits
     }
 

@@ -69,10 +69,11 @@ impl Succession {
 }
 
 /// The closest of the previous I/Os.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 struct Near {
-    /// Last sectors of the previous I/Os, in a ring.
-    ring: [i64; NEAR],
+    /// Last sectors of the previous I/Os, in a ring; in floating point, which processors compare
+    /// several of at once, and exact up to 2^53 sectors.
+    ring: [f64; NEAR],
     seen: u64,
     /// The first ones, which lack predecessors in this part: first and last sectors.
     held: Vec<(i64, i64)>,
@@ -81,7 +82,7 @@ struct Near {
 
 impl Near {
     const fn new() -> Self {
-        Self { ring: [0; NEAR], seen: 0, held: Vec::new(), distance: Buckets::new(SEEK) }
+        Self { ring: [0.0; NEAR], seen: 0, held: Vec::new(), distance: Buckets::new(SEEK) }
     }
 
     #[inline]
@@ -93,7 +94,7 @@ impl Near {
         }
         #[expect(clippy::cast_possible_truncation, reason = "below 16")]
         let at = (self.seen % NEAR as u64) as usize;
-        self.ring[at] = last;
+        self.ring[at] = last as f64;
         self.seen += 1;
     }
 
@@ -114,7 +115,7 @@ impl Near {
     /// With the first ones, of which there are fewer predecessors than 16.
     fn settled(&self) -> Buckets {
         let mut all = self.distance.clone();
-        let ends: Vec<i64> = self.held.iter().map(|(_, last)| *last).collect();
+        let ends: Vec<f64> = self.held.iter().map(|(_, last)| *last as f64).collect();
         for (at, (first, _)) in self.held.iter().enumerate().skip(1) {
             all.add(closest(&ends[..at], *first));
         }
@@ -122,21 +123,19 @@ impl Near {
     }
 }
 
-/// The signed distance that is least in size; the earlier place in the list of equal ones.
+/// The signed distance that is least in size; of two equal ones that forwards.
 #[inline]
-fn closest(ends: &[i64], first: i64) -> i64 {
-    let mut best = i64::MAX;
-    for end in ends {
-        let distance = first - end;
-        let is_closer =
-            distance.unsigned_abs() < best.unsigned_abs() || (distance == -best && distance > best);
-        best = if is_closer { distance } else { best };
-    }
-    best
+#[expect(clippy::cast_possible_truncation, reason = "whole numbers below 2^64")]
+fn closest(ends: &[f64], first: i64) -> i64 {
+    let first = first as f64;
+    let sizes = ends.iter().map(|end| (first - end).abs());
+    let least = sizes.fold(f64::MAX, |least, size| if size < least { size } else { least });
+    let is_forwards = ends.iter().fold(false, |found, end| found | (first - end == least));
+    if is_forwards { least as i64 } else { -least as i64 }
 }
 
 /// One VM on one device.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Stream {
     all: Succession,
     ways: [Succession; 2],

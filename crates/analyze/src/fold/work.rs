@@ -68,7 +68,7 @@ impl Default for Settings {
         Self {
             slice: Nanos::SECOND,
             rows_max: 500_000,
-            references_max: 2_000_000,
+            references_max: 1_000_000,
             hold: 1024,
             filter: Filter::default(),
         }
@@ -119,6 +119,11 @@ impl Fold {
     /// How many records have counted.
     pub fn records(&self) -> u64 {
         self.records
+    }
+
+    /// Changes which records count from now on: names may only become known while a trace is read.
+    pub fn set_filter(&mut self, filter: &Filter) {
+        self.filter = (!filter.is_open()).then(|| filter.clone());
     }
 
     /// Takes the next records, in order of issue.

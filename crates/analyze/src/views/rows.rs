@@ -81,7 +81,9 @@ pub(crate) fn bursts(material: &Material) -> Vec<BurstRow> {
         let mean = material.span.map(|span| count as f64 / span.as_secs_f64());
         for peak in scope.vm.bursts.peaks() {
             // A window longer than the trace has no average beside it.
-            let is_within = material.span.is_some_and(|span| span >= peak.width);
+            if material.span.is_none_or(|span| span < peak.width) {
+                continue;
+            }
             let iops = peak.count as f64 / peak.width.as_secs_f64();
             rows.push(BurstRow {
                 vm: scope.name.clone(),
@@ -90,7 +92,7 @@ pub(crate) fn bursts(material: &Material) -> Vec<BurstRow> {
                 count: peak.count,
                 bytes: peak.bytes,
                 iops,
-                times_mean: mean.filter(|mean| is_within && *mean > 0.0).map(|mean| iops / mean),
+                times_mean: mean.filter(|mean| *mean > 0.0).map(|mean| iops / mean),
             });
         }
     }
@@ -212,7 +214,7 @@ fn histogram(
         min: buckets.range().map(|range| range.0),
         max: buckets.range().map(|range| range.1),
         mean: buckets.mean(),
-        limits: buckets.limits().to_vec(),
+        limits: buckets.limits().iter().map(|limit| i64::from(*limit)).collect(),
         counts: buckets.counts().to_vec(),
     }
 }

@@ -1,5 +1,6 @@
 //! One file per verb. Each takes its arguments and returns how it ended.
 
+mod analyze;
 mod arrays;
 mod calibrate;
 mod cleanup;
@@ -35,6 +36,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::WhatIf(args) => what_if::run(args),
         Command::Calibrate(args) => calibrate::run(args),
         Command::Record(args) => record::run(args),
+        Command::Analyze(args) => analyze::run(args),
         Command::Cleanup(args) => cleanup::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Runs(args) => runs::run(args),

@@ -17,6 +17,7 @@ pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
         SchemaKind::Run => record::run::json_schema(),
         SchemaKind::Compare => bench::compare::json_schema(),
         SchemaKind::WhatIf => bench::whatif::json_schema(),
+        SchemaKind::Analysis => ::analyze::json_schema(),
     };
     output::print_json(&schema)?;
     Ok(Exit::Success)

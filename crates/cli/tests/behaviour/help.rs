@@ -42,6 +42,7 @@ fn short_help_of_every_verb_fits_one_screen() {
         "what-if",
         "calibrate",
         "record",
+        "analyze",
         "cleanup",
         "verify",
         "runs",
@@ -75,9 +76,18 @@ fn manual_completions_and_schemas_are_printed_for_every_shell_and_file() {
         assert!(help(&["completions", shell]).contains("tilemark"), "{shell}");
     }
     assert!(help(&["man"]).contains(".TH tilemark"));
-    for kind in
-        ["plan", "tile", "workload", "array", "study", "study-result", "run", "compare", "what-if"]
-    {
+    for kind in [
+        "plan",
+        "tile",
+        "workload",
+        "array",
+        "study",
+        "study-result",
+        "run",
+        "compare",
+        "what-if",
+        "analysis",
+    ] {
         let schema: serde_json::Value =
             serde_json::from_str(&help(&["schema", kind])).expect("one JSON document");
         assert!(schema.get("properties").is_some(), "{kind}");

@@ -1,5 +1,6 @@
 //! The `tilemark` program as a process: what it prints, how it ends, what it leaves behind.
 
+mod analyze;
 mod arrays;
 mod calibrate;
 mod help;

@@ -1,0 +1,144 @@
+//! From a path to sums: a store's parts on several threads, other sources on one.
+
+use std::num::NonZeroUsize;
+use std::thread;
+
+use ::analyze::{Filter, Fold, Settings, Subject};
+use trace::store::{self, Columns, Part, Store};
+use trace::{BATCH, OpenOptions, Source, TraceError, TraceInfo};
+
+use super::{direction, run_directory};
+use crate::args::AnalyzeArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Reads whatever the path is.
+pub fn read(args: &AnalyzeArgs) -> Result<(Fold, Subject, Filter), Failure> {
+    if let Some(run) = run_directory::open(&args.trace) {
+        return run_directory::read(args, &run);
+    }
+    if args.trace_format.is_none() && args.trace.is_dir() && store::is_store(&args.trace) {
+        let store = store::open(&args.trace).map_err(|error| failed(&error))?;
+        return of_store(args, &store);
+    }
+    let options = OpenOptions { format: args.trace_format, max_bad: args.max_bad };
+    let source = trace::open(&args.trace, &options).map_err(|error| failed(&error))?;
+    of_source(args, source)
+}
+
+/// A trace that cannot be read: its content is a definition error, the rest is not.
+fn failed(error: &TraceError) -> Failure {
+    let exit = match error {
+        TraceError::Io { .. } => Exit::Failure,
+        _ => Exit::Usage,
+    };
+    Failure::from_error(exit, error)
+}
+
+fn subject(args: &AnalyzeArgs, info: &TraceInfo) -> Subject {
+    let name = args.trace.display().to_string();
+    Subject { name, info: info.clone(), remarks: Vec::new() }
+}
+
+pub(super) fn settings(args: &AnalyzeArgs, filter: &Filter) -> Settings {
+    Settings { slice: args.slice, filter: filter.clone(), ..Settings::default() }
+}
+
+/// What counts, as far as names are known.
+pub(super) fn filter(args: &AnalyzeArgs, info: &TraceInfo) -> Filter {
+    let devices: Vec<&str> = info.devices.iter().map(|device| device.name.as_str()).collect();
+    let vms: Vec<&str> = info.vms.iter().map(String::as_str).collect();
+    Filter {
+        vms: positions(&args.vm, &vms),
+        devices: positions(&args.device, &devices),
+        direction: direction(args),
+        from: args.from,
+        to: args.to,
+    }
+}
+
+/// Positions of the names that are known; none if all are wanted.
+fn positions(wanted: &[String], known: &[&str]) -> Option<Vec<u16>> {
+    let is_wanted = |name: &&str| wanted.iter().any(|wanted| wanted == name);
+    let found = (0..).zip(known).filter(|(_, name)| is_wanted(name));
+    (!wanted.is_empty()).then(|| found.map(|(at, _)| at).collect())
+}
+
+/// Names that turned out not to be in the trace.
+pub(super) fn check_names(args: &AnalyzeArgs, info: &TraceInfo) -> Result<(), Failure> {
+    let devices: Vec<&str> = info.devices.iter().map(|device| device.name.as_str()).collect();
+    let vms: Vec<&str> = info.vms.iter().map(String::as_str).collect();
+    for (kind, list, wanted, known) in
+        [("VM", "VMs", &args.vm, &vms), ("device", "devices", &args.device, &devices)]
+    {
+        let is_unknown = |name: &&String| !known.contains(&name.as_str());
+        if let Some(name) = wanted.iter().find(is_unknown) {
+            let message = format!("{kind} \"{name}\" is not in {}", args.trace.display());
+            let hint = spec::did_you_mean(name, known, list);
+            return Err(Failure::new(Exit::Usage, message).hint(Some(hint)));
+        }
+    }
+    Ok(())
+}
+
+fn of_source(
+    args: &AnalyzeArgs,
+    mut source: Box<dyn Source>,
+) -> Result<(Fold, Subject, Filter), Failure> {
+    let mut filter = filter(args, source.info());
+    let mut fold = Fold::new(&settings(args, &filter));
+    let mut batch = Vec::with_capacity(BATCH);
+    loop {
+        source.read(&mut batch).map_err(|error| failed(&error))?;
+        if !args.vm.is_empty() || !args.device.is_empty() {
+            filter = self::filter(args, source.info());
+            fold.set_filter(&filter);
+        }
+        if batch.is_empty() {
+            break;
+        }
+        fold.push(&batch);
+    }
+    check_names(args, source.info())?;
+    Ok((fold, subject(args, source.info()), filter))
+}
+
+/// Threads read runs of parts that follow each other, so that there are few borders.
+fn of_store(args: &AnalyzeArgs, store: &Store) -> Result<(Fold, Subject, Filter), Failure> {
+    check_names(args, store.info())?;
+    let filter = filter(args, store.info());
+    let settings = settings(args, &filter);
+    let parts = store.parts();
+    let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = args.threads.map_or_else(cores, NonZeroUsize::get);
+    let each = parts.len().div_ceil(threads).max(1);
+    let folds: Vec<Result<Fold, TraceError>> = thread::scope(|scope| {
+        let workers: Vec<_> =
+            parts.chunks(each).map(|parts| scope.spawn(|| of_parts(parts, &settings))).collect();
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined.map(|fold| fold.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    let mut whole = Fold::new(&settings);
+    for fold in folds {
+        whole.merge(fold.map_err(|error| failed(&error))?);
+    }
+    let mut subject = subject(args, store.info());
+    subject.info.format = "store";
+    Ok((whole, subject, filter))
+}
+
+fn of_parts(parts: &[Part], settings: &Settings) -> Result<Fold, TraceError> {
+    let mut fold = Fold::new(settings);
+    let mut batch = Vec::new();
+    for part in parts {
+        let mut source = part.source(Columns::ALL);
+        loop {
+            source.read(&mut batch)?;
+            if batch.is_empty() {
+                break;
+            }
+            fold.push(&batch);
+        }
+    }
+    Ok(fold)
+}
