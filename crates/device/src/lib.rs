@@ -36,6 +36,7 @@ mod site;
 mod slab;
 mod ssd;
 mod station;
+mod table;
 mod usage;
 mod variation;
 mod write_back;
@@ -58,6 +59,7 @@ pub use site::{InstancePlace, Site, SiteAlarm, SiteEffects};
 pub use slab::Slab;
 pub use ssd::{SlcCache, Ssd, SsdParameters, SsdPreset, lambert_w0, write_amplification_greedy};
 pub use station::{ServiceTime, Station};
+pub use table::{Table, TableLoop, TableParameters};
 pub use usage::{Meter, Usage};
 pub use variation::Variation;
 pub use write_back::{

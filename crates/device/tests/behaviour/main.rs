@@ -17,3 +17,4 @@ mod replicas;
 mod servers;
 mod ssd_buffers;
 mod support;
+mod tables;

@@ -1,9 +1,9 @@
 use device::{
     Array, Hdd, HddParameters, HddPreset, PartId, Servers, ServersParameters, Ssd, SsdParameters,
-    SsdPreset,
+    SsdPreset, Table, TableLoop, TableParameters,
 };
 use machine::{Purpose, Stream};
-use spec::array::Disk;
+use spec::array::{self, Disk};
 use units::{Bytes, Nanos};
 
 use super::plan::PlantError;
@@ -14,6 +14,7 @@ pub enum DiskModel {
     Hdd(HddParameters),
     Ssd(SsdParameters),
     Servers(ServersParameters),
+    Table(TableParameters),
 }
 
 impl DiskModel {
@@ -53,6 +54,9 @@ impl DiskModel {
                 Ok(Self::Ssd(changed_ssd(ssd, disk)))
             }
             Disk::Servers { .. } => servers(name, disk).map(Self::Servers),
+            Disk::Table { capacity, shares, loops } => {
+                Ok(Self::Table(table(*capacity, shares, loops)))
+            }
         }
     }
 
@@ -62,6 +66,7 @@ impl DiskModel {
             Self::Hdd(hdd) => hdd.capacity,
             Self::Ssd(ssd) => ssd.capacity,
             Self::Servers(servers) => servers.capacity,
+            Self::Table(table) => table.capacity,
         }
     }
 
@@ -80,6 +85,7 @@ impl DiskModel {
             Self::Servers(ref servers) => {
                 Servers::new(servers.clone(), stream).map(|part| parts.add(part))
             }
+            Self::Table(ref table) => Table::new(table.clone(), stream).map(|part| parts.add(part)),
         }
         .map_err(parameter)
     }
@@ -158,6 +164,21 @@ fn servers(name: &str, disk: &Disk) -> Result<ServersParameters, PlantError> {
         window,
         variation,
     })
+}
+
+fn table(capacity: Bytes, shares: &[f64], loops: &[array::TableLoop]) -> TableParameters {
+    let measured = |each: &array::TableLoop| TableLoop {
+        reads: each.reads.get(),
+        block: each.block,
+        depth: each.depth,
+        read: each.read.clone(),
+        write: each.write.clone(),
+    };
+    TableParameters {
+        capacity,
+        shares: shares.to_vec(),
+        loops: loops.iter().map(measured).collect(),
+    }
 }
 
 pub fn unknown(array: &spec::array::Array, what: &'static str, name: &str) -> PlantError {

@@ -20,5 +20,5 @@ pub(crate) use sizes::{shipped, times};
 pub use overlay::{overlay, with, with_all};
 pub use types::{
     Array, Controller, Disk, Hosts, IoCpu, Link, Local, LunQueue, PlaceRule, Pool, Raid,
-    ReadMemory, Tier, TierPlace, Variation, WriteMemory, WriteMode,
+    ReadMemory, TableLoop, Tier, TierPlace, Variation, WriteMemory, WriteMode,
 };

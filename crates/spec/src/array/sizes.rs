@@ -12,7 +12,7 @@ impl Array {
             Some(Disk::Hdd { like, capacity, .. } | Disk::Ssd { like, capacity, .. }) => {
                 capacity.or_else(|| shipped(like))
             }
-            Some(Disk::Servers { capacity, .. }) => Some(*capacity),
+            Some(Disk::Servers { capacity, .. } | Disk::Table { capacity, .. }) => Some(*capacity),
             None => shipped(name),
         }
     }

@@ -434,6 +434,36 @@ pub enum Disk {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         variation: Option<Variation>,
     },
+    /// A table of latencies as they were measured, without an idea of what is inside.
+    Table {
+        /// Usable size.
+        capacity: Bytes,
+        /// Where the shares of all answers end that entries of the loops' lists stand for:
+        /// rising from above 0, the last one 1.
+        shares: Vec<f64>,
+        /// The closed loops that were measured, at least one.
+        #[serde(rename = "loop")]
+        loops: Vec<TableLoop>,
+    },
+}
+
+/// The latencies of a closed loop. What lies between loops is interpolated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TableLoop {
+    /// Share of reads among its I/Os.
+    pub reads: Ratio,
+    /// Bytes of each I/O.
+    pub block: Bytes,
+    /// I/Os outstanding, at least 1.
+    pub depth: u32,
+    /// Latencies of reads: for each share the mean of those in it, ascending. Absent if the
+    /// loop does not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read: Vec<Nanos>,
+    /// The same of writes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub write: Vec<Nanos>,
 }
 
 /// How a device is slower at some times than at others, as it was measured. Tables hold

@@ -352,6 +352,7 @@ fn mistakes_in_an_array() {
             ("disk = \"ssd-sata-enterprise\"", "disk = \"ssd-sata\""),
             ("at = \"host\"\n", ""),
             ("replicas = 1", "replicas = 2"),
+            ("replicas = 1", "replicas = 1\nadmit-on = 3\nshare-max = \"50%\""),
             ("[hosts]\ncount = 2\ncores = 4\n", ""),
             ("disk = \"hdd-10k\"", "disk = \"hdd-10\""),
             ("count = 4\nraid", "count = 5\nraid"),
@@ -366,6 +367,18 @@ fn mistakes_in_an_array() {
             (
                 "rate = \"1GB\"",
                 "rate = \"1GB\"\nvariation = { every = \"0\", pace = [1.5, 0.0], stalls = \"1/s\" }",
+            ),
+            (
+                "rate = \"1GB\"",
+                "rate = \"1GB\"\nvariation = { every = \"1ms\", pace = [1.5, 1.0], stall = [\"2ms\", \"1ms\"] }",
+            ),
+            (
+                "[disk.measured.servers]",
+                "[disk.ours.table]\ncapacity = \"0\"\nshares = [0.5, 0.9]\nloop = []\n\n[disk.measured.servers]"
+            ),
+            (
+                "[disk.measured.servers]",
+                "[disk.ours.table]\ncapacity = \"1GB\"\nshares = [0.5, 1.0]\nloop = [\n  { reads = \"100%\", block = \"4KiB\", depth = 0, read = [\"2us\", \"1us\"] },\n  { reads = \"0%\", block = \"0\", depth = 1, write = [\"1us\"] },\n  { reads = \"0%\", block = \"4KiB\", depth = 1, write = [\"0\", \"1us\"] },\n  { reads = \"0%\", block = \"4KiB\", depth = 1 },\n]\n\n[disk.measured.servers]"
             ),
             (
                 "[disk.measured.servers]",

@@ -39,6 +39,7 @@ pub(super) fn own(disks: &IndexMap<String, Disk>, place: &Place, found: &mut Fin
             Disk::Hdd { .. } => hdd(disk, &place.key("hdd"), found),
             Disk::Ssd { .. } => ssd(disk, &place.key("ssd"), found),
             Disk::Servers { .. } => servers(disk, &place.key("servers"), found),
+            Disk::Table { .. } => super::table::table(disk, &place.key("table"), found),
         }
     }
 }

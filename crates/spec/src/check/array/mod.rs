@@ -3,6 +3,7 @@
 mod disks;
 mod parts;
 mod storage;
+mod table;
 mod tiers;
 mod whole;
 

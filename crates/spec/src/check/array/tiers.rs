@@ -107,6 +107,28 @@ fn position(array: &Array, tier: &Tier, place: &Place, found: &mut Findings) {
         let message =
             format!("copies on {} other hosts, and there are {}", tier.replicas, hosts.count);
         found.add(replicas, message);
+    } else {
+        clustered(tier, place, found);
+    }
+}
+
+/// A tier with copies keeps what it answers at once, for every machine alike: a write that
+/// had to ask twice, or had no room in its machine's share, could not be copied.
+fn clustered(tier: &Tier, place: &Place, found: &mut Findings) {
+    let help = "leave it out, or replicas";
+    if tier.admit_on > 1 {
+        let message = format!(
+            "a tier with replicas takes what it is asked first, not at access {}",
+            tier.admit_on
+        );
+        found.add_help(place.key("admit-on"), message, help);
+    }
+    if tier.share_max < Ratio::ONE {
+        let message = format!(
+            "a tier with replicas has no share of a virtual machine, here {}",
+            tier.share_max
+        );
+        found.add_help(place.key("share-max"), message, help);
     }
 }
 

@@ -1,0 +1,6 @@
+//! A disk of which only its answers are known.
+
+mod part;
+mod side;
+
+pub use part::{Table, TableLoop, TableParameters};
