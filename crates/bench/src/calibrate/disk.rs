@@ -1,6 +1,9 @@
-use device::{Array, ParameterError, PartId, Servers, ServersParameters, Ssd, SsdParameters};
+use device::{
+    Array, ParameterError, PartId, Servers, ServersParameters, Ssd, SsdParameters, Table,
+    TableParameters,
+};
 use machine::{Purpose, Stream};
-use spec::array::{Disk, Variation};
+use spec::array::{Disk, TableLoop, Variation};
 use units::{Bytes, Nanos, Rate, Ratio};
 
 /// A modelled disk that may answer like the measured one.
@@ -10,6 +13,8 @@ pub enum DiskModel {
     Servers(ServersParameters),
     /// Flash, as [`device::SsdPreset::NvmeMqsim`] but for what a file can name.
     Ssd(SsdParameters),
+    /// Only its answers are known.
+    Table(TableParameters),
 }
 
 impl DiskModel {
@@ -23,6 +28,7 @@ impl DiskModel {
         Ok(match self {
             Self::Servers(parameters) => array.add(Servers::new(parameters.clone(), stream)?),
             Self::Ssd(parameters) => array.add(Ssd::new(*parameters, stream)?),
+            Self::Table(parameters) => array.add(Table::new(parameters.clone(), stream)?),
         })
     }
 
@@ -31,6 +37,7 @@ impl DiskModel {
         match self {
             Self::Servers(_) => "servers",
             Self::Ssd(_) => "ssd",
+            Self::Table(_) => "table",
         }
     }
 }
@@ -63,7 +70,17 @@ pub fn model_disk(model: &DiskModel) -> Disk {
             rate: Some(whole(disk.rate)),
             latency: Some(disk.latency),
         },
+        DiskModel::Table(table) => Disk::Table {
+            capacity: table.capacity,
+            shares: table.shares.clone(),
+            loops: table.loops.iter().map(table_loop).collect(),
+        },
     }
+}
+
+fn table_loop(found: &device::TableLoop) -> TableLoop {
+    let device::TableLoop { reads, block, depth, read, write } = found.clone();
+    TableLoop { reads: Ratio::new(reads), block, depth, read, write }
 }
 
 fn variation(found: &device::Variation) -> Option<Variation> {

@@ -44,13 +44,13 @@ pub struct Calibration {
     pub seed: u64,
     /// Size of the disk that was measured, in bytes.
     pub span_bytes: u64,
-    /// Time of each loop after its warm-up, in nanoseconds.
+    /// Time of each loop in all rounds together, without warm-ups, in nanoseconds.
     pub point_ns: u64,
     /// Time for everything, in nanoseconds.
     pub elapsed_ns: u64,
     /// What else the machine did.
     pub noise: Noise,
-    /// How the first loop differed when it was run again at the end.
+    /// How the last round differed from the first.
     pub drift: Option<Drift>,
     /// The kind of model that was chosen.
     pub chosen: &'static str,
@@ -115,34 +115,35 @@ pub struct Noise {
     pub steal: Option<f64>,
     /// Share of the CPU time that other processes used.
     pub others: Option<f64>,
-    /// Mean demerit of the first half of each loop against its second: no model that does not
-    /// change while it is measured can be expected to do better.
+    /// Mean demerit of the rounds of each loop that were fitted against the rounds between
+    /// them: what is left of a model that knows the former by heart.
     pub floor: Option<f64>,
     /// Highest CPU share of a generator thread in any loop.
     pub worker_cpu: f64,
 }
 
-/// The first loop, run again at the end.
+/// The last round against the first.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Drift {
-    /// I/Os per second at the end, as a multiple of those at the beginning.
+    /// I/Os per second in the last round, as a multiple of those in the first: the geometric
+    /// mean over all loops.
     pub iops: f64,
-    /// Demerit of the latencies at the end against those at the beginning.
+    /// Mean demerit of the last round against the first.
     pub demerit: Option<f64>,
 }
 
-/// Mean demerits over loops; null without any.
+/// Mean demerits over loops, in the rounds that were not fitted; null without any.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Demerits {
     /// Of the loops that were fitted.
     pub training: Option<f64>,
-    /// Of those the fit did not see.
+    /// Of those it did not see, by a model made without them.
     pub validation: Option<f64>,
-    /// Of all.
+    /// Of all, by the model that is saved.
     pub all: Option<f64>,
     /// Of all, with the fastest 99 % only.
     pub all_p99: Option<f64>,
-    /// Of the fastest 99 % of the first half of each loop against its second.
+    /// Of the fastest 99 % of the fitted rounds of each loop against the others.
     pub floor_p99: Option<f64>,
     /// The worst loop.
     pub worst: Option<f64>,
@@ -157,13 +158,13 @@ pub struct MixDemerits {
     pub mix: Mix,
     /// Of the loops that were fitted.
     pub training: Option<f64>,
-    /// Of those the fit did not see.
+    /// Of those it did not see, by a model made without them.
     pub validation: Option<f64>,
-    /// Of all.
+    /// Of all, by the model that is saved.
     pub all: Option<f64>,
     /// Of all, with the fastest 99 % only.
     pub all_p99: Option<f64>,
-    /// Of the first half of each loop against its second.
+    /// Of the fitted rounds of each loop against the others.
     pub floor: Option<f64>,
     /// The same with the fastest 99 % only.
     pub floor_p99: Option<f64>,
@@ -176,7 +177,7 @@ pub struct CandidateFacts {
     pub name: &'static str,
     /// Mean demerit of the loops that were fitted.
     pub training: Option<f64>,
-    /// Mean demerit of those the fit did not see.
+    /// Mean demerit of those it did not see, by a model made without them.
     pub validation: Option<f64>,
     /// Sets of parameters that were tried.
     pub evaluations: u32,
@@ -199,11 +200,13 @@ pub struct PointFacts {
     pub measured: Side,
     /// What the model gives.
     pub model: Side,
-    /// The demerit of the model.
+    /// The demerit of the model that is saved.
     pub demerit: Option<f64>,
+    /// The demerit of a model made without the unseen loops.
+    pub foreseen: Option<f64>,
     /// The demerit of the fastest 99 %.
     pub demerit_p99: Option<f64>,
-    /// The demerit of the first half of the loop against the second.
+    /// The demerit of the fitted rounds of the loop against the others.
     pub floor: Option<f64>,
     /// The same of the fastest 99 %.
     pub floor_p99: Option<f64>,
@@ -233,6 +236,7 @@ impl Side {
 /// Every loop with the model that was chosen.
 pub fn point_facts(points: &[Measured], fit: &Fit) -> Vec<PointFacts> {
     let best = fit.best();
+    let foreseen = best.foreseen_demerits(points);
     let facts = |(place, measured): (usize, &Measured)| PointFacts {
         mix: measured.point.mix,
         block_bytes: measured.point.block.get(),
@@ -241,9 +245,10 @@ pub fn point_facts(points: &[Measured], fit: &Fit) -> Vec<PointFacts> {
         measured: Side::of(&measured.answers),
         model: Side::of(&best.answers[place]),
         demerit: best.demerits[place],
-        demerit_p99: measured.answers.demerit_p99(&best.answers[place]),
-        floor: measured.halves[0].demerit(&measured.halves[1]),
-        floor_p99: measured.halves[0].demerit_p99(&measured.halves[1]),
+        foreseen: foreseen[place],
+        demerit_p99: measured.checked().demerit_p99(&best.answers[place]),
+        floor: measured.checked().demerit(measured.fitted()),
+        floor_p99: measured.checked().demerit_p99(measured.fitted()),
     };
     points.iter().enumerate().map(facts).collect()
 }
@@ -256,11 +261,12 @@ impl Demerits {
             stats::mean(&kept.filter_map(value).collect::<Vec<_>>())
         };
         let (demerit, demerit_p99): (Value, Value) = (|p| p.demerit, |p| p.demerit_p99);
+        let foreseen: Value = |p| p.foreseen;
         let (floor, floor_p99): (Value, Value) = (|p| p.floor, |p| p.floor_p99);
         let of_mix = |mix: Mix| MixDemerits {
             mix,
             training: mean(&|point| point.mix == mix && point.training, demerit),
-            validation: mean(&|point| point.mix == mix && !point.training, demerit),
+            validation: mean(&|point| point.mix == mix && !point.training, foreseen),
             all: mean(&|point| point.mix == mix, demerit),
             all_p99: mean(&|point| point.mix == mix, demerit_p99),
             floor: mean(&|point| point.mix == mix, floor),
@@ -269,7 +275,7 @@ impl Demerits {
         let measured = Mix::ALL.into_iter().filter(|mix| points.iter().any(|p| p.mix == *mix));
         Self {
             training: mean(&|point| point.training, demerit),
-            validation: mean(&|point| !point.training, demerit),
+            validation: mean(&|point| !point.training, foreseen),
             all: mean(&|_| true, demerit),
             all_p99: mean(&|_| true, demerit_p99),
             floor_p99: mean(&|_| true, floor_p99),
@@ -287,7 +293,7 @@ impl CandidateFacts {
         Self {
             name: candidate.name,
             training: mean_demerit(points, &candidate.demerits, true),
-            validation: mean_demerit(points, &candidate.demerits, false),
+            validation: mean_demerit(points, &candidate.foreseen_demerits(points), false),
             evaluations: candidate.evaluations,
             disk: model_disk(&candidate.model),
         }

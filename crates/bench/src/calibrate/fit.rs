@@ -9,6 +9,7 @@ use super::guess::Guess;
 use super::loops::Span;
 use super::measure::{Answers, Measured};
 use super::search::minimise;
+use super::table::{foreseen, table};
 use super::tally::Tally;
 use super::vary::variation;
 use super::virtual_time::{Length, answers};
@@ -41,13 +42,23 @@ pub struct Candidate {
     pub evaluations: u32,
     /// Whether time ended the search.
     pub is_cut: bool,
-    /// The demerit of every point, in the order of the points; none without answers.
+    /// The demerit of every point in the rounds that were not fitted, in the order of the
+    /// points; none without answers.
     pub demerits: Vec<Option<f64>>,
     /// What the model answered, in the order of the points.
     pub answers: Vec<Answers>,
+    /// What it answered when it was made without the unseen points.
+    pub foreseen: Vec<Answers>,
 }
 
-/// All candidates, the one that fits the training points best first.
+impl Candidate {
+    /// The demerit of what it answered when it was made without the unseen points.
+    pub fn foreseen_demerits(&self, points: &[Measured]) -> Vec<Option<f64>> {
+        demerits(points, &self.foreseen)
+    }
+}
+
+/// All candidates, the one that foresees the unseen points best first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
     /// Never empty.
@@ -83,11 +94,13 @@ pub(super) enum Kind {
     Varying,
     /// [`DiskModel::Ssd`].
     Ssd,
+    /// [`DiskModel::Table`].
+    Table,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Servers, Self::Varying, Self::Ssd];
+    pub const ALL: [Self; 4] = [Self::Table, Self::Servers, Self::Varying, Self::Ssd];
 
     /// Its name in reports.
     pub const fn name(self) -> &'static str {
@@ -95,6 +108,7 @@ impl Kind {
             Self::Servers => "servers",
             Self::Varying => "servers with variation",
             Self::Ssd => "ssd",
+            Self::Table => "table",
         }
     }
 }
@@ -126,12 +140,14 @@ pub(super) fn fit_kinds(
     kinds: &[Kind],
 ) -> Fit {
     let fitter = Fitter { points, span, capacity, effort, is_stopped, guess: Guess::of(points) };
-    let share = effort.at_most / u32::try_from(kinds.len().max(1)).unwrap_or(1);
+    let searched = kinds.iter().filter(|kind| **kind != Kind::Table).count().max(1);
+    let share = effort.at_most / u32::try_from(searched).unwrap_or(1);
     let candidate = |kind: &Kind| {
         let family = match kind {
             Kind::Servers => Family::Servers(Variation::default()),
             Kind::Varying => Family::Servers(variation(points)),
             Kind::Ssd => Family::Ssd,
+            Kind::Table => return fitter.table(kind.name()),
         };
         let mut tally = Tally::new(kind.name(), share, &mut *progress);
         fitter.candidate(&family, &mut tally)
@@ -141,13 +157,21 @@ pub(super) fn fit_kinds(
     Fit { candidates }
 }
 
-/// What decides between candidates: the mean demerit of the training points and the mean error
-/// of their rates.
+/// What decides between candidates: how well they foresee the points they were made without
+/// (or the others, if there are none), as the mean of demerits and of the errors of rates.
 fn misfit(points: &[Measured], candidate: &Candidate) -> f64 {
-    let training = points.iter().zip(&candidate.answers).filter(|(m, _)| m.point.is_training);
-    let errors = training.map(|(m, answers)| m.answers.rate_error(answers).unwrap_or(NO_ANSWER));
+    let training = points.iter().all(|measured| measured.point.is_training);
+    let of_half = points.iter().zip(&candidate.foreseen);
+    let of_half = of_half.filter(|(measured, _)| measured.point.is_training == training);
+    let errors = of_half.map(|(m, model)| m.checked().rate_error(model).unwrap_or(NO_ANSWER));
     let rates = stats::mean(&errors.collect::<Vec<_>>()).unwrap_or(NO_ANSWER);
-    mean_demerit(points, &candidate.demerits, true).unwrap_or(NO_ANSWER) + rates
+    let demerits = candidate.foreseen_demerits(points);
+    mean_demerit(points, &demerits, training).unwrap_or(NO_ANSWER) + rates
+}
+
+/// Of every point in the rounds that were not fitted.
+fn demerits(points: &[Measured], answers: &[Answers]) -> Vec<Option<f64>> {
+    points.iter().zip(answers).map(|(m, answers)| m.checked().demerit(answers)).collect()
 }
 
 /// Mean demerit over the points of one half that have one.
@@ -209,13 +233,34 @@ impl Fitter<'_> {
 
     /// A candidate with its demerits, from longer loops than the search looked at.
     fn judged(&self, model: DiskModel, cost: f64, tally: &Tally<'_>) -> Candidate {
+        let answers = self.at_length(&model);
+        let demerits = demerits(self.points, &answers);
+        let foreseen = answers.clone();
+        let Tally { name, tried, is_cut, .. } = *tally;
+        let evaluations = tried;
+        Candidate { name, model, cost, evaluations, is_cut, demerits, answers, foreseen }
+    }
+
+    /// The table, which needs no search: what was measured is what it answers.
+    fn table(&self, name: &'static str) -> Candidate {
+        let model = DiskModel::Table(table(self.points, self.capacity));
+        let answers = self.at_length(&model);
+        let foreseen = DiskModel::Table(foreseen(self.points, self.capacity));
+        let foreseen = self.at_length(&foreseen);
+        let training: Vec<usize> = self.training();
+        let cost = self.mean_cost(&training, training.iter().map(|place| &answers[*place]));
+        let demerits = demerits(self.points, &answers);
+        Candidate { name, model, cost, evaluations: 1, is_cut: false, demerits, answers, foreseen }
+    }
+
+    fn at_length(&self, model: &DiskModel) -> Vec<Answers> {
         let length = Length { answers: self.effort.answers * 10.0, shortest: 1.0 };
         let all: Vec<usize> = (0..self.points.len()).collect();
-        let answers = self.simulate(&model, &all, length);
-        let demerits = self.points.iter().zip(&answers);
-        let demerits = demerits.map(|(m, answers)| m.answers.demerit(answers)).collect();
-        let Tally { name, tried, is_cut, .. } = *tally;
-        Candidate { name, model, cost, evaluations: tried, is_cut, demerits, answers }
+        self.simulate(model, &all, length)
+    }
+
+    fn training(&self) -> Vec<usize> {
+        (0..self.points.len()).filter(|place| self.points[*place].point.is_training).collect()
     }
 
     /// Logarithms of the continuous parameters, from what a plot would show.
@@ -286,19 +331,21 @@ impl Fitter<'_> {
         if (self.is_stopped)() || tally.is_over() {
             return NO_ANSWER;
         }
-        let training: Vec<usize> =
-            (0..self.points.len()).filter(|place| self.points[*place].point.is_training).collect();
+        let training = self.training();
         let length = Length { answers: self.effort.answers, shortest: self.effort.seconds };
         let answers = self.simulate(model, &training, length);
-        let costs = training.iter().zip(&answers).map(|(place, answers)| {
-            let measured = &self.points[*place].answers;
+        let cost = self.mean_cost(&training, answers.iter());
+        tally.note(cost);
+        cost
+    }
+
+    fn mean_cost<'b>(&self, places: &[usize], answers: impl Iterator<Item = &'b Answers>) -> f64 {
+        let costs = places.iter().zip(answers).map(|(place, answers)| {
+            let measured = self.points[*place].fitted();
             let demerit = measured.demerit_p99(answers);
             demerit.zip(measured.rate_error(answers)).map_or(NO_ANSWER, |(a, b)| a + b)
         });
-        let costs: Vec<f64> = costs.collect();
-        let cost = stats::mean(&costs).unwrap_or(NO_ANSWER);
-        tally.note(cost);
-        cost
+        stats::mean(&costs.collect::<Vec<_>>()).unwrap_or(NO_ANSWER)
     }
 
     /// The model's answers to these points, spread over the threads.

@@ -24,19 +24,19 @@ impl Guess {
         let training = || points.iter().filter(|m| m.point.is_training);
         let alone = |direction: fn(&Answers) -> &Compact| {
             let mut alone: Vec<&Measured> =
-                training().filter(|m| !direction(&m.answers).is_empty()).collect();
+                training().filter(|m| !direction(m.fitted()).is_empty()).collect();
             alone.sort_by_key(|m| (m.point.depth, m.point.block));
             let median = alone.first()?;
-            direction(&median.answers).percentile(Ratio::new(0.5)).map(Nanos::as_secs_f64)
+            direction(median.fitted()).percentile(Ratio::new(0.5)).map(Nanos::as_secs_f64)
         };
         let most = |mix: Mix, value: &dyn Fn(&Measured) -> f64| {
             let of_mix = training().filter(|m| m.point.mix == mix).map(value);
             of_mix.fold(0.0, f64::max)
         };
         let iops = |m: &Measured| {
-            if m.point.block == smallest { m.answers.iops() } else { 0.0 }
+            if m.point.block == smallest { m.fitted().iops() } else { 0.0 }
         };
-        let rate = |m: &Measured| m.answers.iops() * m.point.block.as_f64();
+        let rate = |m: &Measured| m.fitted().iops() * m.point.block.as_f64();
         let read = alone(|answers| &answers.reads).unwrap_or(1e-4);
         let or = |found: f64, other: f64| if found > 0.0 { found } else { other };
         let read_iops = or(most(Mix::Read, &iops), 1.0 / read);

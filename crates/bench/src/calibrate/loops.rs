@@ -70,8 +70,8 @@ fn workload_of(point: &Point, size: Bytes) -> Workload {
         Mix::Read => vec![action("read", 1.0, Step::Read(access()))],
         Mix::Write => vec![action("write", 1.0, Step::Write(access()))],
         Mix::Mixed => vec![
-            action("read", 0.7, Step::Read(access())),
-            action("write", 0.3, Step::Write(access())),
+            action("read", point.mix.reads(), Step::Read(access())),
+            action("write", 1.0 - point.mix.reads(), Step::Write(access())),
         ],
     };
     let disk = Disk { name: "disk".to_owned(), size, role: Role::Data, source: None };

@@ -26,6 +26,15 @@ impl Mix {
             Self::Mixed => "70/30",
         }
     }
+
+    /// Share of reads, 0 to 1.
+    pub const fn reads(self) -> f64 {
+        match self {
+            Self::Read => 1.0,
+            Self::Write => 0.0,
+            Self::Mixed => 0.7,
+        }
+    }
 }
 
 /// One closed loop: this many users without think time, uniform random over the disk.

@@ -39,6 +39,17 @@ impl Answers {
         if self.seconds > 0.0 { count / self.seconds } else { 0.0 }
     }
 
+    /// All of several times.
+    pub fn sum<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
+        let (mut reads, mut writes, mut seconds) = (Histogram::new(), Histogram::new(), 0.0);
+        for part in parts {
+            reads.merge_compact(&part.reads);
+            writes.merge_compact(&part.writes);
+            seconds += part.seconds;
+        }
+        Self { reads: reads.compact(), writes: writes.compact(), seconds }
+    }
+
     /// Reads and writes together.
     pub fn all(&self) -> Histogram {
         let mut all = self.reads.expand();
@@ -129,11 +140,32 @@ pub struct Measured {
     pub point: Point,
     /// All answers of the measured time.
     pub answers: Answers,
-    /// Those of its first and of its second half: how well the device predicts itself.
+    /// Those of every other round from the first, which are fitted, and those of the rounds
+    /// between, which the fit is held against. Between them: how well the device predicts
+    /// itself.
     pub halves: [Answers; 2],
+}
+
+impl Measured {
+    /// What a fit may know of the loop.
+    pub fn fitted(&self) -> &Answers {
+        &self.halves[0]
+    }
+
+    /// What a fit is held against.
+    pub fn checked(&self) -> &Answers {
+        &self.halves[1]
+    }
+}
+
+/// A point, measured once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Passage {
+    /// All answers after the warm-up.
+    pub answers: Answers,
     /// CPU share of the generator's busiest worker, 0 to 1.
     pub worker_cpu: f64,
-    /// CPU time of this process in the point, in seconds.
+    /// CPU time of this process, in seconds.
     pub cpu_s: f64,
 }
 
@@ -150,13 +182,12 @@ pub fn measure<R: Rig>(
     (point, span, round): (&Point, Span, u64),
     pace: Pace,
     control: &Control,
-) -> Result<Measured, BenchError> {
+) -> Result<Passage, BenchError> {
     let machine = span
         .machine(point, round)
         .map_err(|source| BenchError::Build { tile: "calibrate".to_owned(), source })?;
     let mut load = rig.start(vec![machine])?;
-    let mut course =
-        Course { pace, halves: [Collector::default(), Collector::default()], cpu: 0.0 };
+    let mut course = Course { pace, answers: Collector::default(), cpu: 0.0 };
     let driven = drive(&mut load, &mut course, control);
     load.stop();
     if matches!(driven, Err(BenchError::Aborted | BenchError::Silent(_))) {
@@ -173,12 +204,12 @@ pub fn measure<R: Rig>(
         return Err(BenchError::Storage { tiles: 1, failures: outcome.failures });
     }
     driven?;
-    Ok(course.measured(point, &outcome))
+    Ok(course.passage(&outcome))
 }
 
 struct Course {
     pace: Pace,
-    halves: [Collector; 2],
+    answers: Collector,
     cpu: f64,
 }
 
@@ -186,25 +217,14 @@ impl Course {
     /// Whether the slice was the last one that is needed.
     fn take(&mut self, slice: &Slice) -> bool {
         let Some(since) = slice.start.0.checked_sub(self.pace.warm_up.0) else { return false };
-        self.halves[usize::from(since >= self.pace.duration.0 / 2)].add(slice);
+        self.answers.add(slice);
         self.cpu = slice.generator.worker_cpu.iter().copied().fold(self.cpu, f64::max);
         since + slice.width.0 >= self.pace.duration.0
     }
 
-    fn measured(&self, point: &Point, outcome: &LoadOutcome) -> Measured {
-        let halves = [self.halves[0].answers(), self.halves[1].answers()];
-        let both = |direction: fn(&Answers) -> &Compact| {
-            let mut both = direction(&halves[0]).expand();
-            both.merge_compact(direction(&halves[1]));
-            both.compact()
-        };
-        let answers = Answers {
-            reads: both(|half| &half.reads),
-            writes: both(|half| &half.writes),
-            seconds: halves[0].seconds + halves[1].seconds,
-        };
+    fn passage(&self, outcome: &LoadOutcome) -> Passage {
         let cpu_s = outcome.cpu_s.map_or(0.0, |(user, system)| user + system);
-        Measured { point: *point, answers, halves, worker_cpu: self.cpu, cpu_s }
+        Passage { answers: self.answers.answers(), worker_cpu: self.cpu, cpu_s }
     }
 }
 

@@ -18,6 +18,7 @@ mod place;
 mod search;
 mod session;
 mod sweep;
+mod table;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ pub use document::{
 pub use fit::{Candidate, Effort, Fit, fit};
 pub use loops::Span;
 pub use matrix::{Mix, Point, matrix};
-pub use measure::{Answers, Measured, Pace, measure};
+pub use measure::{Answers, Measured, Pace, Passage, measure};
 pub use place::user_arrays;
 pub use session::{CalibrateOptions, calibrate};
+pub use sweep::ROUNDS;

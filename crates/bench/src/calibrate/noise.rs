@@ -74,8 +74,8 @@ pub fn noise_warnings(noise: &Noise) -> Vec<Warning> {
         "unlike-itself",
         noise.floor,
         0.1,
-        "the device was not like itself: first and second halves of loops differ",
-        "no model can be better than this; measure again when the machine is idle",
+        "the device was not like itself: rounds of the same loops differ",
+        "little below this is to be had by any model; measure longer, on an idle machine",
     );
     above(
         "generator-busy",

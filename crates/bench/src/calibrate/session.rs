@@ -14,7 +14,7 @@ use super::measure::{Measured, Pace};
 use super::model_disk;
 use super::noise::noise_warnings;
 use super::place::Place;
-use super::sweep::{Contact, Sweep, sweep};
+use super::sweep::{Contact, ROUNDS, Sweep, sweep};
 use crate::error::BenchError;
 use crate::progress::{Control, Request};
 use crate::rig::RealRig;
@@ -145,7 +145,8 @@ fn measure_on(
     contact: Contact<'_>,
 ) -> Result<(Sweep, Vec<PathBuf>), BenchError> {
     let pace = pace(options);
-    let mut rig = RealRig::over(store, options.seed, Nanos(pace.duration.0 / 8));
+    let mut rig =
+        RealRig::over(store, options.seed, Nanos(pace.duration.0 / 8).max(Nanos::from_millis(1)));
     let sweep = sweep(&mut rig, options, (span, pace), contact);
     let removed = rig.remove();
     let sweep = sweep?;
@@ -194,7 +195,7 @@ impl Subject {
             read_only: options.read_only,
             seed: options.seed,
             span_bytes: self.span.size.get(),
-            point_ns: pace(options).duration.0,
+            point_ns: pace(options).duration.0 * u64::from(ROUNDS),
             elapsed_ns: elapsed(self.started),
             noise,
             drift: sweep.drift,
@@ -216,11 +217,12 @@ fn elapsed(since: Timestamp) -> u64 {
     u64::try_from(Timestamp::now().duration_since(since).as_nanos()).unwrap_or(0)
 }
 
-/// A loop in quick mode is half a second; 60 of them and a prefill are about a minute. The 105
-/// loops of the whole matrix take about three.
+/// How long a loop runs in each round. In quick mode all rounds of the 60 loops and their
+/// warm-ups are a minute; those of the 105 loops of the whole matrix are four and a half.
 fn pace(options: &CalibrateOptions) -> Pace {
-    let default = Nanos::from_millis(if options.quick { 600 } else { 1400 });
-    let duration = options.point.unwrap_or(default).max(Nanos::from_millis(16));
+    let default = Nanos::from_millis(if options.quick { 800 } else { 2000 });
+    let point = options.point.unwrap_or(default).max(Nanos::from_millis(64));
+    let duration = Nanos(point.0 / u64::from(ROUNDS));
     Pace { warm_up: Nanos(duration.0 / 4), duration }
 }
 

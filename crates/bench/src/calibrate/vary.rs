@@ -22,7 +22,7 @@ pub fn variation(points: &[Measured]) -> Variation {
     let smallest = alone().map(|m| m.point.block).min();
     let (mut paces, mut stalls, mut seconds) = (Vec::new(), Vec::new(), 0.0);
     for measured in alone() {
-        for direction in measured.answers.directions() {
+        for direction in measured.fitted().directions() {
             let Some(median) = direction.percentile(Ratio::new(0.5)) else { continue };
             let limit = median.scale(PACE_MAX);
             let whole = f64::from(u32::try_from(direction.count()).unwrap_or(u32::MAX));
@@ -36,7 +36,7 @@ pub fn variation(points: &[Measured]) -> Variation {
             }
         }
         if Some(measured.point.block) == smallest {
-            seconds += measured.answers.seconds;
+            seconds += measured.fitted().seconds;
         }
     }
     let stalled: f64 = stalls.iter().map(|(length, count)| length * count).sum();

@@ -1,4 +1,4 @@
-use bench::calibrate::{Calibration, PointFacts, Side};
+use bench::calibrate::{Calibration, PointFacts, ROUNDS, Side};
 use units::{Bytes, Nanos};
 
 use super::{Table, latency, number};
@@ -15,7 +15,9 @@ pub fn calibration(found: &Calibration) -> String {
          measured mean"
             .to_owned(),
     );
-    lines.push("to p99: the same of the fastest 99 % of both, which the fit looked at".to_owned());
+    lines.push(
+        "to p99: the same of the fastest 99 % of both, which the search looked at".to_owned(),
+    );
     lines.extend(demerits(found));
     lines.push(String::new());
     lines.extend(candidates(found));
@@ -54,7 +56,7 @@ fn head(found: &Calibration) -> Vec<String> {
         format!("measured  {}  {}", found.target, found.target_summary),
         format!("machine   {}", found.machine.sentence()),
         format!(
-            "loops     {} of {} on {}{mode}; seed {}; took {}",
+            "loops     {} of {} in {ROUNDS} rounds on {}{mode}; seed {}; took {}",
             found.points.len(),
             Nanos(found.point_ns),
             Bytes::new(found.span_bytes),
@@ -117,9 +119,14 @@ fn demerits(found: &Calibration) -> Vec<String> {
     table.row(std::iter::once("all".to_owned()).chain(values).collect());
     let mut lines = table.lines();
     lines.push(format!(
-        "the worst loop is off by {}; floor: the first half of each loop against its second",
+        "the worst loop is off by {}; all columns are of rounds 2 and 4, which were not fitted",
         percent(all.worst)
     ));
+    lines.push(
+        "unseen: by a model made without these loops; floor: rounds 1 and 3 themselves in the \
+         place of a model"
+            .to_owned(),
+    );
     lines
 }
 
@@ -145,7 +152,7 @@ fn noise(found: &Calibration) -> Vec<String> {
     )];
     lines.extend(found.drift.map(|drift| {
         format!(
-            "drift     the first loop again at the end: {:.2} times the IOPS, demerit {}",
+            "drift     the last round against the first: {:.2} times the IOPS, demerit {}",
             drift.iops,
             percent(drift.demerit)
         )
