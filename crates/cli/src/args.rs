@@ -222,12 +222,12 @@ pub enum RunsAction {
     Ls,
     /// Show one again
     Show {
-        /// A run's directory, or the beginning of its id
+        /// A run's directory, the beginning of its id, or `latest`
         run: String,
     },
     /// Remove one
     Rm {
-        /// A run's directory, or the beginning of its id
+        /// A run's directory, the beginning of its id, or `latest`
         run: String,
     },
 }
@@ -235,7 +235,7 @@ pub enum RunsAction {
 /// `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// Runs of side A, then `vs`, then runs of side B; with two runs `vs` may be left out
+    /// Runs of side A, then `vs`, then runs of side B, each by directory, id or `latest`; `vs` may be left out of two
     #[arg(value_name = "RUN", num_args = 2.., required = true)]
     pub runs: Vec<String>,
     /// A difference smaller than this share is no difference
@@ -255,7 +255,7 @@ pub struct CompareArgs {
 /// `export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// A run's directory, or the beginning of its id
+    /// A run's directory, the beginning of its id, or `latest`
     pub run: String,
     /// The format
     #[arg(long, value_enum, default_value_t = ExportFormat::Json)]

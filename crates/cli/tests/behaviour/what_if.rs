@@ -1,9 +1,10 @@
 //! What a run's storage would hold if something were different.
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::redact;
-use crate::rig::{Place, err, out};
+use crate::rig::{Place, Running, err, out};
 
 /// Four users who read twice and pause for 50 ms.
 const SHOP: &str = r#"
@@ -140,7 +141,69 @@ fn a_measured_run_is_asked_by_way_of_a_model_whose_error_is_told() {
     let rate = |key: &str| step[key].as_f64().expect("a rate");
     let ratio = rate("modelled_operations_per_s") / rate("measured_operations_per_s");
     assert!((0.1..10.0).contains(&ratio), "the model is of this storage: {step}");
-    let text = out(&place.output(&["what-if", "20", "--disks", "2", "--tiles-max", "1"]));
+    let text = out(&place.output(&["what-if", "latest", "--disks", "2", "--tiles-max", "1"]));
     assert!(text.contains("model error: measured at least 1"), "{text}");
     assert!(text.contains("fitted to latency and throughput"), "{text}");
+}
+
+#[test]
+fn an_array_can_be_named_to_stand_for_measured_storage() {
+    let Some(place) = Place::usable() else { return };
+    place.run(0, &["--tile", "micro/read-4k-qd1", "--seed", "7"]);
+    place.write("disks.toml", DISKS);
+    let answer = ask(&place, &["--array", "./disks.toml", "--disks", "4", "--tiles-max", "1"]);
+    assert_eq!((&answer["model"], &answer["run_simulated"]), (&"given".into(), &false.into()));
+    assert_eq!(answer["base"]["array"], "two-disks", "{}", answer["base"]);
+    let step = &answer["model_error"]["steps"][0];
+    assert!(step["modelled_operations_per_s"].as_f64().is_some_and(|rate| rate > 0.0), "{step}");
+}
+
+#[test]
+fn ctrl_c_ends_the_search_without_an_answer() {
+    let place = simulated();
+    let long = ["what-if", "latest", "--disks", "4", "--repeats", "100"];
+    let mut running = Running::new(place.command(&long));
+    running.wait_for("seed 1");
+    running.signal(Signal::INT);
+    let ended = running.end();
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert_eq!(ended.stdout, "");
+    assert!(ended.stderr.contains("there is no answer"), "{}", ended.stderr);
+}
+
+/// An order every 20 s from each of 20 users: far fewer in these seconds than a 95th
+/// percentile wants, so no step can say that the limit holds.
+#[test]
+fn too_few_samples_for_an_answer_have_an_exit_code_of_their_own() {
+    let place = Place::new();
+    let rare = "users = 20, think = { exponential = \"20s\" }";
+    place.write("shop.toml", &SHOP.replace("users = 4, think = { exponential = \"50ms\" }", rare));
+    place.write("tile.toml", TILE);
+    place.write("disks.toml", DISKS);
+    let output = place.output(&[&BRIEF[..], &["1", "--array", "./disks.toml"]].concat());
+    assert_eq!(output.status.code(), Some(5), "{}{}", out(&output), err(&output));
+    let output = place.output(&["what-if", "latest", "--disks", "4", "--tiles-max", "1"]);
+    assert_eq!(output.status.code(), Some(5), "{}{}", out(&output), err(&output));
+    assert!(!out(&output).is_empty(), "what is known is said");
+}
+
+#[test]
+fn every_command_about_a_run_takes_the_latest() {
+    let place = simulated();
+    let again = place.output(&[&BRIEF[..], &["1", "--array", "./disks.toml"]].concat());
+    assert_eq!(again.status.code(), Some(0), "{}", err(&again));
+    let newest = place.runs().last().and_then(|run| run.file_name().map(|n| n.to_owned()));
+    let newest = newest.expect("a run").to_string_lossy().into_owned();
+    for words in [&["runs", "show", "latest", "--format", "json"][..], &["export", "latest"]] {
+        let output = place.output(words);
+        assert_eq!(output.status.code(), Some(0), "{words:?} {}", err(&output));
+        assert!(out(&output).contains(&newest), "{words:?} shows {newest}");
+    }
+    let compared = place.output(&["compare", "latest", "vs", "latest"]);
+    assert!(matches!(compared.status.code(), Some(0 | 5)), "{}", err(&compared));
+    let answer = place.output(&["what-if", "latest", "--disks", "4", "--tiles-max", "1"]);
+    assert_eq!(answer.status.code(), Some(0), "{}", err(&answer));
+    let removed = place.output(&["runs", "rm", "latest"]);
+    assert_eq!(removed.status.code(), Some(0), "{}", err(&removed));
+    assert!(err(&removed).contains(&newest), "{}", err(&removed));
 }

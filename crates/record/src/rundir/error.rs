@@ -54,6 +54,12 @@ pub enum RunDirError {
         /// What was looked for.
         prefix: String,
     },
+    /// The latest run was asked for, and none has ended.
+    #[error("no run in {} has ended", base.display())]
+    NothingEnded {
+        /// Where it was looked for.
+        base: PathBuf,
+    },
     /// Several runs have this prefix.
     #[error("\"{prefix}\" is the start of {} runs: {}", found.len(), found.join(", "))]
     Ambiguous {
@@ -93,7 +99,7 @@ impl RunDirError {
                  --allow-same-device"
             }
             Self::NoBase => "choose a place for results with --out",
-            Self::NotFound { .. } => "`tilemark runs` lists them",
+            Self::NotFound { .. } | Self::NothingEnded { .. } => "`tilemark runs` lists them",
             Self::Ambiguous { .. } => "give more of the id",
             Self::Running { .. } => "stop it first",
             Self::Foreign { .. } => "move it away first; only what a run wrote is deleted",

@@ -2,7 +2,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::{RunDirError, StoredRun};
+use super::{RunDirError, State, StoredRun};
 
 /// All runs in a base directory, oldest first, partial ones included. A base that does not
 /// exist holds no runs.
@@ -22,7 +22,11 @@ pub fn list(base: &Path) -> Result<Vec<StoredRun>, RunDirError> {
     Ok(runs)
 }
 
-/// The run with this path, id or unambiguous start of an id.
+/// Names the newest run that has ended.
+pub const LATEST: &str = "latest";
+
+/// The run with this path, id or unambiguous start of an id; [`LATEST`] is the newest of those
+/// that have ended.
 pub fn open(base: &Path, path_or_prefix: &str) -> Result<StoredRun, RunDirError> {
     let as_path = Path::new(path_or_prefix);
     if as_path.is_dir()
@@ -32,6 +36,10 @@ pub fn open(base: &Path, path_or_prefix: &str) -> Result<StoredRun, RunDirError>
         return Ok(run);
     }
     let mut found = list(base)?;
+    if path_or_prefix == LATEST {
+        let ended = found.into_iter().rev().find(|run| run.state() == State::Complete);
+        return ended.ok_or_else(|| RunDirError::NothingEnded { base: base.to_owned() });
+    }
     found.retain(|run| run.id().as_str().starts_with(path_or_prefix));
     match (found.len(), found.pop()) {
         (1, Some(run)) => Ok(run),

@@ -109,6 +109,7 @@ fn runs_are_listed_by_start_and_opened_by_the_start_of_their_id() {
     assert_eq!(by_path.id(), late.id());
     assert!(matches!(open(base.path(), "2026"), Err(RunDirError::Ambiguous { .. })));
     assert!(matches!(open(base.path(), "1999"), Err(RunDirError::NotFound { .. })));
+    assert!(matches!(open(base.path(), "latest"), Err(RunDirError::NothingEnded { .. })));
     assert_eq!(list(&base.path().join("none")).expect("lists").len(), 0);
 }
 
