@@ -215,6 +215,18 @@ impl From<datastore::DatastoreError> for BenchError {
 }
 
 impl BenchError {
+    /// Whether a modelled array, or one of its pools, has no room for the tiles.
+    pub fn is_array_too_small(&self) -> bool {
+        let pool = |source: &sim::plant::PlantError| {
+            matches!(source, sim::plant::PlantError::TooSmall { .. })
+        };
+        match self {
+            Self::ArrayTooSmall { .. } => true,
+            Self::Plant { source, .. } => pool(source),
+            _ => false,
+        }
+    }
+
     /// What to do about it, if anything is known to help.
     pub fn hint(&self) -> Option<String> {
         match self {

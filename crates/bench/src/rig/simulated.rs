@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use record::run::{ModelFacts, Prefill};
 use record::slice::Slice;
-use sim::plant::{Plant, PlantDisk, PlantInstance, PlantPlan, TierState, Warm};
+use sim::plant::{Plant, PlantDisk, PlantError, PlantInstance, PlantPlan, TierState, Warm};
 use sim::{Options, SimError, SimInstance, Simulation};
 use spec::array::Array;
 use units::{Bytes, Nanos};
@@ -13,7 +13,7 @@ use workload::WorkloadMachine;
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
 use crate::rig::{Clocks, Load, LoadOutcome, PrefillSoFar, Received, Rig, SharedState};
-use crate::step::{DiskNeed, FleetInstance};
+use crate::step::{DiskNeed, Fleet, FleetInstance};
 
 /// What moves the data of a simulation, as results name it.
 pub const VIRTUAL_TIME: &str = "virtual time";
@@ -56,6 +56,29 @@ impl<'a> SimRig<'a> {
     /// Bytes of disks that the array holds when there are so many tiles.
     pub fn capacity_with(&self, tiles: u32) -> Bytes {
         Plant::capacity(self.array, tiles)
+    }
+
+    /// Whether every disk of so many tiles finds room in the pool in which it would lie.
+    ///
+    /// # Errors
+    ///
+    /// [`BenchError::ArrayTooSmall`] if all pools together are too small, else
+    /// [`BenchError::Plant`] with the pool that is.
+    pub fn has_room(&self, tiles: u32, per_tile: Bytes) -> Result<(), BenchError> {
+        let capacity = self.capacity_with(tiles);
+        let array = self.array.name.clone();
+        if per_tile * u64::from(tiles) > capacity {
+            return Err(BenchError::ArrayTooSmall { array, tiles, per_tile, capacity });
+        }
+        // Pools that every tile has for itself are all alike.
+        let is_alone = self.array.pools.iter().all(|pool| pool.per_tile);
+        let has_pools = !self.array.pools.is_empty();
+        let counted = if is_alone && has_pools { tiles.min(1) } else { tiles };
+        let fleet = Fleet::build(self.plan, counted, WARMING)
+            .map_err(|source| BenchError::Build { tile: self.plan.tile.value.clone(), source })?;
+        let instances: Vec<PlantInstance> = fleet.instances.iter().map(plant_instance).collect();
+        Plant::has_room(self.array, &instances)
+            .map_err(|source| BenchError::Plant { array, source })
     }
 
     fn plant(&self, instances: &[FleetInstance]) -> Result<Plant, BenchError> {
@@ -153,10 +176,25 @@ impl Rig for SimRig<'_> {
         self.capacity_with(1)
     }
 
-    /// The most tiles whose disks fit, counted with the pools that so many tiles have.
+    /// The most tiles whose disks fit, counted with the pools that so many tiles have: in all
+    /// pools together, and each disk in the pool in which it would lie.
     fn tiles_that_fit(&self, per_tile: Bytes) -> u32 {
         let fits = |tiles: u32| per_tile * u64::from(tiles) <= self.capacity_with(tiles);
-        (1..=TILES_MAX).take_while(|tiles| fits(*tiles)).last().unwrap_or(0)
+        let most = (1..=TILES_MAX).take_while(|tiles| fits(*tiles)).last().unwrap_or(0);
+        // What an array that names nothing known has no room for is told when it is built.
+        let is_full = |tiles: u32| {
+            let room = self.has_room(tiles, per_tile);
+            matches!(room, Err(BenchError::Plant { source: PlantError::TooSmall { .. }, .. }))
+        };
+        if most == 0 || !is_full(most) {
+            return most;
+        }
+        let (mut held, mut full) = (0, most);
+        while full - held > 1 {
+            let tiles = held + (full - held) / 2;
+            if is_full(tiles) { full = tiles } else { held = tiles }
+        }
+        held
     }
 
     fn prepare(

@@ -164,6 +164,13 @@ impl Words<'_> {
         } else if self.ladder.hit_the_cap() && self.is_capacity() {
             let (capacity, load) = (self.facts.target.capacity_bytes, self.facts.load.bytes);
             let capacity = Bytes::new(capacity.unwrap_or(0));
+            let next = self.facts.fits.saturating_add(1);
+            if self.facts.target.is_simulated() && load * u64::from(next) <= capacity {
+                // All pools together would hold it, but not the one in which it would lie.
+                return format!(
+                    "; capacity, not speed, was the limit: the array has no room for tile {next}"
+                );
+            }
             format!(
                 "; capacity, not speed, was the limit: {capacity} hold {} of {load} each",
                 self.facts.fits

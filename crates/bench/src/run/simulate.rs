@@ -59,7 +59,7 @@ pub fn simulate(
     let array_toml =
         toml::to_string_pretty(array).map_err(|error| PlanError::Unwritable(error.to_string()))?;
     let mut rig = SimRig::new(array, plan);
-    holds_first_step(plan, array, load, &rig)?;
+    holds_first_step(plan, load, &rig)?;
     let target = TargetFacts {
         datastore: plan.datastore.value.clone(),
         kind: SIMULATED.to_owned(),
@@ -78,7 +78,6 @@ pub fn simulate(
 
 fn holds_first_step(
     plan: &ResolvedPlan,
-    array: &Array,
     load: TileLoad,
     rig: &SimRig<'_>,
 ) -> Result<(), BenchError> {
@@ -86,12 +85,7 @@ fn holds_first_step(
     if rig.tiles_that_fit(load.bytes) >= tiles {
         return Ok(());
     }
-    Err(BenchError::ArrayTooSmall {
-        array: array.name.clone(),
-        tiles,
-        per_tile: load.bytes,
-        capacity: rig.capacity_with(tiles),
-    })
+    rig.has_room(tiles, load.bytes)
 }
 
 /// The plan that runs again from within the run directory.

@@ -9,7 +9,7 @@ use super::figures::precise;
 use super::point::{Point, PointError, Simulate};
 use crate::error::BenchError;
 use crate::progress::Control;
-use crate::rig::{PlantError, WarmKey, Warmed};
+use crate::rig::{WarmKey, Warmed};
 use crate::simulate::{Settings, Stage, WORKING_SET_PAGE};
 
 /// Simulates the points of a study in virtual time.
@@ -68,10 +68,7 @@ impl Simulate for Simulated<'_> {
         let warmed = Some(self.warmed.state(key));
         stage.step_warmed(array, step, point.seed, control, warmed).map_err(|error| match error {
             BenchError::Interrupted | BenchError::Aborted => PointError::Interrupted,
-            BenchError::ArrayTooSmall { .. }
-            | BenchError::Plant { source: PlantError::TooSmall { .. }, .. } => {
-                PointError::DoesNotFit(told(&error))
-            }
+            error if error.is_array_too_small() => PointError::DoesNotFit(told(&error)),
             other => PointError::Failed(told(&other)),
         })
     }

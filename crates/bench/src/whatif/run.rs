@@ -96,12 +96,7 @@ pub fn what_if(
     let most = |array: &Array| -> Result<u32, BenchError> {
         let rig = SimRig::new(array, plan);
         match rig.tiles_that_fit(load.bytes) {
-            0 => Err(BenchError::ArrayTooSmall {
-                array: array.name.clone(),
-                tiles: 1,
-                per_tile: load.bytes,
-                capacity: rig.capacity_with(1),
-            }),
+            0 => rig.has_room(1, load.bytes).map(|()| 1),
             fits => Ok(options.tiles_max.map_or(fits, |most| most.clamp(1, fits))),
         }
     };

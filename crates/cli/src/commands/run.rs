@@ -76,6 +76,7 @@ pub fn tool() -> ToolFacts {
 /// A run that could not begin.
 pub fn failure(error: BenchError) -> Failure {
     let exit = match &error {
+        error if error.is_array_too_small() => Exit::Refused,
         BenchError::Plan(_)
         | BenchError::Build { .. }
         | BenchError::Reference(_)
@@ -85,7 +86,6 @@ pub fn failure(error: BenchError) -> Failure {
         | BenchError::Target(_) => Exit::Usage,
         BenchError::Refused(_)
         | BenchError::TooLarge { .. }
-        | BenchError::ArrayTooSmall { .. }
         | BenchError::NothingToReuse { .. }
         | BenchError::ArrayExists { .. }
         | BenchError::ReuseSize { .. }

@@ -1,6 +1,6 @@
 //! The main job on a modelled array, in virtual time.
 
-use record::run::{Run, Status, Step};
+use record::run::{Edge, Run, Status, Step};
 use record::rundir::StoredRun;
 use rustix::process::Signal;
 
@@ -99,4 +99,41 @@ fn a_simulation_that_is_stopped_keeps_what_it_has() {
     assert_eq!(runs.len(), 1);
     let stored = StoredRun::at(&runs[0]).expect("a run directory");
     assert_eq!(stored.run().expect("run.json").answer.status, Status::Interrupted);
+}
+
+/// A pool of 1.1 TiB in which no disk would lie, and one with room for three tiles.
+#[test]
+fn a_pool_that_is_full_ends_the_search_although_others_have_room() {
+    let place = Place::new();
+    let array = r#"
+        name = "two-pools"
+        title = "A large pool and a small one"
+        source = "ours"
+        [[pool]]
+        name = "large"
+        disk = "hdd-10k"
+        count = 4
+        [[pool]]
+        name = "small"
+        disk = "little"
+        count = 1
+        [[place]]
+        pool = "small"
+        role = "data"
+        [disk.little.ssd]
+        like = "ssd-sata-enterprise"
+        capacity = "NNNMiB"
+    "#;
+    let with = |mib: u64| place.write("two.toml", &array.replace("NNN", &mib.to_string()));
+    with(100_000);
+    let one = run(&place, &["--array", "./two.toml", "--tiles", "1"]);
+    let tile = one.tile.disk_bytes >> 20;
+    with(3 * (tile + 1));
+    let found = run(&place, &["--array", "./two.toml", "--tiles-max", "8"]);
+    assert_eq!(found.answer.tiles_held, Some(3), "{}", found.answer.sentence);
+    assert_eq!(found.answer.edge, Edge::CapacityReached);
+    assert!(found.answer.sentence.contains("no room for tile 4"), "{}", found.answer.sentence);
+    let refused = place.output(&words(&["--array", "./two.toml", "--tiles", "4"]));
+    assert_eq!(refused.status.code(), Some(3), "{}", err(&refused));
+    assert!(err(&refused).contains("pool \"small\""), "the pool is named: {}", err(&refused));
 }

@@ -125,6 +125,19 @@ impl Plant {
         Ok(plant)
     }
 
+    /// Whether the disks of these instances find room, each in the pool in which it would lie.
+    ///
+    /// # Errors
+    ///
+    /// [`PlantError::TooSmall`] with the first pool that is too small; others if the array
+    /// names what is not there.
+    pub fn has_room(
+        array: &spec::array::Array,
+        instances: &[PlantInstance],
+    ) -> Result<(), PlantError> {
+        Layout::new(array, instances).map(drop)
+    }
+
     /// What the pools of an array, or its hosts' own disks, hold with this many tiles; nothing for one that names
     /// unknown disks.
     pub fn capacity(array: &spec::array::Array, tiles: u32) -> Bytes {
