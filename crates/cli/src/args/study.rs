@@ -49,10 +49,10 @@ pub struct StudyRunArgs {
     /// `tilemark study list` lists what is shipped; a path to a file ends in .toml.
     #[arg(value_name = "NAME|FILE")]
     pub study: String,
-    /// Only this claim; may be given several times
+    /// Only these claims, separated by commas; may be given several times
     ///
-    /// Runs only what it needs, and leaves the tables out. Example: --only A12 --only A13
-    #[arg(long, value_name = "ID")]
+    /// Runs only what they need, and leaves the tables out. Example: --only A12,A13
+    #[arg(long, value_name = "ID,...", value_delimiter = ',')]
     pub only: Vec<String>,
     /// Run every step of every configuration, needed by a claim or not
     #[arg(long)]

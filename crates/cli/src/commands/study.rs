@@ -119,7 +119,7 @@ fn shown(study: &ResolvedStudy) -> String {
 fn run(args: &StudyRunArgs) -> Result<Exit, Failure> {
     let study = resolved(&args.study)?;
     let options = Options {
-        only: args.only.clone(),
+        only: each_once(&args.only),
         all: args.all,
         threads: args.threads,
         repeats: args.repeats,
@@ -186,4 +186,15 @@ fn end(result: &StudyResult, strict: bool, interrupted: Exit) -> Exit {
     } else {
         Exit::Success
     }
+}
+
+/// Claims in the order in which they were named first; spaces around them mean nothing.
+fn each_once(named: &[String]) -> Vec<String> {
+    let mut once: Vec<String> = Vec::new();
+    for id in named.iter().map(|id| id.trim()).filter(|id| !id.is_empty()) {
+        if !once.iter().any(|known| known == id) {
+            once.push(id.to_owned());
+        }
+    }
+    once
 }
