@@ -235,7 +235,9 @@ pub enum RunsAction {
 /// `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// Runs of side A, then `vs`, then runs of side B, each by directory, id or `latest`; `vs` may be left out of two
+    /// Runs of side A, then `vs`, then runs of side B; with two runs `vs` may be left out
+    ///
+    /// Each is a directory, the beginning of an id, or `latest`.
     #[arg(value_name = "RUN", num_args = 2.., required = true)]
     pub runs: Vec<String>,
     /// A difference smaller than this share is no difference
