@@ -153,7 +153,7 @@ fn an_array_can_be_named_to_stand_for_measured_storage() {
     place.write("disks.toml", DISKS);
     let answer = ask(&place, &["--array", "./disks.toml", "--disks", "4", "--tiles-max", "1"]);
     assert_eq!((&answer["model"], &answer["run_simulated"]), (&"given".into(), &false.into()));
-    assert_eq!(answer["base"]["array"], "two-disks", "{}", answer["base"]);
+    assert_eq!(answer["base"]["bottleneck"]["part"], "pool shelf disks", "{}", answer["base"]);
     let step = &answer["model_error"]["steps"][0];
     assert!(step["modelled_operations_per_s"].as_f64().is_some_and(|rate| rate > 0.0), "{step}");
 }
