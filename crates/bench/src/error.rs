@@ -22,6 +22,9 @@ pub enum BenchError {
     /// A workload's reference.
     #[error(transparent)]
     Reference(#[from] crate::score::ReferenceError),
+    /// A trace.
+    #[error(transparent)]
+    Replay(#[from] crate::replay::ReplayError),
     /// The datastore is not written as one.
     #[error(transparent)]
     Target(datastore::TargetError),
@@ -232,6 +235,7 @@ impl BenchError {
         match self {
             Self::Target(error) => Some(error.hint().to_owned()),
             Self::Reference(error) => error.hint().map(str::to_owned),
+            Self::Replay(error) => error.hint(),
             Self::Refused(refusal) => refusal.hint(),
             Self::Datastore(error) => error.hint(),
             Self::Prefill(error) => error.hint().map(str::to_owned),
@@ -275,6 +279,7 @@ impl BenchError {
             Self::Random { .. } => "random",
             Self::Build { .. } => "tile",
             Self::Reference(_) => "reference",
+            Self::Replay(_) => "replay",
             Self::Refused(_) => "refused",
             Self::Datastore(_) => "datastore",
             Self::Engine(_) => "engine",

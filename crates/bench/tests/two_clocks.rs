@@ -19,6 +19,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use sim::{Completion, Device, SimInstance};
 use spec::workload::Workload;
 use units::Nanos;
+use workload::replay::{Observed, Schedule, ScheduleBuilder, ScheduleOptions, Waits};
 use workload::{Instance, InstancePlan};
 
 /// Lookups, updates with a log, and scans; `load` says who does them.
@@ -63,6 +64,10 @@ steps = [{{ read = {{ disk = "tables", size = "64k", count = 4 }} }}]
 }
 
 fn instance(workload: &Workload) -> (Instance, InstanceShape) {
+    instance_of(workload, None)
+}
+
+fn instance_of(workload: &Workload, schedule: Option<&Arc<Schedule>>) -> (Instance, InstanceShape) {
     let plan = InstancePlan {
         workload,
         seed: 7,
@@ -73,6 +78,7 @@ fn instance(workload: &Workload) -> (Instance, InstanceShape) {
         footprint: 1.0,
         time_scale: 1.0,
         cpu: None,
+        schedule,
     };
     let built = workload::build(&plan).expect("an instance");
     let count = |count: usize| u16::try_from(count).expect("a few");
@@ -88,7 +94,14 @@ fn instance(workload: &Workload) -> (Instance, InstanceShape) {
 
 /// A run of the engine on files, recorded.
 fn recorded(workload: &Workload, file: impl Fn() -> File, span: Nanos) -> Tape {
-    let (built, shape) = instance(workload);
+    recorded_of(instance(workload), file, span)
+}
+
+fn recorded_of(
+    (built, shape): (Instance, InstanceShape),
+    file: impl Fn() -> File,
+    span: Nanos,
+) -> Tape {
     let disk = |layout: &workload::DiskLayout| {
         let file = file();
         file.set_len(layout.size.get()).expect("a file of its size");
@@ -133,7 +146,14 @@ impl<D: Device> Device for Noted<D> {
 
 /// What a device is asked in virtual time.
 fn simulated<D: Device>(workload: &Workload, device: D, until: Nanos) -> Trace {
-    let (built, shape) = instance(workload);
+    simulated_of(instance(workload), device, until)
+}
+
+fn simulated_of<D: Device>(
+    (built, shape): (Instance, InstanceShape),
+    device: D,
+    until: Nanos,
+) -> Trace {
     let mut device = Noted(device, Vec::new());
     let mut instances = [SimInstance { machine: built.machine, shape }];
     let options = sim::Options { until, ..sim::Options::default() };
@@ -207,4 +227,41 @@ fn users_who_do_not_pause_ask_a_file_in_memory_what_its_answers_say() {
     let tape = recorded(&workload, in_memory, Nanos::from_secs(1));
     let replayed = simulated(&workload, Replay::of(&tape), Nanos::from_secs(60));
     assert_same(&asked(&tape), &replayed, 25);
+}
+
+/// 300 I/Os of 64 places, 1 ms apart, one of which is answered before the next is sent.
+fn recording(waits: Waits) -> (Workload, Arc<Schedule>) {
+    let text = "name = \"played\"\ntitle = \"Played\"\nsource = \"made for this test\"\n\
+                metric = { unit = \"I/Os/s\", count = \"io\", reference = 1000.0 }\n\
+                replay = { trace = \"none\" }\n\
+                [[vm]]\nname = \"vm\"\n[[vm.disk]]\nname = \"disk-1\"\nsize = \"1MiB\"\n";
+    let workload = spec::load_workload("played.toml", text).expect("a workload");
+    let options =
+        ScheduleOptions { waits, speed: Some(1.0), one_at_a_time: false, steps_max: 1000 };
+    let mut builder = ScheduleBuilder::new(options, 1);
+    for n in 0..300_u64 {
+        let operation = if n % 3 == 0 { Operation::Write } else { Operation::Read };
+        let observed = Observed {
+            issue: Nanos::from_millis(n),
+            latency: Some(Nanos::from_micros(100)),
+            sender: 0,
+            disk: 0,
+            operation: Some(operation),
+            offset: n * 7 % 64 * 40_960,
+            length: 8192,
+        };
+        builder.push(&observed).expect("it fits");
+    }
+    (workload, Arc::new(builder.finish()))
+}
+
+#[test]
+fn a_trace_is_played_alike_on_a_file_in_memory_and_on_a_model_that_answers_at_once() {
+    for waits in [Waits::ForTheClock, Waits::ForAnswers] {
+        let (workload, schedule) = recording(waits);
+        let built = || instance_of(&workload, Some(&schedule));
+        let tape = recorded_of(built(), in_memory, Nanos::from_secs(5));
+        let ideal = simulated_of(built(), sim::Instant, Nanos::from_secs(5));
+        assert_eq!((ideal.len(), asked(&tape)), (300, ideal), "{waits:?}");
+    }
 }

@@ -3,6 +3,7 @@
 mod analyze;
 mod load;
 mod record;
+mod replay;
 mod run;
 mod simulate;
 mod stored;
@@ -18,6 +19,7 @@ pub use analyze::{AnalyzeArgs, AnalyzeFormat, DirectionName, ViewName};
 pub use load::LoadArgs;
 use load::seed;
 pub use record::{By, RecordArgs};
+pub use replay::ReplayArgs;
 pub use run::{Cpu, RunArgs};
 pub use simulate::SimulateArgs;
 pub use stored::StoredArgs;
@@ -62,6 +64,8 @@ pub enum Command {
     Prepare(RunArgs),
     /// Find out how many tiles a modelled array would hold, in virtual time
     Simulate(SimulateArgs),
+    /// Play a trace back on storage, or on a modelled array
+    Replay(ReplayArgs),
     /// Say how many tiles a run's storage would hold if something were different
     WhatIf(WhatIfArgs),
     /// Measure a disk and fit a model of it, for simulate

@@ -3,17 +3,23 @@
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 
+use bench::BenchError;
 use bench::plan::{
     Layer, Origin, PlanError, ResolvedPlan, Surroundings, Values, resolve, resolve_simulated,
 };
+use bench::replay::{Asked, Definition, ReplayError, Traces};
 use bench::run::ARRAY_PREFIX;
 use datastore::Target;
+use record::rundir::files;
 use spec::array::Array;
 use spec::plan::{Plan, Profile};
+use spec::replay::{Pace, Replay};
 use spec::workload::CpuMode;
 use spec::{ResolvedTile, SpecError};
+use units::Nanos;
 
-use crate::args::{Cpu, LoadArgs, RunArgs, SimulateArgs};
+use crate::args::{Cpu, LoadArgs, ReplayArgs, RunArgs, SimulateArgs};
+use crate::commands::{run, target};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -53,6 +59,86 @@ pub fn simulated(args: &SimulateArgs) -> Result<(ResolvedPlan, Array), Failure> 
     let array = spec::resolve_array_with(&crate::user_arrays::find(&name), &base, &[changes])
         .map_err(definition)?;
     Ok((source.resolve(resolve_simulated)?, array))
+}
+
+/// Reads a trace and makes a plan around it; with the array, if it is to be played on one.
+pub fn replayed(args: &ReplayArgs) -> Result<(ResolvedPlan, Option<Array>), Failure> {
+    let array = args.array.as_ref().map(|name| modelled(name, &args.with)).transpose()?;
+    let datastore = match (&args.on, &args.array) {
+        (Some(target), _) => {
+            target::parse(target)?;
+            from_anywhere(target)
+        }
+        (None, array) => format!("{ARRAY_PREFIX}{}", array.as_deref().unwrap_or_default()),
+    };
+    let replay = replay_of(args);
+    let read = |error: ReplayError| run::failure(BenchError::from(error));
+    let recording = bench::replay::load(&replay, args.max_bad).map_err(read)?;
+    let asked = Asked {
+        size_max: args.size,
+        limits: args.limits.iter().map(|limit| limit.0.clone()).collect(),
+        slice: args.slice,
+        ..Asked::default()
+    };
+    let made = bench::replay::definition(replay, &recording, asked);
+    let mut source = Source::new(Values { datastore: Some(datastore), ..replay_flags(args) });
+    source.layers.push(Layer { origin: Origin::Default, values: replay_defaults(&made) });
+    let resolve: Resolve = if array.is_some() { resolve_simulated } else { resolve };
+    let mut plan = source.resolve_with(resolve, made.tile)?;
+    plan.traces = Traces::one(recording);
+    Ok((plan, array))
+}
+
+fn replay_of(args: &ReplayArgs) -> Replay {
+    let trace = std::path::absolute(&args.trace).unwrap_or_else(|_| args.trace.clone());
+    Replay {
+        trace: trace.display().to_string(),
+        format: args.from.map(|format| format.name().to_owned()),
+        vm: args.vm.clone(),
+        devices: (!args.devices.is_empty()).then(|| args.devices.clone()),
+        speed: args.speed,
+        pace: if args.closed { Pace::Closed } else { Pace::Open },
+    }
+}
+
+fn replay_flags(args: &ReplayArgs) -> Values {
+    Values {
+        tiles: args.tiles.clone(),
+        repeats: args.repeats,
+        warm_up_min: args.warm_up,
+        warm_up_max: args.warm_up,
+        duration: args.duration,
+        slice: args.slice,
+        workers: args.workers,
+        buffered: args.buffered.then_some(true),
+        space_max: args.space_max,
+        seed: args.seed,
+        ..Values::default()
+    }
+}
+
+/// One copy, once, at full size and speed, from its first I/O.
+fn replay_defaults(made: &Definition) -> Values {
+    Values {
+        tile: Some(files::TILE.to_owned()),
+        tiles: Some("1".to_owned()),
+        repeats: Some(1),
+        warm_up_min: Some(Nanos::ZERO),
+        warm_up_max: Some(Nanos::ZERO),
+        duration: Some(made.duration),
+        slice: Some(made.slice),
+        footprint: Some(1.0),
+        time: Some(1.0),
+        ..Values::default()
+    }
+}
+
+/// An array by its name, or from a file found from here, with changes.
+fn modelled(name: &str, with: &[String]) -> Result<Array, Failure> {
+    let definition = |error: SpecError| Failure::from_definition(&error);
+    let changes = spec::array::overlay(with).map_err(definition)?;
+    spec::resolve_array_with(&crate::user_arrays::find(name), Path::new(""), &[changes])
+        .map_err(definition)
 }
 
 /// The array that a plan names.
@@ -106,13 +192,22 @@ impl Source {
     }
 
     fn resolve(mut self, resolve: Resolve) -> Result<ResolvedPlan, Failure> {
+        let tile = self.tile()?;
+        self.resolve_with(resolve, tile)
+    }
+
+    /// The tile that the layers name.
+    fn tile(&mut self) -> Result<ResolvedTile, Failure> {
         let defaults = Values { tile: Some(DEFAULT_TILE.to_owned()), ..Values::default() };
         self.layers.push(Layer { origin: Origin::Default, values: defaults });
         // A tile named on the command line is found from here, one named in a plan from there.
-        let base = if self.has_tile { PathBuf::new() } else { self.base };
+        let base = if self.has_tile { Path::new("") } else { self.base.as_path() };
         let tile = self.layers.iter().find_map(|layer| layer.values.tile.clone());
-        let tile = spec::resolve_tile(&tile.unwrap_or_default(), &base)
-            .map_err(|error| Failure::from_definition(&error))?;
+        spec::resolve_tile(&tile.unwrap_or_default(), base)
+            .map_err(|error| Failure::from_definition(&error))
+    }
+
+    fn resolve_with(self, resolve: Resolve, tile: ResolvedTile) -> Result<ResolvedPlan, Failure> {
         let surroundings = Surroundings { entropy: entropy(), cores: cores() };
         resolve(&self.layers, tile, surroundings)
             .map_err(|error| Failure::from_error(Exit::Usage, &error).hint(option_of(&error)))

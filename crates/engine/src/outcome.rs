@@ -1,6 +1,7 @@
 use std::io;
 
 use machine::{IoError, Operation};
+use stats::Compact;
 use units::Nanos;
 
 use crate::verify::{Mismatch, StateError};
@@ -55,6 +56,8 @@ pub struct Outcome {
     pub cpu_seconds_system: f64,
     /// From the first event to the last answer.
     pub elapsed: Nanos,
+    /// By how much requests were handed to the storage after they were due.
+    pub handed_over_late: Compact,
 }
 
 impl Outcome {
@@ -69,6 +72,9 @@ impl Outcome {
         self.warnings.extend(other.warnings);
         self.warnings.dedup_by_key(|warning| warning.id);
         self.elapsed = self.elapsed.max(other.elapsed);
+        let mut late = self.handed_over_late.expand();
+        late.merge_compact(&other.handed_over_late);
+        self.handed_over_late = late.compact();
     }
 }
 

@@ -100,6 +100,8 @@ pub(crate) struct Worker<M, B, O> {
     burning: VecDeque<Burn>,
     done: Vec<Completion>,
     telemetry: Box<Telemetry>,
+    /// Due time to hand-over, over the whole run.
+    handed_over_late: Histogram,
     counts: Counts,
     errors: Vec<FirstErrors>,
     /// Moving mean of service times, the yardstick for lingering.
@@ -176,6 +178,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             burning: VecDeque::new(),
             done: Vec::with_capacity(depth),
             telemetry,
+            handed_over_late: Histogram::new(),
             counts: Counts::default(),
             errors: Vec::new(),
             service_mean: Nanos::ZERO,
@@ -218,6 +221,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             warnings: std::mem::take(&mut self.warnings),
             backend: self.backend_name,
             elapsed: self.now,
+            handed_over_late: self.handed_over_late.compact(),
             ..Outcome::default()
         };
         Ok((outcome, self.outlet))
@@ -246,8 +250,9 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         self.counts.submitted += self.fresh.len() as u64;
         self.counts.slice_submitted += self.fresh.len() as u64;
         for slot in self.fresh.drain(..) {
-            let emitted = self.slots.submitted(slot, now).emitted;
-            self.telemetry.lateness.record(now.saturating_sub(emitted));
+            let flight = self.slots.submitted(slot, now);
+            self.telemetry.lateness.record(now.saturating_sub(flight.emitted));
+            self.handed_over_late.record(now.saturating_sub(flight.request.due));
         }
         let wait = self.wait(now);
         self.backend

@@ -22,6 +22,7 @@ mod load;
 mod locate;
 mod nearest;
 pub mod plan;
+pub mod replay;
 mod resolve;
 mod schema;
 pub mod shipped;

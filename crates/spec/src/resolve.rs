@@ -44,7 +44,7 @@ pub fn resolve_tile(name: &str, base: &Path) -> Result<ResolvedTile, SpecError> 
         .iter()
         .map(|part| {
             let workload = if shipped::is_path(&part.workload) {
-                read_workload(&folder.join(&part.workload))?
+                at_home(&folder.join(&part.workload))?
             } else {
                 shipped::workload(&part.workload)?
             };
@@ -57,6 +57,16 @@ pub fn resolve_tile(name: &str, base: &Path) -> Result<ResolvedTile, SpecError> 
         }
     }
     Ok(ResolvedTile { tile, workloads })
+}
+
+/// A workload from a file, with its trace by its whole path: it is named relative to that file.
+fn at_home(path: &Path) -> Result<Workload, SpecError> {
+    let mut workload = read_workload(path)?;
+    if let Some(replay) = &mut workload.replay {
+        let trace = path.parent().unwrap_or(Path::new("")).join(&replay.trace);
+        replay.trace = std::path::absolute(&trace).unwrap_or(trace).display().to_string();
+    }
+    Ok(workload)
 }
 
 /// The text of an array's file, with the file's name for messages: an array by shipped name,

@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BlockSize, Bytes, Nanos, Rate, Ratio};
 
+use crate::replay::Replay;
+
 /// One application: its VMs, its users, its actions and what its users tolerate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -35,6 +37,9 @@ pub struct Workload {
     /// Quality-of-service limits. No limits means the workload cannot fail.
     #[serde(rename = "limit", default)]
     pub limits: Vec<Limit>,
+    /// A recorded load that is played back, instead of users and actions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replay>,
 }
 
 /// A virtual machine. It may have no disk (a front end) and no users (a database).

@@ -1,14 +1,20 @@
+use std::sync::Arc;
+
 use machine::Operation;
+use spec::replay::{ACTION, KINDS};
 use spec::workload::{CpuMode, Load as SpecLoad, Role, UserGroup, Workload};
 use units::{Bytes, ParseError};
 
+use crate::InstanceMachine;
 use crate::compile::Compiler;
 use crate::draw::Draw;
 use crate::group::{Arrivals, Group, Load, Mix, Pace};
 use crate::instance::{Seeds, TOKENS_MAX, WorkloadMachine};
+use crate::payload::Data;
 use crate::pick::Pick;
 use crate::program::Program;
 use crate::region::stride;
+use crate::replay::{Mapping, ReplayMachine, Schedule};
 use crate::window::Windows;
 
 /// One instance to build: a workload at its place in the run.
@@ -35,13 +41,15 @@ pub struct InstancePlan<'a> {
     pub time_scale: f64,
     /// Overrides the workload's own choice.
     pub cpu: Option<CpuMode>,
+    /// What a workload that is a replay plays; others need none.
+    pub schedule: Option<&'a Arc<Schedule>>,
 }
 
 /// A machine and what its ids mean.
 #[derive(Debug, Clone)]
 pub struct Instance {
     /// The machine, before its first event.
-    pub machine: WorkloadMachine,
+    pub machine: InstanceMachine,
     /// Names of its VMs.
     pub vms: Vec<String>,
     /// Its disks, by `machine::DiskId`.
@@ -76,7 +84,8 @@ pub struct KindInfo {
     pub name: String,
     /// What its I/Os do; an append is a write.
     pub direction: Operation,
-    /// Position of its disk in [`Instance::disks`].
+    /// Position of its disk in [`Instance::disks`]; a replay's kinds are of all disks, and this
+    /// is the first.
     pub disk: usize,
 }
 
@@ -136,6 +145,22 @@ pub enum BuildError {
         /// The action.
         action: String,
     },
+    /// A replay whose trace was not read.
+    #[error("the trace of workload \"{workload}\" was not read")]
+    NoTrace {
+        /// The workload.
+        workload: String,
+    },
+    /// A replay with other disks than its trace was read for.
+    #[error("workload \"{workload}\" has {disks} disks, and its trace was read for {devices}")]
+    OtherDisks {
+        /// The workload.
+        workload: String,
+        /// Its disks.
+        disks: usize,
+        /// Devices in the schedule.
+        devices: usize,
+    },
     /// More of something than ids allow.
     #[error("workload \"{workload}\" has {count} {what}; at most {max} can be numbered")]
     TooMany {
@@ -166,6 +191,9 @@ pub fn build(plan: &InstancePlan) -> Result<Instance, BuildError> {
         path: [plan.tile, plan.position, plan.copy].map(u64::from),
         round: plan.round,
     };
+    if workload.replay.is_some() {
+        return build_replay(plan, disks, seeds);
+    }
     let compiled = Compiler::new(plan, &disks, &seeds).compile()?;
     check_users(workload, &compiled.program)?;
     let groups = build_groups(plan, &seeds)?;
@@ -180,12 +208,42 @@ pub fn build(plan: &InstancePlan) -> Result<Instance, BuildError> {
         });
     }
     Ok(Instance {
-        machine,
+        machine: InstanceMachine::Users(machine),
         vms: workload.vms.iter().map(|vm| vm.name.clone()).collect(),
         disks,
         actions: workload.actions.iter().map(|action| action.name.clone()).collect(),
         groups: workload.groups.iter().map(|group| group.name.clone()).collect(),
         kinds: compiled.kinds,
+    })
+}
+
+/// Blocks of a recorded load may be of any size: a kind is a direction on all disks together.
+fn build_replay(
+    plan: &InstancePlan,
+    disks: Vec<DiskLayout>,
+    seeds: Seeds,
+) -> Result<Instance, BuildError> {
+    let workload = plan.workload;
+    let name = || workload.name.clone();
+    let schedule = plan.schedule.ok_or_else(|| BuildError::NoTrace { workload: name() })?;
+    let devices = schedule.ends().len();
+    if devices != disks.len() {
+        return Err(BuildError::OtherDisks { workload: name(), disks: disks.len(), devices });
+    }
+    let mapping = Mapping::new(disks.iter().map(|disk| disk.size), Bytes::new(512));
+    let data = Data::new(&workload.data);
+    let machine = ReplayMachine::new(Arc::clone(schedule), mapping, data, seeds);
+    let directions = [Operation::Read, Operation::Write, Operation::Flush];
+    let kinds = KINDS.iter().zip(directions);
+    Ok(Instance {
+        machine: InstanceMachine::Replay(machine),
+        vms: workload.vms.iter().map(|vm| vm.name.clone()).collect(),
+        disks,
+        actions: vec![ACTION.to_owned()],
+        groups: vec!["trace".to_owned()],
+        kinds: kinds
+            .map(|(name, direction)| KindInfo { name: (*name).to_owned(), direction, disk: 0 })
+            .collect(),
     })
 }
 

@@ -2,13 +2,15 @@
 //!
 //! What it does: turns a checked [`spec::workload::Workload`] into one [`machine::Machine`]
 //! per instance: user groups with schedules and phases, actions as dialogues of reads,
-//! writes, appends, flushes, CPU and waits, size and address distributions.
+//! writes, appends, flushes, CPU and waits, size and address distributions; or a recorded load
+//! that is played back ([`replay`]).
 //!
 //! What it refuses: devices, clocks, files; deciding whether a latency is good.
 //!
 //! Invariants: every user has at most one action under way; the requests of an instance
 //! depend only on its seed path and on the events it received; handling an event scans
-//! nothing and, once every user has run, allocates nothing.
+//! nothing and, once every user has run, allocates nothing; a recorded load is held once for
+//! all instances, in 32 bytes for each I/O.
 #![forbid(unsafe_code)]
 
 mod address;
@@ -18,16 +20,19 @@ mod cursor;
 mod draw;
 mod group;
 mod instance;
+mod machine;
 mod payload;
 mod pick;
 mod place;
 mod program;
 mod region;
+pub mod replay;
 mod scatter;
 mod sizes;
 mod walk;
 mod window;
 mod zipf;
 
+pub use crate::machine::InstanceMachine;
 pub use build::{BuildError, DiskLayout, Instance, InstancePlan, KindInfo, build};
 pub use instance::WorkloadMachine;

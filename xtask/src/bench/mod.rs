@@ -11,6 +11,7 @@ mod fio;
 mod import;
 mod pairs;
 mod process;
+mod replay;
 mod sim;
 mod tilemark;
 mod tiles;
@@ -40,7 +41,7 @@ impl Figure {
     }
 }
 
-const GROUPS: [Group; 12] = [
+const GROUPS: [Group; 13] = [
     Group { name: "engine.read_4k", run: pairs::read_4k },
     Group { name: "engine.mixed_8k", run: pairs::mixed_8k },
     Group { name: "engine.seq_1m", run: pairs::seq_1m },
@@ -50,6 +51,7 @@ const GROUPS: [Group; 12] = [
     Group { name: "cache", run: cache::policies },
     Group { name: "mrc", run: cache::curves },
     Group { name: "import", run: import::formats },
+    Group { name: "replay", run: replay::punctuality },
     Group { name: "sim.loop", run: sim::event_loop },
     Group { name: "sim.fast_cache", run: sim::fast_cache },
     Group { name: "sim.vsan_40", run: sim::vsan_40 },

@@ -45,6 +45,7 @@ impl Span {
             footprint: 1.0,
             time_scale: 1.0,
             cpu: None,
+            schedule: None,
         })?;
         Ok(FleetInstance {
             shape: shape(InstanceId(0), 0, &built),
@@ -101,6 +102,7 @@ fn workload_of(point: &Point, size: Bytes) -> Workload {
         }],
         actions,
         limits: Vec::new(),
+        replay: None,
     }
 }
 

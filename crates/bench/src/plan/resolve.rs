@@ -9,6 +9,7 @@ use crate::plan::climb::climb_of;
 use crate::plan::{
     Layer, ProfileValues, Values, profile_values, simulated_values, whole_periods, workloads_of,
 };
+use crate::replay::Traces;
 
 /// Why a plan cannot be carried out as written.
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -101,6 +102,8 @@ pub struct ResolvedPlan {
     pub method: ProfileValues,
     /// The tile and its workloads.
     pub tile_set: ResolvedTile,
+    /// The traces that its workloads play, once they are read.
+    pub traces: Traces,
 }
 
 /// Fills every gap: the first layer that has a value wins, then the profile, then the
@@ -173,6 +176,7 @@ fn resolve_with(
         seed: pick.or(|v| v.seed, drawn_seed(surroundings.entropy), Origin::Default),
         method,
         tile_set,
+        traces: Traces::default(),
     };
     check(&plan)?;
     Ok(plan)

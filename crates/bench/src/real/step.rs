@@ -13,6 +13,7 @@ use super::watcher::Watcher;
 use crate::error::BenchError;
 use crate::plan::{Layer, ResolvedPlan, Surroundings, Values, resolve};
 use crate::progress::{Control, NoObserver};
+use crate::replay::with_traces;
 use crate::rig::RealRig;
 use crate::run::{build, fill, round};
 use crate::score::References;
@@ -89,7 +90,7 @@ pub fn step(
     place: RealPlace<'_>,
     control: &Control,
 ) -> Result<Step, RealError> {
-    let plan = plan(tile, tiles, settings, place)?;
+    let plan = with_traces(&plan(tile, tiles, settings, place)?)?.into_owned();
     let references = References::of(&plan).map_err(BenchError::from)?;
     let fleet = build(&plan, tiles, round(tiles, repeat))?;
     let disks: Vec<DiskNeed> = fleet.disks().cloned().collect();

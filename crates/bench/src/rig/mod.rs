@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use record::run::{ModelFacts, Warning};
 use record::slice::Slice;
+use stats::Compact;
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
@@ -99,6 +100,11 @@ pub trait Load {
         None
     }
 
+    /// The unit in which the storage takes requests.
+    fn unit(&self) -> Bytes {
+        Bytes::new(512)
+    }
+
     /// Asks it to end: no new I/O, answers for those in flight.
     fn stop(&mut self);
 
@@ -146,4 +152,7 @@ pub struct LoadOutcome {
     /// CPU time of the whole process meanwhile, in user mode and in the kernel, in seconds;
     /// nothing where no process was driven.
     pub cpu_s: Option<(f64, f64)>,
+    /// By how much I/Os were handed to the storage after they were due; empty where time is
+    /// virtual.
+    pub handed_over_late: Compact,
 }

@@ -293,14 +293,19 @@ impl Rig for RealRig {
         let workers = u32::try_from(self.options.workers).unwrap_or(1).max(1);
         let depth = users.div_ceil(workers).clamp(DEPTH_MIN, DEPTH_MAX);
         let mut ready = Vec::with_capacity(instances.len());
+        let mut most = 512;
         for instance in instances {
             let disks = self.provision(&instance.disks)?;
-            let (machine, shape) = (instance.machine, instance.shape);
+            let unit = disks.iter().map(|disk| disk.alignment).max().unwrap_or(512);
+            most = most.max(unit);
+            let (mut machine, shape) = (instance.machine, instance.shape);
+            machine.align_to(Bytes::new(u64::from(unit)));
             ready.push(EngineInstance { machine, shape, disks });
         }
         let verify = self.verification();
         let options = engine::Options { depth, verify, ..self.options.clone() };
-        Ok(RealLoad { running: engine::start(ready, options)?, depth })
+        let unit = Bytes::new(u64::from(most));
+        Ok(RealLoad { running: engine::start(ready, options)?, depth, unit })
     }
 }
 
@@ -376,6 +381,7 @@ impl Speed {
 pub struct RealLoad {
     running: Running,
     depth: u32,
+    unit: Bytes,
 }
 
 impl Load for RealLoad {
@@ -385,6 +391,10 @@ impl Load for RealLoad {
             Err(RecvTimeoutError::Timeout) => Received::Nothing,
             Err(RecvTimeoutError::Disconnected) => Received::Ended,
         }
+    }
+
+    fn unit(&self) -> Bytes {
+        self.unit
     }
 
     fn stop(&mut self) {
@@ -409,6 +419,7 @@ impl Load for RealLoad {
             warnings: outcome.warnings.into_iter().map(warning).collect(),
             backend: outcome.backend.to_owned(),
             elapsed: outcome.elapsed,
+            handed_over_late: outcome.handed_over_late,
             cpu_s: Some((outcome.cpu_seconds_user, outcome.cpu_seconds_system)),
         })
     }

@@ -8,7 +8,7 @@ use sim::plant::{Plant, PlantDisk, PlantError, PlantInstance, PlantPlan, TierSta
 use sim::{Options, SimError, SimInstance, Simulation};
 use spec::array::Array;
 use units::{Bytes, Nanos};
-use workload::WorkloadMachine;
+use workload::InstanceMachine;
 
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
@@ -144,7 +144,7 @@ fn tiles_of(instances: &[FleetInstance]) -> u32 {
     instances.iter().map(|one| one.member.tile + 1).max().unwrap_or(0)
 }
 
-fn machine(one: FleetInstance) -> SimInstance<WorkloadMachine> {
+fn machine(one: FleetInstance) -> SimInstance<InstanceMachine> {
     SimInstance { machine: one.machine, shape: one.shape }
 }
 
@@ -231,7 +231,7 @@ impl Rig for SimRig<'_> {
 /// A load in virtual time: time passes while the next slice is waited for.
 #[derive(Debug)]
 pub struct SimLoad {
-    simulation: Simulation<WorkloadMachine, Plant>,
+    simulation: Simulation<InstanceMachine, Plant>,
     /// On the rig's clock, which goes on from load to load.
     begun: Nanos,
     now: Rc<Cell<Nanos>>,

@@ -117,7 +117,7 @@ impl<'a> RunFacts<'a> {
     fn tile(&self, plan: &ResolvedPlan) -> TileFacts {
         TileFacts {
             name: plan.tile_set.tile.name.clone(),
-            sha256: tile_sha256(&plan.tile_set),
+            sha256: tile_sha256(&plan.traces.identify(&plan.tile_set)),
             vms: self.load.vms,
             workloads: self.load.workloads,
             disk_bytes: self.load.bytes.get(),
@@ -127,6 +127,7 @@ impl<'a> RunFacts<'a> {
     fn warnings(&self, plan: &ResolvedPlan, end: &End) -> Vec<Warning> {
         let mut warnings = self.warnings.clone();
         warnings.extend(scaled(plan, self.target.is_simulated()));
+        warnings.extend(plan.traces.all().flat_map(|(_, trace)| trace.warnings.clone()));
         if let End::Failed(error) = end {
             warnings.push(Warning {
                 id: error.id().to_owned(),

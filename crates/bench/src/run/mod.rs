@@ -29,6 +29,7 @@ use crate::error::BenchError;
 use crate::ladder::{Climb, Ladder, LadderOptions};
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer, Overview, Progress};
+use crate::replay::{self, with_traces};
 use crate::rig::{RealRig, Rig};
 use crate::run::climber::Climber;
 pub(crate) use crate::run::climber::{fill, work_of};
@@ -96,6 +97,7 @@ pub fn run(
     control: &Control,
     observer: &mut dyn Observer,
 ) -> Result<FinishedRun, BenchError> {
+    let plan = &*with_traces(plan)?;
     let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
         .map_err(|source| BenchError::Random { source })?;
     let options = &reuse::resolved(plan, options)?;
@@ -115,6 +117,7 @@ pub fn run(
     let mut rig = RealRig::new(store, plan, options.keep, state)?;
     let directory = RunDir::create(&options.base, &id)?;
     directory.write_text(files::PLAN, &plan.to_toml()?)?;
+    replay::store(plan, &directory)?;
     directory.write_json(files::PREFLIGHT, &preflight)?;
     let environment = record::env::capture(target.path(), options.tool.clone());
     directory.write_json(files::ENV, &environment)?;

@@ -9,6 +9,7 @@ use units::Bytes;
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer};
+use crate::replay::with_traces;
 use crate::rig::RealRig;
 use crate::run::climber::fill;
 use crate::run::document::summary;
@@ -60,6 +61,7 @@ pub fn prepare(
     let Some((_, tiles)) = plan.climb.value.range() else {
         return Err(BenchError::PrepareSearch);
     };
+    let plan = &*with_traces(plan)?;
     let options = &reuse::resolved(plan, options)?;
     let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
         .map_err(|source| BenchError::Random { source })?;

@@ -3,6 +3,7 @@ use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
+use crate::replay::with_traces;
 use crate::run::document::summary;
 use crate::run::{
     RunOptions, TileLoad, datastore_options, first_step, first_step_fits, ladder_words, reuse,
@@ -41,6 +42,7 @@ pub struct Preview {
 
 /// What a run of this plan would write where, and how long it would take. Reads only.
 pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview, BenchError> {
+    let plan = &*with_traces(plan)?;
     let options = &reuse::resolved(plan, options)?;
     let load = TileLoad::of(plan)?;
     let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;

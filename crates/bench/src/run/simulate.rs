@@ -8,6 +8,7 @@ use spec::array::Array;
 use crate::error::BenchError;
 use crate::plan::{PlanError, ResolvedPlan};
 use crate::progress::{Control, Observer};
+use crate::replay::{self, with_traces};
 use crate::rig::{Rig, SimRig};
 use crate::run::document::RunFacts;
 use crate::run::{FinishedRun, TileLoad, first_step, run_on};
@@ -52,6 +53,7 @@ pub fn simulate(
     control: &Control,
     observer: &mut dyn Observer,
 ) -> Result<FinishedRun, BenchError> {
+    let plan = &*with_traces(plan)?;
     let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
         .map_err(|source| BenchError::Random { source })?;
     let references = References::of(plan)?;
@@ -72,6 +74,7 @@ pub fn simulate(
     let facts = RunFacts::new(&stored, &references, load, &options.tool, &id, target)?;
     let directory = RunDir::create(&options.base, &id)?;
     directory.write_text(files::PLAN, &stored.to_toml()?)?;
+    replay::store(plan, &directory)?;
     directory.write_text(files::ARRAY, &array_toml)?;
     run_on(plan, facts, &mut rig, directory, control, observer)
 }

@@ -88,28 +88,37 @@ impl References {
     /// Computes each workload's reference once.
     pub fn of(plan: &ResolvedPlan) -> Result<Self, ReferenceError> {
         let workloads = workloads_of(&plan.tile_set);
-        workloads.map(|workload| reference(workload, plan)).collect::<Result<_, _>>().map(Self)
+        let all = workloads.enumerate();
+        all.map(|place| reference(place, plan)).collect::<Result<_, _>>().map(Self)
     }
 }
 
-fn reference(workload: &Workload, plan: &ResolvedPlan) -> Result<Reference, ReferenceError> {
+fn reference(
+    (position, workload): (usize, &Workload),
+    plan: &ResolvedPlan,
+) -> Result<Reference, ReferenceError> {
     if workload.metric.count == Counted::None {
         return Ok(Reference { value: None, origin: ReferenceOrigin::None });
     }
     if let Some(value) = workload.metric.reference {
         return Ok(Reference { value: Some(value), origin: ReferenceOrigin::Declared });
     }
-    let value = Some(ideal_rate(workload, plan.footprint.value, plan.time.value)?);
+    let value = Some(ideal_rate(position, workload, plan)?);
     Ok(Reference { value, origin: ReferenceOrigin::IdealStorage })
 }
 
 /// What the workload reaches against storage that answers at once, in virtual time: the
 /// second half of ever longer runs, until it is long enough to be precise.
-fn ideal_rate(workload: &Workload, footprint: f64, time: f64) -> Result<f64, ReferenceError> {
+fn ideal_rate(
+    position: usize,
+    workload: &Workload,
+    plan: &ResolvedPlan,
+) -> Result<f64, ReferenceError> {
+    let time = plan.time.value;
     let mut asked = TIME_FIRST;
     loop {
         let span = whole_periods(asked, time, std::iter::once(workload));
-        let run = ideal_run(workload, footprint, time, span)?;
+        let run = ideal_run(position, workload, plan, span)?;
         let is_enough = run.units >= COUNT_MIN || run.events >= EVENTS_MAX || asked >= TIME_MAX;
         if is_enough && run.count > 0.0 {
             return Ok(metric_rate(&workload.metric, run.count, span));
@@ -131,9 +140,9 @@ struct IdealRun {
 
 /// Runs for twice `span` and counts the second half: the first one warms up the users.
 fn ideal_run(
+    position: usize,
     workload: &Workload,
-    footprint: f64,
-    time_scale: f64,
+    resolved: &ResolvedPlan,
     span: Nanos,
 ) -> Result<IdealRun, ReferenceError> {
     let plan = InstancePlan {
@@ -143,9 +152,10 @@ fn ideal_run(
         tile: 0,
         position: 0,
         copy: 0,
-        footprint,
-        time_scale,
+        footprint: resolved.footprint.value,
+        time_scale: resolved.time.value,
         cpu: None,
+        schedule: resolved.traces.schedule(position),
     };
     let built = workload::build(&plan)
         .map_err(|source| ReferenceError::Build { workload: workload.name.clone(), source })?;

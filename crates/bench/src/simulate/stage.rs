@@ -6,6 +6,7 @@ use spec::array::Array;
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, NoObserver};
+use crate::replay::with_traces;
 use crate::rig::{SharedState, SimRig};
 use crate::run::{build, round};
 use crate::score::References;
@@ -29,7 +30,7 @@ impl Stage {
     ///
     /// When a setting is out of its range, or a workload has no reference.
     pub fn new(tile: &ResolvedTile, settings: &Settings) -> Result<Self, BenchError> {
-        let plan = settings.plan("any", tile)?;
+        let plan = with_traces(&settings.plan("any", tile)?)?.into_owned();
         let references = References::of(&plan)?;
         Ok(Self { plan, references })
     }

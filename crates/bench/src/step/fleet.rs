@@ -2,7 +2,7 @@ use record::recorder::InstanceShape;
 use record::slice::{InstanceEntry, InstanceId, Topology, VmEntry, VmId};
 use spec::workload::{DataPattern, Load, Role};
 use units::Bytes;
-use workload::{BuildError, Instance, InstancePlan, WorkloadMachine};
+use workload::{BuildError, Instance, InstanceMachine, InstancePlan};
 
 use crate::plan::ResolvedPlan;
 use crate::verdict::Member;
@@ -28,7 +28,7 @@ pub struct DiskNeed {
 #[derive(Debug)]
 pub struct FleetInstance {
     /// Its machine, before its first event.
-    pub machine: WorkloadMachine,
+    pub machine: InstanceMachine,
     /// What a recorder must know of it.
     pub shape: InstanceShape,
     /// Its disks, by `machine::DiskId`.
@@ -93,6 +93,7 @@ impl Fleet {
             footprint: plan.footprint.value,
             time_scale: plan.time.value,
             cpu: plan.cpu.value,
+            schedule: plan.traces.schedule(member.workload),
         })?;
         let suffix = if *copies > 1 { format!("-{}", member.copy + 1) } else { String::new() };
         let place = format!("tile-{}/{}{suffix}", member.tile + 1, workload.name);
@@ -117,13 +118,20 @@ impl Fleet {
             workload: workload.name.clone(),
             vms: built.vms.iter().map(|vm| format!("{}/{vm}", workload.name)).collect(),
             vcpus: workload.vms.iter().map(|vm| vm.vcpus).collect(),
-            users: workload.groups.iter().map(|group| users(&group.load)).sum(),
+            users: match workload.replay {
+                Some(_) => REPLAY_DEPTH,
+                None => workload.groups.iter().map(|group| users(&group.load)).sum(),
+            },
             machine: built.machine,
         });
         self.members.push(member);
         Ok(())
     }
 }
+
+/// I/Os that a recorded load may have under way before further ones wait in the generator, which
+/// is told: four times what Linux lets one queue of a device hold (1023, `nr_requests` of NVMe).
+const REPLAY_DEPTH: u32 = 4096;
 
 const fn users(load: &Load) -> u32 {
     match load {

@@ -93,6 +93,7 @@ impl StepFacts<'_> {
             checks,
             warnings,
             model: None,
+            replay: None,
         }
     }
 

@@ -10,6 +10,7 @@ use units::Nanos;
 use crate::error::BenchError;
 use crate::plan::{ResolvedPlan, longest_period, workloads_of};
 use crate::progress::{Control, Observer, Progress, Request};
+use crate::replay::Playing;
 use crate::rig::{Clocks, Load, LoadOutcome, Received, Rig};
 use crate::score::{References, SliceWork, slice_work};
 use crate::step::checks::{LittleSums, clock_step, submitted_is_completed};
@@ -61,9 +62,13 @@ impl<R: Rig> StepBench<'_, R> {
     pub fn measure(&mut self, fleet: Fleet, place: &StepPlace) -> Result<Measured, BenchError> {
         let Fleet { instances, members, topology } = fleet;
         let before = self.rig.clocks();
+        let playing = Playing::of(&instances);
         let mut load = self.rig.start(instances)?;
         let judge = StepJudge { tile: &self.plan.tile_set, members: &members, topology: &topology };
-        let mut course = Course::new(self.plan, judge);
+        let mut course = Course::new(self.plan, judge, playing);
+        if course.phase() == Phase::Measured {
+            load.mark();
+        }
         let error = self.drive(&mut load, &mut course, place).err();
         let model = course.warm_up.is_some().then(|| load.model()).flatten();
         load.stop();
@@ -83,10 +88,12 @@ impl<R: Rig> StepBench<'_, R> {
                 return Err(reason.unwrap_or(BenchError::Aborted));
             }
         };
+        let unit = load.unit();
         let outcome = load.finish()?;
         let after = self.rig.clocks();
+        let replay = course.playing.facts(self.plan, unit, &outcome);
         let mut measured = self.conclude(course, place, error, &outcome, (before, after));
-        measured.step.model = model;
+        (measured.step.model, measured.step.replay) = (model, replay);
         Ok(measured)
     }
 
@@ -147,6 +154,7 @@ impl<R: Rig> StepBench<'_, R> {
                 Received::Failed(error) => return Ok(unstored.or(Some(error))),
                 Received::Slice(slice) => {
                     course.little.add(&slice);
+                    course.playing.see(&slice);
                     let key = key(place, Phase::RampDown);
                     let stored = self.series.append(key, course.judge.topology, &slice);
                     unstored = unstored.or(stored.err());
@@ -245,10 +253,11 @@ pub struct Course<'a> {
     slices_per_block: usize,
     tile: &'a ResolvedTile,
     little: LittleSums,
+    playing: Playing,
 }
 
 impl<'a> Course<'a> {
-    fn new(plan: &'a ResolvedPlan, judge: StepJudge<'a>) -> Self {
+    fn new(plan: &'a ResolvedPlan, judge: StepJudge<'a>, playing: Playing) -> Self {
         let (slice, target) = (plan.slice.value, plan.duration.value);
         let period = longest_period(target, plan.time.value, workloads_of(&plan.tile_set));
         let quarter = Nanos(target.0 / 4).max(slice);
@@ -256,7 +265,7 @@ impl<'a> Course<'a> {
             judge,
             window: Window::new(judge.topology, Nanos::ZERO, 0),
             elapsed: Nanos::ZERO,
-            warm_up: None,
+            warm_up: (playing.is_any() && plan.warm_up_max.value == Nanos::ZERO).then(no_warm_up),
             target,
             rule: WarmUpRule::new(WarmUpBounds {
                 shortest: plan.warm_up_min.value,
@@ -265,11 +274,16 @@ impl<'a> Course<'a> {
                 burst_period: period,
             }),
             extension: if period > Nanos::ZERO { period } else { quarter },
-            target_max: Nanos(target.0.saturating_mul(u64::from(plan.method.lengthen_max))),
+            // A trace is as long as it is.
+            target_max: Nanos(target.0.saturating_mul(u64::from(match playing.is_any() {
+                true => 1,
+                false => plan.method.lengthen_max,
+            }))),
             work: Vec::new(),
             slices_per_block: usize::try_from(period.0 / slice.0.max(1)).unwrap_or(1).max(1),
             tile: &plan.tile_set,
             little: LittleSums::default(),
+            playing,
         }
     }
 
@@ -289,6 +303,7 @@ impl<'a> Course<'a> {
     fn take(&mut self, slice: &Slice) {
         self.elapsed += slice.width;
         self.little.add(slice);
+        self.playing.see(slice);
         if self.warm_up.is_none() {
             self.warm_up = self.rule.push(slice);
             if self.warm_up.is_some() {
@@ -315,11 +330,22 @@ impl<'a> Course<'a> {
     }
 
     fn is_complete(&self) -> bool {
-        self.warm_up.is_some() && self.window.duration >= self.target
+        let is_over = self.window.duration >= self.target || self.playing.is_over();
+        self.warm_up.is_some() && is_over
     }
 
     fn judged(&self) -> Judged {
         self.judge.judge(&self.window)
+    }
+}
+
+/// A recorded load that nobody asked to be warmed up is measured from its first I/O.
+fn no_warm_up() -> WarmUp {
+    WarmUp {
+        rule: "none".to_owned(),
+        reached: true,
+        duration_ns: 0,
+        detail: "a trace is measured from its first I/O".to_owned(),
     }
 }
 

@@ -8,6 +8,7 @@ use spec::{ResolvedTile, SpecError};
 use super::document::ModelKind;
 use super::fit::{FitError, fit, is_finished};
 use crate::plan::{Layer, PlanError, ResolvedPlan, Surroundings, resolve_simulated};
+use crate::replay::Traces;
 use crate::run::tile_sha256;
 
 /// What is asked about: a run with the array that stands for its storage.
@@ -143,8 +144,10 @@ fn plan(directory: &Path, run: &Run) -> Result<ResolvedPlan, SubjectError> {
     let tile = tile(directory, run, &plan.tile)?;
     let layers = [Layer::of_plan(&plan)];
     let here = Surroundings { entropy: run.seed, cores: 1 };
+    let traces = Traces::of(&tile).unwrap_or_default();
     let mut resolved = resolve_simulated(&layers, tile, here)
         .map_err(|source| SubjectError::Plan { run: run.id.clone(), source })?;
+    resolved.traces = traces;
     resolved.seed.value = run.seed;
     Ok(resolved)
 }
@@ -158,7 +161,9 @@ fn tile(directory: &Path, run: &Run, name: &str) -> Result<ResolvedTile, Subject
         tile: name.to_owned(),
         source: Box::new(source),
     })?;
-    if tile_sha256(&tile) != run.tile.sha256 {
+    // A trace that cannot be read any more is not the run's.
+    let traces = Traces::of(&tile).unwrap_or_default();
+    if tile_sha256(&traces.identify(&tile)) != run.tile.sha256 {
         return Err(SubjectError::OtherTile { run: run.id.clone(), tile: name.to_owned() });
     }
     Ok(tile)

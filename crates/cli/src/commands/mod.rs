@@ -10,13 +10,14 @@ mod export;
 mod prepare;
 mod preview;
 pub mod record;
-mod run;
+mod replay;
+pub mod run;
 mod runs;
 mod schema;
 mod self_description;
 mod simulate;
 mod study;
-mod target;
+pub mod target;
 mod tiles;
 mod verify;
 mod what_if;
@@ -33,6 +34,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Check(args) => preview::check(args),
         Command::Prepare(args) => prepare::prepare(args, cli.color),
         Command::Simulate(args) => simulate::run(args, cli.color),
+        Command::Replay(args) => replay::run(args, cli.color),
         Command::WhatIf(args) => what_if::run(args),
         Command::Calibrate(args) => calibrate::run(args),
         Command::Record(args) => record::run(args),

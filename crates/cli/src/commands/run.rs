@@ -34,11 +34,16 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
         Format::Text => output::print(&text::summary(&finished.run, Some(&finished.directory)))?,
         Format::Json => output::print_json(&finished.run)?,
     }
+    left_in_place(&finished);
+    end(finished, signals.exit())
+}
+
+/// Says what was found on the target that is not ours.
+pub fn left_in_place(finished: &FinishedRun) {
     if !finished.foreign.is_empty() {
         crate::say!("left in place, because Tilemark did not make them:");
         finished.foreign.iter().for_each(|path| crate::say!("  {}", path.display()));
     }
-    end(finished, signals.exit())
 }
 
 /// What a run may do, from the options.
@@ -60,7 +65,8 @@ pub fn keeps(args: &RunArgs) -> bool {
     args.keep || (args.reuse.is_some() && !args.remove)
 }
 
-fn reuse(text: &str) -> Reuse {
+/// Whose disks an option names.
+pub fn reuse(text: &str) -> Reuse {
     let Ok(reuse) = text.parse();
     reuse
 }
@@ -80,6 +86,7 @@ pub fn failure(error: BenchError) -> Failure {
         BenchError::Plan(_)
         | BenchError::Build { .. }
         | BenchError::Reference(_)
+        | BenchError::Replay(_)
         | BenchError::PrepareSearch
         | BenchError::NothingToRead
         | BenchError::ArrayName { .. }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use spec::ResolvedTile;
+use spec::replay::{Pace, Replay};
 use spec::workload::{Limit, Load, UserGroup, Workload};
 use units::Bytes;
 
@@ -84,6 +85,7 @@ fn workload_lines(workload: &Workload, copies: u32) -> Vec<String> {
         lines.push(format!("  VM      {} ({} vCPU): {disks}", vm.name, vm.vcpus));
     }
     lines.extend(workload.groups.iter().map(group_line));
+    lines.extend(workload.replay.iter().map(replay_line));
     for action in &workload.actions {
         lines.push(format!("  action  {} (weight {})", action.name, action.weight));
     }
@@ -109,6 +111,14 @@ fn group_line(group: &UserGroup) -> String {
         format!(", active {active}{every}, from {}", schedule.start)
     });
     format!("  users   {} at {}: {load}{schedule}", group.name, group.vm)
+}
+
+fn replay_line(replay: &Replay) -> String {
+    let pace = match replay.pace {
+        Pace::Open => "by its times",
+        Pace::Closed => "by answers",
+    };
+    format!("  replay  {} at {}, {pace}", replay.trace, replay.speed)
 }
 
 fn limit_line(limit: &Limit) -> String {

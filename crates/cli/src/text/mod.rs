@@ -3,6 +3,7 @@
 mod calibration;
 mod model;
 mod recording;
+mod replay;
 mod step;
 mod summary;
 mod table;
@@ -10,6 +11,7 @@ mod table;
 pub use calibration::calibration;
 pub use model::model;
 pub use recording::recorded;
+pub use replay::replay;
 pub use step::{limit_name, step_line};
 pub use summary::{prefill_line, summary};
 pub use table::Table;

@@ -6,7 +6,7 @@ use record::run::{
 };
 use units::{Bytes, Nanos, decimal_and_binary};
 
-use super::{Table, count, latency, limit_name, model, number, number_whole, step_line};
+use super::{Table, count, latency, limit_name, model, number, number_whole, replay, step_line};
 
 /// The whole result of a run, as `run` prints it at the end and `runs show` prints it again.
 pub fn summary(run: &Run, directory: Option<&Path>) -> String {
@@ -14,7 +14,7 @@ pub fn summary(run: &Run, directory: Option<&Path>) -> String {
     lines.push(String::new());
     lines.extend(ladder(&run.steps));
     if let Some(step) = step_to_show(run) {
-        for part in [limits(step), workloads(run, step), model(step)] {
+        for part in [limits(step), workloads(run, step), replay(step), model(step)] {
             if !part.is_empty() {
                 lines.push(String::new());
                 lines.extend(part);

@@ -27,6 +27,11 @@ fn long_help_of_simulate_says_what_differs_from_run() {
 }
 
 #[test]
+fn long_help_of_replay_says_what_waits_for_what() {
+    insta::assert_snapshot!("help_replay_long", help(&["replay", "--help"]));
+}
+
+#[test]
 fn long_help_of_what_if_says_what_each_change_means() {
     insta::assert_snapshot!("help_what_if_long", help(&["what-if", "--help"]));
 }
@@ -39,6 +44,7 @@ fn short_help_of_every_verb_fits_one_screen() {
         "check",
         "prepare",
         "simulate",
+        "replay",
         "what-if",
         "calibrate",
         "record",

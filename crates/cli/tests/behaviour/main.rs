@@ -10,6 +10,7 @@ mod prepare;
 mod recording;
 mod redact;
 mod refusals;
+mod replay;
 mod rig;
 mod simulated;
 mod storage_trouble;

@@ -6,6 +6,7 @@ mod figure;
 mod latency;
 mod model;
 mod read;
+mod replay;
 mod step;
 mod workload;
 
@@ -18,6 +19,7 @@ pub use figure::{Figure, Interval};
 pub use latency::Latency;
 pub use model::{HostFacts, ModelFacts, PartFacts, TierFacts, VmFacts};
 pub use read::{ReadError, SCHEMA, json_schema, parse};
+pub use replay::{PlayedTrace, ReplayFacts};
 pub use step::{
     Check, GeneratorHealth, IoTotal, Phase, PooledAction, PooledLimit, Score, Step, Throughput,
     TileScore, Verdict, WarmUp,

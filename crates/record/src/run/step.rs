@@ -3,7 +3,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ActionResult, Figure, Interval, Latency, LimitResult, ModelFacts, Warning, WorkloadResult,
+    ActionResult, Figure, Interval, Latency, LimitResult, ModelFacts, ReplayFacts, Warning,
+    WorkloadResult,
 };
 use crate::slice::Direction;
 
@@ -56,6 +57,9 @@ pub struct Step {
     /// What the modelled parts did; absent on real storage, or the host alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelFacts>,
+    /// What was played of recorded loads, and how punctually; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayFacts>,
 }
 
 /// A limit over all tiles of a step together.

@@ -6,6 +6,10 @@ pub const RUN: &str = "run.json";
 pub const PLAN: &str = "plan.toml";
 /// The modelled array of a simulation, every key with its value.
 pub const ARRAY: &str = "array.toml";
+/// The tile that the run made itself, for a recorded load.
+pub const TILE: &str = "tile.toml";
+/// The workload of that tile.
+pub const WORKLOAD: &str = "workload.toml";
 /// What was checked about the target before anything was written to it.
 pub const PREFLIGHT: &str = "preflight.json";
 /// The machine ([`crate::env::Environment`]).
@@ -30,8 +34,9 @@ pub const PARTS: &str = "parts";
 pub const LOCK: &str = ".lock";
 
 /// Every file a complete or partial run may hold; anything else was put there by others.
-pub const ALL: [&str; 13] = [
-    RUN, PLAN, ARRAY, PREFLIGHT, ENV, EVENTS, SERIES, ACTIONS, GENERATOR, REPORT, HLOG, SUMS, LOCK,
+pub const ALL: [&str; 15] = [
+    RUN, PLAN, ARRAY, TILE, WORKLOAD, PREFLIGHT, ENV, EVENTS, SERIES, ACTIONS, GENERATOR, REPORT,
+    HLOG, SUMS, LOCK,
 ];
 
 /// End of the name of a directory that is not complete.

@@ -204,6 +204,7 @@ fn step(step: u32, tiles: u32, verdict: Verdict, limit: &LimitResult) -> Step {
         }],
         warnings: Vec::new(),
         model: None,
+        replay: None,
     }
 }
 

@@ -18,6 +18,13 @@ pub(crate) struct Kind {
     disk: String,
 }
 
+impl Kind {
+    /// All I/O of one direction, on whichever disk.
+    pub fn of_any_disk(verb: &'static str) -> Self {
+        Self { verb, disk: String::new() }
+    }
+}
+
 /// The walk over all steps of a workload.
 pub(crate) struct Steps<'a> {
     disks: Vec<&'a Disk>,

@@ -22,7 +22,7 @@ pub(super) fn metric(workload: &Workload, kinds: &IndexMap<String, Kind>, found:
         return;
     }
     found.says_something(place.key("unit"), "the unit", &metric.unit);
-    if workload.groups.is_empty() {
+    if workload.groups.is_empty() && workload.replay.is_none() {
         let help = "add users, or count = \"none\" for a workload that is only there";
         found.add_help(place.key("count"), "without users nothing is ever counted", help);
     }
@@ -114,5 +114,8 @@ fn statistic(limit: &Limit, place: &Place, found: &mut Findings) {
 }
 
 fn actions(workload: &Workload) -> Vec<&str> {
+    if workload.replay.is_some() {
+        return vec![crate::replay::ACTION];
+    }
     workload.actions.iter().map(|action| action.name.as_str()).collect()
 }

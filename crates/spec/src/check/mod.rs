@@ -8,6 +8,7 @@ mod array;
 mod finding;
 mod limits;
 mod plan;
+mod replay;
 mod study;
 mod tile;
 mod workload;

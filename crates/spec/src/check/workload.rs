@@ -3,6 +3,7 @@ use units::{Nanos, Rate};
 use super::access::Steps;
 use super::finding::{Finding, Findings};
 use super::limits;
+use super::replay::replay_kinds;
 use crate::locate::Place;
 use crate::workload::{
     Action, Counted, Load, RandomTime, Schedule, Step, Time, UserGroup, Workload,
@@ -24,7 +25,10 @@ pub(crate) fn workload_findings(workload: &Workload) -> Vec<Finding> {
             .enumerate()
             .map(|(i, action)| (root.key("action").index(i).key("name"), action.name.as_str())),
     );
-    let kinds = Steps::check(workload, &mut found);
+    let kinds = match &workload.replay {
+        Some(replay) => replay_kinds(workload, replay, &mut found),
+        None => Steps::check(workload, &mut found),
+    };
     groups(workload, &mut found);
     limits::metric(workload, &kinds, &mut found);
     limits::limits(workload, &kinds, &mut found);

@@ -139,6 +139,7 @@ fn burning_is_asked_for_by_workload_or_plan() {
         footprint: 1.0,
         time_scale: 1.0,
         cpu: None,
+        schedule: None,
     };
     for (cpu, is_burnt) in [(None, false), (Some(spec::workload::CpuMode::Burn), true)] {
         let mut instance = build(&InstancePlan { cpu, ..plan }).expect("a valid workload");
@@ -237,6 +238,7 @@ fn what_cannot_be_built_says_what_it_is() {
             footprint: 1.0,
             time_scale: 1.0,
             cpu: None,
+            schedule: None,
         };
         build(&plan).expect_err("cannot be built")
     };

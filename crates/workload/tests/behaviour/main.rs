@@ -4,6 +4,7 @@ mod addresses;
 mod dialogues;
 mod loads;
 mod repeatability;
+mod replay;
 mod schedules;
 mod shipped;
 mod support;

@@ -7,7 +7,7 @@ use record::recorder::InstanceShape;
 use record::slice::{InstanceId, Slice, VmId};
 use sim::{Completion, Device, Options, SimInstance};
 use spec::workload::Workload;
-use tilemark_workload::{Instance, InstancePlan, WorkloadMachine, build};
+use tilemark_workload::{Instance, InstanceMachine, InstancePlan, build};
 use units::Nanos;
 
 /// One instance, by default of tile 0 at full size and speed.
@@ -64,6 +64,7 @@ impl Case {
             footprint: self.footprint,
             time_scale: self.time_scale,
             cpu: None,
+            schedule: None,
         })
         .expect("the workload can be built")
     }
@@ -110,7 +111,7 @@ impl Trace {
 }
 
 struct Tap {
-    machine: WorkloadMachine,
+    machine: InstanceMachine,
     trace: Trace,
 }
 

@@ -1,0 +1,18 @@
+//! Recorded loads: reading the trace that a workload names, and making a tile of a trace.
+//!
+//! A trace is read once, before anything is written anywhere, into a [`workload::replay::Schedule`]
+//! that all tiles, steps and repeats share.
+
+mod definition;
+mod error;
+mod facts;
+mod load;
+mod select;
+mod traces;
+
+pub use definition::{Asked, Definition, definition};
+pub use error::ReplayError;
+pub(crate) use facts::Playing;
+pub use load::{RECORDS_MAX, Recording, load};
+pub use traces::Traces;
+pub(crate) use traces::{store, with_traces};

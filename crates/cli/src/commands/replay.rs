@@ -1,0 +1,60 @@
+//! `replay`: a recorded load, played back on real storage or on a model.
+
+use std::sync::Arc;
+
+use bench::progress::Control;
+use bench::run::{RunOptions, SimulateOptions};
+use record::rundir::SameDevice;
+
+use crate::args::{Choice, Format, ReplayArgs};
+use crate::commands::{run, runs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{live, open_files, output, plan_source, signals, text};
+
+/// Plays a trace, or prints how it would be played.
+pub fn run(args: &ReplayArgs, color: Choice) -> Result<Exit, Failure> {
+    let (plan, array) = plan_source::replayed(args)?;
+    if args.print_config {
+        output::print(&run::configuration(&plan, args.stored.format)?)?;
+        return Ok(Exit::Success);
+    }
+    let base = runs::base(args.stored.out.as_deref())?;
+    if array.is_none() {
+        open_files::check(&plan, open_files::raise())?;
+    }
+    let control = Arc::new(Control::default());
+    let signals = signals::watch(Arc::clone(&control))
+        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let finished = {
+        let mut observer = live::observer(args.live, color, args.stored.format, &control, &signals);
+        match &array {
+            Some(array) => {
+                let options =
+                    SimulateOptions { base, changes: args.with.clone(), tool: run::tool() };
+                bench::run::simulate(&plan, array, &options, &control, observer.as_mut())
+            }
+            None => bench::run::run(&plan, &options(args, base), &control, observer.as_mut()),
+        }
+        .map_err(run::failure)?
+    };
+    match args.stored.format {
+        Format::Text => output::print(&text::summary(&finished.run, Some(&finished.directory)))?,
+        Format::Json => output::print_json(&finished.run)?,
+    }
+    run::left_in_place(&finished);
+    run::end(finished, signals.exit())
+}
+
+fn options(args: &ReplayArgs, base: std::path::PathBuf) -> RunOptions {
+    RunOptions {
+        base,
+        same_device: if args.allow_same_device { SameDevice::Allowed } else { SameDevice::Refused },
+        destroy_data: args.destroy_data.clone(),
+        overwrite_file: args.overwrite_file,
+        allow_root_fs: args.allow_root_fs,
+        keep: args.keep || args.reuse.is_some(),
+        reuse: args.reuse.as_deref().map(run::reuse),
+        tool: run::tool(),
+    }
+}

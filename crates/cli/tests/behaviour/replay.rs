@@ -1,0 +1,161 @@
+//! A trace is played back on real storage and on a model, and what comes of it is a run.
+
+use std::fmt::Write as _;
+
+use record::run::{ReplayFacts, Run, Status, Step};
+use record::rundir::StoredRun;
+use rustix::process::Signal;
+
+use crate::rig::{ALLOW, Place, Running, err, out};
+
+/// MSR Cambridge CSV of two disks of one host: an I/O every `gap` steps of 100 ns, each of
+/// 300 us, 4 KiB apart on the first 2 MiB, and every tenth beyond 16 MiB, off its page.
+fn msr(ios: u64, gap: u64) -> String {
+    let mut text = String::new();
+    for n in 0..ios {
+        let time = 128_166_372_000_000_000_u64 + n * gap;
+        let disk = n % 2;
+        let verb = if n % 3 == 0 { "Write" } else { "Read" };
+        let offset = if n % 10 == 0 { (16 << 20) + 512 } else { n * 4096 % (2 << 20) };
+        writeln!(text, "{time},web,{disk},{verb},{offset},4096,3000").expect("a text");
+    }
+    text
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.write("web.csv", &msr(400, 25_000));
+    place
+}
+
+fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["replay", "web.csv", "--seed", "7", "--live", "off"], more].concat()
+}
+
+fn run(place: &Place, words: &[&str]) -> Run {
+    let output = place.output(&[words, &["--format", "json"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
+    record::run::parse(&out(&output)).expect("one run document and nothing else")
+}
+
+fn facts(run: &Run) -> &ReplayFacts {
+    run.steps[0].replay.as_ref().expect("a replay says what it played")
+}
+
+/// Steps without the time of day.
+fn steps(run: &Run) -> Vec<Step> {
+    let mut steps = run.steps.clone();
+    for step in &mut steps {
+        step.started = jiff::Timestamp::UNIX_EPOCH;
+    }
+    steps
+}
+
+#[test]
+fn every_io_of_a_trace_is_played_once_on_a_directory_and_the_stored_plan_plays_it_again() {
+    let Some(_) = Place::usable() else { return };
+    let place = place();
+    let first = run(&place, &words(&[&["--on", "ds"][..], &ALLOW].concat()));
+    let played = facts(&first);
+    assert_eq!((played.submitted, played.copies, played.ended), (400, 1, 1), "{played:?}");
+    assert_eq!(played.traces[0].devices.len(), 2, "{played:?}");
+    assert_eq!((played.traces[0].pace.as_str(), played.traces[0].ios), ("open", 400));
+    assert_eq!(played.submission_error.samples, 400);
+    assert!(played.elapsed_ns.expect("it ended") >= 997_500_000, "{played:?}");
+    let ios: u64 = first.steps[0].io.iter().map(|io| io.count).sum();
+    assert_eq!(ios, 400, "the measured time ends with the trace's last answer");
+    assert!(first.steps[0].warm_up.reached && first.steps[0].warm_up.duration_ns == 0);
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+    let directory = &place.runs()[0];
+    assert_eq!(StoredRun::at(directory).expect("a run").check().expect("checksums"), []);
+    let plan = directory.join("plan.toml").display().to_string();
+    let again = run(&place, &[&["run", &plan, "--live", "off"][..], &ALLOW].concat());
+    assert_eq!(facts(&again).submitted, 400);
+    assert_eq!(again.tile.sha256, first.tile.sha256, "the same load");
+    let compared = out(&place.output(&["compare", &first.id, "vs", &again.id]));
+    assert!(!compared.contains("different tiles"), "{compared}");
+    let shown = out(&place.output(&["runs", "show", &first.id]));
+    assert!(shown.contains("1 copy played to the end"), "{shown}");
+    assert!(shown.contains("sent after due: "), "{shown}");
+}
+
+#[test]
+fn a_trace_is_folded_into_smaller_disks_and_several_copies_run_on_a_model() {
+    let place = place();
+    let model = ["--array", "hdd-raid10", "--size", "1MiB", "--closed", "--tiles", "1..2"];
+    let first = run(&place, &words(&model));
+    assert_eq!(first.answer.status, Status::Complete);
+    assert_eq!(first.steps.iter().map(|step| step.tiles).collect::<Vec<_>>(), [1, 2]);
+    let played = facts(&first);
+    assert_eq!((played.submitted, played.ended), (400, 1), "{played:?}");
+    let trace = &played.traces[0];
+    assert_eq!(trace.pace, "closed");
+    // Of 400 I/Os, those in the second MiB of the first two, and every tenth beyond 16 MiB.
+    assert!(trace.folded > 100, "{trace:?}");
+    assert_eq!((trace.rounded, trace.cut, trace.unit_bytes), (0, 0, 512), "{trace:?}");
+    assert_eq!(first.tile.disk_bytes, 2 << 20);
+    let both = first.steps[1].replay.as_ref().expect("two copies");
+    assert_eq!((both.copies, both.ended, both.submitted), (2, 2, 800));
+    let plan = place.runs()[0].join("plan.toml").display().to_string();
+    let again = run(&place, &["simulate", &plan, "--live", "off"]);
+    assert_eq!(steps(&again), steps(&first));
+    let other = run(&place, &words(&["--array", "hdd-raid10"]));
+    assert_ne!(other.tile.sha256, first.tile.sha256, "another load");
+}
+
+#[test]
+fn without_pauses_a_trace_takes_as_long_as_its_answers_and_a_limit_may_break() {
+    let place = place();
+    let fast = run(&place, &words(&["--array", "hdd-raid10", "--speed", "max"]));
+    assert_eq!((facts(&fast).ended, facts(&fast).traces[0].speed.as_str()), (1, "max"));
+    let words = words(&["--array", "hdd-raid10", "--limit", "read mean 1us"]);
+    let broken = place.output(&words);
+    assert_eq!(broken.status.code(), Some(4), "{}{}", out(&broken), err(&broken));
+    assert!(out(&broken).contains("does not hold 1 tile"), "{}", out(&broken));
+}
+
+#[test]
+fn a_trace_that_cannot_be_played_is_refused_before_anything_is_written() {
+    let place = place();
+    place.write("noise", "what is this\nno trace at all\n");
+    let cases: [(&[&str], &str); 6] = [
+        (&["gone.csv", "--on", "ds"], "gone.csv"),
+        (&["noise", "--on", "ds"], "noise"),
+        (&["web.csv"], "--on"),
+        (&["web.csv", "--on", "ds", "--array", "hdd-raid10"], "cannot be used with"),
+        (&["web.csv", "--on", "ds", "--vm", "wep"], "no VM is called \"wep\""),
+        (&["web.csv", "--on", "ds", "--limit", "reads p99 1ms"], "is no limit"),
+    ];
+    for (words, wanted) in cases {
+        let output = place.output(&[&["replay"], words].concat());
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", err(&output));
+        assert!(err(&output).contains(wanted), "{words:?}: {}", err(&output));
+    }
+    assert!(place.runs().is_empty() && place.names("ds").is_empty());
+}
+
+#[test]
+fn a_file_that_is_not_ours_is_not_written_to() {
+    let place = place();
+    place.write("mine", "precious");
+    let output = place.output(&words(&[&["--on", "file:mine"][..], &ALLOW].concat()));
+    assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+    assert_eq!(std::fs::read_to_string(place.path("mine")).expect("a file"), "precious");
+    assert!(place.runs().is_empty());
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_played() {
+    let place = Place::new();
+    place.write("web.csv", &msr(1000, 10_000_000_000));
+    let more = ["--array", "hdd-raid10", "--duration", "400h", "--live", "line"];
+    let mut running = Running::new(place.command(&[&["replay", "web.csv"], &more[..]].concat()));
+    running.wait_for("x real time");
+    running.signal(Signal::INT);
+    let ended = running.end();
+    let runs = place.runs();
+    assert_eq!(runs.len(), 1);
+    let stored = StoredRun::at(&runs[0]).expect("a run directory");
+    let run = stored.run().expect("run.json");
+    assert_eq!((ended.code, run.answer.status), (Some(130), Status::Interrupted));
+}

@@ -1,0 +1,16 @@
+//! A recorded load, played back.
+//!
+//! A [`Schedule`] is what is played: the I/Os of a trace with their times at the speed asked
+//! for, built once by a [`ScheduleBuilder`] and shared by all instances. A [`ReplayMachine`]
+//! plays it, in one of two ways ([`Waits`]): by the clock alone, or each I/O after the answer
+//! that its sender had last when it was recorded.
+
+mod builder;
+mod machine;
+mod mapping;
+mod schedule;
+
+pub use builder::{Observed, ScheduleBuilder, ScheduleError, ScheduleOptions};
+pub use machine::ReplayMachine;
+pub use mapping::{Folded, LENGTH_MAX, Mapping};
+pub use schedule::{Counts, STEP_BYTES, Schedule, Waits};
