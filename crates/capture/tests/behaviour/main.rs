@@ -3,3 +3,4 @@
 mod disk;
 mod live;
 mod privately;
+mod sample;
