@@ -12,6 +12,7 @@ mod import;
 mod pairs;
 mod process;
 mod replay;
+mod record;
 mod sim;
 mod tilemark;
 mod tiles;
@@ -52,6 +53,7 @@ const GROUPS: [Group; 13] = [
     Group { name: "mrc", run: cache::curves },
     Group { name: "import", run: import::formats },
     Group { name: "replay", run: replay::punctuality },
+    Group { name: "record", run: record::overhead },
     Group { name: "sim.loop", run: sim::event_loop },
     Group { name: "sim.fast_cache", run: sim::fast_cache },
     Group { name: "sim.vsan_40", run: sim::vsan_40 },
