@@ -1,6 +1,8 @@
-//! The project's own checks and benchmarks: `cargo xtask tidy`, `cargo xtask bench [PREFIX]`.
+//! The project's own checks and benchmarks: `cargo xtask tidy`, `cargo xtask bench [PREFIX]`,
+//! `cargo xtask generate NAME.tmt`.
 
 mod bench;
+mod generate;
 mod tidy;
 
 use std::process::ExitCode;
@@ -9,9 +11,12 @@ fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
         Some("bench") => bench::main(arguments.get(1).map_or("", String::as_str)),
+        Some("generate") => generate::main(arguments.get(1..).unwrap_or_default()),
         Some("tidy") => tidy::main(),
         _ => {
-            eprintln!("usage: cargo xtask tidy | bench [FIGURE|PREFIX]");
+            eprintln!(
+                "usage: cargo xtask tidy | bench [FIGURE|PREFIX] | generate NAME.tmt [RECORDS [SEED]]"
+            );
             Ok(ExitCode::from(2))
         }
     }

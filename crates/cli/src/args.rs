@@ -1,6 +1,7 @@
 //! The command line, defined once: help, manual page and completions come from here.
 
 mod analyze;
+mod import;
 mod load;
 mod record;
 mod replay;
@@ -16,6 +17,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use units::{Bytes, Nanos};
 
 pub use analyze::{AnalyzeArgs, AnalyzeFormat, DirectionName, ViewName};
+pub use import::ImportArgs;
 pub use load::LoadArgs;
 use load::seed;
 pub use record::{By, RecordArgs};
@@ -74,6 +76,8 @@ pub enum Command {
     Record(RecordArgs),
     /// Say what observed I/O means: sizes, what made it slow, working sets
     Analyze(AnalyzeArgs),
+    /// Turn a trace of another tool into one of ours (Parquet)
+    Import(ImportArgs),
     /// Remove what Tilemark left in a datastore, and nothing else
     Cleanup(CleanupArgs),
     /// Read back what a verified run wrote and name every block that is wrong

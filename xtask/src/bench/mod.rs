@@ -14,6 +14,7 @@ mod process;
 mod replay;
 mod record;
 mod sim;
+mod store;
 mod tilemark;
 mod tiles;
 
@@ -57,6 +58,7 @@ const GROUPS: [Group; 13] = [
     Group { name: "sim.loop", run: sim::event_loop },
     Group { name: "sim.fast_cache", run: sim::fast_cache },
     Group { name: "sim.vsan_40", run: sim::vsan_40 },
+    Group { name: "store", run: store::rates },
 ];
 
 /// Runs every group whose name begins with `wanted`, or that `wanted` is a figure of.

@@ -7,6 +7,7 @@ mod cleanup;
 mod compare;
 mod doctor;
 mod export;
+mod import;
 mod prepare;
 mod preview;
 pub mod record;
@@ -39,6 +40,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Calibrate(args) => calibrate::run(args),
         Command::Record(args) => record::run(args),
         Command::Analyze(args) => analyze::run(args),
+        Command::Import(args) => import::run(args),
         Command::Cleanup(args) => cleanup::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Runs(args) => runs::run(args),

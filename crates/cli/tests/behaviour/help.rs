@@ -49,6 +49,7 @@ fn short_help_of_every_verb_fits_one_screen() {
         "calibrate",
         "record",
         "analyze",
+        "import",
         "cleanup",
         "verify",
         "runs",

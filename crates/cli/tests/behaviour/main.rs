@@ -4,6 +4,7 @@ mod analyze;
 mod arrays;
 mod calibrate;
 mod help;
+mod import;
 mod interruption;
 mod killed;
 mod prepare;

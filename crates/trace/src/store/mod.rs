@@ -18,7 +18,7 @@ pub use ahead::Ahead;
 pub use columns::Columns;
 pub use manifest::{SCHEMA, SUMS_FILE, TRACE_FILE};
 pub use reader::{Part, Reader, Store, is_store, open};
-pub use write::{Options, Writer, Written, save};
+pub use write::{Options, Writer, Written, save, save_while};
 
 /// The name of this format in [`crate::TraceInfo::format`].
 pub const FORMAT: &str = "tilemark";

@@ -1,0 +1,153 @@
+//! `import`: anyone's trace becomes one of ours.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bench::progress::{Control, Request};
+use serde::Serialize;
+use trace::derive::Derived;
+use trace::store::{self, Options, Written};
+use trace::{Losses, OpenOptions, Source, TraceError};
+use units::Bytes;
+
+use crate::args::{Format, ImportArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{output, signals};
+
+/// Between two lines of progress.
+const SAY_EVERY: Duration = Duration::from_secs(2);
+
+/// A finished import, as `--format json` tells it.
+#[derive(Debug, Serialize)]
+struct Imported {
+    /// Name and version of this document.
+    schema: &'static str,
+    trace: PathBuf,
+    /// The trace's format.
+    from: &'static str,
+    out: PathBuf,
+    records: u64,
+    /// Size of the Parquet files.
+    bytes: u64,
+    parts: usize,
+    first_issue_ns: Option<u64>,
+    last_issue_ns: Option<u64>,
+    vms: usize,
+    devices: usize,
+    has_latency: bool,
+    /// Bad lines, left out.
+    bad: u64,
+    /// Events that the source itself had lost.
+    dropped: u64,
+    /// Records too far out of order, kept with the time of the one before.
+    disordered: u64,
+    /// Rows that are no I/O of their own.
+    skipped: u64,
+}
+
+/// Reads, derives and stores.
+pub fn run(args: &ImportArgs) -> Result<Exit, Failure> {
+    let options = OpenOptions { format: args.from, max_bad: args.max_bad };
+    let source = trace::open(&args.trace, &options).map_err(|error| unreadable(&error))?;
+    let control = Arc::new(Control::default());
+    let signals = signals::watch(Arc::clone(&control))
+        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    signals.hush();
+    crate::say!("reading {} as {}", args.trace.display(), source.info().format);
+    let mut source = Derived::new(source);
+    let mut said = Instant::now();
+    let written = store::save_while(&mut source, &args.out, Options::default(), |records| {
+        if said.elapsed() >= SAY_EVERY {
+            said = Instant::now();
+            crate::say!("{records} I/Os so far");
+        }
+        control.request() == Request::GoOn
+    });
+    let Some(written) = written.map_err(|error| failed(&error))? else {
+        crate::say!("interrupted; what was written is removed");
+        return Ok(signals.exit());
+    };
+    let info = source.info();
+    tell(&info.losses);
+    let imported = imported(args, info, written);
+    match args.format {
+        Format::Text => output::print(&text(&imported))?,
+        Format::Json => output::print_json(&imported)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn imported(args: &ImportArgs, info: &trace::TraceInfo, written: Written) -> Imported {
+    let losses = &info.losses;
+    Imported {
+        schema: "tilemark.import/1.0",
+        trace: args.trace.clone(),
+        from: info.format,
+        out: written.directory,
+        records: written.records,
+        bytes: written.bytes,
+        parts: written.parts,
+        first_issue_ns: written.issued.map(|issued| issued.0.0),
+        last_issue_ns: written.issued.map(|issued| issued.1.0),
+        vms: info.vms.len(),
+        devices: info.devices.len(),
+        has_latency: info.has_latency,
+        bad: losses.bad,
+        dropped: losses.dropped,
+        disordered: losses.disordered,
+        skipped: losses.skipped,
+    }
+}
+
+/// What was lost is said even where stdout goes into a file.
+fn tell(losses: &Losses) {
+    for example in &losses.examples {
+        crate::say!("left out: {example}");
+    }
+    if losses.dropped > 0 {
+        crate::say!("{} events were lost before the trace was written", losses.dropped);
+    }
+}
+
+fn text(imported: &Imported) -> String {
+    let span = match (imported.first_issue_ns, imported.last_issue_ns) {
+        (Some(first), Some(last)) => units::Nanos(last - first).to_text(),
+        _ => "no time".to_owned(),
+    };
+    let latency = if imported.has_latency { "with latencies" } else { "without latencies" };
+    format!(
+        "{} I/Os of {} ({latency}) over {span}, {} VMs, {} devices\n\
+         left out: {} bad, {} that are no I/O of their own; out of order: {}\n\
+         written: {} ({} in {} files)\n",
+        imported.records,
+        imported.from,
+        imported.vms,
+        imported.devices,
+        imported.bad,
+        imported.skipped,
+        imported.disordered,
+        imported.out.display(),
+        Bytes::new(imported.bytes).to_text(),
+        imported.parts,
+    )
+}
+
+/// What was named is no trace that can be read.
+fn unreadable(error: &TraceError) -> Failure {
+    let exit = match error {
+        TraceError::Io { source, .. } if source.kind() != ErrorKind::NotFound => Exit::Failure,
+        _ => Exit::Usage,
+    };
+    Failure::from_error(exit, error).hint(error.hint())
+}
+
+fn failed(error: &TraceError) -> Failure {
+    let exit = match error {
+        TraceError::Exists { .. } => Exit::Refused,
+        _ => Exit::Failure,
+    };
+    Failure::from_error(exit, error).hint(error.hint())
+}
