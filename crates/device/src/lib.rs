@@ -43,7 +43,8 @@ mod write_back;
 
 pub use array::{Answers, Array, Volume};
 pub use cpu::{
-    CpuParameters, CpuSample, HostCpu, HostEffects, HostSample, IoCost, Protocol, sums_of_20,
+    CpuParameters, CpuSample, HostCpu, HostEffects, HostSample, IoCost, Protocol, RunOrder,
+    sums_of_20,
 };
 pub use delay::Delay;
 pub use error::ParameterError;

@@ -5,17 +5,18 @@ use units::Nanos;
 
 use super::clock::{Work, WorkClock, work};
 use super::parameters::CpuParameters;
+use super::queue::RunQueue;
 use super::sample::{CpuSample, HostSample};
 use crate::error::ParameterError;
 use crate::slab::Slab;
 
-/// A host's cores and its run queue: virtual CPUs with work take turns, first come first
-/// served, each for at most a slice of a core's work. Work of the hypervisor for I/Os goes
-/// first: it takes the place of a virtual CPU at once, as an interrupt does, and only waits
-/// for other such work.
+/// A host's cores and its run queue: virtual CPUs with work get a thread in the order of the
+/// host's [`RunOrder`](super::RunOrder), each for at most a slice of a core's work. Work of the
+/// hypervisor for I/Os goes first: it takes the place of a virtual CPU at once, as an interrupt
+/// does, only waits for other such work, and counts for no machine's share.
 ///
-/// Simpler than a hypervisor's scheduler on purpose: no shares, no co-scheduling of a
-/// machine's virtual CPUs, no cost of a switch.
+/// Simpler than a hypervisor's scheduler on purpose: no co-scheduling of a machine's virtual
+/// CPUs, no cost of a switch, and one queue for all cores, so nothing waits for a certain core.
 #[derive(Debug)]
 pub struct HostCpu {
     parameters: CpuParameters,
@@ -23,8 +24,8 @@ pub struct HostCpu {
     bursts: Slab<Burst>,
     /// Work of the hypervisor that waits for other such work, next first.
     system: VecDeque<u32>,
-    /// Bursts of runnable virtual CPUs, next first.
-    ready: VecDeque<u32>,
+    /// Bursts of runnable virtual CPUs.
+    ready: RunQueue,
     /// What is on a thread of a core; the one that leaves first is last.
     running: Vec<Running>,
     threads_max: usize,
@@ -100,7 +101,7 @@ impl HostCpu {
             machines: Vec::new(),
             bursts: Slab::new(),
             system: VecDeque::new(),
-            ready: VecDeque::new(),
+            ready: RunQueue::new(parameters.order, parameters.slice),
             running: Vec::new(),
             threads_max: parameters.threads_max() as usize,
             clock: WorkClock::new(&parameters),
@@ -117,8 +118,10 @@ impl HostCpu {
 
     /// Adds a virtual machine and says its number; without a virtual CPU it gets one.
     pub fn add_machine(&mut self, cpus: u32) -> usize {
+        let cpus = cpus.max(1);
+        self.ready.add_machine(cpus);
         self.machines.push(Vm {
-            cpus: cpus.max(1),
+            cpus,
             queued: VecDeque::new(),
             running: 0,
             ready: 0,
@@ -207,13 +210,13 @@ impl HostCpu {
         let machine = &mut self.machines[vm];
         machine.advance(now);
         machine.ready += 1;
-        self.ready.push_back(self.bursts.insert(burst));
+        self.ready.push(self.clock.now, vm, self.bursts.insert(burst));
     }
 
     /// Puts what waits on free threads, the hypervisor's work first, and sets the alarm.
     fn dispatch(&mut self, now: Nanos, out: &mut HostEffects) {
         while self.running.len() < self.threads_max || self.preempt(now) {
-            let next = self.system.pop_front().or_else(|| self.ready.pop_front());
+            let next = self.system.pop_front().or_else(|| self.ready.pop(self.clock.now));
             let Some(place) = next else { break };
             self.start(now, place);
         }
@@ -238,7 +241,7 @@ impl HostCpu {
                 burst.left += undone;
                 burst.slice += undone;
                 self.machines[vm].change(now, Change::Stop);
-                self.ready.push_front(place);
+                self.ready.put_back(self.clock.now, vm, place);
                 self.running.remove(at);
                 return true;
             }
@@ -278,7 +281,8 @@ impl HostCpu {
             Whose::Machine { vm, .. } if burst.left > 0 => {
                 burst.slice = work(self.parameters.slice);
                 self.machines[vm].change(now, Change::Stop);
-                return self.ready.push_back(place);
+                self.ready.stop(self.clock.now, vm);
+                return self.ready.push(self.clock.now, vm, place);
             }
             Whose::Machine { vm, owner, token } => {
                 out.ran.push((owner, token));
@@ -286,6 +290,7 @@ impl HostCpu {
             }
         };
         self.bursts.remove(place);
+        self.ready.stop(self.clock.now, vm);
         let machine = &mut self.machines[vm];
         machine.advance(now);
         machine.running -= 1;

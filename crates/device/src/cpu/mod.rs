@@ -4,9 +4,11 @@ mod clock;
 mod host;
 mod io_cost;
 mod parameters;
+mod queue;
 mod sample;
 
 pub use host::{HostCpu, HostEffects};
 pub use io_cost::{IoCost, Protocol};
 pub use parameters::CpuParameters;
+pub use queue::RunOrder;
 pub use sample::{CpuSample, HostSample, sums_of_20};

@@ -1,5 +1,6 @@
 use units::{Nanos, Ratio};
 
+use super::queue::RunOrder;
 use crate::error::{Check, ParameterError};
 
 /// A host's processors.
@@ -27,16 +28,25 @@ pub struct CpuParameters {
     /// Longest time a virtual CPU runs while others are ready, above zero. 50 ms is the
     /// value published for the ESX scheduler.
     pub slice: Nanos,
+    /// Whose work goes first when cores are short.
+    pub order: RunOrder,
 }
 
 const CHECK: Check = Check("host CPU");
 
 impl CpuParameters {
     /// A host with this many cores of speed 1, one thread on each, all of them for use, slices
-    /// of 50 ms.
+    /// of 50 ms, shared by shares.
     pub const fn cores(cores: u32) -> Self {
         let slice = Nanos::from_millis(50);
-        Self { cores, speed: 1.0, threads: 1.0, capacity: Ratio::ONE, slice }
+        Self {
+            cores,
+            speed: 1.0,
+            threads: 1.0,
+            capacity: Ratio::ONE,
+            slice,
+            order: RunOrder::Shares,
+        }
     }
 
     /// The most that all threads together do, in cores of speed 1.
@@ -62,7 +72,7 @@ impl CpuParameters {
     }
 
     pub(super) fn check(&self) -> Result<(), ParameterError> {
-        let Self { cores, speed, threads, capacity, slice } = *self;
+        let Self { cores, speed, threads, capacity, slice, order: _ } = *self;
         CHECK.that(
             (1..=1 << 16).contains(&cores),
             "cores",

@@ -1,7 +1,7 @@
 //! A host's processors under random work, with the books kept beside them.
 
 use machine::{CpuBurst, Purpose, Stream, Token};
-use tilemark_device::{CpuParameters, CpuSample, HostCpu, HostEffects};
+use tilemark_device::{CpuParameters, CpuSample, HostCpu, HostEffects, RunOrder};
 use units::{Nanos, Ratio};
 
 use crate::support::assert_within;
@@ -26,6 +26,7 @@ fn parameters(stream: &mut Stream) -> CpuParameters {
         threads: 1.0 + stream.unit(),
         capacity: Ratio::new(0.3 + 0.7 * stream.unit()),
         slice: Nanos::from_micros(1 + stream.below(2000)),
+        order: if stream.unit() < 0.75 { RunOrder::Shares } else { RunOrder::Turns },
     }
 }
 
@@ -48,7 +49,8 @@ fn ask(host: &mut HostCpu, now: Nanos, books: &mut Books, stream: &mut Stream) -
     out
 }
 
-fn run(seed: u64) {
+/// Runs random work to its end and says in which order, and when, it was answered.
+fn run(seed: u64) -> (Vec<u32>, Nanos) {
     let mut stream = Stream::derive(seed, &[], Purpose::User);
     let parameters = parameters(&mut stream);
     let mut host = HostCpu::new(parameters).unwrap();
@@ -82,7 +84,9 @@ fn run(seed: u64) {
         books.ran.extend(out.ran.iter().map(|(_, Token(number))| *number));
         books.ran.extend(out.system);
     }
+    let order = books.ran.clone();
     check(&mut host, parameters, &mut books, now);
+    (order, now)
 }
 
 fn check(host: &mut HostCpu, parameters: CpuParameters, books: &mut Books, end: Nanos) {
@@ -109,5 +113,14 @@ fn check(host: &mut HostCpu, parameters: CpuParameters, books: &mut Books, end: 
 
 #[test]
 fn any_work_on_any_host_is_done_once_and_every_nanosecond_is_booked() {
-    (0..300).for_each(run);
+    for seed in 0..300 {
+        run(seed);
+    }
+}
+
+#[test]
+fn the_same_work_is_answered_in_the_same_order_again() {
+    for seed in 0..50 {
+        assert_eq!(run(seed), run(seed), "seed {seed}");
+    }
 }

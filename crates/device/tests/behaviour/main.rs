@@ -4,6 +4,7 @@
 mod chains;
 mod cpu;
 mod cpu_any;
+mod cpu_shares;
 mod disks;
 mod flash;
 mod hyper_converged;

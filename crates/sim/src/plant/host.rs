@@ -1,6 +1,6 @@
-use device::{CpuParameters, CpuSample, HostCpu, HostSample, InstancePlace, IoCost};
+use device::{CpuParameters, CpuSample, HostCpu, HostSample, InstancePlace, IoCost, RunOrder};
 use record::run::{HostFacts, VmFacts};
-use spec::array::Array;
+use spec::array::{Array, RunQueue};
 use units::Nanos;
 
 use super::plan::{PlantError, PlantInstance};
@@ -40,6 +40,10 @@ pub fn build(
         threads: hosts.threads,
         capacity: hosts.capacity,
         slice: hosts.slice,
+        order: match hosts.run_queue {
+            RunQueue::Shares => RunOrder::Shares,
+            RunQueue::Turns => RunOrder::Turns,
+        },
     };
     let new = |_| HostCpu::new(parameters).map_err(PlantError::parameter("the hosts"));
     let mut cpus = (0..hosts.count.max(1)).map(new).collect::<Result<Vec<_>, _>>()?;

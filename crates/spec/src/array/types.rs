@@ -66,9 +66,24 @@ pub struct Hosts {
     /// Longest time a virtual CPU runs while others are ready (default 50 ms).
     #[serde(default = "slice")]
     pub slice: Nanos,
+    /// Whose virtual CPUs go first when cores are short (default shares).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub run_queue: RunQueue,
     /// CPU that the hypervisor spends on an I/O; nothing if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_cpu: Option<IoCpu>,
+}
+
+/// In which order virtual CPUs with work get a host's cores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunQueue {
+    /// The machine first that used least of its share, as hypervisors do; shares are numbers of
+    /// virtual CPUs.
+    #[default]
+    Shares,
+    /// First come first served, a slice each, whoever they belong to.
+    Turns,
 }
 
 /// CPU that a hypervisor spends on an I/O of a virtual machine, on one of the host's cores.
@@ -490,6 +505,10 @@ const fn one() -> u32 {
 
 const fn first() -> u8 {
     1
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 const fn unity() -> f64 {
