@@ -44,6 +44,7 @@ impl Figure {
 }
 
 const GROUPS: [Group; 13] = [
+const GROUPS: &[Group] = &[
     Group { name: "engine.read_4k", run: pairs::read_4k },
     Group { name: "engine.mixed_8k", run: pairs::mixed_8k },
     Group { name: "engine.seq_1m", run: pairs::seq_1m },
@@ -65,7 +66,7 @@ const GROUPS: [Group; 13] = [
 pub(crate) fn main(wanted: &str) -> Result<ExitCode> {
     let mut is_any = false;
     let mut is_failed = false;
-    for group in &GROUPS {
+    for group in GROUPS {
         if !(group.name.starts_with(wanted) || wanted.starts_with(group.name)) {
             continue;
         }
