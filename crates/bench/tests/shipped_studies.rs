@@ -8,17 +8,23 @@ use tilemark_bench::progress::Control;
 use tilemark_bench::study::{Point, Simulate, Simulated};
 use units::Nanos;
 
-/// A study whose steps take half a second of tiles a sixteenth of its size.
+/// A study whose steps take half a second of tiles a sixteenth of its size; where one is long
+/// because its task begins five times in an hour, a quarter of one.
 fn brief(name: &str) -> ResolvedStudy {
     let mut study = resolve_study(name).unwrap_or_else(|error| panic!("{name}: {error}"));
     let tenth = Some(Nanos::from_millis(100));
-    let half = Some(Nanos::from_millis(500));
     for configuration in &mut study.configurations {
         configuration.footprint /= 16.0;
         // Schedules of five minutes: in half a second.
         configuration.time = configuration.time.min(1.0 / 600.0);
-        configuration.measure =
-            Measure { warm_up_min: tenth, warm_up_max: tenth, duration: half, slice: tenth };
+        let is_long = configuration.measure.duration >= Some(Nanos::from_secs(600));
+        let (millis, slice) = if is_long { (900_000, 1_000) } else { (500, 100) };
+        configuration.measure = Measure {
+            warm_up_min: tenth,
+            warm_up_max: tenth,
+            duration: Some(Nanos::from_millis(millis)),
+            slice: Some(Nanos::from_millis(slice)),
+        };
     }
     study
 }

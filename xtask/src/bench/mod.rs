@@ -11,8 +11,8 @@ mod fio;
 mod import;
 mod pairs;
 mod process;
-mod replay;
 mod record;
+mod replay;
 mod sim;
 mod store;
 mod tilemark;
@@ -43,7 +43,6 @@ impl Figure {
     }
 }
 
-const GROUPS: [Group; 13] = [
 const GROUPS: &[Group] = &[
     Group { name: "engine.read_4k", run: pairs::read_4k },
     Group { name: "engine.mixed_8k", run: pairs::mixed_8k },
