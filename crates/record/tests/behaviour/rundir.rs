@@ -109,7 +109,9 @@ fn runs_are_listed_by_start_and_opened_by_the_start_of_their_id() {
     assert_eq!(by_path.id(), late.id());
     assert!(matches!(open(base.path(), "2026"), Err(RunDirError::Ambiguous { .. })));
     assert!(matches!(open(base.path(), "1999"), Err(RunDirError::NotFound { .. })));
-    assert!(matches!(open(base.path(), "latest"), Err(RunDirError::NothingEnded { .. })));
+    assert_eq!(open(base.path(), "latest").expect("opens").id(), late.id());
+    let none = open(&base.path().join("none"), "latest");
+    assert!(matches!(none, Err(RunDirError::NothingEnded { .. })), "{none:?}");
     assert_eq!(list(&base.path().join("none")).expect("lists").len(), 0);
 }
 
