@@ -1,6 +1,6 @@
 //! Users in closed, paced and open loops, whose dialogues become I/O requests.
 //!
-//! What it does: turns a checked [`spec::workload::Workload`] into one [`machine::Machine`]
+//! What it does: turns a checked [`spec::workload::Workload`] into one [`::machine::Machine`]
 //! per instance: user groups with schedules and phases, actions as dialogues of reads,
 //! writes, appends, flushes, CPU and waits, size and address distributions; or a recorded load
 //! that is played back ([`replay`]).

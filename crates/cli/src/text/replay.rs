@@ -61,18 +61,22 @@ fn played(trace: &PlayedTrace) -> Vec<String> {
     lines
 }
 
+fn copies(copies: u32) -> String {
+    if copies == 1 { "1 copy".to_owned() } else { format!("{copies} copies") }
+}
+
 fn ended(replay: &ReplayFacts) -> String {
     let sent = format!("{} sent", count(replay.submitted, "I/O"));
     match replay.elapsed_ns {
         Some(elapsed) if replay.ended == replay.copies => format!(
             "           {} played to the end, {sent}; the last answer came after {}",
-            count(u64::from(replay.copies), "copy").replace("copys", "copies"),
+            copies(replay.copies),
             Nanos(elapsed)
         ),
         _ => format!(
             "           {} of {} came to the end; {sent}",
             replay.ended,
-            count(u64::from(replay.copies), "copy").replace("copys", "copies"),
+            copies(replay.copies),
         ),
     }
 }

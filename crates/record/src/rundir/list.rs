@@ -25,7 +25,7 @@ pub fn list(base: &Path) -> Result<Vec<StoredRun>, RunDirError> {
 /// Names the newest run that has ended.
 pub const LATEST: &str = "latest";
 
-/// The run with this path, id or unambiguous start of an id; [`LATEST`] is the newest of those
+/// The run with this path, id or unambiguous start of an id; `latest` is the newest of those
 /// that have ended.
 pub fn open(base: &Path, path_or_prefix: &str) -> Result<StoredRun, RunDirError> {
     let as_path = Path::new(path_or_prefix);
