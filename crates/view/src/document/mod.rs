@@ -1,0 +1,25 @@
+//! The answers, as they are written to JSON. Times on the run's axis are nanoseconds of time
+//! under load: the steps of the run one after the other, without the pauses between them.
+
+mod compare;
+mod curve;
+mod latency;
+mod map;
+mod moment;
+mod overview;
+mod runs;
+mod series;
+mod tier;
+
+pub use compare::{CompareMetric, ComparePage, CompareSide, CurveOfSide, DifferenceRow};
+pub use curve::{CurveLimit, CurvePoint, TileCurve};
+pub use latency::{
+    HeatMap, LatencyMatrix, LoadCell, LoadMatrix, MatrixPanel, PercentileCurve, PercentilePoint,
+    Percentiles,
+};
+pub use map::{LimitHeld, MapItem, MapPage, TrailPoint};
+pub use moment::{Moment, MomentEvent};
+pub use overview::{Finding, Hero, Overview, SizeRow};
+pub use runs::{Dimensions, LiveState, RunKind, RunList, RunPage, RunRow, RunState, StepSpan};
+pub use series::{Group, Series};
+pub use tier::{TierHero, TierPage, TierSeries, TierSteps};

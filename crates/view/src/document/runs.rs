@@ -1,0 +1,162 @@
+use record::run::Run;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// `GET /api/v1/runs`: what is stored, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunList {
+    /// The directory that was looked at.
+    pub base: String,
+    /// Its runs, and a sample run if there is none.
+    pub runs: Vec<RunRow>,
+}
+
+/// Where a run's numbers come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunKind {
+    /// Real storage.
+    Measured,
+    /// A model of storage.
+    Simulated,
+    /// A played trace, on real storage or a model.
+    Replayed,
+    /// Observed I/O of something else.
+    Recorded,
+    /// The run that comes with the program, to look at.
+    Sample,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunState {
+    /// Its directory is complete.
+    Complete,
+    /// It goes on.
+    Running,
+    /// Its writer died.
+    Abandoned,
+}
+
+/// One line of the list of runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunRow {
+    /// Its id, as in paths.
+    pub id: String,
+    /// Where its numbers come from.
+    pub kind: RunKind,
+    /// How far it is.
+    pub state: RunState,
+    /// `complete`, `interrupted` or `inconclusive`; none while it runs.
+    pub status: Option<String>,
+    /// When it began, RFC 3339, UTC.
+    pub started: String,
+    /// Time under load, nanoseconds.
+    pub duration_ns: u64,
+    /// What ran: the tile's name, or the trace's.
+    pub tile: String,
+    /// On what, one line.
+    pub target: String,
+    /// The answer, one sentence.
+    pub sentence: String,
+    /// Tiles held, if the run asked.
+    pub tiles_held: Option<u32>,
+    /// The score, if there is one.
+    pub score: Option<f64>,
+    /// Bytes of the directory.
+    pub size_bytes: u64,
+    /// I/Os a second over the run, at most 60 points, each the mean of its part.
+    pub spark: Vec<f64>,
+    /// Why it cannot be read, if so.
+    pub error: Option<String>,
+}
+
+/// `GET /api/v1/runs/{id}`: what does not depend on the lens.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunPage {
+    /// Its line in the list.
+    pub row: RunRow,
+    /// `run.json`; none if it could not be read yet.
+    pub run: Option<Run>,
+    /// `env.json`.
+    pub environment: Option<serde_json::Value>,
+    /// `preflight.json`.
+    pub preflight: Option<serde_json::Value>,
+    /// `plan.toml`, as text.
+    pub plan: Option<String>,
+    /// `SHA256SUMS`, as text; none while the run goes on.
+    pub checksums: Option<String>,
+    /// What can be chosen in the lens.
+    pub dimensions: Dimensions,
+    /// The steps on the run's axis, in the order in which they ran.
+    pub steps: Vec<StepSpan>,
+    /// The end of the axis, nanoseconds.
+    pub end_ns: u64,
+    /// The finest step of time that can be asked for, nanoseconds.
+    pub slice_ns: u64,
+    /// How it goes, while it runs.
+    pub live: Option<LiveState>,
+}
+
+/// What can be chosen in the lens.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Dimensions {
+    /// Names of workloads; of a recorded trace: the VMs.
+    pub workloads: Vec<String>,
+    /// Most tiles that ran at the same time; tiles are numbered from 1.
+    pub tiles: u32,
+    /// Labels of the eight classes of sizes, smallest first.
+    pub classes: Vec<String>,
+    /// Whether an acceleration tier took part.
+    pub has_tier: bool,
+    /// Whether there are tiles and limits; a recorded trace has none.
+    pub has_ladder: bool,
+}
+
+/// One part of one step on the run's axis.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StepSpan {
+    /// Step of the ladder, from 1.
+    pub step: u32,
+    /// Repeat, from 1.
+    pub repeat: u32,
+    /// Tiles in it.
+    pub tiles: u32,
+    /// `warm-up`, `measured` or `ramp-down`.
+    pub phase: String,
+    /// Its begin on the axis, nanoseconds.
+    pub from_ns: u64,
+    /// Its end.
+    pub to_ns: u64,
+    /// `passed`, `failed`, `inconclusive`, `interrupted`; none while it runs.
+    pub verdict: Option<String>,
+}
+
+/// How a run goes; also what `GET /api/v1/runs/{id}/live` sends about once a second
+/// (server-sent events named `state`; the last one is named `end`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LiveState {
+    /// Grows with every change: views are asked for again when it does.
+    pub version: u64,
+    /// `preparing`, `warm-up`, `measured`, `judging`, `ended`.
+    pub phase: String,
+    /// One sentence: what runs, how far it is, what users feel.
+    pub sentence: String,
+    /// Tiles in the step.
+    pub tiles: u32,
+    /// Time under load so far, nanoseconds.
+    pub elapsed_ns: u64,
+    /// Time left of this part of the step at most, nanoseconds.
+    pub left_ns: Option<u64>,
+    /// Share of the preparation that is done, 0 to 1.
+    pub prepared: Option<f64>,
+    /// I/Os a second in the last second.
+    pub operations_per_s: f64,
+    /// Bytes a second in the last second.
+    pub bytes_per_s: f64,
+    /// 99th percentile of the service time in the last second, nanoseconds.
+    pub p99_ns: Option<u64>,
+    /// Slices that the live view did not get because it was behind.
+    pub lost_slices: u64,
+}

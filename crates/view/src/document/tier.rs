@@ -1,0 +1,98 @@
+use record::run::TierFacts;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// `tier`: what acceleration tiers did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TierPage {
+    /// What it did in one sentence, or why there is nothing to see.
+    pub sentence: String,
+    /// Whether a tier took part.
+    pub is_present: bool,
+    /// Whether tiers are modelled.
+    pub is_modelled: bool,
+    /// Four numbers: reads served, bytes kept off the backing store, writes accelerated, latency
+    /// saved.
+    pub heroes: Vec<TierHero>,
+    /// Over time, each tier.
+    pub tiers: Vec<TierSeries>,
+    /// Sums of each step.
+    pub steps: Vec<TierSteps>,
+}
+
+/// A number that matters, with its proof.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TierHero {
+    /// What it is.
+    pub label: String,
+    /// The number as it is printed, with its unit; or why there is none.
+    pub text: String,
+    /// The number, unscaled.
+    pub value: Option<f64>,
+    /// Its unit.
+    pub unit: String,
+    /// Samples behind it.
+    pub samples: Option<u64>,
+    /// Over which time, and what it is held against.
+    pub note: String,
+    /// Its course, at most 60 points.
+    pub spark: Vec<Option<f64>>,
+}
+
+/// One tier over time. Each list has one entry a point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TierSeries {
+    /// Its name.
+    pub name: String,
+    /// Its capacity, bytes.
+    pub capacity_bytes: u64,
+    /// `write-back`, `write-through` or `read-only`, if known.
+    pub policy: Option<String>,
+    /// Begin of each point, nanoseconds on the run's axis.
+    pub at_ns: Vec<u64>,
+    /// Length of each point.
+    pub width_ns: Vec<u64>,
+    /// Reads of pages.
+    pub reads: Vec<u64>,
+    /// Served by the tier.
+    pub read_hits: Vec<u64>,
+    /// Of these, by another host's share.
+    pub remote_hits: Vec<u64>,
+    /// Writes of pages.
+    pub writes: Vec<u64>,
+    /// Answered by the tier before the backing store has them.
+    pub writes_absorbed: Vec<u64>,
+    /// Bytes that came in because of a read.
+    pub filled_bytes: Vec<u64>,
+    /// Bytes that came in because of a write.
+    pub placed_bytes: Vec<u64>,
+    /// Bytes that had to go.
+    pub evicted_bytes: Vec<u64>,
+    /// Bytes written to the backing store.
+    pub destaged_bytes: Vec<u64>,
+    /// Bytes held at the end of the point.
+    pub resident_bytes: Vec<u64>,
+    /// Of these, not yet on the backing store.
+    pub dirty_bytes: Vec<u64>,
+    /// What the application sees: reads, 99th percentile, nanoseconds.
+    pub observed_read_p99_ns: Vec<Option<u64>>,
+    /// What the application sees: writes.
+    pub observed_write_p99_ns: Vec<Option<u64>>,
+    /// What the backing store answers, reads; empty if the run does not have it.
+    pub backing_read_p99_ns: Vec<Option<u64>>,
+    /// What the backing store answers, writes; empty if the run does not have it.
+    pub backing_write_p99_ns: Vec<Option<u64>>,
+}
+
+/// Sums of one step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TierSteps {
+    /// Step of the ladder, from 1.
+    pub step: u32,
+    /// Repeat, from 1.
+    pub repeat: u32,
+    /// Tiles in it.
+    pub tiles: u32,
+    /// Each tier.
+    pub tiers: Vec<TierFacts>,
+}
