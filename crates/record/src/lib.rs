@@ -16,6 +16,7 @@ pub mod export;
 mod hdr_v2;
 mod quantile;
 pub mod recorder;
+pub mod rollup;
 pub mod run;
 pub mod rundir;
 pub mod series;

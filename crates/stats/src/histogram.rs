@@ -1,6 +1,7 @@
 use units::{Nanos, Ratio};
 
 use crate::layout::{BUCKETS, LONGEST, highest, index_of, lowest};
+use crate::packed::Packed;
 use crate::percentile::nearest_rank;
 
 /// Largest relative error of a recorded value: two significant decimal digits, which the
@@ -131,6 +132,15 @@ impl Histogram {
         }
         self.saturated += other.saturated;
         self.sum_ns += other.sum_ns;
+    }
+
+    /// Adds everything a packed histogram holds.
+    pub fn merge_packed(&mut self, other: &Packed) {
+        for (index, count) in other.positions() {
+            self.add_to_bucket(index, count);
+        }
+        self.saturated += other.saturated;
+        self.sum_ns += u128::from(other.sum_ns);
     }
 
     /// How many latencies were recorded.

@@ -17,6 +17,7 @@ mod hdr;
 mod histogram;
 mod interval;
 mod layout;
+mod packed;
 mod percentile;
 pub mod queueing;
 mod rank;
@@ -31,6 +32,7 @@ pub use capacity::{ClosedSystem, LITTLE_TOLERANCE, LittleCheck, Operation, Solut
 pub use hdr::HistogramError;
 pub use histogram::{Compact, Histogram, RELATIVE_PRECISION};
 pub use interval::{Interval, Tally, mean_interval, pass_probability};
+pub use packed::Packed;
 pub use percentile::{
     PercentileEstimate, RankInterval, enough_samples, nearest_rank, percentile_ranks,
 };

@@ -1,0 +1,27 @@
+//! A run at the resolution of looking at it: histograms by bucket of time that stay mergeable,
+//! few enough to hold in memory however long the run was. `docs/formats/rollup.md` lists what
+//! is stored of it.
+
+mod folded;
+mod rows;
+
+pub use folded::Rollup;
+pub use rows::{
+    ActionName, ActionRow, Entity, Group, IoRow, Level, RateRow, SliceRow, Span, TierCounts,
+    TierName, TierRow,
+};
+
+/// Most buckets over a run in which workloads are told apart, unless the run has more spans.
+pub const WIDE_BUCKETS: usize = 2048;
+
+/// Most buckets over a run in which the workloads of every tile are told apart, unless the run
+/// has more spans.
+pub const NARROW_BUCKETS: usize = 128;
+
+/// Most rows of that level, unless one bucket a span has more: 100 tiles of eight workloads
+/// would fill a hundred megabytes with 128 buckets.
+pub const NARROW_ROWS: usize = 100_000;
+
+/// Version of `rollup.parquet`, stored in it under the key `tilemark.rollup`. A minor version
+/// only adds columns and tables.
+pub const ROLLUP_VERSION: &str = "1.0";
