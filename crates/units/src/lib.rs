@@ -12,6 +12,7 @@
 
 mod bytes;
 mod error;
+pub mod print;
 mod rate;
 mod ratio;
 mod text;

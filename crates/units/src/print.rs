@@ -1,0 +1,133 @@
+//! Numbers in sentences: the same figure reads the same wherever it is printed.
+
+use crate::Nanos;
+use crate::text::short;
+
+/// A number with as many digits as a reader compares: whole and grouped by thousands from 100
+/// (`18,400`), one decimal from 10, two below; zero is `0`.
+pub fn number(value: f64) -> String {
+    let size = value.abs();
+    if size >= 99.95 {
+        grouped(&format!("{value:.0}"))
+    } else if size >= 9.995 {
+        short((value * 10.0).round() / 10.0)
+    } else {
+        short((value * 100.0).round() / 100.0)
+    }
+}
+
+/// A whole number, grouped by thousands: `1,234,567`.
+pub fn whole(value: u64) -> String {
+    grouped(&value.to_string())
+}
+
+/// `1 tile`, `2 tiles`, `1,234 I/Os`.
+pub fn count(value: u64, noun: &str) -> String {
+    format!("{} {noun}{}", whole(value), if value == 1 { "" } else { "s" })
+}
+
+/// `18,400 IOPS`.
+pub fn iops(per_second: f64) -> String {
+    format!("{} IOPS", number(per_second))
+}
+
+/// A rate of bytes in binary multiples: `1.5 GiB/s`.
+pub fn bytes_per_second(value: f64) -> String {
+    const UNITS: [(&str, f64); 5] = [
+        ("TiB/s", 1_099_511_627_776.0),
+        ("GiB/s", 1_073_741_824.0),
+        ("MiB/s", 1_048_576.0),
+        ("KiB/s", 1024.0),
+        ("B/s", 1.0),
+    ];
+    let (unit, size) = UNITS.iter().find(|(_, size)| value >= *size).unwrap_or(&UNITS[4]);
+    format!("{} {unit}", number(value / size))
+}
+
+/// A share of a whole as a percentage without more digits than mean something: `71 %`,
+/// `3.2 %`, `under 0.1 %`, `over 99.9 %`.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent > 0.0 && percent < 0.05 {
+        "under 0.1 %".to_owned()
+    } else if percent > 99.95 && percent < 100.0 {
+        "over 99.9 %".to_owned()
+    } else if percent.abs() < 9.95 || (percent > 99.0 && percent < 100.0) {
+        format!("{} %", short((percent * 10.0).round() / 10.0))
+    } else {
+        format!("{percent:.0} %")
+    }
+}
+
+/// A time of a run as a clock shows it, minutes first: `00:41`, `1:02:07`, `00:41.5`.
+pub fn clock(time: Nanos) -> String {
+    let millis = time.0 / 1_000_000;
+    let (hours, minutes, seconds) = (millis / 3_600_000, millis / 60_000 % 60, millis / 1000 % 60);
+    let text = if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes:02}:{seconds:02}")
+    };
+    match millis % 1000 {
+        0 => text,
+        part => format!("{text}.{part:03}").trim_end_matches('0').to_owned(),
+    }
+}
+
+fn grouped(digits: &str) -> String {
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
+    let mut text = sign.to_owned();
+    for (index, digit) in digits.chars().enumerate() {
+        if index != 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_small_ones_keep_decimals() {
+        for (value, text) in [
+            (1_234_567.0, "1,234,567"),
+            (-1_234.0, "-1,234"),
+            (99.96, "100"),
+            (12.34, "12.3"),
+            (9.996, "10"),
+            (0.987, "0.99"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+        assert_eq!(count(1, "tile"), "1 tile");
+        assert_eq!(count(2_400, "I/O"), "2,400 I/Os");
+    }
+
+    #[test]
+    fn a_share_is_never_rounded_to_nothing_or_to_all() {
+        for (share, text) in [
+            (0.0, "0 %"),
+            (0.0001, "under 0.1 %"),
+            (0.0316, "3.2 %"),
+            (0.714, "71 %"),
+            (0.9994, "99.9 %"),
+            (0.99996, "over 99.9 %"),
+            (1.0, "100 %"),
+        ] {
+            assert_eq!(percent(share), text);
+        }
+    }
+
+    #[test]
+    fn rates_and_times_have_their_unit() {
+        assert_eq!(iops(18_400.4), "18,400 IOPS");
+        assert_eq!(bytes_per_second(1_610_612_736.0), "1.5 GiB/s");
+        assert_eq!(bytes_per_second(0.0), "0 B/s");
+        assert_eq!(clock(Nanos::from_secs(41)), "00:41");
+        assert_eq!(clock(Nanos::from_millis(3_727_500)), "1:02:07.5");
+    }
+}
