@@ -4,8 +4,7 @@
 //! Order of its events: kernel `block/blk-mq.c` (`blk_mq_submit_bio`, `blk_mq_start_request`,
 //! `blk_update_request`, `blk_mq_requeue_request`), `block/blk-merge.c`, `block/blk-flush.c`.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use trace::{DeviceIndex, Flags, IoRecord, Operation, VmIndex};
 use units::Nanos;
 
@@ -102,7 +101,7 @@ pub(crate) struct Joiner {
     /// Device numbers (of disks and their partitions) and the disks they belong to, sorted.
     disks: Vec<(u32, u16)>,
     states: Vec<State>,
-    open: HashMap<Key, Entry>,
+    open: FxHashMap<Key, Entry>,
     window: Window<Key>,
     start: u64,
     /// The time of the latest event.
@@ -120,7 +119,7 @@ impl Joiner {
         Self {
             disks,
             states: (0..count).map(|_| State::default()).collect(),
-            open: HashMap::new(),
+            open: FxHashMap::default(),
             window: Window::default(),
             start,
             latest: start,

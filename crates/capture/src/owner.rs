@@ -4,10 +4,10 @@
 //! systemd.unit(5) on escaped names; libvirt "Control Groups resource management" (names of
 //! scopes are `machine-qemu\x2dID\x2dNAME.scope`).
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
+use rustc_hash::FxHashMap;
 use trace::VmIndex;
 
 use crate::decode::{Comm, Event};
@@ -61,8 +61,8 @@ struct Vm {
 pub(crate) struct Owners {
     by: By,
     wanted: Wanted,
-    threads: HashMap<(u32, Comm), Sender>,
-    names: HashMap<String, VmIndex>,
+    threads: FxHashMap<(u32, Comm), Sender>,
+    names: FxHashMap<String, VmIndex>,
     list: Vec<String>,
 }
 
@@ -72,7 +72,13 @@ impl Owners {
             let path = path.strip_prefix("/sys/fs/cgroup").unwrap_or(&path);
             format!("/{}", path.trim_matches('/'))
         });
-        Self { by, wanted, threads: HashMap::new(), names: HashMap::new(), list: Vec::new() }
+        Self {
+            by,
+            wanted,
+            threads: FxHashMap::default(),
+            names: FxHashMap::default(),
+            list: Vec::new(),
+        }
     }
 
     /// Names by index.
