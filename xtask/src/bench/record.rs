@@ -2,64 +2,122 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::device::RamDevice;
-use super::pairs::{Job, scratch};
-use super::{Figure, fio, median, tilemark};
+use super::pairs::scratch;
+use super::{Figure, median, tilemark};
 
-const PAIRS: usize = 7;
+/// Times the recording is switched on within one load.
+const ROUNDS: usize = 24;
+/// How long each part of a round is counted.
+const WINDOW: Duration = Duration::from_millis(1200);
 /// Reads of this size keep one core busy with about 100,000 of them each second.
-const JOB: Job = Job {
-    tile: "",
-    fio_rw: "randread",
-    block_bytes: 32 << 10,
-    outstanding: 16,
-    read_percent: 100,
-    seconds: 4,
-    offset_bytes: 0,
-    size_bytes: 1 << 30,
-};
+const BLOCK_BYTES: u32 = 32 << 10;
+/// Longer than all rounds; the load is ended when they are over.
+const LOAD_S: u32 = 600;
 const START_TRIES: u32 = 200;
 const START_WAIT: Duration = Duration::from_millis(25);
 
-/// Pairs of the same load, alone and watched, one directly after the other.
+/// One load without a pause, watched in every other window; what a watched window has less
+/// than the mean of the two beside it. Whole runs one after the other differ by tens of per
+/// cent here, neighbouring seconds of one run by few.
 pub(crate) fn overhead(name: &str) -> Result<Vec<Figure>> {
     let device = RamDevice::set_up()?;
     fill(&device.path)?;
     let out = scratch()?;
+    let load = Load::start(&device.path)?;
+    let counter = Counter::of(&device.path)?;
+    std::thread::sleep(WINDOW);
     let (mut losses, mut rates, mut shares, mut lost) = (vec![], vec![], vec![], 0.0);
-    for pair in 1..=PAIRS {
-        let alone = fio::run(&device.path, &JOB)?;
-        let recording = Recording::start(&device.path, &out.join(format!("{pair}.tmt")))?;
-        let watched = fio::run(&device.path, &JOB)?;
+    let mut before = counter.rate()?;
+    for round in 1..=ROUNDS {
+        let recording = Recording::start(&device.path, &out.join(format!("{round}.tmt")))?;
+        let watched = counter.rate()?;
         let report = recording.stop()?;
-        let loss = 100.0 * (1.0 - watched.operations_per_s / alone.operations_per_s);
+        let after = counter.rate()?;
+        let alone = f64::midpoint(before, after);
+        let loss = 100.0 * (1.0 - watched / alone);
         let share = report["core_percent"].as_f64().context("core_percent")?;
         eprintln!(
-            "pair {pair}: alone {:.0} IOPS {:.2} us CPU/IO, watched {:.0} IOPS {:.2} us CPU/IO, \
-             {loss:.1} % less, own {share:.1} % of a core, lost events {}",
-            alone.operations_per_s,
-            alone.cpu_us_per_io,
-            watched.operations_per_s,
-            watched.cpu_us_per_io,
+            "round {round}: alone {alone:.0} IOPS, watched {watched:.0} IOPS, {loss:.1} % less, \
+             own {share:.1} % of a core, lost events {}",
             report["lost_events"],
         );
         losses.push(loss);
-        rates.push(alone.operations_per_s);
+        rates.push(alone);
         shares.push(share);
         lost += report["lost_events"].as_f64().context("lost_events")?;
+        before = after;
     }
+    drop(load);
     std::fs::remove_dir_all(&out)?;
+    losses.sort_by(f64::total_cmp);
     Ok(vec![
         Figure::new(format!("{name}.overhead_percent"), median(&losses), "%"),
+        Figure::new(format!("{name}.overhead_quartile_1_percent"), losses[ROUNDS / 4], "%"),
+        Figure::new(format!("{name}.overhead_quartile_3_percent"), losses[3 * ROUNDS / 4], "%"),
         Figure::new(format!("{name}.iops_alone"), median(&rates), "1/s"),
         Figure::new(format!("{name}.core_percent"), median(&shares), "%"),
         Figure::new(format!("{name}.lost_events"), lost, "count"),
     ])
+}
+
+/// A load that goes on until it is dropped.
+struct Load(Child);
+
+impl Load {
+    fn start(device: &Path) -> Result<Self> {
+        let child = Command::new("fio")
+            .args(["--name=load", "--ioengine=io_uring", "--direct=1", "--fixedbufs"])
+            .args(["--registerfiles", "--norandommap", "--randrepeat=0", "--time_based"])
+            .args(["--rw=randread", "--readonly", "--iodepth=16", "--size=1G"])
+            .args(["--iodepth_batch_submit=16", "--iodepth_batch_complete_min=16"])
+            .arg(format!("--bs={BLOCK_BYTES}"))
+            .arg(format!("--runtime={LOAD_S}"))
+            .arg(format!("--filename={}", device.display()))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("starting fio")?;
+        Ok(Self(child))
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        // fio ends its worker processes when it is interrupted, not when it is killed.
+        let _ = Command::new("kill").args(["-INT", &self.0.id().to_string()]).status();
+        let _ = self.0.wait();
+    }
+}
+
+/// The kernel's count of a device's reads.
+struct Counter(PathBuf);
+
+impl Counter {
+    fn of(device: &Path) -> Result<Self> {
+        let name = device.file_name().context("a device name")?;
+        Ok(Self(Path::new("/sys/class/block").join(name).join("stat")))
+    }
+
+    fn reads(&self) -> Result<f64> {
+        let text = std::fs::read_to_string(&self.0)?;
+        let reads = text.split_whitespace().next().context("an empty stat file")?;
+        Ok(reads.parse()?)
+    }
+
+    /// Reads a second over one window from now.
+    fn rate(&self) -> Result<f64> {
+        let (begin, first) = (Instant::now(), self.reads()?);
+        std::thread::sleep(WINDOW);
+        let reads = self.reads()? - first;
+        ensure!(reads > 0.0, "{} counts no reads", self.0.display());
+        Ok(reads / begin.elapsed().as_secs_f64())
+    }
 }
 
 /// Data that compresses to half, so that reads of a zram device decompress something.
