@@ -10,3 +10,8 @@
 //! Invariants: every answer is a document of `view` or a problem document (RFC 9457); names from a
 //! request are parsed to ids before they touch a path; a client that is slow is dropped.
 #![forbid(unsafe_code)]
+
+pub mod openapi;
+mod problem;
+
+pub use problem::Problem;

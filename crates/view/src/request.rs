@@ -91,8 +91,8 @@ impl View {
         Self::ALL.into_iter().find(|view| view.name() == name)
     }
 
-    /// The keys it uses.
-    const fn keys(self) -> &'static [&'static str] {
+    /// The keys of the lens it uses.
+    pub const fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Overview | Self::Breaks | Self::Map => {
                 &["t", "step", "dir", "bs", "sel", "tile", "wl"]

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use super::RunDirError;
 
 /// Something that happened during a run: one line of `events.jsonl`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// When, in nanoseconds from the start of the run on a clock that never steps.
     pub at_ns: u64,

@@ -9,6 +9,7 @@ mod moment;
 mod overview;
 mod runs;
 mod series;
+mod study;
 mod tier;
 
 pub use compare::{CompareMetric, ComparePage, CompareSide, CurveOfSide, DifferenceRow};
@@ -20,6 +21,9 @@ pub use latency::{
 pub use map::{LimitHeld, MapItem, MapPage, TrailPoint};
 pub use moment::{Moment, MomentEvent};
 pub use overview::{Finding, Hero, Overview, SizeRow};
-pub use runs::{Dimensions, LiveState, RunKind, RunList, RunPage, RunRow, RunState, StepSpan};
+pub use runs::{
+    Dimensions, EventList, LiveState, RunKind, RunList, RunPage, RunRow, RunState, StepSpan,
+};
 pub use series::{Group, Series};
+pub use study::{StudyClaim, StudyList, StudyPage, StudyRow, StudySection};
 pub use tier::{TierHero, TierPage, TierSeries, TierSteps};

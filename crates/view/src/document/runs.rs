@@ -1,4 +1,5 @@
 use record::run::Run;
+use record::rundir::Event;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -159,4 +160,11 @@ pub struct LiveState {
     pub p99_ns: Option<u64>,
     /// Slices that the live view did not get because it was behind.
     pub lost_slices: u64,
+}
+
+/// `GET /api/v1/runs/{id}/events`: what happened, in the order in which it did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EventList {
+    /// Lines of `events.jsonl`; their times are of the run's clock, pauses between steps included.
+    pub events: Vec<Event>,
 }
