@@ -11,7 +11,7 @@ use units::{Bytes, Nanos};
 use crate::decode::{Decoder, Event, Kind};
 use crate::devices::{Disk, Reach, all_disks};
 use crate::error::CaptureError;
-use crate::join::{Counts, Joiner};
+use crate::join::{Counts, Joiner, Watched};
 use crate::owner::{By, Owners, Wanted};
 use crate::page::{self, PageLayout};
 use crate::tracefs::{Instance, Tracefs};
@@ -318,11 +318,14 @@ fn kinds(instance: &Instance, disks: &[Disk]) -> Vec<Kind> {
 /// Requests name their disk; what is sent names the partition it is sent to, though its
 /// sectors count from the start of the disk.
 fn filter(kind: Kind, disks: &[Disk]) -> Option<String> {
-    let is_bio = matches!(kind, Kind::BioQueue | Kind::BioComplete | Kind::BioSplit);
-    let reach = if is_bio { Reach::Bios } else { Reach::Requests };
-    let with_partitions = is_bio || kind == Kind::FrontMerge;
+    let reach = kind.reach();
+    let with_partitions = reach == Reach::Bios || kind == Kind::FrontMerge;
     let is_watched = |name: &String| disks.iter().any(|disk| disk.name == *name);
-    let is_other = |disk: &Disk| disk.reach == reach && !is_watched(&disk.name);
+    // Bios are sent to every disk, to those that make requests of them too.
+    let is_other = |disk: &Disk| {
+        let happens = reach == Reach::Bios || disk.reach == reach;
+        happens && !(disk.reach == reach && is_watched(&disk.name))
+    };
     if !all_disks().iter().any(is_other) {
         return None;
     }
@@ -335,9 +338,12 @@ fn filter(kind: Kind, disks: &[Disk]) -> Option<String> {
 }
 
 /// Every device number with its disk's position.
-fn numbers_of(disks: &[Disk]) -> Vec<(u32, u16)> {
-    let places = (0_u16..).zip(disks);
-    places.flat_map(|(place, disk)| disk.devs.iter().map(move |dev| (*dev, place))).collect()
+fn numbers_of(disks: &[Disk]) -> Vec<Watched> {
+    let watched = |(place, disk): (u16, &Disk)| {
+        let reach = disk.reach;
+        disk.devs.iter().map(move |dev| Watched { dev: *dev, disk: place, reach }).collect()
+    };
+    (0_u16..).zip(disks).flat_map::<Vec<_>, _>(watched).collect()
 }
 
 fn page_layout(instance: &Instance) -> Result<PageLayout, CaptureError> {

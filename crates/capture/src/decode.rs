@@ -2,6 +2,7 @@
 
 use trace::{Flags, Operation};
 
+use crate::devices::Reach;
 use crate::format::{Field, Format};
 use crate::page::number;
 use crate::rwbs;
@@ -49,6 +50,14 @@ impl Kind {
             Self::BioQueue => "block_bio_queue",
             Self::BioComplete => "block_bio_complete",
             Self::BioSplit => "block_split",
+        }
+    }
+
+    /// The disks for whose I/O it counts.
+    pub const fn reach(self) -> Reach {
+        match self {
+            Self::BioQueue | Self::BioComplete | Self::BioSplit => Reach::Bios,
+            _ => Reach::Requests,
         }
     }
 }

@@ -9,6 +9,7 @@ use trace::{DeviceIndex, Flags, IoRecord, Operation, VmIndex};
 use units::Nanos;
 
 use crate::decode::{Event, Kind};
+use crate::devices::Reach;
 use crate::window::{Ticket, Window};
 
 /// Bytes of a sector in the kernel's events.
@@ -95,11 +96,22 @@ struct State {
     ends: [Option<u64>; 2],
 }
 
+/// A device number, of a disk or of a partition.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Watched {
+    pub dev: u32,
+    /// The disk it belongs to.
+    pub disk: u16,
+    /// Whose events count. Bios are seen on disks that make requests of them too, and would
+    /// be counted twice there.
+    pub reach: Reach,
+}
+
 /// Joins events, which must come in order of time.
 #[derive(Debug)]
 pub(crate) struct Joiner {
-    /// Device numbers (of disks and their partitions) and the disks they belong to, sorted.
-    disks: Vec<(u32, u16)>,
+    /// By device number.
+    watched: Vec<Watched>,
     states: Vec<State>,
     open: FxHashMap<Key, Entry>,
     window: Window<Key>,
@@ -112,12 +124,12 @@ pub(crate) struct Joiner {
 }
 
 impl Joiner {
-    /// For the disks with these device numbers; times count from `start`.
-    pub fn new(mut disks: Vec<(u32, u16)>, start: u64) -> Self {
-        disks.sort_unstable();
-        let count = disks.iter().map(|(_, disk)| usize::from(*disk) + 1).max().unwrap_or(0);
+    /// For these devices; times count from `start`.
+    pub fn new(mut watched: Vec<Watched>, start: u64) -> Self {
+        watched.sort_unstable_by_key(|device| device.dev);
+        let count = watched.iter().map(|device| usize::from(device.disk) + 1).max().unwrap_or(0);
         Self {
-            disks,
+            watched,
             states: (0..count).map(|_| State::default()).collect(),
             open: FxHashMap::default(),
             window: Window::default(),
@@ -139,10 +151,13 @@ impl Joiner {
 
     /// Takes the next event; `sender` says whose it is.
     pub fn push(&mut self, event: &Event, sender: &mut dyn FnMut(&Event) -> Sender) {
-        let Ok(place) = self.disks.binary_search_by_key(&event.dev, |(dev, _)| *dev) else {
+        let Ok(place) = self.watched.binary_search_by_key(&event.dev, |device| device.dev) else {
             return;
         };
-        let disk = self.disks[place].1;
+        let Watched { disk, reach, .. } = self.watched[place];
+        if event.kind.reach() != reach {
+            return;
+        }
         self.counts.late += u64::from(event.time < self.latest);
         self.latest = self.latest.max(event.time);
         match event.kind {

@@ -34,7 +34,9 @@ fn join(events: &[Event]) -> (Vec<IoRecord>, Counts) {
 }
 
 fn join_with(events: &[Event], prepare: impl Fn(&mut Joiner)) -> (Vec<IoRecord>, Counts) {
-    let mut joiner = Joiner::new(vec![(DEV, 0)], START);
+    let has_bios = events.iter().any(|event| event.kind.reach() == Reach::Bios);
+    let reach = if has_bios { Reach::Bios } else { Reach::Requests };
+    let mut joiner = Joiner::new(vec![Watched { dev: DEV, disk: 0, reach }], START);
     let mut records = Vec::new();
     for event in events {
         if event.pid == u32::MAX {
@@ -49,6 +51,30 @@ fn join_with(events: &[Event], prepare: impl Fn(&mut Joiner)) -> (Vec<IoRecord>,
     }
     joiner.finish(&mut records);
     (records, joiner.counts())
+}
+
+#[test]
+fn an_io_that_is_seen_as_bio_and_as_request_is_counted_once() {
+    let devices = [(DEV, Reach::Requests), (DEV + 1, Reach::Bios)];
+    let watched = (0..).zip(devices).map(|(disk, (dev, reach))| Watched { dev, disk, reach });
+    let mut joiner = Joiner::new(watched.collect(), START);
+    let mut sender = |_: &Event| Sender { vm: VmIndex(0), is_wanted: true };
+    for dev in [DEV, DEV + 1] {
+        for (kind, time) in [
+            (Kind::BioQueue, 0),
+            (Kind::Start, 1),
+            (Kind::Issue, 2),
+            (Kind::Complete, 10),
+            (Kind::BioComplete, 11),
+        ] {
+            joiner.push(&Event { dev, ..event(kind, time, 8, 8) }, &mut sender);
+        }
+    }
+    let mut records = Vec::new();
+    joiner.finish(&mut records);
+    assert_eq!((records.len(), joiner.counts().records, joiner.counts().unfinished), (2, 2, 0));
+    assert_eq!(records[0].device_time, Some(Nanos(8)));
+    assert_eq!(records[1].device_time, Some(Nanos(11)));
 }
 
 #[test]
@@ -201,7 +227,8 @@ fn an_event_that_comes_late_does_not_turn_the_order_round() {
 
 #[test]
 fn an_io_that_never_ends_holds_the_others_back_for_a_minute_only() {
-    let mut joiner = Joiner::new(vec![(DEV, 0)], START);
+    let reach = Reach::Requests;
+    let mut joiner = Joiner::new(vec![Watched { dev: DEV, disk: 0, reach }], START);
     let mut sender = |_: &Event| Sender { vm: VmIndex(0), is_wanted: true };
     let mut records = Vec::new();
     joiner.push(&event(Kind::Issue, 0, 8, 8), &mut sender);
