@@ -87,6 +87,58 @@ fn a_recorded_command_s_ios_are_in_the_trace_and_in_the_result() {
     assert_eq!(stored.info().devices[0].name, disk.0.trim_start_matches("/dev/"));
 }
 
+/// A boot sector (real mode, BIOS interrupt 13h, function 42h): reads 4 KiB 500 times in a row
+/// from sector 8 on, then writes to port f4h, where QEMU's `isa-debug-exit` ends the guest.
+const GUEST: [u8; 60] = [
+    0x31, 0xc0, // xor ax, ax
+    0x8e, 0xd8, // mov ds, ax
+    0x8e, 0xd0, // mov ss, ax
+    0xbc, 0x00, 0x70, // mov sp, 7000h
+    0xb9, 0xf4, 0x01, // mov cx, 500
+    0x51, // again: push cx
+    0xbe, 0x2c, 0x7c, // mov si, packet
+    0xb4, 0x42, // mov ah, 42h
+    0xb2, 0x80, // mov dl, 80h
+    0xcd, 0x13, // int 13h
+    0x66, 0x83, 0x06, 0x34, 0x7c, 0x08, // add dword [packet.sector], 8
+    0x59, // pop cx
+    0xe2, 0xed, // loop again
+    0xba, 0xf4, 0x00, // mov dx, f4h
+    0xee, // out dx, al
+    0xf4, // end: hlt
+    0xeb, 0xfd, // jmp end
+    0x90, 0x90, 0x90, 0x90, 0x90, 0x90, // packet is at 2ch
+    0x10, 0x00, 0x08, 0x00, // packet: its length, 8 sectors
+    0x00, 0x80, 0x00, 0x00, // to 0000:8000h
+    0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, // from this sector on
+];
+
+#[test]
+fn a_guest_s_ios_go_by_the_name_of_its_virtual_machine() {
+    let place = Place::new();
+    let Some(disk) = Disk::new(&place) else { return };
+    if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
+        eprintln!("skipped: qemu-system-x86_64 is not installed");
+        return;
+    }
+    let mut sector = [0; 512];
+    sector[..GUEST.len()].copy_from_slice(&GUEST);
+    sector[510..].copy_from_slice(&[0x55, 0xaa]);
+    std::fs::write(&disk.0, sector).expect("a boot sector");
+    let drive = format!("file={},format=raw,if=virtio,cache=none,aio=native", disk.0);
+    let guest = ["qemu-system-x86_64", "-name", "guest=web01,debug-threads=on", "-m", "64"];
+    let quiet = ["-display", "none", "-monitor", "none", "-serial", "none", "-net", "none"];
+    let exit = ["-device", "isa-debug-exit,iobase=0xf4,iosize=0x01", "-drive", &drive];
+    let record_it = ["--format", "json", "--live", "off", "--out", "g.tmt", &disk.0, "--"];
+    let words = [&record_it[..], &guest, &quiet, &exit].concat();
+    let output = record(&place, &words).output().expect("started");
+    let result: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    let senders = result["senders"].as_array().expect("rows");
+    let guest = senders.iter().find(|row| row["name"] == "web01").expect("the guest's row");
+    assert!(guest["count"].as_u64().expect("a number") >= 500, "{result}");
+    assert_eq!(result["not_recorded"]["unfinished"], 0, "{result}");
+}
+
 #[test]
 fn ctrl_c_is_how_a_recording_ends() {
     let place = Place::new();
