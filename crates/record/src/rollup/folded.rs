@@ -1,11 +1,15 @@
-use std::path::Path;
+use std::collections::BTreeMap;
 
 use units::Nanos;
 
-use super::rows::{ActionName, ActionRow, Level, RateRow, SliceRow, Span, TierName, TierRow};
+use super::buckets::{Bucketed, add, halve};
+use super::intern::Names;
+use super::rows::{ActionName, TierName};
+use super::rows::{ActionRow, Level, RateRow, SliceRow, Span, TierCounts, TierRow};
+use super::slot::{self, Sums};
+use super::{NARROW_BUCKETS, NARROW_ROWS, WIDE_BUCKETS, WIDE_ROWS};
 use crate::run::TierFacts;
-use crate::rundir::StoredRun;
-use crate::series::{SeriesError, StepKey};
+use crate::series::StepKey;
 use crate::slice::{Slice, Topology};
 
 /// A run by buckets of time on its axis.
@@ -16,15 +20,16 @@ use crate::slice::{Slice, Topology};
 /// with more spans than buckets has one for each.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rollup {
-    spans: Vec<Span>,
-    wide: Level,
-    narrow: Level,
-    action_names: Vec<ActionName>,
-    actions: Vec<ActionRow>,
-    slices: Vec<SliceRow>,
-    rates: Vec<RateRow>,
-    tier_names: Vec<TierName>,
-    tiers: Vec<TierRow>,
+    pub(super) spans: Vec<Span>,
+    pub(super) wide: Level,
+    pub(super) narrow: Level,
+    pub(super) action_names: Vec<ActionName>,
+    pub(super) actions: Vec<ActionRow>,
+    pub(super) slices: Vec<SliceRow>,
+    pub(super) rates: Vec<RateRow>,
+    pub(super) tier_names: Vec<TierName>,
+    pub(super) tiers: Vec<TierRow>,
+    pub(super) names: Names,
 }
 
 impl Rollup {
@@ -35,11 +40,98 @@ impl Rollup {
 
     /// Adds a slice: the same that [`crate::series::Writer::append`] stores, in the same order.
     /// Rows that name what the topology does not have are left out; the writer refuses them.
-    pub fn slice(&mut self, _key: StepKey, _topology: &Topology, _slice: &Slice) {}
+    pub fn slice(&mut self, key: StepKey, topology: &Topology, slice: &Slice) {
+        let sums = Sums::of_slice(self, topology, slice);
+        self.add(key, slice.start, slice.width, sums);
+    }
 
-    /// Tells what tiers have done since their counters last began at 0, as of the end of the
-    /// slice that was added last. Counters that fell have begun again.
-    pub fn tiers_now(&mut self, _tiers: &[TierFacts]) {}
+    /// Adds what tiers did in the slice that was added last, and what they hold at its end.
+    /// Before any slice there is nothing to add to.
+    pub fn tiers_of_slice(&mut self, tiers: &[TierFacts]) {
+        let Some(place) = self.slices.last().map(Bucketed::place) else { return };
+        let mut rows = BTreeMap::new();
+        for facts in tiers {
+            let tier = self.tier_named(facts);
+            rows.insert(tier, slot::tier(place, tier, TierCounts::from(facts)));
+        }
+        add(&mut self.tiers, rows.into_values().collect());
+    }
+
+    /// Adds the sums of a slice to the buckets in which it begins.
+    pub(super) fn add(&mut self, key: StepKey, start: Nanos, width: Nanos, sums: Sums) {
+        let width = width.max(Nanos(1));
+        let (span, offset) = self.advance(key, start, width);
+        for level in [&mut self.wide, &mut self.narrow] {
+            level.width = if level.width == Nanos::ZERO { width } else { level.width };
+        }
+        while self.wide.width < width {
+            self.halve_wide();
+        }
+        while self.narrow.width < width {
+            self.narrow.halve();
+        }
+        let in_wide = bucket(offset, &self.wide, self.slices.last(), span);
+        let in_narrow = bucket(offset, &self.narrow, self.narrow.rows.last(), span);
+        add(&mut self.wide.rows, sums.wide_rows((span, in_wide)));
+        add(&mut self.actions, sums.action_rows((span, in_wide)));
+        add(&mut self.slices, vec![sums.slice_row((span, in_wide), width)]);
+        add(&mut self.rates, sums.rate_rows((span, in_wide), width));
+        add(&mut self.narrow.rows, sums.narrow_rows((span, in_narrow)));
+        self.fit();
+    }
+
+    /// The span that a slice belongs to, and where in it the slice begins.
+    fn advance(&mut self, key: StepKey, start: Nanos, width: Nanos) -> (u32, Nanos) {
+        let end = self.end();
+        let last = self.spans.last();
+        let of_step = last.filter(|last| (last.step, last.repeat) == (key.step, key.repeat));
+        let zero = of_step.map_or(end, |last| last.zero);
+        if of_step.is_none_or(|last| last.phase != key.phase) {
+            let from = zero.saturating_add(start).max(end);
+            self.spans.push(Span {
+                step: key.step,
+                repeat: key.repeat,
+                tiles: key.tiles,
+                phase: key.phase,
+                from,
+                to: from,
+                zero,
+            });
+        }
+        let number = self.spans.len() - 1;
+        let span = &mut self.spans[number];
+        let begin = zero.saturating_add(start).max(span.from);
+        span.to = span.to.max(begin.saturating_add(width));
+        (u32::try_from(number).expect("fewer spans than 2^32"), begin.saturating_sub(span.from))
+    }
+
+    /// Makes buckets longer until there are few enough.
+    fn fit(&mut self) {
+        while self.is_over(&self.wide, (WIDE_BUCKETS, WIDE_ROWS)) {
+            self.halve_wide();
+        }
+        while self.is_over(&self.narrow, (NARROW_BUCKETS, NARROW_ROWS)) {
+            self.narrow.halve();
+        }
+    }
+
+    fn is_over(&self, level: &Level, (most, rows): (usize, usize)) -> bool {
+        let buckets: u64 = self
+            .spans
+            .iter()
+            .map(|span| span.to.saturating_sub(span.from).0.div_ceil(level.width.0))
+            .sum();
+        let can_halve = buckets > self.spans.len() as u64;
+        can_halve && (buckets > most as u64 || level.rows.len() > rows)
+    }
+
+    fn halve_wide(&mut self) {
+        self.wide.halve();
+        halve(&mut self.actions);
+        halve(&mut self.slices);
+        halve(&mut self.rates);
+        halve(&mut self.tiers);
+    }
 
     /// Parts of steps, in the order in which they ran.
     pub fn spans(&self) -> &[Span] {
@@ -99,19 +191,38 @@ impl Rollup {
         (from, level.width.min(span.to.saturating_sub(from)))
     }
 
-    /// Writes `rollup.parquet` into a run directory: whole or not at all.
-    pub fn write(&self, _directory: &Path) -> Result<(), SeriesError> {
-        Ok(())
+    /// Positions of a workload in the entities of both levels; it is added if it is new.
+    pub(super) fn entity(&mut self, tile: Option<u32>, workload: &str, copy: u32) -> (u32, u32) {
+        let Self { names, wide, narrow, .. } = self;
+        names.entity(&mut wide.entities, &mut narrow.entities, (tile, workload, copy))
     }
 
-    /// Reads `rollup.parquet` of a run directory.
-    pub fn read(_directory: &Path) -> Result<Self, SeriesError> {
-        Ok(Self::default())
+    pub(super) fn action(&mut self, workload: &str, action: &str) -> u32 {
+        self.names.action(&mut self.action_names, workload, action)
     }
 
-    /// A stored run's: read where it was written, else folded from its series, also from the
-    /// parts that a killed run left.
-    pub fn of_run(run: &StoredRun) -> Result<Self, SeriesError> {
-        Self::read(run.path())
+    fn tier_named(&mut self, facts: &TierFacts) -> u32 {
+        let found = self.tier_names.iter().position(|tier| tier.name == facts.name);
+        let position = found.unwrap_or_else(|| {
+            self.tier_names.push(TierName { name: facts.name.clone(), capacity_bytes: 0 });
+            self.tier_names.len() - 1
+        });
+        let tier = &mut self.tier_names[position];
+        tier.capacity_bytes = tier.capacity_bytes.max(facts.capacity_bytes);
+        u32::try_from(position).expect("fewer tiers than 2^32")
     }
+}
+
+impl Level {
+    fn halve(&mut self) {
+        self.width = Nanos(self.width.0.saturating_mul(2));
+        halve(&mut self.rows);
+    }
+}
+
+/// The bucket of an offset in a span; never before the last one, should time go backwards.
+fn bucket(offset: Nanos, level: &Level, last: Option<&impl Bucketed>, span: u32) -> u32 {
+    let bucket = u32::try_from(offset.0 / level.width.0).unwrap_or(u32::MAX);
+    let last = last.map(Bucketed::place).filter(|(of, _)| *of == span);
+    last.map_or(bucket, |(_, last)| bucket.max(last))
 }

@@ -2,8 +2,16 @@
 //! few enough to hold in memory however long the run was. `docs/formats/rollup.md` lists what
 //! is stored of it.
 
+mod buckets;
+mod file;
 mod folded;
+mod head;
+mod intern;
+mod line;
+mod merge;
+mod of_run;
 mod rows;
+mod slot;
 
 pub use folded::Rollup;
 pub use rows::{
@@ -18,9 +26,16 @@ pub const WIDE_BUCKETS: usize = 2048;
 /// has more spans.
 pub const NARROW_BUCKETS: usize = 128;
 
-/// Most rows of that level, unless one bucket a span has more: 100 tiles of eight workloads
-/// would fill a hundred megabytes with 128 buckets.
+/// Most rows of the wide level, unless one bucket a span has more: a recorded trace can have
+/// thousands of VMs.
+pub const WIDE_ROWS: usize = 200_000;
+
+/// Most rows of the narrow level, unless one bucket a span has more: 100 tiles of eight
+/// workloads would fill some hundred megabytes with 128 buckets.
 pub const NARROW_ROWS: usize = 100_000;
+
+/// Most workloads whose least and largest rates are kept: the first ones.
+pub const RATE_ENTITIES: u32 = 64;
 
 /// Version of `rollup.parquet`, stored in it under the key `tilemark.rollup`. A minor version
 /// only adds columns and tables.

@@ -7,7 +7,7 @@ use crate::slice::{Direction, SizeClass};
 
 /// One part of one step on the run's axis, which is time under load: the steps of the run one
 /// after the other, without the pauses between them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// Step of the ladder, from 1.
     pub step: u32,
@@ -137,7 +137,8 @@ pub enum Group {
     Direction(Direction),
     /// Those of one class of sizes, all directions.
     Class(SizeClass),
-    /// Those of one entity of the wide level: a workload.
+    /// Those of one entity of the wide level: a workload. Only the first
+    /// [`RATE_ENTITIES`](super::RATE_ENTITIES) have rates.
     Entity(u32),
 }
 

@@ -22,6 +22,8 @@ pub const SERIES: &str = "series.parquet";
 pub const ACTIONS: &str = "actions.parquet";
 /// The load generator's own state by slice of time.
 pub const GENERATOR: &str = "generator.parquet";
+/// The run at the resolution of looking at it ([`crate::rollup::Rollup`]).
+pub const ROLLUP: &str = "rollup.parquet";
 /// The report for people.
 pub const REPORT: &str = "report.html";
 /// HdrHistogram log, if it was exported into the directory.
@@ -34,9 +36,9 @@ pub const PARTS: &str = "parts";
 pub const LOCK: &str = ".lock";
 
 /// Every file a complete or partial run may hold; anything else was put there by others.
-pub const ALL: [&str; 15] = [
-    RUN, PLAN, ARRAY, TILE, WORKLOAD, PREFLIGHT, ENV, EVENTS, SERIES, ACTIONS, GENERATOR, REPORT,
-    HLOG, SUMS, LOCK,
+pub const ALL: [&str; 16] = [
+    RUN, PLAN, ARRAY, TILE, WORKLOAD, PREFLIGHT, ENV, EVENTS, SERIES, ACTIONS, GENERATOR, ROLLUP,
+    REPORT, HLOG, SUMS, LOCK,
 ];
 
 /// End of the name of a directory that is not complete.

@@ -64,12 +64,12 @@ impl SeriesError {
         }
     }
 
-    pub(super) fn io(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { attempt, path: path.to_owned(), source }
     }
 
     /// Unwraps what the Parquet library wrapped, so that a full disk is seen as one.
-    pub(super) fn parquet(attempt: &'static str, path: &Path) -> impl FnOnce(ParquetError) -> Self {
+    pub(crate) fn parquet(attempt: &'static str, path: &Path) -> impl FnOnce(ParquetError) -> Self {
         let path = path.to_owned();
         move |error| match error {
             ParquetError::External(inner) => match inner.downcast::<io::Error>() {

@@ -2,6 +2,7 @@
 
 mod env;
 mod export;
+mod rollup;
 mod run_json;
 mod rundir;
 mod sample;

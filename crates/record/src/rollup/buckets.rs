@@ -1,0 +1,83 @@
+//! Rows by bucket of time: added to the last bucket, and merged two buckets into one.
+
+use std::cmp::Ordering;
+
+/// A row of one bucket of one span.
+pub(super) trait Bucketed {
+    /// What tells rows of one bucket apart.
+    type Key: Ord;
+
+    fn key(&self) -> Self::Key;
+
+    /// Span and bucket.
+    fn place(&self) -> (u32, u32);
+
+    fn set_bucket(&mut self, bucket: u32);
+
+    /// Adds a row of the same key that comes after this one in time.
+    fn absorb(&mut self, later: Self);
+
+    /// It is merged with time in which its key has no row.
+    fn absorb_nothing(&mut self) {}
+}
+
+/// Adds rows of one bucket, the last or a new one. They are ascending by key.
+pub(super) fn add<R: Bucketed>(rows: &mut Vec<R>, fresh: Vec<R>) {
+    let Some(place) = fresh.first().map(Bucketed::place) else { return };
+    let begin = rows.partition_point(|row| row.place() < place);
+    if begin == rows.len() {
+        rows.extend(fresh);
+        return;
+    }
+    let before = rows.split_off(begin);
+    rows.extend(join(before, fresh));
+}
+
+/// Makes buckets twice as long.
+pub(super) fn halve<R: Bucketed>(rows: &mut Vec<R>) {
+    let mut merged = Vec::with_capacity(rows.len() / 2 + 1);
+    let mut rest = std::mem::take(rows).into_iter().peekable();
+    while let Some((span, bucket)) = rest.peek().map(Bucketed::place) {
+        let (even, odd) = (bucket & !1, bucket | 1);
+        let mut take = |bucket| {
+            let mut taken = Vec::new();
+            while let Some(mut row) = rest.next_if(|row| row.place() == (span, bucket)) {
+                row.set_bucket(bucket / 2);
+                taken.push(row);
+            }
+            taken
+        };
+        let (earlier, later) = (take(even), take(odd));
+        merged.extend(join(earlier, later));
+    }
+    *rows = merged;
+}
+
+/// Rows of two stretches of time as those of one. A stretch without any row is no time.
+fn join<R: Bucketed>(earlier: Vec<R>, later: Vec<R>) -> Vec<R> {
+    if earlier.is_empty() || later.is_empty() {
+        return if earlier.is_empty() { later } else { earlier };
+    }
+    let mut joined = Vec::with_capacity(earlier.len().max(later.len()));
+    let (mut earlier, mut later) = (earlier.into_iter().peekable(), later.into_iter().peekable());
+    loop {
+        let order = match (earlier.peek(), later.peek()) {
+            (Some(one), Some(other)) => one.key().cmp(&other.key()),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => return joined,
+        };
+        let one = if order.is_le() { earlier.next() } else { None };
+        let other = if order.is_ge() { later.next() } else { None };
+        joined.extend(match (one, other) {
+            (Some(mut row), Some(more)) => {
+                row.absorb(more);
+                Some(row)
+            }
+            (one, other) => one.or(other).map(|mut row| {
+                row.absorb_nothing();
+                row
+            }),
+        });
+    }
+}

@@ -1,0 +1,85 @@
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+use super::Rollup;
+use super::intern::Names;
+use super::rows::{ActionName, Entity, Level, Span, TierName};
+use crate::run::Phase;
+
+/// What rows refer to by position, as JSON in the file's notes.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Head {
+    wide_width_ns: u64,
+    narrow_width_ns: u64,
+    spans: Vec<SpanHead>,
+    wide_entities: Vec<Entity>,
+    narrow_entities: Vec<Entity>,
+    actions: Vec<ActionName>,
+    tiers: Vec<TierName>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct SpanHead {
+    step: u32,
+    repeat: u32,
+    tiles: u32,
+    phase: Phase,
+    from_ns: u64,
+    to_ns: u64,
+    zero_ns: u64,
+}
+
+impl Head {
+    pub(super) fn of(rollup: &Rollup) -> Self {
+        let span = |span: &Span| SpanHead {
+            step: span.step,
+            repeat: span.repeat,
+            tiles: span.tiles,
+            phase: span.phase,
+            from_ns: span.from.0,
+            to_ns: span.to.0,
+            zero_ns: span.zero.0,
+        };
+        Self {
+            wide_width_ns: rollup.wide.width.0,
+            narrow_width_ns: rollup.narrow.width.0,
+            spans: rollup.spans.iter().map(span).collect(),
+            wide_entities: rollup.wide.entities.clone(),
+            narrow_entities: rollup.narrow.entities.clone(),
+            actions: rollup.action_names.clone(),
+            tiers: rollup.tier_names.clone(),
+        }
+    }
+
+    pub(super) fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("names and numbers are JSON")
+    }
+
+    /// A rollup without any row.
+    pub(super) fn parse(text: &str) -> Result<Rollup, String> {
+        let head: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let has_no_width = head.wide_width_ns == 0 || head.narrow_width_ns == 0;
+        if has_no_width && !head.spans.is_empty() {
+            return Err("its buckets have no width".to_owned());
+        }
+        let span = |span: SpanHead| Span {
+            step: span.step,
+            repeat: span.repeat,
+            tiles: span.tiles,
+            phase: span.phase,
+            from: Nanos(span.from_ns),
+            to: Nanos(span.to_ns),
+            zero: Nanos(span.zero_ns),
+        };
+        let level = |width, entities| Level { width: Nanos(width), entities, rows: Vec::new() };
+        Ok(Rollup {
+            names: Names::of(&head.wide_entities, &head.narrow_entities, &head.actions),
+            spans: head.spans.into_iter().map(span).collect(),
+            wide: level(head.wide_width_ns, head.wide_entities),
+            narrow: level(head.narrow_width_ns, head.narrow_entities),
+            action_names: head.actions,
+            tier_names: head.tiers,
+            ..Rollup::default()
+        })
+    }
+}

@@ -1,0 +1,85 @@
+use std::collections::BTreeMap;
+
+use super::rows::{ActionName, Entity};
+
+/// Positions of names that were seen.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Names {
+    wide: BTreeMap<String, u32>,
+    /// By workload, tile and copy.
+    narrow: BTreeMap<String, BTreeMap<(Option<u32>, u32), u32>>,
+    actions: BTreeMap<String, BTreeMap<String, u32>>,
+}
+
+/// They say nothing that the lists of names do not.
+impl PartialEq for Names {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Names {
+    /// Those of lists that were read.
+    pub(super) fn of(wide: &[Entity], narrow: &[Entity], actions: &[ActionName]) -> Self {
+        let mut names = Self::default();
+        let (mut wide_again, mut narrow_again, mut actions_again) = Default::default();
+        // Both lists grew in this order, so that they come out as they went in.
+        for own in wide {
+            names.wide_only(&mut wide_again, &own.workload);
+        }
+        for own in narrow {
+            let who = (own.tile, own.workload.as_str(), own.copy);
+            names.entity(&mut wide_again, &mut narrow_again, who);
+        }
+        for own in actions {
+            names.action(&mut actions_again, &own.workload, &own.action);
+        }
+        names
+    }
+
+    fn wide_only(&mut self, wide: &mut Vec<Entity>, workload: &str) -> u32 {
+        self.wide.get(workload).copied().unwrap_or_else(|| {
+            let position = next(wide);
+            wide.push(Entity { tile: None, workload: workload.to_owned(), copy: 0 });
+            self.wide.insert(workload.to_owned(), position);
+            self.narrow.insert(workload.to_owned(), BTreeMap::new());
+            position
+        })
+    }
+
+    pub(super) fn entity(
+        &mut self,
+        wide: &mut Vec<Entity>,
+        narrow: &mut Vec<Entity>,
+        (tile, workload, copy): (Option<u32>, &str, u32),
+    ) -> (u32, u32) {
+        let in_wide = self.wide_only(wide, workload);
+        let instances = self.narrow.get_mut(workload).expect("it was made with its workload");
+        let in_narrow = *instances.entry((tile, copy)).or_insert_with(|| {
+            let position = next(narrow);
+            narrow.push(Entity { tile, workload: workload.to_owned(), copy });
+            position
+        });
+        (in_wide, in_narrow)
+    }
+
+    pub(super) fn action(
+        &mut self,
+        names: &mut Vec<ActionName>,
+        workload: &str,
+        action: &str,
+    ) -> u32 {
+        let known = self.actions.get(workload).and_then(|actions| actions.get(action));
+        known.copied().unwrap_or_else(|| {
+            let position = next(names);
+            let (workload, action) = (workload.to_owned(), action.to_owned());
+            names.push(ActionName { workload: workload.clone(), action: action.clone() });
+            self.actions.entry(workload).or_default().insert(action, position);
+            position
+        })
+    }
+}
+
+fn next<T>(list: &[T]) -> u32 {
+    u32::try_from(list.len()).expect("fewer names than 2^32")
+}

@@ -1,0 +1,347 @@
+//! Rows of every table as lines of one file, and back.
+
+use stats::Packed;
+use units::Nanos;
+
+use super::Rollup;
+use super::rows::{ActionRow, Group, IoRow, RateRow, SliceRow, TierCounts, TierRow};
+use crate::slice::{Direction, SizeClass};
+
+/// What a line is a row of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Table {
+    Wide,
+    Narrow,
+    Actions,
+    Slices,
+    Rates,
+    Tiers,
+}
+
+impl Table {
+    pub(super) const ALL: [Self; 6] =
+        [Self::Wide, Self::Narrow, Self::Actions, Self::Slices, Self::Rates, Self::Tiers];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Wide => "wide",
+            Self::Narrow => "narrow",
+            Self::Actions => "actions",
+            Self::Slices => "slices",
+            Self::Rates => "rates",
+            Self::Tiers => "tiers",
+        }
+    }
+}
+
+/// Columns of whole numbers, in file order.
+pub(super) const NUMBERS: [&str; 27] = [
+    "bytes",
+    "errors",
+    "dropped",
+    "io_response_sum_ns",
+    "slices",
+    "time_ns",
+    "submitted",
+    "completed",
+    "queued",
+    "reads",
+    "read_hits",
+    "read_bytes",
+    "read_hit_bytes",
+    "writes",
+    "write_hits",
+    "write_bytes",
+    "write_hit_bytes",
+    "writes_absorbed",
+    "remote_hits",
+    "filled_bytes",
+    "placed_bytes",
+    "evicted_bytes",
+    "destaged_bytes",
+    "tier_written_bytes",
+    "resident_bytes",
+    "dirty_bytes",
+    "dirty_bytes_max",
+];
+
+/// The first of the counters of tiers in [`NUMBERS`].
+const FIRST_OF_TIERS: usize = 9;
+
+/// Columns of other numbers, in file order.
+pub(super) const REALS: [&str; 6] = [
+    "operations_min_per_s",
+    "operations_max_per_s",
+    "bytes_min_per_s",
+    "bytes_max_per_s",
+    "in_flight_seconds",
+    "worker_cpu_max",
+];
+
+/// Latencies: each has columns for its sum, its saturation and its histogram.
+pub(super) const LATENCIES: [&str; 5] =
+    ["service", "response", "lateness", "backing_read", "backing_write"];
+
+/// A line of the file; what its table has no use for is absent.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Line {
+    pub table: Table,
+    pub span: u32,
+    pub bucket: u32,
+    /// Entity, action or tier.
+    pub who: Option<u32>,
+    pub direction: Option<Direction>,
+    pub class: Option<SizeClass>,
+    pub numbers: [Option<u64>; NUMBERS.len()],
+    pub reals: [Option<f64>; REALS.len()],
+    pub latencies: [Option<Packed>; LATENCIES.len()],
+}
+
+impl Line {
+    pub(super) fn empty(table: Table, (span, bucket): (u32, u32), who: Option<u32>) -> Self {
+        Self {
+            table,
+            span,
+            bucket,
+            who,
+            direction: None,
+            class: None,
+            numbers: [None; NUMBERS.len()],
+            reals: [None; REALS.len()],
+            latencies: Default::default(),
+        }
+    }
+
+    fn numbers<const N: usize>(mut self, first: usize, values: [u64; N]) -> Self {
+        self.numbers[first..first + N].copy_from_slice(&values.map(Some));
+        self
+    }
+
+    fn io(table: Table, row: &IoRow) -> Self {
+        let mut line = Self::empty(table, (row.span, row.bucket), Some(row.entity))
+            .numbers(0, [row.bytes, row.errors])
+            .numbers(3, [row.response_sum_ns]);
+        (line.direction, line.class) = (Some(row.direction), Some(row.class));
+        line.latencies[0] = Some(row.service.clone());
+        line
+    }
+
+    fn action(row: &ActionRow) -> Self {
+        let place = (row.span, row.bucket);
+        let mut line = Self::empty(Table::Actions, place, Some(row.action))
+            .numbers(1, [row.errors, row.dropped]);
+        line.latencies[1] = Some(row.response.clone());
+        line
+    }
+
+    fn slice(row: &SliceRow) -> Self {
+        let numbers = [row.slices.into(), row.time.0, row.submitted, row.completed, row.queued];
+        let mut line = Self::empty(Table::Slices, (row.span, row.bucket), None).numbers(4, numbers);
+        line.reals[4..].copy_from_slice(&[Some(row.in_flight_seconds), Some(row.worker_cpu_max)]);
+        line.latencies[2] = Some(row.lateness.clone());
+        line
+    }
+
+    fn rate(row: &RateRow) -> Self {
+        let mut line = Self::empty(Table::Rates, (row.span, row.bucket), None);
+        match row.group {
+            Group::All => {}
+            Group::Direction(direction) => line.direction = Some(direction),
+            Group::Class(class) => line.class = Some(class),
+            Group::Entity(entity) => line.who = Some(entity),
+        }
+        let rates = [row.operations_min, row.operations_max, row.bytes_min, row.bytes_max];
+        line.reals[..4].copy_from_slice(&rates.map(Some));
+        line
+    }
+
+    fn tier(row: &TierRow) -> Self {
+        let mut line = Self::empty(Table::Tiers, (row.span, row.bucket), Some(row.tier))
+            .numbers(FIRST_OF_TIERS, row.counts.to_array());
+        line.latencies[3] = Some(row.backing_read.clone());
+        line.latencies[4] = Some(row.backing_write.clone());
+        line
+    }
+
+    fn number(&self, at: usize) -> u64 {
+        self.numbers[at].unwrap_or(0)
+    }
+
+    fn real(&self, at: usize) -> f64 {
+        self.reals[at].unwrap_or(0.0)
+    }
+
+    fn latency(&mut self, at: usize) -> Packed {
+        self.latencies[at].take().unwrap_or_default()
+    }
+
+    fn who(&self, count: usize) -> Result<u32, String> {
+        let who = self.who.filter(|who| (*who as usize) < count);
+        who.ok_or_else(|| format!("a row of {} names nobody known", self.table.name()))
+    }
+}
+
+impl Rollup {
+    /// All tables, one after the other.
+    pub(super) fn lines(&self) -> impl Iterator<Item = Line> + '_ {
+        let wide = self.wide.rows.iter().map(|row| Line::io(Table::Wide, row));
+        wide.chain(self.narrow.rows.iter().map(|row| Line::io(Table::Narrow, row)))
+            .chain(self.actions.iter().map(Line::action))
+            .chain(self.slices.iter().map(Line::slice))
+            .chain(self.rates.iter().map(Line::rate))
+            .chain(self.tiers.iter().map(Line::tier))
+    }
+
+    /// Puts a line into its table, or says what is wrong with it.
+    pub(super) fn put(&mut self, mut line: Line) -> Result<(), String> {
+        let (span, bucket) = (line.span, line.bucket);
+        if span as usize >= self.spans.len() {
+            return Err(format!("a row of {} has no span {span}", line.table.name()));
+        }
+        match line.table {
+            Table::Wide => {
+                let row = io_row(&mut line, self.wide.entities.len())?;
+                self.wide.rows.push(row);
+            }
+            Table::Narrow => {
+                let row = io_row(&mut line, self.narrow.entities.len())?;
+                self.narrow.rows.push(row);
+            }
+            Table::Actions => self.actions.push(ActionRow {
+                span,
+                bucket,
+                action: line.who(self.action_names.len())?,
+                errors: line.number(1),
+                dropped: line.number(2),
+                response: line.latency(1),
+            }),
+            Table::Slices => self.slices.push(SliceRow {
+                span,
+                bucket,
+                slices: u32::try_from(line.number(4)).unwrap_or(u32::MAX),
+                time: Nanos(line.number(5)),
+                submitted: line.number(6),
+                completed: line.number(7),
+                queued: line.number(8),
+                in_flight_seconds: line.real(4),
+                worker_cpu_max: line.real(5),
+                lateness: line.latency(2),
+            }),
+            Table::Rates => self.rates.push(RateRow {
+                span,
+                bucket,
+                group: group(&line, self.wide.entities.len())?,
+                operations_min: line.real(0),
+                operations_max: line.real(1),
+                bytes_min: line.real(2),
+                bytes_max: line.real(3),
+            }),
+            Table::Tiers => self.tiers.push(TierRow {
+                span,
+                bucket,
+                tier: line.who(self.tier_names.len())?,
+                counts: TierCounts::from_array(std::array::from_fn(|at| {
+                    line.number(FIRST_OF_TIERS + at)
+                })),
+                backing_read: line.latency(3),
+                backing_write: line.latency(4),
+            }),
+        }
+        Ok(())
+    }
+}
+
+fn io_row(line: &mut Line, entities: usize) -> Result<IoRow, String> {
+    let (Some(direction), Some(class)) = (line.direction, line.class) else {
+        return Err(format!("a row of {} has no direction or no class", line.table.name()));
+    };
+    Ok(IoRow {
+        span: line.span,
+        bucket: line.bucket,
+        entity: line.who(entities)?,
+        direction,
+        class,
+        bytes: line.number(0),
+        errors: line.number(1),
+        service: line.latency(0),
+        response_sum_ns: line.number(3),
+    })
+}
+
+fn group(line: &Line, entities: usize) -> Result<Group, String> {
+    match (line.direction, line.class, line.who) {
+        (None, None, None) => Ok(Group::All),
+        (Some(direction), ..) => Ok(Group::Direction(direction)),
+        (None, Some(class), _) => Ok(Group::Class(class)),
+        (None, None, Some(_)) => line.who(entities).map(Group::Entity),
+    }
+}
+
+impl TierCounts {
+    /// In the order of the columns.
+    const fn to_array(self) -> [u64; 18] {
+        [
+            self.reads,
+            self.read_hits,
+            self.read_bytes,
+            self.read_hit_bytes,
+            self.writes,
+            self.write_hits,
+            self.write_bytes,
+            self.write_hit_bytes,
+            self.writes_absorbed,
+            self.remote_hits,
+            self.filled_bytes,
+            self.placed_bytes,
+            self.evicted_bytes,
+            self.destaged_bytes,
+            self.tier_written_bytes,
+            self.resident_bytes,
+            self.dirty_bytes,
+            self.dirty_bytes_max,
+        ]
+    }
+
+    const fn from_array(values: [u64; 18]) -> Self {
+        let [
+            reads,
+            read_hits,
+            read_bytes,
+            read_hit_bytes,
+            writes,
+            write_hits,
+            write_bytes,
+            write_hit_bytes,
+            writes_absorbed,
+            remote_hits,
+            filled_bytes,
+            placed_bytes,
+            evicted_bytes,
+            destaged_bytes,
+            tier_written_bytes,
+            resident_bytes,
+            dirty_bytes,
+            dirty_bytes_max,
+        ] = values;
+        Self {
+            reads,
+            read_hits,
+            read_bytes,
+            read_hit_bytes,
+            writes,
+            write_hits,
+            write_bytes,
+            write_hit_bytes,
+            writes_absorbed,
+            remote_hits,
+            filled_bytes,
+            placed_bytes,
+            evicted_bytes,
+            destaged_bytes,
+            tier_written_bytes,
+            resident_bytes,
+            dirty_bytes,
+            dirty_bytes_max,
+        }
+    }
+}

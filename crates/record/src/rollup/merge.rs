@@ -1,0 +1,134 @@
+//! How rows of every table merge.
+
+use super::buckets::Bucketed;
+use super::rows::{ActionRow, Group, IoRow, RateRow, SliceRow, TierCounts, TierRow};
+use crate::slice::{Direction, SizeClass};
+
+/// The place of a row, which is kept alike in all.
+macro_rules! placed {
+    () => {
+        fn place(&self) -> (u32, u32) {
+            (self.span, self.bucket)
+        }
+
+        fn set_bucket(&mut self, bucket: u32) {
+            self.bucket = bucket;
+        }
+    };
+}
+
+impl Bucketed for IoRow {
+    type Key = (u32, Direction, SizeClass);
+
+    placed!();
+
+    fn key(&self) -> Self::Key {
+        (self.entity, self.direction, self.class)
+    }
+
+    fn absorb(&mut self, later: Self) {
+        self.bytes += later.bytes;
+        self.errors += later.errors;
+        self.service.merge(&later.service);
+        self.response_sum_ns = self.response_sum_ns.saturating_add(later.response_sum_ns);
+    }
+}
+
+impl Bucketed for ActionRow {
+    type Key = u32;
+
+    placed!();
+
+    fn key(&self) -> u32 {
+        self.action
+    }
+
+    fn absorb(&mut self, later: Self) {
+        self.errors += later.errors;
+        self.dropped += later.dropped;
+        self.response.merge(&later.response);
+    }
+}
+
+impl Bucketed for SliceRow {
+    type Key = ();
+
+    placed!();
+
+    fn key(&self) {}
+
+    fn absorb(&mut self, later: Self) {
+        self.slices += later.slices;
+        self.time += later.time;
+        self.submitted += later.submitted;
+        self.completed += later.completed;
+        self.queued += later.queued;
+        self.in_flight_seconds += later.in_flight_seconds;
+        self.worker_cpu_max = self.worker_cpu_max.max(later.worker_cpu_max);
+        self.lateness.merge(&later.lateness);
+    }
+}
+
+impl Bucketed for RateRow {
+    type Key = Group;
+
+    placed!();
+
+    fn key(&self) -> Group {
+        self.group
+    }
+
+    fn absorb(&mut self, later: Self) {
+        self.operations_min = self.operations_min.min(later.operations_min);
+        self.operations_max = self.operations_max.max(later.operations_max);
+        self.bytes_min = self.bytes_min.min(later.bytes_min);
+        self.bytes_max = self.bytes_max.max(later.bytes_max);
+    }
+
+    fn absorb_nothing(&mut self) {
+        self.operations_min = 0.0;
+        self.bytes_min = 0.0;
+    }
+}
+
+impl Bucketed for TierRow {
+    type Key = u32;
+
+    placed!();
+
+    fn key(&self) -> u32 {
+        self.tier
+    }
+
+    fn absorb(&mut self, later: Self) {
+        self.counts = self.counts.and_then(&later.counts);
+        self.backing_read.merge(&later.backing_read);
+        self.backing_write.merge(&later.backing_write);
+    }
+}
+
+impl TierCounts {
+    /// Both one after the other.
+    fn and_then(&self, later: &Self) -> Self {
+        Self {
+            reads: self.reads + later.reads,
+            read_hits: self.read_hits + later.read_hits,
+            read_bytes: self.read_bytes + later.read_bytes,
+            read_hit_bytes: self.read_hit_bytes + later.read_hit_bytes,
+            writes: self.writes + later.writes,
+            write_hits: self.write_hits + later.write_hits,
+            write_bytes: self.write_bytes + later.write_bytes,
+            write_hit_bytes: self.write_hit_bytes + later.write_hit_bytes,
+            writes_absorbed: self.writes_absorbed + later.writes_absorbed,
+            remote_hits: self.remote_hits + later.remote_hits,
+            filled_bytes: self.filled_bytes + later.filled_bytes,
+            placed_bytes: self.placed_bytes + later.placed_bytes,
+            evicted_bytes: self.evicted_bytes + later.evicted_bytes,
+            destaged_bytes: self.destaged_bytes + later.destaged_bytes,
+            tier_written_bytes: self.tier_written_bytes + later.tier_written_bytes,
+            resident_bytes: later.resident_bytes,
+            dirty_bytes: later.dirty_bytes,
+            dirty_bytes_max: self.dirty_bytes_max.max(later.dirty_bytes_max),
+        }
+    }
+}

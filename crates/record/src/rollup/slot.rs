@@ -1,0 +1,202 @@
+//! The sums of one slice, before they are added to buckets.
+
+use std::collections::BTreeMap;
+
+use stats::{Compact, Packed};
+use units::Nanos;
+
+use super::rows::{ActionRow, Group, IoRow, RateRow, SliceRow, TierCounts, TierRow};
+use super::{RATE_ENTITIES, Rollup};
+use crate::slice::{Direction, GeneratorRow, SizeClass, Slice, Topology};
+
+/// What a bucket holds of one kind of I/O.
+#[derive(Debug, Clone, Default)]
+struct Cell {
+    bytes: u64,
+    errors: u64,
+    service: Packed,
+    response_sum_ns: u64,
+}
+
+impl Cell {
+    fn add(&mut self, io: &Io, service: &Packed) {
+        self.bytes += io.bytes;
+        self.errors += io.errors;
+        self.service.merge(service);
+        self.response_sum_ns = self.response_sum_ns.saturating_add(io.response_sum_ns);
+    }
+}
+
+/// I/O of one slice, entity, direction and class.
+pub(super) struct Io<'a> {
+    /// In both levels.
+    pub entity: (u32, u32),
+    pub direction: Direction,
+    pub class: SizeClass,
+    pub bytes: u64,
+    pub errors: u64,
+    pub service: &'a Compact,
+    pub response_sum_ns: u64,
+}
+
+type Cells = BTreeMap<(u32, Direction, SizeClass), Cell>;
+
+/// Everything of one slice.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    wide: Cells,
+    narrow: Cells,
+    /// Errors, dropped and response times by action.
+    actions: BTreeMap<u32, (u64, u64, Packed)>,
+    /// I/Os and bytes.
+    totals: BTreeMap<Group, (u64, u64)>,
+    generator: Option<GeneratorRow>,
+}
+
+impl Sums {
+    pub(super) fn of_slice(rollup: &mut Rollup, topology: &Topology, slice: &Slice) -> Self {
+        let mut sums = Self::default();
+        // Workloads have their numbers from the first slice on, whether they do I/O or not.
+        let instances = topology.instances.iter();
+        let entities: Vec<(u32, u32)> =
+            instances.map(|own| rollup.entity(Some(own.tile), &own.workload, own.copy)).collect();
+        for row in &slice.io {
+            let vm = topology.vms.get(row.vm.0 as usize);
+            let Some(entity) = vm.and_then(|vm| entities.get(vm.instance.0 as usize)) else {
+                continue;
+            };
+            sums.io(&Io {
+                entity: *entity,
+                direction: row.direction,
+                class: row.class,
+                bytes: row.bytes.get(),
+                errors: row.errors,
+                service: &row.service,
+                response_sum_ns: u64::try_from(row.response.sum_ns).unwrap_or(u64::MAX),
+            });
+        }
+        for row in &slice.actions {
+            let own = topology.instances.get(row.instance.0 as usize);
+            let name = own.and_then(|own| own.actions.get(usize::from(row.action)));
+            let (Some(own), Some(name)) = (own, name) else { continue };
+            let action = rollup.action(&own.workload, name);
+            sums.action(action, row.errors, row.dropped, &row.response);
+        }
+        sums.generator(slice.generator.clone());
+        sums
+    }
+
+    pub(super) fn io(&mut self, io: &Io) {
+        let service = Packed::from(io.service);
+        let (wide, narrow) = io.entity;
+        let kind = |entity| (entity, io.direction, io.class);
+        self.wide.entry(kind(wide)).or_default().add(io, &service);
+        self.narrow.entry(kind(narrow)).or_default().add(io, &service);
+        let own = (wide < RATE_ENTITIES).then_some(Group::Entity(wide));
+        let groups = [Group::All, Group::Direction(io.direction), Group::Class(io.class)];
+        for group in groups.into_iter().chain(own) {
+            let (count, bytes) = self.totals.entry(group).or_default();
+            *count += service.count();
+            *bytes += io.bytes;
+        }
+    }
+
+    pub(super) fn action(&mut self, action: u32, errors: u64, dropped: u64, response: &Compact) {
+        let sum = self.actions.entry(action).or_default();
+        sum.0 += errors;
+        sum.1 += dropped;
+        sum.2.merge(&Packed::from(response));
+    }
+
+    pub(super) fn generator(&mut self, row: GeneratorRow) {
+        self.generator = Some(row);
+    }
+
+    pub(super) fn wide_rows(&self, place: (u32, u32)) -> Vec<IoRow> {
+        io_rows(&self.wide, place)
+    }
+
+    pub(super) fn narrow_rows(&self, place: (u32, u32)) -> Vec<IoRow> {
+        io_rows(&self.narrow, place)
+    }
+
+    pub(super) fn action_rows(&self, (span, bucket): (u32, u32)) -> Vec<ActionRow> {
+        let row = |(action, (errors, dropped, response)): (&u32, &(u64, u64, Packed))| ActionRow {
+            span,
+            bucket,
+            action: *action,
+            errors: *errors,
+            dropped: *dropped,
+            response: response.clone(),
+        };
+        self.actions.iter().map(row).collect()
+    }
+
+    pub(super) fn slice_row(&self, (span, bucket): (u32, u32), width: Nanos) -> SliceRow {
+        let default = GeneratorRow::default();
+        let own = self.generator.as_ref().unwrap_or(&default);
+        SliceRow {
+            span,
+            bucket,
+            slices: 1,
+            time: width,
+            submitted: own.submitted,
+            completed: own.completed,
+            queued: own.queued,
+            in_flight_seconds: own.in_flight_seconds,
+            worker_cpu_max: own.worker_cpu.iter().copied().fold(0.0, f64::max),
+            lateness: Packed::from(&own.lateness),
+        }
+    }
+
+    /// That of everybody is there even if nobody did anything, so that every slice counts.
+    pub(super) fn rate_rows(&self, (span, bucket): (u32, u32), width: Nanos) -> Vec<RateRow> {
+        let idle = (!self.totals.contains_key(&Group::All)).then_some((Group::All, (0, 0)));
+        let totals = self.totals.iter().map(|(group, sums)| (*group, *sums));
+        let row = |(group, (count, bytes)): (Group, (u64, u64))| {
+            let (operations, bytes) = (per_second(count, width), per_second(bytes, width));
+            RateRow {
+                span,
+                bucket,
+                group,
+                operations_min: operations,
+                operations_max: operations,
+                bytes_min: bytes,
+                bytes_max: bytes,
+            }
+        };
+        idle.into_iter().chain(totals).map(row).collect()
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of a slice are far below 2^53")]
+fn per_second(count: u64, width: Nanos) -> f64 {
+    count as f64 / width.as_secs_f64()
+}
+
+fn io_rows(cells: &Cells, (span, bucket): (u32, u32)) -> Vec<IoRow> {
+    let row = |((entity, direction, class), cell): (&(u32, Direction, SizeClass), &Cell)| IoRow {
+        span,
+        bucket,
+        entity: *entity,
+        direction: *direction,
+        class: *class,
+        bytes: cell.bytes,
+        errors: cell.errors,
+        service: cell.service.clone(),
+        response_sum_ns: cell.response_sum_ns,
+    };
+    cells.iter().map(row).collect()
+}
+
+/// What a tier did in a slice.
+pub(super) fn tier((span, bucket): (u32, u32), tier: u32, counts: TierCounts) -> TierRow {
+    TierRow {
+        span,
+        bucket,
+        tier,
+        counts,
+        backing_read: Packed::default(),
+        backing_write: Packed::default(),
+    }
+}
