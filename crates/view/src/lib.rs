@@ -11,7 +11,16 @@
 //! canonical text, so that a stored answer is found again by it.
 #![forbid(unsafe_code)]
 
+mod answer;
+mod compare;
 pub mod document;
 mod request;
+mod scope;
+mod source;
+mod views;
+mod words;
 
+pub use answer::{Document, answer};
+pub use compare::compare;
 pub use request::{Breakdown, Lens, Measure, Request, RequestError, View};
+pub use source::{OpenError, Source, TraceFacts, list, row_of};

@@ -24,7 +24,7 @@ use std::fmt;
 use units::Nanos;
 
 /// Labels of the classes of sizes in addresses, by position.
-const CLASSES: [&str; 8] = ["0k", "4k", "8k", "16k", "32k", "64k", "128k", "256k"];
+pub(crate) const CLASSES: [&str; 8] = ["0k", "4k", "8k", "16k", "32k", "64k", "128k", "256k"];
 /// Most points of a series.
 const POINTS_MAX: u32 = 4000;
 /// Most rows of a heat map.

@@ -16,6 +16,8 @@ pub struct Overview {
     pub findings: Vec<Finding>,
     /// By direction and class of sizes.
     pub sizes: Vec<SizeRow>,
+    /// Flushes, which have no size (class 0); shares of `sizes` and these add up to 1.
+    pub flushes: Option<SizeRow>,
     /// A sentence about the sizes.
     pub sizes_sentence: String,
 }
@@ -59,7 +61,7 @@ pub struct Finding {
 /// One class of sizes in one direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeRow {
-    /// `read` or `write`.
+    /// `read` or `write`; `flush` in [`Overview::flushes`].
     pub direction: String,
     /// Position of the class, 0 to 7, smallest first.
     pub class: u8,

@@ -1,0 +1,62 @@
+use serde::Serialize;
+
+use crate::document::{
+    HeatMap, LatencyMatrix, LoadMatrix, MapPage, Moment, Overview, Percentiles, Series, TierPage,
+    TileCurve,
+};
+use crate::request::{Request, View};
+use crate::source::Source;
+use crate::views;
+
+/// An answer. Written to JSON it is the document alone.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+#[expect(missing_docs, reason = "each is the document of the view of its name")]
+pub enum Document {
+    Overview(Overview),
+    Series(Series),
+    HeatMap(HeatMap),
+    Percentiles(Percentiles),
+    Matrix(LatencyMatrix),
+    Breaks(LoadMatrix),
+    Map(MapPage),
+    Moment(Moment),
+    Curve(TileCurve),
+    Tier(TierPage),
+}
+
+impl Document {
+    /// Its sentence.
+    pub fn sentence(&self) -> &str {
+        match self {
+            Self::Overview(document) => &document.sentence,
+            Self::Series(document) => &document.sentence,
+            Self::HeatMap(document) => &document.sentence,
+            Self::Percentiles(document) => &document.sentence,
+            Self::Matrix(document) => &document.sentence,
+            Self::Breaks(document) => &document.sentence,
+            Self::Map(document) => &document.sentence,
+            Self::Moment(document) => &document.sentence,
+            Self::Curve(document) => &document.sentence,
+            Self::Tier(document) => &document.sentence,
+        }
+    }
+}
+
+/// Answers a request. What a run does not have is an answer too: lists are empty, and the
+/// sentence says so.
+pub fn answer(source: &Source, request: &Request) -> Document {
+    let lens = &request.lens;
+    match request.view {
+        View::Overview => Document::Overview(views::overview(source, lens)),
+        View::Series => Document::Series(views::series(source, lens)),
+        View::HeatMap => Document::HeatMap(views::heatmap(source, lens)),
+        View::Percentiles => Document::Percentiles(views::percentiles(source, lens)),
+        View::Matrix => Document::Matrix(views::matrix(source, lens)),
+        View::Breaks => Document::Breaks(views::breaks(source, lens)),
+        View::Map => Document::Map(views::map(source, lens)),
+        View::Moment => Document::Moment(views::moment(source, lens)),
+        View::Curve => Document::Curve(views::curve(source)),
+        View::Tier => Document::Tier(views::tier(source, lens)),
+    }
+}

@@ -1,0 +1,190 @@
+use record::rollup::{IoRow, Level};
+use record::slice::{Direction, SizeClass};
+
+use super::Scope;
+use crate::request::{Breakdown, Lens};
+
+/// Most lines of a breakdown; the least are left out.
+const GROUPS_MAX: usize = 24;
+const DIRECTIONS: usize = 3;
+
+/// Which combinations of entity, direction and class are in a lens.
+#[derive(Debug, Clone)]
+pub(crate) struct Cells {
+    has: Vec<bool>,
+}
+
+fn cell(entity: u32, direction: Direction, class: SizeClass) -> usize {
+    let direction = match direction {
+        Direction::Read => 0,
+        Direction::Write => 1,
+        Direction::Flush => 2,
+    };
+    (entity as usize * DIRECTIONS + direction) * SizeClass::COUNT + usize::from(class.index())
+}
+
+fn cell_of(row: &IoRow) -> usize {
+    cell(row.entity, row.direction, row.class)
+}
+
+/// Every cell of a level: entity, direction, class.
+fn all(level: &Level) -> impl Iterator<Item = (u32, Direction, SizeClass)> + '_ {
+    (0_u32..).zip(&level.entities).flat_map(|(entity, _)| {
+        Direction::ALL.into_iter().flat_map(move |direction| {
+            SizeClass::all().into_iter().map(move |class| (entity, direction, class))
+        })
+    })
+}
+
+impl Cells {
+    pub fn new(level: &Level, lens: &Lens) -> Self {
+        let entities: Vec<bool> = level
+            .entities
+            .iter()
+            .map(|entity| {
+                let is_workload =
+                    lens.workloads.is_empty() || lens.workloads.contains(&entity.workload);
+                let tile = entity.tile.map(|tile| tile.saturating_add(1));
+                is_workload
+                    && (lens.tiles.is_empty() || tile.is_none_or(|tile| lens.tiles.contains(&tile)))
+            })
+            .collect();
+        let has = all(level).map(|(entity, direction, class)| {
+            entities[entity as usize] && is_size(lens, direction, class)
+        });
+        Self { has: has.collect() }
+    }
+
+    pub fn has(&self, row: &IoRow) -> bool {
+        self.has.get(cell_of(row)).copied().unwrap_or(false)
+    }
+}
+
+/// Whether direction and class are in the lens. A flush has no size, so no filter of sizes
+/// lets it through.
+fn is_size(lens: &Lens, direction: Direction, class: SizeClass) -> bool {
+    let bit = 1_u8 << class.index();
+    let is_direction = match (lens.is_write, direction) {
+        (None, _) | (Some(false), Direction::Read) | (Some(true), Direction::Write) => true,
+        (Some(_), _) => false,
+    };
+    let is_flush = direction == Direction::Flush;
+    let is_class = lens.classes == 0 || (!is_flush && lens.classes & bit != 0);
+    let is_pair = lens.selection == (0, 0)
+        || match direction {
+            Direction::Read => lens.selection.0 & bit != 0,
+            Direction::Write => lens.selection.1 & bit != 0,
+            Direction::Flush => false,
+        };
+    is_direction && is_class && is_pair
+}
+
+/// Lines of a breakdown, and which line a row belongs to.
+#[derive(Debug, Clone)]
+pub(crate) struct Grouping {
+    /// Key in the lens, and name for people.
+    pub groups: Vec<(String, String)>,
+    /// Groups with I/O that were left out.
+    pub left_out: u32,
+    of: Vec<Option<usize>>,
+}
+
+/// What sets a line apart, in the order of lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    All,
+    Direction(Direction),
+    Class(SizeClass),
+    Workload(usize),
+    Tile(u32),
+    Pair(Direction, SizeClass),
+}
+
+impl Grouping {
+    pub(super) fn new(scope: &Scope<'_>, breakdown: Breakdown) -> Self {
+        let level = &scope.level;
+        let kinds: Vec<Option<Kind>> =
+            all(level).map(|cell| kind_of(level, breakdown, cell)).collect();
+        let mut counts: Vec<(Kind, u64)> = Vec::new();
+        let mut by_cell = vec![0_u64; kinds.len()];
+        scope.rows().for_each(|(_, row)| by_cell[cell_of(row)] += row.count() + row.errors);
+        for (kind, count) in kinds.iter().zip(by_cell).filter(|(_, count)| *count > 0) {
+            let Some(kind) = kind else { continue };
+            match counts.iter_mut().find(|(known, _)| known == kind) {
+                Some((_, sum)) => *sum += count,
+                None => counts.push((*kind, count)),
+            }
+        }
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let left_out = counts.len().saturating_sub(GROUPS_MAX);
+        counts.truncate(GROUPS_MAX);
+        counts.sort_by_key(|(kind, _)| *kind);
+        let place = |kind: Option<Kind>| counts.iter().position(|(known, _)| Some(*known) == kind);
+        Self {
+            groups: counts.iter().map(|(kind, _)| names(level, *kind)).collect(),
+            left_out: u32::try_from(left_out).unwrap_or(u32::MAX),
+            of: kinds.into_iter().map(place).collect(),
+        }
+    }
+
+    /// The line of a row.
+    pub fn of(&self, row: &IoRow) -> Option<usize> {
+        self.of.get(cell_of(row)).copied().flatten()
+    }
+}
+
+fn kind_of(
+    level: &Level,
+    breakdown: Breakdown,
+    (entity, direction, class): (u32, Direction, SizeClass),
+) -> Option<Kind> {
+    let is_flush = direction == Direction::Flush;
+    let place = &level.entities[entity as usize];
+    match breakdown {
+        Breakdown::None => Some(Kind::All),
+        Breakdown::Direction => Some(Kind::Direction(direction)),
+        Breakdown::Size => (!is_flush).then_some(Kind::Class(class)),
+        Breakdown::Workload => {
+            let first = level.entities.iter().position(|e| e.workload == place.workload);
+            first.map(Kind::Workload)
+        }
+        Breakdown::Tile => place.tile.map_or(Some(Kind::All), |tile| Some(Kind::Tile(tile))),
+        Breakdown::Selection => (!is_flush).then_some(Kind::Pair(direction, class)),
+    }
+}
+
+/// The key of a class in the lens: `64k`.
+fn key_of_class(class: SizeClass) -> &'static str {
+    crate::request::CLASSES[usize::from(class.index())]
+}
+
+fn names(level: &Level, kind: Kind) -> (String, String) {
+    match kind {
+        Kind::All => ("all".to_owned(), "all I/O".to_owned()),
+        Kind::Direction(direction) => {
+            let (key, label) = direction_names(direction);
+            (key.to_owned(), label.to_owned())
+        }
+        Kind::Class(class) => (key_of_class(class).to_owned(), class.name().to_owned()),
+        Kind::Workload(entity) => {
+            let name = &level.entities[entity].workload;
+            (name.clone(), name.clone())
+        }
+        Kind::Tile(tile) => {
+            let number = tile.saturating_add(1);
+            (number.to_string(), format!("tile {number}"))
+        }
+        Kind::Pair(direction, class) => {
+            let (key, label) = direction_names(direction);
+            (format!("{key}{}", key_of_class(class)), format!("{label} {}", class.name()))
+        }
+    }
+}
+
+const fn direction_names(direction: Direction) -> (&'static str, &'static str) {
+    match direction {
+        Direction::Read => ("r", "reads"),
+        Direction::Write => ("w", "writes"),
+        Direction::Flush => ("f", "flushes"),
+    }
+}

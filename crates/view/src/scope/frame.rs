@@ -1,0 +1,161 @@
+use record::rollup::SliceRow;
+use units::Nanos;
+
+use crate::request::Lens;
+use crate::source::Source;
+
+/// The buckets of a lens, numbered flat over all spans.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Frame {
+    /// By span: first bucket in the lens, one past the last, flat number of the first.
+    parts: Vec<(u32, u32, usize)>,
+    /// Begin of each bucket on the run's axis.
+    pub at: Vec<Nanos>,
+    /// Its length.
+    pub width: Vec<Nanos>,
+    /// Time in it that was under load: what counts are divided by.
+    pub load: Vec<Nanos>,
+}
+
+impl Frame {
+    /// The buckets of the wanted spans that touch the lens's time: a window is widened to whole
+    /// buckets.
+    pub fn new(source: &Source, width: Nanos, wanted: &[bool], lens: &Lens) -> Self {
+        let (from, to) = lens
+            .time
+            .map_or((Nanos::ZERO, Nanos::MAX), |(from, to)| (from, to.unwrap_or(Nanos::MAX)));
+        let mut frame = Self::default();
+        for (span, wanted) in source.rollup().spans().iter().zip(wanted) {
+            let (begin, end) = (span.from.max(from), span.to.min(to));
+            if !wanted || begin >= end || width.0 == 0 {
+                frame.parts.push((0, 0, 0));
+                continue;
+            }
+            let number = |bucket: u64| u32::try_from(bucket).unwrap_or(u32::MAX);
+            let first = number((begin - span.from).0 / width.0);
+            let last = number((end - span.from).0.div_ceil(width.0));
+            frame.parts.push((first, last, frame.at.len()));
+            for bucket in first..last {
+                let at = span.from.saturating_add(Nanos(width.0.saturating_mul(bucket.into())));
+                frame.at.push(at);
+                frame.width.push(width.min(span.to.saturating_sub(at)));
+            }
+        }
+        frame.load.clone_from(&frame.width);
+        frame
+    }
+
+    /// The same with the time of the slices that began in each bucket.
+    pub fn timed(mut self, slices: &[SliceRow]) -> Self {
+        for row in slices.iter().filter(|row| row.time > Nanos::ZERO) {
+            if let Some(bucket) = self.flat(row.span, row.bucket) {
+                self.load[bucket] = row.time;
+            }
+        }
+        self
+    }
+
+    /// The flat number of a bucket of a span, if it is in the lens.
+    #[inline]
+    pub fn flat(&self, span: u32, bucket: u32) -> Option<usize> {
+        let (first, end, offset) = *self.parts.get(span as usize)?;
+        (first..end).contains(&bucket).then(|| offset + (bucket - first) as usize)
+    }
+
+    /// The flat number of the first bucket of a span that has any in the lens.
+    pub fn first(&self, span: u32) -> Option<usize> {
+        let (first, end, offset) = *self.parts.get(span as usize)?;
+        (first < end).then_some(offset)
+    }
+
+    /// The flat numbers of the buckets of a span.
+    pub fn range(&self, span: u32) -> std::ops::Range<usize> {
+        let (first, end, offset) = self.parts.get(span as usize).copied().unwrap_or_default();
+        offset..offset + (end - first) as usize
+    }
+
+    /// The bucket of a span in which a moment lies.
+    pub fn holding(&self, span: u32, at: Nanos) -> Option<usize> {
+        let range = self.range(span);
+        let after = self.at[range.clone()].partition_point(|begin| *begin <= at);
+        let bucket = range.start + after.checked_sub(1)?;
+        (at < self.at[bucket].saturating_add(self.width[bucket])).then_some(bucket)
+    }
+
+    /// How many buckets there are.
+    pub fn len(&self) -> usize {
+        self.at.len()
+    }
+
+    /// All time in the lens that was under load.
+    pub fn time(&self) -> Nanos {
+        self.load.iter().fold(Nanos::ZERO, |sum, width| sum.saturating_add(*width))
+    }
+
+    /// At most `most` points of as many neighbouring buckets each as needed; a point does not
+    /// reach from one span into another, so that more spans than `most` have a point each.
+    pub fn points(&self, most: usize) -> Points {
+        let lengths: Vec<usize> =
+            self.parts.iter().map(|(first, end, _)| (end - first) as usize).collect();
+        let longest = lengths.iter().copied().max().unwrap_or(0).max(1);
+        let points = |each: usize| lengths.iter().map(|len| len.div_ceil(each)).sum::<usize>();
+        let mut each = (self.len() / most.max(1)).clamp(1, longest);
+        while each < longest && points(each) > most {
+            each += 1;
+        }
+        let mut found = Points::default();
+        for (first, end, offset) in &self.parts {
+            let buckets = *offset..offset + (end - first) as usize;
+            for (position, bucket) in buckets.enumerate() {
+                if position % each == 0 {
+                    found.push(self.at[bucket]);
+                }
+                found.extend(self.width[bucket], self.load[bucket]);
+            }
+        }
+        found
+    }
+}
+
+/// Points over time, each some buckets.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Points {
+    /// By flat bucket: its point.
+    pub of: Vec<usize>,
+    /// Begin of each point.
+    pub at: Vec<Nanos>,
+    /// Its length.
+    pub width: Vec<Nanos>,
+    /// Its time under load.
+    pub load: Vec<Nanos>,
+}
+
+impl Points {
+    fn push(&mut self, at: Nanos) {
+        self.at.push(at);
+        self.width.push(Nanos::ZERO);
+        self.load.push(Nanos::ZERO);
+    }
+
+    fn extend(&mut self, width: Nanos, load: Nanos) {
+        if let Some(point) = self.at.len().checked_sub(1) {
+            self.of.push(point);
+            self.width[point] += width;
+            self.load[point] += load;
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.at.len()
+    }
+
+    /// Begins, nanoseconds.
+    pub fn at_ns(&self) -> Vec<u64> {
+        self.at.iter().map(|at| at.0).collect()
+    }
+
+    /// Lengths, nanoseconds.
+    pub fn width_ns(&self) -> Vec<u64> {
+        self.width.iter().map(|width| width.0).collect()
+    }
+}

@@ -1,0 +1,88 @@
+use record::rollup::{Group, RateRow};
+use record::slice::{Direction, SizeClass};
+
+use super::{Points, Scope};
+use crate::request::{Breakdown, Lens, Measure};
+
+/// Least and most of a rate in each point, none where no slice is known.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Range {
+    pub least: Vec<Option<f64>>,
+    pub most: Vec<Option<f64>>,
+}
+
+/// Least and most rates of the slices in each point, by the lines of a breakdown; none for
+/// lines whose slices are not known one by one.
+pub(crate) fn ranges(
+    scope: &Scope<'_>,
+    breakdown: Breakdown,
+    keys: &[(String, String)],
+    points: &Points,
+) -> Vec<Option<Range>> {
+    let groups: Vec<Option<Group>> =
+        keys.iter().map(|(key, _)| group_of(scope, breakdown, key)).collect();
+    let empty = || Range { least: vec![None; points.len()], most: vec![None; points.len()] };
+    let mut ranges: Vec<Option<Range>> =
+        groups.iter().map(|group| group.map(|_| empty())).collect();
+    for row in scope.source.rollup().rates() {
+        let Some(bucket) = scope.frame.flat(row.span, row.bucket) else { continue };
+        let Some(line) = groups.iter().position(|group| *group == Some(row.group)) else {
+            continue;
+        };
+        if let Some(range) = &mut ranges[line] {
+            range.add(points.of[bucket], row, scope.lens.measure);
+        }
+    }
+    ranges
+}
+
+impl Range {
+    fn add(&mut self, point: usize, row: &RateRow, measure: Measure) {
+        let (least, most) = match measure {
+            Measure::Throughput => (row.bytes_min, row.bytes_max),
+            _ => (row.operations_min, row.operations_max),
+        };
+        let old = self.least[point];
+        self.least[point] = Some(old.map_or(least, |old| old.min(least)));
+        let old = self.most[point];
+        self.most[point] = Some(old.map_or(most, |old| old.max(most)));
+    }
+}
+
+/// The rates that a line's are, if those of its slices are kept.
+fn group_of(scope: &Scope<'_>, breakdown: Breakdown, key: &str) -> Option<Group> {
+    let lens = scope.lens;
+    if !scope.is_wide || has_size_filter(lens) {
+        return None;
+    }
+    let direction = lens.is_write.map(|is_write| match is_write {
+        true => Direction::Write,
+        false => Direction::Read,
+    });
+    let is_everybody = lens.workloads.is_empty();
+    match breakdown {
+        Breakdown::None if is_everybody => Some(direction.map_or(Group::All, Group::Direction)),
+        Breakdown::Direction if is_everybody => Some(Group::Direction(match key {
+            "r" => Direction::Read,
+            "w" => Direction::Write,
+            _ => Direction::Flush,
+        })),
+        Breakdown::Size if is_everybody && direction.is_none() => class(key).map(Group::Class),
+        Breakdown::Workload if direction.is_none() => {
+            let mut entities = (0_u32..).zip(&scope.level.entities);
+            let found = entities.find(|(_, entity)| entity.workload == key);
+            found.map(|(entity, _)| Group::Entity(entity))
+        }
+        _ => None,
+    }
+}
+
+fn has_size_filter(lens: &Lens) -> bool {
+    lens.classes != 0 || lens.selection != (0, 0)
+}
+
+/// The class of a key. The smallest one's rates have flushes in them, and are not a line's.
+fn class(key: &str) -> Option<SizeClass> {
+    let position = crate::request::CLASSES.iter().position(|known| *known == key)?;
+    SizeClass::from_index(u8::try_from(position).ok().filter(|position| *position > 0)?)
+}

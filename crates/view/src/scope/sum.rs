@@ -1,0 +1,54 @@
+use record::rollup::IoRow;
+use stats::Histogram;
+use units::Ratio;
+
+/// I/Os together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sum {
+    pub histogram: Histogram,
+    pub bytes: u64,
+    pub errors: u64,
+}
+
+impl Sum {
+    pub fn add(&mut self, row: &IoRow) {
+        self.histogram.merge_packed(&row.service);
+        self.bytes = self.bytes.saturating_add(row.bytes);
+        self.errors += row.errors;
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        self.histogram.merge(&other.histogram);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.errors += other.errors;
+    }
+
+    pub fn clear(&mut self) {
+        self.histogram.clear();
+        (self.bytes, self.errors) = (0, 0);
+    }
+
+    pub fn count(&self) -> u64 {
+        self.histogram.count()
+    }
+
+    /// All service times added, nanoseconds; stays at the end of 64 bits.
+    pub fn wait_ns(&self) -> u64 {
+        u64::try_from(self.histogram.sum_ns()).unwrap_or(u64::MAX)
+    }
+
+    /// A percentile in nanoseconds.
+    pub fn percentile(&self, share: f64) -> Option<u64> {
+        self.histogram.percentile(Ratio::new(share)).map(|value| value.0)
+    }
+
+    pub fn max(&self) -> Option<u64> {
+        self.histogram.max().map(|value| value.0)
+    }
+}
+
+/// `part / whole`, 0 where there is no whole.
+#[expect(clippy::cast_precision_loss, reason = "shares are read to a few digits")]
+pub(crate) fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

@@ -1,0 +1,71 @@
+use std::fs;
+use std::path::Path;
+
+use record::rundir::{Event, StoredRun, files};
+use serde_json::Value;
+
+/// What lies beside `run.json`. A file that is missing or cannot be read is absent: the views
+/// do without it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Files {
+    pub environment: Option<Value>,
+    pub preflight: Option<Value>,
+    pub plan: Option<String>,
+    pub checksums: Option<String>,
+    pub events: Vec<Event>,
+    /// Each tier of `array.toml` and its policy of writes: `write-back`.
+    pub policies: Vec<(String, String)>,
+}
+
+impl Files {
+    pub(super) fn read(stored: &StoredRun) -> Self {
+        let path = stored.path();
+        Self {
+            environment: json(path, files::ENV),
+            preflight: json(path, files::PREFLIGHT),
+            plan: text(path, files::PLAN),
+            checksums: text(path, files::SUMS),
+            events: stored.events().unwrap_or_default(),
+            policies: text(path, files::ARRAY).map(|text| policies(&text)).unwrap_or_default(),
+        }
+    }
+}
+
+fn text(directory: &Path, name: &str) -> Option<String> {
+    fs::read_to_string(directory.join(name)).ok()
+}
+
+fn json(directory: &Path, name: &str) -> Option<Value> {
+    serde_json::from_str(&text(directory, name)?).ok()
+}
+
+/// The tiers of a model with their `write` key.
+fn policies(array: &str) -> Vec<(String, String)> {
+    let Ok(table) = array.parse::<toml::Table>() else { return Vec::new() };
+    let tiers = table.get("tier").and_then(toml::Value::as_array);
+    let tiers = tiers.into_iter().flatten();
+    let key = |tier: &toml::Value, key: &str| Some(tier.get(key)?.as_str()?.to_owned());
+    tiers
+        .filter_map(|tier| {
+            let policy = match key(tier, "write")?.as_str() {
+                "back" | "only" => "write-back",
+                "through" => "write-through",
+                "around" => "read-only",
+                _ => return None,
+            };
+            Some((key(tier, "name")?, policy.to_owned()))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_policy_of_a_tier_is_that_of_the_model() {
+        let found = policies("[[tier]]\nname = \"near\"\nwrite = \"back\"\n[[tier]]\nname = \"x\"");
+        assert_eq!(found, [("near".to_owned(), "write-back".to_owned())]);
+        assert_eq!(policies("not toml"), []);
+    }
+}

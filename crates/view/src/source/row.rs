@@ -1,0 +1,139 @@
+use std::path::Path;
+
+use record::run::{Run, Status, Step};
+use record::rundir::{self, RunDirError, State, StoredRun};
+use units::Nanos;
+
+use super::Source;
+use crate::document::{RunKind, RunList, RunRow, RunState};
+use crate::words;
+
+/// Points of a row's course.
+const SPARK: usize = 60;
+/// Rows of generator state that are read for it: enough for a week of seconds.
+const SPARK_ROWS_MAX: usize = 700_000;
+
+/// Everything stored in a directory, newest first.
+pub fn list(base: &Path) -> Result<RunList, RunDirError> {
+    let mut runs: Vec<RunRow> = rundir::list(base)?.iter().map(row_of).collect();
+    runs.reverse();
+    Ok(RunList { base: base.display().to_string(), runs })
+}
+
+/// The line of a stored run, without reading its rollup. One that cannot be read says why.
+pub fn row_of(stored: &StoredRun) -> RunRow {
+    let state = match stored.state() {
+        State::Complete => RunState::Complete,
+        State::Running => RunState::Running,
+        State::Abandoned => RunState::Abandoned,
+    };
+    let size_bytes = stored.size_bytes().unwrap_or(0);
+    let mut row = match stored.run() {
+        Ok(run) => of_run(run, state),
+        Err(error) => RunRow { error: Some(error.to_string()), ..nameless(state) },
+    };
+    row.id = stored.id().to_string();
+    row.size_bytes = size_bytes;
+    row.spark = spark(stored);
+    row
+}
+
+impl Source {
+    /// Its line in the list of runs.
+    pub fn row(&self) -> RunRow {
+        let mut row = match (&self.run, &self.trace) {
+            (Some(run), _) => of_run(run, self.state),
+            (None, Some(trace)) => RunRow {
+                started: trace.started.clone(),
+                tile: trace.name.clone(),
+                target: trace.target.clone(),
+                ..nameless(self.state)
+            },
+            (None, None) => nameless(self.state),
+        };
+        row.id = self.id().to_owned();
+        row.kind = self.kind();
+        row.size_bytes = self.size_bytes;
+        row.duration_ns = row.duration_ns.max(self.rollup.end().0);
+        row.spark = words::spark_of(self, SPARK);
+        row.sentence = words::answer(self);
+        row
+    }
+}
+
+fn nameless(state: RunState) -> RunRow {
+    RunRow {
+        id: String::new(),
+        kind: RunKind::Measured,
+        state,
+        status: None,
+        started: String::new(),
+        duration_ns: 0,
+        tile: String::new(),
+        target: String::new(),
+        sentence: String::new(),
+        tiles_held: None,
+        score: None,
+        size_bytes: 0,
+        spark: Vec::new(),
+        error: None,
+    }
+}
+
+fn of_run(run: &Run, state: RunState) -> RunRow {
+    RunRow {
+        id: run.id.clone(),
+        kind: kind_of(run),
+        state,
+        status: (state == RunState::Complete).then(|| status(run.answer.status).to_owned()),
+        started: run.started.to_string(),
+        duration_ns: run.steps.iter().map(under_load).map(|time| time.0).sum(),
+        tile: run.tile.name.clone(),
+        target: run.target.summary.clone(),
+        sentence: words::answer_of(run),
+        tiles_held: run.answer.tiles_held,
+        score: run.answer.score.value,
+        size_bytes: 0,
+        spark: Vec::new(),
+        error: None,
+    }
+}
+
+const fn status(status: Status) -> &'static str {
+    match status {
+        Status::Complete => "complete",
+        Status::Interrupted => "interrupted",
+        Status::Inconclusive => "inconclusive",
+    }
+}
+
+fn under_load(step: &Step) -> Nanos {
+    Nanos(step.warm_up.duration_ns).saturating_add(Nanos(step.measured_ns))
+}
+
+pub(super) fn kind_of(run: &Run) -> RunKind {
+    if run.target.is_simulated() {
+        RunKind::Simulated
+    } else if run.steps.iter().any(|step| step.replay.is_some()) {
+        RunKind::Replayed
+    } else {
+        RunKind::Measured
+    }
+}
+
+/// Answered I/Os a second over the run, from the generator's own rows: they are few.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+fn spark(stored: &StoredRun) -> Vec<f64> {
+    let Ok(rows) = stored.generator() else { return Vec::new() };
+    let rates: Vec<(u64, u64)> = rows
+        .map_while(Result::ok)
+        .take(SPARK_ROWS_MAX)
+        .map(|row| (row.row.completed, row.width.0))
+        .collect();
+    let part = rates.len().div_ceil(SPARK).max(1);
+    let rate = |part: &[(u64, u64)]| {
+        let (count, time) = part.iter().fold((0, 0), |sum, row| (sum.0 + row.0, sum.1 + row.1));
+        count as f64 / Nanos(time.max(1)).as_secs_f64()
+    };
+    rates.chunks(part).map(rate).collect()
+}

@@ -1,0 +1,207 @@
+use record::slice::Direction;
+use units::Nanos;
+use units::print::{bytes_per_second, count, iops};
+
+use super::focus::{Focus, closest};
+use crate::document::Hero;
+use crate::scope::{ENOUGH, Points, Scope, Sum};
+use crate::source::Source;
+use crate::words::{self, rate};
+
+/// Points of a hero's course.
+const SPARK: usize = 60;
+
+/// Four numbers. A run that was asked how many tiles hold says that, and how near its users are
+/// to a limit; the others say how much I/O there was and how long it took.
+pub(super) fn of(source: &Source, focus: &Focus<'_>) -> Vec<Hero> {
+    let scope = focus.held();
+    let course = Course::of(&scope);
+    let note = focus.time_words(&scope);
+    let mut heroes: Vec<Hero> = Vec::new();
+    heroes.extend(tiles(source));
+    heroes.extend(limit(source, focus));
+    heroes.push(course.operations(&note));
+    let slower = course.reads.percentile(0.99) > course.writes.percentile(0.99);
+    let latencies =
+        [course.latency(Direction::Read, &note), course.latency(Direction::Write, &note)];
+    match heroes.len() {
+        3 => heroes.extend(latencies.into_iter().nth(usize::from(!slower))),
+        2 => heroes.extend(latencies),
+        _ => {
+            heroes.push(course.bytes(&note));
+            heroes.extend(latencies);
+        }
+    }
+    heroes
+}
+
+fn tiles(source: &Source) -> Option<Hero> {
+    let run = source.run().filter(|_| !source.is_running())?;
+    let held = run.answer.tiles_held?;
+    let asked = run.steps.iter().any(|step| step.tiles != held) || !limits_are_none(source);
+    let score = run.answer.score.value.map(|score| format!("score {score:.2}; "));
+    let tried = run.steps.iter().map(|step| step.tiles).max().unwrap_or(0);
+    let broken = match &run.answer.first_broken {
+        Some(broken) => {
+            let name = words::limit_name(&broken.workload, &broken.limit);
+            format!("{} break {name}", count(broken.tiles.into(), "tile"))
+        }
+        None => format!("{} were tried at most", count(tried.into(), "tile")),
+    };
+    asked.then(|| Hero {
+        label: "tiles held".to_owned(),
+        text: count(held.into(), "tile"),
+        value: Some(held.into()),
+        unit: "tiles".to_owned(),
+        note: score.unwrap_or_default() + &broken,
+        samples: None,
+        spark: Vec::new(),
+        link: "map".to_owned(),
+    })
+}
+
+fn limits_are_none(source: &Source) -> bool {
+    source.steps().iter().all(|step| step.limits.is_empty())
+}
+
+/// What users are nearest to noticing.
+fn limit(source: &Source, focus: &Focus<'_>) -> Option<Hero> {
+    if source.is_running() {
+        return None;
+    }
+    let limit = closest(&focus.steps())?;
+    let result = &limit.result;
+    let measured = result.measured_ns?;
+    let tiles = focus.steps().first().map_or(0, |step| step.tiles);
+    let name = words::limit_name(&limit.workload, result);
+    #[expect(clippy::cast_precision_loss, reason = "printed, to a few digits")]
+    Some(Hero {
+        label: name,
+        text: Nanos(measured).to_string(),
+        value: Some(measured as f64),
+        unit: "ns".to_owned(),
+        note: format!(
+            "of {} allowed, at {}; the limit with the least room",
+            Nanos(result.limit_ns),
+            count(tiles.into(), "tile")
+        ),
+        samples: Some(result.samples),
+        spark: Vec::new(),
+        link: "map".to_owned(),
+    })
+}
+
+/// Sums and their course over the lens's time.
+struct Course {
+    reads: Sum,
+    writes: Sum,
+    all: Sum,
+    count: Vec<u64>,
+    bytes: Vec<u64>,
+    read_p99: Vec<Option<u64>>,
+    write_p99: Vec<Option<u64>>,
+    load: Vec<Nanos>,
+    time: Nanos,
+}
+
+impl Course {
+    fn of(scope: &Scope<'_>) -> Self {
+        let points = scope.frame.points(SPARK);
+        let zero = || -> Vec<Sum> { (0..points.len()).map(|_| Sum::default()).collect() };
+        let (mut reads, mut writes, mut others) = (zero(), zero(), zero());
+        for (bucket, row) in scope.rows() {
+            let sums = match row.direction {
+                Direction::Read => &mut reads,
+                Direction::Write => &mut writes,
+                Direction::Flush => &mut others,
+            };
+            sums[points.of[bucket]].add(row);
+        }
+        Self::together(&points, [&reads, &writes, &others], scope.time())
+    }
+
+    fn together(points: &Points, sums: [&Vec<Sum>; 3], time: Nanos) -> Self {
+        let merge = |sums: &[Sum]| {
+            let mut all = Sum::default();
+            sums.iter().for_each(|sum| all.merge(sum));
+            all
+        };
+        let [reads, writes, others] = sums.map(|sums| merge(sums));
+        let mut all = others;
+        all.merge(&reads);
+        all.merge(&writes);
+        let add = |pick: fn(&Sum) -> u64| {
+            let by_point = (0..points.len()).map(|p| sums.iter().map(|s| pick(&s[p])).sum());
+            by_point.collect::<Vec<u64>>()
+        };
+        let p99 = |sums: &[Sum]| {
+            let known = |sum: &Sum| sum.percentile(0.99).filter(|_| sum.count() >= ENOUGH);
+            sums.iter().map(known).collect()
+        };
+        Self {
+            count: add(Sum::count),
+            bytes: add(|sum| sum.bytes),
+            read_p99: p99(sums[0]),
+            write_p99: p99(sums[1]),
+            load: points.load.clone(),
+            reads,
+            writes,
+            all,
+            time,
+        }
+    }
+
+    fn rates(&self, counts: &[u64]) -> Vec<Option<f64>> {
+        counts.iter().zip(&self.load).map(|(count, load)| Some(rate(*count, *load))).collect()
+    }
+
+    fn operations(&self, note: &str) -> Hero {
+        let value = rate(self.all.count(), self.time);
+        Hero {
+            label: "I/Os a second".to_owned(),
+            text: iops(value),
+            value: Some(value),
+            unit: "io_per_s".to_owned(),
+            note: format!("mean {note}"),
+            samples: Some(self.all.count()),
+            spark: self.rates(&self.count),
+            link: "workload".to_owned(),
+        }
+    }
+
+    fn bytes(&self, note: &str) -> Hero {
+        let value = rate(self.all.bytes, self.time);
+        Hero {
+            label: "throughput".to_owned(),
+            text: bytes_per_second(value),
+            value: Some(value),
+            unit: "bytes_per_s".to_owned(),
+            note: format!("mean {note}"),
+            samples: Some(self.all.count()),
+            spark: self.rates(&self.bytes),
+            link: "workload?m=bw".to_owned(),
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "drawn and printed, to a few digits")]
+    fn latency(&self, direction: Direction, note: &str) -> Hero {
+        let (sum, spark, key) = match direction {
+            Direction::Read => (&self.reads, &self.read_p99, "r"),
+            _ => (&self.writes, &self.write_p99, "w"),
+        };
+        let value = sum.percentile(0.99).filter(|_| sum.count() >= ENOUGH);
+        Hero {
+            label: format!("{} p99", direction.name()),
+            text: match value {
+                Some(p99) => Nanos(p99).to_string(),
+                None => format!("too few {}s", direction.name()),
+            },
+            value: value.map(|p99| p99 as f64),
+            unit: "ns".to_owned(),
+            note: format!("service time, {note}"),
+            samples: Some(sum.count()),
+            spark: spark.iter().map(|p99| p99.map(|p99| p99 as f64)).collect(),
+            link: format!("latency?dir={key}&m=lat"),
+        }
+    }
+}

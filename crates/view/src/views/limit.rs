@@ -1,0 +1,29 @@
+use record::run::LimitOn;
+use units::Nanos;
+
+use crate::source::Source;
+
+/// 20 ms: what Microsoft asks of Exchange's databases (on average), and the default
+/// `max_latency` of Oracle's CALIBRATE_IO; the same that `tilemark analyze` holds 99th
+/// percentiles against where nobody says another.
+const USUAL: Nanos = Nanos::from_millis(20);
+
+/// What 99th percentiles of I/O are held against, and where that comes from: the tightest limit
+/// on I/O that the run has, else the usual one.
+pub(super) fn of(source: &Source) -> (Nanos, String) {
+    let limits = source.steps().iter().flat_map(|step| &step.limits);
+    let of_io = limits.filter(|limit| limit.result.on == LimitOn::Io);
+    match of_io.min_by_key(|limit| limit.result.limit_ns) {
+        Some(limit) => {
+            let name = crate::words::limit_name(&limit.workload, &limit.result);
+            (Nanos(limit.result.limit_ns), format!("the run's limit on {name}"))
+        }
+        None => (USUAL, "usual for databases (Exchange, Oracle CALIBRATE_IO)".to_owned()),
+    }
+}
+
+/// The run's own limit on I/O, if it has one.
+pub(super) fn own(source: &Source) -> Option<Nanos> {
+    let (limit, name) = of(source);
+    name.starts_with("the run's").then_some(limit)
+}

@@ -1,0 +1,31 @@
+//! The views, one file each: what [`crate::answer`] answers.
+
+mod breaks;
+mod cause;
+mod curve;
+mod edges;
+mod findings;
+mod focus;
+mod heatmap;
+mod heroes;
+mod limit;
+mod map;
+mod matrix;
+mod moment;
+mod overview;
+mod percentiles;
+mod series;
+mod sizes;
+mod tier;
+
+pub(crate) use breaks::breaks;
+pub(crate) use curve::curve;
+pub(crate) use edges::{around, row_of};
+pub(crate) use heatmap::heatmap;
+pub(crate) use map::map;
+pub(crate) use matrix::matrix;
+pub(crate) use moment::moment;
+pub(crate) use overview::overview;
+pub(crate) use percentiles::{percentiles, points_of};
+pub(crate) use series::series;
+pub(crate) use tier::tier;

@@ -1,0 +1,201 @@
+use record::rollup::Rollup;
+use units::Nanos;
+use units::print::{clock, count, iops, percent};
+
+use super::{edges, map, sizes};
+use crate::document::{Moment, MomentEvent};
+use crate::request::Lens;
+use crate::scope::{Detail, ENOUGH, Phases, Scope, Sum};
+use crate::source::Source;
+use crate::words::{self, rate};
+
+/// Rows of the histograms.
+const ROWS: usize = 48;
+/// Contributors that are listed.
+const TOP: usize = 10;
+/// Events this far away from the moment, in lengths of it, still belong to it.
+const AROUND: u64 = 3;
+/// At least this far: a checkpoint is felt for a while. Our choice.
+const AROUND_MIN: Nanos = Nanos::from_secs(5);
+/// A local maximum of p99 counts as a spike from this many times the median. Our choice.
+const SPIKE_TIMES: f64 = 1.5;
+
+/// What happened at one time.
+pub(crate) fn moment(source: &Source, lens: &Lens) -> Moment {
+    let course = Scope::course(source, lens);
+    let course_p99 = Course::of(&course);
+    let Some(bucket) = course_p99.chosen(&course, lens.at) else { return nothing(source) };
+    let (at, width) = (course.frame.at[bucket], course.frame.width[bucket]);
+    let here = Lens { time: Some((at, Some(at.saturating_add(width)))), ..lens.clone() };
+    let scope = Scope::new(source, &here, Detail::Usual, Phases::Course, None);
+    let tiles = Scope::new(source, &here, Detail::Tiles, Phases::Course, None);
+    let sums = scope.by_size();
+    let (now, all) = (scope.sum(), course.sum());
+    let ends = (all.histogram.min(), all.histogram.max());
+    let edges = edges::around(
+        ends.0.map_or(10_000, |least| least.0),
+        ends.1.map_or(1_000_000_000, |most| most.0),
+        ROWS,
+    );
+    let spikes = course_p99.spikes();
+    Moment {
+        sentence: sentence(&now, &course_p99, at, width, &sums),
+        at_ns: at.0,
+        width_ns: width.0,
+        sizes: sizes::rows(&sums),
+        top: map::top(&tiles, TOP),
+        counts: counts(&now, &edges),
+        counts_of_all: counts(&all, &edges),
+        edges_ns: edges,
+        events: events(source, at, width),
+        previous_spike_ns: spikes
+            .iter()
+            .rev()
+            .find(|s| **s < bucket)
+            .map(|s| course.frame.at[*s].0),
+        next_spike_ns: spikes.iter().find(|s| **s > bucket).map(|s| course.frame.at[*s].0),
+    }
+}
+
+/// p99 and I/Os by bucket.
+struct Course {
+    p99: Vec<Option<u64>>,
+    count: Vec<u64>,
+}
+
+impl Course {
+    fn of(scope: &Scope<'_>) -> Self {
+        let mut sums = Self { p99: Vec::new(), count: Vec::new() };
+        let mut sum = Sum::default();
+        for (bucket, row) in scope.rows() {
+            while sums.p99.len() < bucket {
+                sums.close(&mut sum);
+            }
+            sum.add(row);
+        }
+        while sums.p99.len() < scope.frame.len() {
+            sums.close(&mut sum);
+        }
+        sums
+    }
+
+    fn close(&mut self, sum: &mut Sum) {
+        self.p99.push(sum.percentile(0.99));
+        self.count.push(sum.count());
+        sum.clear();
+    }
+
+    /// p99 where there are I/Os enough.
+    fn known(&self, bucket: usize) -> Option<u64> {
+        self.p99.get(bucket).copied().flatten().filter(|_| self.count[bucket] >= ENOUGH)
+    }
+
+    /// The bucket of a moment; without one, the worst.
+    fn chosen(&self, scope: &Scope<'_>, at: Option<Nanos>) -> Option<usize> {
+        if let Some(at) = at {
+            let next = scope.frame.at.partition_point(|begin| *begin <= at);
+            return (scope.frame.len() > 0).then(|| next.saturating_sub(1));
+        }
+        let enough = (0..self.p99.len()).filter(|bucket| self.known(*bucket).is_some());
+        let worst = enough.max_by_key(|bucket| self.known(*bucket));
+        worst.or_else(|| (0..self.p99.len()).max_by_key(|bucket| self.p99[*bucket]))
+    }
+
+    fn median(&self) -> Option<u64> {
+        let mut known: Vec<u64> =
+            (0..self.p99.len()).filter_map(|bucket| self.known(bucket)).collect();
+        known.sort_unstable();
+        known.get(known.len() / 2).copied()
+    }
+
+    /// Local maxima of p99 that stand out of the run.
+    #[expect(clippy::cast_precision_loss, reason = "compared to a few digits")]
+    fn spikes(&self) -> Vec<usize> {
+        let Some(median) = self.median() else { return Vec::new() };
+        let value = |bucket: usize| self.known(bucket).unwrap_or(0);
+        let stands_out = |bucket: &usize| {
+            let here = value(*bucket);
+            let before = bucket.checked_sub(1).map_or(0, value);
+            let after = if bucket + 1 < self.p99.len() { value(bucket + 1) } else { 0 };
+            here as f64 >= SPIKE_TIMES * median as f64 && here > before && here >= after
+        };
+        (0..self.p99.len()).filter(stands_out).collect()
+    }
+}
+
+fn nothing(source: &Source) -> Moment {
+    Moment {
+        sentence: words::too_few(0),
+        at_ns: 0,
+        width_ns: source.slice().0,
+        sizes: Vec::new(),
+        top: Vec::new(),
+        edges_ns: edges::around(10_000, 1_000_000_000, ROWS),
+        counts: vec![0; ROWS],
+        counts_of_all: vec![0; ROWS],
+        events: Vec::new(),
+        previous_spike_ns: None,
+        next_spike_ns: None,
+    }
+}
+
+fn counts(sum: &Sum, edges: &[u64]) -> Vec<u64> {
+    let mut counts = vec![0; edges.len() - 1];
+    for (value, count) in sum.histogram.compact().buckets {
+        counts[edges::row_of(edges, value.0)] += u64::from(count);
+    }
+    counts
+}
+
+/// What is told of the run around the moment, and where its parts begin.
+fn events(source: &Source, at: Nanos, width: Nanos) -> Vec<MomentEvent> {
+    let reach = Nanos(width.0.saturating_mul(AROUND)).max(AROUND_MIN);
+    let from = at.saturating_sub(reach);
+    let to = at.saturating_add(width).saturating_add(reach);
+    let mut events = source.moments();
+    events.extend(phases(source.rollup()));
+    events.retain(|event| (from.0..=to.0).contains(&event.at_ns));
+    events.sort_by_key(|event| event.at_ns);
+    events
+}
+
+fn phases(rollup: &Rollup) -> Vec<MomentEvent> {
+    let spans = rollup.spans().iter();
+    spans
+        .map(|span| MomentEvent {
+            at_ns: span.from.0,
+            kind: "phase".to_owned(),
+            text: format!("{} of {} began", span.phase.name(), count(span.tiles.into(), "tile")),
+        })
+        .collect()
+}
+
+fn sentence(now: &Sum, course: &Course, at: Nanos, width: Nanos, sizes: &[Sum]) -> String {
+    let when = clock(at);
+    if now.count() < ENOUGH {
+        return format!("At {when}: {}", words::lower(&words::too_few(now.count())));
+    }
+    let p99 = now.percentile(0.99).unwrap_or(0);
+    let rate = iops(rate(now.count(), width));
+    let beside = course.median().filter(|median| *median > 0).map(|median| {
+        let times = units::print::number((crate::scope::ratio(p99, median) * 10.0).round() / 10.0);
+        format!(", {times} times the median of the run")
+    });
+    let wait: u64 = sizes.iter().map(Sum::wait_ns).fold(0, u64::saturating_add);
+    let most = sizes.iter().enumerate().max_by_key(|(_, sum)| sum.wait_ns());
+    let most = most.map(|(slot, sum)| {
+        let name = match slot {
+            16 => "flushes".to_owned(),
+            slot if slot < 8 => words::sizes("read", slot, slot),
+            slot => words::sizes("write", slot - 8, slot - 8),
+        };
+        let share = percent(crate::scope::ratio(sum.wait_ns(), wait));
+        format!("; {name} are {share} of the waiting")
+    });
+    format!(
+        "At {when} for {width}: {rate}, p99 {}{}{}.",
+        Nanos(p99),
+        beside.unwrap_or_default(),
+        most.unwrap_or_default()
+    )
+}

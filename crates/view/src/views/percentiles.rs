@@ -1,0 +1,67 @@
+use stats::Histogram;
+use units::print::count;
+use units::{Nanos, Ratio};
+
+use crate::document::{PercentileCurve, PercentilePoint, Percentiles};
+use crate::request::Lens;
+use crate::scope::{ENOUGH, Scope, Sum};
+use crate::source::Source;
+use crate::words;
+
+/// A percentile is drawn when at least this many I/Os lie above it, as
+/// [`stats::enough_samples`] asks.
+const ABOVE: u64 = 10;
+
+/// Distributions by the breakdown.
+pub(crate) fn percentiles(source: &Source, lens: &Lens) -> Percentiles {
+    let scope = Scope::summary(source, lens);
+    let grouping = scope.grouping(lens.breakdown);
+    let sums = scope.sums(&grouping);
+    let curve = |((key, label), sum): (&(String, String), &Sum)| PercentileCurve {
+        key: key.clone(),
+        label: label.clone(),
+        count: sum.count(),
+        points: points_of(&sum.histogram),
+    };
+    let curves: Vec<PercentileCurve> = grouping.groups.iter().zip(&sums).map(curve).collect();
+    Percentiles { sentence: sentence(&grouping.groups, &sums), clock: "service".to_owned(), curves }
+}
+
+/// Shares at which a distribution is drawn: every 2 %, and between 90 % and 100 % nine of
+/// every ten, each further nine.
+fn shares() -> Vec<f64> {
+    let coarse = (0..45_u32).map(|step| f64::from(step) / 50.0);
+    let fine = (1..8).flat_map(|nines| {
+        (0..9_u32).map(move |step| 1.0 - (1.0 - f64::from(step) / 10.0) * 10_f64.powi(-nines))
+    });
+    coarse.chain(fine).collect()
+}
+
+/// A distribution: every share that at least ten I/Os lie above, then the longest.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+pub(crate) fn points_of(histogram: &Histogram) -> Vec<PercentilePoint> {
+    let count = histogram.count();
+    let is_known = |share: f64| (1.0 - share) * count as f64 + 1e-6 >= ABOVE as f64;
+    let point = |share: f64| {
+        let value = histogram.percentile(Ratio::new(share))?;
+        Some(PercentilePoint { share, value_ns: value.0 })
+    };
+    let mut wanted: Vec<f64> = shares().into_iter().filter(|share| is_known(*share)).collect();
+    wanted.push(1.0);
+    if count == 0 { Vec::new() } else { wanted.into_iter().filter_map(point).collect() }
+}
+
+/// The slowest tail, and how far its median is from it.
+fn sentence(groups: &[(String, String)], sums: &[Sum]) -> String {
+    let total: u64 = sums.iter().map(Sum::count).sum();
+    let enough = groups.iter().zip(sums).filter(|(_, sum)| sum.count() >= ENOUGH);
+    let slowest = enough.max_by_key(|(_, sum)| sum.percentile(0.99));
+    let Some(((_, label), sum)) = slowest else { return words::too_few(total) };
+    let (Some(p50), Some(p99)) = (sum.percentile(0.5), sum.percentile(0.99)) else {
+        return words::too_few(total);
+    };
+    let name = if groups.len() > 1 { "The slowest are " } else { "Of " };
+    let tail =
+        format!("half take at most {}, one in a hundred longer than {}", Nanos(p50), Nanos(p99));
+    format!("{name}{label}: {tail} ({}).", count(sum.count(), "I/O"))
+}

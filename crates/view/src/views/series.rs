@@ -1,0 +1,251 @@
+use units::Nanos;
+use units::print::{clock, iops, percent};
+
+use crate::document::{Group, Series};
+use crate::request::{Lens, Measure};
+use crate::scope::{ENOUGH, Grouping, Points, Range, Scope, Sum, ranges, ratio};
+use crate::source::Source;
+use crate::views::limit;
+use crate::words::{self, rate};
+
+/// A latency stands out when it is this many times the median of its line. Our choice.
+const SPIKE_TIMES: f64 = 3.0;
+
+/// A measure over time by a breakdown.
+pub(crate) fn series(source: &Source, lens: &Lens) -> Series {
+    let scope = Scope::course(source, lens);
+    let grouping = scope.grouping(lens.breakdown);
+    let points = scope.frame.points(lens.points as usize);
+    let (measure, unit) = match lens.measure {
+        Measure::Iops => ("iops", "io_per_s"),
+        Measure::Throughput => ("bytes", "bytes_per_s"),
+        Measure::Latency => ("latency", "ns"),
+    };
+    let groups = match lens.measure {
+        Measure::Latency => latencies(&scope, &grouping, &points),
+        _ => rates(&scope, &grouping, &points),
+    };
+    let is_latency = lens.measure == Measure::Latency;
+    Series {
+        sentence: if is_latency {
+            latency_sentence(&groups, &points)
+        } else {
+            rate_sentence(&scope, &groups, &points)
+        },
+        measure: measure.to_owned(),
+        unit: unit.to_owned(),
+        at_ns: points.at_ns(),
+        width_ns: points.width_ns(),
+        groups,
+        limit_ns: is_latency.then(|| limit::own(source)).flatten().map(|limit| limit.0),
+        left_out: grouping.left_out,
+    }
+}
+
+fn empty(key: &(String, String)) -> Group {
+    Group {
+        key: key.0.clone(),
+        label: key.1.clone(),
+        count: Vec::new(),
+        mean: Vec::new(),
+        min: Vec::new(),
+        max: Vec::new(),
+        p50: Vec::new(),
+        p95: Vec::new(),
+        p99: Vec::new(),
+        wait_share: Vec::new(),
+    }
+}
+
+fn latencies(scope: &Scope<'_>, grouping: &Grouping, points: &Points) -> Vec<Group> {
+    let mut groups: Vec<Group> = grouping.groups.iter().map(empty).collect();
+    let mut sums: Vec<Sum> = groups.iter().map(|_| Sum::default()).collect();
+    let mut all_wait = 0_u64;
+    let mut point = 0;
+    for (bucket, row) in scope.rows() {
+        while points.of[bucket] > point {
+            close(&mut groups, &mut sums, &mut all_wait);
+            point += 1;
+        }
+        all_wait = all_wait.saturating_add(row.service.sum_ns);
+        if let Some(group) = grouping.of(row) {
+            sums[group].add(row);
+        }
+    }
+    for _ in point..points.len() {
+        close(&mut groups, &mut sums, &mut all_wait);
+    }
+    groups
+}
+
+/// Ends a point: writes it into every line and begins the next.
+fn close(groups: &mut [Group], sums: &mut [Sum], all_wait: &mut u64) {
+    #[expect(clippy::cast_precision_loss, reason = "drawn, to a few digits")]
+    let float = |value: Option<u64>| value.map(|value| value as f64);
+    for (group, sum) in groups.iter_mut().zip(sums.iter_mut()) {
+        let histogram = &sum.histogram;
+        group.count.push(sum.count());
+        group.mean.push(histogram.mean_ns());
+        group.min.push(float(histogram.min().map(|value| value.0)));
+        group.max.push(float(sum.max()));
+        group.p50.push(float(sum.percentile(0.5)));
+        group.p95.push(float(sum.percentile(0.95)));
+        group.p99.push(float(sum.percentile(0.99)));
+        let share = (*all_wait > 0).then(|| ratio(sum.wait_ns(), *all_wait));
+        group.wait_share.push(share);
+        sum.clear();
+    }
+    *all_wait = 0;
+}
+
+/// Counts and bytes by line and bucket.
+struct Totals {
+    count: Vec<u64>,
+    bytes: Vec<u64>,
+}
+
+fn rates(scope: &Scope<'_>, grouping: &Grouping, points: &Points) -> Vec<Group> {
+    let buckets = scope.frame.len();
+    let zero = || Totals { count: vec![0; buckets], bytes: vec![0; buckets] };
+    let mut totals: Vec<Totals> = grouping.groups.iter().map(|_| zero()).collect();
+    for (bucket, row) in scope.rows() {
+        if let Some(group) = grouping.of(row) {
+            totals[group].count[bucket] += row.count();
+            totals[group].bytes[bucket] = totals[group].bytes[bucket].saturating_add(row.bytes);
+        }
+    }
+    let known = ranges(scope, scope.lens.breakdown, &grouping.groups, points);
+    let lines = grouping.groups.iter().zip(&totals).zip(known);
+    lines.map(|((key, totals), range)| line(key, totals, range, scope, points)).collect()
+}
+
+fn line(
+    key: &(String, String),
+    totals: &Totals,
+    range: Option<Range>,
+    scope: &Scope<'_>,
+    points: &Points,
+) -> Group {
+    let of_bytes = scope.lens.measure == Measure::Throughput;
+    let wanted = if of_bytes { &totals.bytes } else { &totals.count };
+    let mut count = vec![0; points.len()];
+    let mut sum = vec![0_u64; points.len()];
+    for (bucket, point) in points.of.iter().enumerate() {
+        count[*point] += totals.count[bucket];
+        sum[*point] += wanted[bucket];
+    }
+    let range = range.unwrap_or_else(|| of_buckets(wanted, scope, points));
+    let means = sum.iter().zip(&points.load);
+    Group {
+        count,
+        mean: means.map(|(sum, load)| Some(rate(*sum, *load))).collect(),
+        min: range.least,
+        max: range.most,
+        ..empty(key)
+    }
+}
+
+/// Least and most of the buckets in each point, where slices are not known one by one.
+fn of_buckets(wanted: &[u64], scope: &Scope<'_>, points: &Points) -> Range {
+    let mut range = Range { least: vec![None; points.len()], most: vec![None; points.len()] };
+    for (bucket, point) in points.of.iter().enumerate() {
+        let value = rate(wanted[bucket], scope.frame.load[bucket]);
+        let old = range.least[*point];
+        range.least[*point] = Some(old.map_or(value, |old: f64| old.min(value)));
+        let old = range.most[*point];
+        range.most[*point] = Some(old.map_or(value, |old: f64| old.max(value)));
+    }
+    range
+}
+
+/// The mean of everything drawn, and the line with the highest slice.
+fn rate_sentence(scope: &Scope<'_>, groups: &[Group], points: &Points) -> String {
+    let count: u64 = groups.iter().flat_map(|group| &group.count).sum();
+    if count < ENOUGH {
+        return words::too_few(count);
+    }
+    let of_bytes = scope.lens.measure == Measure::Throughput;
+    let text = |value: f64| match of_bytes {
+        true => units::print::bytes_per_second(value),
+        false => iops(value),
+    };
+    let time = points.load.iter().fold(Nanos::ZERO, |sum, load| sum + *load);
+    let total: f64 = groups
+        .iter()
+        .flat_map(|group| group.mean.iter().zip(&points.load))
+        .filter_map(|(mean, load)| Some((*mean)? * load.as_secs_f64()))
+        .sum();
+    let mean = if time.0 > 0 { total / time.as_secs_f64() } else { 0.0 };
+    let highest = groups.iter().flat_map(|group| {
+        let most = group.max.iter().enumerate();
+        most.filter_map(move |(point, value)| Some(((*value)?, group, point)))
+    });
+    let highest = highest.max_by(|a, b| a.0.total_cmp(&b.0));
+    let peak = highest.map(|(value, group, point)| {
+        let (value, at) = (text(value), clock(whole_seconds(points.at[point])));
+        match groups.len() {
+            1 => format!(", at most {value} at {at}"),
+            _ => format!("; the highest line is {} with {value} at {at}", group.label),
+        }
+    });
+    format!("{} on average over {time}{}.", text(mean), peak.unwrap_or_default())
+}
+
+fn whole_seconds(at: Nanos) -> Nanos {
+    Nanos::from_secs(at.0 / 1_000_000_000)
+}
+
+/// Whether a line's p99 rose, and when.
+fn latency_sentence(groups: &[Group], points: &Points) -> String {
+    let count: u64 = groups.iter().flat_map(|group| &group.count).sum();
+    if count < ENOUGH {
+        return words::too_few(count);
+    }
+    let known = |group: &Group| -> Vec<(usize, f64)> {
+        let values = group.p99.iter().zip(&group.count).enumerate();
+        values
+            .filter(|(_, (_, count))| **count >= ENOUGH)
+            .filter_map(|(point, (p99, _))| Some((point, (*p99)?)))
+            .collect()
+    };
+    let worst = groups
+        .iter()
+        .filter_map(|group| {
+            let worst = known(group).into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+            Some((group, worst))
+        })
+        .max_by(|a, b| a.1.1.total_cmp(&b.1.1));
+    let Some((group, (point, value))) = worst else {
+        return format!("No point has {ENOUGH} I/Os of one line, so none is named.");
+    };
+    let mut values: Vec<f64> = known(group).into_iter().map(|(_, value)| value).collect();
+    values.sort_by(f64::total_cmp);
+    let (least, median) = (values[0], values[values.len() / 2]);
+    let at = clock(whole_seconds(points.at[point]));
+    let label = &group.label;
+    if value >= SPIKE_TIMES * median {
+        let share = group.wait_share[point].filter(|_| groups.len() > 1);
+        let share =
+            share.map(|share| format!("; {} of the waiting then was theirs", percent(share)));
+        return format!(
+            "p99 of {label} rose to {} at {at}, {} times its median of {}{}.",
+            nanos(value),
+            units::print::number((value / median * 10.0).round() / 10.0),
+            nanos(median),
+            share.unwrap_or_default(),
+        );
+    }
+    if values.len() == 1 {
+        return format!("p99 of {label} is {}.", nanos(value));
+    }
+    let others = if groups.len() > 1 { ", the slowest line" } else { "" };
+    format!(
+        "p99 of {label}{others}, stays between {} and {}, with the most at {at}.",
+        nanos(least),
+        nanos(value)
+    )
+}
+
+fn nanos(value: f64) -> Nanos {
+    Nanos::from_secs_f64(value / 1e9)
+}

@@ -1,0 +1,237 @@
+//! Sentences that several views say, and the parts they are made of.
+
+use record::run::{BrokenLimit, LimitResult, Run, Status};
+use record::slice::Direction;
+use units::print::{bytes_per_second, clock, count, iops};
+use units::{Nanos, Ratio};
+
+use crate::document::LiveState;
+use crate::request::Lens;
+use crate::scope::{ENOUGH, Scope, Sum, ratio};
+use crate::source::Source;
+
+/// The first letter as a sentence begins.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A limit's name: `shop order p95`.
+pub(crate) fn limit_name(workload: &str, limit: &LimitResult) -> String {
+    format!("{workload} {} {}", limit.name, limit.statistic)
+}
+
+/// What was measured of what is allowed: `2.87 s of 500 ms`.
+pub(crate) fn of_limit(limit: &LimitResult) -> String {
+    let allowed = Nanos(limit.limit_ns);
+    match limit.measured_ns {
+        Some(measured) => format!("{} of {allowed}", Nanos(measured)),
+        None => format!("nothing measured, {allowed} allowed"),
+    }
+}
+
+/// `3 tiles (24 VMs)`.
+pub(crate) fn tiles_and_vms(tiles: u32, vms: u32) -> String {
+    format!("{} ({})", count(tiles.into(), "tile"), count(vms.into(), "VM"))
+}
+
+/// Why nothing is said about so few.
+pub(crate) fn too_few(number: u64) -> String {
+    match number {
+        0 => "No I/O here.".to_owned(),
+        few => format!("Too few I/Os to say anything: {few}, and {ENOUGH} are the least."),
+    }
+}
+
+/// The answer of anything that can be looked at.
+pub(crate) fn answer(source: &Source) -> String {
+    if let Some(live) = source.live_state() {
+        return live.sentence.clone();
+    }
+    match source.run() {
+        Some(run) => answer_of(run),
+        None if source.is_observed() => observed(source),
+        None => "Nothing is known of this run yet.".to_owned(),
+    }
+}
+
+/// The answer of a run: what it holds, and what breaks.
+pub(crate) fn answer_of(run: &Run) -> String {
+    let answer = &run.answer;
+    let broken = answer.first_broken.as_ref().filter(|_| answer.status == Status::Complete);
+    let text = match (broken, answer.tiles_held) {
+        (Some(broken), Some(held)) if broken.limit.measured_ns.is_some() => {
+            held_and_broken(run, held, broken)
+        }
+        _ => stored_sentence(run),
+    };
+    if run.target.is_simulated() && !text.contains("imulated") {
+        return format!("Simulated: {text}");
+    }
+    capital(&text)
+}
+
+/// `bench`'s own sentence, without the score, which stands beside it.
+fn stored_sentence(run: &Run) -> String {
+    let sentence = run.answer.sentence.as_str();
+    let said = sentence.rsplit_once("; score ").map_or(sentence, |(said, _)| said);
+    let said = if said.is_empty() { "no answer was stored" } else { said };
+    format!("{said}.")
+}
+
+fn held_and_broken(run: &Run, held: u32, broken: &BrokenLimit) -> String {
+    let limit = &broken.limit;
+    let (name, measured) = (limit_name(&broken.workload, limit), of_limit(limit));
+    let vms = |tiles: u32| tiles.saturating_mul(run.tile.vms);
+    if held == 0 {
+        let tiles = tiles_and_vms(broken.tiles, vms(broken.tiles));
+        return format!("does not hold {tiles}: {name} is {measured}.");
+    }
+    let tiles = tiles_and_vms(held, run.answer.vms_held.unwrap_or_else(|| vms(held)));
+    if broken.tiles == held.saturating_add(1) {
+        format!("holds {tiles}; tile {} breaks {name}: {measured}.", broken.tiles)
+    } else {
+        let more = count(broken.tiles.into(), "tile");
+        format!("holds at least {tiles}; {more} break {name}: {measured}.")
+    }
+}
+
+/// What was seen of a recorded trace; there is nothing to judge.
+fn observed(source: &Source) -> String {
+    let lens = Lens::default();
+    let scope = Scope::course(source, &lens);
+    let (reads, writes, all) = directions(&scope);
+    if all.count() < ENOUGH {
+        return format!("Observed: {}", lower(&too_few(all.count())));
+    }
+    let time = scope.time();
+    format!(
+        "Observed: {} in {time}, {}, {}{}{}.",
+        count(all.count(), "I/O"),
+        iops(rate(all.count(), time)),
+        bytes_per_second(rate(all.bytes, time)),
+        p99("p99 read", &reads),
+        p99("p99 write", &writes),
+    )
+}
+
+pub(crate) fn lower(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+/// `, p99 read 900 us`, or nothing where that is not known.
+pub(crate) fn p99(name: &str, sum: &Sum) -> String {
+    let value = sum.percentile(0.99).filter(|_| sum.count() >= ENOUGH);
+    value.map(|p99| format!(", {name} {}", Nanos(p99))).unwrap_or_default()
+}
+
+/// Things a second.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+pub(crate) fn rate(number: u64, time: Nanos) -> f64 {
+    if time == Nanos::ZERO { 0.0 } else { number as f64 / time.as_secs_f64() }
+}
+
+/// Reads, writes, and everything.
+pub(crate) fn directions(scope: &Scope<'_>) -> (Sum, Sum, Sum) {
+    let (mut reads, mut writes, mut all) = (Sum::default(), Sum::default(), Sum::default());
+    for (_, row) in scope.rows() {
+        match row.direction {
+            Direction::Read => reads.add(row),
+            Direction::Write => writes.add(row),
+            Direction::Flush => all.add(row),
+        }
+    }
+    all.merge(&reads);
+    all.merge(&writes);
+    (reads, writes, all)
+}
+
+/// What runs, how far it is, and what users feel: `Datacenter, 3 tiles, measuring 00:07 of
+/// 01:00: 18,400 IOPS, p99 read 900 us.`
+pub(crate) fn live(source: &Source, state: &LiveState) -> String {
+    let name = source
+        .run()
+        .map(|run| run.tile.name.as_str())
+        .or_else(|| source.trace_facts().map(|trace| trace.name.as_str()))
+        .unwrap_or("this run");
+    let tiles = match state.tiles {
+        0 => String::new(),
+        tiles => format!(", {}", count(tiles.into(), "tile")),
+    };
+    let Some(span) = source.rollup().spans().last() else {
+        return format!("{}{tiles}, {}.", capital(name), before(state));
+    };
+    let elapsed = span.to.saturating_sub(span.from);
+    let total = state.left_ns.map(|left| elapsed.saturating_add(Nanos(left)));
+    let whole = |time: Nanos| Nanos::from_secs(time.0 / 1_000_000_000);
+    let of = total.map(|total| format!(" of {}", clock(whole(total)))).unwrap_or_default();
+    let so_far = format!("{} {}{of}", progress(source, state), clock(whole(elapsed)));
+    if state.phase == "preparing" || state.phase == "judging" || state.phase == "ended" {
+        return format!("{}{tiles}, {}.", capital(name), before(state));
+    }
+    let steps = [(span.step, span.repeat)];
+    let lens = Lens { time: Some((span.from, None)), ..Lens::default() };
+    let scope = Scope::new(
+        source,
+        &lens,
+        crate::scope::Detail::Usual,
+        crate::scope::Phases::Course,
+        Some(&steps),
+    );
+    let (reads, writes, _) = directions(&scope);
+    let felt = p99("p99 read", &reads) + &p99("p99 write", &writes);
+    format!("{}{tiles}, {so_far}: {}{felt}.", capital(name), iops(state.operations_per_s))
+}
+
+fn progress(source: &Source, state: &LiveState) -> &'static str {
+    match state.phase.as_str() {
+        "warm-up" => "warming up",
+        _ if source.is_observed() => "watching",
+        _ => "measuring",
+    }
+}
+
+/// What is done while there is no load.
+fn before(state: &LiveState) -> String {
+    match (state.phase.as_str(), state.prepared) {
+        ("preparing", Some(share)) => {
+            format!("filling its disks, {} done", units::print::percent(Ratio::new(share).get()))
+        }
+        ("preparing", None) => "preparing".to_owned(),
+        ("judging", _) => "holding what was measured against its limits".to_owned(),
+        ("ended", _) => "ended".to_owned(),
+        _ => "about to begin".to_owned(),
+    }
+}
+
+/// I/Os a second over the run in at most `most` points.
+pub(crate) fn spark_of(source: &Source, most: usize) -> Vec<f64> {
+    let lens = Lens::default();
+    let scope = Scope::course(source, &lens);
+    let mut counts = vec![0_u64; scope.frame.len()];
+    scope.rows().for_each(|(bucket, row)| counts[bucket] += row.count());
+    let part = counts.len().div_ceil(most.max(1)).max(1);
+    let loads = scope.frame.load.chunks(part);
+    let time = |loads: &[Nanos]| loads.iter().fold(Nanos::ZERO, |sum, load| sum + *load);
+    counts.chunks(part).zip(loads).map(|(c, l)| rate(c.iter().sum(), time(l))).collect()
+}
+
+/// Edges of the classes of sizes, in words.
+const EDGES: [&str; 8] =
+    ["0", "4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB"];
+
+/// Reads or writes of the classes `from..=to`: `writes of 64 KiB and above`.
+pub(crate) fn sizes(direction: &str, from: usize, to: usize) -> String {
+    match (from, to) {
+        (0, 7) => format!("{direction}s"),
+        (from, 7) => format!("{direction}s of {} and above", EDGES[from]),
+        (0, to) => format!("{direction}s below {}", EDGES[to + 1]),
+        (from, to) => format!("{direction}s of {} to below {}", EDGES[from], EDGES[to + 1]),
+    }
+}
+
+/// A share as a percentage.
+pub(crate) fn share(part: u64, whole: u64) -> String {
+    units::print::percent(ratio(part, whole))
+}
