@@ -1,0 +1,5 @@
+/// <reference types="svelte" />
+/// <reference types="vite/client" />
+
+/** Whether this is the page of one file that carries its data. */
+declare const __REPORT__: boolean;

@@ -1,0 +1,72 @@
+// Axes: where ticks are and how they are called.
+
+import { ticks as evenTicks } from 'd3-array';
+import { bytes, clock, latency, share, significant } from '../format';
+
+export interface Tick {
+  value: number;
+  label: string;
+}
+
+const STEPS_S = [
+  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900,
+  1800, 3600, 7200, 14400, 28800,
+];
+
+/** Ticks of time under load between two positions, nanoseconds; about `count` of them. */
+export function timeTicks(from: number, to: number, count: number): Tick[] {
+  const wanted = (to - from) / 1e9 / Math.max(1, count);
+  const step = STEPS_S.find((step) => step >= wanted) ?? 28800;
+  const decimals = step >= 1 ? 0 : step >= 0.1 ? 1 : step >= 0.01 ? 2 : 3;
+  const ns = step * 1e9;
+  const list: Tick[] = [];
+  for (let at = Math.ceil(from / ns) * ns; at <= to; at += ns) {
+    list.push({ value: at, label: clock(at, decimals) });
+  }
+  return list;
+}
+
+/** Powers of ten, and 2 and 5 between them where few decades are shown. */
+export function logTicks(low: number, high: number, most: number): number[] {
+  const first = Math.floor(Math.log10(low));
+  const last = Math.ceil(Math.log10(high));
+  const decades = last - first;
+  const factors = decades <= most / 3 ? [1, 2, 5] : [1];
+  const every = Math.max(1, Math.ceil(decades / most));
+  const list: number[] = [];
+  for (let power = first; power <= last; power += every) {
+    for (const factor of factors) {
+      const value = factor * 10 ** power;
+      if (value >= low * 0.999 && value <= high * 1.001) list.push(value);
+    }
+  }
+  return list;
+}
+
+/** The label of a value on an axis. */
+export function axisLabel(value: number, unit: string): string {
+  switch (unit) {
+    case 'ns':
+      return latency(value);
+    case 'bytes_per_s':
+      return `${bytes(value)}/s`;
+    case 'bytes':
+      return bytes(value);
+    case 'share':
+      return share(value);
+    default:
+      return Math.abs(value) >= 1e6
+        ? `${significant(value / 1e6)} M`
+        : Math.abs(value) >= 10_000
+          ? `${significant(value / 1e3)} k`
+          : significant(value);
+  }
+}
+
+/** Round positions from 0 to `most`; of bytes powers of two. */
+export function valueTicks(most: number, unit: string, count: number): number[] {
+  if (!(most > 0)) return [0];
+  if (unit !== 'bytes' && unit !== 'bytes_per_s') return evenTicks(0, most, count);
+  const power = 2 ** (10 * Math.floor(Math.log2(most) / 10));
+  return evenTicks(0, most / power, count).map((value) => value * power);
+}
