@@ -104,7 +104,8 @@ pub struct IoRecord {
     /// Bytes.
     pub length: u32,
     /// I/Os of the same device that were issued and not ended when this one came, itself not
-    /// counted (vscsiStats' "outstanding I/Os"); saturates at 65,535; none where ends are unknown.
+    /// counted (vscsiStats counts it too, so its figure is one more); saturates at 65,535; none where
+    /// ends are unknown.
     pub outstanding: Option<u16>,
     /// Who sent it.
     pub vm: VmIndex,
