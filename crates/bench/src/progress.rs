@@ -6,7 +6,9 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use record::run::{Step, Warning};
+use record::run::{Step, TierFacts, Warning};
+use record::series::StepKey;
+use record::slice::{Slice, Topology};
 use units::{Bytes, Nanos};
 
 /// Something happened.
@@ -35,6 +37,19 @@ pub enum Progress<'a> {
         repeats: u32,
         /// How long it takes at most, warm-up included.
         at_most: Nanos,
+    },
+    /// A slice of the step has been measured and stored: the whole of it, also of the time
+    /// after the measured window, for those who keep a copy. A [`Progress::Tick`] follows while
+    /// the step is judged.
+    Slice {
+        /// Which part of which step.
+        key: StepKey,
+        /// Who is who in it.
+        topology: &'a Topology,
+        /// The slice.
+        slice: &'a Slice,
+        /// What modelled tiers did in it, and hold at its end.
+        tiers: &'a [TierFacts],
     },
     /// A slice of the step has been measured.
     Tick(&'a Tick),

@@ -13,7 +13,7 @@ pub(crate) use warmed::{SharedState, WarmKey, Warmed};
 
 use std::time::Duration;
 
-use record::run::{ModelFacts, Warning};
+use record::run::{ModelFacts, TierFacts, Warning};
 use record::slice::Slice;
 use stats::Compact;
 use units::{Bytes, Nanos};
@@ -98,6 +98,12 @@ pub trait Load {
     /// What modelled parts did since the mark; nothing on real storage, which does not say.
     fn model(&mut self) -> Option<ModelFacts> {
         None
+    }
+
+    /// What modelled tiers did since this was last asked, or since the load began, and what
+    /// they hold now; nothing on real storage, which does not say.
+    fn tiers(&mut self) -> Vec<TierFacts> {
+        Vec::new()
     }
 
     /// The unit in which the storage takes requests.

@@ -2,7 +2,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use record::run::{ModelFacts, Prefill};
+use record::run::{ModelFacts, Prefill, TierFacts};
 use record::slice::Slice;
 use sim::plant::{Plant, PlantDisk, PlantError, PlantInstance, PlantPlan, TierState, Warm};
 use sim::{Options, SimError, SimInstance, Simulation};
@@ -213,6 +213,8 @@ impl Rig for SimRig<'_> {
         let mut plant = self.plant(&instances)?;
         let names = instances.iter().map(|one| (one.workload.clone(), one.member.tile)).collect();
         self.warm(&mut plant, &instances);
+        // What warming did is nobody's.
+        drop(plant.tiers());
         let instances = instances.into_iter().map(machine).collect();
         let slice = self.plan.slice.value;
         let options = Options { until: Nanos::MAX, slice, ..Options::default() };
@@ -299,6 +301,10 @@ impl Load for SimLoad {
         let outcome = self.simulation.outcome();
         let facts = self.simulation.model_mut().facts(now);
         Some(ModelFacts { events: outcome.events + outcome.alarms, ..facts })
+    }
+
+    fn tiers(&mut self) -> Vec<TierFacts> {
+        self.simulation.model_mut().tiers()
     }
 
     fn stop(&mut self) {

@@ -3,7 +3,6 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use record::run::{Prefill, RateFacts, Run, Step, Verdict, Warning};
 use record::rundir::{EventLog, RunDir};
-use record::series::Writer;
 use serde_json::json;
 use units::Nanos;
 
@@ -13,6 +12,7 @@ use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer, Progress, Request};
 use crate::rig::Rig;
 use crate::run::document::RunFacts;
+use crate::run::kept::Kept;
 use crate::run::{End, answer, build, round};
 use crate::step::DiskNeed;
 use crate::step::checks::repeats_within_3_percent;
@@ -27,7 +27,7 @@ pub struct Climber<'a, R> {
     directory: &'a RunDir,
     control: &'a Control,
     observer: &'a mut dyn Observer,
-    series: Writer,
+    kept: Kept,
     events: EventLog,
     begun_ns: i128,
     steps: Vec<Step>,
@@ -59,7 +59,7 @@ impl<'a, R: Rig> Climber<'a, R> {
             directory,
             control,
             observer,
-            series: directory.series()?,
+            kept: Kept::new(directory.series()?),
             events: directory.events()?,
             begun_ns,
             steps: Vec::new(),
@@ -100,7 +100,7 @@ impl<'a, R: Rig> Climber<'a, R> {
             self.observer.event(&Progress::Warning(warning));
         }
         self.event("run-end", &json!({ "answer": run.answer.sentence }))?;
-        self.series.finish()?;
+        self.kept.finish(self.directory.path())?;
         Ok(self.directory.write_run(run)?)
     }
 
@@ -213,7 +213,7 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
             rig: self.rig,
             control: self.control,
             observer: self.observer,
-            series: &mut self.series,
+            series: &mut self.kept,
         };
         let measured = bench.measure(fleet, &place)?;
         self.backend = measured.backend;

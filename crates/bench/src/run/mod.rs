@@ -3,6 +3,7 @@
 mod answer;
 mod climber;
 mod document;
+mod kept;
 mod prepare;
 mod preview;
 mod reuse;

@@ -2,7 +2,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use datastore::Target;
-use record::run::{Edge, Origin, Status, Verdict};
+use record::rollup::Rollup;
+use record::run::{Edge, Origin, Phase, Status, Verdict};
 use record::rundir::StoredRun;
 use spec::plan::Profile;
 use units::Bytes;
@@ -283,6 +284,31 @@ fn a_simulated_run_is_stored_like_any_other_and_says_what_it_is() {
     let again: spec::plan::Plan = toml::from_str(&stored.plan().expect("a plan")).expect("TOML");
     assert_eq!(again.datastore, "array:array.toml");
     assert!(stored.series().expect("a series").count() > 20);
+    let rollup = Rollup::of_run(&stored).expect("a rollup");
+    assert_eq!(rollup.spans().last().map(|span| span.step), Some(3));
+    let again = Rollup::of_series(&stored).expect("folds");
+    assert_eq!(rollup.slices(), again.slices());
+    assert_eq!(rollup.wide().rows, again.wide().rows);
+    // What the tiers did in the measured slices is what the step says of them.
+    for step in &again_steps(&stored) {
+        let facts = step.model.as_ref().expect("modelled");
+        for tier in &facts.tiers {
+            let number = rollup.tier_names().iter().position(|name| name.name == tier.name);
+            let number = u32::try_from(number.expect("known")).expect("few");
+            let of_step = rollup.tiers().iter().filter(|row| {
+                let span = rollup.spans()[row.span as usize];
+                let is_own = (span.step, span.repeat) == (step.step, step.repeat);
+                row.tier == number && is_own && span.phase == Phase::Measured
+            });
+            let reads: u64 = of_step.map(|row| row.counts.reads).sum();
+            assert_eq!(reads, tier.reads, "{} in step {}", tier.name, step.step);
+            assert!(reads > 0);
+        }
+    }
+}
+
+fn again_steps(stored: &StoredRun) -> Vec<record::run::Step> {
+    stored.run().expect("run.json").steps.clone()
 }
 
 #[test]
@@ -369,6 +395,7 @@ fn an_observer_hears_of_every_step_and_of_the_end() {
                 Progress::Planned(_) => "planned",
                 Progress::Prefill { .. } => "prefill",
                 Progress::StepBegins { .. } => "begin",
+                Progress::Slice { .. } => return,
                 Progress::Tick(tick) => {
                     assert_eq!(tick.limits.len(), 1);
                     "tick"

@@ -3,7 +3,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use record::run::{Check, Figure, Phase, Step, Verdict, WarmUp, Warning};
 use record::series::StepKey;
-use record::slice::Slice;
+use record::slice::{Slice, Topology};
 use spec::ResolvedTile;
 use units::Nanos;
 
@@ -125,7 +125,7 @@ impl<R: Rig> StepBench<'_, R> {
             };
             silent = Nanos::ZERO;
             let phase = course.phase();
-            self.series.append(key(place, phase), course.judge.topology, &slice)?;
+            self.keep(load, key(place, phase), course.judge.topology, &slice)?;
             course.take(&slice);
             if phase != course.phase() {
                 load.mark();
@@ -156,7 +156,7 @@ impl<R: Rig> StepBench<'_, R> {
                     course.little.add(&slice);
                     course.playing.see(&slice);
                     let key = key(place, Phase::RampDown);
-                    let stored = self.series.append(key, course.judge.topology, &slice);
+                    let stored = self.keep(load, key, course.judge.topology, &slice);
                     unstored = unstored.or(stored.err());
                 }
                 Received::Nothing if self.control.request() == Request::Abort => {
@@ -170,6 +170,21 @@ impl<R: Rig> StepBench<'_, R> {
                 }
             }
         }
+    }
+
+    /// Stores a slice, and shows it.
+    fn keep(
+        &mut self,
+        load: &mut R::Load,
+        key: StepKey,
+        topology: &Topology,
+        slice: &Slice,
+    ) -> Result<(), BenchError> {
+        self.series.append(key, topology, slice)?;
+        let tiers = load.tiers();
+        self.series.tiers(&tiers);
+        self.observer.event(&Progress::Slice { key, topology, slice, tiers: &tiers });
+        Ok(())
     }
 
     fn conclude(

@@ -1,3 +1,4 @@
+use record::run::TierFacts;
 use record::series::{StepKey, Writer};
 use record::slice::{Slice, Topology};
 
@@ -12,6 +13,9 @@ pub trait Sink {
         topology: &Topology,
         slice: &Slice,
     ) -> Result<(), BenchError>;
+
+    /// Takes what modelled tiers did in the slice that was taken last.
+    fn tiers(&mut self, _: &[TierFacts]) {}
 }
 
 impl Sink for Writer {

@@ -226,6 +226,7 @@ impl Observer for Inline {
                 self.view.history.clear();
                 self.view.limits.clear();
             }
+            Progress::Slice { .. } => {}
             Progress::Tick(tick) => {
                 self.view.tick(tick, &self.pace);
                 let is_fresh = |drawn: Instant| drawn.elapsed() < SIMULATED_EVERY;

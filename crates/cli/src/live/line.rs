@@ -68,6 +68,7 @@ impl Observer for Lines {
                 self.last_tick = None;
                 crate::say!("{}", begin_line(event));
             }
+            Progress::Slice { .. } => {}
             Progress::Tick(tick) => self.tick(tick),
             Progress::StepEnds(step) => {
                 self.warnings.of_step().iter().for_each(|line| crate::say!("{line}"));

@@ -49,6 +49,8 @@ pub struct Plant {
     touched_bytes: Vec<u64>,
     events: u64,
     marked: Marked,
+    /// What tiers had counted when [`Plant::tiers`] was last asked.
+    told: Vec<Counted>,
 }
 
 /// What warming must know of a virtual disk.
@@ -109,6 +111,7 @@ impl Plant {
             vms: host::names(instances, &places),
             events: 0,
             marked: Marked::default(),
+            told: Vec::new(),
             layout,
             groups,
             tiers,
@@ -388,13 +391,7 @@ impl Plant {
             facts
         });
         let parts = groups.collect();
-        let clusters = self.clusters.iter().map(|(name, _)| name.as_str());
-        let names = clusters.chain(self.tiers.iter().map(|(name, _)| name.as_str()));
-        let names = names.chain(["read memory"]);
-        let tiers = names.zip(self.tier_counters()).zip(&self.marked.tiers);
-        let tiers =
-            tiers.map(|((name, (held, after)), before)| tier_facts(name, held, before, &after));
-        let tiers: Vec<TierFacts> = tiers.collect();
+        let tiers = self.tiers_since(&self.marked.tiers);
         let since = self.marked.at;
         let cpus = &mut self.hosted.site().hosts;
         let hosts = cpus.iter_mut().zip(&self.host_seconds).enumerate();
@@ -403,6 +400,26 @@ impl Plant {
         let vms = host::vm_facts(cpus, &self.vms, (since, now));
         let touched_bytes = self.touched_bytes.clone();
         ModelFacts { parts, tiers, hosts, vms, events: self.events, touched_bytes }
+    }
+
+    /// What the tiers did since this was last asked, and what they hold now; all that warming
+    /// did is told when it is asked for the first time.
+    pub fn tiers(&mut self) -> Vec<TierFacts> {
+        let facts = self.tiers_since(&self.told);
+        self.told = self.tier_counters().map(|(_, counters)| counters).collect();
+        facts
+    }
+
+    fn tiers_since(&self, before: &[Counted]) -> Vec<TierFacts> {
+        let clusters = self.clusters.iter().map(|(name, _)| name.as_str());
+        let names = clusters.chain(self.tiers.iter().map(|(name, _)| name.as_str()));
+        let names = names.chain(["read memory"]);
+        let before = before.iter().copied().chain(std::iter::repeat(Counted::default()));
+        let tiers = names.zip(self.tier_counters()).zip(before);
+        let facts = |((name, (held, after)), before): ((&str, _), _)| {
+            tier_facts(name, held, &before, &after)
+        };
+        tiers.map(facts).collect()
     }
 
     fn touch(&mut self, instance: usize, request: &IoRequest) {
