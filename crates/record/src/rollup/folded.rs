@@ -30,6 +30,8 @@ pub struct Rollup {
     pub(super) tier_names: Vec<TierName>,
     pub(super) tiers: Vec<TierRow>,
     pub(super) names: Names,
+    /// Of a part of a run: where it lies on the axis, whose spans are known.
+    pub(super) window: Option<(Nanos, Nanos)>,
 }
 
 impl Rollup {
@@ -82,6 +84,9 @@ impl Rollup {
 
     /// The span that a slice belongs to, and where in it the slice begins.
     fn advance(&mut self, key: StepKey, start: Nanos, width: Nanos) -> (u32, Nanos) {
+        if self.window.is_some() {
+            return self.known(key, start);
+        }
         let end = self.end();
         let last = self.spans.last();
         let of_step = last.filter(|last| (last.step, last.repeat) == (key.step, key.repeat));
@@ -105,6 +110,20 @@ impl Rollup {
         (u32::try_from(number).expect("fewer spans than 2^32"), begin.saturating_sub(span.from))
     }
 
+    /// The same where all spans are known; time that is in none of them is in the last one.
+    fn known(&self, key: StepKey, start: Nanos) -> (u32, Nanos) {
+        let is_own =
+            |span: &Span| (span.step, span.repeat, span.phase) == (key.step, key.repeat, key.phase);
+        let begin = |span: &Span| span.zero.saturating_add(start);
+        let number = self.spans.iter().position(|span| is_own(span) && begin(span) < span.to);
+        let number = number.unwrap_or(self.spans.len().saturating_sub(1));
+        let offset = self
+            .spans
+            .get(number)
+            .map_or(Nanos::ZERO, |span| begin(span).saturating_sub(span.from));
+        (u32::try_from(number).expect("fewer spans than 2^32"), offset)
+    }
+
     /// Makes buckets longer until there are few enough.
     fn fit(&mut self) {
         while self.is_over(&self.wide, (WIDE_BUCKETS, WIDE_ROWS)) {
@@ -116,12 +135,14 @@ impl Rollup {
     }
 
     fn is_over(&self, level: &Level, (most, rows): (usize, usize)) -> bool {
-        let buckets: u64 = self
-            .spans
-            .iter()
-            .map(|span| span.to.saturating_sub(span.from).0.div_ceil(level.width.0))
-            .sum();
-        let can_halve = buckets > self.spans.len() as u64;
+        let (from, to) = self.window.unwrap_or((Nanos::ZERO, Nanos::MAX));
+        let (mut buckets, mut spans) = (0, 0);
+        for span in &self.spans {
+            let length = span.to.min(to).saturating_sub(span.from.max(from));
+            buckets += length.0.div_ceil(level.width.0);
+            spans += u64::from(length > Nanos::ZERO);
+        }
+        let can_halve = buckets > spans;
         can_halve && (buckets > most as u64 || level.rows.len() > rows)
     }
 

@@ -3,9 +3,13 @@ use std::iter::Peekable;
 use units::Nanos;
 
 use super::Rollup;
+use super::rows::Span;
 use super::slot::{Io, Sums};
 use crate::rundir::{StoredRun, files};
-use crate::series::{ActionRecord, GeneratorRecord, IoRecord, Rows, SeriesError, StepKey};
+use crate::series::{
+    ActionRecord, GeneratorRecord, IoRecord, Rows, SeriesError, StepKey, Stretch, count_between,
+    read_between,
+};
 use crate::slice::GeneratorRow;
 
 /// A slice of the stored series.
@@ -23,9 +27,54 @@ impl Rollup {
 
     /// Folds a run's series.
     pub fn of_series(run: &StoredRun) -> Result<Self, SeriesError> {
-        let (mut io, mut actions) = (run.series()?.peekable(), run.actions()?.peekable());
-        let mut generator = run.generator()?.peekable();
-        let mut rollup = Self::new();
+        let rows = (run.series()?, run.actions()?, run.generator()?);
+        Self::new().folding(rows)
+    }
+
+    /// Slices of a time on the run's axis, as the series place them.
+    pub fn stretches(&self, from: Nanos, to: Nanos) -> Vec<Stretch> {
+        let overlapping = self.spans.iter().filter(|span| span.from < to && from < span.to);
+        let stretch = |span: &Span| Stretch {
+            step: span.step,
+            repeat: span.repeat,
+            from: from.max(span.from).saturating_sub(span.zero),
+            to: to.min(span.to).saturating_sub(span.zero),
+        };
+        overlapping.map(stretch).collect()
+    }
+
+    /// A time on the axis of this run in finer buckets, from its series: the same spans, and
+    /// rows of that time alone; tiers are in no series, so it has none of them. Nothing if the
+    /// buckets would not be finer, or if it takes more than `rows_max` rows of the series.
+    pub fn zoomed(
+        &self,
+        run: &StoredRun,
+        (from, to): (Nanos, Nanos),
+        rows_max: u64,
+    ) -> Result<Option<Self>, SeriesError> {
+        let stretches = self.stretches(from, to);
+        let path = run.path();
+        let is_fine = self.slices.iter().all(|row| row.slices <= 1);
+        if is_fine || count_between::<IoRecord>(path, &stretches)? > rows_max {
+            return Ok(None);
+        }
+        let empty = Self { spans: self.spans.clone(), window: Some((from, to)), ..Self::default() };
+        let rows = (
+            read_between(path, &stretches)?,
+            read_between(path, &stretches)?,
+            read_between(path, &stretches)?,
+        );
+        let zoomed = empty.folding(rows)?;
+        Ok((zoomed.wide.width < self.wide.width).then_some(zoomed))
+    }
+
+    fn folding(
+        self,
+        (io, actions, generator): (Rows<IoRecord>, Rows<ActionRecord>, Rows<GeneratorRecord>),
+    ) -> Result<Self, SeriesError> {
+        let (mut io, mut actions) = (io.peekable(), actions.peekable());
+        let mut generator = generator.peekable();
+        let mut rollup = self;
         // Every slice has a row of the generator, but a killed run may have lost its last ones.
         loop {
             let next = match peek(&mut generator, of_generator)? {

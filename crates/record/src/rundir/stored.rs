@@ -123,6 +123,15 @@ impl StoredRun {
         checksum::check(&self.path)
     }
 
+    /// The lines of `SHA256SUMS`: as stored, or of a run that is not complete, of its files as
+    /// they are now.
+    pub fn checksums(&self) -> Result<String, RunDirError> {
+        match self.path.join(files::SUMS).exists() {
+            true => self.text(files::SUMS),
+            false => checksum::of_directory(&self.path),
+        }
+    }
+
     /// Bytes of all its files.
     pub fn size_bytes(&self) -> Result<u64, RunDirError> {
         size_of(&self.path).map_err(RunDirError::io("listing", &self.path))

@@ -75,6 +75,13 @@ impl RunDir {
         })
     }
 
+    /// Like [`RunDir::write_text`], for a file without which the run is complete: that it
+    /// cannot be written leaves nothing behind.
+    pub fn write_optional(&self, name: &str, text: &str) -> Result<(), RunDirError> {
+        let path = self.path.join(name);
+        replace(&path, text.as_bytes()).map_err(RunDirError::io("writing", &path))
+    }
+
     /// Opens `events.jsonl` for appending.
     pub fn events(&self) -> Result<EventLog, RunDirError> {
         EventLog::open(&self.path.join(files::EVENTS), Arc::clone(&self.broken))

@@ -1,6 +1,7 @@
 //! The run's series: what finished in every slice of time, with mergeable histograms, as
 //! Parquet. `docs/formats/series.md` lists every column.
 
+mod between;
 mod column;
 mod error;
 mod part;
@@ -9,8 +10,9 @@ mod record;
 mod source;
 mod writer;
 
+pub use between::Stretch;
 pub use error::SeriesError;
-pub use read::{Rows, read, read_run};
+pub use read::{Rows, count_between, read, read_between, read_run};
 pub use record::{ActionRecord, GeneratorRecord, IoRecord, Record, StepKey};
 pub use writer::Writer;
 

@@ -4,16 +4,19 @@ use std::path::{Path, PathBuf};
 
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
+use super::between::{self, Stretch};
 use super::{Record, SeriesError};
 use crate::rundir::files;
 
 /// Rows of one batch in memory at a time.
-const BATCH_ROWS: usize = 1024;
+pub(super) const BATCH_ROWS: usize = 1024;
 
 /// Rows of a series, in the order they were written, read as they are asked for.
 #[derive(Debug)]
 pub struct Rows<R> {
     files: VecDeque<PathBuf>,
+    /// Only these; all without.
+    stretches: Option<Vec<Stretch>>,
     open: Option<(PathBuf, ParquetRecordBatchReader)>,
     batch: std::vec::IntoIter<R>,
 }
@@ -27,13 +30,38 @@ pub fn read<R: Record>(path: &Path) -> Result<Rows<R>, SeriesError> {
 /// The rows of a run directory's series: its finished file or, where a run was killed, the
 /// parts that were complete. No file at all is no rows.
 pub fn read_run<R: Record>(directory: &Path) -> Result<Rows<R>, SeriesError> {
+    Ok(Rows::of(files_of::<R>(directory)?))
+}
+
+/// The rows of a run directory's series in some stretches of time, in the order they were
+/// written; see [`crate::rollup::Rollup::stretches`] for those of a time on the run's axis.
+/// Row groups without any of them are not read.
+pub fn read_between<R: Record>(
+    directory: &Path,
+    stretches: &[Stretch],
+) -> Result<Rows<R>, SeriesError> {
+    let rows = Rows::of(files_of::<R>(directory)?);
+    Ok(Rows { stretches: Some(stretches.to_vec()), ..rows })
+}
+
+/// How many rows [`read_between`] gives, from three of their columns.
+pub fn count_between<R: Record>(
+    directory: &Path,
+    stretches: &[Stretch],
+) -> Result<u64, SeriesError> {
+    let files = files_of::<R>(directory)?;
+    files.iter().map(|path| between::count(path, stretches)).sum()
+}
+
+/// The finished file, or the parts in their order.
+fn files_of<R: Record>(directory: &Path) -> Result<Vec<PathBuf>, SeriesError> {
     let finished = directory.join(R::FILE);
     if finished.exists() {
-        return read(&finished);
+        return Ok(vec![finished]);
     }
     let parts = directory.join(files::PARTS);
     if !parts.exists() {
-        return Ok(Rows::of([]));
+        return Ok(Vec::new());
     }
     let prefix = format!("{}-", R::FILE.trim_end_matches(".parquet"));
     let mut found = Vec::new();
@@ -45,12 +73,13 @@ pub fn read_run<R: Record>(directory: &Path) -> Result<Rows<R>, SeriesError> {
         }
     }
     found.sort_unstable();
-    Ok(Rows::of(found))
+    Ok(found)
 }
 
 impl<R: Record> Rows<R> {
     fn of(files: impl IntoIterator<Item = PathBuf>) -> Self {
-        Self { files: files.into_iter().collect(), open: None, batch: Vec::new().into_iter() }
+        let (files, batch) = (files.into_iter().collect(), Vec::new().into_iter());
+        Self { files, stretches: None, open: None, batch }
     }
 
     /// Loads the next batch; false at the end.
@@ -66,7 +95,11 @@ impl<R: Record> Rows<R> {
                 self.open = None;
             }
             let Some(path) = self.files.pop_front() else { return Ok(false) };
-            self.open = Some((path.clone(), open(&path)?));
+            let reader = match &self.stretches {
+                Some(stretches) => between::open(&path, stretches)?,
+                None => open(&path)?,
+            };
+            self.open = Some((path, reader));
         }
     }
 }

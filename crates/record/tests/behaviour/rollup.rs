@@ -10,7 +10,7 @@ use tilemark_record::rollup::{
 };
 use tilemark_record::run::{Phase, TierFacts};
 use tilemark_record::rundir::{RunDir, RunId, StoredRun, files};
-use tilemark_record::series::{IoRecord, StepKey, Writer, read_run};
+use tilemark_record::series::{IoRecord, StepKey, Writer, count_between, read_between, read_run};
 use tilemark_record::slice::{
     ActionRow, Direction, InstanceId, IoRow, SizeClass, Slice, Topology, VmId,
 };
@@ -356,4 +356,67 @@ fn another_major_version_is_refused_and_a_file_without_notes_too() {
     std::fs::write(dir.path().join(files::ROLLUP), "PAR1 but not really").expect("writes");
     let error = Rollup::read(dir.path()).expect_err("not Parquet");
     assert!(error.to_string().contains("rollup.parquet"), "{error}");
+}
+
+/// A stored run of two steps of many parts of its series.
+fn stored(seconds: u64) -> (tempfile::TempDir, StoredRun, Rollup) {
+    let base = tempfile::tempdir().expect("a directory");
+    let id = RunId::new("test", Timestamp::UNIX_EPOCH).expect("an id");
+    let directory = RunDir::create(base.path(), &id).expect("creates");
+    let mut writer = directory.series().expect("a series");
+    let mut rollup = Rollup::new();
+    for step in 1..=2 {
+        for second in 0..seconds {
+            let phase = if second < 10 { Phase::WarmUp } else { Phase::Measured };
+            let key = StepKey { step, tiles: 2, repeat: 1, phase };
+            let slice = sample::slice(second);
+            writer.append(key, &sample::topology(), &slice).expect("appends");
+            rollup.slice(key, &sample::topology(), &slice);
+        }
+    }
+    writer.finish().expect("finishes");
+    let run = StoredRun::at(directory.path()).expect("a run");
+    (base, run, rollup)
+}
+
+#[test]
+fn only_the_rows_of_a_time_are_read() {
+    let (_base, run, rollup) = stored(150);
+    // The last 5 s of step 1 and the first 7 s of step 2.
+    let stretches = rollup.stretches(Nanos::from_secs(145), Nanos::from_secs(157));
+    let rows = read_between::<IoRecord>(run.path(), &stretches).expect("opens");
+    let found: Vec<_> =
+        rows.map(|row| row.map(|row| (row.key.step, row.start)).expect("reads")).collect();
+    let all = read_run::<IoRecord>(run.path()).expect("opens");
+    let wanted: Vec<_> = all
+        .map(|row| row.map(|row| (row.key.step, row.start)).expect("reads"))
+        .filter(|(step, start)| match step {
+            1 => *start >= Nanos::from_secs(145),
+            _ => *start < Nanos::from_secs(7),
+        })
+        .collect();
+    assert_eq!(found, wanted);
+    assert_eq!(found.len(), 12 * 8);
+    assert_eq!(count_between::<IoRecord>(run.path(), &stretches).expect("counts"), 12 * 8);
+    assert_eq!(count_between::<IoRecord>(run.path(), &[]).expect("counts"), 0);
+}
+
+#[test]
+fn a_part_of_a_run_is_folded_finer_on_the_same_axis() {
+    let (_base, run, rollup) = stored(2000);
+    assert_eq!(rollup.wide().width, Nanos::from_secs(2));
+    let window = (Nanos::from_secs(1990), Nanos::from_secs(2020));
+    let zoomed = rollup.zoomed(&run, window, 10_000).expect("reads").expect("finer");
+    assert_eq!(zoomed.spans(), rollup.spans());
+    assert_eq!(zoomed.wide().width, Nanos::SECOND);
+    let places: Vec<Nanos> = zoomed
+        .slices()
+        .iter()
+        .map(|row| zoomed.place(zoomed.wide(), row.span, row.bucket).0)
+        .collect();
+    assert_eq!(places, (1990..2020).map(Nanos::from_secs).collect::<Vec<_>>());
+    assert!(rollup.zoomed(&run, window, 100).expect("counts").is_none(), "too many rows");
+    let (_base, run, rollup) = stored(20);
+    let window = (Nanos::from_secs(5), Nanos::from_secs(7));
+    assert!(rollup.zoomed(&run, window, 10_000).expect("counts").is_none(), "no finer");
 }
