@@ -70,3 +70,18 @@ export function valueTicks(most: number, unit: string, count: number): number[] 
   const power = 2 ** (10 * Math.floor(Math.log2(most) / 10));
   return evenTicks(0, most / power, count).map((value) => value * power);
 }
+
+// Charts of a page begin and end at the same pixels, so that one cursor goes through all.
+
+/** Room above a drawing: the name of the axis, and the steps of the run. */
+export const TOP = 34;
+
+/** Room for the labels of the vertical axis. */
+export const leftOf = (width: number): number => (width < 480 ? 58 : 76);
+
+/** Room for names at the ends of lines. */
+export function rightOf(width: number, labels: readonly string[]): number {
+  const longest = Math.max(...labels.map((label) => label.length), 0);
+  const small = width < 480;
+  return Math.max(small ? 60 : 92, Math.min(26 + longest * (small ? 6 : 6.6), width * 0.3));
+}

@@ -2,7 +2,7 @@
 
 import uPlot from 'uplot';
 import type { StepSpan } from '../api/types';
-import { axisLabel, logTicks, timeTicks, valueTicks } from './axis';
+import { axisLabel, leftOf, logTicks, rightOf, timeTicks, TOP, valueTicks } from './axis';
 import type { Colours } from '../palette';
 import { FEW, spread, type Line } from './lines';
 
@@ -23,6 +23,8 @@ export interface Marks {
   limit: { value: number; label: string } | null;
   /** Times of few I/Os, nanoseconds. */
   few: readonly (readonly [number, number])[];
+  /** The axis reaches at least this far. */
+  reach: number | null;
   brushFrom: number | null;
   at: number | null;
 }
@@ -187,16 +189,10 @@ function drawCursor(u: uPlot, marks: Marks, look: Look): void {
   ctx.restore();
 }
 
-/** Room for the names of lines. */
-export function gutter(look: Look): number {
-  const longest = Math.max(...look.lines.map((line) => line.label.length), 0);
-  return Math.min(26 + longest * (look.width < 480 ? 6 : 6.6), look.width * 0.3);
-}
-
-function valueRange(isLog: boolean, limit: () => number | null) {
+function valueRange(isLog: boolean, reach: () => number) {
   return (_u: uPlot, low: number | null, high: number | null): uPlot.Range.MinMax => {
     if (low === null || high === null) return isLog ? [1e5, 1e8] : [0, 1];
-    const most = Math.max(high, limit() ?? 0);
+    const most = Math.max(high, reach());
     if (!isLog) return [0, most > 0 ? most * 1.06 : 1];
     const least = Math.max(low, 1);
     return [least / 1.4, Math.max(most, least * 4) * 1.4];
@@ -225,12 +221,12 @@ export function options(look: Look, marks: () => Marks, hooks: uPlot.Hooks.Array
   return {
     width: look.width,
     height: look.height,
-    padding: [34, gutter(look), 0, 0],
+    padding: [TOP, rightOf(look.width, look.lines.map((line) => line.label)), 0, 0],
     legend: { show: false },
     cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
     scales: {
       x: { time: false, range: () => [...marks().window] as [number, number] },
-      y: { distr: look.isLog ? 3 : 1, range: valueRange(look.isLog, () => marks().limit?.value ?? null) },
+      y: { distr: look.isLog ? 3 : 1, range: valueRange(look.isLog, () => Math.max(marks().limit?.value ?? 0, marks().reach ?? 0)) },
     },
     axes: [
       {
@@ -241,7 +237,7 @@ export function options(look: Look, marks: () => Marks, hooks: uPlot.Hooks.Array
       },
       {
         ...axis,
-        size: look.width < 480 ? 58 : 76,
+        size: leftOf(look.width),
         splits: (_u, _axis, low, high) =>
           look.isLog ? logTicks(low, high, look.height / 40) : valueTicks(high, look.unit, look.height / 45),
         values: (_u, splits) => splits.map((value) => axisLabel(value, look.unit)),
