@@ -2,11 +2,11 @@
 // of the page without the program.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { readFileSync } from 'node:fs';
 import type { Plugin } from 'vite';
 import type { LiveState, ViewName } from '../../src/lib/api/types';
 import { Model, SCENARIOS } from '../fixtures/model';
 import { comparison } from '../fixtures/compare';
+import { STUDY } from '../fixtures/study';
 
 /** A running run begins when the server does. */
 const began = Date.now();
@@ -73,8 +73,9 @@ function handle(request: IncomingMessage, response: ServerResponse, next: () => 
     return;
   }
   if (kind === 'studies') {
-    if (!id) json(response, [{ name: 'vsan-6', title: 'A published cluster, simulated' }]);
-    else json(response, JSON.parse(readFileSync('tests/fixtures/study.json', 'utf8')));
+    if (!id) json(response, { studies: [STUDY.row] });
+    else if (id === STUDY.row.name) json(response, STUDY);
+    else missing(response, `study ${id}`);
     return;
   }
   const model = kind === 'runs' ? modelOf(id ?? '') : null;

@@ -4,7 +4,7 @@ import { nearest } from './nearest';
 import { exactSeeds } from './online';
 import type { Answer, Transport } from './transport';
 import { Refused } from './transport';
-import type { ComparePage, Documents, RunList, RunPage, ViewName } from './types';
+import type { ComparePage, Documents, RunList, RunPage, StudyList, StudyPage, ViewName } from './types';
 
 /** What is packed into the page. */
 export interface Packed {
@@ -59,11 +59,11 @@ export class Offline implements Transport {
     return Promise.reject(new Refused(404, 'not in this report', 'A report holds one run.'));
   }
 
-  studies(): Promise<unknown> {
-    return Promise.resolve([]);
+  studies(): Promise<StudyList> {
+    return Promise.resolve({ studies: [] });
   }
 
-  study(): Promise<unknown> {
+  study(): Promise<StudyPage> {
     return Promise.reject(new Refused(404, 'not in this report', 'A report holds one run.'));
   }
 

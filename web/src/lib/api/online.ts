@@ -3,7 +3,7 @@
 import { requestPath } from '../lens/lens';
 import type { Answer, LiveHandlers, Transport } from './transport';
 import { Refused, Unreachable } from './transport';
-import type { ComparePage, Documents, LiveState, Problem, RunList, RunPage, ViewName } from './types';
+import type { ComparePage, Documents, LiveState, Problem, RunList, RunPage, StudyList, StudyPage, ViewName } from './types';
 
 const BASE = '/api/v1';
 
@@ -73,11 +73,11 @@ export class Online implements Transport {
     return got(`/compare?a=${encoded(a)}&b=${encoded(b)}`);
   }
 
-  studies(): Promise<unknown> {
+  studies(): Promise<StudyList> {
     return got('/studies');
   }
 
-  study(name: string): Promise<unknown> {
+  study(name: string): Promise<StudyPage> {
     return got(`/studies/${encoded(name)}`);
   }
 

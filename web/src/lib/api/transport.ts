@@ -1,4 +1,4 @@
-import type { ComparePage, Documents, LiveState, RunList, RunPage, ViewName } from './types';
+import type { ComparePage, Documents, LiveState, RunList, RunPage, StudyList, StudyPage, ViewName } from './types';
 
 /** An answer, and what is not quite as it was asked for. */
 export interface Answer<T> {
@@ -27,8 +27,8 @@ export interface Transport {
     signal: AbortSignal,
   ): Promise<Answer<Documents[V]>>;
   compare(a: string, b: string): Promise<ComparePage>;
-  studies(): Promise<unknown>;
-  study(name: string): Promise<unknown>;
+  studies(): Promise<StudyList>;
+  study(name: string): Promise<StudyPage>;
   /** Begins to listen; returns what ends it. */
   live(id: string, handlers: LiveHandlers): () => void;
   /** Whether somebody answers. */

@@ -79,6 +79,7 @@ export interface Overview {
   heroes: Hero[];
   findings: Finding[];
   sizes: SizeRow[];
+  flushes?: SizeRow | null;
   sizes_sentence: string;
 }
 
@@ -414,6 +415,44 @@ export interface CurveOfSide {
   direction: string;
   count: number;
   points: PercentilePoint[];
+}
+
+export interface StudyList {
+  studies: StudyRow[];
+}
+
+export interface StudyRow {
+  name: string;
+  title: string;
+  sentence: string;
+  claims: number;
+}
+
+export interface StudyPage {
+  row: StudyRow;
+  made_by: string;
+  notes: string[];
+  claims_note: string;
+  claims: StudyClaim[];
+  sections: StudySection[];
+}
+
+export interface StudyClaim {
+  id: string;
+  kind: string;
+  published: string;
+  ours: string;
+  tolerance: string;
+  outcome: string;
+  outcome_text: string;
+  text: string;
+}
+
+export interface StudySection {
+  title: string;
+  paragraphs: string[];
+  columns: string[];
+  rows: string[][];
 }
 
 /** `run.json`; only what the page reads of it. */

@@ -53,6 +53,8 @@ class Shortcuts {
   isOn = $state(read());
   isHelpOpen = $state(false);
   isSearchOpen = $state(false);
+  /** What is typed into the search while it is open: maps and lists follow it. */
+  searched = $state('');
 
   set(isOn: boolean): void {
     this.isOn = isOn;
