@@ -14,6 +14,7 @@
 mod answer;
 mod compare;
 pub mod document;
+mod offline;
 mod request;
 mod scope;
 mod source;
@@ -22,5 +23,6 @@ mod words;
 
 pub use answer::{Document, answer};
 pub use compare::compare;
+pub use offline::{OFFLINE_BYTES_MAX, offline};
 pub use request::{Breakdown, Lens, Measure, Request, RequestError, View};
 pub use source::{OpenError, Source, TraceFacts, list, row_of};

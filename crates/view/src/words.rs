@@ -1,6 +1,6 @@
 //! Sentences that several views say, and the parts they are made of.
 
-use record::run::{BrokenLimit, LimitResult, Run, Status};
+use record::run::{BrokenLimit, LimitResult, PooledLimit, Run, Status, Step};
 use record::slice::Direction;
 use units::print::{bytes_per_second, clock, count, iops};
 use units::{Nanos, Ratio};
@@ -63,6 +63,9 @@ pub(crate) fn answer_of(run: &Run) -> String {
         (Some(broken), Some(held)) if broken.limit.measured_ns.is_some() => {
             held_and_broken(run, held, broken)
         }
+        (_, Some(held)) if answer.status == Status::Complete => {
+            stored_sentence(run) + &nearest(run, held)
+        }
         _ => stored_sentence(run),
     };
     if run.target.is_simulated() && !text.contains("imulated") {
@@ -77,6 +80,25 @@ fn stored_sentence(run: &Run) -> String {
     let said = sentence.rsplit_once("; score ").map_or(sentence, |(said, _)| said);
     let said = if said.is_empty() { "no answer was stored" } else { said };
     format!("{said}.")
+}
+
+/// How near the steps that held came to a limit.
+fn nearest(run: &Run, held: u32) -> String {
+    let steps: Vec<&Step> = run.steps.iter().filter(|step| step.tiles == held).collect();
+    let nearest = closest(&steps).map(|limit| {
+        let name = limit_name(&limit.workload, &limit.result);
+        format!(" Nearest to its limit: {name}, {}.", of_limit(&limit.result))
+    });
+    nearest.unwrap_or_default()
+}
+
+/// The limit of these steps with the least room, which is the first one that broke if one did.
+pub(crate) fn closest<'a>(steps: &[&'a Step]) -> Option<&'a PooledLimit> {
+    let limits = steps.iter().flat_map(|step| &step.limits);
+    limits.filter(|limit| limit.result.measured_ns.is_some()).min_by(|a, b| {
+        let room = |limit: &PooledLimit| limit.result.margin.value.unwrap_or(f64::INFINITY);
+        room(a).total_cmp(&room(b))
+    })
 }
 
 fn held_and_broken(run: &Run, held: u32, broken: &BrokenLimit) -> String {

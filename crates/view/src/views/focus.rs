@@ -1,7 +1,7 @@
 //! Which steps an answer is about when the lens does not say: the ones that held, and the one
 //! that broke.
 
-use record::run::{PooledLimit, Step, Verdict};
+use record::run::{Step, Verdict};
 
 use crate::request::Lens;
 use crate::scope::{Detail, Phases, Scope};
@@ -102,15 +102,6 @@ impl<'a> Focus<'a> {
         tiles.sort_unstable();
         tiles
     }
-}
-
-/// The limit of these steps with the least room, which is the first one that broke if one did.
-pub(super) fn closest<'a>(steps: &[&'a Step]) -> Option<&'a PooledLimit> {
-    let limits = steps.iter().flat_map(|step| &step.limits);
-    limits.filter(|limit| limit.result.measured_ns.is_some()).min_by(|a, b| {
-        let room = |limit: &PooledLimit| limit.result.margin.value.unwrap_or(f64::INFINITY);
-        room(a).total_cmp(&room(b))
-    })
 }
 
 fn pairs(steps: &[Step], wanted: impl Fn(&Step) -> bool) -> Option<Vec<(u32, u32)>> {

@@ -2,7 +2,7 @@ use record::slice::Direction;
 use units::Nanos;
 use units::print::{bytes_per_second, count, iops};
 
-use super::focus::{Focus, closest};
+use super::focus::Focus;
 use crate::document::Hero;
 use crate::scope::{ENOUGH, Points, Scope, Sum};
 use crate::source::Source;
@@ -46,7 +46,7 @@ fn tiles(source: &Source) -> Option<Hero> {
             let name = words::limit_name(&broken.workload, &broken.limit);
             format!("{} break {name}", count(broken.tiles.into(), "tile"))
         }
-        None => format!("{} were tried at most", count(tried.into(), "tile")),
+        None => format!("more than {} were not tried", count(tried.into(), "tile")),
     };
     asked.then(|| Hero {
         label: "tiles held".to_owned(),
@@ -69,7 +69,7 @@ fn limit(source: &Source, focus: &Focus<'_>) -> Option<Hero> {
     if source.is_running() {
         return None;
     }
-    let limit = closest(&focus.steps())?;
+    let limit = words::closest(&focus.steps())?;
     let result = &limit.result;
     let measured = result.measured_ns?;
     let tiles = focus.steps().first().map_or(0, |step| step.tiles);

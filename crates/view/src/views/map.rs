@@ -172,20 +172,17 @@ fn sentence(items: &[MapItem]) -> String {
         return words::too_few(total);
     };
     let share = words::share(first.count, total);
-    let most = format!(
-        "{} does the most, {share} of all I/Os ({})",
-        words::capital(&first.name),
-        iops(first.operations_per_s)
-    );
+    let most =
+        format!("Most I/O: {}, {share} of all ({})", first.name, iops(first.operations_per_s));
     let limits = items.iter().filter_map(|item| Some((item, item.limit.as_ref()?)));
     let limits = limits.filter_map(|(item, limit)| Some((item, limit, limit.ratio?)));
     let Some((item, limit, ratio)) = limits.max_by(|a, b| a.2.total_cmp(&b.2)) else {
         return format!("{most}.");
     };
     let measured = Nanos(limit.measured_ns.unwrap_or(0));
-    let where_ = if ratio > 1.0 { "is furthest above" } else { "is nearest to" };
+    let place = if ratio > 1.0 { "furthest above its limit" } else { "nearest to its limit" };
     format!(
-        "{most}; {} {where_} its limit: {} {measured} of {} ({}).",
+        "{most}; {place}: {}, {} {measured} of {} ({}).",
         item.name,
         limit.name,
         Nanos(limit.limit_ns),

@@ -60,8 +60,12 @@ fn sentence(groups: &[(String, String)], sums: &[Sum]) -> String {
     let (Some(p50), Some(p99)) = (sum.percentile(0.5), sum.percentile(0.99)) else {
         return words::too_few(total);
     };
-    let name = if groups.len() > 1 { "The slowest are " } else { "Of " };
-    let tail =
-        format!("half take at most {}, one in a hundred longer than {}", Nanos(p50), Nanos(p99));
-    format!("{name}{label}: {tail} ({}).", count(sum.count(), "I/O"))
+    let subject = if groups.len() > 1 { format!("Slowest, {label}") } else { label.clone() };
+    format!(
+        "{}: half take at most {}, one in a hundred longer than {} ({}).",
+        words::capital(&subject),
+        Nanos(p50),
+        Nanos(p99),
+        count(sum.count(), "I/O")
+    )
 }

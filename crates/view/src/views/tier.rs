@@ -238,6 +238,13 @@ fn heroes(source: &Source, lens: &Lens, totals: &Totals, steps: &[TierSteps]) ->
     ]
 }
 
+fn few(number: u64, noun: &str) -> String {
+    match number {
+        0 => format!("no {noun}s met it"),
+        _ => format!("too few {noun}s ({number})"),
+    }
+}
+
 fn shares(parts: &[u64], wholes: &[u64]) -> Vec<Option<f64>> {
     let pairs = parts.iter().zip(wholes);
     pairs.map(|(part, whole)| (*whole > 0).then(|| ratio(*part, *whole))).collect()
@@ -250,7 +257,7 @@ fn served(counts: &TierCounts, totals: &Totals, note: &str) -> TierHero {
         label: "reads served by the tier".to_owned(),
         text: match is_enough {
             true => format!("{} ({})", percent(share), count(counts.read_hits, "read")),
-            false => format!("too few reads ({})", counts.reads),
+            false => few(counts.reads, "read"),
         },
         value: is_enough.then_some(share),
         unit: "share".to_owned(),
@@ -288,7 +295,7 @@ fn accelerated(source: &Source, counts: &TierCounts, totals: &Totals, note: &str
         } else if is_enough {
             format!("{} ({})", percent(share), count(counts.writes_absorbed, "write"))
         } else {
-            format!("too few writes ({})", counts.writes)
+            few(counts.writes, "write")
         },
         value: is_enough.then_some(share),
         unit: "share".to_owned(),
