@@ -11,7 +11,26 @@
 //! request are parsed to ids before they touch a path; a client that is slow is dropped.
 #![forbid(unsafe_code)]
 
+mod app;
+mod assets;
+mod guard;
+mod library;
+mod listen;
+mod live;
+mod live_run;
+mod metrics;
 pub mod openapi;
+mod patient;
 mod problem;
+mod provider;
+mod routes;
+mod server;
+mod token;
 
+pub use assets::{has_page, report_template};
+pub use library::{Library, Shelf};
+pub use listen::{Access, Door, Listen, ListenError, PORT};
+pub use live_run::{Feed, LiveRun, Second, Subject};
 pub use problem::Problem;
+pub use provider::{Current, Held, Provider, ProviderError};
+pub use server::{Left, Server};

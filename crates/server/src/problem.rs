@@ -1,16 +1,20 @@
 //! Why there is no answer, as a document (RFC 9457).
 
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::provider::ProviderError;
+
 /// Media type of [`Problem`].
-#[expect(dead_code, reason = "the first answer uses it")]
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Problem {
-    /// What kind, a reference into `docs/serve.md`: `/problems/unknown-run`.
+    /// What kind, as `docs/serve.md` lists them: `/problems/unknown-run`.
     #[serde(rename = "type")]
     pub kind: String,
     /// The kind in words, the same for all of the kind.
@@ -19,4 +23,102 @@ pub struct Problem {
     pub detail: String,
     /// Status of the response, RFC 9110.
     pub status: u16,
+}
+
+/// The kinds of problems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Another method than GET or HEAD.
+    Method,
+    /// A `Host` we do not listen for.
+    Host,
+    /// Without the token.
+    Token,
+    /// The address is too long.
+    TooLong,
+    /// Too much at once.
+    Busy,
+    /// A value that makes no sense.
+    Request,
+    /// No such path.
+    UnknownPath,
+    /// No such run.
+    UnknownRun,
+    /// No such study.
+    UnknownStudy,
+    /// The run has not come so far.
+    NotYet,
+    /// The run's files cannot be read.
+    Unreadable,
+    /// We failed.
+    Internal,
+}
+
+impl Kind {
+    const fn facts(self) -> (StatusCode, &'static str, &'static str) {
+        match self {
+            Self::Method => {
+                (StatusCode::METHOD_NOT_ALLOWED, "method", "only GET and HEAD are answered")
+            }
+            Self::Host => {
+                (StatusCode::MISDIRECTED_REQUEST, "host", "this is not served under that name")
+            }
+            Self::Token => (StatusCode::UNAUTHORIZED, "token", "the token is missing or wrong"),
+            Self::TooLong => (StatusCode::URI_TOO_LONG, "too-long", "the address is too long"),
+            Self::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy", "too much is asked at once"),
+            Self::Request => (StatusCode::BAD_REQUEST, "request", "a value makes no sense"),
+            Self::UnknownPath => (StatusCode::NOT_FOUND, "unknown-path", "there is nothing here"),
+            Self::UnknownRun => (StatusCode::NOT_FOUND, "unknown-run", "there is no such run"),
+            Self::UnknownStudy => {
+                (StatusCode::NOT_FOUND, "unknown-study", "there is no such study")
+            }
+            Self::NotYet => (StatusCode::NOT_FOUND, "not-yet", "the run has not come so far"),
+            Self::Unreadable => {
+                (StatusCode::INTERNAL_SERVER_ERROR, "unreadable", "files of the run cannot be read")
+            }
+            Self::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed"),
+        }
+    }
+}
+
+impl Problem {
+    /// A problem of a kind, this time.
+    pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
+        let (status, name, title) = kind.facts();
+        Self {
+            kind: format!("/problems/{name}"),
+            title: title.to_owned(),
+            detail: detail.into(),
+            status: status.as_u16(),
+        }
+    }
+}
+
+impl From<ProviderError> for Problem {
+    fn from(error: ProviderError) -> Self {
+        let kind = match error {
+            ProviderError::UnknownRun(_) => Kind::UnknownRun,
+            ProviderError::UnknownStudy(_) => Kind::UnknownStudy,
+            ProviderError::Request(_) => Kind::Request,
+            ProviderError::NotYet(_) => Kind::NotYet,
+            ProviderError::Unreadable(_) => Kind::Unreadable,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let text = serde_json::to_string(&self).unwrap_or_default();
+        let mut response = Response::new(Body::from(text));
+        *response.status_mut() =
+            StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if self.status == StatusCode::METHOD_NOT_ALLOWED.as_u16() {
+            headers.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+        }
+        response
+    }
 }

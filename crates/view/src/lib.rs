@@ -18,6 +18,7 @@ mod offline;
 mod request;
 mod scope;
 mod source;
+mod study;
 mod views;
 mod words;
 
@@ -26,3 +27,4 @@ pub use compare::compare;
 pub use offline::{OFFLINE_BYTES_MAX, offline};
 pub use request::{Breakdown, Lens, Measure, Request, RequestError, View};
 pub use source::{OpenError, Source, TraceFacts, list, row_of};
+pub use study::{studies, study};

@@ -1,0 +1,100 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Semaphore;
+
+use crate::listen::Access;
+use crate::live::Hub;
+use crate::problem::{Kind, Problem};
+use crate::provider::{Provider, ProviderError};
+
+/// Questions that are answered at the same time; the rest waits.
+const WORKERS: usize = 2;
+/// How long one waits for its turn.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What all requests share.
+pub struct App {
+    pub(crate) access: Access,
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) hub: Hub,
+    turns: Arc<Semaphore>,
+    begun: Instant,
+    /// Milliseconds after `begun` of the last request of somebody who looks, plus one; 0: none.
+    seen: AtomicU64,
+    watching: AtomicUsize,
+}
+
+impl App {
+    pub(crate) fn new(access: Access, provider: Arc<dyn Provider>) -> Self {
+        Self {
+            access,
+            hub: Hub::new(Arc::clone(&provider)),
+            provider,
+            turns: Arc::new(Semaphore::new(WORKERS)),
+            begun: Instant::now(),
+            seen: AtomicU64::new(0),
+            watching: AtomicUsize::new(0),
+        }
+    }
+
+    /// Remembers that somebody looked. Machines that collect figures do not count.
+    pub(crate) fn note(&self, path: &str) {
+        if path != "/metrics" && path != "/healthz" {
+            let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            self.seen.store(now.saturating_add(1), Ordering::Relaxed);
+        }
+    }
+
+    /// How long ago somebody looked; zero while one watches, none if nobody ever did.
+    pub(crate) fn idle(&self) -> Option<Duration> {
+        if self.is_watched() {
+            return Some(Duration::ZERO);
+        }
+        let seen = self.seen.load(Ordering::Relaxed).checked_sub(1)?;
+        Some(self.begun.elapsed().saturating_sub(Duration::from_millis(seen)))
+    }
+
+    /// Whether somebody watches a run.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watching.load(Ordering::Relaxed) > 0
+    }
+
+    /// Counts one who watches for as long as the result lives.
+    pub(crate) fn watch(self: &Arc<Self>) -> Watching {
+        self.watching.fetch_add(1, Ordering::Relaxed);
+        Watching(Arc::clone(self))
+    }
+
+    /// Asks the provider on a thread that may wait.
+    pub(crate) async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&dyn Provider) -> Result<T, ProviderError> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let turn = tokio::time::timeout(PATIENCE, Arc::clone(&self.turns).acquire_owned()).await;
+        let Ok(Ok(turn)) = turn else {
+            return Err(Problem::new(Kind::Busy, "other questions are being answered; try again"));
+        };
+        let provider = Arc::clone(&self.provider);
+        let answer = tokio::task::spawn_blocking(move || {
+            let answer = question(provider.as_ref());
+            drop(turn);
+            answer
+        });
+        match answer.await {
+            Ok(answer) => answer.map_err(Problem::from),
+            Err(_) => Err(Problem::new(Kind::Internal, "answering failed; this is a bug")),
+        }
+    }
+}
+
+/// Somebody who watches.
+pub struct Watching(Arc<App>);
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.0.watching.fetch_sub(1, Ordering::Relaxed);
+        self.0.note("/live");
+    }
+}

@@ -1,0 +1,111 @@
+//! The page, as it was built into the program.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+
+/// Files of the page, each with its path in addresses, compressed (gzip).
+static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
+/// The report's page without its data, likewise.
+static REPORT: Option<&[u8]> = include!(concat!(env!("OUT_DIR"), "/report.rs"));
+/// What is shown when there is no page.
+const WITHOUT: &str = include_str!("without_page.html");
+
+/// One file of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asset {
+    /// Its path in addresses: `/index.html`.
+    pub path: &'static str,
+    /// Its content.
+    content: Content,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Content {
+    Packed(&'static [u8]),
+    Plain(&'static [u8]),
+}
+
+impl Asset {
+    /// The file at a path.
+    pub fn find(path: &str) -> Option<Self> {
+        let (path, packed) = FILES.iter().find(|(known, _)| *known == path)?;
+        Some(Self { path, content: Content::Packed(packed) })
+    }
+
+    /// What every path of the page shows; it reads the path itself.
+    pub fn index() -> Self {
+        Self::find("/index.html")
+            .unwrap_or(Self { path: "/index.html", content: Content::Plain(WITHOUT.as_bytes()) })
+    }
+
+    /// As gzip, where it is stored so.
+    pub fn packed(&self) -> Option<&'static [u8]> {
+        match self.content {
+            Content::Packed(bytes) => Some(bytes),
+            Content::Plain(_) => None,
+        }
+    }
+
+    /// The file itself.
+    pub fn plain(&self) -> Cow<'static, [u8]> {
+        match self.content {
+            Content::Packed(bytes) => Cow::Owned(unpack(bytes)),
+            Content::Plain(bytes) => Cow::Borrowed(bytes),
+        }
+    }
+
+    /// Names of assets hold a hash of their content, so that they never change.
+    pub fn is_hashed(&self) -> bool {
+        self.path.starts_with("/assets/")
+    }
+
+    /// Its media type.
+    pub fn media_type(&self) -> &'static str {
+        match self.path.rsplit_once('.').map_or("", |(_, end)| end) {
+            "html" => "text/html; charset=utf-8",
+            "js" => "text/javascript; charset=utf-8",
+            "css" => "text/css; charset=utf-8",
+            "svg" => "image/svg+xml",
+            "png" => "image/png",
+            "ico" => "image/x-icon",
+            "json" | "map" => "application/json",
+            "woff2" => "font/woff2",
+            "txt" => "text/plain; charset=utf-8",
+            _ => "application/octet-stream",
+        }
+    }
+}
+
+/// The report's page without its data; none if the program was built without it.
+pub fn report_template() -> Option<String> {
+    REPORT.and_then(|packed| String::from_utf8(unpack(packed)).ok())
+}
+
+/// Whether the page was built in.
+pub fn has_page() -> bool {
+    !FILES.is_empty()
+}
+
+fn unpack(packed: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    GzDecoder::new(packed).read_to_end(&mut bytes).expect("it was packed when we were built");
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_always_something_to_show_and_every_file_unpacks() {
+        let index = Asset::index().plain();
+        assert!(String::from_utf8_lossy(&index).to_ascii_lowercase().contains("<html"));
+        for (path, _) in FILES {
+            let asset = Asset::find(path).expect("it is listed");
+            assert_ne!(asset.media_type(), "application/octet-stream", "{path}");
+            assert!(!asset.plain().is_empty(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Runs on disk and the one that goes on in this process, as a [`Provider`].
+
+mod cached;
+mod held;
+mod running;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use record::rundir::{self, RunId, State, StoredRun, files};
+use view::document::{
+    ComparePage, EventList, LiveState, RunList, RunPage, RunRow, RunState, StudyList, StudyPage,
+};
+use view::{Request, Source};
+
+use crate::live_run::LiveRun;
+use crate::provider::{Current, Provider, ProviderError};
+use cached::Cache;
+
+/// Which stored runs there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shelf {
+    /// All in a directory, also those that come later.
+    All(PathBuf),
+    /// These, by their directories.
+    Some(Vec<PathBuf>),
+}
+
+/// Stored runs, and perhaps one that goes on.
+pub struct Library {
+    shelf: Shelf,
+    cache: Cache,
+    live: Mutex<Option<Arc<LiveRun>>>,
+}
+
+impl Library {
+    /// Runs of a shelf.
+    pub fn new(shelf: Shelf) -> Self {
+        Self { shelf, cache: Cache::default(), live: Mutex::new(None) }
+    }
+
+    /// Adds the run that goes on in this process.
+    pub fn set_live(&self, run: Arc<LiveRun>) {
+        *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Some(run);
+    }
+
+    fn live_run(&self) -> Option<Arc<LiveRun>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The run that goes on in this process, if that is it.
+    fn live_as(&self, id: &RunId) -> Option<Arc<LiveRun>> {
+        self.live_run().filter(|live| live.id() == id && !live.has_ended())
+    }
+
+    fn stored(&self, id: &RunId) -> Result<StoredRun, ProviderError> {
+        let find = |base: &Path| {
+            let partial = format!("{id}{}", files::PARTIAL);
+            let mut paths = [id.as_str(), &partial].map(|name| base.join(name)).into_iter();
+            paths.find(|path| path.is_dir()).and_then(|path| StoredRun::at(&path))
+        };
+        let found = match &self.shelf {
+            Shelf::All(base) => find(base),
+            Shelf::Some(paths) => paths
+                .iter()
+                .filter(|path| StoredRun::at(path).is_some_and(|run| run.id() == id))
+                .find_map(|path| find(path.parent()?)),
+        };
+        found.ok_or_else(|| ProviderError::UnknownRun(id.clone()))
+    }
+
+    fn all(&self) -> Result<Vec<StoredRun>, ProviderError> {
+        match &self.shelf {
+            Shelf::All(base) => rundir::list(base).map_err(unreadable),
+            Shelf::Some(paths) => {
+                let ids = paths.iter().filter_map(|path| StoredRun::at(path));
+                let mut runs: Vec<_> = ids.filter_map(|run| self.stored(run.id()).ok()).collect();
+                runs.sort_by(|a, b| a.id().cmp(b.id()));
+                Ok(runs)
+            }
+        }
+    }
+
+    /// A run, live or stored.
+    fn source(&self, id: &RunId) -> Result<Arc<Source>, ProviderError> {
+        match self.live_as(id) {
+            Some(live) => Ok(Arc::new(live.source())),
+            None => self.cache.source(self.stored(id)?),
+        }
+    }
+
+    fn rows(&self) -> Result<Vec<RunRow>, ProviderError> {
+        let live = self.live_run().filter(|live| !live.has_ended());
+        let mut rows: Vec<RunRow> = self.all()?.iter().map(|run| self.cache.row(run)).collect();
+        if let Some(live) = live {
+            rows.retain(|row| row.id != live.id().as_str());
+            rows.push(live.source().row());
+        }
+        rows.sort_by(|a, b| b.id.cmp(&a.id));
+        Ok(rows)
+    }
+}
+
+impl Provider for Library {
+    fn runs(&self) -> Result<RunList, ProviderError> {
+        let base = match &self.shelf {
+            Shelf::All(base) => base.display().to_string(),
+            Shelf::Some(paths) => {
+                let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+                names.join(", ")
+            }
+        };
+        Ok(RunList { base, runs: self.rows()? })
+    }
+
+    fn page(&self, run: &RunId) -> Result<RunPage, ProviderError> {
+        Ok(self.source(run)?.page())
+    }
+
+    fn answer(&self, run: &RunId, request: &Request) -> Result<serde_json::Value, ProviderError> {
+        let source = self.source(run)?;
+        serde_json::to_value(view::answer(&source, request)).map_err(unreadable)
+    }
+
+    fn events(&self, run: &RunId) -> Result<EventList, ProviderError> {
+        let events = match self.live_as(run) {
+            Some(live) => live.stored().map(|stored| stored.events()),
+            None => Some(self.stored(run)?.events()),
+        };
+        // Before its directory is there nothing has happened.
+        let events = events.transpose().map_err(unreadable)?.unwrap_or_default();
+        Ok(EventList { events })
+    }
+
+    fn compare(&self, a: &RunId, b: &RunId) -> Result<ComparePage, ProviderError> {
+        let (a, b) = (self.source(a)?, self.source(b)?);
+        Ok(view::compare(&a, &b))
+    }
+
+    fn studies(&self) -> Result<StudyList, ProviderError> {
+        Ok(view::studies())
+    }
+
+    fn study(&self, name: &str) -> Result<StudyPage, ProviderError> {
+        view::study(name).ok_or_else(|| ProviderError::UnknownStudy(name.to_owned()))
+    }
+
+    fn live(&self, run: &RunId) -> Result<Option<LiveState>, ProviderError> {
+        if let Some(live) = self.live_as(run) {
+            return Ok(live.source().live_state().cloned());
+        }
+        let stored = self.stored(run)?;
+        if stored.state() != State::Running {
+            return Ok(None);
+        }
+        let source = self.cache.source(stored)?;
+        Ok(source.live_state().cloned())
+    }
+
+    fn current(&self) -> Result<Vec<Current>, ProviderError> {
+        let rows = self.rows()?;
+        let is_running = |row: &&RunRow| row.state == RunState::Running;
+        let last = rows.iter().find(|row| row.state == RunState::Complete);
+        let mut current = Vec::new();
+        for row in rows.iter().filter(is_running).chain(last) {
+            let id = RunId::parse(&row.id);
+            let live = id.as_ref().and_then(|id| self.live(id).ok().flatten());
+            let stored = id.filter(|_| live.is_none()).and_then(|id| self.stored(&id).ok());
+            let held = stored.and_then(|run| held::of(run.run().ok()?));
+            current.push(Current { row: row.clone(), live, held });
+        }
+        Ok(current)
+    }
+}
+
+fn unreadable(error: impl std::fmt::Display) -> ProviderError {
+    ProviderError::Unreadable(error.to_string())
+}

@@ -1,0 +1,21 @@
+use record::run::{Run, Step};
+use record::slice::Direction;
+
+use crate::provider::Held;
+
+/// Figures of the step that the answer stands on: the last with the tiles that were held, else
+/// the last of all.
+pub fn of(run: &Run) -> Option<Held> {
+    let is_held = |step: &&Step| Some(step.tiles) == run.answer.tiles_held;
+    let step = run.steps.iter().rev().find(is_held).or(run.steps.last())?;
+    let p99 = |direction: Direction| {
+        step.io.iter().find(|total| total.direction == direction).and_then(|t| t.service.p99_ns)
+    };
+    Some(Held {
+        tiles: step.tiles,
+        operations_per_s: step.throughput.operations_per_s,
+        bytes_per_s: step.throughput.bytes_per_s,
+        read_p99_ns: p99(Direction::Read),
+        write_p99_ns: p99(Direction::Write),
+    })
+}

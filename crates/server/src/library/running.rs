@@ -1,0 +1,58 @@
+//! A run that another process writes, seen from its files: behind by as much as that process
+//! keeps before it writes.
+
+use std::sync::Arc;
+
+use record::rollup::Rollup;
+use record::run::Phase;
+use record::rundir::StoredRun;
+use view::Source;
+use view::document::LiveState;
+
+use super::unreadable;
+use crate::provider::ProviderError;
+
+/// What there is of it.
+pub fn open(stored: StoredRun) -> Result<Source, ProviderError> {
+    let run = stored.run().ok().cloned();
+    let rollup = Arc::new(Rollup::of_run(&stored).map_err(unreadable)?);
+    let state = state(&rollup);
+    Ok(Source::live(Some(stored), run, rollup, state))
+}
+
+fn state(rollup: &Rollup) -> LiveState {
+    let span = rollup.spans().last();
+    let last = rollup.slices().last();
+    let in_last = |bucket: (u32, u32)| last.is_some_and(|row| (row.span, row.bucket) == bucket);
+    let rows = rollup.wide().rows.iter().filter(|row| in_last((row.span, row.bucket)));
+    let (count, bytes) =
+        rows.fold((0, 0), |(count, bytes), row| (count + row.count(), bytes + row.bytes));
+    let time = last.map_or(1.0, |row| row.time.as_secs_f64().max(1e-9));
+    LiveState {
+        version: rollup.end().0,
+        phase: span.map_or("preparing", |span| phase(span.phase)).to_owned(),
+        sentence: String::new(),
+        tiles: span.map_or(0, |span| span.tiles),
+        elapsed_ns: rollup.end().0,
+        left_ns: None,
+        prepared: None,
+        operations_per_s: float(count) / time,
+        bytes_per_s: float(bytes) / time,
+        p99_ns: None,
+        lost_slices: 0,
+    }
+}
+
+/// Its name in documents.
+pub const fn phase(phase: Phase) -> &'static str {
+    match phase {
+        Phase::WarmUp => "warm-up",
+        Phase::Measured => "measured",
+        Phase::RampDown => "judging",
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of a second are far below 2^53")]
+fn float(count: u64) -> f64 {
+    count as f64
+}

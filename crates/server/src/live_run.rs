@@ -1,0 +1,245 @@
+//! The run that goes on in this process, as those who look at it see it.
+//!
+//! The run hands copies of its slices to a bounded queue and goes on; a thread folds them. When
+//! that thread is behind, slices are dropped and counted: the view loses them, the run's own
+//! record does not.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use record::rollup::Rollup;
+use record::run::TierFacts;
+use record::rundir::{RunId, StoredRun, files};
+use record::series::StepKey;
+use record::slice::{Slice, Topology};
+use view::document::LiveState;
+use view::{Source, TraceFacts};
+
+/// Slices that wait at most: about a minute of a real run.
+const WAITING: usize = 64;
+/// Nice value of the thread that folds.
+const PRIORITY: i32 = 5;
+
+/// What is looked at.
+#[derive(Debug, Clone)]
+pub enum Subject {
+    /// A run, with the base of its directory.
+    Run {
+        /// Its id.
+        id: RunId,
+        /// Where its directory is.
+        base: PathBuf,
+    },
+    /// A recording of I/O.
+    Trace(RunId, TraceFacts),
+}
+
+/// A run that goes on.
+pub struct LiveRun {
+    subject: Subject,
+    rollup: Mutex<Arc<Rollup>>,
+    state: Mutex<LiveState>,
+    lost: AtomicU64,
+    has_ended: AtomicBool,
+}
+
+/// A slice on its way.
+struct Copy {
+    key: StepKey,
+    topology: Arc<Topology>,
+    slice: Slice,
+    tiers: Vec<TierFacts>,
+}
+
+/// What the run tells; never waits.
+pub struct Feed {
+    run: Arc<LiveRun>,
+    sender: SyncSender<Copy>,
+    topology: Option<Arc<Topology>>,
+}
+
+impl LiveRun {
+    /// A run that begins, and what it tells its news to.
+    pub fn begin(subject: Subject) -> std::io::Result<(Arc<Self>, Feed)> {
+        let run = Arc::new(Self::new(subject));
+        let (sender, receiver) = sync_channel(WAITING);
+        let folding = Arc::clone(&run);
+        std::thread::Builder::new().name("fold".to_owned()).spawn(move || {
+            let own = Some(rustix::thread::gettid());
+            let _ = rustix::process::setpriority_process(own, PRIORITY);
+            folding.fold(&receiver);
+        })?;
+        let feed = Feed { run: Arc::clone(&run), sender, topology: None };
+        Ok((run, feed))
+    }
+
+    fn new(subject: Subject) -> Self {
+        let state = LiveState {
+            version: 1,
+            phase: "preparing".to_owned(),
+            sentence: String::new(),
+            tiles: 0,
+            elapsed_ns: 0,
+            left_ns: None,
+            prepared: None,
+            operations_per_s: 0.0,
+            bytes_per_s: 0.0,
+            p99_ns: None,
+            lost_slices: 0,
+        };
+        Self {
+            subject,
+            rollup: Mutex::default(),
+            state: Mutex::new(state),
+            lost: AtomicU64::new(0),
+            has_ended: AtomicBool::new(false),
+        }
+    }
+
+    fn fold(&self, receiver: &Receiver<Copy>) {
+        for copy in receiver {
+            let mut rollup = self.rollup.lock().unwrap_or_else(PoisonError::into_inner);
+            // Copied only while somebody is being answered.
+            let folded = Arc::make_mut(&mut rollup);
+            folded.slice(copy.key, &copy.topology, &copy.slice);
+            if !copy.tiers.is_empty() {
+                folded.tiers_of_slice(&copy.tiers);
+            }
+            let end = folded.end().0;
+            drop(rollup);
+            self.change(|state| state.elapsed_ns = end);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, LiveState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut LiveState)) {
+        let mut state = self.state();
+        change(&mut state);
+        state.version += 1;
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &RunId {
+        match &self.subject {
+            Subject::Run { id, .. } | Subject::Trace(id, _) => id,
+        }
+    }
+
+    /// Whether it goes on no more: what is stored of it counts from now on.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Acquire)
+    }
+
+    /// Its directory, once there is one.
+    pub fn stored(&self) -> Option<StoredRun> {
+        let Subject::Run { id, base } = &self.subject else { return None };
+        let path = base.join(format!("{id}{}", files::PARTIAL));
+        path.is_dir().then(|| StoredRun::at(&path)).flatten()
+    }
+
+    /// What is known of it now.
+    pub fn source(&self) -> Source {
+        let rollup = Arc::clone(&self.rollup.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut state = self.state().clone();
+        state.lost_slices = self.lost.load(Ordering::Relaxed);
+        match &self.subject {
+            Subject::Run { .. } => {
+                let stored = self.stored();
+                let run = stored.as_ref().and_then(|stored| stored.run().ok().cloned());
+                Source::live(stored, run, rollup, state)
+            }
+            Subject::Trace(_, facts) => Source::trace(facts.clone(), rollup, Some(state)),
+        }
+    }
+
+    /// What was folded of it.
+    pub fn rollup(&self) -> Arc<Rollup> {
+        Arc::clone(&self.rollup.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// What the last second was like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Second {
+    /// Whether it is measured, not warming up.
+    pub is_measured: bool,
+    /// Time left of this part at most, nanoseconds.
+    pub left_ns: Option<u64>,
+    /// I/Os a second.
+    pub operations_per_s: f64,
+    /// Bytes a second.
+    pub bytes_per_s: f64,
+    /// 99th percentile of the service time, nanoseconds.
+    pub p99_ns: Option<u64>,
+}
+
+impl Feed {
+    /// The run that is fed.
+    pub fn run(&self) -> &Arc<LiveRun> {
+        &self.run
+    }
+
+    /// Disks are being filled; share that is done, 0 to 1.
+    pub fn prepared(&self, share: f64) {
+        self.run.change(|state| {
+            "preparing".clone_into(&mut state.phase);
+            state.prepared = Some(share);
+        });
+    }
+
+    /// A step begins.
+    pub fn step(&self, tiles: u32) {
+        self.run.change(|state| {
+            "warm-up".clone_into(&mut state.phase);
+            (state.tiles, state.prepared, state.left_ns) = (tiles, None, None);
+        });
+    }
+
+    /// A slice was measured.
+    pub fn slice(&mut self, key: StepKey, topology: &Topology, slice: &Slice, tiers: &[TierFacts]) {
+        let known = self.topology.take().filter(|known| **known == *topology);
+        let topology = known.unwrap_or_else(|| Arc::new(topology.clone()));
+        self.topology = Some(Arc::clone(&topology));
+        let copy = Copy { key, topology, slice: slice.clone(), tiers: tiers.to_vec() };
+        if self.sender.try_send(copy).is_err() {
+            self.run.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// How the last second was.
+    pub fn second(&self, second: &Second) {
+        self.run.change(|state| {
+            (if second.is_measured { "measured" } else { "warm-up" }).clone_into(&mut state.phase);
+            state.left_ns = second.left_ns;
+            state.operations_per_s = second.operations_per_s;
+            state.bytes_per_s = second.bytes_per_s;
+            state.p99_ns = second.p99_ns;
+        });
+    }
+
+    /// The step is over and is judged, or the run is being put together.
+    pub fn judging(&self) {
+        self.run.change(|state| {
+            "judging".clone_into(&mut state.phase);
+            (state.left_ns, state.p99_ns) = (None, None);
+            (state.operations_per_s, state.bytes_per_s) = (0.0, 0.0);
+        });
+    }
+
+    /// The run's directory is complete, or the run failed.
+    pub fn end(&self) {
+        self.run.change(|state| "ended".clone_into(&mut state.phase));
+        self.run.has_ended.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,9 @@
+//! The server over real sockets, with a provider that makes its answers up.
+
+extern crate tilemark_server as server;
+
+mod asking;
+mod client;
+mod entering;
+mod fake;
+mod watching;
