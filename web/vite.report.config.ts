@@ -5,6 +5,11 @@ import { viteSingleFile } from 'vite-plugin-singlefile';
 /** What the program fills with the run's data; it is kept letter by letter. */
 const PLACEHOLDER = '<script id="tilemark-data" type="application/octet-stream;base64"></script>';
 
+/** A report loads nothing and sends nothing; the browser is told to hold it to that. */
+const POLICY =
+  '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; script-src \'unsafe-inline\'; ' +
+  'style-src \'unsafe-inline\'; img-src data: blob:; base-uri \'none\'; form-action \'none\'" />';
+
 /** Puts the empty place for the data at the end of the page. */
 function placeholder(): Plugin {
   return {
@@ -13,7 +18,7 @@ function placeholder(): Plugin {
     generateBundle(_, bundle) {
       for (const file of Object.values(bundle)) {
         if (file.type !== 'asset' || !file.fileName.endsWith('.html')) continue;
-        const html = String(file.source);
+        const html = String(file.source).replace('<meta charset="utf-8" />', `$&\n    ${POLICY}`);
         const end = html.lastIndexOf('</body>');
         file.source = `${html.slice(0, end)}${PLACEHOLDER}\n  ${html.slice(end)}`;
       }

@@ -72,6 +72,6 @@ function pair(values: Values, begin: number, end: number): [number | null, numbe
 
 /** The entry whose time holds `at`: the last that begins at or before it. */
 export function indexAt(list: ArrayLike<number>, at: number): number {
-  const next = lowerBound(list, at + 0.5);
-  return Math.max(0, Math.min(list.length - 1, next - 1));
+  const found = lowerBound(list, at);
+  return Math.max(0, Math.min(list.length - 1, list[found] === at ? found : found - 1));
 }

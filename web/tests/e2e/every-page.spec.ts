@@ -1,0 +1,54 @@
+import { expect, test } from '@playwright/test';
+import { accessible, errors, FINISHED, LIVE, open, OTHERS, PAGES } from './pages';
+
+for (const [name, path] of [...PAGES(FINISHED), ...OTHERS]) {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test(`${name} shows itself and is accessible, ${colorScheme}`, async ({ page }) => {
+      const found = errors(page);
+      await page.emulateMedia({ colorScheme });
+      await open(page, path);
+      await expect(page.locator('main')).not.toBeEmpty();
+      await accessible(page);
+      expect(found).toEqual([]);
+    });
+  }
+  test(`${name} fits a screen of 360 pixels`, async ({ page }) => {
+    await page.setViewportSize({ width: 360, height: 780 });
+    await open(page, path);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+    await accessible(page);
+  });
+}
+
+for (const [name, path] of PAGES(LIVE)) {
+  test(`${name} of a running run goes on by itself`, async ({ page }) => {
+    const found = errors(page);
+    await page.goto(path);
+    const live = page.locator('.live');
+    await expect(live).toContainText('under load');
+    const before = await live.textContent();
+    await expect(live).not.toHaveText(before ?? '', { timeout: 8000 });
+    expect(found).toEqual([]);
+  });
+}
+
+test('the overview answers in its first sentence, with units, and deep links lead to the proof', async ({ page }) => {
+  await open(page, `/run/${FINISHED}`);
+  const lead = page.locator('.lead').first();
+  await expect(lead).toContainText('holds 7 tiles');
+  await expect(lead).toContainText('IOPS');
+  await expect(page.getByText('breaks at 8').first()).toBeVisible();
+  await page.locator('.findings a').first().click();
+  await expect(page).toHaveURL(/workload\?by=bs&dir=w&m=lat/);
+  await expect(page.getByRole('combobox', { name: 'Break down by' })).toHaveValue('bs');
+});
+
+test('an unknown run says so', async ({ page }) => {
+  await page.goto('/run/nobody');
+  await expect(page.getByRole('alert')).toContainText('there is no run nobody');
+});
+
+test('an unknown page says so', async ({ page }) => {
+  await page.goto('/zoo');
+  await expect(page.locator('main')).toContainText('There is no page');
+});

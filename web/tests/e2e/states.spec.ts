@@ -1,0 +1,59 @@
+import { expect, test } from '@playwright/test';
+import { chart, FINISHED, LIVE, open, PAGES, settled } from './pages';
+
+for (const [name, path] of PAGES('empty')) {
+  test(`${name} of an empty run says that there is nothing`, async ({ page }) => {
+    const found: string[] = [];
+    page.on('pageerror', (error) => found.push(String(error)));
+    await open(page, path);
+    await expect(page.locator('main')).not.toBeEmpty();
+    expect(await page.locator('main').innerText()).not.toMatch(/NaN|Infinity|undefined|null/);
+    expect(found).toEqual([]);
+  });
+}
+
+for (const [name, path] of PAGES('big-100')) {
+  test(`${name} of 100 tiles and 3 hours`, async ({ page }) => {
+    test.setTimeout(120_000);
+    const found: string[] = [];
+    page.on('pageerror', (error) => found.push(String(error)));
+    await open(page, path);
+    await expect(page.locator('main')).toContainText(/tiles?/);
+    expect(found).toEqual([]);
+  });
+}
+
+test('a server that dies leaves its data and a banner, and comes back', async ({ page, context }) => {
+  await open(page, `/run/${LIVE}`);
+  await expect(chart(page, 'I/Os a second').getByRole('application')).toBeVisible();
+  await context.setOffline(true);
+  const banner = page.getByRole('alert').filter({ hasText: 'The server has not answered since' });
+  // An open stream of events is not cut by the browser's own switch, so something is asked for.
+  await page.getByRole('group', { name: 'Direction' }).getByRole('button', { name: 'Reads' }).click();
+  await expect(banner).toBeVisible({ timeout: 10_000 });
+  await expect(chart(page, 'I/Os a second').getByRole('application')).toBeVisible();
+  await expect(page.locator('.lead').first()).toBeVisible();
+  await context.setOffline(false);
+  await expect(banner).toHaveCount(0, { timeout: 15_000 });
+  await settled(page);
+});
+
+test('a slow answer keeps what was shown', async ({ page }) => {
+  await open(page, `/run/${FINISHED}`);
+  await page.route('**/series?*', async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await route.continue();
+  });
+  await page.getByRole('group', { name: 'Direction' }).getByRole('button', { name: 'Writes' }).click();
+  await expect(chart(page, 'I/Os a second').getByRole('application')).toBeVisible();
+  await expect(chart(page, 'I/Os a second')).toContainText('writes: IOPS was highest', { timeout: 8000 });
+});
+
+test('an answer that says no is shown where it belongs', async ({ page }) => {
+  await page.route('**/heatmap*', (route) => route.fulfill({
+    status: 400, contentType: 'application/problem+json', body: JSON.stringify({ type: 'about:blank', title: 'no', detail: 'rows: 1 to 240', status: 400 }),
+  }));
+  await page.goto(`/run/${FINISHED}`);
+  await expect(chart(page, 'Latency of every I/O').getByRole('alert')).toContainText('rows: 1 to 240');
+  await expect(page.locator('.lead').first()).toContainText('holds 7 tiles');
+});
