@@ -35,7 +35,7 @@ test('the lens follows the hash, and what is not stored falls back and says so',
   await page.goto(`${address}#/run/ladder-10/workload?by=bs&m=lat`);
   await settled(page);
   await expect(page.getByRole('combobox', { name: 'Break down by' })).toHaveValue('bs');
-  await page.getByRole('group', { name: 'Direction' }).getByRole('button', { name: 'Writes' }).click();
+  await page.getByRole('group', { name: 'Direction', exact: true }).getByRole('button', { name: 'Writes' }).click();
   await expect(page).toHaveURL(/#\/run\/ladder-10\/workload\?by=bs&dir=w&m=lat/);
   await expect(chart(page, 'Throughput')).toContainText('Not quite what was asked for');
   await expect(chart(page, 'Throughput')).toContainText('reads and writes');

@@ -29,7 +29,7 @@ test('a server that dies leaves its data and a banner, and comes back', async ({
   await context.setOffline(true);
   const banner = page.getByRole('alert').filter({ hasText: 'The server has not answered since' });
   // An open stream of events is not cut by the browser's own switch, so something is asked for.
-  await page.getByRole('group', { name: 'Direction' }).getByRole('button', { name: 'Reads' }).click();
+  await page.getByRole('group', { name: 'Direction', exact: true }).getByRole('button', { name: 'Reads' }).click();
   await expect(banner).toBeVisible({ timeout: 10_000 });
   await expect(chart(page, 'I/Os a second').getByRole('application')).toBeVisible();
   await expect(page.locator('.lead').first()).toBeVisible();
@@ -44,7 +44,7 @@ test('a slow answer keeps what was shown', async ({ page }) => {
     await new Promise((resolve) => setTimeout(resolve, 1500));
     await route.continue();
   });
-  await page.getByRole('group', { name: 'Direction' }).getByRole('button', { name: 'Writes' }).click();
+  await page.getByRole('group', { name: 'Direction', exact: true }).getByRole('button', { name: 'Writes' }).click();
   await expect(chart(page, 'I/Os a second').getByRole('application')).toBeVisible();
   await expect(chart(page, 'I/Os a second')).toContainText('writes: IOPS was highest', { timeout: 8000 });
 });
