@@ -1,0 +1,55 @@
+// The list of runs: finding, words, commands.
+
+import type { RunKind, RunRow } from '../api/types';
+
+/** `2026-11-22 06:00`, UTC as it is stored. */
+export const startedText = (started: string): string => {
+  const found = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})/.exec(started);
+  return found ? `${found[1]} ${found[2]}` : started;
+};
+
+export const KINDS: Readonly<Record<RunKind, { name: string; words: string }>> = {
+  measured: { name: 'Measured', words: 'on real storage' },
+  simulated: { name: 'Simulated', words: 'a model of storage: nothing real was measured' },
+  replayed: { name: 'Replayed', words: 'a trace was played' },
+  recorded: { name: 'Recorded', words: 'the I/O of something else was observed' },
+  sample: { name: 'Sample', words: 'comes with the program' },
+};
+
+/** What a run's state is called in `Verdict`. */
+export function stateOf(run: RunRow): string {
+  if (run.state !== 'complete') return run.state;
+  if (run.kind === 'recorded' && run.status === 'complete') return 'observed';
+  return run.status ?? run.state;
+}
+
+/** Runs that every word is found in, of one kind if one is chosen. */
+export function findRuns(runs: readonly RunRow[], text: string, kind: string): RunRow[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return runs.filter((run) => {
+    if (kind && run.kind !== kind) return false;
+    const all = `${run.id} ${run.tile} ${run.target} ${run.kind} ${stateOf(run)} ${run.started} ${run.sentence}`.toLowerCase();
+    return words.every((word) => all.includes(word));
+  });
+}
+
+/** The address that compares what was chosen, the older run as the baseline; null unless there are two. */
+export function compareAddress(chosen: readonly string[], runs: readonly RunRow[]): string | null {
+  if (chosen.length !== 2) return null;
+  const started = (id: string): string => runs.find((run) => run.id === id)?.started ?? '';
+  const [a = '', b = ''] = [...chosen].sort((one, two) => (started(one) < started(two) ? -1 : 1));
+  return `/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`;
+}
+
+/** Chooses one more of at most two; the one chosen first goes. */
+export function choose(chosen: readonly string[], id: string): string[] {
+  return chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id].slice(-2);
+}
+
+/** Commands that do what this page does not. */
+export const COMMANDS = [
+  { text: 'tilemark run --quick .', label: 'Measure the storage of this directory, in about a minute:' },
+  { text: 'tilemark simulate --array vnx5500 --tiles 1..5', label: 'Ask a modelled array instead; nothing is written:' },
+  { text: 'tilemark record', label: 'Watch what disks of this machine do:' },
+  { text: 'tilemark import TRACE --out NAME', label: 'Bring in a trace of another tool (blktrace, vscsiStats, fio and others):' },
+] as const;
