@@ -128,6 +128,9 @@ fn hot_part(address: &Address) -> (f64, f64, f64) {
     match address {
         Address::Hot(spots) => (0.0, 1.0, spots.iter().map(|spot| spot.space.get()).sum()),
         Address::Drift(drift) => (0.0, 1.0, drift.working_set.get()),
+        Address::Reuse(reuse) => {
+            (0.0, 1.0, reuse.again.last().map_or(0.0, |again| again.within.get()))
+        }
         Address::Within(within) => {
             let (start, length, hot) = hot_part(&within.address);
             let outer = within.length.get();
@@ -154,7 +157,7 @@ fn of_group(workload: &Workload, group: &UserGroup, service: Nanos) -> Option<De
     let rate = match &group.load {
         Load::Closed { users, think } => f64::from(*users) / (mean_time(think) + seconds),
         Load::Paced { users, rate, .. } => rate.get().min(most(*users)),
-        Load::Open { rate, outstanding_max } => rate.get().min(most(*outstanding_max)),
+        Load::Open { rate, outstanding_max, .. } => rate.get().min(most(*outstanding_max)),
     };
     let active = group.schedule.as_ref().map_or(1.0, share_active);
     rate.is_finite().then(|| one.times(rate * active))

@@ -158,7 +158,7 @@ pub enum Load {
         #[serde(default = "ten")]
         backlog: u32,
     },
-    /// Arrivals that do not wait for anyone (Poisson).
+    /// Arrivals that do not wait for anyone (Poisson, or in bursts).
     Open {
         /// Mean arrival rate.
         rate: Rate,
@@ -166,6 +166,11 @@ pub enum Load {
         /// as many again are waiting (default 1024).
         #[serde(default = "open_limit")]
         outstanding_max: u32,
+        /// Gaps between arrivals by weight (`{ "5us" = 60, "20ms" = 40 }`): each gap is
+        /// exponential with one of these means, and all of them are scaled so that `rate` holds.
+        /// Poisson, if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gaps: Option<IndexMap<String, f64>>,
     },
 }
 
@@ -361,6 +366,8 @@ pub enum Address {
     Drift(Drift),
     /// The hierarchical-reuse random walk of SPC-1-like loads.
     ReuseWalk(ReuseWalk),
+    /// Runs that begin at what was touched lately, or anywhere else.
+    Reuse(Reuse),
     /// Any of the above, inside a part of the disk.
     Within(Box<Within>),
 }
@@ -424,6 +431,47 @@ fn all() -> Ratio {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReuseWalk {}
+
+/// Runs that begin at what was touched lately, as far back as a miss-ratio curve says, or
+/// anywhere else: the LRU stack model (Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques
+/// for storage hierarchies", IBM Systems Journal 9(2), 1970; Spirn 1976).
+///
+/// All steps with such an address in the same part of the same disk share one memory of what was
+/// touched, if they have the same `page`: what one writes, another reads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Reuse {
+    /// Share of I/Os that begin where the one before of their direction ended (default 0 %).
+    #[serde(default)]
+    pub sequential: Ratio,
+    /// How many of these follow each other on average, 1 or more: few long runs among many single
+    /// I/Os. A run that began at what was touched begins where a run was, and ends where what was
+    /// touched ends, which makes it shorter and `sequential` smaller than it says. If absent, each I/O is sequential or not whatever the one before was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<f64>,
+    /// Where the other I/Os go; what is left of them goes anywhere.
+    #[serde(default)]
+    pub again: Vec<Again>,
+    /// Unit in which data is remembered, a power of two from 4 KiB to 1 MiB (default 64 KiB):
+    /// about 60 B of memory for each unit within the largest `within`.
+    #[serde(default = "reuse_page")]
+    pub page: BlockSize,
+}
+
+fn reuse_page() -> BlockSize {
+    BlockSize::new(Bytes::new(64 << 10)).expect("a multiple of 512 B")
+}
+
+/// `io` of the I/Os that are not sequential come back to what was last touched while different
+/// data of the size `within` was touched since, and not within the entry before.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Again {
+    /// Share of the I/Os that are not sequential.
+    pub io: Ratio,
+    /// Size of the data touched last, as a share of the disk; larger than the entry before.
+    pub within: Ratio,
+}
 
 /// A part of the disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

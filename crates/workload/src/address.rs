@@ -4,6 +4,7 @@ use units::Nanos;
 use crate::cursor::Cursor;
 use crate::pick::Pick;
 use crate::region::Blocks;
+use crate::reuse::{Habit, History};
 use crate::scatter::Scatter;
 use crate::walk::Walk;
 use crate::zipf::Zipf;
@@ -18,6 +19,7 @@ pub enum Place {
     Mixed { random: f64, blocks: Blocks, cursor: usize },
     Drift(Drift),
     ReuseWalk { blocks: Blocks, walk: usize },
+    Reuse { blocks: Blocks, history: usize, habit: usize },
 }
 
 /// A window of places that moves steadily and wraps around.
@@ -56,6 +58,15 @@ pub struct Addresses {
     pub cursors: Vec<Cursor>,
     pub ranks: Vec<Ranks>,
     pub walks: Vec<SharedWalk>,
+    /// In a box: few workloads have any.
+    pub reuse: Box<ReuseState>,
+}
+
+/// What was touched lately, and what each step does with it.
+#[derive(Debug, Clone, Default)]
+pub struct ReuseState {
+    pub histories: Vec<History>,
+    pub habits: Vec<Habit>,
 }
 
 /// What is to be placed.
@@ -91,6 +102,11 @@ impl Addresses {
                 let SharedWalk { walk, pages } = &mut self.walks[*walk];
                 let page = if wanted.is_write { walk.write(stream) } else { walk.read(stream) };
                 blocks.covering(pages.offset(page))
+            }
+            Place::Reuse { blocks, history, habit } => {
+                let block = (wanted.length, wanted.is_write);
+                let ReuseState { histories, habits } = &mut *self.reuse;
+                histories[*history].next(&habits[*habit], blocks, block, stream)
             }
         }
     }

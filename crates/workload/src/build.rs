@@ -3,7 +3,7 @@ use std::sync::Arc;
 use machine::Operation;
 use spec::replay::{ACTION, KINDS};
 use spec::workload::{CpuMode, Load as SpecLoad, Role, UserGroup, Workload};
-use units::{Bytes, ParseError};
+use units::{Bytes, Nanos, ParseError};
 
 use crate::InstanceMachine;
 use crate::compile::Compiler;
@@ -365,9 +365,17 @@ fn build_load(seeds: &Seeds, number: usize, load: &SpecLoad) -> Load {
             let period_ns = f64::from(*users) / rate.get() * 1e9;
             Load::Paced { pace: Pace { period_ns }, backlog: *backlog as usize }
         }
-        SpecLoad::Open { rate, outstanding_max } => {
+        SpecLoad::Open { rate, outstanding_max, gaps } => {
             let stream = seeds.arrivals(number);
-            Load::Open(Box::new(Arrivals::new(stream, rate.get(), *outstanding_max)))
+            let arrivals = Arrivals::new(stream, rate.get(), *outstanding_max);
+            let gaps: Vec<(f64, f64)> = gaps
+                .iter()
+                .flatten()
+                .filter_map(|(gap, weight)| {
+                    Some((gap.parse::<Nanos>().ok()?.as_secs_f64(), *weight))
+                })
+                .collect();
+            Load::Open(Box::new(if gaps.is_empty() { arrivals } else { arrivals.in_bursts(&gaps) }))
         }
     }
 }

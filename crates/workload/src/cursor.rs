@@ -13,7 +13,7 @@ pub struct Cursor {
 
 /// Alignment of sequential blocks: whole 4 KiB pages from 4 KiB on, sectors below.
 #[inline]
-fn alignment(length: u32) -> u64 {
+pub fn alignment(length: u32) -> u64 {
     if length < 4096 { 512 } else { 4096 }
 }
 

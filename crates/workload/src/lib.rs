@@ -9,7 +9,7 @@
 //!
 //! Invariants: every user has at most one action under way; the requests of an instance
 //! depend only on its seed path and on the events it received; handling an event scans
-//! nothing and, once every user has run, allocates nothing; a recorded load is held once for
+//! nothing and, once every user has run and memories of reuse are full, allocates nothing; a recorded load is held once for
 //! all instances, in 32 bytes for each I/O.
 #![forbid(unsafe_code)]
 
@@ -27,6 +27,7 @@ mod place;
 mod program;
 mod region;
 pub mod replay;
+mod reuse;
 mod scatter;
 mod sizes;
 mod walk;

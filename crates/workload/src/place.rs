@@ -1,15 +1,16 @@
 //! Turns address distributions into numbers and the state they share.
 
 use machine::{Purpose, Stream};
-use spec::workload::{Address, Drift as SpecDrift, Step};
+use spec::workload::{Address, Drift as SpecDrift, Reuse, Step};
 use units::Nanos;
 
-use crate::address::{Addresses, Drift, Place, Ranks, SharedWalk};
+use crate::address::{Addresses, Drift, Place, Ranks, ReuseState, SharedWalk};
 use crate::build::{DiskLayout, InstancePlan};
 use crate::cursor::Cursor;
 use crate::instance::Seeds;
 use crate::pick::Pick;
 use crate::region::{Blocks, Region};
+use crate::reuse::{Habit, History};
 use crate::scatter::Scatter;
 use crate::sizes::{for_each_step, sizes};
 use crate::walk::Walk;
@@ -33,9 +34,10 @@ pub struct Placer<'a> {
     disks: &'a [DiskLayout],
     seeds: &'a Seeds,
     pub addresses: Addresses,
-    /// Which region each entry of `addresses.ranks` and `addresses.walks` is for.
+    /// Which region each entry of `addresses.ranks`, `walks` and `histories` is for.
     rank_keys: Vec<(usize, Region, u64)>,
     walk_keys: Vec<(usize, Region)>,
+    history_keys: Vec<(usize, Region, u32)>,
 }
 
 /// Where an access goes: a part of a disk, and the access's number in the program.
@@ -51,7 +53,15 @@ impl<'a> Placer<'a> {
         // The first cursors are the disks' logs, by position.
         let cursors = disks.iter().map(|disk| Cursor::log(disk.size.get())).collect();
         let addresses = Addresses { cursors, ..Addresses::default() };
-        Self { plan, disks, seeds, addresses, rank_keys: Vec::new(), walk_keys: Vec::new() }
+        Self {
+            plan,
+            disks,
+            seeds,
+            addresses,
+            rank_keys: Vec::new(),
+            walk_keys: Vec::new(),
+            history_keys: Vec::new(),
+        }
     }
 
     /// The end of a disk's log, for blocks of any length.
@@ -94,6 +104,10 @@ impl<'a> Placer<'a> {
             Address::ReuseWalk(_) => {
                 let walk = self.walk(disk, region);
                 each(&|length| Place::ReuseWalk { blocks: region.blocks(length), walk })
+            }
+            Address::Reuse(reuse) => {
+                let (history, habit) = self.habit(disk, region, reuse);
+                each(&|length| Place::Reuse { blocks: region.blocks(length), history, habit })
             }
             Address::Sequential(sequential) => {
                 let cursor = self.cursor(site, lengths, sequential.streams);
@@ -146,6 +160,25 @@ impl<'a> Placer<'a> {
         self.addresses.walks.push(SharedWalk { walk, pages });
         self.walk_keys.push(key);
         self.walk_keys.len() - 1
+    }
+
+    /// Positions of the part's history and of this step's habit.
+    fn habit(&mut self, disk: usize, region: Region, reuse: &Reuse) -> (usize, usize) {
+        let key = (disk, region, reuse.page.get());
+        let known = self.history_keys.iter().position(|other| *other == key);
+        let history = known.unwrap_or_else(|| {
+            self.history_keys.push(key);
+            self.addresses.reuse.histories.push(History::new(region, key.2));
+            self.history_keys.len() - 1
+        });
+        let again: Vec<(f64, f64)> =
+            reuse.again.iter().map(|again| (again.io.get(), again.within.get())).collect();
+        let ReuseState { histories, habits } = &mut *self.addresses.reuse;
+        let shared = &mut histories[history];
+        let habit = Habit::new(reuse.sequential.get(), &again, shared.pages()).in_runs(reuse.run);
+        shared.remember(&habit);
+        habits.push(habit);
+        (history, habits.len() - 1)
     }
 
     /// Pages of the smallest block that any step with such an address uses on the disk.

@@ -55,6 +55,21 @@ impl ReuseStack {
         Some(distance as u64)
     }
 
+    /// The page whose reference now would have this distance: 1 is the one referred to last;
+    /// `None` for 0, and beyond the pages that are remembered.
+    pub fn page_at(&self, distance: u64) -> Option<PageId> {
+        let rank = usize::try_from(distance)
+            .ok()
+            .filter(|distance| *distance > 0)
+            .and_then(|distance| self.pages.len().checked_sub(distance))?;
+        Some(PageId(self.pages.page(self.slots[self.line.select(rank)])))
+    }
+
+    /// Whether a page is remembered.
+    pub fn contains(&self, page: PageId) -> bool {
+        self.pages.find(page.0).is_some()
+    }
+
     /// Forgets a page; it counts for no distance any more.
     pub fn forget(&mut self, page: PageId) {
         if let Some(slot) = self.pages.find(page.0) {
@@ -127,5 +142,35 @@ impl ExactStack {
         let hits = (0_u64..).zip(&self.hits).filter(|(_, count)| **count > 0);
         let hits = hits.map(|(distance, count)| (distance, *count as f64));
         MissRatioCurve::from_hits(hits, self.references as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_page_at_a_distance_is_the_one_a_list_of_recent_pages_has_there(
+            references in prop::collection::vec(0_u64..200, 0..2000), forgotten in 0_u64..200,
+        ) {
+            let mut stack = ReuseStack::new();
+            let mut recent: Vec<u64> = Vec::new();
+            for page in references {
+                stack.reference(PageId(page));
+                recent.retain(|other| *other != page);
+                recent.insert(0, page);
+            }
+            stack.forget(PageId(forgotten));
+            recent.retain(|other| *other != forgotten);
+            prop_assert_eq!(stack.page_at(0), None);
+            prop_assert!((0..200).all(|page| stack.contains(PageId(page)) == recent.contains(&page)));
+            for (page, distance) in recent.iter().zip(1..) {
+                prop_assert_eq!(stack.page_at(distance), Some(PageId(*page)));
+            }
+            prop_assert_eq!(stack.page_at(recent.len() as u64 + 1), None);
+        }
     }
 }

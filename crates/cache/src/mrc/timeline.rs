@@ -73,6 +73,33 @@ impl Timeline {
         (sum + below.count_ones()) as usize
     }
 
+    /// The position of the set bit before which `rank` bits are set; there must be one.
+    pub(super) fn select(&self, rank: usize) -> usize {
+        let mut left = rank;
+        let mut group = 0;
+        let mut step = self.groups.len().next_power_of_two();
+        while step > 0 {
+            let next = group + step;
+            if next < self.groups.len() && self.groups[next] as usize <= left {
+                group = next;
+                left -= self.groups[next] as usize;
+            }
+            step /= 2;
+        }
+        let mut block = group * GROUP_BLOCKS;
+        while usize::from(self.blocks[block]) <= left {
+            left -= usize::from(self.blocks[block]);
+            block += 1;
+        }
+        let mut word = block * (BLOCK_BITS / 64);
+        while self.words[word].count_ones() as usize <= left {
+            left -= self.words[word].count_ones() as usize;
+            word += 1;
+        }
+        let rest = (0..left).fold(self.words[word], |rest, _| rest & rest.wrapping_sub(1));
+        word * 64 + rest.trailing_zeros() as usize
+    }
+
     /// Positions of the set bits, ascending.
     pub(super) fn ones(&self) -> impl Iterator<Item = usize> {
         self.words.iter().enumerate().flat_map(|(at, word)| {
@@ -109,6 +136,9 @@ mod tests {
             }
             prop_assert_eq!(timeline.rank(at), bits.range(..at).count());
             prop_assert!(timeline.ones().eq(bits.iter().copied()));
+            for (rank, bit) in bits.iter().enumerate() {
+                prop_assert_eq!(timeline.select(rank), *bit);
+            }
         }
     }
 }

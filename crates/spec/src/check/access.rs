@@ -6,7 +6,7 @@ use units::{BlockSize, Bytes, Nanos, Ratio};
 use super::finding::Findings;
 use super::workload::time;
 use crate::locate::Place;
-use crate::workload::{Access, Address, Append, Disk, Flush, Size, Step, Workload};
+use crate::workload::{Access, Address, Append, Disk, Flush, Reuse, Size, Step, Workload};
 
 /// Rounding of percentages may leave a sum this far above 100 %.
 const ROUNDING: f64 = 1e-9;
@@ -191,6 +191,7 @@ fn address(address: &Address, place: &Place, found: &mut Findings) {
                 found.add(place.key("turnover"), "the turnover is 0 and must be above 0");
             }
         }
+        Address::Reuse(reuse) => self::reuse(reuse, &place.key("reuse"), found),
         Address::Within(within) => {
             let place = place.key("within");
             let end = within.start.get() + within.length.get();
@@ -233,6 +234,31 @@ fn hot(spots: &[crate::workload::HotSpot], place: &Place, found: &mut Findings) 
         if spot.space == Ratio::ZERO {
             found.add(place.index(i).key("space"), "the space is 0% and must be above 0%");
         }
+    }
+}
+
+fn reuse(reuse: &Reuse, place: &Place, found: &mut Findings) {
+    let page = reuse.page.get();
+    if !page.is_power_of_two() || !(4096..=1 << 20).contains(&page) {
+        found.add(
+            place.key("page"),
+            format!("the page {} is not a power of two from 4 KiB to 1 MiB", reuse.page),
+        );
+    }
+    if let Some(run) = reuse.run.filter(|run| !(1.0..=1e9).contains(run)) {
+        found.add(place.key("run"), format!("the run {run} is not from 1 to 1000000000"));
+    }
+    let io: f64 = reuse.again.iter().map(|again| again.io.get()).sum();
+    if io > 1.0 + ROUNDING {
+        found.add(place.key("again"), format!("the shares take {} of the I/O", percent(io)));
+    }
+    let mut before = Ratio::ZERO;
+    for (i, again) in reuse.again.iter().enumerate() {
+        if again.within <= before {
+            let message = format!("{} is not above {before}, the entry before", again.within);
+            found.add(place.key("again").index(i).key("within"), message);
+        }
+        before = again.within;
     }
 }
 

@@ -139,11 +139,29 @@ fn load(load: &Load, place: &Place, found: &mut Findings) {
             found.at_least_one(place.key("paced").key("users"), "the number of users", *users);
             positive(*rate, place.key("paced").key("rate"), found);
         }
-        Load::Open { rate, outstanding_max } => {
+        Load::Open { rate, outstanding_max, gaps } => {
             let open = place.key("open");
             positive(*rate, open.key("rate"), found);
             found.at_least_one(open.key("outstanding-max"), "outstanding-max", *outstanding_max);
+            if let Some(gaps) = gaps {
+                self::gaps(gaps, &open.key("gaps"), found);
+            }
         }
+    }
+}
+
+fn gaps(gaps: &indexmap::IndexMap<String, f64>, place: &Place, found: &mut Findings) {
+    for key in gaps.keys() {
+        match key.parse::<Nanos>() {
+            Err(error) => found.add(place.at_key(key), error.to_string()),
+            Ok(Nanos::ZERO) => found.add(place.at_key(key), "the gap is 0 and must be above 0"),
+            Ok(_) => {}
+        }
+    }
+    if gaps.is_empty() {
+        found.add(place.clone(), "the mix of gaps is empty");
+    } else {
+        found.weights(place.clone(), gaps.iter().map(|(key, weight)| (place.key(key), *weight)));
     }
 }
 

@@ -243,6 +243,38 @@ fn mistakes_of_meaning_in_a_workload() {
 }
 
 #[test]
+fn mistakes_of_reuse_and_bursts() {
+    let text = WORKLOAD
+        .replace(
+            "{ zipf = { exponent = 0.9 } }",
+            "{ reuse = { page = \"64k\", again = [{ io = \"40%\", within = \"1%\" }, \
+             { io = \"20%\", within = \"5%\" }] } }",
+        )
+        .replace(
+            "{ closed = { users = 36, think = { exponential = \"1s\" } } }",
+            "{ open = { rate = \"5/s\", gaps = { \"1ms\" = 3, \"2s\" = 1 } } }",
+        );
+    let load = |text: &str| spec::load_workload("shop.toml", text).map(drop);
+    assert_said!(mistakes(
+        "the workload",
+        &text,
+        load,
+        &[
+            ("page = \"64k\"", "page = \"48k\""),
+            ("page = \"64k\"", "page = \"2k\""),
+            ("page = \"64k\"", "run = 0.5"),
+            ("io = \"40%\"", "io = \"90%\""),
+            ("within = \"5%\"", "within = \"1%\""),
+            ("within = \"1%\"", "within = \"0%\""),
+            ("\"1ms\" = 3", "\"1\" = 3"),
+            ("\"1ms\" = 3", "\"0s\" = 3"),
+            ("\"1ms\" = 3, \"2s\" = 1", "\"1ms\" = 0"),
+            ("\"1ms\" = 3, \"2s\" = 1", ""),
+        ]
+    ));
+}
+
+#[test]
 fn a_loop_without_any_pause_needs_a_reference_and_an_io() {
     let text = WORKLOAD.replace("think = { exponential = \"1s\" }", "think = \"0\"");
     let text = text.replace("    { cpu = \"3ms\" },\n", "");

@@ -249,6 +249,12 @@ fn address() -> impl Strategy<Value = String> {
             r#"{{ drift = {{ working-set = "{set}%", inside = "{inside}%", turnover = "100ms" }} }}"#
         )),
         Just("{ reuse-walk = {} }".to_owned()),
+        (0_u32..=100, 0_u32..=50, 1_u32..=50, 12_u32..=20).prop_map(|(behind, io, within, page)| {
+            format!(
+                r#"{{ reuse = {{ sequential = "{behind}%", page = "{}B", again = [{{ io = "{io}%", within = "{within}%" }}, {{ io = "50%", within = "60%" }}] }} }}"#,
+                1 << page
+            )
+        }),
     ];
     leaf.prop_recursive(2, 4, 1, |inner| {
         (inner, 0_u32..100, 0_u32..=100).prop_map(|(inner, start, length)| {
@@ -292,7 +298,8 @@ proptest! {
             prop_assert_eq!(request.offset % sector, 0);
             prop_assert!(sizes.contains(&(request.length / 512)));
         }
-        let is_random = !address.contains("sequential") && !address.contains("mixed");
+        let follows = ["sequential", "mixed", "reuse ="].iter().any(|word| address.contains(word));
+        let is_random = !follows;
         for (_, request) in trace.requests.iter().filter(|(_, r)| is_random && r.disk.0 == 0) {
             let length = u64::from(request.length);
             let stride = if length < 4096 { length } else { length.next_multiple_of(4096) };
