@@ -51,7 +51,13 @@ function live(response: ServerResponse, id: string): void {
   response.on('close', () => clearInterval(timer));
 }
 
+/** What the program sends with everything: the page has to live with it. */
+const POLICY =
+  "default-src 'self'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data: blob:; " +
+  "connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
 function handle(request: IncomingMessage, response: ServerResponse, next: () => void): void {
+  if (process.env['TILEMARK_POLICY'] !== 'none') response.setHeader('content-security-policy', POLICY);
   const url = new URL(request.url ?? '/', 'http://localhost');
   if (url.pathname === '/healthz') {
     json(response, { status: 'ok' });
@@ -90,7 +96,11 @@ export function mockApi(): Plugin {
   const isWanted = !process.env['TILEMARK_API'];
   return {
     name: 'tilemark-mock',
-    configureServer: (server) => void (isWanted && server.middlewares.use(handle)),
+    configureServer: (server) => {
+      // The development server writes styles into the page.
+      process.env['TILEMARK_POLICY'] = 'none';
+      if (isWanted) server.middlewares.use(handle);
+    },
     configurePreviewServer: (server) => void (isWanted && server.middlewares.use(handle)),
   };
 }

@@ -1,4 +1,4 @@
-// Documents from `tilemark serve`.
+// Documents from `tilemark serve`. A token, where one is needed, is a cookie that the server set.
 
 import { requestPath } from '../lens/lens';
 import type { Answer, LiveHandlers, Transport } from './transport';
@@ -7,22 +7,13 @@ import type { ComparePage, Documents, LiveState, Problem, RunList, RunPage, Stud
 
 const BASE = '/api/v1';
 
-/** A token that the address came with; it is kept for this tab only. */
-function token(): string | null {
-  const given = new URLSearchParams(location.search).get('token');
-  if (given) sessionStorage.setItem('tilemark-token', given);
-  return given ?? sessionStorage.getItem('tilemark-token');
-}
-
 /** Numbers longer than a double holds exactly become text, or a seed would be shown wrong. */
 export function exactSeeds(text: string): string {
   return text.replace(/"seed":\s*(\d{16,})/g, '"seed":"$1"');
 }
 
 async function fetched(path: string, signal?: AbortSignal): Promise<string> {
-  const headers: Record<string, string> = { accept: 'application/json' };
-  const known = token();
-  if (known) headers['authorization'] = `Bearer ${known}`;
+  const headers = { accept: 'application/json' };
   let response: Response;
   let text: string;
   try {
@@ -82,9 +73,7 @@ export class Online implements Transport {
   }
 
   live(id: string, handlers: LiveHandlers): () => void {
-    const known = token();
-    const query = known ? `?token=${encoded(known)}` : '';
-    const source = new EventSource(`${BASE}/runs/${encoded(id)}/live${query}`);
+    const source = new EventSource(`${BASE}/runs/${encoded(id)}/live`);
     source.addEventListener('state', (event) => {
       handlers.state(JSON.parse((event as MessageEvent<string>).data) as LiveState);
     });

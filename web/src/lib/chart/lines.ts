@@ -28,6 +28,8 @@ export function styleOf(key: string, position: number, colours: Colours): { colo
   if (found >= 0) return { colour: colours.classes[found] ?? colours.ink, dash: dashOf(pair?.[1] ?? 'r') };
   if (key === 'r') return { colour: colours.kinds.read, dash: [] };
   if (key === 'w') return { colour: colours.kinds.write, dash: dashOf('w') };
+  // Flushes move no bytes: neither read nor write, drawn as what they wait for.
+  if (key === 'f') return { colour: colours.kinds.backing, dash: [2, 3] };
   if (key === 'all' || key === '') return { colour: colours.kinds.observed, dash: [] };
   // Names have no order: hue tells them apart, and the dash does too once grey.
   const dashes = [[], [9, 3], [3, 3], [12, 3, 3, 3]];

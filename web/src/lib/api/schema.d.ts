@@ -1,0 +1,3082 @@
+// Generated from docs/schemas/openapi.json by `npm run api:types`.
+
+export interface paths {
+    "/api/v1/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Stored runs, newest first */
+        get: operations["listRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What does not depend on the lens */
+        get: operations["getRun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A view through a lens */
+        get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A view through a lens */
+        get: operations["getSeries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/heatmap": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A view through a lens */
+        get: operations["getHeatmap"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/percentiles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A view through a lens */
+        get: operations["getPercentiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/matrix": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A view through a lens */
+        get: operations["getMatrix"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/breaks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A view through a lens */
+        get: operations["getBreaks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/map": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A view through a lens */
+        get: operations["getMap"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/moment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A view through a lens */
+        get: operations["getMoment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/curve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A view through a lens */
+        get: operations["getCurve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/tier": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A view through a lens */
+        get: operations["getTier"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happened during the run */
+        get: operations["listEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the run goes, about once a second: events named state; the last one is named end
+         * @description Server-sent events; the data of each is one LiveState. Of a run that has ended there is one event, end.
+         */
+        get: operations["watchRun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Run b against run a */
+        get: operations["compareRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/studies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shipped studies */
+        get: operations["listStudies"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/studies/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A study's claims, published and ours */
+        get: operations["getStudy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description What became of one action. */
+        ActionResult: {
+            /** @description The action's name. */
+            action: string;
+            /**
+             * Format: uint64
+             * @description How many finished well.
+             */
+            count: number;
+            /**
+             * Format: uint64
+             * @description How many had a failed I/O; they are not in the latencies.
+             */
+            errors: number;
+            /**
+             * Format: uint64
+             * @description Intended starts that were given up because the backlog was full.
+             */
+            dropped: number;
+            /** @description First step to last answer. */
+            service: components["schemas"]["Latency"];
+            /** @description Intended start to last answer. */
+            response: components["schemas"]["Latency"];
+        };
+        /** @description The run's answer. A score never stands alone: the verdict is beside it. */
+        Answer: {
+            /** @description How far the question was answered. */
+            status: components["schemas"]["Status"];
+            /**
+             * Format: uint32
+             * @description Most tiles at which every limit held; null if that is not known.
+             */
+            tiles_held: number | null;
+            /**
+             * Format: uint32
+             * @description Virtual machines in those tiles.
+             */
+            vms_held: number | null;
+            /** @description What ended the search. */
+            edge: components["schemas"]["Edge"];
+            /** @description The answer in a sentence a person can quote. */
+            sentence: string;
+            /** @description The first limit that broke one step above; null if none did. */
+            first_broken: components["schemas"]["BrokenLimit"] | null;
+            /** @description Score at `tiles_held`, in tiles' worth of work. */
+            score: components["schemas"]["Figure"];
+            /** @description Interval of the score; null if it has none. */
+            score_interval: components["schemas"]["Interval"] | null;
+            /** @description How far the run got: `5 of at most 9 steps, interrupted in step 6 (6 tiles)`. */
+            progress: string;
+        };
+        /** @description A limit that broke, and where. */
+        BrokenLimit: {
+            /**
+             * Format: uint32
+             * @description Tiles in the step in which it broke.
+             */
+            tiles: number;
+            /**
+             * Format: uint32
+             * @description Repeat of the step, from 1.
+             */
+            repeat: number;
+            /**
+             * Format: uint32
+             * @description Tile, from 0.
+             */
+            tile: number;
+            /** @description Workload. */
+            workload: string;
+            /**
+             * Format: uint32
+             * @description Which of several of this workload in the tile, from 0.
+             */
+            copy: number;
+            /** @description The limit and what was measured. */
+            limit: components["schemas"]["LimitResult"];
+        };
+        /** @description A check of the measurement against itself. */
+        Check: {
+            /** @description Stable identifier: `littles-law`, `submitted-is-completed`. */
+            id: string;
+            /** @description What should have been found, in `unit`. */
+            expected: components["schemas"]["Figure"];
+            /** @description What was found, in `unit`. */
+            found: components["schemas"]["Figure"];
+            /** @description Unit of both: `I/Os`. */
+            unit: string;
+            /**
+             * Format: double
+             * @description Largest difference that passes, as a share of `expected`; 0 for exact checks.
+             */
+            tolerance: number;
+            /** @description Whether it passed. */
+            passed: boolean;
+        };
+        /** @description A figure of both. */
+        CompareMetric: {
+            /** @description Its name. */
+            name: string;
+            /** @description Its unit. */
+            unit: string;
+            /** @description `higher` or `lower`. */
+            better: string;
+            /**
+             * Format: double
+             * @description Median of A.
+             */
+            a: number | null;
+            /**
+             * Format: double
+             * @description Median of B.
+             */
+            b: number | null;
+            /**
+             * Format: double
+             * @description B less A, by A.
+             */
+            change: number | null;
+            /**
+             * Format: double
+             * @description Lower end of the change's interval.
+             */
+            low: number | null;
+            /**
+             * Format: double
+             * @description Upper end.
+             */
+            high: number | null;
+            /** @description Repeats of A and B. */
+            samples: number[];
+            /** @description `worse`, `better`, `same` or `inconclusive`. */
+            verdict: string;
+            /** @description Why, if it needs words. */
+            reason: string | null;
+        };
+        /** @description `GET /api/v1/compare?a=ID&b=ID`: B against A. */
+        ComparePage: {
+            /** @description The news in one sentence. */
+            sentence: string;
+            /** @description `worse`, `better`, `same` or `inconclusive`. */
+            verdict: string;
+            /** @description The baseline. */
+            a: components["schemas"]["CompareSide"];
+            /** @description What is held against it. */
+            b: components["schemas"]["CompareSide"];
+            /** @description Differences of machines, targets and programs. */
+            environment: components["schemas"]["DifferenceRow"][];
+            /** @description Differences of plans. */
+            plan: components["schemas"]["DifferenceRow"][];
+            /** @description `same`, `overlapping` or `different` random streams. */
+            seeds: string;
+            /** @description What else a reader should know. */
+            notes: string[];
+            /** @description Every figure that both have. */
+            metrics: components["schemas"]["CompareMetric"][];
+            /** @description Distributions of reads and writes of both, in the step with the most tiles both have. */
+            curves: components["schemas"]["CurveOfSide"][];
+            /** @description Edges of the rows of `difference`, nanoseconds. */
+            edges_ns: number[];
+            /** @description By class of sizes (8), by row: share of I/Os in B less that in A. */
+            difference: number[][];
+        };
+        /** @description One run of the two. */
+        CompareSide: {
+            /** @description Its id. */
+            id: string;
+            /** @description Its answer. */
+            sentence: string;
+            /**
+             * Format: uint32
+             * @description The tiles whose distributions are shown.
+             */
+            tiles: number;
+        };
+        /** @description One limit in one step. */
+        CurveLimit: {
+            /**
+             * Format: uint64
+             * @description Allowed, nanoseconds.
+             */
+            limit_ns: number;
+            /**
+             * Format: uint64
+             * @description Measured, all tiles together.
+             */
+            measured_ns: number | null;
+            /**
+             * Format: uint64
+             * @description Lower end of its interval.
+             */
+            low_ns: number | null;
+            /**
+             * Format: uint64
+             * @description Upper end.
+             */
+            high_ns: number | null;
+            /**
+             * Format: uint64
+             * @description Samples.
+             */
+            samples: number;
+            /** @description `passed`, `failed` or `inconclusive`. */
+            verdict: string;
+            /**
+             * Format: uint32
+             * @description The tile that is worst, from 1.
+             */
+            worst_tile: number | null;
+        };
+        /** @description A distribution of one side. */
+        CurveOfSide: {
+            /** @description `a` or `b`. */
+            side: string;
+            /** @description `read` or `write`. */
+            direction: string;
+            /**
+             * Format: uint64
+             * @description I/Os.
+             */
+            count: number;
+            /** @description As in [`super::PercentileCurve::points`]. */
+            points: components["schemas"]["PercentilePoint"][];
+        };
+        /** @description One step. */
+        CurvePoint: {
+            /**
+             * Format: uint32
+             * @description Step of the ladder, from 1.
+             */
+            step: number;
+            /**
+             * Format: uint32
+             * @description Repeat, from 1.
+             */
+            repeat: number;
+            /**
+             * Format: uint32
+             * @description Tiles.
+             */
+            tiles: number;
+            /**
+             * Format: uint32
+             * @description VMs.
+             */
+            vms: number;
+            /** @description `passed`, `failed`, `inconclusive` or `interrupted`. */
+            verdict: string;
+            /** @description Why, in words. */
+            reason: string;
+            /**
+             * Format: double
+             * @description I/Os a second.
+             */
+            operations_per_s: number;
+            /**
+             * Format: double
+             * @description Bytes a second.
+             */
+            bytes_per_s: number;
+            /**
+             * Format: double
+             * @description Actions a second.
+             */
+            actions_per_s: number;
+            /**
+             * Format: double
+             * @description Score.
+             */
+            score: number | null;
+            /**
+             * Format: double
+             * @description What the same tiles score on ideal storage: their number.
+             */
+            ideal_score: number;
+            /** @description In the order of [`TileCurve::limits`], all tiles together. */
+            limits: (components["schemas"]["CurveLimit"] | null)[];
+        };
+        /** @description A value that is not the same. */
+        DifferenceRow: {
+            /** @description What: `kernel.release`. */
+            key: string;
+            /** @description In A. */
+            a: string;
+            /** @description In B. */
+            b: string;
+        };
+        /** @description What can be chosen in the lens. */
+        Dimensions: {
+            /** @description Names of workloads; of a recorded trace: the VMs. */
+            workloads: string[];
+            /**
+             * Format: uint32
+             * @description Most tiles that ran at the same time; tiles are numbered from 1.
+             */
+            tiles: number;
+            /** @description Labels of the eight classes of sizes, smallest first. */
+            classes: string[];
+            /** @description Whether an acceleration tier took part. */
+            has_tier: boolean;
+            /** @description Whether there are tiles and limits; a recorded trace has none. */
+            has_ladder: boolean;
+        };
+        /** @description Which way the data goes. */
+        Direction: "read" | "write" | "flush";
+        /** @description What ended the search. */
+        Edge: "limit-broken" | "throughput-flat" | "capacity-reached" | "ladder-ended" | "none";
+        /** @description How load was made. */
+        EngineFacts: {
+            /** @description What moved the data: `io_uring` or `threads`. */
+            backend: string;
+            /**
+             * Format: uint32
+             * @description Worker threads.
+             */
+            workers: number;
+            /**
+             * Format: uint32
+             * @description I/Os each worker can have in flight.
+             */
+            depth: number;
+            /** @description Whether I/O went through the page cache instead of around it. */
+            buffered: boolean;
+            /** @description Whether every block was stamped and checked. */
+            verify: boolean;
+            /**
+             * Format: uint64
+             * @description Width of one row of the series, in nanoseconds.
+             */
+            slice_ns: number;
+        };
+        /** @description Something that happened during a run: one line of `events.jsonl`. */
+        Event: {
+            /**
+             * Format: uint64
+             * @description When, in nanoseconds from the start of the run on a clock that never steps.
+             */
+            at_ns: number;
+            /** @description What: `step-start`, `phase`, `error`, `warning`, `mark`. */
+            kind: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description `GET /api/v1/runs/{id}/events`: what happened, in the order in which it did. */
+        EventList: {
+            /** @description Lines of `events.jsonl`; their times are of the run's clock, pauses between steps included. */
+            events: components["schemas"]["Event"][];
+        };
+        /** @description A number that may be absent, and then says why. Never NaN, never infinite. */
+        Figure: {
+            /**
+             * Format: double
+             * @description The number, in the unit the field's name or description gives; null if there is none.
+             */
+            value: number | null;
+            /** @description Why there is no number; absent if there is one. */
+            reason?: string | null;
+        };
+        /** @description Something to look at next. */
+        Finding: {
+            /** @description What kind. */
+            id: string;
+            /** @description The sentence, with its number, the limit it is held against and its samples. */
+            text: string;
+            /**
+             * Format: double
+             * @description What findings are ordered by, 0 to 1.
+             */
+            effect: number;
+            /**
+             * Format: uint64
+             * @description I/Os or actions behind it.
+             */
+            samples: number;
+            /** @description Where it is proven, as in [`Hero::link`]. */
+            link: string;
+        };
+        /** @description How the load generator itself fared: the measurement's alibi. */
+        GeneratorHealth: {
+            /**
+             * Format: uint64
+             * @description 99th percentile of how late due work was handled, in nanoseconds; null if nothing
+             *     was due.
+             */
+            lateness_p99_ns: number | null;
+            /** @description Busiest worker thread's CPU time as a share of the measured time, 0 to 1. */
+            worker_cpu_max: components["schemas"]["Figure"];
+            /**
+             * @description User-mode CPU time of the whole process per finished I/O, in microseconds, over the
+             *     step with its warm-up.
+             */
+            cpu_user_us_per_io: components["schemas"]["Figure"];
+            /** @description The same in the kernel, its helper threads for this process included. */
+            cpu_system_us_per_io: components["schemas"]["Figure"];
+            /**
+             * Format: uint64
+             * @description Requests that waited for a free slot of the generator itself.
+             */
+            queued: number;
+            /** @description Mean number of I/Os in flight. */
+            in_flight_mean: components["schemas"]["Figure"];
+            /** @description Whether the generator, not the storage, was the limit. */
+            saturated: boolean;
+            /** @description What showed that it was saturated; absent if it was not. */
+            reason?: string | null;
+        };
+        /**
+         * @description One line. Each list has one entry a point; none where there was no I/O. For latency `mean`,
+         *     `p50`, `p99` and `max` are of the point's merged histogram; for rates `mean` is of the whole
+         *     point, `min` and `max` are of the slices in it.
+         */
+        Group: {
+            /** @description Its value in the lens: `r`, `64k`, `shop`, `12` (a tile), `all`. */
+            key: string;
+            /** @description Its name for people. */
+            label: string;
+            /** @description I/Os in each point: a latency with few of them means little. */
+            count: number[];
+            /** @description Mean. */
+            mean: (number | null)[];
+            /** @description Least. */
+            min: (number | null)[];
+            /** @description Most. */
+            max: (number | null)[];
+            /** @description Median; empty for rates. */
+            p50: (number | null)[];
+            /** @description 95th percentile; empty for rates. */
+            p95: (number | null)[];
+            /** @description 99th percentile; empty for rates. */
+            p99: (number | null)[];
+            /** @description Part of all waiting in the point, 0 to 1 (contribution to latency); empty for rates. */
+            wait_share: (number | null)[];
+        };
+        /** @description `heatmap`: I/Os by time and service time. */
+        HeatMap: {
+            /** @description A sentence about it. */
+            sentence: string;
+            /** @description Begin of each column, nanoseconds on the run's axis. */
+            at_ns: number[];
+            /** @description Length of each column. */
+            width_ns: number[];
+            /**
+             * @description Edges of the rows, nanoseconds, ascending, logarithmic: one more than there are rows. A
+             *     row holds what is longer than its lower and at most its upper edge; the first and the
+             *     last also hold what lies beyond.
+             */
+            edges_ns: number[];
+            /** @description Columns: pairs of row and I/Os, one after the other, rows without I/O left out. */
+            columns: number[][];
+            /** @description Longest in each column. */
+            max_ns: (number | null)[];
+            /** @description 99th percentile of each column. */
+            p99_ns: (number | null)[];
+            /**
+             * Format: uint32
+             * @description Most I/Os of any cell.
+             */
+            most: number;
+        };
+        /** @description A number that matters. */
+        Hero: {
+            /** @description What it is. */
+            label: string;
+            /** @description The number as it is printed, with its unit: `18,400 IOPS`, `0.9 ms`. */
+            text: string;
+            /**
+             * Format: double
+             * @description The number, unscaled.
+             */
+            value: number | null;
+            /** @description Unit of `value`: `ns`, `io_per_s`, `bytes_per_s`, `tiles`, `share`. */
+            unit: string;
+            /** @description Over which time, and what it is held against. */
+            note: string;
+            /**
+             * Format: uint64
+             * @description Samples behind it.
+             */
+            samples: number | null;
+            /** @description Its course over the lens's time, at most 60 points. */
+            spark: (number | null)[];
+            /** @description Where it is proven: a page's path and query below the run, `latency?s=p99`. */
+            link: string;
+        };
+        /** @description What a host's processors did. */
+        HostFacts: {
+            /** @description `host-1`, `host-2`, ... */
+            name: string;
+            /**
+             * Format: double
+             * @description Share of all its cores that was used, 0 to 1: nominal, as vCenter counts.
+             */
+            used: number;
+            /**
+             * Format: double
+             * @description Largest of a second.
+             */
+            used_max_1s: number;
+            /**
+             * Format: double
+             * @description Largest of sums over 20 seconds.
+             */
+            used_max_20s: number;
+            /**
+             * Format: double
+             * @description Ready time per second of run, in seconds, of all its virtual machines.
+             */
+            ready: number;
+            /**
+             * Format: double
+             * @description Largest of a second.
+             */
+            ready_max_1s: number;
+            /**
+             * Format: double
+             * @description Largest of sums over 20 seconds, per second.
+             */
+            ready_max_20s: number;
+        };
+        /** @description The range an estimate is expected to lie in. */
+        Interval: {
+            /**
+             * Format: double
+             * @description Lower end, in the unit of the estimate.
+             */
+            low: number;
+            /**
+             * Format: double
+             * @description Upper end, in the unit of the estimate.
+             */
+            high: number;
+            /**
+             * Format: double
+             * @description Share of such intervals that cover the true value: 0.95 for 95 %.
+             */
+            confidence: number;
+            /** @description How it was computed, for example `bootstrap of 60 slices, 2000 resamples, seed 7`. */
+            method: string;
+        };
+        /** @description All I/O of one direction in the measured time. */
+        IoTotal: {
+            /** @description Which way. */
+            direction: components["schemas"]["Direction"];
+            /**
+             * Format: uint64
+             * @description I/Os that succeeded.
+             */
+            count: number;
+            /**
+             * Format: uint64
+             * @description I/Os that failed; they are not in the latencies.
+             */
+            errors: number;
+            /**
+             * Format: uint64
+             * @description Bytes moved by those that succeeded.
+             */
+            bytes: number;
+            /**
+             * Format: double
+             * @description Successful I/Os per second.
+             */
+            operations_per_s: number;
+            /**
+             * Format: double
+             * @description Bytes per second.
+             */
+            bytes_per_s: number;
+            /** @description Submitted to done. */
+            service: components["schemas"]["Latency"];
+            /** @description Intended start to done. */
+            response: components["schemas"]["Latency"];
+        };
+        /**
+         * @description A latency distribution in a few numbers, all in nanoseconds. Percentiles are the upper
+         *     edge of a histogram bucket, at most 0.8 % above the true value; all are null when there
+         *     were no samples.
+         */
+        Latency: {
+            /**
+             * Format: uint64
+             * @description How many samples there were.
+             */
+            samples: number;
+            /**
+             * Format: uint64
+             * @description Exact mean, in nanoseconds, rounded down.
+             */
+            mean_ns: number | null;
+            /**
+             * Format: uint64
+             * @description Median, in nanoseconds.
+             */
+            p50_ns: number | null;
+            /**
+             * Format: uint64
+             * @description 95th percentile, in nanoseconds.
+             */
+            p95_ns: number | null;
+            /**
+             * Format: uint64
+             * @description 99th percentile, in nanoseconds.
+             */
+            p99_ns: number | null;
+            /**
+             * Format: uint64
+             * @description 99.9th percentile, in nanoseconds.
+             */
+            p999_ns: number | null;
+            /**
+             * Format: uint64
+             * @description Maximum, in nanoseconds.
+             */
+            max_ns: number | null;
+            /** @description Why the numbers are null; absent if they are not. */
+            reason?: string | null;
+        };
+        /** @description `matrix`: where time goes: classes of sizes by service time. */
+        LatencyMatrix: {
+            /** @description A sentence: the first class whose 99th percentile breaks the limit, or that none does. */
+            sentence: string;
+            /** @description Edges of the 26 rows: below 20 us, 24 logarithmic rows to 10 s, and above; 25 edges. */
+            edges_ns: number[];
+            /**
+             * Format: uint64
+             * @description What p99 is held against.
+             */
+            limit_ns: number;
+            /** @description Where that comes from. */
+            limit_source: string;
+            /** @description Reads, then writes. */
+            panels: components["schemas"]["MatrixPanel"][];
+        };
+        /** @description A limit and what was measured. */
+        LimitHeld: {
+            /** @description `order p95`. */
+            name: string;
+            /**
+             * Format: uint64
+             * @description Measured, nanoseconds.
+             */
+            measured_ns: number | null;
+            /**
+             * Format: uint64
+             * @description Allowed, nanoseconds.
+             */
+            limit_ns: number;
+            /**
+             * Format: double
+             * @description Measured by allowed.
+             */
+            ratio: number | null;
+            /**
+             * Format: uint64
+             * @description Samples.
+             */
+            samples: number;
+            /** @description `passed`, `failed` or `inconclusive`. */
+            verdict: string;
+        };
+        /** @description What a limit is on. */
+        LimitOn: "action" | "io";
+        /** @description A limit and what was measured against it. */
+        LimitResult: {
+            /** @description Whether `name` is an action (response time) or a kind of I/O (service time). */
+            on: components["schemas"]["LimitOn"];
+            /** @description The action or kind of I/O. */
+            name: string;
+            /** @description `mean`, `max` or a percentile: `p95`, `p99.9`. */
+            statistic: string;
+            /**
+             * Format: uint64
+             * @description The limit, in nanoseconds.
+             */
+            limit_ns: number;
+            /**
+             * Format: uint64
+             * @description What was measured, in nanoseconds; null if there were too few samples.
+             */
+            measured_ns: number | null;
+            /**
+             * Format: uint64
+             * @description Lower end of its interval, in nanoseconds; null if it has none.
+             */
+            interval_low_ns: number | null;
+            /**
+             * Format: uint64
+             * @description Upper end of its interval, in nanoseconds; null if it has none.
+             */
+            interval_high_ns: number | null;
+            /**
+             * Format: double
+             * @description Share of such intervals that cover the true value: 0.95 for 95 %; null without one.
+             */
+            confidence: number | null;
+            /**
+             * Format: uint64
+             * @description Samples the measurement stands on.
+             */
+            samples: number;
+            /** @description Whether it held. */
+            verdict: components["schemas"]["Verdict"];
+            /** @description Room left, as a share of the limit: `(limit - measured) / limit`; negative if broken. */
+            margin: components["schemas"]["Figure"];
+            /** @description Why the verdict is what it is, if that is not plain from the numbers. */
+            reason?: string | null;
+        };
+        /**
+         * @description How a run goes; also what `GET /api/v1/runs/{id}/live` sends about once a second
+         *     (server-sent events named `state`; the last one is named `end`).
+         */
+        LiveState: {
+            /**
+             * Format: uint64
+             * @description Grows with every change: views are asked for again when it does.
+             */
+            version: number;
+            /** @description `preparing`, `warm-up`, `measured`, `judging`, `ended`. */
+            phase: string;
+            /** @description One sentence: what runs, how far it is, what users feel. */
+            sentence: string;
+            /**
+             * Format: uint32
+             * @description Tiles in the step.
+             */
+            tiles: number;
+            /**
+             * Format: uint64
+             * @description Time under load so far, nanoseconds.
+             */
+            elapsed_ns: number;
+            /**
+             * Format: uint64
+             * @description Time left of this part of the step at most, nanoseconds.
+             */
+            left_ns: number | null;
+            /**
+             * Format: double
+             * @description Share of the preparation that is done, 0 to 1.
+             */
+            prepared: number | null;
+            /**
+             * Format: double
+             * @description I/Os a second in the last second.
+             */
+            operations_per_s: number;
+            /**
+             * Format: double
+             * @description Bytes a second in the last second.
+             */
+            bytes_per_s: number;
+            /**
+             * Format: uint64
+             * @description 99th percentile of the service time in the last second, nanoseconds.
+             */
+            p99_ns: number | null;
+            /**
+             * Format: uint64
+             * @description Slices that the live view did not get because it was behind.
+             */
+            lost_slices: number;
+        };
+        /** @description A cell of [`LoadMatrix`]. */
+        LoadCell: {
+            /** @description `read` or `write`. */
+            direction: string;
+            /**
+             * Format: uint8
+             * @description Class of sizes, 0 to 7.
+             */
+            class: number;
+            /**
+             * Format: uint32
+             * @description Position of the column.
+             */
+            column: number;
+            /**
+             * Format: uint64
+             * @description I/Os.
+             */
+            count: number;
+            /**
+             * Format: uint64
+             * @description 99th percentile of the service time.
+             */
+            p99_ns: number;
+            /** @description Whether there are 30 I/Os or more. */
+            is_enough: boolean;
+        };
+        /** @description `breaks`: where it breaks: classes of sizes by load. */
+        LoadMatrix: {
+            /** @description A sentence: the least load at which a class breaks the limit. */
+            sentence: string;
+            /** @description What the columns are: `tiles` or `outstanding`. */
+            load: string;
+            /** @description Names of the columns, least load first. */
+            columns: string[];
+            /**
+             * Format: uint64
+             * @description What p99 is held against.
+             */
+            limit_ns: number;
+            /** @description Where that comes from. */
+            limit_source: string;
+            /** @description Filled cells. */
+            cells: components["schemas"]["LoadCell"][];
+        };
+        /** @description One workload of one tile; of a recorded trace one VM. */
+        MapItem: {
+            /** @description `tile-3/shop`, or the VM. */
+            name: string;
+            /**
+             * Format: uint32
+             * @description Tile, from 1; 0 for a recorded trace.
+             */
+            tile: number;
+            /** @description Workload. */
+            workload: string;
+            /** @description Host it ran on, if the run has several. */
+            host: string | null;
+            /**
+             * Format: uint64
+             * @description I/Os.
+             */
+            count: number;
+            /**
+             * Format: double
+             * @description I/Os a second.
+             */
+            operations_per_s: number;
+            /**
+             * Format: double
+             * @description Bytes a second.
+             */
+            bytes_per_s: number;
+            /**
+             * Format: uint64
+             * @description Bytes.
+             */
+            bytes: number;
+            /**
+             * Format: double
+             * @description Share of reads by count, 0 to 1.
+             */
+            read_share: number | null;
+            /**
+             * Format: uint64
+             * @description Median service time, nanoseconds.
+             */
+            p50_ns: number | null;
+            /**
+             * Format: uint64
+             * @description 99th percentile.
+             */
+            p99_ns: number | null;
+            /** @description The limit it is nearest to, or furthest above, in the last step of the lens. */
+            limit: components["schemas"]["LimitHeld"] | null;
+            /** @description Its course over the lens's time, at most 12 points. */
+            trail: components["schemas"]["TrailPoint"][];
+        };
+        /** @description `map`: who does how much, and how it fares. */
+        MapPage: {
+            /** @description A sentence: who does most, who is nearest to its limit. */
+            sentence: string;
+            /** @description Every workload of every tile in the lens, the most I/O first. */
+            items: components["schemas"]["MapItem"][];
+        };
+        /** @description One direction of the matrix. */
+        MatrixPanel: {
+            /** @description `read` or `write`. */
+            direction: string;
+            /** @description By class (8), by row (26): I/Os. */
+            cells: number[][];
+            /** @description By class: 99th percentile. */
+            p99_ns: (number | null)[];
+            /** @description By class: I/Os. */
+            count: number[];
+            /**
+             * Format: uint8
+             * @description The first class whose p99 breaks the limit, 30 I/Os or more.
+             */
+            first_break: number | null;
+        };
+        /** @description How much work a workload did. */
+        MetricResult: {
+            /** @description Work per time, in `unit`; absent if the workload is load only. */
+            value: components["schemas"]["Figure"];
+            /** @description Unit of `value` and `reference`: `orders/min`. */
+            unit: string;
+            /** @description The value that counts as one tile's worth, in `unit`. */
+            reference: components["schemas"]["Figure"];
+            /** @description Where the reference comes from. */
+            reference_origin: components["schemas"]["ReferenceOrigin"];
+            /** @description `value / reference`: what enters the tile's geometric mean. */
+            normalised: components["schemas"]["Figure"];
+        };
+        /**
+         * @description What the parts of the modelled storage and hosts did in the measured time of a simulated
+         *     step. Real storage does not say; of a real step at most the host is known, by what the
+         *     system says of its processors.
+         */
+        ModelFacts: {
+            /** @description Every part, in the order an I/O meets them; equal parts are one entry. */
+            parts: components["schemas"]["PartFacts"][];
+            /** @description Every tier, and memory that answers reads. */
+            tiers: components["schemas"]["TierFacts"][];
+            /** @description Every host. */
+            hosts: components["schemas"]["HostFacts"][];
+            /**
+             * @description Every virtual machine with virtual CPUs of its own; those of the same name in several
+             *     tiles are one entry.
+             */
+            vms?: components["schemas"]["VmFacts"][];
+            /**
+             * Format: uint64
+             * @description Events the simulation handled, warm-up included.
+             */
+            events: number;
+            /** @description Bytes of different pages touched since the start, by tile. */
+            touched_bytes: number[];
+        };
+        /** @description `moment`: what happened at one time. */
+        Moment: {
+            /** @description A sentence about it. */
+            sentence: string;
+            /**
+             * Format: uint64
+             * @description Its begin, nanoseconds on the run's axis.
+             */
+            at_ns: number;
+            /**
+             * Format: uint64
+             * @description Its length.
+             */
+            width_ns: number;
+            /** @description By direction and class of sizes. */
+            sizes: components["schemas"]["SizeRow"][];
+            /** @description At most ten, the longest waiting first. */
+            top: components["schemas"]["MapItem"][];
+            /** @description Edges of the buckets below, nanoseconds, one more than buckets. */
+            edges_ns: number[];
+            /** @description I/Os by service time in this moment. */
+            counts: number[];
+            /** @description I/Os by service time in the whole lens. */
+            counts_of_all: number[];
+            /** @description What happened around it. */
+            events: components["schemas"]["MomentEvent"][];
+            /**
+             * Format: uint64
+             * @description The next spike before it: a local maximum of p99.
+             */
+            previous_spike_ns: number | null;
+            /**
+             * Format: uint64
+             * @description The next spike after it.
+             */
+            next_spike_ns: number | null;
+        };
+        /** @description Something that happened. */
+        MomentEvent: {
+            /**
+             * Format: uint64
+             * @description When, nanoseconds on the run's axis.
+             */
+            at_ns: number;
+            /** @description What kind. */
+            kind: string;
+            /** @description In words. */
+            text: string;
+        };
+        /** @description Where a plan value came from; an earlier one overrides a later one. */
+        Origin: "flag" | "env" | "plan" | "profile" | "default";
+        /** @description `overview`: the answer, four numbers, what to look at next, and the block sizes. */
+        Overview: {
+            /** @description What ran, and whether users would feel it. */
+            sentence: string;
+            /** @description What causes it. */
+            cause: string;
+            /** @description `passed`, `failed`, `inconclusive`, `interrupted`, `running` or `observed`. */
+            verdict: string;
+            /** @description Four numbers. */
+            heroes: components["schemas"]["Hero"][];
+            /** @description At most three. */
+            findings: components["schemas"]["Finding"][];
+            /** @description By direction and class of sizes. */
+            sizes: components["schemas"]["SizeRow"][];
+            /** @description Flushes, which have no size (class 0); shares of `sizes` and these add up to 1. */
+            flushes: components["schemas"]["SizeRow"] | null;
+            /** @description A sentence about the sizes. */
+            sizes_sentence: string;
+        };
+        /** @description A part, or several equal ones together. */
+        PartFacts: {
+            /** @description Its name in the array's file, such as `pool lun1`, and what of it: `pool lun1 disks`. */
+            name: string;
+            /** @description What it is: `disk`, `tier-disk`, `link`, `queue`, `processor`, `write-memory`. */
+            kind: string;
+            /**
+             * Format: uint32
+             * @description How many equal parts this entry is the sum of.
+             */
+            count: number;
+            /**
+             * Format: double
+             * @description Mean share of the time that its servers were busy, 0 to 1.
+             */
+            utilisation: number;
+            /**
+             * Format: double
+             * @description The same for the busiest of them.
+             */
+            utilisation_max: number;
+            /**
+             * Format: double
+             * @description I/Os per second of all of them together.
+             */
+            iops: number;
+            /**
+             * Format: double
+             * @description Bytes per second of all of them together.
+             */
+            bytes_per_s: number;
+            /**
+             * Format: double
+             * @description Mean number inside, waiting or served, of all of them together.
+             */
+            inside: number;
+        };
+        /** @description One distribution. */
+        PercentileCurve: {
+            /** @description As in [`super::Group::key`]. */
+            key: string;
+            /** @description Its name for people. */
+            label: string;
+            /**
+             * Format: uint64
+             * @description I/Os.
+             */
+            count: number;
+            /** @description From share 0 to the highest that at least ten I/Os lie above, ascending, and the longest. */
+            points: components["schemas"]["PercentilePoint"][];
+        };
+        /** @description A point of a distribution. */
+        PercentilePoint: {
+            /**
+             * Format: double
+             * @description Share of I/Os that took at most this long, 0 to 1.
+             */
+            share: number;
+            /**
+             * Format: uint64
+             * @description Nanoseconds.
+             */
+            value_ns: number;
+        };
+        /** @description `percentiles`: distributions by the breakdown. */
+        Percentiles: {
+            /** @description A sentence about them. */
+            sentence: string;
+            /** @description `service` or `response`. */
+            clock: string;
+            /** @description One for each group. */
+            curves: components["schemas"]["PercentileCurve"][];
+        };
+        /** @description One value of the resolved plan. */
+        PlanValue: {
+            /** @description Its place in the plan: `measure.duration`. */
+            key: string;
+            /** @description The value as the plan writes it. */
+            value: unknown;
+            /** @description Where it came from. */
+            origin: components["schemas"]["Origin"];
+        };
+        /** @description One copy of a recorded load as it is played. */
+        PlayedTrace: {
+            /** @description The workload that plays it. */
+            workload: string;
+            /** @description The trace's file or directory. */
+            trace: string;
+            /** @description Its format. */
+            format: string;
+            /** @description The VM whose I/O is played; absent for everybody's. */
+            vm?: string | null;
+            /** @description Devices of the trace, in the order of the workload's disks. */
+            devices: string[];
+            /**
+             * @description What an I/O waits for: `open` (its time), `closed` (the answer that its sender had last)
+             *     or `one-at-a-time` (the I/O before it).
+             */
+            pace: string;
+            /** @description `1x`, `2x`, `max`. */
+            speed: string;
+            /**
+             * Format: uint64
+             * @description I/Os of one copy.
+             */
+            ios: number;
+            /**
+             * Format: uint64
+             * @description Bytes that they read and write.
+             */
+            bytes: number;
+            /**
+             * Format: uint64
+             * @description From the first to the last I/O in the trace, in nanoseconds.
+             */
+            trace_span_ns: number;
+            /**
+             * Format: uint64
+             * @description Memory that holds it, for all copies together.
+             */
+            memory_bytes: number;
+            /**
+             * Format: uint64
+             * @description Discards of the trace, which are never sent to storage.
+             */
+            discards: number;
+            /**
+             * Format: uint64
+             * @description Reads and writes of no bytes, which are left out.
+             */
+            empty: number;
+            /**
+             * Format: uint64
+             * @description Unit in which the storage takes requests, in bytes.
+             */
+            unit_bytes: number;
+            /**
+             * Format: uint64
+             * @description I/Os whose begin or end was rounded outwards to that unit.
+             */
+            rounded: number;
+            /**
+             * Format: uint64
+             * @description I/Os that lay beyond the end of a smaller disk and were folded into it.
+             */
+            folded: number;
+            /**
+             * Format: uint64
+             * @description I/Os that were cut to the longest request there is.
+             */
+            cut: number;
+        };
+        /**
+         * @description An action over all tiles of a step together: percentiles do not average, so they are
+         *     taken from the samples of all tiles.
+         */
+        PooledAction: {
+            /** @description The workload whose action it is. */
+            workload: string;
+            /** @description What was measured over all tiles. */
+            result: components["schemas"]["ActionResult"];
+        };
+        /** @description A limit over all tiles of a step together. */
+        PooledLimit: {
+            /** @description The workload whose limit it is. */
+            workload: string;
+            /**
+             * Format: uint32
+             * @description The tile, from 0, in which the measured value was largest; null without samples.
+             */
+            worst_tile: number | null;
+            /** @description The limit and what was measured over all tiles. */
+            result: components["schemas"]["LimitResult"];
+        };
+        /** @description What filling the disks took. First writes and rewrites differ on thin storage. */
+        Prefill: {
+            /**
+             * Format: uint64
+             * @description Bytes that were written once.
+             */
+            bytes: number;
+            /** @description Writing them the first time; null if they were there before. */
+            first_write: components["schemas"]["RateFacts"] | null;
+            /** @description Writing a part of them again; null if that was not measured. */
+            rewrite: components["schemas"]["RateFacts"] | null;
+            /**
+             * Format: uint64
+             * @description Bytes of disks that were used as an earlier run left them filled.
+             * @default 0
+             */
+            prepared_before_bytes: number;
+            /** @description Why `first_write` is null, where there is more to say: `prepared before`. */
+            first_write_absent?: string | null;
+        };
+        /** @description Why there is no answer. */
+        Problem: {
+            /** @description What kind, as `docs/serve.md` lists them: `/problems/unknown-run`. */
+            type: string;
+            /** @description The kind in words, the same for all of the kind. */
+            title: string;
+            /** @description What was wrong this time, and what would be right. */
+            detail: string;
+            /**
+             * Format: uint16
+             * @description Status of the response, RFC 9110.
+             */
+            status: number;
+        };
+        /** @description A transfer. */
+        RateFacts: {
+            /**
+             * Format: uint64
+             * @description Bytes that were moved.
+             */
+            bytes: number;
+            /**
+             * Format: uint64
+             * @description How long it took, in nanoseconds.
+             */
+            duration_ns: number;
+            /**
+             * Format: double
+             * @description Mean speed, in bytes per second.
+             */
+            bytes_per_s: number;
+            /** @description Latency of its I/Os, if it was recorded. */
+            service?: components["schemas"]["Latency"] | null;
+        };
+        /** @description Where a reference value comes from. */
+        ReferenceOrigin: "declared" | "ideal-storage" | "none";
+        /** @description How recorded loads were played in a step. */
+        ReplayFacts: {
+            /** @description Each recorded load of the tile. */
+            traces: components["schemas"]["PlayedTrace"][];
+            /**
+             * Format: uint32
+             * @description How many copies of them were played: one in each tile.
+             */
+            copies: number;
+            /**
+             * Format: uint32
+             * @description Copies that were played to the last answer.
+             */
+            ended: number;
+            /**
+             * Format: uint64
+             * @description From the start to the last answer of the copy that took longest, in nanoseconds; null if
+             *     none came to its end.
+             */
+            elapsed_ns: number | null;
+            /**
+             * Format: uint64
+             * @description I/Os handed to the storage, all copies.
+             */
+            submitted: number;
+            /**
+             * @description By how much I/Os were handed to the storage after they were due, whoever was the cause;
+             *     without samples in a simulation, which is never late.
+             */
+            submission_error: components["schemas"]["Latency"];
+            /**
+             * Format: uint64
+             * @description I/Os that were handed over more than 1 ms after they were due.
+             */
+            late_1ms: number;
+        };
+        /** @description One run: what was asked, what happened, what it means. The document behind `run.json`. */
+        Run: {
+            /** @description Name and version of this format: `tilemark.run/1.0`. Minor versions only add fields. */
+            schema: string;
+            /** @description The run's id, which is also its directory's name. */
+            id: string;
+            /** @description When the run started (RFC 3339, UTC). */
+            started: string;
+            /** @description When the run ended (RFC 3339, UTC); null while it runs. */
+            ended: string | null;
+            /** @description The program that measured. */
+            tool: components["schemas"]["ToolFacts"];
+            /**
+             * Format: uint64
+             * @description The seed every random stream of the run derives from.
+             */
+            seed: number;
+            /** @description Name and version of the random generator, so that a seed keeps its meaning. */
+            random_generator: string;
+            /** @description `quick`, `standard` or `full`. */
+            profile: string;
+            /** @description What was measured. */
+            target: components["schemas"]["TargetFacts"];
+            /** @description What it was measured with. */
+            tile: components["schemas"]["TileFacts"];
+            /** @description How the tile was scaled. */
+            scale: components["schemas"]["ScaleFacts"];
+            /** @description How load was made. */
+            engine: components["schemas"]["EngineFacts"];
+            /** @description SHA-256 of `plan.toml`, in hexadecimal. */
+            plan_sha256: string;
+            /** @description Every value of the resolved plan, and where it came from. */
+            plan: components["schemas"]["PlanValue"][];
+            /** @description What filling the disks took; null if they were filled before. */
+            prefill: components["schemas"]["Prefill"] | null;
+            /** @description Every step that was run, in the order it was run. */
+            steps: components["schemas"]["Step"][];
+            /** @description What it all means. */
+            answer: components["schemas"]["Answer"];
+            /** @description What a reader should know before trusting the numbers. */
+            warnings: components["schemas"]["Warning"][];
+        };
+        /** @description Where a run's numbers come from. */
+        RunKind: "measured" | "simulated" | "replayed" | "recorded" | "sample";
+        /** @description `GET /api/v1/runs`: what is stored, newest first. */
+        RunList: {
+            /** @description The directory that was looked at. */
+            base: string;
+            /** @description Its runs, and a sample run if there is none. */
+            runs: components["schemas"]["RunRow"][];
+        };
+        /** @description `GET /api/v1/runs/{id}`: what does not depend on the lens. */
+        RunPage: {
+            /** @description Its line in the list. */
+            row: components["schemas"]["RunRow"];
+            /** @description `run.json`; none if it could not be read yet. */
+            run: components["schemas"]["Run"] | null;
+            /** @description `env.json`. */
+            environment: unknown;
+            /** @description `preflight.json`. */
+            preflight: unknown;
+            /** @description `plan.toml`, as text. */
+            plan: string | null;
+            /** @description `SHA256SUMS`, as text; none while the run goes on. */
+            checksums: string | null;
+            /** @description What can be chosen in the lens. */
+            dimensions: components["schemas"]["Dimensions"];
+            /** @description The steps on the run's axis, in the order in which they ran. */
+            steps: components["schemas"]["StepSpan"][];
+            /**
+             * Format: uint64
+             * @description The end of the axis, nanoseconds.
+             */
+            end_ns: number;
+            /**
+             * Format: uint64
+             * @description The finest step of time that can be asked for, nanoseconds.
+             */
+            slice_ns: number;
+            /** @description How it goes, while it runs. */
+            live: components["schemas"]["LiveState"] | null;
+        };
+        /** @description One line of the list of runs. */
+        RunRow: {
+            /** @description Its id, as in paths. */
+            id: string;
+            /** @description Where its numbers come from. */
+            kind: components["schemas"]["RunKind"];
+            /** @description How far it is. */
+            state: components["schemas"]["RunState"];
+            /** @description `complete`, `interrupted` or `inconclusive`; none while it runs. */
+            status: string | null;
+            /** @description When it began, RFC 3339, UTC. */
+            started: string;
+            /**
+             * Format: uint64
+             * @description Time under load, nanoseconds.
+             */
+            duration_ns: number;
+            /** @description What ran: the tile's name, or the trace's. */
+            tile: string;
+            /** @description On what, one line. */
+            target: string;
+            /** @description The answer, one sentence. */
+            sentence: string;
+            /**
+             * Format: uint32
+             * @description Tiles held, if the run asked.
+             */
+            tiles_held: number | null;
+            /**
+             * Format: double
+             * @description The score, if there is one.
+             */
+            score: number | null;
+            /**
+             * Format: uint64
+             * @description Bytes of the directory.
+             */
+            size_bytes: number;
+            /** @description I/Os a second over the run, at most 60 points, each the mean of its part. */
+            spark: number[];
+            /** @description Why it cannot be read, if so. */
+            error: string | null;
+        };
+        /** @description How far a run is. */
+        RunState: "complete" | "running" | "abandoned";
+        /** @description How the tile was scaled. */
+        ScaleFacts: {
+            /**
+             * Format: double
+             * @description Disk sizes were multiplied by this; 1 is full size.
+             */
+            footprint: number;
+            /**
+             * Format: double
+             * @description Schedule times (bursts, phases, drift) were multiplied by this; 1 is real time.
+             */
+            time: number;
+        };
+        /** @description A step's score: tiles' worth of work. */
+        Score: {
+            /** @description How the parts make the total, in a sentence. */
+            definition: string;
+            /** @description Each tile's part. */
+            tiles: components["schemas"]["TileScore"][];
+            /** @description Sum of the tiles' geometric means. */
+            applications: components["schemas"]["Figure"];
+            /** @description Infrastructure operations; absent until there are any. */
+            infrastructure: components["schemas"]["Figure"];
+            /** @description The score. */
+            total: components["schemas"]["Figure"];
+            /** @description Its interval; null if it has none. */
+            interval: components["schemas"]["Interval"] | null;
+        };
+        /** @description `series`: a measure over time by a breakdown, decimated to the points asked for. */
+        Series: {
+            /** @description A sentence about it. */
+            sentence: string;
+            /** @description `iops`, `bytes` (a second) or `latency`. */
+            measure: string;
+            /** @description `io_per_s`, `bytes_per_s` or `ns`. */
+            unit: string;
+            /** @description Begin of each point on the run's axis, nanoseconds. */
+            at_ns: number[];
+            /** @description Length of each point, nanoseconds. */
+            width_ns: number[];
+            /** @description Lines, in the breakdown's order. */
+            groups: components["schemas"]["Group"][];
+            /**
+             * Format: uint64
+             * @description What latencies are held against, if there is a limit on I/O.
+             */
+            limit_ns: number | null;
+            /**
+             * Format: uint32
+             * @description Groups that were left out because there are too many, the least first.
+             */
+            left_out: number;
+        };
+        /** @description One class of sizes in one direction. */
+        SizeRow: {
+            /** @description `read` or `write`; `flush` in [`Overview::flushes`]. */
+            direction: string;
+            /**
+             * Format: uint8
+             * @description Position of the class, 0 to 7, smallest first.
+             */
+            class: number;
+            /**
+             * Format: uint64
+             * @description I/Os.
+             */
+            count: number;
+            /**
+             * Format: uint64
+             * @description Bytes.
+             */
+            bytes: number;
+            /**
+             * Format: double
+             * @description Of all I/Os in the lens, 0 to 1.
+             */
+            share_of_count: number;
+            /**
+             * Format: double
+             * @description Of all bytes in the lens.
+             */
+            share_of_bytes: number;
+            /**
+             * Format: uint64
+             * @description All service times added, nanoseconds.
+             */
+            wait_ns: number;
+            /**
+             * Format: double
+             * @description Of all waiting in the lens: what made it slow.
+             */
+            share_of_wait: number;
+            /**
+             * Format: uint64
+             * @description Median service time, nanoseconds; none without I/O.
+             */
+            p50_ns: number | null;
+            /**
+             * Format: uint64
+             * @description 95th percentile.
+             */
+            p95_ns: number | null;
+            /**
+             * Format: uint64
+             * @description 99th percentile.
+             */
+            p99_ns: number | null;
+            /**
+             * Format: uint64
+             * @description Longest.
+             */
+            max_ns: number | null;
+        };
+        /** @description How far the question was answered. */
+        Status: "complete" | "interrupted" | "inconclusive";
+        /** @description One repeat of one step of the ladder. */
+        Step: {
+            /**
+             * Format: uint32
+             * @description Step of the ladder, from 1, in the order the ladder visited tile counts; with
+             *     `repeat` the key into the series.
+             */
+            step: number;
+            /**
+             * Format: uint32
+             * @description Repeat of the step, from 1.
+             */
+            repeat: number;
+            /**
+             * Format: uint32
+             * @description Place among everything that was run, from 1.
+             */
+            order: number;
+            /**
+             * Format: uint32
+             * @description Tiles that ran at the same time.
+             */
+            tiles: number;
+            /**
+             * Format: uint32
+             * @description Virtual machines in those tiles.
+             */
+            vms: number;
+            /** @description When its load started (RFC 3339, UTC): time 0 of its rows in the series. */
+            started: string;
+            /** @description Whether every limit held. */
+            verdict: components["schemas"]["Verdict"];
+            /** @description Why, in a sentence. */
+            reason: string;
+            /** @description How it warmed up. */
+            warm_up: components["schemas"]["WarmUp"];
+            /**
+             * Format: uint64
+             * @description Measured time, in nanoseconds.
+             */
+            measured_ns: number;
+            /** @description What each workload reached. */
+            workloads: components["schemas"]["WorkloadResult"][];
+            /**
+             * @description Each limit held against the samples of all tiles together, which is what decides the
+             *     step; the limits of `workloads` are those of one tile alone.
+             * @default []
+             */
+            limits: components["schemas"]["PooledLimit"][];
+            /** @description Each action over all tiles together; those of `workloads` are one tile's alone. */
+            actions?: components["schemas"]["PooledAction"][];
+            /** @description All I/O of the measured time by direction. */
+            io: components["schemas"]["IoTotal"][];
+            /** @description Work of the measured time per second. */
+            throughput: components["schemas"]["Throughput"];
+            /** @description The step's score; null if none could be computed. */
+            score: components["schemas"]["Score"] | null;
+            /** @description How the load generator fared; a saturated one makes the step inconclusive. */
+            generator: components["schemas"]["GeneratorHealth"];
+            /** @description Checks of the measurement against itself. */
+            checks: components["schemas"]["Check"][];
+            /** @description What a reader should know before trusting this step. */
+            warnings: components["schemas"]["Warning"][];
+            /** @description What the modelled parts did; absent on real storage, or the host alone. */
+            model?: components["schemas"]["ModelFacts"] | null;
+            /** @description What was played of recorded loads, and how punctually; absent without any. */
+            replay?: components["schemas"]["ReplayFacts"] | null;
+        };
+        /** @description One part of one step on the run's axis. */
+        StepSpan: {
+            /**
+             * Format: uint32
+             * @description Step of the ladder, from 1.
+             */
+            step: number;
+            /**
+             * Format: uint32
+             * @description Repeat, from 1.
+             */
+            repeat: number;
+            /**
+             * Format: uint32
+             * @description Tiles in it.
+             */
+            tiles: number;
+            /** @description `warm-up`, `measured` or `ramp-down`. */
+            phase: string;
+            /**
+             * Format: uint64
+             * @description Its begin on the axis, nanoseconds.
+             */
+            from_ns: number;
+            /**
+             * Format: uint64
+             * @description Its end.
+             */
+            to_ns: number;
+            /** @description `passed`, `failed`, `inconclusive`, `interrupted`; none while it runs. */
+            verdict: string | null;
+        };
+        /** @description One claim. */
+        StudyClaim: {
+            /** @description Its name: `A5-one`. */
+            id: string;
+            /** @description `predicted`, `calibrated`, `input` or `arithmetic`: only what is predicted counts. */
+            kind: string;
+            /** @description What was published. */
+            published: string;
+            /** @description What ours came to, with its interval. */
+            ours: string;
+            /** @description How far it may be off. */
+            tolerance: string;
+            /** @description `met`, `not-met` or `not-measured`. */
+            outcome: string;
+            /** @description The outcome in words: `yes, by the mean`. */
+            outcome_text: string;
+            /** @description What is said. */
+            text: string;
+        };
+        /** @description `GET /api/v1/studies`: published claims that were held against the models. */
+        StudyList: {
+            /** @description All shipped studies, by name. */
+            studies: components["schemas"]["StudyRow"][];
+        };
+        /**
+         * @description `GET /api/v1/studies/{name}`: a study's claims, published and ours side by side. All cells are
+         *     texts with their units, as `tilemark study run` prints them.
+         */
+        StudyPage: {
+            /** @description Its line in the list. */
+            row: components["schemas"]["StudyRow"];
+            /** @description The program, seed and definitions that made the result, and the command. */
+            made_by: string;
+            /** @description What is reproduced, where ours differs, what was fitted: paragraphs. */
+            notes: string[];
+            /** @description How to read the claims. */
+            claims_note: string;
+            /** @description Every claim, in the study's order. */
+            claims: components["schemas"]["StudyClaim"][];
+            /** @description What else was found: claims that are not met and why, tables of figures. */
+            sections: components["schemas"]["StudySection"][];
+        };
+        /** @description One line of the list of studies. */
+        StudyRow: {
+            /** @description Its name, as in paths. */
+            name: string;
+            /** @description What it is about. */
+            title: string;
+            /** @description How many claims came out, by kind, in one sentence. */
+            sentence: string;
+            /**
+             * Format: uint32
+             * @description Number of claims.
+             */
+            claims: number;
+        };
+        /** @description A section below the claims. */
+        StudySection: {
+            /** @description Its heading. */
+            title: string;
+            /** @description Its paragraphs. */
+            paragraphs: string[];
+            /** @description Headings of the table's columns; empty without a table. */
+            columns: string[];
+            /** @description Rows of the table, one cell for each column. */
+            rows: string[][];
+        };
+        /** @description What was measured. */
+        TargetFacts: {
+            /** @description As given: `dir:/mnt/array`. */
+            datastore: string;
+            /** @description `directory`, `file`, `block-device`, or [`SIMULATED`]. */
+            kind: string;
+            /** @description One line a person recognises: `ext4 on nvme0n1 (Samsung SSD 990, 1.8 TiB)`. */
+            summary: string;
+            /**
+             * Format: uint64
+             * @description Bytes the run was allowed to use there.
+             */
+            capacity_bytes: number | null;
+            /**
+             * Format: uint64
+             * @description Bytes of virtual disks it created there.
+             */
+            provisioned_bytes: number | null;
+            /** @description SHA-256 of `array.toml`, the model, in hexadecimal; absent on real storage. */
+            array_sha256?: string | null;
+        };
+        /** @description Work of the measured time per second, all tiles together. */
+        Throughput: {
+            /**
+             * Format: double
+             * @description Successful I/Os per second, all directions.
+             */
+            operations_per_s: number;
+            /**
+             * Format: double
+             * @description Bytes per second, all directions.
+             */
+            bytes_per_s: number;
+            /**
+             * Format: double
+             * @description Finished actions per second, all workloads.
+             */
+            actions_per_s: number;
+        };
+        /** @description What a tier did. Requests and bytes of the measured time. */
+        TierFacts: {
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: uint64
+             * @description Room for data.
+             */
+            capacity_bytes: number;
+            /**
+             * Format: uint64
+             * @description Bytes of resident pages at the end.
+             */
+            resident_bytes: number;
+            /**
+             * Format: uint64
+             * @description Bytes that only the tier had at the end.
+             */
+            dirty_bytes: number;
+            /**
+             * Format: uint64
+             * @description Largest backlog seen at the end of a second.
+             */
+            dirty_bytes_max: number;
+            /**
+             * Format: uint64
+             * @description Read requests.
+             */
+            reads: number;
+            /**
+             * Format: uint64
+             * @description Of those, all of whose pages were resident.
+             */
+            read_hits: number;
+            /**
+             * Format: uint64
+             * @description Bytes read.
+             */
+            read_bytes: number;
+            /**
+             * Format: uint64
+             * @description Of those, from resident pages.
+             */
+            read_hit_bytes: number;
+            /**
+             * Format: uint64
+             * @description Write requests.
+             */
+            writes: number;
+            /**
+             * Format: uint64
+             * @description Of those, all of whose pages were resident.
+             */
+            write_hits: number;
+            /**
+             * Format: uint64
+             * @description Bytes written.
+             */
+            write_bytes: number;
+            /**
+             * Format: uint64
+             * @description Of those, to resident pages.
+             */
+            write_hit_bytes: number;
+            /**
+             * Format: uint64
+             * @description Writes that the tier alone answered.
+             */
+            writes_absorbed: number;
+            /**
+             * Format: uint64
+             * @description Read hits served by another host's tier.
+             */
+            remote_hits: number;
+            /**
+             * Format: uint64
+             * @description Population by reads: bytes of pages that came in from the storage.
+             */
+            filled_bytes: number;
+            /**
+             * Format: uint64
+             * @description Population by writes: bytes of pages that a write brought in whole.
+             */
+            placed_bytes: number;
+            /**
+             * Format: uint64
+             * @description Bytes of pages that left to make room.
+             */
+            evicted_bytes: number;
+            /**
+             * Format: uint64
+             * @description Bytes that reached the storage late.
+             */
+            destaged_bytes: number;
+            /**
+             * Format: uint64
+             * @description All bytes written to the tier.
+             */
+            tier_written_bytes: number;
+            /**
+             * Format: double
+             * @description Share of all requests that the tier alone answered, 0 to 1; null without requests.
+             */
+            acceleration_rate: number | null;
+        };
+        /** @description A number that matters, with its proof. */
+        TierHero: {
+            /** @description What it is. */
+            label: string;
+            /** @description The number as it is printed, with its unit; or why there is none. */
+            text: string;
+            /**
+             * Format: double
+             * @description The number, unscaled.
+             */
+            value: number | null;
+            /** @description Its unit. */
+            unit: string;
+            /**
+             * Format: uint64
+             * @description Samples behind it.
+             */
+            samples: number | null;
+            /** @description Over which time, and what it is held against. */
+            note: string;
+            /** @description Its course, at most 60 points. */
+            spark: (number | null)[];
+        };
+        /** @description `tier`: what acceleration tiers did. */
+        TierPage: {
+            /** @description What it did in one sentence, or why there is nothing to see. */
+            sentence: string;
+            /** @description Whether a tier took part. */
+            is_present: boolean;
+            /** @description Whether tiers are modelled. */
+            is_modelled: boolean;
+            /**
+             * @description Four numbers: reads served, bytes kept off the backing store, writes accelerated, latency
+             *     saved.
+             */
+            heroes: components["schemas"]["TierHero"][];
+            /** @description Over time, each tier. */
+            tiers: components["schemas"]["TierSeries"][];
+            /** @description Sums of each step. */
+            steps: components["schemas"]["TierSteps"][];
+        };
+        /** @description One tier over time. Each list has one entry a point. */
+        TierSeries: {
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: uint64
+             * @description Its capacity, bytes.
+             */
+            capacity_bytes: number;
+            /** @description `write-back`, `write-through` or `read-only`, if known. */
+            policy: string | null;
+            /** @description Begin of each point, nanoseconds on the run's axis. */
+            at_ns: number[];
+            /** @description Length of each point. */
+            width_ns: number[];
+            /** @description Reads of pages. */
+            reads: number[];
+            /** @description Served by the tier. */
+            read_hits: number[];
+            /** @description Of these, by another host's share. */
+            remote_hits: number[];
+            /** @description Writes of pages. */
+            writes: number[];
+            /** @description Answered by the tier before the backing store has them. */
+            writes_absorbed: number[];
+            /** @description Bytes that came in because of a read. */
+            filled_bytes: number[];
+            /** @description Bytes that came in because of a write. */
+            placed_bytes: number[];
+            /** @description Bytes that had to go. */
+            evicted_bytes: number[];
+            /** @description Bytes written to the backing store. */
+            destaged_bytes: number[];
+            /** @description Bytes held at the end of the point. */
+            resident_bytes: number[];
+            /** @description Of these, not yet on the backing store. */
+            dirty_bytes: number[];
+            /** @description What the application sees: reads, 99th percentile, nanoseconds. */
+            observed_read_p99_ns: (number | null)[];
+            /** @description What the application sees: writes. */
+            observed_write_p99_ns: (number | null)[];
+            /** @description What the backing store answers, reads; empty if the run does not have it. */
+            backing_read_p99_ns: (number | null)[];
+            /** @description What the backing store answers, writes; empty if the run does not have it. */
+            backing_write_p99_ns: (number | null)[];
+        };
+        /** @description Sums of one step. */
+        TierSteps: {
+            /**
+             * Format: uint32
+             * @description Step of the ladder, from 1.
+             */
+            step: number;
+            /**
+             * Format: uint32
+             * @description Repeat, from 1.
+             */
+            repeat: number;
+            /**
+             * Format: uint32
+             * @description Tiles in it.
+             */
+            tiles: number;
+            /** @description Each tier. */
+            tiers: components["schemas"]["TierFacts"][];
+        };
+        /** @description `curve`: what more tiles bring, and what breaks. */
+        TileCurve: {
+            /** @description Where it breaks, and why. */
+            sentence: string;
+            /**
+             * Format: uint32
+             * @description Tiles held.
+             */
+            tiles_held: number | null;
+            /**
+             * Format: uint32
+             * @description The least number of tiles that failed.
+             */
+            tiles_failed: number | null;
+            /** @description The limit that broke first. */
+            broken: string | null;
+            /** @description Names of limits: `shop order p95`. */
+            limits: string[];
+            /** @description By tiles, then repeat. */
+            points: components["schemas"]["CurvePoint"][];
+        };
+        /** @description The tile the datastore was filled with. */
+        TileFacts: {
+            /** @description Its name. */
+            name: string;
+            /** @description SHA-256 of its resolved definition, in hexadecimal: equal hashes are equal loads. */
+            sha256: string;
+            /**
+             * Format: uint32
+             * @description Virtual machines in one tile.
+             */
+            vms: number;
+            /**
+             * Format: uint32
+             * @description Workloads in one tile, several copies counted each.
+             */
+            workloads: number;
+            /**
+             * Format: uint64
+             * @description Bytes of virtual disks in one tile, after scaling.
+             */
+            disk_bytes: number;
+        };
+        /** @description One tile's part of the score. */
+        TileScore: {
+            /**
+             * Format: uint32
+             * @description Tile, from 0.
+             */
+            tile: number;
+            /** @description Geometric mean of its workloads' normalised metrics; 1 is one tile's worth. */
+            geometric_mean: components["schemas"]["Figure"];
+        };
+        /** @description The program that measured. */
+        ToolFacts: {
+            /** @description Its version. */
+            version: string;
+            /** @description The source commit it was built from; null if unknown. */
+            commit: string | null;
+        };
+        /** @description Where an item was at some time. */
+        TrailPoint: {
+            /**
+             * Format: uint64
+             * @description Begin, nanoseconds on the run's axis.
+             */
+            at_ns: number;
+            /**
+             * Format: double
+             * @description I/Os a second.
+             */
+            operations_per_s: number;
+            /**
+             * Format: double
+             * @description Bytes a second.
+             */
+            bytes_per_s: number;
+            /**
+             * Format: uint64
+             * @description Median service time.
+             */
+            p50_ns: number | null;
+            /**
+             * Format: uint64
+             * @description 99th percentile.
+             */
+            p99_ns: number | null;
+        };
+        /** @description What a step, or a limit in it, came to. */
+        Verdict: "passed" | "failed" | "inconclusive" | "interrupted";
+        /**
+         * @description What the virtual CPUs of a virtual machine did; of several of the same name, their means,
+         *     and the largest of any of them.
+         */
+        VmFacts: {
+            /** @description Workload and virtual machine: `shop/shop-db`. */
+            name: string;
+            /**
+             * Format: uint32
+             * @description How many of that name.
+             */
+            count: number;
+            /**
+             * Format: double
+             * @description Share of all its virtual CPUs that was used.
+             */
+            used: number;
+            /**
+             * Format: double
+             * @description Largest of a second.
+             */
+            used_max_1s: number;
+            /**
+             * Format: double
+             * @description Largest of sums over 20 seconds.
+             */
+            used_max_20s: number;
+            /**
+             * Format: double
+             * @description Ready time per second of run, in seconds, all its virtual CPUs together.
+             */
+            ready: number;
+            /**
+             * Format: double
+             * @description Largest of a second.
+             */
+            ready_max_1s: number;
+            /**
+             * Format: double
+             * @description Largest of sums over 20 seconds, per second.
+             */
+            ready_max_20s: number;
+        };
+        /** @description How a step warmed up. */
+        WarmUp: {
+            /** @description The rule that decided when it was warm. */
+            rule: string;
+            /** @description Whether the rule was met before its cap on time. */
+            reached: boolean;
+            /**
+             * Format: uint64
+             * @description How long it took, in nanoseconds.
+             */
+            duration_ns: number;
+            /** @description What the rule saw. */
+            detail: string;
+        };
+        /** @description Something a reader should know before trusting the numbers. */
+        Warning: {
+            /** @description Stable identifier: `generator-late`. */
+            id: string;
+            /** @description What it means, in a sentence. */
+            text: string;
+            /** @description The measured value with its unit, if there is one. */
+            value: string | null;
+            /** @description The limit it is held against, with its unit, if there is one. */
+            limit: string | null;
+            /** @description What to try next, if anything helps. */
+            hint: string | null;
+        };
+        /** @description What one workload of one tile reached in one step. */
+        WorkloadResult: {
+            /**
+             * Format: uint32
+             * @description Tile, from 0.
+             */
+            tile: number;
+            /** @description The workload's name. */
+            workload: string;
+            /**
+             * Format: uint32
+             * @description Which of several of this workload in the tile, from 0.
+             */
+            copy: number;
+            /** @description How much work it did. */
+            metric: components["schemas"]["MetricResult"];
+            /** @description Its actions, in the workload's order. */
+            actions: components["schemas"]["ActionResult"][];
+            /** @description Its limits, in the workload's order. */
+            limits: components["schemas"]["LimitResult"][];
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    listRuns: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Stored runs, newest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunList"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What does not depend on the lens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunPage"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getOverview: {
+        parameters: {
+            query?: {
+                /** @description Time on the run's axis in seconds, from-to or from- to the end [default: all measured time] */
+                t?: string;
+                /** @description Step of the ladder, from 1 [default: all] */
+                step?: number;
+                /** @description Reads or writes [default: both] */
+                dir?: "r" | "w";
+                /** @description Classes of sizes by their lower edges, separated by commas [default: all] */
+                bs?: string;
+                /** @description Pairs of direction and class of sizes, separated by commas: w64k,r4k [default: all] */
+                sel?: string;
+                /** @description Tiles, from 1, separated by commas [default: all] */
+                tile?: string;
+                /** @description Workloads, separated by commas [default: all] */
+                wl?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A view through a lens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getSeries: {
+        parameters: {
+            query?: {
+                /** @description Time on the run's axis in seconds, from-to or from- to the end [default: all measured time] */
+                t?: string;
+                /** @description Step of the ladder, from 1 [default: all] */
+                step?: number;
+                /** @description Reads or writes [default: both] */
+                dir?: "r" | "w";
+                /** @description Classes of sizes by their lower edges, separated by commas [default: all] */
+                bs?: string;
+                /** @description Pairs of direction and class of sizes, separated by commas: w64k,r4k [default: all] */
+                sel?: string;
+                /** @description Tiles, from 1, separated by commas [default: all] */
+                tile?: string;
+                /** @description Workloads, separated by commas [default: all] */
+                wl?: string;
+                /** @description What is measured [default: iops] */
+                m?: "iops" | "bw" | "lat";
+                /** @description What lines are drawn [default: rw] */
+                by?: "none" | "rw" | "bs" | "wl" | "tile" | "sel";
+                /** @description Most points over time [default: 600] */
+                points?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A view through a lens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Series"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getHeatmap: {
+        parameters: {
+            query?: {
+                /** @description Time on the run's axis in seconds, from-to or from- to the end [default: all measured time] */
+                t?: string;
+                /** @description Step of the ladder, from 1 [default: all] */
+                step?: number;
+                /** @description Reads or writes [default: both] */
+                dir?: "r" | "w";
+                /** @description Classes of sizes by their lower edges, separated by commas [default: all] */
+                bs?: string;
+                /** @description Pairs of direction and class of sizes, separated by commas: w64k,r4k [default: all] */
+                sel?: string;
+                /** @description Tiles, from 1, separated by commas [default: all] */
+                tile?: string;
+                /** @description Workloads, separated by commas [default: all] */
+                wl?: string;
+                /** @description Most points over time [default: 600] */
+                points?: number;
+                /** @description Rows of the heat map [default: 120] */
+                rows?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A view through a lens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HeatMap"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getPercentiles: {
+        parameters: {
+            query?: {
+                /** @description Time on the run's axis in seconds, from-to or from- to the end [default: all measured time] */
+                t?: string;
+                /** @description Step of the ladder, from 1 [default: all] */
+                step?: number;
+                /** @description Reads or writes [default: both] */
+                dir?: "r" | "w";
+                /** @description Classes of sizes by their lower edges, separated by commas [default: all] */
+                bs?: string;
+                /** @description Pairs of direction and class of sizes, separated by commas: w64k,r4k [default: all] */
+                sel?: string;
+                /** @description Tiles, from 1, separated by commas [default: all] */
+                tile?: string;
+                /** @description Workloads, separated by commas [default: all] */
+                wl?: string;
+                /** @description What lines are drawn [default: rw] */
+                by?: "none" | "rw" | "bs" | "wl" | "tile" | "sel";
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A view through a lens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Percentiles"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMatrix: {
+        parameters: {
+            query?: {
+                /** @description Time on the run's axis in seconds, from-to or from- to the end [default: all measured time] */
+                t?: string;
+                /** @description Step of the ladder, from 1 [default: all] */
+                step?: number;
+                /** @description Tiles, from 1, separated by commas [default: all] */
+                tile?: string;
+                /** @description Workloads, separated by commas [default: all] */
+                wl?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A view through a lens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LatencyMatrix"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getBreaks: {
+        parameters: {
+            query?: {
+                /** @description Time on the run's axis in seconds, from-to or from- to the end [default: all measured time] */
+                t?: string;
+                /** @description Step of the ladder, from 1 [default: all] */
+                step?: number;
+                /** @description Reads or writes [default: both] */
+                dir?: "r" | "w";
+                /** @description Classes of sizes by their lower edges, separated by commas [default: all] */
+                bs?: string;
+                /** @description Pairs of direction and class of sizes, separated by commas: w64k,r4k [default: all] */
+                sel?: string;
+                /** @description Tiles, from 1, separated by commas [default: all] */
+                tile?: string;
+                /** @description Workloads, separated by commas [default: all] */
+                wl?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A view through a lens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadMatrix"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMap: {
+        parameters: {
+            query?: {
+                /** @description Time on the run's axis in seconds, from-to or from- to the end [default: all measured time] */
+                t?: string;
+                /** @description Step of the ladder, from 1 [default: all] */
+                step?: number;
+                /** @description Reads or writes [default: both] */
+                dir?: "r" | "w";
+                /** @description Classes of sizes by their lower edges, separated by commas [default: all] */
+                bs?: string;
+                /** @description Pairs of direction and class of sizes, separated by commas: w64k,r4k [default: all] */
+                sel?: string;
+                /** @description Tiles, from 1, separated by commas [default: all] */
+                tile?: string;
+                /** @description Workloads, separated by commas [default: all] */
+                wl?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A view through a lens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MapPage"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMoment: {
+        parameters: {
+            query?: {
+                /** @description Time on the run's axis in seconds, from-to or from- to the end [default: all measured time] */
+                t?: string;
+                /** @description Step of the ladder, from 1 [default: all] */
+                step?: number;
+                /** @description Reads or writes [default: both] */
+                dir?: "r" | "w";
+                /** @description Classes of sizes by their lower edges, separated by commas [default: all] */
+                bs?: string;
+                /** @description Pairs of direction and class of sizes, separated by commas: w64k,r4k [default: all] */
+                sel?: string;
+                /** @description Tiles, from 1, separated by commas [default: all] */
+                tile?: string;
+                /** @description Workloads, separated by commas [default: all] */
+                wl?: string;
+                /** @description A moment on the run's axis, seconds [default: the worst] */
+                at?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A view through a lens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Moment"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getCurve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A view through a lens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TileCurve"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTier: {
+        parameters: {
+            query?: {
+                /** @description Time on the run's axis in seconds, from-to or from- to the end [default: all measured time] */
+                t?: string;
+                /** @description Step of the ladder, from 1 [default: all] */
+                step?: number;
+                /** @description Most points over time [default: 600] */
+                points?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A view through a lens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TierPage"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What happened during the run */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventList"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    watchRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How the run goes, about once a second: events named state; the last one is named end */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["LiveState"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compareRuns: {
+        parameters: {
+            query: {
+                /** @description Id of a run */
+                a: string;
+                /** @description Id of a run */
+                b: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Run b against run a */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparePage"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listStudies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Shipped studies */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StudyList"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getStudy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a study */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A study's claims, published and ours */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StudyPage"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+}
