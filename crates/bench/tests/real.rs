@@ -85,6 +85,7 @@ impl Bench {
             keep: false,
             reuse: None,
             tool: ToolFacts { version: "test".to_owned(), commit: None },
+            reporter: None,
         }
     }
 

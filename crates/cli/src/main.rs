@@ -10,6 +10,7 @@ mod open_files;
 mod output;
 mod plan_source;
 mod recording;
+mod report;
 mod signals;
 mod text;
 mod user_arrays;

@@ -15,6 +15,7 @@ mod answer;
 mod compare;
 pub mod document;
 mod offline;
+pub mod plain;
 mod request;
 mod scope;
 mod source;

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use datastore::{Preflight, Target};
 use jiff::Timestamp;
 use machine::GENERATOR;
@@ -11,7 +13,7 @@ use spec::plan::Profile;
 
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
-use crate::run::{End, TileLoad};
+use crate::run::{End, Reporter, TileLoad};
 use crate::score::References;
 
 /// What is known of a run before its first step.
@@ -31,6 +33,8 @@ pub struct RunFacts<'a> {
     tool: ToolFacts,
     plan_sha256: String,
     warnings: Vec<Warning>,
+    /// What makes the report.
+    pub reporter: Option<Arc<dyn Reporter>>,
 }
 
 impl<'a> RunFacts<'a> {
@@ -53,6 +57,7 @@ impl<'a> RunFacts<'a> {
             tool: tool.clone(),
             plan_sha256: sha256_hex(plan.to_toml()?.as_bytes()),
             warnings: Vec::new(),
+            reporter: None,
         })
     }
 

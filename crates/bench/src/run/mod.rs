@@ -6,6 +6,7 @@ mod document;
 mod kept;
 mod prepare;
 mod preview;
+mod report;
 mod reuse;
 mod simulate;
 #[cfg(test)]
@@ -15,10 +16,12 @@ pub(crate) use answer::broken_limit;
 pub(crate) use document::{summary, tile_sha256};
 pub use prepare::{Prepared, prepare};
 pub use preview::{Preview, plan_preview};
+pub use report::Reporter;
 pub use reuse::Reuse;
 pub use simulate::{ARRAY_PREFIX, SimulateOptions, simulate};
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use datastore::{Datastore, Target};
 use jiff::Timestamp;
@@ -58,6 +61,8 @@ pub struct RunOptions {
     pub reuse: Option<Reuse>,
     /// The program.
     pub tool: ToolFacts,
+    /// What makes the report for people, if one is wanted.
+    pub reporter: Option<Arc<dyn Reporter>>,
 }
 
 /// How a run ended.
@@ -128,6 +133,7 @@ pub fn run(
     if let Some(reuse) = &options.reuse {
         facts.note_reuse(&reuse.to_string());
     }
+    facts.reporter.clone_from(&options.reporter);
     let finished = run_on(plan, facts, &mut rig, directory, control, observer);
     let foreign = rig.remove();
     let mut finished = finished?;
@@ -215,6 +221,7 @@ fn run_on<R: Rig>(
     let overview = overview(plan, &facts, &directory, tiles_max);
     observer.event(&Progress::Planned(&overview));
     let mut ladder = Ladder::new(ladder_options(plan, tiles_max));
+    let reporter = facts.reporter.take();
     let mut climber = Climber::new(plan, facts, rig, &directory, control, &mut *observer)?;
     let climbed = ladder.climb(&mut climber);
     let climbed = climbed.and_then(|()| climber.check_written());
@@ -223,7 +230,11 @@ fn run_on<R: Rig>(
         Err(BenchError::Interrupted | BenchError::Aborted) => End::Interrupted,
         Err(error) => End::Failed(error),
     };
-    let (run, stored) = climber.finish(&ladder, &end);
+    let (mut run, stored) = climber.finish(&ladder, &end);
+    let stored = stored.and_then(|()| match &reporter {
+        Some(reporter) => report::add(reporter.as_ref(), &directory, &mut run, observer),
+        None => Ok(()),
+    });
     let partial = directory.path().to_owned();
     let (directory, end) = match stored.and_then(|()| Ok(directory.finish()?)) {
         Ok(directory) => {

@@ -1,4 +1,5 @@
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use record::run::{SIMULATED, TargetFacts, ToolFacts};
@@ -11,7 +12,7 @@ use crate::progress::{Control, Observer};
 use crate::replay::{self, with_traces};
 use crate::rig::{Rig, SimRig};
 use crate::run::document::RunFacts;
-use crate::run::{FinishedRun, TileLoad, first_step, run_on};
+use crate::run::{FinishedRun, Reporter, TileLoad, first_step, run_on};
 use crate::score::References;
 
 /// Where a simulation leaves its results.
@@ -23,6 +24,8 @@ pub struct SimulateOptions {
     pub changes: Vec<String>,
     /// The program.
     pub tool: ToolFacts,
+    /// What makes the report for people, if one is wanted.
+    pub reporter: Option<Arc<dyn Reporter>>,
 }
 
 impl SimulateOptions {
@@ -71,7 +74,8 @@ pub fn simulate(
         array_sha256: Some(sha256_hex(array_toml.as_bytes())),
     };
     let stored = stored_plan(plan);
-    let facts = RunFacts::new(&stored, &references, load, &options.tool, &id, target)?;
+    let mut facts = RunFacts::new(&stored, &references, load, &options.tool, &id, target)?;
+    facts.reporter.clone_from(&options.reporter);
     let directory = RunDir::create(&options.base, &id)?;
     directory.write_text(files::PLAN, &stored.to_toml()?)?;
     replay::store(plan, &directory)?;

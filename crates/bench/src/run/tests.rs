@@ -1,5 +1,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use datastore::Target;
 use record::rollup::Rollup;
@@ -343,8 +344,12 @@ fn a_simulated_run_of_the_same_seed_measures_the_same_and_so_does_a_stage() {
 fn a_plan_that_does_not_fit_the_simulated_array_says_so_before_anything_runs() {
     let plan = simulated_plan("200000");
     let base = tempfile::tempdir().expect("a directory");
-    let options =
-        SimulateOptions { base: base.path().to_owned(), changes: Vec::new(), tool: tool() };
+    let options = SimulateOptions {
+        base: base.path().to_owned(),
+        changes: Vec::new(),
+        tool: tool(),
+        reporter: None,
+    };
     let error = simulate(&plan, &disks(), &options, &Control::default(), &mut NoObserver).err();
     let text = error.expect("too large").to_string();
     assert!(text.starts_with("200000 tiles of 64 MiB need"), "{text}");
@@ -381,8 +386,75 @@ fn simulated_plan(tiles: &str) -> ResolvedPlan {
 }
 
 fn run_simulated(plan: &ResolvedPlan, base: &std::path::Path) -> FinishedRun {
-    let options = SimulateOptions { base: base.to_owned(), changes: Vec::new(), tool: tool() };
+    run_reported(plan, base, None)
+}
+
+fn run_reported(
+    plan: &ResolvedPlan,
+    base: &std::path::Path,
+    reporter: Option<Arc<dyn Reporter>>,
+) -> FinishedRun {
+    let options =
+        SimulateOptions { base: base.to_owned(), changes: Vec::new(), tool: tool(), reporter };
     simulate(plan, &disks(), &options, &Control::default(), &mut NoObserver).expect("a run")
+}
+
+/// What a report finds in the directory when it is asked for.
+#[derive(Debug)]
+struct Lists;
+
+impl Reporter for Lists {
+    fn report(&self, directory: &std::path::Path) -> Result<String, Box<dyn std::error::Error>> {
+        let entries = std::fs::read_dir(directory)?;
+        let mut names = Vec::new();
+        for entry in entries {
+            names.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        Ok(names.join(" "))
+    }
+}
+
+#[test]
+fn a_report_is_made_from_the_finished_files_and_is_in_the_checksums() {
+    let base = tempfile::tempdir().expect("a directory");
+    let run = run_reported(&simulated_plan("1"), base.path(), Some(Arc::new(Lists)));
+    let report = std::fs::read_to_string(run.directory.join(files::REPORT)).expect("a report");
+    assert_eq!(
+        report,
+        ".lock actions.parquet array.toml events.jsonl generator.parquet plan.toml \
+         rollup.parquet run.json series.parquet"
+    );
+    let stored = StoredRun::at(&run.directory).expect("a run");
+    assert_eq!(stored.check().expect("checksums"), []);
+    let sums = std::fs::read_to_string(run.directory.join(files::SUMS)).expect("sums");
+    assert!(sums.contains("  report.html"));
+}
+
+/// Two ways in which a report does not come about.
+#[derive(Debug)]
+struct Breaks(bool);
+
+impl Reporter for Breaks {
+    fn report(&self, _: &std::path::Path) -> Result<String, Box<dyn std::error::Error>> {
+        assert!(!self.0, "a bug of the report");
+        Err("no template".into())
+    }
+}
+
+#[test]
+fn a_report_that_fails_is_a_warning_and_the_run_is_complete() {
+    for (panics, said) in [(false, "no template"), (true, "a bug of the report")] {
+        let base = tempfile::tempdir().expect("a directory");
+        let run = run_reported(&simulated_plan("1"), base.path(), Some(Arc::new(Breaks(panics))));
+        assert!(matches!(run.end, End::Complete));
+        let stored = StoredRun::at(&run.directory).expect("a run");
+        assert_eq!(stored.check().expect("checksums"), []);
+        let warnings = &stored.run().expect("run.json").warnings;
+        let warning = warnings.iter().find(|warning| warning.id == "report-failed");
+        assert!(warning.expect("it is said").text.contains(said), "{warnings:?}");
+        assert!(!run.directory.join(files::REPORT).exists());
+    }
 }
 
 #[test]

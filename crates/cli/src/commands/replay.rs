@@ -10,7 +10,7 @@ use crate::args::{Choice, Format, ReplayArgs};
 use crate::commands::{run, runs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{live, open_files, output, plan_source, signals, text};
+use crate::{live, open_files, output, plan_source, report, signals, text};
 
 /// Plays a trace, or prints how it would be played.
 pub fn run(args: &ReplayArgs, color: Choice) -> Result<Exit, Failure> {
@@ -30,8 +30,9 @@ pub fn run(args: &ReplayArgs, color: Choice) -> Result<Exit, Failure> {
         let mut observer = live::observer(args.live, color, args.stored.format, &control, &signals);
         match &array {
             Some(array) => {
-                let options =
-                    SimulateOptions { base, changes: args.with.clone(), tool: run::tool() };
+                let (changes, tool) = (args.with.clone(), run::tool());
+                let reporter = report::reporter();
+                let options = SimulateOptions { base, changes, tool, reporter };
                 bench::run::simulate(&plan, array, &options, &control, observer.as_mut())
             }
             None => bench::run::run(&plan, &options(args, base), &control, observer.as_mut()),
@@ -56,5 +57,6 @@ fn options(args: &ReplayArgs, base: std::path::PathBuf) -> RunOptions {
         keep: args.keep || args.reuse.is_some(),
         reuse: args.reuse.as_deref().map(run::reuse),
         tool: run::tool(),
+        reporter: report::reporter(),
     }
 }

@@ -12,7 +12,7 @@ use crate::args::{Choice, Format, RunArgs};
 use crate::commands::runs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{live, open_files, output, plan_source, signals, text};
+use crate::{live, open_files, output, plan_source, report, signals, text};
 
 /// Runs a plan, or prints how it resolves.
 pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
@@ -57,6 +57,7 @@ pub fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
         keep: keeps(args),
         reuse: args.reuse.as_deref().map(reuse),
         tool: tool(),
+        reporter: report::reporter(),
     })
 }
 

@@ -9,7 +9,7 @@ use crate::args::{Choice, Format, SimulateArgs};
 use crate::commands::{run, runs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{live, output, plan_source, signals, text};
+use crate::{live, output, plan_source, report, signals, text};
 
 /// Simulates a plan, or prints how it resolves.
 pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
@@ -22,6 +22,7 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
         base: runs::base(args.stored.out.as_deref())?,
         changes: args.with.clone(),
         tool: run::tool(),
+        reporter: report::reporter(),
     };
     let control = Arc::new(Control::default());
     let signals = signals::watch(Arc::clone(&control))

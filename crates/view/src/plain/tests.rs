@@ -1,0 +1,70 @@
+use record::rundir::StoredRun;
+
+use super::html::escape;
+
+#[test]
+fn nothing_a_name_holds_becomes_markup() {
+    assert_eq!(
+        escape("<script>\"a\" & 'b'\u{0}\n"),
+        "&lt;script&gt;&quot;a&quot; &amp; &#39;b&#39;\u{fffd}\n"
+    );
+}
+
+/// A run of the first release, kept for ever.
+const GOLDEN: &str = include_str!("../../../record/tests/golden/run-1.0.json");
+
+fn report_of(text: &str) -> String {
+    let base = tempfile::tempdir().expect("a directory");
+    let path = base.path().join("20261121T184207Z-datacenter-abcdef");
+    std::fs::create_dir(&path).expect("creates");
+    std::fs::write(path.join("run.json"), text).expect("writes");
+    std::fs::write(path.join("plan.toml"), "tile = \"<b>\"\n").expect("writes");
+    super::report(&StoredRun::at(&path).expect("a run")).expect("a report")
+}
+
+/// Every element is closed in the order in which it was opened.
+fn assert_balanced(html: &str) {
+    let mut open = Vec::new();
+    for tag in html.split('<').skip(1) {
+        let (tag, _) = tag.split_once('>').expect("a tag ends");
+        let name = tag.split_whitespace().next().expect("a tag has a name");
+        match name.strip_prefix('/') {
+            Some(name) => assert_eq!(open.pop(), Some(name), "in {tag}"),
+            None if matches!(name, "!DOCTYPE" | "meta") => {}
+            None => open.push(name),
+        }
+    }
+    assert_eq!(open, Vec::<&str>::new());
+}
+
+#[test]
+fn the_report_is_whole_and_says_what_the_run_says() {
+    let html = report_of(GOLDEN);
+    assert_balanced(&html);
+    let run: record::run::Run = serde_json::from_str(GOLDEN).expect("a run");
+    for text in [&run.answer.sentence, &run.plan_sha256, &run.target.summary, &run.warnings[0].text]
+    {
+        let (_, tail) = text.split_at(1);
+        assert!(html.contains(&escape(tail)), "{text}");
+    }
+    let limits: Vec<_> = run.steps.iter().flat_map(|step| &step.limits).collect();
+    assert!(!limits.is_empty());
+    for limit in limits {
+        assert!(html.contains(&units::print::whole(limit.result.samples)));
+    }
+    assert!(html.contains("tile = &quot;&lt;b&gt;&quot;"));
+    assert!(!html.contains("<script") && !html.contains("http"), "it needs nothing else");
+    let columns = |row: &str| row.matches("<th ").count() + row.matches("<td").count();
+    for table in html.split("<table>").skip(1) {
+        let (table, _) = table.split_once("</table>").expect("it is closed");
+        let counts: Vec<usize> = table.split("<tr>").skip(1).map(columns).collect();
+        assert!(counts.windows(2).all(|pair| pair[0] == pair[1]), "{counts:?}");
+    }
+}
+
+#[test]
+fn names_with_markup_in_them_stay_names() {
+    let html = report_of(&GOLDEN.replace("\"shop\"", "\"<i>shop</i>\""));
+    assert_balanced(&html);
+    assert!(html.contains("&lt;i&gt;shop&lt;/i&gt;") && !html.contains("<i>"));
+}
