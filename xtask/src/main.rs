@@ -1,8 +1,9 @@
 //! The project's own checks and benchmarks: `cargo xtask tidy`, `cargo xtask bench [PREFIX]`,
-//! `cargo xtask generate NAME.tmt`.
+//! `cargo xtask generate NAME.tmt`, `cargo xtask generate-run DIR`.
 
 mod bench;
 mod generate;
+mod generate_run;
 mod tidy;
 
 use std::process::ExitCode;
@@ -12,10 +13,12 @@ fn main() -> anyhow::Result<ExitCode> {
     match arguments.first().map(String::as_str) {
         Some("bench") => bench::main(arguments.get(1).map_or("", String::as_str)),
         Some("generate") => generate::main(arguments.get(1..).unwrap_or_default()),
+        Some("generate-run") => generate_run::main(arguments.get(1..).unwrap_or_default()),
         Some("tidy") => tidy::main(),
         _ => {
             eprintln!(
-                "usage: cargo xtask tidy | bench [FIGURE|PREFIX] | generate NAME.tmt [RECORDS [SEED]]"
+                "usage: cargo xtask tidy | bench [FIGURE|PREFIX] | generate NAME.tmt [RECORDS [SEED]] \
+                 | generate-run DIR [OPTIONS]"
             );
             Ok(ExitCode::from(2))
         }

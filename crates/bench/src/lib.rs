@@ -25,6 +25,7 @@ pub mod real;
 pub mod replay;
 pub mod rig;
 pub mod run;
+pub mod sample;
 pub mod score;
 pub mod simulate;
 pub mod step;

@@ -13,6 +13,7 @@ pub(crate) use warmed::{SharedState, WarmKey, Warmed};
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use record::run::{ModelFacts, TierFacts, Warning};
 use record::slice::Slice;
 use stats::Compact;
@@ -48,6 +49,11 @@ pub trait Rig {
 
     /// The time now.
     fn clocks(&self) -> Clocks;
+
+    /// The time of day, as results name it.
+    fn wall(&self) -> Timestamp {
+        Timestamp::now()
+    }
 
     /// Bytes that disks may take altogether.
     fn capacity(&self) -> Bytes;

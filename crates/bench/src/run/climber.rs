@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use record::run::{Prefill, RateFacts, Run, Step, Verdict, Warning};
 use record::rundir::{EventLog, RunDir};
 use serde_json::json;
@@ -17,7 +16,7 @@ use crate::run::{End, answer, build, round};
 use crate::step::DiskNeed;
 use crate::step::checks::repeats_within_3_percent;
 use crate::step::report::StepPlace;
-use crate::step::runner::{StepBench, complete, place_now, step_at_most};
+use crate::step::runner::{StepBench, complete, step_at_most};
 
 /// Runs the ladder's steps on a rig and stores what comes of them.
 pub struct Climber<'a, R> {
@@ -87,7 +86,7 @@ impl<'a, R: Rig> Climber<'a, R> {
     /// there even if it could not be written.
     pub fn finish(self, ladder: &Ladder, end: &End) -> (Run, Result<(), BenchError>) {
         let mut run = self.document(ladder, end);
-        run.ended = Some(Timestamp::now());
+        run.ended = Some(self.rig.wall());
         let stored = self.store(&run, end);
         (run, stored)
     }
@@ -150,7 +149,7 @@ impl<'a, R: Rig> Climber<'a, R> {
         let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX) + 1;
         let step = *self.numbers.entry(tiles).or_insert(next);
         let order = u32::try_from(self.steps.len()).unwrap_or(u32::MAX) + 1;
-        place_now(step, repeat + 1, order, tiles)
+        StepPlace { step, repeat: repeat + 1, order, tiles, started: self.rig.wall() }
     }
 
     fn begin(&mut self, place: &StepPlace) -> Result<(), BenchError> {

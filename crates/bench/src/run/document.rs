@@ -29,7 +29,8 @@ pub struct RunFacts<'a> {
     pub fits: u32,
     /// The target.
     pub target: TargetFacts,
-    started: Timestamp,
+    /// When it started.
+    pub started: Timestamp,
     tool: ToolFacts,
     plan_sha256: String,
     warnings: Vec<Warning>,

@@ -8,6 +8,7 @@ mod prepare;
 mod preview;
 mod report;
 mod reuse;
+mod sample;
 mod simulate;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ pub use prepare::{Prepared, prepare};
 pub use preview::{Preview, plan_preview};
 pub use report::Reporter;
 pub use reuse::Reuse;
+pub use sample::sample;
 pub use simulate::{ARRAY_PREFIX, SimulateOptions, simulate};
 
 use std::path::PathBuf;
@@ -263,7 +265,7 @@ fn first_step_fits(
     Err(BenchError::TooLarge { tiles, per_tile: load.bytes, capacity })
 }
 
-fn ladder_options(plan: &ResolvedPlan, tiles_max: u32) -> LadderOptions {
+pub(crate) fn ladder_options(plan: &ResolvedPlan, tiles_max: u32) -> LadderOptions {
     LadderOptions {
         climb: plan.climb.value,
         repeats: plan.repeats.value,

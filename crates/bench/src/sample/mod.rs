@@ -1,0 +1,88 @@
+//! Runs made by rule, to be looked at: for tests of pages and reports, and for measuring how
+//! fast they are. Nothing is measured or simulated; slices are made up, and everything after
+//! that (series, verdicts, score, answer) is what a real run goes through.
+
+mod latency;
+mod rig;
+mod template;
+
+pub(crate) use rig::SampleRig;
+
+use std::path::PathBuf;
+
+use units::Nanos;
+
+use crate::error::BenchError;
+use crate::ladder::{Judgement, Ladder, LadderOptions, StepResult, StepRunner};
+use crate::plan::{Layer, Origin, ResolvedPlan, Surroundings, Values, resolve};
+use spec::plan::Profile;
+
+/// What is made.
+#[derive(Debug, Clone)]
+pub struct SampleOptions {
+    /// The run directory is made in here.
+    pub base: PathBuf,
+    /// A shipped tile's name or a path.
+    pub tile: String,
+    /// Most tiles; four fifths of them hold.
+    pub tiles: u32,
+    /// Time under load, about: all steps together.
+    pub time: Nanos,
+    /// Width of one row of the series.
+    pub slice: Nanos,
+    /// What everything made up derives from.
+    pub seed: u64,
+    /// Whether nobody does anything.
+    pub is_empty: bool,
+}
+
+/// Most tiles that hold.
+pub(crate) fn edge_of(tiles: u32) -> u32 {
+    (tiles * 4 / 5).max(1)
+}
+
+/// A plan whose search takes about as long as asked.
+pub(crate) fn plan_of(options: &SampleOptions) -> Result<ResolvedPlan, BenchError> {
+    let tile = spec::resolve_tile(&options.tile, std::path::Path::new(""))
+        .map_err(|error| crate::plan::PlanError::Unwritable(error.to_string()))?;
+    let values = |time: Nanos| Values {
+        datastore: Some(format!("{}sample", crate::run::ARRAY_PREFIX)),
+        tile: Some(options.tile.clone()),
+        profile: Some(Profile::Standard),
+        tiles_max: Some(options.tiles),
+        repeats: Some(1),
+        warm_up_min: Some(Nanos(time.0 / 10)),
+        warm_up_max: Some(Nanos(time.0 / 4)),
+        duration: Some(Nanos(time.0 / 4 * 3).max(options.slice)),
+        slice: Some(options.slice),
+        seed: Some(options.seed),
+        workers: Some(2),
+        ..Values::default()
+    };
+    let resolved = |time| {
+        let layers = [Layer { origin: Origin::Plan, values: values(time) }];
+        let here = Surroundings { entropy: options.seed, cores: 2 };
+        resolve(&layers, tile.clone(), here)
+    };
+    let steps = steps_of(&crate::run::ladder_options(&resolved(options.time)?, options.tiles));
+    Ok(resolved(Nanos(options.time.0 / u64::from(steps.max(1))))?)
+}
+
+/// How many steps a search for the edge of a sample runs.
+fn steps_of(options: &LadderOptions) -> u32 {
+    struct Known(u32, u32);
+    impl StepRunner for Known {
+        type Error = std::convert::Infallible;
+
+        fn run_step(&mut self, tiles: u32, _: u32) -> Result<StepResult, Self::Error> {
+            self.1 += 1;
+            let passed = tiles <= self.0;
+            let judgement = if passed { Judgement::Passed } else { Judgement::Failed };
+            let work = Some(f64::from(tiles.min(self.0)));
+            Ok(StepResult { judgement, throughput: work, throughput_high: work, took: Nanos::ZERO })
+        }
+    }
+    let mut known = Known(edge_of(options.tiles_max), 0);
+    let Ok(()) = Ladder::new(*options).climb(&mut known);
+    known.1
+}
