@@ -12,6 +12,7 @@ export function lowerBound(list: ArrayLike<number>, value: number): number {
   return low;
 }
 
+/** An empty list stands for gaps all along. */
 type Values = ArrayLike<number | null>;
 
 export interface Columns {
@@ -52,18 +53,28 @@ export function extremes(
 
 function cut(at: ArrayLike<number>, lists: readonly Values[], first: number, last: number): Columns {
   const part = <T>(list: ArrayLike<T>): T[] => Array.prototype.slice.call(list, first, last) as T[];
-  return { at: part(at), lists: lists.map((values) => part(values)) };
+  const nothing = new Array<null>(last - first).fill(null);
+  return { at: part(at), lists: lists.map((values) => (values.length ? part(values) : nothing)) };
 }
 
 /** The least and the most of a part, in their order. */
 function pair(values: Values, begin: number, end: number): [number | null, number | null] {
+  if (values.length === 0) return [null, null];
   let low = -1;
   let high = -1;
+  let least = Infinity;
+  let most = -Infinity;
   for (let position = begin; position < end; position += 1) {
     const value = values[position];
     if (value === null || value === undefined) continue;
-    if (low < 0 || value < (values[low] as number)) low = position;
-    if (high < 0 || value > (values[high] as number)) high = position;
+    if (value < least) {
+      least = value;
+      low = position;
+    }
+    if (value > most) {
+      most = value;
+      high = position;
+    }
   }
   if (low < 0) return [null, null];
   const [one, two] = low < high ? [low, high] : [high, low];

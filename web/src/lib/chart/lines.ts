@@ -57,16 +57,17 @@ export function lineOf(group: Group, statistic: Statistic, position: number, col
 }
 
 /** Values with many I/Os behind them, and those with few: each list has gaps where the other is. */
-export function split(line: Line): { many: (number | null)[]; few: (number | null)[] } {
+export function split(line: Line): { many: ArrayLike<number | null>; few: ArrayLike<number | null> } {
+  const counts = line.counts;
+  if (counts === undefined) return { many: line.values, few: [] };
   const many: (number | null)[] = [];
   const few: (number | null)[] = [];
-  const counts = line.counts;
   for (let position = 0; position < line.values.length; position += 1) {
     const value = line.values[position] ?? null;
-    const isFew = counts !== undefined && (counts[position] ?? 0) < FEW;
+    const isFew = (counts[position] ?? 0) < FEW;
     // A faint line is joined to the strong one beside it.
-    const touches = counts !== undefined && !isFew &&
-      ((counts[position - 1] ?? FEW) < FEW || (counts[position + 1] ?? FEW) < FEW);
+    const touches =
+      !isFew && ((counts[position - 1] ?? FEW) < FEW || (counts[position + 1] ?? FEW) < FEW);
     many.push(isFew ? null : value);
     few.push(isFew || touches ? value : null);
   }
