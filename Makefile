@@ -11,7 +11,8 @@ help: ## list the verbs
 setup-build:
 	@scripts/setup build
 
-build: setup-build ## build target/release/tilemark
+build: setup-build ## build target/release/tilemark, with the page where Node is
+	@scripts/web build
 	@$(CARGO) build --release --locked -p tilemark-cli
 
 demo: build ## how many datacenter tiles does this disk hold? (DATASTORE=DIR, a few minutes)
