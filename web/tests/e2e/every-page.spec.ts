@@ -49,3 +49,13 @@ test('an unknown page says so', async ({ page }) => {
   await page.goto('/zoo');
   await expect(page.locator('main')).toContainText('There is no page');
 });
+
+for (const [name, path] of [
+  ['the map with pins', `/run/${FINISHED}/map?pin=tile-1/shop,tile-2/web`], ['the tier of a model', '/run/tier-4/tier'], ['studies', '/study'], ['an empty comparison', '/compare'],
+] as const) {
+  test(`${name} is accessible with its tables open`, async ({ page }) => {
+    await open(page, path);
+    for (const button of (await page.getByRole('button', { name: 'Table', exact: true }).all()).slice(0, 2)) await button.click();
+    await accessible(page);
+  });
+}

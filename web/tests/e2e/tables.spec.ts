@@ -1,21 +1,8 @@
-import { expect, test, type Page } from '@playwright/test';
+import { expect, test } from '@playwright/test';
 import { readFileSync } from 'node:fs';
 import type { HeatMap, LatencyMatrix, LoadMatrix, Overview, Series, TileCurve } from '../../src/lib/api/types';
 import { chart, FINISHED, open } from './pages';
-
-/** All raw values of a chart's table, row by row, over all its pages. */
-async function tableOf(page: Page, title: string): Promise<string[][]> {
-  const frame = chart(page, title);
-  await frame.getByRole('button', { name: 'Table' }).click();
-  const rows: string[][] = [];
-  for (;;) {
-    rows.push(...(await frame.locator('tbody tr').evaluateAll((found) =>
-      found.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.dataset['value'] ?? '')))));
-    const later = frame.getByRole('button', { name: 'Later rows' });
-    if ((await later.count()) === 0 || (await later.isDisabled())) return rows;
-    await later.click();
-  }
-}
+import { tableOf } from './tables';
 
 const text = (value: number | string | null | undefined): string => (value === null || value === undefined ? '' : String(value));
 

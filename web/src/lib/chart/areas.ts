@@ -85,10 +85,10 @@ export function areaPath(
       close();
       continue;
     }
-    // The first and the last point reach to their own edges: one point alone is still an area.
+    // A stretch reaches to the edges of its first and last point: one point alone is still an area.
     const px = [x(middle(at, widths, column))];
     if (there.length === 0) px.unshift(x(at[column] ?? 0));
-    if (column === at.length - 1) px.push(x((at[column] ?? 0) + (widths[column] ?? 0)));
+    if ((lower[column + 1] ?? null) === null || (upper[column + 1] ?? null) === null) px.push(x((at[column] ?? 0) + (widths[column] ?? 0)));
     for (const one of px) {
       there.push(`${one.toFixed(1)} ${y(high).toFixed(1)}`);
       back.push(`${one.toFixed(1)} ${y(low).toFixed(1)}`);

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import type { CompareMetric } from '../../src/lib/api/types';
+import { changeText, changeTicks, filledRows, intervalText, metricWords, reach, sortMetrics, stretch } from '../../src/lib/chart/forest';
+
+const metric = (name: string, verdict: string, change: number | null, low: number | null = null, high: number | null = null): CompareMetric => ({
+  name, unit: 'ns', better: 'lower', a: 1e6, b: 2e6, change, low, high, samples: [5, 5], verdict, reason: null,
+});
+
+describe('two runs, figure by figure', () => {
+  it('show what matters first, large changes before small ones', () => {
+    const names = sortMetrics([metric('d', 'same', 0.01), metric('c', 'inconclusive', 3), metric('b2', 'better', -0.1), metric('a', 'worse', 0.2), metric('b1', 'better', -0.5)]);
+    expect(names.map(({ name }) => name)).toEqual(['a', 'b1', 'b2', 'c', 'd']);
+  });
+  it('count halving as far as doubling', () => expect(stretch(1)).toBeCloseTo(-stretch(-0.5)));
+  it.each([[0.18, '+18 %'], [-0.031, '−3.1 %'], [0, '0 %'], [null, '–'], [0.0004, '+less than 0.1 %']])('write %s as %s', (change, text) => {
+    expect(changeText(change)).toBe(text);
+  });
+  it('say when there is no interval', () => {
+    expect(intervalText(metric('a', 'same', 0))).toBe('no interval');
+    expect(intervalText(metric('a', 'same', 0, -0.1, 0.2))).toBe('−10 % to +20 %');
+  });
+  it('are not pressed together by one wide interval', () => {
+    const far = reach([metric('a', 'worse', 0.1, 0.05, 0.15), metric('b', 'inconclusive', 0.1, -0.9, 50)]);
+    expect(far).toBeLessThan(0.3);
+    expect(far).toBeGreaterThan(stretch(0.15));
+  });
+  it('have ticks that keep apart, with zero among them', () => {
+    const ticks = changeTicks(stretch(9.5), 400, 60);
+    expect(ticks).toContain(0);
+    expect(ticks.length).toBeGreaterThan(3);
+    const at = ticks.map((tick) => (stretch(tick) / stretch(9.5)) * 200);
+    for (let i = 1; i < at.length; i += 1) expect((at[i] ?? 0) - (at[i - 1] ?? 0)).toBeGreaterThanOrEqual(60);
+  });
+  it('are words with both numbers, the interval, the verdict and the repeats', () => {
+    expect(metricWords(metric('read p99', 'worse', 1, 0.5, 1.5))).toBe('read p99: 1 ms in A, 2 ms in B, +100 % (+50 % to +150 %), lower is better: worse; repeats: 5 and 5');
+  });
+  it('know the rows in which anything moved', () => {
+    expect(filledRows([[0, 0, 0.1, 0], [0, -0.1, 0, 0]])).toEqual([1, 2]);
+    expect(filledRows([[0, 0]])).toBeNull();
+  });
+});
