@@ -17,6 +17,7 @@ pub mod document;
 mod offline;
 pub mod plain;
 mod request;
+pub mod sample;
 mod scope;
 mod source;
 mod study;
@@ -25,7 +26,7 @@ mod words;
 
 pub use answer::{Document, answer};
 pub use compare::compare;
-pub use offline::{OFFLINE_BYTES_MAX, offline};
+pub use offline::{OFFLINE_BYTES_MAX, every_request, offline};
 pub use request::{Breakdown, Lens, Measure, Request, RequestError, View};
 pub use source::{OpenError, Source, TraceFacts, list, row_of};
 pub use study::{studies, study};

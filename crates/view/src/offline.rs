@@ -70,6 +70,24 @@ pub fn offline(source: &Source) -> Vec<(String, Value)> {
     }
 }
 
+/// Every view of the whole run and of its last step, by every breakdown and measure, as a page
+/// asks for them: to measure which is the slowest.
+pub fn every_request(source: &Source) -> Vec<Request> {
+    let mut requests = whole(source);
+    let last = source.rollup().spans().last();
+    if let Some(span) = last {
+        let step = Lens { step: Some(span.step), ..Lens::default() };
+        requests.extend(views(&step));
+        let half = Nanos(source.rollup().end().0 / 2);
+        let window = (half, Some(half.saturating_add(Nanos::from_secs(60))));
+        let zoomed = Lens { time: Some(window), ..Lens::default() };
+        requests.extend(views(&zoomed));
+        let tile = Lens { tiles: vec![1], ..Lens::default() };
+        requests.extend(views(&tile));
+    }
+    requests
+}
+
 /// The grain to begin with: the first one whose points are not plainly too many.
 fn guess(source: &Source) -> usize {
     let steps = source.rollup().spans().iter().map(|span| span.step).max().unwrap_or(0);

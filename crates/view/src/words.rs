@@ -187,7 +187,9 @@ pub(crate) fn live(source: &Source, state: &LiveState) -> String {
     let elapsed = span.to.saturating_sub(span.from);
     let total = state.left_ns.map(|left| elapsed.saturating_add(Nanos(left)));
     let whole = |time: Nanos| Nanos::from_secs(time.0 / 1_000_000_000);
-    let of = total.map(|total| format!(" of {}", clock(whole(total)))).unwrap_or_default();
+    // A warm-up ends when the load is steady, so its end is only the latest one.
+    let latest = if state.phase == "warm-up" { "at most " } else { "" };
+    let of = total.map(|total| format!(" of {latest}{}", clock(whole(total)))).unwrap_or_default();
     let so_far = format!("{} {}{of}", progress(source, state), clock(whole(elapsed)));
     if state.phase == "preparing" || state.phase == "judging" || state.phase == "ended" {
         return format!("{}{tiles}, {}.", capital(name), before(state));

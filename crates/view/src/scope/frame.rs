@@ -62,6 +62,13 @@ impl Frame {
         (first..end).contains(&bucket).then(|| offset + (bucket - first) as usize)
     }
 
+    /// Spans with buckets in the lens: the span, its first bucket, one past the last, and the
+    /// flat number of the first.
+    pub fn parts(&self) -> impl Iterator<Item = (u32, u32, u32, usize)> + '_ {
+        let numbered = (0_u32..).zip(&self.parts).filter(|(_, (first, end, _))| first < end);
+        numbered.map(|(span, (first, end, offset))| (span, *first, *end, *offset))
+    }
+
     /// The flat number of the first bucket of a span that has any in the lens.
     pub fn first(&self, span: u32) -> Option<usize> {
         let (first, end, offset) = *self.parts.get(span as usize)?;

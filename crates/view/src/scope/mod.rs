@@ -93,9 +93,12 @@ impl<'a> Scope<'a> {
 
     /// Its rows, ascending by time, with the flat number of their bucket.
     pub fn rows(&self) -> impl Iterator<Item = (usize, &IoRow)> + '_ {
-        self.level.rows.iter().filter_map(|row| {
-            let bucket = self.frame.flat(row.span, row.bucket)?;
-            self.cells.has(row).then_some((bucket, row))
+        let rows = self.level.rows.as_slice();
+        self.frame.parts().flat_map(move |(span, first, end, offset)| {
+            let from = rows.partition_point(|row| (row.span, row.bucket) < (span, first));
+            let to = rows.partition_point(|row| (row.span, row.bucket) < (span, end));
+            let here = rows[from..to].iter().filter(|row| self.cells.has(row));
+            here.map(move |row| (offset + (row.bucket - first) as usize, row))
         })
     }
 

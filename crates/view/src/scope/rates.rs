@@ -1,4 +1,4 @@
-use record::rollup::{Group, RateRow};
+use record::rollup::Group;
 use record::slice::{Direction, SizeClass};
 
 use super::{Points, Scope};
@@ -24,24 +24,34 @@ pub(crate) fn ranges(
     let empty = || Range { least: vec![None; points.len()], most: vec![None; points.len()] };
     let mut ranges: Vec<Option<Range>> =
         groups.iter().map(|group| group.map(|_| empty())).collect();
+    let mut seen = vec![vec![false; scope.frame.len()]; groups.len()];
     for row in scope.source.rollup().rates() {
         let Some(bucket) = scope.frame.flat(row.span, row.bucket) else { continue };
         let Some(line) = groups.iter().position(|group| *group == Some(row.group)) else {
             continue;
         };
+        let (least, most) = match scope.lens.measure {
+            Measure::Throughput => (row.bytes_min, row.bytes_max),
+            _ => (row.operations_min, row.operations_max),
+        };
         if let Some(range) = &mut ranges[line] {
-            range.add(points.of[bucket], row, scope.lens.measure);
+            range.add(points.of[bucket], least, most);
+            seen[line][bucket] = true;
+        }
+    }
+    for (range, seen) in ranges.iter_mut().zip(seen) {
+        // A bucket in which a line has no rate had none of its I/O.
+        let idle = seen.iter().enumerate().filter(|(_, seen)| !**seen);
+        let idle = idle.map(|(bucket, _)| points.of[bucket]);
+        if let Some(range) = range {
+            idle.for_each(|point| range.add(point, 0.0, 0.0));
         }
     }
     ranges
 }
 
 impl Range {
-    fn add(&mut self, point: usize, row: &RateRow, measure: Measure) {
-        let (least, most) = match measure {
-            Measure::Throughput => (row.bytes_min, row.bytes_max),
-            _ => (row.operations_min, row.operations_max),
-        };
+    fn add(&mut self, point: usize, least: f64, most: f64) {
         let old = self.least[point];
         self.least[point] = Some(old.map_or(least, |old| old.min(least)));
         let old = self.most[point];

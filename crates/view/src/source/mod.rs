@@ -4,6 +4,7 @@ mod facts;
 mod page;
 mod row;
 mod timeline;
+mod zoom;
 
 use std::sync::Arc;
 
@@ -11,10 +12,12 @@ use record::rollup::Rollup;
 use record::run::{Run, Step};
 use record::rundir::{RunDirError, State, StoredRun};
 use record::series::SeriesError;
+use units::Nanos;
 
 use crate::document::{LiveState, RunKind, RunState};
 use facts::Files;
 pub use row::{list, row_of};
+use zoom::Zooms;
 
 /// A run that does not open.
 #[derive(Debug, thiserror::Error)]
@@ -43,17 +46,24 @@ pub struct TraceFacts {
 }
 
 /// A run in memory: everything that views are made of.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Source {
-    stored: Option<StoredRun>,
-    run: Option<Run>,
-    trace: Option<TraceFacts>,
+    facts: Arc<Facts>,
     rollup: Arc<Rollup>,
-    files: Files,
     live: Option<LiveState>,
     state: RunState,
     is_sample: bool,
     size_bytes: u64,
+}
+
+/// What does not change while it is looked at.
+#[derive(Debug, Default)]
+struct Facts {
+    stored: Option<StoredRun>,
+    run: Option<Run>,
+    trace: Option<TraceFacts>,
+    files: Files,
+    zooms: Zooms,
 }
 
 impl Source {
@@ -73,17 +83,13 @@ impl Source {
         };
         let files = Files::read(&stored);
         let size_bytes = stored.size_bytes().unwrap_or(0);
-        Self {
-            stored: Some(stored),
-            run,
-            trace: None,
-            rollup,
-            files,
-            live: None,
-            state,
-            is_sample: false,
-            size_bytes,
-        }
+        let facts = Facts { stored: Some(stored), run, files, ..Facts::default() };
+        Self { size_bytes, ..Self::of(facts, rollup, state) }
+    }
+
+    /// A run in memory that lies in no directory.
+    pub fn in_memory(run: Run, rollup: Arc<Rollup>) -> Self {
+        Self::of(Facts { run: Some(run), ..Facts::default() }, rollup, RunState::Complete)
     }
 
     /// A run that goes on, as of now. If the state has no sentence it gets one.
@@ -94,39 +100,24 @@ impl Source {
         state: LiveState,
     ) -> Self {
         let files = directory.as_ref().map(Files::read).unwrap_or_default();
-        let mut source = Self {
-            stored: directory,
-            run,
-            trace: None,
-            rollup,
-            files,
-            live: None,
-            state: RunState::Running,
-            is_sample: false,
-            size_bytes: 0,
-        };
-        source.set_live(state);
-        source
+        let facts = Facts { stored: directory, run, files, ..Facts::default() };
+        Self::of(facts, rollup, RunState::Running).with_live(state)
     }
 
     /// A recorded trace, live if there is a state.
     pub fn trace(trace: TraceFacts, rollup: Arc<Rollup>, live: Option<LiveState>) -> Self {
-        let mut source = Self {
-            stored: None,
-            run: None,
-            size_bytes: trace.size_bytes,
-            trace: Some(trace),
-            rollup,
-            files: Files::default(),
-            live: None,
-            state: RunState::Complete,
-            is_sample: false,
-        };
-        if let Some(state) = live {
-            source.state = RunState::Running;
-            source.set_live(state);
+        let size_bytes = trace.size_bytes;
+        let facts = Facts { trace: Some(trace), ..Facts::default() };
+        let source = Self { size_bytes, ..Self::of(facts, rollup, RunState::Complete) };
+        match live {
+            Some(state) => Self { state: RunState::Running, ..source.with_live(state) },
+            None => source,
         }
-        source
+    }
+
+    fn of(facts: Facts, rollup: Arc<Rollup>, state: RunState) -> Self {
+        let facts = Arc::new(facts);
+        Self { facts, rollup, live: None, state, is_sample: false, size_bytes: 0 }
     }
 
     /// The same as the run that comes with the program.
@@ -136,11 +127,20 @@ impl Source {
         self
     }
 
-    fn set_live(&mut self, mut state: LiveState) {
+    fn with_live(mut self, mut state: LiveState) -> Self {
         if state.sentence.is_empty() {
-            state.sentence = crate::words::live(self, &state);
+            state.sentence = crate::words::live(&self, &state);
         }
         self.live = Some(state);
+        self
+    }
+
+    /// The same with the buckets of a time as short as the series and the work of reading it
+    /// allow; nothing if they are as short already, or the run is not stored or goes on.
+    pub(crate) fn zoomed(&self, window: (Nanos, Nanos)) -> Option<Self> {
+        let stored = self.facts.stored.as_ref().filter(|_| !self.is_running())?;
+        let rollup = self.facts.zooms.get(&self.rollup, stored, window)?;
+        Some(Self { rollup, ..self.clone() })
     }
 
     /// How it goes, while it runs.
@@ -150,15 +150,15 @@ impl Source {
 
     /// Its id, as in paths; empty if it has none yet.
     pub fn id(&self) -> &str {
-        let of_run = self.run.as_ref().map(|run| run.id.as_str());
-        let of_directory = || self.stored.as_ref().map(|stored| stored.id().as_str());
-        let of_trace = || self.trace.as_ref().map(|trace| trace.id.as_str());
+        let of_run = self.facts.run.as_ref().map(|run| run.id.as_str());
+        let of_directory = || self.facts.stored.as_ref().map(|stored| stored.id().as_str());
+        let of_trace = || self.facts.trace.as_ref().map(|trace| trace.id.as_str());
         of_directory().or(of_run).or_else(of_trace).unwrap_or_default()
     }
 
     /// `run.json`, if there is one.
     pub fn run(&self) -> Option<&Run> {
-        self.run.as_ref()
+        self.facts.run.as_ref()
     }
 
     /// Its I/O at the resolution of looking.
@@ -167,25 +167,25 @@ impl Source {
     }
 
     pub(crate) fn files(&self) -> &Files {
-        &self.files
+        &self.facts.files
     }
 
     pub(crate) fn trace_facts(&self) -> Option<&TraceFacts> {
-        self.trace.as_ref()
+        self.facts.trace.as_ref()
     }
 
     pub(crate) fn steps(&self) -> &[Step] {
-        self.run.as_ref().map_or(&[], |run| &run.steps)
+        self.facts.run.as_ref().map_or(&[], |run| &run.steps)
     }
 
     pub(crate) fn kind(&self) -> RunKind {
         if self.is_sample {
             return RunKind::Sample;
         }
-        if self.trace.is_some() {
+        if self.facts.trace.is_some() {
             return RunKind::Recorded;
         }
-        self.run.as_ref().map_or(RunKind::Measured, row::kind_of)
+        self.facts.run.as_ref().map_or(RunKind::Measured, row::kind_of)
     }
 
     /// Whether it has an answer yet.
@@ -195,6 +195,6 @@ impl Source {
 
     /// Whether its I/O was only watched.
     pub(crate) fn is_observed(&self) -> bool {
-        self.trace.is_some()
+        self.facts.trace.is_some()
     }
 }

@@ -7,10 +7,10 @@ use crate::document::{Dimensions, RunPage};
 impl Source {
     /// What does not depend on the lens.
     pub fn page(&self) -> RunPage {
-        let files = &self.files;
+        let files = &self.facts.files;
         RunPage {
             row: self.row(),
-            run: self.run.clone(),
+            run: self.facts.run.clone(),
             environment: files.environment.clone(),
             preflight: files.preflight.clone(),
             plan: files.plan.clone(),
@@ -54,7 +54,7 @@ impl Source {
 
     /// The finest step of time there is.
     pub(crate) fn slice(&self) -> Nanos {
-        let of_run = self.run.as_ref().map(|run| Nanos(run.engine.slice_ns));
+        let of_run = self.facts.run.as_ref().map(|run| Nanos(run.engine.slice_ns));
         of_run.filter(|width| width.0 > 0).unwrap_or(self.rollup.wide().width)
     }
 }

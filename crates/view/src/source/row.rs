@@ -41,7 +41,7 @@ pub fn row_of(stored: &StoredRun) -> RunRow {
 impl Source {
     /// Its line in the list of runs.
     pub fn row(&self) -> RunRow {
-        let mut row = match (&self.run, &self.trace) {
+        let mut row = match (&self.facts.run, &self.facts.trace) {
             (Some(run), _) => of_run(run, self.state),
             (None, Some(trace)) => RunRow {
                 started: trace.started.clone(),

@@ -33,7 +33,7 @@ impl Source {
     pub(crate) fn moments(&self) -> Vec<MomentEvent> {
         let mut clock = Clock { from: Nanos::ZERO, to: Nanos::ZERO, started: None };
         let mut moments: Vec<MomentEvent> = Vec::new();
-        for event in &self.files.events {
+        for event in &self.facts.files.events {
             if event.kind == "step-start" {
                 clock = self.clock_of(event).unwrap_or(clock);
             }

@@ -19,7 +19,7 @@ pub(crate) fn map(source: &Source, lens: &Lens) -> MapPage {
     let points = scope.frame.points(TRAIL);
     let mut members = Members::of(&scope, &points);
     let mut items: Vec<MapItem> = Vec::new();
-    let last = last_step(source, lens);
+    let last = last_step(&scope);
     for member in &mut members.all {
         items.push(member.item(&scope, &points, last));
     }
@@ -161,9 +161,13 @@ fn held(limit: &LimitResult) -> LimitHeld {
     }
 }
 
-fn last_step<'a>(source: &'a Source, lens: &Lens) -> Option<&'a Step> {
-    let steps = source.steps().iter();
-    steps.rev().find(|step| lens.step.is_none_or(|number| step.step == number))
+/// The step of `run.json` that ran last in the lens.
+fn last_step<'a>(scope: &Scope<'a>) -> Option<&'a Step> {
+    let spans = scope.source.rollup().spans();
+    let ran = scope.frame.parts().filter_map(|(span, ..)| spans.get(span as usize));
+    let ran: Vec<(u32, u32)> = ran.map(|span| (span.step, span.repeat)).collect();
+    let steps = scope.source.steps().iter();
+    steps.rev().find(|step| ran.contains(&(step.step, step.repeat)))
 }
 
 fn sentence(items: &[MapItem]) -> String {

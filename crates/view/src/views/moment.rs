@@ -1,4 +1,5 @@
 use record::rollup::Rollup;
+use record::run::Phase;
 use units::Nanos;
 use units::print::{clock, count, iops, percent};
 
@@ -25,10 +26,11 @@ pub(crate) fn moment(source: &Source, lens: &Lens) -> Moment {
     let course = Scope::course(source, lens);
     let course_p99 = Course::of(&course);
     let Some(bucket) = course_p99.chosen(&course, lens.at) else { return nothing(source) };
-    let (at, width) = (course.frame.at[bucket], course.frame.width[bucket]);
+    let (closer, at, width) = closer(source, lens, &course, bucket);
     let here = Lens { time: Some((at, Some(at.saturating_add(width)))), ..lens.clone() };
-    let scope = Scope::new(source, &here, Detail::Usual, Phases::Course, None);
-    let tiles = Scope::new(source, &here, Detail::Tiles, Phases::Course, None);
+    let fine = closer.as_ref().unwrap_or(source);
+    let scope = Scope::new(fine, &here, Detail::Usual, Phases::Course, None);
+    let tiles = Scope::new(fine, &here, Detail::Tiles, Phases::Course, None);
     let sums = scope.by_size();
     let (now, all) = (scope.sum(), course.sum());
     let ends = (all.histogram.min(), all.histogram.max());
@@ -55,6 +57,27 @@ pub(crate) fn moment(source: &Source, lens: &Lens) -> Moment {
             .map(|s| course.frame.at[*s].0),
         next_spike_ns: spikes.iter().find(|s| **s > bucket).map(|s| course.frame.at[*s].0),
     }
+}
+
+/// A bucket as closely as the series show it: the slice that was asked for, else the worst one
+/// in it, with its begin and length.
+fn closer(
+    source: &Source,
+    lens: &Lens,
+    course: &Scope<'_>,
+    bucket: usize,
+) -> (Option<Source>, Nanos, Nanos) {
+    let (at, width) = (course.frame.at[bucket], course.frame.width[bucket]);
+    let window = (at, at.saturating_add(width));
+    let Some(closer) = source.zoomed(window) else { return (None, at, width) };
+    let within = Lens { time: Some((window.0, Some(window.1))), ..lens.clone() };
+    let slices = Scope::course(&closer, &within);
+    let Some(slice) = Course::of(&slices).chosen(&slices, lens.at) else {
+        return (None, at, width);
+    };
+    let place = (slices.frame.at[slice], slices.frame.width[slice]);
+    drop(slices);
+    (Some(closer), place.0, place.1)
 }
 
 /// p99 and I/Os by bucket.
@@ -96,8 +119,9 @@ impl Course {
             let next = scope.frame.at.partition_point(|begin| *begin <= at);
             return (scope.frame.len() > 0).then(|| next.saturating_sub(1));
         }
+        let measured = measured(scope);
         let enough = (0..self.p99.len()).filter(|bucket| self.known(*bucket).is_some());
-        let worst = enough.max_by_key(|bucket| self.known(*bucket));
+        let worst = enough.max_by_key(|bucket| (measured[*bucket], self.known(*bucket)));
         worst.or_else(|| (0..self.p99.len()).max_by_key(|bucket| self.p99[*bucket]))
     }
 
@@ -121,6 +145,15 @@ impl Course {
         };
         (0..self.p99.len()).filter(stands_out).collect()
     }
+}
+
+/// Which buckets are of measured time: they come before all others.
+fn measured(scope: &Scope<'_>) -> Vec<bool> {
+    let mut measured = vec![false; scope.frame.len()];
+    for (number, span) in (0_u32..).zip(scope.source.rollup().spans()) {
+        measured[scope.frame.range(number)].fill(span.phase == Phase::Measured);
+    }
+    measured
 }
 
 fn nothing(source: &Source) -> Moment {

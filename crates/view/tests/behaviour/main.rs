@@ -1,0 +1,12 @@
+//! Views against a plain model of the slices that they are made of.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+extern crate tilemark_view as view;
+
+mod course;
+mod model;
+mod odd;
+mod report;
+mod sentences;
+mod summaries;
+mod windows;

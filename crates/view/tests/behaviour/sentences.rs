@@ -1,0 +1,257 @@
+//! What is said: every sentence of a ladder, live, of a recorded trace, and of two runs.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use record::rollup::Rollup;
+use record::run::{ModelFacts, Phase, Run, Step, TierFacts};
+use record::slice::Direction;
+use units::Nanos;
+use view::document::{LiveState, RunKind};
+use view::sample::Sample;
+use view::{Lens, Request, Source, TraceFacts, View, answer, compare};
+
+use crate::model::{self, Plain, Row};
+
+const SMALL: Sample = Sample { steps: 3, slices: 60, slice: Nanos::SECOND, ..Sample::LADDER };
+
+fn ladder() -> Source {
+    Source::in_memory(SMALL.run(), Arc::new(SMALL.rollup()))
+}
+
+/// Every sentence of a source through a lens.
+fn said(source: &Source, query: &[(&str, &str)]) -> String {
+    let mut text = String::new();
+    for view in View::ALL {
+        let request = Request::parse(view.name(), query.iter().copied()).expect("a request");
+        let said = answer(source, &request);
+        writeln!(text, "{request}: {}", said.sentence()).expect("text");
+    }
+    text
+}
+
+fn told(source: &Source, lens: &Lens) -> String {
+    let found = model::overview(source, lens);
+    let mut text = format!(
+        "{}\n{}\n{}\n{}\n",
+        found.verdict, found.sentence, found.cause, found.sizes_sentence
+    );
+    for hero in &found.heroes {
+        writeln!(text, "* {}: {} ({}) -> {}", hero.label, hero.text, hero.note, hero.link)
+            .expect("text");
+    }
+    for finding in &found.findings {
+        writeln!(text, "- {}: {} -> {}", finding.id, finding.text, finding.link).expect("text");
+    }
+    text
+}
+
+#[test]
+fn a_ladder_says_what_it_holds_what_breaks_and_why() {
+    insta::assert_snapshot!(told(&ladder(), &Lens::default()));
+}
+
+#[test]
+fn a_step_says_how_it_went() {
+    insta::assert_snapshot!(told(&ladder(), &Lens { step: Some(2), ..Lens::default() }));
+}
+
+#[test]
+fn every_view_of_a_ladder_says_one_sentence() {
+    insta::assert_snapshot!(said(&ladder(), &[]));
+}
+
+#[test]
+fn every_view_of_writes_in_a_minute_says_one_sentence() {
+    let query = [("dir", "w"), ("t", "60-120"), ("m", "lat"), ("by", "bs")];
+    insta::assert_snapshot!(said(&ladder(), &query));
+}
+
+#[test]
+fn a_simulated_ladder_is_not_taken_for_a_measured_one() {
+    let mut run = SMALL.run();
+    run.target.kind = "simulated".to_owned();
+    let source = Source::in_memory(run, Arc::new(SMALL.rollup()));
+    assert_eq!(source.row().kind, RunKind::Simulated);
+    insta::assert_snapshot!(source.row().sentence);
+}
+
+#[test]
+fn what_does_not_hold_one_tile_says_so() {
+    let mut run = SMALL.run();
+    run.answer.tiles_held = Some(0);
+    if let Some(broken) = &mut run.answer.first_broken {
+        broken.tiles = 1;
+    }
+    let source = Source::in_memory(run, Arc::new(SMALL.rollup()));
+    insta::assert_snapshot!(source.row().sentence);
+    assert_eq!(model::overview(&source, &Lens::default()).verdict, "failed");
+}
+
+#[test]
+fn the_cause_is_the_part_with_the_most_waiting_beyond_its_number() {
+    let (small, large) = (vec![1_000_000; 90], vec![20_000_000; 20]);
+    let row = |direction, class, workload, latencies: &Vec<u64>| Row {
+        step: 1,
+        phase: Phase::Measured,
+        at: 0,
+        tile: 1,
+        workload,
+        direction,
+        class,
+        bytes: 1,
+        latencies: latencies.clone(),
+    };
+    let plain = Plain {
+        rows: vec![
+            row(Direction::Read, 1, "mail", &small),
+            row(Direction::Write, 1, "mail", &small),
+            row(Direction::Write, 5, "shop", &large),
+            row(Direction::Write, 7, "shop", &large),
+        ],
+        slices: vec![(1, Phase::Measured, 0)],
+    };
+    let run = Sample { steps: 1, ..SMALL }.run();
+    let source = Source::in_memory(run, Arc::new(plain.rollup()));
+    let found = model::overview(&source, &Lens::default());
+    insta::assert_snapshot!(found.cause);
+    let link = found.findings.iter().find(|finding| finding.id == "contribution");
+    let link = link.map(|finding| finding.link.as_str());
+    assert_eq!(link, Some("workload?by=bs&bs=64k,128k,256k&dir=w&m=lat"));
+}
+
+fn state(phase: &str) -> LiveState {
+    LiveState {
+        version: 1,
+        phase: phase.to_owned(),
+        sentence: String::new(),
+        tiles: 3,
+        elapsed_ns: 57_000_000_000,
+        left_ns: Some(53_000_000_000),
+        prepared: Some(0.42),
+        operations_per_s: 18_400.0,
+        bytes_per_s: 1e8,
+        p99_ns: Some(900_000),
+        lost_slices: 0,
+    }
+}
+
+/// A run of one step, ten seconds before its end.
+fn running(phase: &str, slices: u32) -> String {
+    let sample = Sample { tiles_first: 3, steps: 1, slices, slice: Nanos::SECOND, seed: 1 };
+    let run = Run { steps: Vec::new(), ..sample.run() };
+    let rollup = if slices == 0 { Rollup::new() } else { sample.rollup() };
+    let source = Source::live(None, Some(run), Arc::new(rollup), state(phase));
+    let live = source.live_state().expect("it runs").sentence.clone();
+    assert_eq!(source.page().row.sentence, live);
+    assert_eq!(model::overview(&source, &Lens::default()).verdict, "running");
+    live
+}
+
+#[test]
+fn a_live_run_says_what_runs_how_far_it_is_and_what_users_feel() {
+    let said: Vec<String> = [("preparing", 0), ("warm-up", 5), ("measured", 12), ("judging", 12)]
+        .into_iter()
+        .map(|(phase, slices)| running(phase, slices))
+        .collect();
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn a_recorded_trace_is_observed_and_not_judged() {
+    let facts =
+        TraceFacts { id: "t".to_owned(), name: "web1.trace".to_owned(), ..TraceFacts::default() };
+    let source = Source::trace(facts, Arc::new(SMALL.rollup()), None);
+    let page = source.page();
+    assert!(!page.dimensions.has_ladder);
+    assert_eq!(page.row.kind, RunKind::Recorded);
+    insta::assert_snapshot!(told(&source, &Lens::default()));
+}
+
+fn with_tier(step: &mut Step) {
+    let tier = TierFacts {
+        name: "near".to_owned(),
+        capacity_bytes: 1 << 30,
+        reads: 1000,
+        read_hits: 900,
+        read_bytes: 8_192_000,
+        read_hit_bytes: 7_372_800,
+        writes: 500,
+        writes_absorbed: 490,
+        evicted_bytes: 3 << 20,
+        ..TierFacts::default()
+    };
+    step.model = Some(ModelFacts { tiers: vec![tier], ..ModelFacts::default() });
+}
+
+#[test]
+fn a_tier_says_what_came_from_it() {
+    let mut run = SMALL.run();
+    run.steps.iter_mut().take(1).for_each(with_tier);
+    let source = Source::in_memory(run, Arc::new(SMALL.rollup()));
+    let page = model::tier(&source, &Lens::default());
+    let heroes: Vec<String> = page
+        .heroes
+        .iter()
+        .map(|hero| format!("{}: {} ({})", hero.label, hero.text, hero.note))
+        .collect();
+    insta::assert_snapshot!(format!("{}\n{}", page.sentence, heroes.join("\n")));
+    assert!(page.is_present);
+}
+
+#[test]
+fn tiers_over_time_add_up_to_what_they_counted() {
+    let mut rollup = Rollup::new();
+    let mut reads = 0;
+    SMALL.each_slice(|key, topology, slice| {
+        rollup.slice(key, topology, slice);
+        reads += 100;
+        let tier = TierFacts {
+            name: "near".to_owned(),
+            capacity_bytes: 1 << 30,
+            reads: 100,
+            read_hits: 50,
+            resident_bytes: reads,
+            ..TierFacts::default()
+        };
+        rollup.tiers_of_slice(&[tier]);
+    });
+    let source = Source::in_memory(SMALL.run(), Arc::new(rollup));
+    let page = model::tier(&source, &Lens { points: 7, ..Lens::default() });
+    let near = &page.tiers[0];
+    assert_eq!(near.reads.iter().sum::<u64>(), reads);
+    assert_eq!(near.read_hits.iter().sum::<u64>(), reads / 2);
+    assert_eq!(near.resident_bytes.last(), Some(&reads));
+    assert_eq!(near.at_ns.len(), near.observed_read_p99_ns.len());
+    assert!(near.backing_read_p99_ns.is_empty());
+}
+
+#[test]
+fn the_curve_has_every_step_and_names_the_limit_that_broke() {
+    let found = model::curve(&ladder(), &Lens::default());
+    assert_eq!((found.tiles_held, found.tiles_failed), (Some(2), Some(3)));
+    assert_eq!(found.limits, ["shop order p95"]);
+    assert_eq!(found.points.iter().map(|point| point.tiles).collect::<Vec<_>>(), [1, 2, 3]);
+    let broken = found.points[2].limits[0].as_ref().expect("a limit");
+    assert_eq!((broken.verdict.as_str(), broken.worst_tile), ("failed", Some(3)));
+}
+
+#[test]
+fn two_runs_are_compared_by_what_bench_judges_and_by_their_distributions() {
+    let (a, mut other) = (ladder(), SMALL.run());
+    other.engine.workers = 2;
+    other.seed = 2;
+    let rollup = Sample { seed: 2, ..SMALL }.rollup();
+    let b = Source::in_memory(other, Arc::new(rollup));
+    let page = compare(&a, &b);
+    insta::assert_snapshot!(page.sentence);
+    assert_eq!((page.verdict.as_str(), page.seeds.as_str()), ("inconclusive", "different"));
+    assert!(page.plan.iter().any(|row| row.key == "engine.workers"), "{:?}", page.plan);
+    assert_eq!(page.a.tiles, 3);
+    assert_eq!(page.curves.len(), 4);
+    let change: f64 = page.difference.iter().flatten().sum();
+    assert!(change.abs() < 1e-9, "shares lost in one place are gained in another: {change}");
+    assert!(page.difference.iter().flatten().any(|change| *change != 0.0));
+    let same = compare(&a, &a);
+    assert!(same.difference.iter().flatten().all(|change| *change == 0.0));
+}
