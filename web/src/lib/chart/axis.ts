@@ -76,12 +76,15 @@ export function valueTicks(most: number, unit: string, count: number): number[] 
 /** Room above a drawing: the name of the axis, and the steps of the run. */
 export const TOP = 34;
 
+/** Size of text in a chart, pixels: smaller on a telephone, larger on a wall. */
+export const fontOf = (width: number): number => (width < 480 ? 11 : width > 1600 ? 15 : 12);
+
 /** Room for the labels of the vertical axis. */
-export const leftOf = (width: number): number => (width < 480 ? 58 : 76);
+export const leftOf = (width: number): number => (width < 480 ? 58 : width > 1600 ? 96 : 76);
 
 /** Room for names at the ends of lines. */
 export function rightOf(width: number, labels: readonly string[]): number {
   const longest = Math.max(...labels.map((label) => label.length), 0);
-  const small = width < 480;
-  return Math.max(small ? 60 : 92, Math.min(26 + longest * (small ? 6 : 6.6), width * 0.3));
+  const letter = fontOf(width) * 0.55;
+  return Math.max(width < 480 ? 60 : letter * 14, Math.min(26 + longest * letter, width * 0.3));
 }

@@ -77,7 +77,7 @@ export function split(line: Line): { many: ArrayLike<number | null>; few: ArrayL
 /** Spreads labels so that none covers another; positions are pixels from above. */
 export function spread(wanted: readonly number[], gap: number, low: number, high: number): number[] {
   const order = wanted.map((y, position) => ({ y, position })).sort((a, b) => a.y - b.y);
-  const placed = order.map(({ y }) => y);
+  const placed = order.map(({ y }) => Math.max(low, y));
   for (let i = 1; i < placed.length; i += 1) {
     placed[i] = Math.max(placed[i] ?? 0, (placed[i - 1] ?? 0) + gap);
   }

@@ -2,7 +2,7 @@
 
 import uPlot from 'uplot';
 import type { StepSpan } from '../api/types';
-import { axisLabel, leftOf, logTicks, rightOf, timeTicks, TOP, valueTicks } from './axis';
+import { axisLabel, fontOf, leftOf, logTicks, rightOf, timeTicks, TOP, valueTicks } from './axis';
 import type { Colours } from '../palette';
 import { FEW, spread, type Line } from './lines';
 
@@ -154,7 +154,7 @@ function drawLabels(u: uPlot, look: Look): void {
     }
     return [];
   });
-  const size = look.width < 480 ? 11 : 12;
+  const size = fontOf(look.width);
   const ys = spread(ends.map(({ y }) => y), (size + 2) * dpr(), bbox.top + 4 * dpr(), bbox.top + bbox.height - 4 * dpr());
   ctx.save();
   ctx.font = `${size * dpr()}px ${look.font}`;
@@ -202,7 +202,7 @@ function valueRange(isLog: boolean, reach: () => number) {
 /** Options for the lines of a look. */
 export function options(look: Look, marks: () => Marks, hooks: uPlot.Hooks.Arrays): uPlot.Options {
   const { colours } = look;
-  const font = `${look.width < 480 ? 11 : 12}px ${look.font}`;
+  const font = `${fontOf(look.width)}px ${look.font}`;
   const axis = { stroke: colours.soft, font, grid: { stroke: colours.grid, width: 1 }, ticks: { show: false } };
   const series: uPlot.Series[] = [{}];
   for (const line of look.lines) {
