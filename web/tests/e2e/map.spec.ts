@@ -1,6 +1,6 @@
 import { expect, test } from '@playwright/test';
 import type { ComparePage, MapPage, TierPage } from '../../src/lib/api/types';
-import { chart, FINISHED, open } from './pages';
+import { accessible, chart, FINISHED, open } from './pages';
 import { tableOf } from './tables';
 
 const text = (value: number | string | null | undefined): string => (value === null || value === undefined ? '' : String(value));
@@ -156,4 +156,22 @@ test('claims are filtered, the filter is in the address', async ({ page }) => {
   await expect(page.getByRole('group', { name: 'Published and ours' })).toContainText('checksums are not modelled');
   await page.reload();
   await expect(page.getByRole('group', { name: 'Published and ours' }).locator('tbody tr')).toHaveCount(1);
+});
+
+test('the details of a run open with a key, are in the address, and close', async ({ page }) => {
+  await open(page, `/run/${FINISHED}/latency`);
+  await page.keyboard.press('i');
+  await expect(page).toHaveURL(/latency\?panel=details$/);
+  const panel = page.getByRole('dialog', { name: 'Details of this run' });
+  await expect(panel).toContainText('same-device');
+  await panel.getByText('Every verdict with its samples and interval: 10 verdicts').click();
+  await expect(panel.getByRole('group', { name: 'Every verdict' }).locator('tbody tr')).toHaveCount(10);
+  await panel.getByText('How it was measured').click();
+  await expect(panel).toContainText('5974488841028774123');
+  await page.reload();
+  await expect(panel).toBeVisible();
+  await accessible(page);
+  await page.keyboard.press('Escape');
+  await expect(panel).toHaveCount(0);
+  await expect(page).toHaveURL(/latency$/);
 });

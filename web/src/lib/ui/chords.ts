@@ -9,6 +9,7 @@ export type PageAction =
   | { do: 'breakdown'; breakdown: Breakdown }
   | { do: 'search' }
   | { do: 'help' }
+  | { do: 'details' }
   | { do: 'escape' };
 
 const PLACES = {
@@ -34,6 +35,7 @@ export class Chords {
     if (/^[1-8]$/.test(key)) return { do: 'class', position: Number(key) - 1 };
     if (key === 'r' || key === 'w') return { do: 'direction', direction: key };
     if (key === '/') return { do: 'search' };
+    if (key === 'i') return { do: 'details' };
     if (key === '?') return { do: 'help' };
     if (key === 'Escape') return { do: 'escape' };
     return null;

@@ -1,0 +1,139 @@
+// What a third party needs to judge a run, as lines: facts, verdicts, warnings, checks.
+
+import type { LimitResult, Run, RunPage, Step, Warning } from '../api/types';
+import type { Table } from '../chart/table';
+import { bytes, counted, latency, share, significant, span, whole } from '../format';
+
+/** Leaves of a document as lines of key and value. */
+export function leaves(value: unknown, key = ''): [string, string][] {
+  if (value === null || value === undefined) return [];
+  if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) {
+    return value.length ? [[key, value.join(', ')]] : [];
+  }
+  if (typeof value === 'object') {
+    return Object.entries(value).flatMap(([name, inner]) => leaves(inner, key ? `${key}.${name}` : name));
+  }
+  return [[key, String(value)]];
+}
+
+/** How a run was measured. */
+export function factsOf(run: Run, page: RunPage): [string, string][] {
+  const { target, tile, engine, scale } = run;
+  const scales = [
+    scale && scale.footprint !== 1 ? `disks at ${share(scale.footprint)} of their size` : '',
+    scale && scale.time !== 1 ? `time at ${share(scale.time)}` : '',
+  ].filter(Boolean);
+  return [
+    ['Tilemark', `${run.tool.version}${run.tool.commit ? ` (commit ${run.tool.commit})` : ''}`],
+    ['Run', run.id],
+    ['Started', run.started],
+    ['Ended', run.ended ?? 'not yet'],
+    ['Time under load', span(page.row.duration_ns)],
+    ['Target', `${target.summary} (${target.kind}), ${target.datastore}${target.capacity_bytes ? `, ${bytes(target.capacity_bytes)}` : ''}`],
+    ...(target.array_sha256 ? [['Model of the array, SHA-256', target.array_sha256] as [string, string]] : []),
+    ['Tile', `${tile.name}: ${counted(tile.vms, 'VM')}, ${counted(tile.workloads, 'workload')}, ${bytes(tile.disk_bytes)} of disks`],
+    ['Scale', scales.length ? scales.join(', ') : 'full: disks and time as the tile says'],
+    ['Tile definition, SHA-256', tile.sha256],
+    ['Plan, SHA-256', run.plan_sha256],
+    ['Seed', `${run.seed} (${run.random_generator})`],
+    ['Profile', run.profile],
+    ['Engine', `${engine.backend}, ${counted(engine.workers, 'thread')}, depth ${engine.depth}, ${engine.buffered ? 'through the page cache' : 'not through the page cache (O_DIRECT)'}`],
+    ['Resolution', `slices of ${latency(engine.slice_ns)}`],
+    ['Percentiles', 'of merged histograms, never means of percentiles; service time unless said otherwise'],
+  ];
+}
+
+/** The score with its interval and definition; null without steps. */
+export function scoreOf(run: Run): { text: string; interval: string; definition: string } | null {
+  const score = run.answer?.score;
+  if (!score) return null;
+  const held = run.steps.filter((step) => step.tiles === run.answer.tiles_held && step.score).at(-1);
+  const interval = run.answer.score_interval ?? null;
+  return {
+    text: score.value === null ? `none: ${score.reason ?? 'nothing was scored'}` : significant(score.value),
+    interval: interval ? `${significant(interval.low)} to ${significant(interval.high)} (${share(interval.confidence)}; ${interval.method})` : 'no interval',
+    definition: held?.score?.definition ?? '',
+  };
+}
+
+/** A warning and where it was given. */
+export interface Told {
+  warning: Warning;
+  where: string;
+}
+
+/** Warnings of the run and its steps, each once. */
+export function warningsOf(run: Run): Told[] {
+  const found = new Map<string, { warning: Warning; steps: number[] }>();
+  const add = (warning: Warning, step: number | null): void => {
+    const key = `${warning.id}\n${warning.text}\n${warning.value ?? ''}`;
+    const known = found.get(key) ?? { warning, steps: [] };
+    if (step !== null) known.steps.push(step);
+    found.set(key, known);
+  };
+  run.warnings.forEach((warning) => add(warning, null));
+  run.steps.forEach((step) => (step.warnings ?? []).forEach((warning) => add(warning, step.tiles)));
+  return [...found.values()].map(({ warning, steps }) => {
+    const tiles = [...new Set(steps)];
+    const where = tiles.length === 0 ? '' : tiles.length === 1 ? `with ${counted(tiles[0] ?? 0, 'tile')}` : `in ${counted(tiles.length, 'step')}`;
+    return { warning, where };
+  });
+}
+
+/** A sentence about a warning's numbers. */
+export function warningNumbers(warning: Warning): string {
+  const found = warning.value == null ? '' : `Found: ${warning.value}`;
+  const limit = warning.limit == null ? '' : `${found ? '; ' : ''}allowed: ${warning.limit}`;
+  return found || limit ? `${found}${limit}.` : '';
+}
+
+export interface VerdictRow {
+  step: Step;
+  workload: string;
+  limit: LimitResult;
+}
+
+/** Verdicts of all tiles together, by step. */
+export const pooledVerdicts = (run: Run): VerdictRow[] =>
+  run.steps.flatMap((step) => (step.limits ?? []).map((pooled) => ({ step, workload: pooled.workload, limit: pooled.result })));
+
+export const intervalText = (limit: LimitResult): string =>
+  limit.interval_low_ns === null || limit.interval_high_ns === null
+    ? 'none'
+    : `${latency(limit.interval_low_ns)} to ${latency(limit.interval_high_ns)}${limit.confidence === null ? '' : ` (${share(limit.confidence)})`}`;
+
+/** Verdicts of each tile's workloads, as a table of many pages. */
+export function tileVerdicts(run: Run): Table {
+  return {
+    columns: [
+      { label: 'Tiles in the step', unit: 'count' }, { label: 'Repeat', unit: 'count' }, { label: 'Tile', unit: 'count' }, { label: 'Workload', unit: 'text' },
+      { label: 'Limit', unit: 'text' }, { label: 'Measured', unit: 'ns' }, { label: 'Interval from', unit: 'ns' }, { label: 'Interval to', unit: 'ns' },
+      { label: 'Allowed', unit: 'ns' }, { label: 'Samples', unit: 'count' }, { label: 'Verdict', unit: 'text' }, { label: 'Why', unit: 'text' },
+    ],
+    rows: run.steps.flatMap((step) => (step.workloads ?? []).flatMap((result) => result.limits.map((limit) => [
+      step.tiles, step.repeat, result.tile + 1, result.workload, `${limit.name} ${limit.statistic}`, limit.measured_ns,
+      limit.interval_low_ns, limit.interval_high_ns, limit.limit_ns, limit.samples, limit.verdict, limit.reason,
+    ]))),
+  };
+}
+
+/** Whether the load generator itself kept up, in words. */
+export function generatorText(step: Step): string {
+  const health = step.generator;
+  if (!health) return 'not recorded';
+  const late = health.lateness_p99_ns === null ? '' : `late by ${latency(health.lateness_p99_ns)} (p99)`;
+  const cpu = health.worker_cpu_max?.value == null ? '' : `busiest thread ${share(health.worker_cpu_max.value)}`;
+  return [health.saturated ? 'saturated: it could not keep up' : 'kept up', late, cpu].filter(Boolean).join(', ');
+}
+
+/** How many of a step's self-checks passed, and those that did not. */
+export function checksText(step: Step): string {
+  const checks = step.checks ?? [];
+  if (checks.length === 0) return 'none';
+  const failed = checks.filter((check) => !check.passed);
+  const words = failed.map((check) => `${check.id}: ${significant(check.found.value ?? 0)} instead of ${significant(check.expected.value ?? 0)} ${check.unit}`);
+  return `${checks.length - failed.length} of ${whole(checks.length)} passed${words.length ? `; ${words.join('; ')}` : ''}`;
+}
+
+/** I/Os of a step that ended in an error. */
+export const errorsOf = (step: Step): number => (step.io ?? []).reduce((sum, io) => sum + io.errors, 0);

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import type { Run, Step } from '../../src/lib/api/types';
+import { checksText, errorsOf, factsOf, generatorText, intervalText, leaves, pooledVerdicts, scoreOf, tileVerdicts, warningNumbers, warningsOf } from '../../src/lib/ui/disclosure';
+import { Model, SCENARIOS } from '../fixtures/model';
+
+const scenario = SCENARIOS.find(({ id }) => id === 'ladder-10');
+if (!scenario) throw new Error('there is no ladder');
+const page = new Model(scenario).page(null);
+const run = page.run as Run;
+
+describe('what stands behind the numbers', () => {
+  it('is every leaf of a document', () => {
+    expect(leaves({ a: { b: 1, c: null }, d: ['x', 'y'], e: [], f: [{ g: true }] })).toEqual([['a.b', '1'], ['d', 'x, y'], ['f.0.g', 'true']]);
+  });
+  it('names seed, versions and sums exactly', () => {
+    const facts = new Map(factsOf(run, page));
+    expect(facts.get('Seed')).toBe('5974488841028774123 (xoshiro256++/1)');
+    expect(facts.get('Tilemark')).toContain('commit 0123456789ab');
+    expect(facts.get('Plan, SHA-256')).toHaveLength(64);
+  });
+  it('has every verdict, of all tiles together and of each', () => {
+    expect(pooledVerdicts(run)).toHaveLength(10);
+    expect(tileVerdicts(run).rows).toHaveLength(55);
+    expect(tileVerdicts(run).rows.at(-1)?.slice(0, 4)).toEqual([10, 1, 10, 'shop']);
+    expect(intervalText(pooledVerdicts(run)[0]?.limit as never)).toBe('36 ms to 45 ms (95 %)');
+  });
+  it('tells each warning once, with where, found, allowed', () => {
+    const told = warningsOf(run);
+    expect(told.map(({ warning }) => warning.id)).toEqual(['same-device', 'not-steady']);
+    expect(told[1]?.where).toBe('in 2 steps');
+    expect(warningNumbers(told[1]?.warning as never)).toBe('Found: range 31 %; allowed: 20 %.');
+    expect(warningNumbers({ id: 'x', text: 'y', value: null, limit: null, hint: null })).toBe('');
+  });
+  it('says why there is no score', () => {
+    expect(scoreOf({ ...run, answer: { ...run.answer, score: { value: null, reason: 'nothing held' } } })?.text).toBe('none: nothing held');
+    expect(scoreOf(run)?.interval).toBe('no interval');
+  });
+  it('says whether a step may be believed', () => {
+    const step = run.steps[0] as Step;
+    expect(generatorText(step)).toBe('kept up, late by 90 µs (p99), busiest thread 41 %');
+    expect(checksText(step)).toBe('1 of 1 passed');
+    const broken = { ...step, checks: step.checks.map((check) => ({ ...check, passed: false })) };
+    expect(checksText(broken)).toBe('0 of 1 passed; littles-law: 12.2 instead of 12.1 I/Os in flight');
+    expect(checksText({ ...step, checks: [] })).toBe('none');
+    expect(errorsOf(step)).toBe(0);
+  });
+});
