@@ -79,8 +79,8 @@ pub(super) fn sentence(sums: &[Sum]) -> String {
     if let Some(flush) = flushes(sums).filter(|flush| flush.share_of_count >= 0.001) {
         let wait = percent(flush.share_of_wait);
         text += &format!(
-            "; the {} are no reads or writes and cause {wait} of waiting time",
-            units::print::count(flush.count, "flush").replace("flushs", "flushes")
+            "; {} flushes are no reads or writes and cause {wait} of waiting time",
+            units::print::whole(flush.count)
         );
     }
     text + "."
