@@ -14,6 +14,7 @@ mod rows;
 mod slot;
 
 pub use folded::Rollup;
+pub use of_run::ObservedRow;
 pub use rows::{
     ActionName, ActionRow, Entity, Group, IoRow, Level, RateRow, SliceRow, Span, TierCounts,
     TierName, TierRow,

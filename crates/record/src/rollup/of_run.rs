@@ -1,19 +1,13 @@
-use std::iter::Peekable;
-
+use stats::Compact;
 use units::Nanos;
 
 use super::Rollup;
 use super::rows::Span;
 use super::slot::{Io, Sums};
+use crate::run::Phase;
 use crate::rundir::{StoredRun, files};
-use crate::series::{
-    ActionRecord, GeneratorRecord, IoRecord, Rows, SeriesError, StepKey, Stretch, count_between,
-    read_between,
-};
-use crate::slice::GeneratorRow;
-
-/// A slice of the stored series.
-type Slot = (StepKey, Nanos, Nanos);
+use crate::series::{IoRecord, SeriesError, Slices, StepKey, Stretch, count_between};
+use crate::slice::{Direction, GeneratorRow, SizeClass};
 
 impl Rollup {
     /// A stored run's: read where it was written, else folded from its series, also from the
@@ -27,8 +21,7 @@ impl Rollup {
 
     /// Folds a run's series.
     pub fn of_series(run: &StoredRun) -> Result<Self, SeriesError> {
-        let rows = (run.series()?, run.actions()?, run.generator()?);
-        Self::new().folding(rows)
+        Self::new().folding(Slices::of(run.path())?)
     }
 
     /// Slices of a time on the run's axis, as the series place them.
@@ -59,40 +52,18 @@ impl Rollup {
             return Ok(None);
         }
         let empty = Self { spans: self.spans.clone(), window: Some((from, to)), ..Self::default() };
-        let rows = (
-            read_between(path, &stretches)?,
-            read_between(path, &stretches)?,
-            read_between(path, &stretches)?,
-        );
-        let zoomed = empty.folding(rows)?;
+        let zoomed = empty.folding(Slices::between(path, &stretches)?)?;
         Ok((zoomed.wide.width < self.wide.width).then_some(zoomed))
     }
 
-    fn folding(
-        self,
-        (io, actions, generator): (Rows<IoRecord>, Rows<ActionRecord>, Rows<GeneratorRecord>),
-    ) -> Result<Self, SeriesError> {
-        let (mut io, mut actions) = (io.peekable(), actions.peekable());
-        let mut generator = generator.peekable();
-        let mut rollup = self;
-        // Every slice has a row of the generator, but a killed run may have lost its last ones.
-        loop {
-            let next = match peek(&mut generator, of_generator)? {
-                None => peek(&mut io, of_io)?,
-                some => some,
-            };
-            let next = match next {
-                None => peek(&mut actions, of_action)?,
-                some => some,
-            };
-            let Some(slot) = next else { return Ok(rollup) };
+    fn folding(mut self, slices: Slices) -> Result<Self, SeriesError> {
+        for slice in slices {
+            let slice = slice?;
             let mut sums = Sums::default();
-            let row = next_of(&mut generator, of_generator, slot)?.map(|record| record.row);
-            sums.generator(row.unwrap_or_else(GeneratorRow::default));
-            while let Some(record) = next_of(&mut io, of_io, slot)? {
-                let entity = rollup.entity(Some(record.tile), &record.workload, record.copy);
+            sums.generator(slice.generator.unwrap_or_default());
+            for record in &slice.io {
                 sums.io(&Io {
-                    entity,
+                    entity: self.entity(Some(record.tile), &record.workload, record.copy),
                     direction: record.direction,
                     class: record.class,
                     bytes: record.bytes.get(),
@@ -101,48 +72,63 @@ impl Rollup {
                     response_sum_ns: u64::try_from(record.response.sum_ns).unwrap_or(u64::MAX),
                 });
             }
-            while let Some(record) = next_of(&mut actions, of_action, slot)? {
-                let action = rollup.action(&record.workload, &record.action);
+            for record in &slice.actions {
+                let action = self.action(&record.workload, &record.action);
                 sums.action(action, record.errors, record.dropped, &record.response);
             }
-            let (key, start, width) = slot;
-            rollup.add(key, start, width, sums);
+            self.add(slice.key, slice.start, slice.width, sums);
         }
+        Ok(self)
     }
 }
 
-fn of_generator(record: &GeneratorRecord) -> Slot {
-    (record.key, record.start, record.width)
+/// I/O of one sender, direction and class that was observed in one slice.
+#[derive(Debug, Clone, Copy)]
+pub struct ObservedRow<'a> {
+    /// Who sent it: the VM.
+    pub name: &'a str,
+    /// Which way.
+    pub direction: Direction,
+    /// How large.
+    pub class: SizeClass,
+    /// Bytes moved by I/Os that succeeded.
+    pub bytes: u64,
+    /// I/Os that failed; they are not in the histogram.
+    pub errors: u64,
+    /// From issue to end.
+    pub service: &'a Compact,
 }
 
-fn of_io(record: &IoRecord) -> Slot {
-    (record.key, record.start, record.width)
-}
-
-fn of_action(record: &ActionRecord) -> Slot {
-    (record.key, record.start, record.width)
-}
-
-/// The slice that the next row belongs to; none at the end.
-fn peek<R>(rows: &mut Peekable<Rows<R>>, slot: fn(&R) -> Slot) -> Result<Option<Slot>, SeriesError>
-where
-    Rows<R>: Iterator<Item = Result<R, SeriesError>>,
-{
-    match rows.peek() {
-        None => Ok(None),
-        Some(Ok(row)) => Ok(Some(slot(row))),
-        Some(Err(_)) => rows.next().transpose().map(|_| None),
+impl Rollup {
+    /// Adds a slice of observed I/O: one step without tiles, all of it measured. Slices come in
+    /// order, also those without any row.
+    pub fn observed<'a>(
+        &mut self,
+        start: Nanos,
+        width: Nanos,
+        rows: impl Iterator<Item = ObservedRow<'a>>,
+    ) {
+        let mut sums = Sums::default();
+        let mut generator = GeneratorRow::default();
+        for row in rows {
+            generator.completed += row.service.count() + row.errors;
+            let response_sum_ns = u64::try_from(row.service.sum_ns).unwrap_or(u64::MAX);
+            #[expect(clippy::cast_precision_loss, reason = "a mean is read to a few digits")]
+            let seconds = response_sum_ns as f64 / 1e9;
+            generator.in_flight_seconds += seconds;
+            sums.io(&Io {
+                entity: self.entity(None, row.name, 0),
+                direction: row.direction,
+                class: row.class,
+                bytes: row.bytes,
+                errors: row.errors,
+                service: row.service,
+                response_sum_ns,
+            });
+        }
+        generator.submitted = generator.completed;
+        sums.generator(generator);
+        let key = StepKey { step: 1, tiles: 0, repeat: 1, phase: Phase::Measured };
+        self.add(key, start, width, sums);
     }
-}
-
-/// The next row, if it belongs to this slice.
-fn next_of<R>(
-    rows: &mut Peekable<Rows<R>>,
-    slot: fn(&R) -> Slot,
-    of: Slot,
-) -> Result<Option<R>, SeriesError>
-where
-    Rows<R>: Iterator<Item = Result<R, SeriesError>>,
-{
-    if peek(rows, slot)? == Some(of) { rows.next().transpose() } else { Ok(None) }
 }

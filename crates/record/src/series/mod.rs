@@ -7,6 +7,7 @@ mod error;
 mod part;
 mod read;
 mod record;
+mod slices;
 mod source;
 mod writer;
 
@@ -14,6 +15,7 @@ pub use between::Stretch;
 pub use error::SeriesError;
 pub use read::{Rows, count_between, read, read_between, read_run};
 pub use record::{ActionRecord, GeneratorRecord, IoRecord, Record, StepKey};
+pub use slices::{Slices, StoredSlice};
 pub use writer::Writer;
 
 /// Version of the series files, stored in each under the key `tilemark.series`. A minor

@@ -1,0 +1,127 @@
+use std::iter::Peekable;
+use std::path::Path;
+
+use units::Nanos;
+
+use super::{
+    ActionRecord, GeneratorRecord, IoRecord, Record, Rows, SeriesError, StepKey, Stretch,
+    read_between, read_run,
+};
+use crate::slice::GeneratorRow;
+
+/// One slice of a stored run: what the three series have of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredSlice {
+    /// Which part of which step.
+    pub key: StepKey,
+    /// Start of the slice, from the start of the step's load.
+    pub start: Nanos,
+    /// Width of the slice.
+    pub width: Nanos,
+    /// I/O that finished in it.
+    pub io: Vec<IoRecord>,
+    /// Actions that finished in it.
+    pub actions: Vec<ActionRecord>,
+    /// The generator's own state; nothing where a killed run lost it.
+    pub generator: Option<GeneratorRow>,
+}
+
+/// The slices of a stored run, in the order in which they were measured.
+#[derive(Debug)]
+pub struct Slices {
+    io: Peekable<Rows<IoRecord>>,
+    actions: Peekable<Rows<ActionRecord>>,
+    generator: Peekable<Rows<GeneratorRecord>>,
+}
+
+/// Of which slice a row is.
+type Slot = (StepKey, Nanos, Nanos);
+
+impl Slices {
+    /// All slices of a run directory, also of the parts that a killed run left.
+    pub fn of(directory: &Path) -> Result<Self, SeriesError> {
+        Ok(Self {
+            io: read_run(directory)?.peekable(),
+            actions: read_run(directory)?.peekable(),
+            generator: read_run(directory)?.peekable(),
+        })
+    }
+
+    /// Those of some stretches.
+    pub fn between(directory: &Path, stretches: &[Stretch]) -> Result<Self, SeriesError> {
+        Ok(Self {
+            io: read_between(directory, stretches)?.peekable(),
+            actions: read_between(directory, stretches)?.peekable(),
+            generator: read_between(directory, stretches)?.peekable(),
+        })
+    }
+
+    fn advance(&mut self) -> Result<Option<StoredSlice>, SeriesError> {
+        // Every slice has a row of the generator, but a killed run may have lost its last ones.
+        let mut next = peek(&mut self.generator, of_generator)?;
+        if next.is_none() {
+            next = peek(&mut self.io, of_io)?;
+        }
+        if next.is_none() {
+            next = peek(&mut self.actions, of_action)?;
+        }
+        let Some(slot) = next else { return Ok(None) };
+        let generator = next_of(&mut self.generator, of_generator, slot)?;
+        let mut slice = StoredSlice {
+            key: slot.0,
+            start: slot.1,
+            width: slot.2,
+            io: Vec::new(),
+            actions: Vec::new(),
+            generator: generator.map(|record| record.row),
+        };
+        while let Some(record) = next_of(&mut self.io, of_io, slot)? {
+            slice.io.push(record);
+        }
+        while let Some(record) = next_of(&mut self.actions, of_action, slot)? {
+            slice.actions.push(record);
+        }
+        Ok(Some(slice))
+    }
+}
+
+impl Iterator for Slices {
+    type Item = Result<StoredSlice, SeriesError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.advance().transpose()
+    }
+}
+
+fn of_generator(record: &GeneratorRecord) -> Slot {
+    (record.key, record.start, record.width)
+}
+
+fn of_io(record: &IoRecord) -> Slot {
+    (record.key, record.start, record.width)
+}
+
+fn of_action(record: &ActionRecord) -> Slot {
+    (record.key, record.start, record.width)
+}
+
+/// The slice that the next row belongs to; nothing at the end.
+fn peek<R: Record>(
+    rows: &mut Peekable<Rows<R>>,
+    slot: fn(&R) -> Slot,
+) -> Result<Option<Slot>, SeriesError> {
+    match rows.peek() {
+        None => Ok(None),
+        Some(Ok(row)) => Ok(Some(slot(row))),
+        Some(Err(_)) => rows.next().transpose().map(|_| None),
+    }
+}
+
+/// The next row, if it belongs to this slice.
+fn next_of<R: Record>(
+    rows: &mut Peekable<Rows<R>>,
+    slot: fn(&R) -> Slot,
+    of: Slot,
+) -> Result<Option<R>, SeriesError> {
+    if peek(rows, slot)? == Some(of) { rows.next().transpose() } else { Ok(None) }
+}
