@@ -14,6 +14,7 @@
 mod answer;
 mod compare;
 pub mod document;
+pub mod observed;
 mod offline;
 pub mod plain;
 mod request;
