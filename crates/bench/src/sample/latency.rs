@@ -31,14 +31,16 @@ impl Latencies {
         Self { shape: std::array::from_fn(quantile), scratch: Histogram::new() }
     }
 
-    /// So many latencies around a median.
-    pub fn around(&mut self, median: Nanos, count: u64) -> Compact {
+    /// So many latencies around a median: evenly over the distribution, from a beginning that
+    /// `chance` (0 up to 1) gives, so that many rows of few latencies are one distribution too.
+    pub fn around(&mut self, median: Nanos, count: u64, chance: f64) -> Compact {
         self.scratch.clear();
         let points = POINTS as u64;
+        let offset = below(points, chance);
         let mut before = 0;
         for (point, factor) in (1_u64..).zip(self.shape) {
-            // The share of `count` up to this point, less that up to the one before.
-            let upto = count * point / points;
+            // What is up to this point, less what is up to the one before.
+            let upto = (count * point + offset) / points;
             let here = u32::try_from(upto - before).unwrap_or(u32::MAX);
             before = upto;
             if here > 0 {
@@ -47,6 +49,18 @@ impl Latencies {
         }
         self.scratch.compact()
     }
+}
+
+/// A whole number from 0 up to `most`, by chance.
+fn below(most: u64, chance: f64) -> u64 {
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "from 0 up to 64"
+    )]
+    let number = (most as f64 * chance) as u64;
+    number.min(most - 1)
 }
 
 /// A number from 0 up to 1 that these numbers give, always the same (SplitMix64: Steele, Lea,

@@ -46,7 +46,8 @@ pub(crate) fn plan_of(options: &SampleOptions) -> Result<ResolvedPlan, BenchErro
     let tile = spec::resolve_tile(&options.tile, std::path::Path::new(""))
         .map_err(|error| crate::plan::PlanError::Unwritable(error.to_string()))?;
     let values = |time: Nanos| Values {
-        datastore: Some(format!("{}sample", crate::run::ARRAY_PREFIX)),
+        // A file that is not there: nobody can run it by mistake.
+        datastore: Some(format!("{}sample.toml", crate::run::ARRAY_PREFIX)),
         tile: Some(options.tile.clone()),
         profile: Some(Profile::Standard),
         tiles_max: Some(options.tiles),

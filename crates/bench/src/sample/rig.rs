@@ -187,6 +187,10 @@ impl SampleLoad {
         slice
     }
 
+    fn draw(&self, id: u64, what: u64) -> f64 {
+        chance([self.seed ^ 1, self.done, id, what])
+    }
+
     fn count(&self, count: u64, id: u64) -> u64 {
         let wobble = 0.95 + 0.1 * chance([self.seed, self.done, id, count]);
         #[expect(
@@ -214,7 +218,7 @@ impl SampleLoad {
         let wobble = 0.9 + 0.2 * chance([self.seed, self.done, id, u64::from(row.vm.0)]);
         let wobble = wobble * (1.0 + 0.001 * f64::from(member.tile));
         let median = idle(row.direction, row.class, at).scale(self.slowdown * wobble);
-        let service = self.latencies.around(median, count);
+        let service = self.latencies.around(median, count, self.draw(id, u64::from(row.kind)));
         Some(IoRow {
             vm: VmId(first_vm + row.vm.0),
             bytes: Bytes::new(row.bytes.get() / before.max(1) * count),
@@ -235,7 +239,8 @@ impl SampleLoad {
         let bound = bounds.get(usize::from(row.action)).or(bounds.first());
         let median = bound.map_or(Nanos::from_millis(8), |(_, median)| *median);
         let wobble = 0.95 + 0.1 * chance([self.seed, self.done, id, 1 << 40]);
-        let response = self.latencies.around(median.scale(wobble), count);
+        let draw = self.draw(id, 1 << 41 | u64::from(row.action));
+        let response = self.latencies.around(median.scale(wobble), count, draw);
         Some(ActionRow {
             instance: InstanceId(u32::try_from(id).unwrap_or(u32::MAX)),
             service: response.clone(),
@@ -253,7 +258,7 @@ impl SampleLoad {
         let lateness = if count == 0 {
             Compact::default()
         } else {
-            self.latencies.around(Nanos::from_micros(30), count.min(1000))
+            self.latencies.around(Nanos::from_micros(30), count.min(1000), 0.5)
         };
         let busy = if count == 0 { 0.0 } else { 0.2 + 0.1 * chance([self.seed, self.done, 3, 5]) };
         GeneratorRow {
