@@ -22,6 +22,7 @@ pub mod ladder;
 pub mod plan;
 pub mod progress;
 pub mod real;
+pub mod recheck;
 pub mod replay;
 pub mod rig;
 pub mod run;

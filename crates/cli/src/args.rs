@@ -86,6 +86,8 @@ pub enum Command {
     Runs(RunsArgs),
     /// Compare runs: better, worse, same or inconclusive, figure by figure
     Compare(CompareArgs),
+    /// Judge a stored run again from its raw series
+    VerifyReport(VerifyReportArgs),
     /// Write a run in another format
     Export(ExportArgs),
     /// List or show the shipped tiles and workloads
@@ -127,6 +129,24 @@ pub enum Live {
     Line,
     /// Nothing until the result.
     Off,
+}
+
+/// `verify-report`.
+#[derive(Debug, Args)]
+pub struct VerifyReportArgs {
+    /// A run's directory, the beginning of its id, or `latest`
+    ///
+    /// Its files are held against SHA256SUMS, and every limit, verdict and score against what
+    /// the same rules make of its raw series. Exit code 0 if all agree, 4 if anything differs,
+    /// 5 if it cannot be judged again. Example: tilemark verify-report latest
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// The tile that was run, if it is not where the run's plan says: a name or a file
+    #[arg(long, value_name = "TILE")]
+    pub tile: Option<String>,
+    /// Where run directories are, and what stdout carries.
+    #[command(flatten)]
+    pub stored: StoredArgs,
 }
 
 /// `calibrate`.

@@ -36,7 +36,7 @@ pub fn answer(
 
 /// The mean over the repeats of the held step; its interval from runs x tiles, or from the
 /// slices of the one run there is.
-fn score(plan: &ResolvedPlan, held: u32, steps: &[Step]) -> (Figure, Option<Interval>) {
+pub(crate) fn score(plan: &ResolvedPlan, held: u32, steps: &[Step]) -> (Figure, Option<Interval>) {
     let runs: Vec<&Step> =
         steps.iter().filter(|step| step.tiles == held && step.verdict == Verdict::Passed).collect();
     if runs.is_empty() {

@@ -13,7 +13,7 @@ mod simulate;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use answer::broken_limit;
+pub(crate) use answer::{broken_limit, score as score_of};
 pub(crate) use document::{summary, tile_sha256};
 pub use prepare::{Prepared, prepare};
 pub use preview::{Preview, plan_preview};

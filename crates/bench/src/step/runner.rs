@@ -295,7 +295,7 @@ impl<'a> Course<'a> {
                 false => plan.method.lengthen_max,
             }))),
             work: Vec::new(),
-            slices_per_block: usize::try_from(period.0 / slice.0.max(1)).unwrap_or(1).max(1),
+            slices_per_block: slices_per_block(plan),
             tile: &plan.tile_set,
             little: LittleSums::default(),
             playing,
@@ -375,6 +375,14 @@ fn cpu_per_io(outcome: &LoadOutcome) -> (Figure, Figure) {
         }
         _ => (absent(), absent()),
     }
+}
+
+/// Slices in the longest burst period of a plan's window, at least 1: the score's interval is
+/// resampled in blocks of so many.
+pub fn slices_per_block(plan: &ResolvedPlan) -> usize {
+    let (slice, window) = (plan.slice.value, plan.duration.value);
+    let period = longest_period(window, plan.time.value, workloads_of(&plan.tile_set));
+    usize::try_from(period.0 / slice.0.max(1)).unwrap_or(1).max(1)
 }
 
 /// The longest a step takes, without preparing its disks.

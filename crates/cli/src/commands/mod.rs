@@ -21,6 +21,7 @@ mod study;
 pub mod target;
 mod tiles;
 mod verify;
+mod verify_report;
 mod what_if;
 
 use crate::args::{Cli, Command};
@@ -45,6 +46,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Verify(args) => verify::run(args),
         Command::Runs(args) => runs::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::VerifyReport(args) => verify_report::run(args),
         Command::Export(args) => export::run(args),
         Command::Tiles(args) => tiles::tiles(args),
         Command::Array(args) => arrays::arrays(args),

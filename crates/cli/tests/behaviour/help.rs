@@ -54,6 +54,7 @@ fn short_help_of_every_verb_fits_one_screen() {
         "verify",
         "runs",
         "compare",
+        "verify-report",
         "export",
         "tiles",
         "array",

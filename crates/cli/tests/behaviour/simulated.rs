@@ -137,3 +137,29 @@ fn a_pool_that_is_full_ends_the_search_although_others_have_room() {
     assert_eq!(refused.status.code(), Some(3), "{}", err(&refused));
     assert!(err(&refused).contains("pool \"small\""), "the pool is named: {}", err(&refused));
 }
+
+#[test]
+fn a_stored_run_is_judged_again_and_a_changed_one_is_found() {
+    let place = Place::new();
+    let run = run(&place, &["--array", "hdd-raid10", "--tiles", "1..2"]);
+    let directory = &place.runs()[0];
+    let report = std::fs::read_to_string(directory.join("report.html")).expect("a report");
+    assert!(report.starts_with("<!DOCTYPE html>") && report.contains(&run.id), "{report}");
+    let output = place.output(&["verify-report", &run.id]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
+    assert!(out(&output).contains(" agree with the raw series"), "{}", out(&output));
+
+    let path = directory.join("run.json");
+    let text = std::fs::read_to_string(&path).expect("run.json");
+    let mut forged: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    forged["steps"][1]["throughput"]["operations_per_s"] = 1e6.into();
+    std::fs::write(&path, forged.to_string()).expect("writes");
+    let output = place.output(&["verify-report", "latest", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(4), "{}{}", out(&output), err(&output));
+    let found: serde_json::Value = serde_json::from_str(&out(&output)).expect("one document");
+    assert_eq!(found["result"], "differs");
+    assert_eq!(found["files"][0]["what"], "run.json");
+    let items = found["steps"][1]["items"].as_array().expect("items");
+    let differ = items.iter().filter(|item| item["result"] == "differs");
+    assert_eq!(differ.map(|item| &item["what"]).collect::<Vec<_>>(), ["throughput"]);
+}

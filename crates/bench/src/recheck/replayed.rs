@@ -1,0 +1,189 @@
+use std::collections::BTreeMap;
+
+use record::run::{Phase, Step};
+use record::series::StoredSlice;
+use record::slice::{ActionRow, InstanceEntry, InstanceId, IoRow, Slice, Topology, VmEntry, VmId};
+use spec::ResolvedTile;
+use units::Nanos;
+
+use crate::score::{References, SliceWork, slice_work};
+use crate::step::checks::LittleSums;
+use crate::step::report::{StepFacts, StepPlace};
+use crate::step::{ActionTotals, KindTotals, Window};
+use crate::verdict::{Judged, Member, StepJudge};
+
+/// A step as its stored slices tell it.
+pub struct Replayed<'a> {
+    tile: &'a ResolvedTile,
+    members: Vec<Member>,
+    /// Position of each workload instance, by tile, name and copy.
+    positions: BTreeMap<(u32, String, u32), usize>,
+    topology: Topology,
+    window: Window,
+    has_begun: bool,
+    /// I/Os in flight when the last slice ended.
+    in_flight: u64,
+    work: Vec<SliceWork>,
+    little: LittleSums,
+    /// Rows of workloads that the tile does not have.
+    pub strangers: u64,
+}
+
+impl<'a> Replayed<'a> {
+    /// A step of so many tiles, of which nothing was seen yet.
+    pub fn new(tile: &'a ResolvedTile, tiles: u32) -> Self {
+        let (mut members, mut positions) = (Vec::new(), BTreeMap::new());
+        let mut topology = Topology::default();
+        for number in 0..tiles {
+            for (position, (workload, copies)) in tile.workloads.iter().enumerate() {
+                for copy in 0..*copies {
+                    positions.insert((number, workload.name.clone(), copy), members.len());
+                    let instance = InstanceId(id(members.len()));
+                    members.push(Member { tile: number, workload: position, copy });
+                    topology.instances.push(InstanceEntry {
+                        tile: number,
+                        workload: workload.name.clone(),
+                        copy,
+                        actions: workload.actions.iter().map(|own| own.name.clone()).collect(),
+                        groups: vec![String::new()],
+                        kinds: Vec::new(),
+                    });
+                    // Which of an instance's machines it was is no matter here.
+                    topology.vms.push(VmEntry { instance, name: String::new() });
+                }
+            }
+        }
+        let window = Window::new(&topology, Nanos::ZERO, 0);
+        Self {
+            tile,
+            members,
+            positions,
+            topology,
+            window,
+            has_begun: false,
+            in_flight: 0,
+            work: Vec::new(),
+            little: LittleSums::default(),
+            strangers: 0,
+        }
+    }
+
+    /// Takes the next slice.
+    pub fn take(&mut self, stored: StoredSlice) {
+        let phase = stored.key.phase;
+        if phase == Phase::Measured && !self.has_begun {
+            self.has_begun = true;
+            self.window = Window::new(&self.topology, stored.start, self.in_flight);
+        }
+        let slice = self.slice(stored);
+        self.little.add(&slice);
+        self.in_flight = slice.generator.in_flight;
+        if phase == Phase::Measured {
+            self.window.add(&slice);
+            self.work.push(slice_work(self.tile, &self.members, &self.topology, &slice));
+        }
+    }
+
+    /// The slice as the driver had reported it, but for the names of machines and groups.
+    fn slice(&mut self, stored: StoredSlice) -> Slice {
+        let mut slice = Slice {
+            start: stored.start,
+            width: stored.width,
+            generator: stored.generator.unwrap_or_default(),
+            ..Slice::default()
+        };
+        for row in stored.io {
+            let Some(instance) = self.position(row.tile, row.workload, row.copy) else { continue };
+            slice.io.push(IoRow {
+                vm: VmId(id(instance)),
+                kind: self.kind(instance, row.kind),
+                direction: row.direction,
+                class: row.class,
+                bytes: row.bytes,
+                errors: row.errors,
+                service: row.service,
+                response: row.response,
+            });
+        }
+        for row in stored.actions {
+            let Some(instance) = self.position(row.tile, row.workload, row.copy) else { continue };
+            slice.actions.push(ActionRow {
+                instance: InstanceId(id(instance)),
+                action: self.action(instance, row.action),
+                group: 0,
+                errors: row.errors,
+                dropped: row.dropped,
+                service: row.service,
+                response: row.response,
+            });
+        }
+        slice
+    }
+
+    fn position(&mut self, tile: u32, workload: String, copy: u32) -> Option<usize> {
+        let found = self.positions.get(&(tile, workload, copy)).copied();
+        self.strangers += u64::from(found.is_none());
+        found
+    }
+
+    fn kind(&mut self, instance: usize, name: String) -> u16 {
+        let totals = &mut self.window.instances[instance].kinds;
+        number_of(&mut self.topology.instances[instance].kinds, name, || {
+            totals.push(KindTotals::default());
+        })
+    }
+
+    fn action(&mut self, instance: usize, name: String) -> u16 {
+        let totals = &mut self.window.instances[instance].actions;
+        number_of(&mut self.topology.instances[instance].actions, name, || {
+            totals.push(ActionTotals::default());
+        })
+    }
+
+    /// The step's entry as it comes out of these slices, and what was judged; what no series
+    /// has is taken from the stored one.
+    pub fn conclude(
+        self,
+        stored: &Step,
+        references: &References,
+        (slices_per_block, seed): (usize, u64),
+    ) -> (Step, Judged) {
+        let judge = StepJudge { tile: self.tile, members: &self.members, topology: &self.topology };
+        let judged = judge.judge(&self.window);
+        let facts = StepFacts {
+            tile: self.tile,
+            references,
+            members: &self.members,
+            topology: &self.topology,
+            window: &self.window,
+            judged: judged.clone(),
+            work: &self.work,
+            slices_per_block,
+            seed,
+        };
+        let place = StepPlace {
+            step: stored.step,
+            repeat: stored.repeat,
+            order: stored.order,
+            tiles: stored.tiles,
+            started: stored.started,
+        };
+        let checks = Vec::from_iter(self.little.check());
+        let step = facts.step(&place, stored.warm_up.clone(), checks, stored.warnings.clone());
+        (step, judged)
+    }
+}
+
+/// The position of a name in a list; it is added, and told, if it is new.
+fn number_of(names: &mut Vec<String>, name: String, mut added: impl FnMut()) -> u16 {
+    let position = names.iter().position(|own| *own == name).unwrap_or_else(|| {
+        names.push(name);
+        added();
+        names.len() - 1
+    });
+    u16::try_from(position).unwrap_or(u16::MAX)
+}
+
+fn id(position: usize) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
+}
