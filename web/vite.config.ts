@@ -4,7 +4,7 @@ import { mockApi } from './tests/mock/plugin';
 
 /** A real server, if one is named. */
 const api = process.env['TILEMARK_API'];
-const proxy = api ? { '/api': api, '/healthz': api } : {};
+const proxy: Record<string, string> = api ? { '/api': api, '/healthz': api } : {};
 
 /** The page that `tilemark serve` embeds. In development the interface is mocked. */
 export default defineConfig({

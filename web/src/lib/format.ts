@@ -27,7 +27,7 @@ export function whole(value: number): string {
 const TIMES: readonly (readonly [number, string])[] = [
   [1e9, 's'],
   [1e6, 'ms'],
-  [1e3, 'µs'],
+  [1e3, 'us'],
   [1, 'ns'],
 ];
 
@@ -57,7 +57,7 @@ export function share(value: number | null | undefined): string {
   return `${percent.toLocaleString('en-US', { maximumFractionDigits: decimals })} %`;
 }
 
-/** A position on the run's axis: `0:41`, `1:02:03`, with milliseconds where the axis is short. */
+/** A position on the run's axis: `00:41`, `1:02:03`, with milliseconds where the axis is short. */
 export function clock(ns: number | null | undefined, decimals = 0): string {
   if (ns === null || ns === undefined) return ABSENT;
   const scale = 10 ** decimals;
@@ -68,7 +68,7 @@ export function clock(ns: number | null | undefined, decimals = 0): string {
   const hours = Math.floor(seconds / 3600);
   const minutes = Math.floor(seconds / 60) % 60;
   const tail = `${two(seconds % 60)}${rest}`;
-  return hours ? `${hours}:${two(minutes)}:${tail}` : `${minutes}:${tail}`;
+  return hours ? `${hours}:${two(minutes)}:${tail}` : `${two(minutes)}:${tail}`;
 }
 
 /** How long something takes, in words: `1 h 5 min`, `41 s`. */
@@ -122,7 +122,7 @@ export function inUnit(value: number | string | null | undefined, unit: Unit | s
 export function unitName(unit: Unit | string): string {
   const names: Record<string, string> = {
     ns: 'time', io_per_s: 'IOPS', bytes_per_s: 'bytes/s', bytes: 'bytes', share: '%',
-    time: 'm:ss under load', actions_per_s: 'actions/s', seconds: 's', count: 'I/Os', ratio: '×',
+    time: 'mm:ss under load', actions_per_s: 'actions/s', seconds: 's', count: 'I/Os', ratio: '×',
   };
   return names[unit] ?? unit;
 }

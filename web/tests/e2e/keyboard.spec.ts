@@ -36,7 +36,7 @@ test('a span is brushed, a moment opened and closed, focus comes back', async ({
   await expect(page).toHaveURL(/at=/);
   await expect(page.locator('aside')).toBeFocused();
   await page.getByRole('button', { name: 'Next spike' }).press('Enter');
-  await expect(page.locator('aside h2')).toContainText('0:37');
+  await expect(page.locator('aside h2')).toContainText('00:37');
   await page.keyboard.press('Escape');
   await expect(page.locator('aside')).toHaveCount(0);
 });

@@ -46,7 +46,7 @@ test('the lens follows the hash, and what is not stored falls back and says so',
 test('a short address leads to its page', async ({ page }) => {
   await page.goto(`${address}#latency?at=80`);
   await settled(page);
-  await expect(page.locator('aside h2')).toContainText('1:20');
+  await expect(page.locator('aside h2')).toContainText('01:20');
   await expect(page.locator('aside')).toContainText('nearest stored moment');
 });
 

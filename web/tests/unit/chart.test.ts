@@ -78,7 +78,7 @@ describe('lines', () => {
 
 describe('axes', () => {
   it('of time have round steps', () => {
-    expect(timeTicks(0, 600e9, 10).map((tick) => tick.label)).toEqual(['0:00', '1:00', '2:00', '3:00', '4:00', '5:00', '6:00', '7:00', '8:00', '9:00', '10:00']);
+    expect(timeTicks(0, 600e9, 10).map((tick) => tick.label)).toEqual(['00:00', '01:00', '02:00', '03:00', '04:00', '05:00', '06:00', '07:00', '08:00', '09:00', '10:00']);
   });
   it('of logarithms stay within and are few', () => {
     expect(logTicks(2e4, 1e10, 6)).toEqual([1e5, 1e6, 1e7, 1e8, 1e9, 1e10]);

@@ -37,7 +37,7 @@ describe('what stands behind the numbers', () => {
   });
   it('says whether a step may be believed', () => {
     const step = run.steps[0] as Step;
-    expect(generatorText(step)).toBe('kept up, late by 90 µs (p99), busiest thread 41 %');
+    expect(generatorText(step)).toBe('kept up, late by 90 us (p99), busiest thread 41 %');
     expect(checksText(step)).toBe('1 of 1 passed');
     const broken = { ...step, checks: step.checks.map((check) => ({ ...check, passed: false })) };
     expect(checksText(broken)).toBe('0 of 1 passed; littles-law: 12.2 instead of 12.1 I/Os in flight');

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { bytes, clock, inUnit, latency, share, significant, span } from '../../src/lib/format';
 
 it.each([
-  [latency(920_000), '920 µs'], [latency(1_100_000), '1.1 ms'], [latency(null), '–'], [latency(2.5e9), '2.5 s'],
+  [latency(920_000), '920 us'], [latency(1_100_000), '1.1 ms'], [latency(null), '–'], [latency(2.5e9), '2.5 s'],
   [bytes(1536), '1.5 KiB'], [bytes(4 * 2 ** 30), '4 GiB'], [share(0.714), '71 %'], [share(0.0004), '< 0.1 %'], [share(0.034), '3.4 %'],
-  [clock(41e9), '0:41'], [clock(3723e9), '1:02:03'], [clock(52.5e9, 1), '0:52.5'], [clock(59.96e9, 1), '1:00.0'],
+  [clock(41e9), '00:41'], [clock(3723e9), '1:02:03'], [clock(52.5e9, 1), '00:52.5'], [clock(59.96e9, 1), '01:00.0'],
   [significant(18_432), '18,400'], [significant(0), '0'], [significant(0.0123), '0.0123'],
   [inUnit(18_400, 'io_per_s'), '18,400 IOPS'], [inUnit(1, 'tiles'), '1 tile'], [span(3.9e12), '1 h 5 min'],
 ])('%s is %s', (text, expected) => {

@@ -79,7 +79,7 @@ describe('a tier', () => {
     expect(notByDesign(tier({ policy, writes_absorbed }))).toBe(words);
   });
   it('says what it holds and what had to go', () => {
-    expect(fillSentence(tier())).toBe('At the end it holds 500 B of 1,000 B (50 %); from 0:01 on it made room, 50 B in all.');
+    expect(fillSentence(tier())).toBe('At the end it holds 500 B of 1,000 B (50 %); from 00:01 on it made room, 50 B in all.');
     expect(fillSentence(tier({ evicted_bytes: [0, 0] }))).toContain('nothing had to go');
     expect(fillSentence(tier({ resident_bytes: [] }))).toBe('There is no course of what it held.');
   });
