@@ -2,16 +2,19 @@
 //!
 //! What it does: folds a [`trace::Source`] into views (histograms per VM, direction and block-size
 //! class over time), answers how much cache would hold the working set, and says in a few
-//! sentences where the latency came from.
+//! sentences where the latency came from; [`fit`] makes a workload of our language from one VM's
+//! I/O, runs it in virtual time and says how near it comes.
 //!
 //! What it refuses: measuring; a sentence from fewer than 30 I/Os; an average of percentiles.
 //!
-//! Invariants: memory does not grow with the number of records, only with time, VMs and classes;
+//! Invariants: memory does not grow with the number of records, only with time, VMs and classes
+//! ([`fit`] keeps the first two million records);
 //! the same records give the same result in whatever batches they come.
 #![forbid(unsafe_code)]
 
 mod document;
 mod findings;
+pub mod fit;
 mod fold;
 mod tables;
 mod text;
@@ -25,5 +28,5 @@ pub use document::{
 };
 pub use fold::{Filter, Fold, Settings};
 pub use tables::{Table, TableError};
-pub use text::text;
+pub use text::{text, vscsi_stats};
 pub use views::{Options, Subject, View, analyse};

@@ -413,4 +413,6 @@ pub enum SchemaKind {
     WhatIf,
     /// The answer of analyze.
     Analysis,
+    /// The answer of analyze --to-workload.
+    Fit,
 }

@@ -14,5 +14,6 @@ pub(crate) use buckets::Buckets;
 pub(crate) use pages::{PAGE, Pages, Reference, SMALL};
 pub(crate) use slices::Row;
 pub(crate) use slim::Slim;
-pub(crate) use vm::{DEPTHS, Vm};
+pub(crate) use stream::Stream;
+pub(crate) use vm::{Class, DEPTHS, Vm};
 pub use work::{Filter, Fold, Settings};

@@ -2,5 +2,8 @@
 
 mod grid;
 mod plain;
+mod vscsi_stats;
 
+pub(crate) use grid::Grid;
 pub use plain::text;
+pub use vscsi_stats::vscsi_stats;

@@ -3,6 +3,7 @@
 
 mod facts;
 mod findings;
+mod fit;
 mod merge;
 mod support;
 mod text;

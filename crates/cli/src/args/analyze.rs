@@ -68,12 +68,27 @@ pub struct AnalyzeArgs {
     #[arg(long, value_name = "TIME", help_heading = "What counts")]
     pub to: Option<Nanos>,
 
+    /// Fit a workload to the I/O of one VM, write it to this file, say how near it comes
+    ///
+    /// The file ends in .toml and can be used in a tile. What is printed are distances between
+    /// the trace and a run of the workload in virtual time. At least 1,000 reads and writes.
+    /// Example: tilemark analyze vm.tmt --vm web1 --to-workload web1.toml
+    #[arg(long, value_name = "FILE", help_heading = "A workload from a trace")]
+    pub to_workload: Option<PathBuf>,
+    /// Overwrite FILE
+    #[arg(long, help_heading = "A workload from a trace")]
+    pub force: bool,
+    /// Where the random numbers of the run in virtual time start
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "A workload from a trace")]
+    pub seed: u64,
+
     /// Threads that read a store [default: one per core]; they do not change the answer
     #[arg(long, value_name = "N", help_heading = "Output")]
     pub threads: Option<NonZeroUsize>,
-    /// What is written: text, json, csv or parquet
+    /// What is written: text, json, csv, parquet or vscsistats
     ///
-    /// csv and parquet are one file for each list of the answer, and need --out.
+    /// csv and parquet are one file for each list of the answer, and need --out. vscsistats is the
+    /// view histograms as vscsiStats -p all -c prints it, for tools that read that.
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = AnalyzeFormat::Text, hide_possible_values = true, help_heading = "Output")]
     pub format: AnalyzeFormat,
     /// A directory for the files of csv and parquet; made if absent
@@ -124,4 +139,6 @@ pub enum AnalyzeFormat {
     Csv,
     /// A Parquet file for each list.
     Parquet,
+    /// Histograms in the layout of vscsiStats.
+    Vscsistats,
 }

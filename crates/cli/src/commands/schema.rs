@@ -18,6 +18,7 @@ pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
         SchemaKind::Compare => bench::compare::json_schema(),
         SchemaKind::WhatIf => bench::whatif::json_schema(),
         SchemaKind::Analysis => ::analyze::json_schema(),
+        SchemaKind::Fit => ::analyze::fit::fit_json_schema(),
     };
     output::print_json(&schema)?;
     Ok(Exit::Success)

@@ -86,3 +86,60 @@ fn every_list_is_a_file_of_its_own() {
         }
     }
 }
+
+#[test]
+fn histograms_are_printed_in_the_layout_of_vscsistats() {
+    let place = Place::new();
+    generated(&place.path("made.tmt"));
+    let args = ["analyze", "made.tmt", "--view", "histograms", "--format", "vscsistats"];
+    let told = place.output(&args);
+    assert!(told.status.success(), "{}", err(&told));
+    let read = trace::vscsi_stats::parse(&out(&told));
+    assert!(read.bad.is_empty() && !read.all.is_empty() && read.all.len() % 16 == 0);
+    let other = place.output(&[&args[..], &["--view", "sizes"]].concat());
+    assert_eq!(other.status.code(), Some(2), "{}", err(&other));
+}
+
+#[test]
+fn a_vm_of_a_trace_becomes_a_workload_that_a_tile_can_use() {
+    let place = Place::new();
+    generated(&place.path("made.tmt"));
+    let fit = |more: &[&str]| {
+        place.output(&[&["analyze", "made.tmt", "--to-workload", "database.toml"], more].concat())
+    };
+    let several = fit(&[]);
+    assert_eq!(several.status.code(), Some(2));
+    assert!(err(&several).contains("4 VMs"), "{}", err(&several));
+    assert!(!place.path("database.toml").exists());
+
+    let told = fit(&["--vm", "database-00", "--format", "json"]);
+    assert!(told.status.success(), "{}", err(&told));
+    let json: Value = serde_json::from_str(&out(&told)).expect("one JSON document");
+    assert_eq!(json["schema"], "tilemark.fit/1.0");
+    let lengths = &json["distances"][0];
+    assert_eq!(lengths["histogram"], "length");
+    assert!(lengths["distance"].as_f64().is_some_and(|it| it < 0.05), "{lengths}");
+
+    let tile = "name = \"mine\"\ntitle = \"mine\"\nsource = \"a trace\"\n\n\
+                [[workload]]\nuse = \"database.toml\"\ncount = 2\n";
+    std::fs::write(place.path("mine.toml"), tile).expect("writable");
+    let storage = ["simulate", "--array", "nvme-local", "--tile", "mine.toml", "--tiles", "1"];
+    let brief = ["--quick", "--duration", "3s", "--warm-up-min", "1s", "--warm-up-max", "2s"];
+    let ran = place.output(&[&storage[..], &brief[..]].concat());
+    assert!(ran.status.success(), "{}{}", out(&ran), err(&ran));
+
+    let again = fit(&["--vm", "database-00"]);
+    assert_eq!(again.status.code(), Some(2));
+    let text = fit(&["--vm", "database-00", "--force"]);
+    assert!(text.status.success(), "{}", err(&text));
+    assert!(out(&text).contains("KS distance"), "{}", out(&text));
+    let others = [
+        fit(&["--vm", "database-00", "--force", "--view", "sizes"]),
+        fit(&["--vm", "database-0", "--force"]),
+        place.output(&["analyze", "made.tmt", "--vm", "log-01", "--to-workload", "log"]),
+        place.output(&["analyze", "made.tmt", "--force"]),
+    ];
+    assert!(others.iter().all(|it| it.status.code() == Some(2)));
+    let said: String = others.iter().chain([&several, &again]).map(err).collect();
+    insta::assert_snapshot!("to_workload_wrong", redact::text(&place, &said));
+}

@@ -1,5 +1,6 @@
 //! `analyze`: what observed I/O means.
 
+mod fit;
 mod read;
 mod run_directory;
 mod write;
@@ -21,8 +22,15 @@ const USUAL: [View; 5] = [View::Findings, View::Overview, View::Sizes, View::Lat
 
 /// Reads, folds and tells.
 pub fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
+    if let Some(file) = &args.to_workload {
+        check_times(args)?;
+        return fit::run(args, file);
+    }
     check(args)?;
-    let views = views(&args.view);
+    let mut views = views(&args.view);
+    if args.format == AnalyzeFormat::Vscsistats {
+        views = vec![View::Histograms];
+    }
     let (fold, subject, filter) = read::read(args)?;
     if fold.records() == 0 {
         crate::say!("no I/O of {} counts", args.trace.display());
@@ -37,6 +45,7 @@ pub fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     match (args.format, &args.out) {
         (AnalyzeFormat::Text, _) => output::print(&::analyze::text(&answer, &views))?,
         (AnalyzeFormat::Json, _) => output::print_json(&answer)?,
+        (AnalyzeFormat::Vscsistats, _) => output::print(&::analyze::vscsi_stats(&answer))?,
         (format, Some(out)) => write::tables(&answer, format, out)?,
         (_, None) => {}
     }
@@ -53,13 +62,25 @@ fn check(args: &AnalyzeArgs) -> Result<(), Failure> {
     if !is_tables && args.out.is_some() {
         return wrong("--out is for --format csv and parquet".to_owned());
     }
+    let is_other = args.view.iter().any(|view| *view != ViewName::Histograms);
+    if args.format == AnalyzeFormat::Vscsistats && is_other {
+        return wrong("--format vscsistats has the view histograms and no other".to_owned());
+    }
     if args.slice < SLICE_MIN {
         return wrong(format!("--slice {} is below {SLICE_MIN}", args.slice));
     }
+    if args.force {
+        return wrong("--force is for --to-workload".to_owned());
+    }
+    check_times(args)
+}
+
+fn check_times(args: &AnalyzeArgs) -> Result<(), Failure> {
     if let (Some(from), Some(to)) = (args.from, args.to)
         && from >= to
     {
-        return wrong(format!("--from {from} is not before --to {to}"));
+        let message = format!("--from {from} is not before --to {to}");
+        return Err(Failure::new(Exit::Usage, message));
     }
     Ok(())
 }

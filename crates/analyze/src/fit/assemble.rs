@@ -1,0 +1,289 @@
+//! From parameters to a workload of the language.
+
+use indexmap::IndexMap;
+use spec::workload::{
+    Access as SpecAccess, Action, Address, Again, Counted, CpuMode, DataPattern, Disk as SpecDisk,
+    Flush, Load, Metric, RandomTime, Reuse, Role, Schedule, Size, Step, Time, UserGroup, Vm,
+    Workload,
+};
+use units::{BlockSize, Bytes, Nanos, Rate, Ratio};
+
+use super::compare::{self, Comparison};
+use super::document::FitReport;
+use super::error::FitError;
+use super::gather::Observed;
+use super::generate::{Storage, generate};
+use super::load::{Arrival, rounded};
+use super::model::{Access, Block, Model, Stream};
+use super::phases::Stretch;
+use super::{document, toml};
+
+/// Rounds in which shares are corrected by what a run of the workload shows.
+const CORRECTIONS: u32 = 5;
+
+/// A workload, its file, and how near it comes.
+#[derive(Debug, Clone)]
+pub struct Fitted {
+    /// The definition.
+    pub workload: Workload,
+    /// The same as a file with comments.
+    pub toml: String,
+    /// What was decided, and distances.
+    pub report: FitReport,
+}
+
+/// Fits a workload and runs it in virtual time to see how near it comes. The same records and
+/// seed give the same answer.
+///
+/// # Errors
+/// Where our own workload cannot be run, which is a mistake of ours.
+pub fn fit(observed: &Observed, tool: &str, seed: u64) -> Result<Fitted, FitError> {
+    let mut model = Model::of(observed);
+    let storage = Storage::like(observed);
+    let mut comparison = run(observed, &model, &storage, seed)?;
+    let (mut trial, mut last) = (model.clone(), comparison.clone());
+    for _ in 0..CORRECTIONS {
+        correct(&mut trial, &last);
+        last = run(observed, &trial, &storage, seed)?;
+        if last.score() < comparison.score() {
+            (model, comparison) = (trial.clone(), last.clone());
+        }
+    }
+    let workload = workload(observed, &model, tool);
+    let report = document::report(observed, &model, &workload, &comparison, (tool, seed));
+    let toml = toml::file(observed, &model, &workload, &report);
+    Ok(Fitted { workload, toml, report })
+}
+
+fn run(
+    observed: &Observed,
+    model: &Model,
+    storage: &Storage,
+    seed: u64,
+) -> Result<Comparison, FitError> {
+    let workload = workload(observed, model, "");
+    let until = Nanos(observed.span().0 + 1);
+    let made = generate(&workload, seed, until, storage)?;
+    Ok(compare::compare(&observed.records, &made))
+}
+
+/// Scales the shares of sequential and of new places by what was seen over what a run had: small
+/// differences between what a step means and what a trace counts, such as blocks that begin
+/// within a page, are taken out so.
+fn correct(model: &mut Model, comparison: &Comparison) {
+    let blocks = model.kinds.iter_mut().flat_map(|kind| &mut kind.accesses);
+    for block in blocks.filter_map(|access| access.block.as_mut()) {
+        let (seen, made) = comparison.sequential[usize::from(block.is_write)];
+        if made > 0.0 {
+            block.habit.sequential = (block.habit.sequential * seen / made).min(1.0);
+        }
+        let again: f64 = block.habit.again.iter().map(|(share, _)| share).sum();
+        let (seen, made) = comparison.touched;
+        let fresh = ((1.0 - again) * (seen / made.max(1.0)).clamp(0.5, 2.0)).min(1.0);
+        if again > 0.0 {
+            block.habit.again.iter_mut().for_each(|(share, _)| *share *= (1.0 - fresh) / again);
+        }
+    }
+}
+
+/// The definition.
+pub(crate) fn workload(observed: &Observed, model: &Model, tool: &str) -> Workload {
+    let name = name(observed);
+    let mut groups = Vec::new();
+    for (number, stretch) in model.stretches.iter().enumerate() {
+        let kind = &model.kinds[stretch.kind];
+        let number = (model.stretches.len() > 1).then_some(number + 1);
+        groups.extend(kind.streams.iter().map(|it| group(&name, model, (stretch, number), it)));
+    }
+    let accesses = model.kinds.iter().flat_map(|kind| &kind.accesses);
+    Workload {
+        name: name.clone(),
+        title: format!("{} as seen in {}", observed.vm, plain(&observed.trace)),
+        source: source(observed, tool),
+        metric: metric(observed),
+        cpu: CpuMode::Delay,
+        data: DataPattern::default(),
+        vms: vec![Vm { name, vcpus: 1, disks: model.disks.iter().map(disk).collect() }],
+        groups,
+        actions: accesses.map(|access| action(model, access)).collect(),
+        limits: Vec::new(),
+        replay: None,
+    }
+}
+
+fn disk(disk: &super::model::Disk) -> SpecDisk {
+    SpecDisk {
+        name: disk.name.clone(),
+        size: disk.size,
+        role: Role::Data,
+        source: Some(plain(&disk.source)),
+    }
+}
+
+/// On one line and without characters that a reader could stumble over.
+fn plain(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+fn source(observed: &Observed, tool: &str) -> String {
+    let span = observed.span();
+    let by = if tool.is_empty() { "tilemark" } else { tool };
+    plain(&format!(
+        "fitted by {by} analyze --to-workload to {} I/Os of VM {} in {} ({}), {} from {} on",
+        observed.records.len(),
+        observed.vm,
+        observed.trace,
+        observed.info.format,
+        span,
+        observed.start,
+    ))
+}
+
+/// One tile's worth is the rate that was seen.
+fn metric(observed: &Observed) -> Metric {
+    let moves = observed.records.iter().filter(|record| record.operation.moves_data()).count();
+    let rate = moves as f64 / observed.span().as_secs_f64();
+    Metric {
+        unit: "I/Os/s".to_owned(),
+        count: Counted::Io,
+        of: None,
+        per: Nanos::SECOND,
+        divide_by: 1.0,
+        reference: Some(digits(rate).max(0.001)),
+    }
+}
+
+/// The VM's name, or the trace's where it has none.
+fn name(observed: &Observed) -> String {
+    let name = plain_name(&observed.vm);
+    let path = std::path::Path::new(&observed.trace);
+    match path.file_name().map(|file| file.to_string_lossy()) {
+        Some(file) if ["unknown", "vm", "vm0"].contains(&name.as_str()) => {
+            plain_name(file.split('.').next().unwrap_or_default())
+        }
+        _ => name,
+    }
+}
+
+/// Letters, digits and `-`, as names are in the language.
+pub(crate) fn plain_name(text: &str) -> String {
+    let letter = |letter: char| match letter.to_ascii_lowercase() {
+        letter @ ('a'..='z' | '0'..='9' | '_' | '.') => letter,
+        _ => '-',
+    };
+    let name: String = text.chars().map(letter).collect();
+    let name = name.trim_matches(['-', '.', '_']);
+    if name.is_empty() { "vm".to_owned() } else { name.chars().take(60).collect() }
+}
+
+fn group(
+    vm: &str,
+    model: &Model,
+    (stretch, number): (&Stretch, Option<usize>),
+    stream: &Stream,
+) -> UserGroup {
+    let name = match number {
+        Some(number) => format!("{}-{number}", stream.name),
+        None => stream.name.clone(),
+    };
+    let schedule = number.map(|_| schedule(model, stretch));
+    let mix = stream.mix.iter().map(|(name, count)| (name.clone(), *count as f64)).collect();
+    let load = load(&stream.decided.arrival);
+    UserGroup { name, vm: vm.to_owned(), load, mix: Some(mix), schedule, phases: Vec::new() }
+}
+
+/// A trace that was measured for long is repeated from its beginning.
+fn schedule(model: &Model, stretch: &Stretch) -> Schedule {
+    let whole = |time: Nanos| Nanos(time.0.div_ceil(1_000_000) * 1_000_000);
+    let start = whole(stretch.from);
+    let active = whole(stretch.to).saturating_sub(start).max(Nanos(1_000_000));
+    let every = whole(Nanos(model.span.0 + 1)).max(start + active);
+    Schedule { start, active: Some(active), every: Some(every) }
+}
+
+fn load(arrival: &Arrival) -> Load {
+    let rate = |rate: f64| Rate::per_second(digits(rate).max(1e-6));
+    match arrival {
+        Arrival::Open { rate: mean, gaps } => Load::Open {
+            rate: rate(*mean),
+            outstanding_max: 1024,
+            gaps: (gaps.len() > 1)
+                .then(|| gaps.iter().map(|(gap, weight)| (gap.to_text(), *weight)).collect()),
+        },
+        Arrival::Paced { users, rate: mean } => {
+            Load::Paced { users: *users, rate: rate(*mean), backlog: 10 }
+        }
+        Arrival::Closed { users, think } => Load::Closed {
+            users: *users,
+            think: match *think {
+                Nanos::ZERO => Time::Fixed(Nanos::ZERO),
+                think => Time::Random(RandomTime::Exponential(rounded(think))),
+            },
+        },
+    }
+}
+
+/// Four digits.
+pub(crate) fn digits(value: f64) -> f64 {
+    if value <= 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let text = format!("{value:.3e}");
+    text.parse().unwrap_or(value)
+}
+
+fn action(model: &Model, access: &Access) -> Action {
+    let disk = &model.disks[access.disk];
+    let step = match &access.block {
+        None => Step::Flush(Flush { disk: disk.name.clone(), kind: None }),
+        Some(block) => {
+            let step = SpecAccess {
+                disk: disk.name.clone(),
+                size: size(block),
+                address: address(model, disk.size, block),
+                count: 1,
+                kind: None,
+                data: None,
+            };
+            if block.is_write { Step::Write(step) } else { Step::Read(step) }
+        }
+    };
+    Action { name: access.name.clone(), weight: 1.0, steps: vec![step] }
+}
+
+fn block_size(bytes: u64) -> BlockSize {
+    BlockSize::new(Bytes::new(bytes)).unwrap_or(BlockSize::SECTOR)
+}
+
+fn size(block: &Block) -> Size {
+    match &block.sizes.mix[..] {
+        [(size, _)] => Size::Fixed(block_size(u64::from(*size))),
+        mix => {
+            let weights = mix
+                .iter()
+                .map(|(size, count)| (block_size(u64::from(*size)).to_text(), *count as f64));
+            Size::Mix(weights.collect::<IndexMap<_, _>>())
+        }
+    }
+}
+
+fn address(model: &Model, size: Bytes, block: &Block) -> Address {
+    // As a file has them, so that the definition and its file are the same.
+    let ratio = |value: f64| {
+        let ratio = Ratio::new(value);
+        ratio.to_text().parse().unwrap_or(ratio)
+    };
+    let share = |value: f64| ratio((value * 1e6).floor() / 1e6);
+    let mut again: Vec<Again> = Vec::new();
+    for (io, depth) in &block.habit.again {
+        let within = (depth * model.page) as f64 / size.as_f64();
+        let within = ratio((within * 1e11).ceil() / 1e11);
+        match again.last_mut().filter(|before| before.within >= within) {
+            Some(before) => before.io = share(before.io.get() + share(*io).get() + 1e-9),
+            None => again.push(Again { io: share(*io), within }),
+        }
+    }
+    let sequential = share(block.habit.sequential);
+    let run = block.habit.run.map(|run| digits(run).max(1.0));
+    Address::Reuse(Reuse { sequential, run, again, page: block_size(model.page) })
+}

@@ -1,0 +1,199 @@
+//! How far what a fitted workload does is from what was seen.
+
+use trace::IoRecord;
+use units::Nanos;
+
+use crate::fold::{Buckets, Fold, Settings, Vm};
+use crate::working_set::{Curve, Subject};
+
+/// Sizes of caches that curves are compared at: from this on, by factors of the root of two.
+const CACHE_MIN: f64 = 256.0 * 1024.0;
+
+/// Two histograms.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Pair {
+    pub(crate) name: &'static str,
+    pub(crate) seen: u64,
+    pub(crate) made: u64,
+    pub(crate) distance: f64,
+    /// The bucket at whose limit the two are furthest apart.
+    pub(crate) at: Option<i32>,
+    pub(crate) unit: &'static str,
+}
+
+/// All of it: what was seen first, and what was made second.
+#[derive(Debug, Clone)]
+pub(crate) struct Comparison {
+    pub(crate) histograms: Vec<Pair>,
+    /// I/Os per second of time.
+    pub(crate) rates: Pair,
+    pub(crate) peak: (f64, f64),
+    pub(crate) count: (u64, u64),
+    /// Sequential share of reads and of writes.
+    pub(crate) sequential: [(f64, f64); 2],
+    /// Different bytes.
+    pub(crate) touched: (f64, f64),
+    /// At pages of 4 KiB and of 64 KiB.
+    pub(crate) curves: [CurvePair; 2],
+}
+
+/// Two miss-ratio curves.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CurvePair {
+    pub(crate) page_bytes: u64,
+    /// Largest difference of the miss ratio, and the cache's size.
+    pub(crate) most: f64,
+    pub(crate) at_bytes: f64,
+    /// The area between them over the logarithm of the size, divided by its length: the earth
+    /// mover's distance of the logarithms of stack distances.
+    pub(crate) mean: f64,
+}
+
+impl Comparison {
+    /// What corrections make smaller: both curves and the shares of sequential I/O.
+    pub(crate) fn score(&self) -> f64 {
+        let sequential = self.sequential.iter().map(|(seen, made)| (seen - made).abs());
+        self.curves.iter().map(|pair| pair.most).chain(sequential).sum()
+    }
+}
+
+/// One side.
+struct Side {
+    vm: Vm,
+    rates: Vec<u64>,
+    small: Curve,
+    large: Curve,
+    touched: f64,
+}
+
+impl Side {
+    fn of(records: &[IoRecord], seconds: usize) -> Self {
+        let mut fold = Fold::new(&Settings::default());
+        fold.push(records);
+        fold.settle();
+        let mut rates = vec![0; seconds];
+        for record in records.iter().filter(|record| record.operation.moves_data()) {
+            let at = usize::try_from(record.issue.0 / Nanos::SECOND.0).unwrap_or(usize::MAX);
+            if let Some(rate) = rates.get_mut(at) {
+                *rate += 1;
+            }
+        }
+        let subject = Subject::new(&fold.pages, None);
+        let touched = subject.touched(None).max_bytes;
+        let (small, large) = (subject.small_curve(), subject.large_curve());
+        let vm = fold.vms.into_iter().flatten().next().map_or_else(Vm::default, |vm| *vm);
+        Self { vm, rates, small, large, touched }
+    }
+
+    /// vscsiStats' histograms, of all devices together.
+    fn histograms(&self) -> Vec<(&'static str, &'static str, Buckets)> {
+        let mut all: Vec<(&'static str, &'static str, Buckets)> = Vec::new();
+        for (_, stream) in &self.vm.streams {
+            for (at, histogram) in stream.histograms().into_iter().enumerate() {
+                match all.get_mut(at) {
+                    Some(known) => known.2.merge(&histogram.2),
+                    None => all.push(histogram),
+                }
+            }
+        }
+        all
+    }
+
+    fn count(&self) -> u64 {
+        self.vm.classes.iter().flatten().map(|class| class.count).sum()
+    }
+
+    fn sequential(&self, way: usize) -> f64 {
+        let of = |what: fn(&crate::fold::Class) -> u64| -> f64 {
+            self.vm.classes[way].iter().map(what).sum::<u64>() as f64
+        };
+        of(|class| class.sequential) / of(|class| class.count).max(1.0)
+    }
+}
+
+/// Folds both and takes distances.
+pub(crate) fn compare(seen: &[IoRecord], made: &[IoRecord]) -> Comparison {
+    let last = seen.last().map_or(Nanos::ZERO, |record| record.issue);
+    let seconds = usize::try_from(last.0 / Nanos::SECOND.0).unwrap_or(0) + 1;
+    // Flags of the source are left out, so that both sides are counted alike.
+    let plain: Vec<IoRecord> = seen
+        .iter()
+        .map(|record| IoRecord { flags: trace::Flags::NONE, outstanding: None, ..*record })
+        .collect();
+    let (seen, made) = (Side::of(&plain, seconds), Side::of(made, seconds));
+    let both = seen.histograms().into_iter().zip(made.histograms());
+    let histograms = both
+        .filter(|((name, ..), _)| !name.starts_with("latency"))
+        .map(|((name, unit, seen), (.., made))| pair((name, unit), &seen, &made))
+        .collect();
+    let most = |side: &Side| side.rates.iter().copied().max().unwrap_or(0) as f64;
+    Comparison {
+        histograms,
+        rates: rates(&seen.rates, &made.rates),
+        peak: (most(&seen), most(&made)),
+        count: (seen.count(), made.count()),
+        sequential: [0, 1].map(|way| (seen.sequential(way), made.sequential(way))),
+        touched: (seen.touched, made.touched),
+        curves: [
+            curves(&seen.small, &made.small, seen.touched.max(made.touched)),
+            curves(&seen.large, &made.large, seen.touched.max(made.touched)),
+        ],
+    }
+}
+
+/// The Kolmogorov-Smirnov statistic of two samples at the limits of the buckets: the largest
+/// difference of their cumulative shares. 1 if only one of them has anything.
+fn pair((name, unit): (&'static str, &'static str), seen: &Buckets, made: &Buckets) -> Pair {
+    let (a, b) = (seen.count(), made.count());
+    let mut sums = (0.0_f64, 0.0_f64);
+    let (mut distance, mut at) = (0.0, None);
+    for (place, (x, y)) in seen.counts().iter().zip(made.counts()).enumerate() {
+        sums.0 += *x as f64 / a.max(1) as f64;
+        sums.1 += *y as f64 / b.max(1) as f64;
+        let apart: f64 = (sums.0 - sums.1).abs();
+        if apart > distance + 1e-12 {
+            (distance, at) = (apart, seen.limits().get(place).copied());
+        }
+    }
+    if (a == 0) != (b == 0) {
+        (distance, at) = (1.0, None);
+    }
+    Pair { name, seen: a, made: b, distance, at, unit }
+}
+
+/// The exact statistic of I/Os per second.
+fn rates(seen: &[u64], made: &[u64]) -> Pair {
+    let (mut a, mut b) = (seen.to_vec(), made.to_vec());
+    a.sort_unstable();
+    b.sort_unstable();
+    let mut values: Vec<u64> = a.iter().chain(&b).copied().collect();
+    values.sort_unstable();
+    values.dedup();
+    let share = |list: &[u64], value: u64| {
+        list.partition_point(|it| *it <= value) as f64 / list.len().max(1) as f64
+    };
+    let (mut distance, mut at) = (0.0, None);
+    for value in values {
+        let apart = (share(&a, value) - share(&b, value)).abs();
+        if apart > distance {
+            (distance, at) = (apart, i32::try_from(value).ok());
+        }
+    }
+    let count = |list: &[u64]| list.len() as u64;
+    Pair { name: "I/Os per second", seen: count(&a), made: count(&b), distance, at, unit: "I/Os/s" }
+}
+
+fn curves(seen: &Curve, made: &Curve, largest: f64) -> CurvePair {
+    let (mut most, mut at_bytes, mut sum, mut count) = (0.0, CACHE_MIN, 0.0, 0.0);
+    let mut bytes = CACHE_MIN;
+    while bytes <= (largest * 2.0).max(CACHE_MIN) {
+        let apart = (seen.miss_ratio(bytes) - made.miss_ratio(bytes)).abs();
+        if apart > most {
+            (most, at_bytes) = (apart, bytes);
+        }
+        sum += apart;
+        count += 1.0;
+        bytes *= std::f64::consts::SQRT_2;
+    }
+    CurvePair { page_bytes: seen.page_bytes, most, at_bytes, mean: sum / count }
+}

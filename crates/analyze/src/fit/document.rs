@@ -1,0 +1,310 @@
+//! What was fitted and how near it comes, as it is written to JSON.
+
+use schemars::{JsonSchema, schema_for};
+use serde::Serialize;
+use spec::workload::Workload;
+use trace::{Flags, IoRecord, Operation};
+
+use super::compare::{Comparison, Pair};
+use super::gather::Observed;
+use super::load::{Arrival, short};
+use super::model::{Kind, Model};
+use crate::views::COARSE;
+
+/// Schema id of [`FitReport`]: a minor version only adds fields.
+pub const FIT_SCHEMA: &str = "tilemark.fit/1.0";
+/// Distances from here on are told in words. Our choice: a fifth of the I/Os are in other buckets.
+const FAR: f64 = 0.2;
+
+/// What was fitted, why so, and distances between the trace and a run of the workload in virtual
+/// time.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct FitReport {
+    /// `tilemark.fit/1.0`.
+    pub schema: String,
+    /// The program that made it, with its version.
+    pub tool: String,
+    /// The trace, as it was named, and its format.
+    pub trace: String,
+    /// Format of the trace.
+    pub format: String,
+    /// The VM.
+    pub vm: String,
+    /// The fitted workload's name.
+    pub workload: String,
+    /// I/Os that it is fitted to.
+    pub records: u64,
+    /// I/Os that came after them and were left out, because no more are kept.
+    pub beyond: u64,
+    /// Issue of the first, nanoseconds from the trace's start.
+    pub first_ns: u64,
+    /// From the first to the last.
+    pub span_ns: u64,
+    /// Where random numbers of the run started.
+    pub seed: u64,
+    /// I/Os that the run had.
+    pub made: u64,
+    /// Stretches of time.
+    pub phases: Vec<PhaseRow>,
+    /// What load model was chosen, and why.
+    pub decisions: Vec<Decision>,
+    /// One for each histogram, and for rates.
+    pub distances: Vec<Distance>,
+    /// Of miss-ratio curves.
+    pub curves: Vec<CurveDistance>,
+    /// Other figures side by side.
+    pub shares: Vec<Share>,
+    /// What the workload does not do as the trace has it.
+    pub not_reproduced: Vec<String>,
+}
+
+/// A stretch of time.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PhaseRow {
+    /// Begin, nanoseconds from the first I/O.
+    pub from_ns: u64,
+    /// End.
+    pub to_ns: u64,
+    /// Stretches with one name have the same parameters; empty if there is one stretch.
+    pub kind: String,
+    /// I/Os per second in all stretches of this kind.
+    pub rate: f64,
+}
+
+/// A choice of a load model.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Decision {
+    /// Which users, without the number of the stretch.
+    pub users: String,
+    /// `open`, `paced` or `closed`.
+    pub load: String,
+    /// The evidence.
+    pub why: String,
+}
+
+/// The Kolmogorov-Smirnov statistic of a histogram.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Distance {
+    /// Which histogram.
+    pub histogram: String,
+    /// Values in it from the trace, and from the run.
+    pub seen: u64,
+    /// Values from the run.
+    pub made: u64,
+    /// Largest difference of the cumulative shares, 0 to 1; none if neither has values.
+    pub distance: Option<f64>,
+    /// The value up to which the shares differ most.
+    pub at: Option<i32>,
+    /// Its unit.
+    pub unit: String,
+}
+
+/// How far two miss-ratio curves are apart.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct CurveDistance {
+    /// Page size of the cache.
+    pub page_bytes: u64,
+    /// Largest difference of the miss ratio.
+    pub most: f64,
+    /// Where it is, bytes of cache.
+    pub at_bytes: f64,
+    /// Mean difference over the logarithm of the cache's size.
+    pub mean: f64,
+}
+
+/// A figure of both.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Share {
+    /// Which one.
+    pub name: String,
+    /// In the trace.
+    pub seen: f64,
+    /// In the run.
+    pub made: f64,
+    /// Its unit; empty for a share.
+    pub unit: String,
+}
+
+/// The JSON Schema of [`FitReport`].
+pub fn fit_json_schema() -> serde_json::Value {
+    schema_for!(FitReport).to_value()
+}
+
+pub(crate) fn report(
+    observed: &Observed,
+    model: &Model,
+    workload: &Workload,
+    comparison: &Comparison,
+    (tool, seed): (&str, u64),
+) -> FitReport {
+    let is_coarse = observed.resolution() > COARSE;
+    let mut histograms: Vec<&Pair> = comparison.histograms.iter().collect();
+    histograms.retain(|pair| !(is_coarse && pair.name.starts_with("interarrival")));
+    histograms.push(&comparison.rates);
+    let distances: Vec<Distance> = histograms.into_iter().map(distance).collect();
+    let not_reproduced = words(observed, model, comparison, &distances);
+    FitReport {
+        schema: FIT_SCHEMA.to_owned(),
+        tool: tool.to_owned(),
+        trace: observed.trace.clone(),
+        format: observed.info.format.to_owned(),
+        vm: observed.vm.clone(),
+        workload: workload.name.clone(),
+        records: observed.records.len() as u64,
+        beyond: observed.beyond,
+        first_ns: observed.start.0,
+        span_ns: observed.span().0,
+        seed,
+        made: comparison.count.1,
+        phases: phases(model),
+        decisions: model.kinds.iter().flat_map(decisions).collect(),
+        distances,
+        curves: comparison
+            .curves
+            .iter()
+            .map(|pair| CurveDistance {
+                page_bytes: pair.page_bytes,
+                most: pair.most,
+                at_bytes: pair.at_bytes,
+                mean: pair.mean,
+            })
+            .collect(),
+        shares: shares(comparison),
+        not_reproduced,
+    }
+}
+
+fn phases(model: &Model) -> Vec<PhaseRow> {
+    let row = |stretch: &super::phases::Stretch| {
+        let kind = &model.kinds[stretch.kind];
+        PhaseRow {
+            from_ns: stretch.from.0,
+            to_ns: stretch.to.0,
+            kind: kind.name.trim_end_matches('-').to_owned(),
+            rate: kind.count as f64 / kind.seconds.max(1e-9),
+        }
+    };
+    model.stretches.iter().map(row).collect()
+}
+
+fn decisions(kind: &Kind) -> Vec<Decision> {
+    let decision = |stream: &super::model::Stream| Decision {
+        users: stream.name.clone(),
+        load: stream.decided.arrival.name().to_owned(),
+        why: stream.decided.why.clone(),
+    };
+    kind.streams.iter().map(decision).collect()
+}
+
+fn distance(pair: &Pair) -> Distance {
+    let is_empty = pair.seen == 0 && pair.made == 0;
+    Distance {
+        histogram: pair.name.to_owned(),
+        seen: pair.seen,
+        made: pair.made,
+        distance: (!is_empty).then_some(pair.distance),
+        at: pair.at.filter(|_| !is_empty),
+        unit: pair.unit.to_owned(),
+    }
+}
+
+fn shares(comparison: &Comparison) -> Vec<Share> {
+    let share = |name: &str, (seen, made): (f64, f64), unit: &str| Share {
+        name: name.to_owned(),
+        seen,
+        made,
+        unit: unit.to_owned(),
+    };
+    let (seen, made) = comparison.count;
+    let [reads, writes] = comparison.sequential;
+    vec![
+        share("I/Os", (seen as f64, made as f64), "I/Os"),
+        share("sequential reads", reads, ""),
+        share("sequential writes", writes, ""),
+        share("different data", comparison.touched, "B"),
+        share("busiest second", comparison.peak, "I/Os/s"),
+    ]
+}
+
+/// What the workload does not do, or not as the trace has it.
+fn words(
+    observed: &Observed,
+    model: &Model,
+    comparison: &Comparison,
+    distances: &[Distance],
+) -> Vec<String> {
+    let all = observed.records.len().max(1) as f64;
+    let share = |is_wanted: &dyn Fn(&IoRecord) -> bool| {
+        observed.records.iter().filter(|record| is_wanted(record)).count() as f64 / all
+    };
+    let moves = |record: &IoRecord| record.operation.moves_data();
+    let mut words = Vec::new();
+    let mut say = |share: f64, least: f64, text: &str| {
+        if share > least {
+            words.push(format!("{:.1} % of the I/Os {text}", share * 100.0));
+        }
+    };
+    say(
+        share(&|record| moves(record) && record.offset % 4096 != 0),
+        0.005,
+        "do not begin on a multiple of 4 KiB: blocks of the language of 4 KiB and more do",
+    );
+    say(
+        share(&|record| moves(record) && record.flags.has(Flags::FUA)),
+        0.0,
+        "are durable before they are answered (FUA): they are written without",
+    );
+    say(
+        share(&|record| record.operation == Operation::Discard),
+        0.0,
+        "are discards, which the language does not have: they are left out",
+    );
+    say(share(&|record| record.flags.has(Flags::ERROR)), 0.0, "ended with an error: none will");
+    let accesses = || model.kinds.iter().flat_map(|kind| &kind.accesses);
+    let blocks = || accesses().filter_map(|access| access.block.as_ref());
+    let moved: u64 = blocks().map(|block| block.sizes.moved).sum();
+    say(moved as f64 / all, 0.001, "have a rare size: each has the nearest frequent one");
+    if observed.beyond > 0 {
+        words.push(format!("{} I/Os after those that were fitted", observed.beyond));
+    }
+    if observed.resolution() > COARSE {
+        words.push(format!(
+            "times between I/Os: the trace's clock has steps of {}",
+            observed.resolution()
+        ));
+    }
+    if !observed.info.has_latency {
+        words.push(
+            "whether I/Os waited for answers: the trace has no completions, so the load comes at \
+             its rate however slow the storage is"
+                .to_owned(),
+        );
+    }
+    let streams = || model.kinds.iter().flat_map(|kind| &kind.streams);
+    let is_open = |arrival: &Arrival| !matches!(arrival, Arrival::Closed { .. });
+    if streams().filter(|stream| is_open(&stream.decided.arrival)).count() > 1 {
+        words.push(
+            "which read came with which write: reads, writes and flushes come independently of \
+             each other"
+                .to_owned(),
+        );
+    }
+    words.push(
+        "where on the disk new data is: it is spread evenly; and how the storage's latency depends \
+         on the load: it is the storage's to say"
+            .to_owned(),
+    );
+    for far in distances.iter().filter(|it| it.distance.is_some_and(|it| it > FAR)) {
+        let distance = far.distance.unwrap_or(0.0);
+        let at = far.at.map_or_else(String::new, |at| format!(", most up to {at} {}", far.unit));
+        words.push(format!("{}: distance {distance:.2}{at}", far.histogram));
+    }
+    for curve in comparison.curves.iter().filter(|curve| curve.most > FAR) {
+        words.push(format!(
+            "the miss-ratio curve at pages of {}: off by {}",
+            units::Bytes::new(curve.page_bytes),
+            short(curve.most)
+        ));
+    }
+    words
+}

@@ -1,0 +1,407 @@
+//! How I/Os come: whether they wait for answers, and what the gaps between them are.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use trace::IoRecord;
+use units::Nanos;
+
+use super::phases::Stretch;
+
+/// I/Os that a place in a statistic needs.
+const ENOUGH: f64 = 30.0;
+/// Gaps vary by less than this, as a multiple of their mean, where a rate is kept.
+const STEADY: f64 = 0.3;
+/// Largest Kolmogorov-Smirnov distance of gaps that still are a Poisson process's.
+const POISSON: f64 = 0.05;
+/// Rounds of expectation and maximisation.
+const ROUNDS: u32 = 100;
+/// Components below this weight are left out.
+const LIGHT: f64 = 0.002;
+/// Share of the time at the ceiling from which a loop needs no other sign.
+const FULL: f64 = 0.5;
+
+/// How work arrives.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Arrival {
+    /// Waits for nobody; gaps by weight, none for Poisson.
+    Open { rate: f64, gaps: Vec<(Nanos, f64)> },
+    /// Keeps a rate.
+    Paced { users: u32, rate: f64 },
+    /// Waits for answers.
+    Closed { users: u32, think: Nanos },
+}
+
+/// What was chosen, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Decided {
+    pub(crate) arrival: Arrival,
+    pub(crate) why: String,
+}
+
+/// Time spent, and I/Os issued, with so many in flight.
+#[derive(Debug, Clone, Default)]
+struct Feedback {
+    seconds: Vec<f64>,
+    issues: Vec<f64>,
+    latency: f64,
+}
+
+impl Feedback {
+    fn of(records: &[&IoRecord], stretches: &[Stretch]) -> Option<Self> {
+        let mut all = Self::default();
+        let mut ends: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
+        let mut now = 0;
+        let mut stretch = None;
+        for record in records {
+            let at = record.issue.0;
+            let place = stretches.iter().position(|it| it.holds(record.issue));
+            if place != stretch {
+                (stretch, now) = (place, at);
+                ends.clear();
+            }
+            while let Some(end) = ends.peek().map(|end| end.0).filter(|end| *end <= at) {
+                all.spend(ends.len(), end.saturating_sub(now));
+                now = now.max(end);
+                ends.pop();
+            }
+            all.spend(ends.len(), at.saturating_sub(now));
+            now = at;
+            let latency = record.latency()?;
+            all.issue(ends.len());
+            all.latency += latency.as_secs_f64();
+            ends.push(Reverse(at.saturating_add(latency.0)));
+        }
+        Some(all)
+    }
+
+    fn room(&mut self, depth: usize) {
+        if self.seconds.len() <= depth {
+            self.seconds.resize(depth + 1, 0.0);
+            self.issues.resize(depth + 1, 0.0);
+        }
+    }
+
+    fn spend(&mut self, depth: usize, ns: u64) {
+        self.room(depth);
+        self.seconds[depth] += Nanos(ns).as_secs_f64();
+    }
+
+    fn issue(&mut self, depth: usize) {
+        // An I/O makes the depth that it is then at exist.
+        self.room(depth + 1);
+        self.issues[depth] += 1.0;
+    }
+
+    /// A closed loop shows in one of two ways. As a ceiling: time passes with so many in flight,
+    /// and never is there one more, although at the mean rate dozens would have come. Or as a
+    /// slope: the more of the `n` users wait for answers, the fewer are left to send something,
+    /// so that the rate falls as a straight line which reaches zero at `n` (the finite source of
+    /// queueing theory; Kleinrock 1975, section 3.8). A loop of `n` users has, by Little's law, a
+    /// think time of `n` divided by the rate, less the latency.
+    fn closed(&self) -> Option<Decided> {
+        let (time, count): (f64, f64) = (self.seconds.iter().sum(), self.issues.iter().sum());
+        let ceiling = self.issues.iter().rposition(|issues| *issues > 0.0)? + 1;
+        let rate = count / time.max(1e-9);
+        let full = self.seconds[ceiling];
+        let line = self.line(ceiling, rate);
+        let is_full = full * rate >= ENOUGH && (full / time >= FULL || line.is_some());
+        let from_line = line.filter(|line| line.is_steep()).map(|line| line.zero.round());
+        let (users, sign) = match from_line {
+            _ if is_full => (
+                ceiling as f64,
+                format!(
+                    "never more than {ceiling} in flight, with {ceiling} for {:.1} % of the time, \
+                     in which {:.0} more would have come if they did not wait for answers",
+                    full / time * 100.0,
+                    full * rate
+                ),
+            ),
+            Some(users) if users >= ceiling as f64 && users <= 4.0 * ceiling as f64 => (
+                users,
+                format!(
+                    "the rate falls with the number in flight as if {users} users waited for \
+                     answers, of which {ceiling} were seen doing so at a time"
+                ),
+            ),
+            _ => return None,
+        };
+        let latency = self.latency / count;
+        let think = users / rate - latency;
+        // A hundredth of the latency is within what the rate is known to.
+        let think = Nanos::from_secs_f64(if think > latency / 100.0 { think } else { 0.0 });
+        let why = format!(
+            "closed: {sign}; {} I/Os a second at {} each leave {} of thinking",
+            short(rate),
+            Nanos::from_secs_f64(latency),
+            if think == Nanos::ZERO { "nothing".to_owned() } else { think.to_string() },
+        );
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few users")]
+        let users = users as u32;
+        Some(Decided { arrival: Arrival::Closed { users, think: rounded(think) }, why })
+    }
+
+    /// The line through the rates of issues by the number in flight, each weighted by what was
+    /// expected; none if it does not fall.
+    fn line(&self, ceiling: usize, rate: f64) -> Option<Line> {
+        let points: Vec<(f64, f64, f64)> = (0..=ceiling)
+            .filter(|at| self.seconds[*at] * rate >= ENOUGH)
+            .map(|at| (at as f64, self.issues[at] / self.seconds[at], self.seconds[at]))
+            .collect();
+        let weight: f64 = points.iter().map(|point| point.2).sum();
+        let mean = |of: fn(&(f64, f64, f64)) -> f64| {
+            points.iter().map(|point| of(point) * point.2).sum::<f64>() / weight
+        };
+        let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+        let spread: f64 = points.iter().map(|point| (point.0 - x).powi(2) * point.2).sum();
+        let together: f64 =
+            points.iter().map(|point| (point.0 - x) * (point.1 - y) * point.2).sum();
+        let slope = together / spread;
+        // Counts of a Poisson process at the mean rate vary by their mean.
+        let error = (y / spread).sqrt();
+        (points.len() > 1 && slope < 0.0).then(|| Line {
+            zero: x - y / slope,
+            errors: -slope / error,
+            drop: -slope * x / (y - slope * x),
+        })
+    }
+}
+
+/// A rate that falls with the number in flight.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    /// Where it is zero.
+    zero: f64,
+    /// The slope in units of its standard error.
+    errors: f64,
+    /// Share of the rate at none in flight that is lost at the mean number.
+    drop: f64,
+}
+
+impl Line {
+    /// Whether chance would not do it, and it matters.
+    fn is_steep(&self) -> bool {
+        self.errors >= 6.0 && self.drop >= 0.05
+    }
+}
+
+/// Whether these I/Os wait for answers; none if nothing says so.
+pub(crate) fn closed(records: &[&IoRecord], stretches: &[Stretch]) -> Option<Decided> {
+    let decided = Feedback::of(records, stretches)?.closed()?;
+    (!keeps_pace(records)).then_some(decided)
+}
+
+/// Whether one after another comes at equal times, however long the one before took: the time
+/// from issue to issue varies less than that from answer to issue.
+fn keeps_pace(records: &[&IoRecord]) -> bool {
+    let gaps = records.windows(2).map(|pair| (pair[1].issue - pair[0].issue).as_secs_f64());
+    let pauses = records.windows(2).map(|pair| {
+        let latency = pair[0].latency().unwrap_or_default();
+        (pair[1].issue - pair[0].issue).as_secs_f64() - latency.as_secs_f64()
+    });
+    let gap = variation(gaps);
+    gap.1 < STEADY * gap.0 && gap.1 < variation(pauses).1
+}
+
+/// Mean and standard deviation.
+fn variation(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    for value in values {
+        count += 1.0;
+        sum += value;
+        squares += value * value;
+    }
+    let mean = sum / f64::max(count, 1.0);
+    (mean, (squares / f64::max(count, 1.0) - mean * mean).max(0.0).sqrt())
+}
+
+/// How I/Os come that wait for nobody. `active` is how long the stretches are.
+pub(crate) fn open(
+    records: &[&IoRecord],
+    stretches: &[Stretch],
+    resolution: Nanos,
+    has_latency: bool,
+) -> Decided {
+    let active: f64 = stretches.iter().map(|it| (it.to - it.from).as_secs_f64()).sum();
+    let rate = records.len() as f64 / active.max(1e-9);
+    let gaps = gaps(records, stretches, resolution);
+    let independent = if has_latency {
+        "open: more come while more are in flight, or as many"
+    } else {
+        "open: without completions in the trace nothing says that it waits for answers"
+    };
+    let (mean, deviation) = variation(gaps.iter().copied());
+    let variation = deviation / mean.max(1e-12);
+    if gaps.len() as f64 >= ENOUGH && variation < STEADY {
+        let why = format!(
+            "paced: the {} gaps vary by {variation:.2} of their mean (Poisson: 1)",
+            gaps.len()
+        );
+        let users = in_flight(records);
+        return Decided { arrival: Arrival::Paced { users, rate }, why };
+    }
+    let distance = poisson_distance(&gaps, mean);
+    if (gaps.len() as f64) < ENOUGH || distance < POISSON {
+        let why = format!("{independent}; gaps as of Poisson arrivals (distance {distance:.2})");
+        return Decided { arrival: Arrival::Open { rate, gaps: Vec::new() }, why };
+    }
+    let why = format!("{independent}; in bursts: the gaps vary by {variation:.1} of their mean");
+    Decided { arrival: Arrival::Open { rate, gaps: mixture(&gaps) }, why }
+}
+
+/// Most I/Os at a time, at least 1.
+fn in_flight(records: &[&IoRecord]) -> u32 {
+    let mut ends: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
+    let mut most = 1;
+    for record in records {
+        while ends.peek().is_some_and(|end| end.0 <= record.issue.0) {
+            ends.pop();
+        }
+        ends.push(Reverse(record.issue.0 + record.latency().unwrap_or_default().0));
+        most = most.max(ends.len());
+    }
+    u32::try_from(most).unwrap_or(u32::MAX)
+}
+
+/// Seconds between neighbours in one stretch; what the clock cannot tell apart is half a step.
+fn gaps(records: &[&IoRecord], stretches: &[Stretch], resolution: Nanos) -> Vec<f64> {
+    let least = resolution.as_secs_f64() / 2.0;
+    let mut gaps = Vec::with_capacity(records.len());
+    for stretch in stretches {
+        let inside: Vec<Nanos> =
+            records.iter().map(|it| it.issue).filter(|at| stretch.holds(*at)).collect();
+        let between = inside.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64());
+        gaps.extend(between.map(|gap| gap.max(least)));
+    }
+    gaps
+}
+
+/// The Kolmogorov-Smirnov statistic of gaps held against an exponential distribution.
+fn poisson_distance(gaps: &[f64], mean: f64) -> f64 {
+    let mut sorted = gaps.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let count = sorted.len() as f64;
+    let distance = |(at, gap): (usize, &f64)| {
+        let expected = 1.0 - (-gap / mean).exp();
+        (expected - at as f64 / count).abs().max((expected - (at + 1) as f64 / count).abs())
+    };
+    sorted.iter().enumerate().map(distance).fold(0.0, f64::max)
+}
+
+/// A mixture of exponentials, by expectation and maximisation (Dempster, Laird and Rubin 1977)
+/// over a histogram of ten parts for each power of ten: one component for each power of ten to
+/// begin with. Every round keeps the mean of the gaps.
+fn mixture(gaps: &[f64]) -> Vec<(Nanos, f64)> {
+    let parts = parts(gaps);
+    let (first, last) = (parts[0].0.log10().floor(), parts[parts.len() - 1].0.log10().ceil());
+    let mut components: Vec<(f64, f64)> = Vec::new();
+    let mut at = first;
+    while at <= last {
+        components.push((10.0_f64.powf(at), 1.0));
+        at += 1.0;
+    }
+    for _ in 0..ROUNDS {
+        components = improved(&components, &parts);
+    }
+    components.retain(|(_, weight)| *weight >= LIGHT);
+    let mut mix: Vec<(Nanos, f64)> = Vec::new();
+    for (mean, weight) in components {
+        let gap = rounded(Nanos::from_secs_f64(mean)).max(Nanos(1));
+        match mix.iter_mut().find(|(known, _)| *known == gap) {
+            Some(known) => known.1 += weight,
+            None => mix.push((gap, weight)),
+        }
+    }
+    mix.iter_mut().for_each(|(_, weight)| *weight = (*weight * 1e4).round() / 100.0);
+    mix
+}
+
+/// Means and counts, ascending.
+fn parts(gaps: &[f64]) -> Vec<(f64, f64)> {
+    let mut sorted = gaps.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let mut parts: Vec<(f64, f64, f64)> = Vec::new();
+    for gap in sorted {
+        let part = (gap.log10() * 10.0).floor();
+        match parts.last_mut().filter(|(known, ..)| *known >= part) {
+            Some((_, sum, count)) => (*sum, *count) = (*sum + gap, *count + 1.0),
+            None => parts.push((part, gap, 1.0)),
+        }
+    }
+    parts.into_iter().map(|(_, sum, count)| (sum / count, count)).collect()
+}
+
+fn improved(components: &[(f64, f64)], parts: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut sums = vec![(0.0, 0.0); components.len()];
+    for (gap, count) in parts {
+        let density = |(mean, weight): &(f64, f64)| weight / mean * (-gap / mean).exp().max(1e-300);
+        let all: f64 = components.iter().map(density).sum();
+        for (sum, component) in sums.iter_mut().zip(components) {
+            let part = density(component) / all * count;
+            *sum = (sum.0 + part * gap, sum.1 + part);
+        }
+    }
+    let count: f64 = parts.iter().map(|(_, count)| count).sum();
+    let better = sums.iter().zip(components).map(|((sum, weight), (mean, _))| {
+        if *weight > 0.0 { (sum / weight, weight / count) } else { (*mean, 0.0) }
+    });
+    better.collect()
+}
+
+/// Three digits are plenty.
+pub(crate) fn rounded(time: Nanos) -> Nanos {
+    let mut step = 1;
+    while time.0 / step >= 1000 {
+        step *= 10;
+    }
+    Nanos((time.0 + step / 2) / step * step)
+}
+
+/// A number with four digits.
+pub(crate) fn short(value: f64) -> String {
+    let digits = if value >= 1000.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        3
+    };
+    format!("{value:.digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::Operation;
+
+    fn at(times: &[u64]) -> Vec<IoRecord> {
+        times.iter().map(|ns| IoRecord::new(Nanos(*ns), Operation::Read, 0, 4096)).collect()
+    }
+
+    fn decided(records: &[IoRecord]) -> Decided {
+        let to = records.last().map_or(Nanos(1), |last| Nanos(last.issue.0 + 1));
+        let stretch = Stretch { from: Nanos::ZERO, to, kind: 0 };
+        let records: Vec<&IoRecord> = records.iter().collect();
+        open(&records, &[stretch], Nanos(1), false)
+    }
+
+    #[test]
+    fn a_grid_of_times_is_paced() {
+        let times: Vec<u64> = (0..1000).map(|at| at * 10_000_000 + at % 7 * 1000).collect();
+        let Arrival::Paced { rate, .. } = decided(&at(&times)).arrival else { panic!("not paced") };
+        assert!((rate - 100.1).abs() < 0.2, "{rate}");
+    }
+
+    #[test]
+    fn bursts_of_ten_are_a_mixture_of_short_and_long_gaps_with_their_mean() {
+        let times: Vec<u64> =
+            (0..5000).map(|at| at / 10 * 1_000_000_000 + at % 10 * 100_000).collect();
+        let Arrival::Open { gaps, .. } = decided(&at(&times)).arrival else { panic!("not open") };
+        let weight: f64 = gaps.iter().map(|(_, weight)| weight).sum();
+        let short: f64 =
+            gaps.iter().filter(|(gap, _)| gap.0 < 10_000_000).map(|(_, weight)| weight).sum();
+        assert!((short / weight - 0.9).abs() < 0.02, "{gaps:?}");
+        let mean = gaps.iter().map(|(gap, it)| gap.as_secs_f64() * it).sum::<f64>() / weight;
+        assert!((mean - 0.1).abs() < 0.005, "{mean}");
+    }
+}

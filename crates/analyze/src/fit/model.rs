@@ -1,0 +1,270 @@
+//! The parameters of a fitted workload, before they are put into the language's form.
+
+use trace::{IoRecord, Operation};
+use units::{Bytes, Nanos};
+
+use super::gather::Observed;
+use super::load::{self, Arrival, Decided};
+use super::phases::{self, Stretch};
+use super::place::{self, Habit, Way};
+use super::sizes::{self, Sizes};
+
+/// Blocks from this size on are large: they are placed by habits of their own.
+const LARGE: u32 = 32 << 10;
+/// Share of small or large blocks that is worth habits of its own, and I/Os.
+const PART: f64 = 0.05;
+const PART_LEAST: usize = 50;
+/// Names of directions in actions and groups.
+const WAYS: [&str; 2] = ["read", "write"];
+
+/// All that is fitted.
+#[derive(Debug, Clone)]
+pub(crate) struct Model {
+    pub(crate) span: Nanos,
+    pub(crate) disks: Vec<Disk>,
+    /// Unit in which data is remembered.
+    pub(crate) page: u64,
+    pub(crate) stretches: Vec<Stretch>,
+    pub(crate) kinds: Vec<Kind>,
+}
+
+/// A disk.
+#[derive(Debug, Clone)]
+pub(crate) struct Disk {
+    pub(crate) name: String,
+    pub(crate) size: Bytes,
+    pub(crate) source: String,
+}
+
+/// What is alike in stretches of one kind.
+#[derive(Debug, Clone)]
+pub(crate) struct Kind {
+    pub(crate) name: String,
+    /// I/Os in them.
+    pub(crate) count: usize,
+    /// How long they are together.
+    pub(crate) seconds: f64,
+    pub(crate) streams: Vec<Stream>,
+    pub(crate) accesses: Vec<Access>,
+}
+
+/// I/Os that come in one way.
+#[derive(Debug, Clone)]
+pub(crate) struct Stream {
+    pub(crate) name: String,
+    pub(crate) decided: Decided,
+    /// Actions and how often each was seen.
+    pub(crate) mix: Vec<(String, usize)>,
+}
+
+/// One action: a read, a write or a flush.
+#[derive(Debug, Clone)]
+pub(crate) struct Access {
+    pub(crate) name: String,
+    pub(crate) disk: usize,
+    pub(crate) count: usize,
+    /// None for a flush.
+    pub(crate) block: Option<Block>,
+}
+
+/// What a read or write looks like.
+#[derive(Debug, Clone)]
+pub(crate) struct Block {
+    pub(crate) is_write: bool,
+    pub(crate) sizes: Sizes,
+    pub(crate) habit: Habit,
+}
+
+impl Model {
+    pub(crate) fn of(observed: &Observed) -> Self {
+        let span = observed.span();
+        let stretches = phases::find(&observed.records, span);
+        let places = place::of(&observed.records, observed.devices.len());
+        let count = stretches.iter().map(|it| it.kind + 1).max().unwrap_or(1);
+        let mut kinds: Vec<Kind> = (0..count)
+            .map(|kind| {
+                let own: Vec<Stretch> =
+                    stretches.iter().filter(|it| it.kind == kind).copied().collect();
+                let records = observed.records.iter().zip(&places.ways);
+                let inside: Vec<(&IoRecord, Way)> = records
+                    .filter(|(record, _)| own.iter().any(|it| it.holds(record.issue)))
+                    .map(|(record, way)| (record, *way))
+                    .collect();
+                Kind::of(observed, &own, &inside)
+            })
+            .collect();
+        name_kinds(&mut kinds);
+        Self { span, disks: disks(observed), page: places.page, stretches, kinds }
+    }
+}
+
+/// A size that holds all that was touched, and the device's own if it is known.
+fn disks(observed: &Observed) -> Vec<Disk> {
+    let mut ends = vec![0_u64; observed.devices.len()];
+    for record in observed.records.iter().filter(|record| record.operation.moves_data()) {
+        let end = &mut ends[usize::from(record.device.0)];
+        *end = (*end).max(record.end_offset());
+    }
+    let named = observed.devices.iter().zip(&ends).enumerate();
+    named
+        .map(|(at, (device, end))| {
+            let known = device.size.filter(|size| size.get() >= *end);
+            let size = known.unwrap_or(Bytes::new(*end)).max(Bytes::new(4 << 20));
+            let whose = if device.name.is_empty() { "its device" } else { &device.name };
+            let source = match known {
+                Some(_) => format!("the size of {whose} in the trace"),
+                None => format!("the end of what the trace touches of {whose}"),
+            };
+            Disk { name: format!("disk-{}", at + 1), size: size.round_up(Bytes::MIB), source }
+        })
+        .collect()
+}
+
+impl Kind {
+    fn of(observed: &Observed, stretches: &[Stretch], inside: &[(&IoRecord, Way)]) -> Self {
+        let mut accesses = Vec::new();
+        for disk in 0..observed.devices.len() {
+            for (way, operation) in [Operation::Read, Operation::Write].into_iter().enumerate() {
+                accesses.extend(of_way(inside, (disk, observed.devices.len()), way, operation));
+            }
+            accesses.extend(flushes(inside, (disk, observed.devices.len())));
+        }
+        let seconds = stretches.iter().map(|it| (it.to - it.from).as_secs_f64()).sum();
+        let streams = streams(observed, stretches, inside, &accesses);
+        Self { name: String::new(), count: inside.len(), seconds, streams, accesses }
+    }
+}
+
+/// A part of an action's name for its disk, if there are several.
+fn of_disk((disk, disks): (usize, usize)) -> String {
+    if disks > 1 { format!("-{}", disk + 1) } else { String::new() }
+}
+
+fn is_on(record: &IoRecord, disk: usize, operation: Operation) -> bool {
+    usize::from(record.device.0) == disk && record.operation == operation
+}
+
+/// One action, or one for small and one for large blocks.
+fn of_way(
+    inside: &[(&IoRecord, Way)],
+    disk: (usize, usize),
+    way: usize,
+    operation: Operation,
+) -> Vec<Access> {
+    let own: Vec<&(&IoRecord, Way)> =
+        inside.iter().filter(|(record, _)| is_on(record, disk.0, operation)).collect();
+    let (small, large): (Vec<_>, Vec<_>) =
+        own.iter().copied().partition(|(record, _)| record.length < LARGE);
+    let own_ways: Vec<Way> = own.iter().map(|(_, way)| *way).collect();
+    let is_part = |part: &[&(&IoRecord, Way)]| {
+        part.len() >= PART_LEAST && part.len() as f64 >= PART * own.len() as f64
+    };
+    let parts = if is_part(&small) && is_part(&large) {
+        vec![("-small", small), ("-large", large)]
+    } else {
+        vec![("", own)]
+    };
+    let parts = parts.into_iter().filter(|(_, part)| !part.is_empty());
+    // A run has blocks of any size: its share and length are the direction's.
+    let runs = place::runs(own_ways.into_iter());
+    let habit = |part: &[&(&IoRecord, Way)]| {
+        let habit = place::habit(part.iter().map(|(_, way)| *way));
+        match runs {
+            Some((sequential, run)) => Habit { sequential, run: Some(run), ..habit },
+            None => habit,
+        }
+    };
+    let access = |(suffix, part): (&str, Vec<&(&IoRecord, Way)>)| Access {
+        name: format!("{}{}{suffix}", WAYS[way], of_disk(disk)),
+        disk: disk.0,
+        count: part.len(),
+        block: Some(Block {
+            is_write: way == 1,
+            sizes: sizes::fit(part.iter().map(|(record, _)| record.length)),
+            habit: habit(&part),
+        }),
+    };
+    parts.map(access).collect()
+}
+
+fn flushes(inside: &[(&IoRecord, Way)], disk: (usize, usize)) -> Option<Access> {
+    let count = inside.iter().filter(|(it, _)| is_on(it, disk.0, Operation::Flush)).count();
+    let name = format!("flush{}", of_disk(disk));
+    (count > 0).then_some(Access { name, disk: disk.0, count, block: None })
+}
+
+/// One loop of all, or arrivals for each operation.
+fn streams(
+    observed: &Observed,
+    stretches: &[Stretch],
+    inside: &[(&IoRecord, Way)],
+    accesses: &[Access],
+) -> Vec<Stream> {
+    let mix = |is_wanted: &dyn Fn(&Access) -> bool| -> Vec<(String, usize)> {
+        let wanted = accesses.iter().filter(|access| is_wanted(access));
+        wanted.map(|access| (access.name.clone(), access.count)).collect()
+    };
+    // The language has no discards; whoever waits for one is not seen.
+    let records: Vec<&IoRecord> = inside
+        .iter()
+        .map(|(record, _)| *record)
+        .filter(|record| record.operation != Operation::Discard)
+        .collect();
+    let closed = || load::closed(&records, stretches);
+    if let Some(decided) = observed.info.has_latency.then(closed).flatten() {
+        return vec![Stream { name: "users".to_owned(), decided, mix: mix(&|_| true) }];
+    }
+    let kind_of = |access: &Access| match &access.block {
+        None => Operation::Flush,
+        Some(block) if block.is_write => Operation::Write,
+        Some(_) => Operation::Read,
+    };
+    let each =
+        [(Operation::Read, "reads"), (Operation::Write, "writes"), (Operation::Flush, "flushes")];
+    each.into_iter()
+        .filter_map(|(operation, name)| {
+            let own: Vec<&IoRecord> =
+                records.iter().copied().filter(|it| it.operation == operation).collect();
+            let mix = mix(&|access| kind_of(access) == operation);
+            let decided =
+                load::open(&own, stretches, observed.resolution(), observed.info.has_latency);
+            (!own.is_empty()).then(|| Stream { name: name.to_owned(), decided, mix })
+        })
+        .collect()
+}
+
+/// The busiest and the quietest of several have names that say so.
+fn name_kinds(kinds: &mut [Kind]) {
+    if kinds.len() == 1 {
+        return;
+    }
+    let rate = |kind: &Kind| kind.count as f64 / kind.seconds.max(1e-9);
+    let mut order: Vec<usize> = (0..kinds.len()).collect();
+    order.sort_by(|a, b| rate(&kinds[*b]).total_cmp(&rate(&kinds[*a])));
+    for (place, at) in order.iter().enumerate() {
+        kinds[*at].name = match place {
+            0 => "busy-".to_owned(),
+            _ if place + 1 == order.len() => "quiet-".to_owned(),
+            _ => format!("level-{}-", place + 1),
+        };
+    }
+    for kind in kinds {
+        let prefix = kind.name.clone();
+        kind.accesses.iter_mut().for_each(|access| access.name.insert_str(0, &prefix));
+        for stream in &mut kind.streams {
+            stream.name.insert_str(0, &prefix);
+            stream.mix.iter_mut().for_each(|(name, _)| name.insert_str(0, &prefix));
+        }
+    }
+}
+
+impl Arrival {
+    /// The name of its load in the language.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Open { .. } => "open",
+            Self::Paced { .. } => "paced",
+            Self::Closed { .. } => "closed",
+        }
+    }
+}

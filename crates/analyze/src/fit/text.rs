@@ -1,0 +1,103 @@
+use std::fmt::Write;
+
+use units::{Bytes, Nanos};
+
+use super::document::{Distance, FitReport, Share};
+use crate::text::Grid;
+
+/// The report as text.
+pub fn fit_text(report: &FitReport) -> String {
+    let mut text = format!(
+        "Workload \"{}\" fitted to {} I/Os of VM {} in {} ({}), {} from {} on\n",
+        report.workload,
+        report.records,
+        report.vm,
+        report.trace,
+        report.format,
+        Nanos(report.span_ns),
+        Nanos(report.first_ns),
+    );
+    if report.phases.len() > 1 {
+        text += "\nPhases\n";
+        text += &phases(report);
+    }
+    text += "\nLoad\n";
+    for decision in &report.decisions {
+        let _ = writeln!(text, "  {}: {}", decision.users, decision.why);
+    }
+    let _ = writeln!(
+        text,
+        "\nHow near a run of it in virtual time comes ({} I/Os, seed {})",
+        report.made, report.seed
+    );
+    text += &distances(&report.distances);
+    text += "\n";
+    text += &curves(report);
+    text += "\n";
+    text += &shares(&report.shares);
+    text += "\nNot reproduced\n";
+    for word in &report.not_reproduced {
+        let _ = writeln!(text, "  {word}");
+    }
+    text
+}
+
+fn phases(report: &FitReport) -> String {
+    let mut grid = Grid::new(&[">from", ">to", "kind", ">I/Os/s"]);
+    for phase in &report.phases {
+        grid.row(vec![
+            Nanos(phase.from_ns).to_string(),
+            Nanos(phase.to_ns).to_string(),
+            phase.kind.clone(),
+            format!("{:.1}", phase.rate),
+        ]);
+    }
+    grid.lines()
+}
+
+fn distances(distances: &[Distance]) -> String {
+    let mut grid = Grid::new(&["histogram", ">trace", ">run", ">KS distance", "furthest at"]);
+    for row in distances {
+        let distance = row.distance.map_or_else(|| "-".to_owned(), |it| format!("{it:.3}"));
+        let at = row.at.map_or_else(String::new, |at| format!("{at} {}", row.unit));
+        let (seen, made) = (row.seen.to_string(), row.made.to_string());
+        grid.row(vec![row.histogram.clone(), seen, made, distance, at]);
+    }
+    grid.lines()
+}
+
+fn curves(report: &FitReport) -> String {
+    let mut grid = Grid::new(&["miss-ratio curve", ">largest difference", "at", ">mean"]);
+    for curve in &report.curves {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "bytes of a cache"
+        )]
+        let at = Bytes::new(curve.at_bytes as u64).round_down(Bytes::new(1024));
+        grid.row(vec![
+            format!("pages of {}", Bytes::new(curve.page_bytes)),
+            format!("{:.3}", curve.most),
+            at.to_string(),
+            format!("{:.3}", curve.mean),
+        ]);
+    }
+    grid.lines()
+}
+
+fn shares(shares: &[Share]) -> String {
+    let mut grid = Grid::new(&["", ">trace", ">run"]);
+    for share in shares {
+        grid.row(vec![share.name.clone(), value(share.seen, share), value(share.made, share)]);
+    }
+    grid.lines()
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes, rounded")]
+fn value(value: f64, share: &Share) -> String {
+    match share.unit.as_str() {
+        "" => format!("{:.1} %", value * 100.0),
+        "B" => Bytes::new(value as u64).round_down(Bytes::MIB).to_string(),
+        unit => format!("{value:.0} {unit}"),
+    }
+}

@@ -1,0 +1,93 @@
+//! A workload of our language from one VM's I/O.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use ::analyze::fit::{self, FitError, Wanted};
+use trace::{OpenOptions, TraceError};
+
+use super::run_directory;
+use crate::args::{AnalyzeArgs, AnalyzeFormat};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// Fits, writes the file and prints how near it comes.
+pub fn run(args: &AnalyzeArgs, file: &Path) -> Result<Exit, Failure> {
+    check(args, file)?;
+    let wanted = Wanted {
+        trace: args.trace.display().to_string(),
+        vm: args.vm.first().cloned(),
+        from: args.from,
+        to: args.to,
+    };
+    let options = OpenOptions { format: args.trace_format, max_bad: args.max_bad };
+    let mut source = trace::open(&args.trace, &options).map_err(|error| failed(&error.into()))?;
+    let observed = fit::gather(&mut *source, &wanted).map_err(|error| failed(&error))?;
+    let tool = format!("tilemark {}", env!("CARGO_PKG_VERSION"));
+    let fitted = fit::fit(&observed, &tool, args.seed).map_err(|error| failed(&error))?;
+    // What does not load is a mistake of ours, and nobody's file is touched for it.
+    let name = file.display().to_string();
+    spec::load_workload(&name, &fitted.toml).map_err(|error| Failure::from_definition(&error))?;
+    fs::write(file, &fitted.toml).map_err(|error| cannot_write(file, &error))?;
+    crate::say!("{}", file.display());
+    match args.format {
+        AnalyzeFormat::Json => output::print_json(&fitted.report)?,
+        _ => output::print(&fit::fit_text(&fitted.report))?,
+    }
+    Ok(Exit::Success)
+}
+
+fn check(args: &AnalyzeArgs, file: &Path) -> Result<(), Failure> {
+    let wrong = |message: String| Err(Failure::new(Exit::Usage, message));
+    if run_directory::open(&args.trace).is_some() {
+        return wrong(format!(
+            "{} is a run, which holds histograms and no single I/Os to fit a workload to",
+            args.trace.display()
+        ));
+    }
+    if args.vm.len() > 1 {
+        return wrong(format!("--to-workload fits one VM, and --vm names {}", args.vm.len()));
+    }
+    let is_other = !matches!(args.format, AnalyzeFormat::Text | AnalyzeFormat::Json);
+    let others = [
+        (!args.view.is_empty(), "--view"),
+        (!args.device.is_empty(), "--device"),
+        (args.direction.is_some(), "--direction"),
+        (args.limit.is_some(), "--limit"),
+        (args.out.is_some(), "--out"),
+        (is_other, "--format csv, parquet or vscsistats"),
+    ];
+    if let Some((_, option)) = others.iter().find(|(is_given, _)| *is_given) {
+        return wrong(format!("{option} has no meaning with --to-workload"));
+    }
+    if file.extension().is_none_or(|end| end != "toml") {
+        return wrong(format!(
+            "{} does not end in .toml, as the file of a workload in a tile must",
+            file.display()
+        ));
+    }
+    if !args.force && file.symlink_metadata().is_ok() {
+        return wrong(format!("{} exists, and is not overwritten", file.display()))
+            .map_err(|failure| failure.hint(Some("choose another name, or add --force")));
+    }
+    Ok(())
+}
+
+/// What the trace is not good for is a definition error, the rest is not.
+fn failed(error: &FitError) -> Failure {
+    let exit = match error {
+        FitError::Trace(TraceError::Io { .. }) | FitError::Build(_) | FitError::Run(_) => {
+            Exit::Failure
+        }
+        _ => Exit::Usage,
+    };
+    Failure::from_error(exit, error).hint(error.hint())
+}
+
+fn cannot_write(file: &Path, error: &std::io::Error) -> Failure {
+    let failure = Failure::new(Exit::Failure, format!("{}: {error}", file.display()));
+    let hint = (error.kind() == ErrorKind::NotFound).then_some("its directory does not exist");
+    failure.hint(hint)
+}
