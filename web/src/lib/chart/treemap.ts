@@ -46,6 +46,7 @@ export function layout(
   amount: (item: MapItem) => number,
   width: number,
   height: number,
+  headHeight = 16,
 ): MapLayout {
   const known = items.filter((item) => amount(item) > 0);
   const groups = new Map<string, MapItem[]>();
@@ -55,7 +56,7 @@ export function layout(
     else groups.set(groupOf(item), [item]);
   }
   const hasHeads = groups.size > 1 && (width * height) / groups.size > 7000;
-  const head = hasHeads ? 16 : 0;
+  const head = hasHeads ? headHeight : 0;
   const data: Node = {
     name: '',
     children: [...groups].map(([name, list]) => ({
