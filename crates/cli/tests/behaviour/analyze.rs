@@ -95,7 +95,7 @@ fn histograms_are_printed_in_the_layout_of_vscsistats() {
     let told = place.output(&args);
     assert!(told.status.success(), "{}", err(&told));
     let read = trace::vscsi_stats::parse(&out(&told));
-    assert!(read.bad.is_empty() && !read.all.is_empty() && read.all.len() % 16 == 0);
+    assert!(read.bad.is_empty() && !read.all.is_empty() && read.all.len().is_multiple_of(16));
     let other = place.output(&[&args[..], &["--view", "sizes"]].concat());
     assert_eq!(other.status.code(), Some(2), "{}", err(&other));
 }
