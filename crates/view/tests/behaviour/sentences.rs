@@ -89,6 +89,23 @@ fn what_does_not_hold_one_tile_says_so() {
 }
 
 #[test]
+fn links_of_heroes_and_findings_lead_to_a_page_with_a_lens_that_parses() {
+    let found = model::overview(&ladder(), &Lens::default());
+    let heroes = found.heroes.iter().map(|hero| &hero.link);
+    let links: Vec<&String> = heroes.chain(found.findings.iter().map(|f| &f.link)).collect();
+    assert!(links.len() > 4);
+    for link in links {
+        let (page, query) = link.split_once('?').unwrap_or((link, ""));
+        assert!(["workload", "latency", "map", "tier"].contains(&page), "{link}");
+        let pairs: Vec<_> = query.split('&').filter_map(|pair| pair.split_once('=')).collect();
+        for view in ["series", "moment"] {
+            let parsed = Request::parse(view, pairs.iter().copied());
+            assert!(parsed.is_ok(), "{link}: {parsed:?}");
+        }
+    }
+}
+
+#[test]
 fn the_cause_is_the_part_with_the_most_waiting_beyond_its_number() {
     let (small, large) = (vec![1_000_000; 90], vec![20_000_000; 20]);
     let row = |direction, class, workload, latencies: &Vec<u64>| Row {
