@@ -3,7 +3,7 @@
 CARGO ?= $(shell command -v cargo 2>/dev/null || echo $(HOME)/.cargo/bin/cargo)
 DATASTORE ?= .
 
-.PHONY: help build demo test check bench setup-build
+.PHONY: help build demo answer test check bench setup-build
 
 help: ## list the verbs
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
@@ -15,8 +15,11 @@ build: setup-build ## build target/release/tilemark, with the page where Node is
 	@scripts/web build
 	@$(CARGO) build --release --locked -p tilemark-cli
 
-demo: build ## how many datacenter tiles does this disk hold? (DATASTORE=DIR, a few minutes)
+demo: build ## what this is, in a minute, live in a browser (DATASTORE=DIR)
 	@scripts/demo "$(DATASTORE)"
+
+answer: build ## how many datacenter tiles does this disk hold? (DATASTORE=DIR, four minutes)
+	@scripts/answer "$(DATASTORE)"
 
 test: ## run every test
 	@scripts/setup test

@@ -6,6 +6,7 @@ mod load;
 mod record;
 mod replay;
 mod run;
+mod serve;
 mod simulate;
 mod stored;
 mod study;
@@ -23,6 +24,7 @@ use load::seed;
 pub use record::{By, RecordArgs};
 pub use replay::ReplayArgs;
 pub use run::{Cpu, RunArgs};
+pub use serve::{DemoArgs, ReportArgs, ServeArgs};
 pub use simulate::SimulateArgs;
 pub use stored::StoredArgs;
 pub use study::{StudyAction, StudyArgs, StudyFormat, StudyRunArgs};
@@ -56,6 +58,8 @@ pub enum Choice {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Show in a minute what this is: three small steps, live in a browser
+    Demo(DemoArgs),
     /// Find out how many tiles a datastore holds
     Run(RunArgs),
     /// Say what a run would write, where and for how long; touch nothing
@@ -84,6 +88,10 @@ pub enum Command {
     Verify(VerifyArgs),
     /// List, show or remove stored runs
     Runs(RunsArgs),
+    /// Show runs in a browser, stored ones and those that go on
+    Serve(ServeArgs),
+    /// Write a run's report, one file, again
+    Report(ReportArgs),
     /// Compare runs: better, worse, same or inconclusive, figure by figure
     Compare(CompareArgs),
     /// Judge a stored run again from its raw series
@@ -121,8 +129,11 @@ pub enum Format {
 /// How the live view looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Live {
-    /// A few lines that change in place on a terminal; plain lines elsewhere or with CI=1.
+    /// A few lines that change in place and a page for browsers on a terminal; plain lines
+    /// elsewhere or with CI=1.
     Auto,
+    /// The same, and the page in any case.
+    Web,
     /// A few lines that change in place.
     Full,
     /// One plain line at a time.
@@ -415,4 +426,6 @@ pub enum SchemaKind {
     Analysis,
     /// The answer of analyze --to-workload.
     Fit,
+    /// What `tilemark serve` answers (OpenAPI).
+    Openapi,
 }

@@ -8,6 +8,7 @@ mod failure;
 mod live;
 mod open_files;
 mod output;
+mod page;
 mod plan_source;
 mod recording;
 mod report;

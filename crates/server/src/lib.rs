@@ -23,14 +23,16 @@ pub mod openapi;
 mod patient;
 mod problem;
 mod provider;
+mod report;
 mod routes;
 mod server;
 mod token;
 
-pub use assets::{has_page, report_template};
+pub use assets::has_page;
 pub use library::{Library, Shelf};
 pub use listen::{Access, Door, Listen, ListenError, PORT};
 pub use live_run::{Feed, LiveRun, Second, Subject};
 pub use problem::Problem;
 pub use provider::{Current, Held, Provider, ProviderError};
+pub use report::{ReportError, report};
 pub use server::{Left, Server};

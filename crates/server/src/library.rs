@@ -11,7 +11,7 @@ use record::rundir::{self, RunId, State, StoredRun, files};
 use view::document::{
     ComparePage, EventList, LiveState, RunList, RunPage, RunRow, RunState, StudyList, StudyPage,
 };
-use view::{Request, Source};
+use view::{OpenError, Request, Source};
 
 use crate::live_run::LiveRun;
 use crate::provider::{Current, Provider, ProviderError};
@@ -31,17 +31,30 @@ pub struct Library {
     shelf: Shelf,
     cache: Cache,
     live: Mutex<Option<Arc<LiveRun>>>,
+    /// Shown while there is nothing else.
+    sample: Mutex<Option<Arc<Source>>>,
 }
 
 impl Library {
     /// Runs of a shelf.
     pub fn new(shelf: Shelf) -> Self {
-        Self { shelf, cache: Cache::default(), live: Mutex::new(None) }
+        Self { shelf, cache: Cache::default(), live: Mutex::new(None), sample: Mutex::new(None) }
     }
 
     /// Adds the run that goes on in this process.
     pub fn set_live(&self, run: Arc<LiveRun>) {
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Some(run);
+    }
+
+    /// Adds a run to look at while there is no other, so that the first page is never empty.
+    pub fn set_sample(&self, run: StoredRun) -> Result<(), OpenError> {
+        let source = Arc::new(Source::open(run)?.as_sample());
+        *self.sample.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
+        Ok(())
+    }
+
+    fn sample(&self) -> Option<Arc<Source>> {
+        self.sample.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn live_run(&self) -> Option<Arc<LiveRun>> {
@@ -83,8 +96,11 @@ impl Library {
 
     /// A run, live or stored.
     fn source(&self, id: &RunId) -> Result<Arc<Source>, ProviderError> {
-        match self.live_as(id) {
-            Some(live) => Ok(Arc::new(live.source())),
+        if let Some(live) = self.live_as(id) {
+            return Ok(Arc::new(live.source()));
+        }
+        match self.sample().filter(|sample| sample.id() == id.as_str()) {
+            Some(sample) => Ok(sample),
             None => self.cache.source(self.stored(id)?),
         }
     }
@@ -97,6 +113,9 @@ impl Library {
             rows.push(live.source().row());
         }
         rows.sort_by(|a, b| b.id.cmp(&a.id));
+        if rows.is_empty() {
+            rows.extend(self.sample().map(|sample| sample.row()));
+        }
         Ok(rows)
     }
 }
@@ -125,6 +144,7 @@ impl Provider for Library {
     fn events(&self, run: &RunId) -> Result<EventList, ProviderError> {
         let events = match self.live_as(run) {
             Some(live) => live.stored().map(|stored| stored.events()),
+            None if self.sample().is_some_and(|sample| sample.id() == run.as_str()) => None,
             None => Some(self.stored(run)?.events()),
         };
         // Before its directory is there nothing has happened.
@@ -148,6 +168,9 @@ impl Provider for Library {
     fn live(&self, run: &RunId) -> Result<Option<LiveState>, ProviderError> {
         if let Some(live) = self.live_as(run) {
             return Ok(live.source().live_state().cloned());
+        }
+        if self.sample().is_some_and(|sample| sample.id() == run.as_str()) {
+            return Ok(None);
         }
         let stored = self.stored(run)?;
         if stored.state() != State::Running {

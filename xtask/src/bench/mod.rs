@@ -9,6 +9,7 @@ mod cpu;
 mod device;
 mod fio;
 mod import;
+mod page;
 mod pairs;
 mod process;
 mod record;
@@ -49,6 +50,10 @@ const GROUPS: &[Group] = &[
     Group { name: "engine.seq_1m", run: pairs::seq_1m },
     Group { name: "engine.qd1", run: pairs::qd1 },
     Group { name: "engine.tiles_40", run: tiles::tiles_40 },
+    Group { name: "ui", run: page::ui },
+    Group { name: "api", run: page::api },
+    Group { name: "report", run: page::report },
+    Group { name: "live", run: page::overhead },
     Group { name: "analyze", run: analyze::analyze },
     Group { name: "cache", run: cache::policies },
     Group { name: "mrc", run: cache::curves },

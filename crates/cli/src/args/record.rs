@@ -63,9 +63,10 @@ pub struct RecordArgs {
     /// What stdout carries: text or json
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Format::Text, hide_possible_values = true, help_heading = "Output")]
     pub format: Format,
-    /// What is told on stderr each second: auto, full, line or off
+    /// What is told each second: auto, web, full, line or off
     ///
-    /// auto and full: one line that changes in place on a terminal, plain lines elsewhere.
+    /// auto, web and full: one line that changes in place on a terminal, plain lines elsewhere.
+    /// auto on a terminal and web: a page for browsers on this machine, too.
     /// Also: TILEMARK_LIVE
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Live::Auto, env = "TILEMARK_LIVE", hide_env = true, hide_possible_values = true, help_heading = "Output")]
     pub live: Live,

@@ -129,7 +129,7 @@ pub struct ReplayArgs {
     /// Where results go.
     #[command(flatten)]
     pub stored: StoredArgs,
-    /// The view of the run on stderr: auto, full, line or off
+    /// The view of the run: auto, web, full, line or off
     ///
     /// As for `tilemark run`. Also: TILEMARK_LIVE
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Live::Auto, env = "TILEMARK_LIVE", hide_env = true, hide_possible_values = true, help_heading = "Output")]

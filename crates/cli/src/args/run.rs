@@ -99,11 +99,12 @@ pub struct RunArgs {
     /// Where results go.
     #[command(flatten)]
     pub stored: StoredArgs,
-    /// The view of the run on stderr: auto, full, line or off
+    /// The view of the run: auto, web, full, line or off
     ///
-    /// auto: a few lines that change in place on a terminal; plain lines elsewhere, with CI
-    /// set or with TERM=dumb. full: those few lines. line: plain lines. off: nothing until the
-    /// result. Also: TILEMARK_LIVE
+    /// auto: on a terminal a few lines that change in place, and a page for browsers on this
+    /// machine, whose address is printed; plain lines elsewhere, with CI set or with TERM=dumb.
+    /// web: the page in any case. full: those few lines alone. line: plain lines. off: nothing
+    /// until the result. Also: TILEMARK_LIVE
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Live::Auto, env = "TILEMARK_LIVE", hide_env = true, hide_possible_values = true, help_heading = "Output")]
     pub live: Live,
     /// Print the merged plan with each value's origin, and stop

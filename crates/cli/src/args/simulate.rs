@@ -43,7 +43,7 @@ pub struct SimulateArgs {
     /// Where results go.
     #[command(flatten)]
     pub stored: StoredArgs,
-    /// The view of the run on stderr: auto, full, line or off
+    /// The view of the run: auto, web, full, line or off
     ///
     /// As for `tilemark run`; it shows virtual time and how fast it passes.
     /// Also: TILEMARK_LIVE

@@ -5,6 +5,7 @@ mod arrays;
 mod calibrate;
 mod cleanup;
 mod compare;
+mod demo;
 mod doctor;
 mod export;
 mod import;
@@ -12,10 +13,12 @@ mod prepare;
 mod preview;
 pub mod record;
 mod replay;
+mod report;
 pub mod run;
 mod runs;
 mod schema;
 mod self_description;
+mod serve;
 mod simulate;
 mod study;
 pub mod target;
@@ -31,6 +34,7 @@ use crate::failure::Failure;
 /// Runs the verb that was asked for.
 pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
     match &cli.command {
+        Command::Demo(args) => demo::run(args, cli.color),
         Command::Run(args) => run::run(args, cli.color),
         Command::Plan(args) => preview::plan(args),
         Command::Check(args) => preview::check(args),
@@ -45,6 +49,8 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Cleanup(args) => cleanup::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Runs(args) => runs::run(args),
+        Command::Serve(args) => serve::run(args),
+        Command::Report(args) => report::run(args),
         Command::Compare(args) => compare::run(args),
         Command::VerifyReport(args) => verify_report::run(args),
         Command::Export(args) => export::run(args),

@@ -315,6 +315,8 @@ fn live(asked: Live) -> Live {
         }
         Live::Auto | Live::Full if is_terminal => Live::Full,
         Live::Auto | Live::Full => Live::Line,
+        Live::Web if is_terminal => Live::Full,
+        Live::Web => Live::Line,
         other => other,
     }
 }

@@ -26,24 +26,27 @@ pub fn run(args: &ReplayArgs, color: Choice) -> Result<Exit, Failure> {
     let control = Arc::new(Control::default());
     let signals = signals::watch(Arc::clone(&control))
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
-    let finished = {
-        let mut observer = live::observer(args.live, color, args.stored.format, &control, &signals);
-        match &array {
-            Some(array) => {
-                let (changes, tool) = (args.with.clone(), run::tool());
-                let reporter = report::reporter();
-                let options = SimulateOptions { base, changes, tool, reporter };
-                bench::run::simulate(&plan, array, &options, &control, observer.as_mut())
-            }
-            None => bench::run::run(&plan, &options(args, base), &control, observer.as_mut()),
+    let format = args.stored.format;
+    let mut viewer = live::viewer(args.live, color, format, &control, &signals, &base);
+    let finished = match &array {
+        Some(array) => {
+            let (changes, tool) = (args.with.clone(), run::tool());
+            let reporter = report::reporter();
+            let options = SimulateOptions { base, changes, tool, reporter };
+            bench::run::simulate(&plan, array, &options, &control, &mut viewer)
         }
-        .map_err(run::failure)?
+        None => bench::run::run(&plan, &options(args, base), &control, &mut viewer),
     };
+    let finished = finished.map_err(run::failure)?;
+    let page = viewer.into_page();
     match args.stored.format {
         Format::Text => output::print(&text::summary(&finished.run, Some(&finished.directory)))?,
         Format::Json => output::print_json(&finished.run)?,
     }
     run::left_in_place(&finished);
+    if let Some(page) = page {
+        page.leave();
+    }
     run::end(finished, signals.exit())
 }
 

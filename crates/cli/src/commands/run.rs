@@ -26,15 +26,18 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     let control = Arc::new(Control::default());
     let signals = signals::watch(Arc::clone(&control))
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
-    let finished = {
-        let mut observer = live::observer(args.live, color, args.stored.format, &control, &signals);
-        bench::run::run(&plan, &options, &control, observer.as_mut()).map_err(failure)?
-    };
+    let format = args.stored.format;
+    let mut viewer = live::viewer(args.live, color, format, &control, &signals, &options.base);
+    let finished = bench::run::run(&plan, &options, &control, &mut viewer).map_err(failure)?;
+    let page = viewer.into_page();
     match args.stored.format {
         Format::Text => output::print(&text::summary(&finished.run, Some(&finished.directory)))?,
         Format::Json => output::print_json(&finished.run)?,
     }
     left_in_place(&finished);
+    if let Some(page) = page {
+        page.leave();
+    }
     end(finished, signals.exit())
 }
 

@@ -27,14 +27,17 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
     let control = Arc::new(Control::default());
     let signals = signals::watch(Arc::clone(&control))
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
-    let finished = {
-        let mut observer = live::observer(args.live, color, args.stored.format, &control, &signals);
-        bench::run::simulate(&plan, &array, &options, &control, observer.as_mut())
-            .map_err(run::failure)?
-    };
+    let format = args.stored.format;
+    let mut viewer = live::viewer(args.live, color, format, &control, &signals, &options.base);
+    let finished = bench::run::simulate(&plan, &array, &options, &control, &mut viewer)
+        .map_err(run::failure)?;
+    let page = viewer.into_page();
     match args.stored.format {
         Format::Text => output::print(&text::summary(&finished.run, Some(&finished.directory)))?,
         Format::Json => output::print_json(&finished.run)?,
+    }
+    if let Some(page) = page {
+        page.leave();
     }
     run::end(finished, signals.exit())
 }

@@ -31,6 +31,8 @@ pub struct Inline {
     control: Arc<Control>,
     request: Request,
     warnings: FinalWarnings,
+    /// The beginning of the page's address, if there is a page.
+    address: Option<String>,
     view: View,
     pace: Pace,
     /// When the changing part was last drawn.
@@ -42,13 +44,15 @@ impl Inline {
     pub fn new(
         color: bool,
         warnings: FinalWarnings,
-        control: Arc<Control>,
+        address: Option<String>,
+        control: &Arc<Control>,
     ) -> std::io::Result<Self> {
         let options = TerminalOptions { viewport: Viewport::Inline(HEIGHT) };
         let terminal = Terminal::with_options(StderrTerminal::new(), options)?;
         let view = View { color, ..View::default() };
         let (request, pace) = (Request::GoOn, Pace::default());
-        Ok(Self { terminal, control, request, warnings, view, pace, drawn: None })
+        let control = Arc::clone(control);
+        Ok(Self { terminal, control, request, warnings, address, view, pace, drawn: None })
     }
 
     /// Writes lines above the changing part, where they stay.
@@ -211,7 +215,9 @@ impl Observer for Inline {
     fn event(&mut self, event: &Progress<'_>) {
         self.pace.hear(event);
         match event {
-            Progress::Planned(overview) => self.keep(overview_lines(overview)),
+            Progress::Planned(overview) => {
+                self.keep(overview_lines(overview, self.address.as_deref()));
+            }
             Progress::Prefill { done, total, bytes_per_s } => {
                 let view = &mut self.view;
                 view.title = "filling the virtual disks".to_owned();

@@ -16,6 +16,8 @@ pub struct Lines {
     last_said: Option<Instant>,
     pace: Pace,
     warnings: FinalWarnings,
+    /// The beginning of the page's address, if there is a page.
+    address: Option<String>,
 }
 
 /// How fast the time of a simulation passes. On real storage it says nothing.
@@ -58,9 +60,9 @@ impl Observer for Lines {
     fn event(&mut self, event: &Progress<'_>) {
         self.pace.hear(event);
         match event {
-            Progress::Planned(overview) => {
-                overview_lines(overview).iter().for_each(|line| crate::say!("{line}"))
-            }
+            Progress::Planned(overview) => overview_lines(overview, self.address.as_deref())
+                .iter()
+                .for_each(|line| crate::say!("{line}")),
             Progress::Prefill { done, total, bytes_per_s } => {
                 self.prefill(*done, *total, *bytes_per_s)
             }
@@ -85,13 +87,14 @@ impl Observer for Lines {
 
 impl Lines {
     /// Says all of what happens, but of warnings only those that the result does not repeat.
-    pub fn new(warnings: FinalWarnings) -> Self {
+    pub fn new(warnings: FinalWarnings, address: Option<String>) -> Self {
         Self {
             last_prefill: None,
             last_tick: None,
             last_said: None,
             pace: Pace::default(),
             warnings,
+            address,
         }
     }
 
@@ -126,11 +129,11 @@ impl Lines {
 }
 
 /// What will be done, before anything is.
-pub(super) fn overview_lines(overview: &Overview) -> Vec<String> {
+pub(super) fn overview_lines(overview: &Overview, address: Option<&str>) -> Vec<String> {
     let capacity = overview.capacity.filter(|_| !overview.is_simulated);
     let capacity = capacity.map_or_else(String::new, |bytes| format!(", at most {bytes} of files"));
     let target = if overview.is_simulated { "array    " } else { "datastore" };
-    vec![
+    let mut lines = vec![
         format!("run        {}", overview.id),
         format!("{target}  {}  {}", overview.datastore, overview.target_summary),
         format!(
@@ -146,7 +149,9 @@ pub(super) fn overview_lines(overview: &Overview) -> Vec<String> {
             overview.step_at_most,
             overview.seed
         ),
-    ]
+    ];
+    lines.extend(address.map(|address| format!("page       {address}/run/{}", overview.id)));
+    lines
 }
 
 pub(super) fn begin_line(event: &Progress<'_>) -> String {

@@ -5,17 +5,71 @@ mod line;
 mod terminal;
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::Arc;
 
-use bench::progress::{Control, NoObserver, Observer};
+use bench::progress::{Control, NoObserver, Observer, Progress};
 
 use record::run::Warning;
 
 use crate::args::{Choice, Format, Live};
+use crate::page::Page;
 use crate::signals::Watch;
 
-/// Makes the observer that was asked for. `NO_COLOR`, `CI` and `TERM=dumb` are respected:
-/// without a capable terminal every event is a plain line.
+/// What shows a run while it goes on: on stderr, and perhaps as a page.
+pub struct Viewer {
+    shown: Box<dyn Observer>,
+    page: Option<Page>,
+}
+
+impl Observer for Viewer {
+    fn event(&mut self, event: &Progress<'_>) {
+        // First, so that the address that is printed is answered.
+        if let Some(page) = &mut self.page {
+            page.event(event);
+        }
+        self.shown.event(event);
+    }
+}
+
+impl Viewer {
+    /// Ends what is on stderr; the page goes on.
+    pub fn into_page(self) -> Option<Page> {
+        self.page
+    }
+}
+
+/// Makes the view that was asked for; `base` is where runs are stored. `NO_COLOR`, `CI` and
+/// `TERM=dumb` are respected: without a capable terminal every event is a plain line, and
+/// nothing listens unless it was asked for.
+pub fn viewer(
+    live: Live,
+    color: Choice,
+    format: Format,
+    control: &Arc<Control>,
+    signals: &Watch,
+    base: &Path,
+) -> Viewer {
+    let page = page(live, base);
+    let warnings = FinalWarnings::new(format);
+    let address = page.as_ref().map(Page::address);
+    Viewer { shown: shown(live, color, warnings, address, control, signals), page }
+}
+
+/// The page, where one is wanted. A run is worth more than its page.
+pub fn page(live: Live, base: &Path) -> Option<Page> {
+    let is_wanted = match live {
+        Live::Web => true,
+        Live::Auto => is_capable(),
+        Live::Full | Live::Line | Live::Off => false,
+    };
+    if !is_wanted {
+        return None;
+    }
+    Page::open(base).inspect_err(|error| crate::say!("there is no page: {error}")).ok()
+}
+
+/// The view on stderr alone.
 pub fn observer(
     live: Live,
     color: Choice,
@@ -23,23 +77,34 @@ pub fn observer(
     control: &Arc<Control>,
     signals: &Watch,
 ) -> Box<dyn Observer> {
-    let warnings = FinalWarnings::new(format);
+    shown(live, color, FinalWarnings::new(format), None, control, signals)
+}
+
+fn shown(
+    live: Live,
+    color: Choice,
+    warnings: FinalWarnings,
+    address: Option<String>,
+    control: &Arc<Control>,
+    signals: &Watch,
+) -> Box<dyn Observer> {
     let wants_lines = match live {
         Live::Off => return Box::new(NoObserver),
         Live::Line => true,
-        Live::Auto => !is_capable(),
+        Live::Auto | Live::Web => !is_capable(),
         Live::Full => !std::io::stderr().is_terminal(),
     };
     if wants_lines {
-        return Box::new(line::Lines::new(warnings));
+        return Box::new(line::Lines::new(warnings, address));
     }
-    match inline::Inline::new(use_color(color), warnings.clone(), Arc::clone(control)) {
+    let view = inline::Inline::new(use_color(color), warnings.clone(), address.clone(), control);
+    match view {
         Ok(view) => {
             // The view itself says when a signal came.
             signals.hush();
             Box::new(view)
         }
-        Err(_) => Box::new(line::Lines::new(warnings)),
+        Err(_) => Box::new(line::Lines::new(warnings, address)),
     }
 }
 

@@ -13,6 +13,7 @@ mod redact;
 mod refusals;
 mod replay;
 mod rig;
+mod serving;
 mod simulated;
 mod storage_trouble;
 mod studies;

@@ -202,6 +202,11 @@ impl Running {
         }
     }
 
+    /// The line that was seen last.
+    pub fn seen_last(&self) -> String {
+        self.seen.last().cloned().unwrap_or_default()
+    }
+
     pub fn id(&self) -> u32 {
         self.child.id()
     }

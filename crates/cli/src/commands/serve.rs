@@ -1,0 +1,137 @@
+//! `serve`: runs in a browser.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bench::sample::SampleOptions;
+use record::rundir::StoredRun;
+use server::{Door, Library, Provider, Server, Shelf};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use units::Nanos;
+
+use crate::args::ServeArgs;
+use crate::commands::runs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+use crate::page::{TOKEN, say_token};
+
+/// How long a page that was handed over is kept for somebody to look at it.
+const KEPT: Duration = Duration::from_secs(600);
+/// Between two looks whether somebody does.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Serves until Ctrl-C.
+pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
+    if let Some(host) = &args.inherited {
+        return inherited(args, host);
+    }
+    let shelf = shelf(args)?;
+    let path = first_path(&shelf);
+    let library = Arc::new(Library::new(shelf));
+    let runs = library.runs().map_err(|error| Failure::from_error(Exit::Failure, &error))?;
+    let listen = args.listen.clone().unwrap_or_default();
+    let door = listen.bind().map_err(|error| {
+        Failure::new(Exit::Refused, format!("listening at {listen}: {error}"))
+            .hint(Some("name another port with --listen"))
+    })?;
+    let server = start(door, Arc::clone(&library))?;
+    let _sample = runs.runs.is_empty().then(|| Sample::show(&library)).flatten();
+    let count = u64::try_from(runs.runs.len()).unwrap_or(u64::MAX);
+    crate::say!("{} of {}; Ctrl-C ends it", crate::text::count(count, "run"), runs.base);
+    say_token(&server);
+    output::print(&format!("{}\n", server.url(&path)))?;
+    let signals = Signals::new([SIGINT, SIGTERM]);
+    let mut signals = signals
+        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    signals.forever().next();
+    Ok(Exit::Success)
+}
+
+fn start(door: Door, library: Arc<Library>) -> Result<Server, Failure> {
+    Server::start(door, library)
+        .map_err(|error| Failure::new(Exit::Failure, format!("starting the server: {error}")))
+}
+
+/// A single directory that is no run holds runs; anything else is a run.
+fn shelf(args: &ServeArgs) -> Result<Shelf, Failure> {
+    let is_base = |path: &Path| {
+        path.is_dir() && canonical(path).is_some_and(|path| StoredRun::at(&path).is_none())
+    };
+    match args.places.as_slice() {
+        [] => Ok(Shelf::All(runs::base(args.out.as_deref())?)),
+        [one] if is_base(Path::new(one)) => Ok(Shelf::All(PathBuf::from(one))),
+        several => {
+            let open = |name: &String| {
+                runs::open(args.out.as_deref(), name).map(|run| run.path().to_owned())
+            };
+            Ok(Shelf::Some(several.iter().map(open).collect::<Result<_, _>>()?))
+        }
+    }
+}
+
+fn canonical(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
+
+/// The only run's page, or the list.
+fn first_path(shelf: &Shelf) -> String {
+    match shelf {
+        Shelf::Some(paths) if paths.len() == 1 => StoredRun::at(&paths[0])
+            .map_or_else(|| "/".to_owned(), |run| format!("/run/{}", run.id())),
+        _ => "/".to_owned(),
+    }
+}
+
+/// A run made up by rule, which is shown while there is no other. Removed when dropped.
+struct Sample(PathBuf);
+
+impl Sample {
+    fn show(library: &Library) -> Option<Self> {
+        let base = std::env::temp_dir().join(format!("tilemark-sample-{}", std::process::id()));
+        std::fs::create_dir(&base).ok()?;
+        let sample = Self(base.clone());
+        let options = SampleOptions {
+            base,
+            tile: "datacenter".to_owned(),
+            tiles: 6,
+            time: Nanos::from_secs(1800),
+            slice: Nanos::from_secs(1),
+            seed: 1,
+            is_empty: false,
+        };
+        let made = bench::run::sample(&options, None).ok()?;
+        library.set_sample(StoredRun::at(&made.directory)?).ok()?;
+        crate::say!("a made-up run is shown until there is a real one");
+        Some(sample)
+    }
+}
+
+impl Drop for Sample {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Goes on for a run that has ended, until nobody has looked for a while.
+fn inherited(args: &ServeArgs, host: &str) -> Result<Exit, Failure> {
+    // Ctrl-C and the end of the terminal are meant for others. It fails where we lead already.
+    let _ = rustix::process::setsid();
+    let taken = |error: &dyn std::fmt::Display| {
+        Failure::new(Exit::Usage, format!("standard input is not an open address: {error}"))
+    };
+    let address = rustix::stdio::stdin();
+    let address = address.try_clone_to_owned().map_err(|error| taken(&error))?;
+    let token = std::env::var(TOKEN).ok();
+    let door = Door::inherited(TcpListener::from(address), host, token);
+    let door = door.map_err(|error| taken(&error))?;
+    let server = start(door, Arc::new(Library::new(shelf(args)?)))?;
+    let begun = Instant::now();
+    while server.idle().unwrap_or_else(|| begun.elapsed()) < KEPT {
+        std::thread::sleep(LOOK);
+    }
+    Ok(Exit::Success)
+}

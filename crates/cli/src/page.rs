@@ -1,0 +1,153 @@
+//! The page of a run while it goes on, and what becomes of it when the run has ended.
+
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bench::progress::{Overview, Progress, Tick};
+use record::rundir::RunId;
+use server::{Feed, Left, Library, Listen, LiveRun, Second, Server, Shelf, Subject};
+
+/// The environment variable that hands the token on: it is not shown in lists of processes.
+pub const TOKEN: &str = "TILEMARK_PAGE_TOKEN";
+/// Who looked this recently may want to go on looking.
+const RECENT: Duration = Duration::from_secs(60);
+
+/// The page of a run.
+pub struct Page {
+    server: Server,
+    library: Arc<Library>,
+    base: PathBuf,
+    feed: Option<Feed>,
+    run: Option<RunId>,
+}
+
+impl Page {
+    /// Serves what is stored in a directory, and soon the run.
+    pub fn open(base: &Path) -> std::io::Result<Self> {
+        let base = std::path::absolute(base)?;
+        let library = Arc::new(Library::new(Shelf::All(base.clone())));
+        let server = Server::start(Listen::default().bind()?, library.clone())?;
+        Ok(Self { server, library, base, feed: None, run: None })
+    }
+
+    /// The beginning of its address.
+    pub fn address(&self) -> String {
+        self.server.url("")
+    }
+
+    /// A run or a recording begins.
+    pub fn begin(&mut self, subject: Subject) {
+        match LiveRun::begin(subject) {
+            Ok((run, feed)) => {
+                self.run = Some(run.id().clone());
+                self.library.set_live(run);
+                self.feed = Some(feed);
+                self.server.wake();
+            }
+            // Without a thread to fold them the stored slices are shown, a little later.
+            Err(error) => crate::say!("the page will be behind: {error}"),
+        }
+    }
+
+    /// Shows what happens.
+    pub fn event(&mut self, event: &Progress<'_>) {
+        if let Progress::Planned(overview) = event {
+            self.planned(overview);
+        }
+        let Some(feed) = &mut self.feed else { return };
+        match event {
+            Progress::Prefill { done, total, .. } => {
+                feed.prepared(done.as_f64() / total.as_f64().max(1.0));
+            }
+            Progress::StepBegins { tiles, .. } => feed.step(*tiles),
+            Progress::Slice { key, topology, slice, tiers } => {
+                feed.slice(*key, topology, slice, tiers);
+            }
+            Progress::Tick(tick) => feed.second(&second(tick)),
+            Progress::StepEnds(_) => feed.judging(),
+            Progress::Finished { .. } => feed.end(),
+            Progress::Planned(_) | Progress::Warning(_) => {}
+        }
+    }
+
+    fn planned(&mut self, overview: &Overview) {
+        if let Some(id) = RunId::parse(&overview.id) {
+            self.begin(Subject::Run { id, base: self.base.clone() });
+        }
+    }
+
+    /// The address of the run's page.
+    pub fn url(&self) -> String {
+        let path = self.run.as_ref().map_or_else(String::new, |run| format!("/run/{run}"));
+        self.server.url(&path)
+    }
+
+    /// The run has ended: those who look are left with a process of their own, which ends when
+    /// nobody has looked for ten minutes. Does not wait for anybody.
+    pub fn leave(mut self) {
+        drop(self.feed.take());
+        if self.server.idle().is_none_or(|idle| idle >= RECENT) {
+            crate::say!("page: closed, as nobody looks; tilemark serve latest shows it again");
+            return;
+        }
+        let url = self.url();
+        match self.server.stop().and_then(|left| hand_over(left, &self.base)) {
+            Ok(pid) => crate::say!(
+                "page: {url} stays until nobody has looked for ten minutes (kill {pid} ends it)"
+            ),
+            Err(error) => {
+                crate::say!("page: closed ({error}); tilemark serve latest shows it again");
+            }
+        }
+    }
+
+    /// Goes on serving here until something is asked for.
+    pub fn stay(mut self, is_over: impl Fn() -> bool) {
+        drop(self.feed.take());
+        self.server.wake();
+        crate::say!("page: {}; Ctrl-C ends it", self.url());
+        while !is_over() {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+fn second(tick: &Tick) -> Second {
+    Second {
+        is_measured: tick.is_measured,
+        left_ns: Some(tick.left.0),
+        operations_per_s: tick.operations_per_s,
+        bytes_per_s: tick.bytes_per_s,
+        p99_ns: tick.service_p99.map(|time| time.0),
+    }
+}
+
+/// Has another process of this program answer at the address, and returns its id.
+fn hand_over(left: Left, base: &Path) -> std::io::Result<u32> {
+    let Left { listener, host, token } = left;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["serve", "--inherited", &host]).arg(base);
+    if let Some(token) = token {
+        command.env(TOKEN, token);
+    }
+    // Nothing of ours is held open by it: whoever reads our output sees its end.
+    command.current_dir("/").stdin(address(listener)).stdout(Stdio::null()).stderr(Stdio::null());
+    Ok(command.spawn()?.id())
+}
+
+fn address(listener: TcpListener) -> Stdio {
+    Stdio::from(OwnedFd::from(listener))
+}
+
+/// Says what a token is for, where there is one.
+pub fn say_token(server: &Server) {
+    if server.url("").contains("?token=") {
+        crate::say!(
+            "whoever has this address with its token can read these runs; it is not encrypted"
+        );
+    }
+}

@@ -1,0 +1,301 @@
+//! The page: how large it is, how fast its answers are, what it costs the run it shows.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use ::bench::run::sample;
+use ::bench::sample::SampleOptions;
+use anyhow::{Context, Result, bail};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use units::Nanos;
+
+use super::device::RamDevice;
+use super::pairs::scratch;
+use super::{Figure, median, tilemark};
+
+/// Pairs of runs with and without the page.
+const PAIRS: usize = 7;
+/// Each question is asked this often; the middle time counts.
+const TIMES: usize = 5;
+/// Questions of a view: plain, one step by workload, and closer and finer in writes.
+const LENSES: [&str; 3] = ["", "?step=1&by=wl&m=lat", "?dir=w&by=bs&m=lat&points=1200&t=600-4200"];
+const VIEWS: [&str; 10] = [
+    "overview",
+    "series",
+    "heatmap",
+    "percentiles",
+    "matrix",
+    "breaks",
+    "map",
+    "moment",
+    "curve",
+    "tier",
+];
+
+/// `ui.*`: its size, and times in a browser, where Node and Chromium are.
+pub(crate) fn ui(_: &str) -> Result<Vec<Figure>> {
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web");
+    let mut figures = Vec::new();
+    match scripts_gzip_kb(&web.join("dist/assets")) {
+        Ok(size) => figures.push(Figure::new("ui.js_gzip_kb", size, "kB")),
+        Err(error) => eprintln!("ui.js_gzip_kb: skipped: {error:#} (scripts/web build)"),
+    }
+    match times(&web) {
+        Ok(times) => figures.extend(times),
+        Err(error) => eprintln!("ui.*_ms: skipped: {error:#}"),
+    }
+    Ok(figures)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a size in kB")]
+fn scripts_gzip_kb(assets: &Path) -> Result<f64> {
+    let mut total = 0;
+    for entry in std::fs::read_dir(assets).context("the page was not built")? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|end| end == "js") {
+            let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+            packed.write_all(&std::fs::read(&path)?)?;
+            total += packed.finish()?.len();
+        }
+    }
+    Ok(total as f64 / 1000.0)
+}
+
+/// Of a finished ladder of ten tiles, served by the released program.
+fn times(web: &Path) -> Result<Vec<Figure>> {
+    let place = Place::new("ui")?;
+    let run = made_up(&place.0, 10)?;
+    let server = Served::start(&place.0)?;
+    let name = run.file_name().and_then(|name| name.to_str()).context("a name")?;
+    let output = Command::new("npm")
+        .args(["run", "--silent", "bench"])
+        .current_dir(web)
+        .env("TILEMARK_URL", format!("http://127.0.0.1:{}/run/{name}", server.port))
+        .stderr(Stdio::inherit())
+        .output()
+        .context("npm")?;
+    let json: serde_json::Value =
+        serde_json::from_slice(&output.stdout).context("what npm run bench printed")?;
+    let object = json.as_object().context("a JSON object")?;
+    let figure = |(name, value): (&String, &serde_json::Value)| {
+        Some(Figure::new(format!("ui.{name}"), value.as_f64()?, "ms"))
+    };
+    Ok(object.iter().filter_map(figure).collect())
+}
+
+/// `api.*`: the slowest view of 100 tiles over three hours, and how long opening it takes.
+pub(crate) fn api(_: &str) -> Result<Vec<Figure>> {
+    let place = Place::new("api")?;
+    let run = made_up(&place.0, 100)?;
+    let server = Served::start(&place.0)?;
+    let name = run.file_name().and_then(|name| name.to_str()).context("a name")?;
+    let begun = Instant::now();
+    server.get(&format!("/api/v1/runs/{name}"))?;
+    let opened = millis(begun.elapsed());
+    let mut slowest = (0.0, String::new());
+    for view in VIEWS {
+        for lens in LENSES {
+            let path = format!("/api/v1/runs/{name}/{view}{lens}");
+            let mut took = Vec::new();
+            for _ in 0..TIMES {
+                let begun = Instant::now();
+                server.get(&path)?;
+                took.push(millis(begun.elapsed()));
+            }
+            let took = median(&took);
+            if took > slowest.0 {
+                slowest = (took, format!("{view}{lens}"));
+            }
+        }
+    }
+    eprintln!("api: the slowest is {}", slowest.1);
+    Ok(vec![
+        Figure::new("api.slowest_view_ms", slowest.0, "ms"),
+        Figure::new("api.open_ms", opened, "ms"),
+    ])
+}
+
+/// `report.size_mb`: ten tiles over three hours.
+#[expect(clippy::cast_precision_loss, reason = "a size in MB")]
+pub(crate) fn report(_: &str) -> Result<Vec<Figure>> {
+    let place = Place::new("report")?;
+    let run = made_up(&place.0, 10)?;
+    let file = place.0.join("report.html");
+    let mut command = Command::new(tilemark::binary()?);
+    super::process::run(command.arg("report").arg(&run).arg("--to").arg(&file))?;
+    let size = std::fs::metadata(&file)?.len() as f64 / 1e6;
+    Ok(vec![Figure::new("report.size_mb", size, "MB")])
+}
+
+/// `live.overhead_percent`: what a page with somebody who looks takes from the throughput:
+/// pairs with and without, one after the other.
+pub(crate) fn overhead(_: &str) -> Result<Vec<Figure>> {
+    let device = RamDevice::set_up()?;
+    let out = scratch()?;
+    measured(&device, &out, "off")?;
+    let mut losses = Vec::new();
+    for pair in 1..=PAIRS {
+        // Which one is first changes, so that a drift does not count for one of them.
+        let (without, with) = if pair % 2 == 0 {
+            let with = measured(&device, &out, "web")?;
+            (measured(&device, &out, "off")?, with)
+        } else {
+            (measured(&device, &out, "off")?, measured(&device, &out, "web")?)
+        };
+        eprintln!("live pair {pair}: {without:.0} IOPS without the page, {with:.0} with it");
+        losses.push((1.0 - with / without) * 100.0);
+    }
+    Ok(vec![Figure::new("live.overhead_percent", median(&losses), "%")])
+}
+
+fn measured(device: &RamDevice, out: &Path, live: &str) -> Result<f64> {
+    let target = format!("block:{}", device.path.display());
+    let mut command = Command::new(tilemark::binary()?);
+    command.args(["run", &target, "--tile", "micro/mixed-8k", "--tiles", "1", "--repeats", "1"]);
+    command.args(["--footprint", "0.0625", "--warm-up-min", "1s", "--warm-up-max", "1s"]);
+    command.args(["--duration", "8s", "--slice", "1s", "--format", "json", "--live", live]);
+    command.args(["--destroy-data", &device.identity, "--allow-same-device", "--out"]).arg(out);
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let stderr = child.stderr.take().context("stderr is piped")?;
+    let looking = std::thread::spawn(move || look(stderr));
+    let output = child.wait_with_output()?;
+    let heirs = looking.join().unwrap_or_default();
+    for heir in heirs {
+        // The process that was left to whoever looks on; nobody does.
+        let _ = Command::new("kill").arg(heir).status();
+    }
+    let json: serde_json::Value =
+        serde_json::from_slice(&output.stdout).context("tilemark's JSON")?;
+    json["steps"][0]["throughput"]["operations_per_s"].as_f64().context("throughput")
+}
+
+/// Reads what a run says; when it names its page, looks at it as a browser does until the end.
+fn look(stderr: impl Read) -> Vec<String> {
+    let over = Arc::new(AtomicBool::new(false));
+    let (mut heirs, mut lookers) = (Vec::new(), Vec::new());
+    for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+        if let Some(url) = line.strip_prefix("page       http://127.0.0.1:")
+            && let Some((port, path)) = url.split_once('/')
+            && let Ok(port) = port.parse()
+        {
+            let (path, over) = (path.to_owned(), Arc::clone(&over));
+            lookers.push(std::thread::spawn(move || watch(port, &path, &over)));
+        }
+        if let Some((_, rest)) = line.split_once("(kill ") {
+            heirs.extend(rest.split(' ').next().map(str::to_owned));
+        }
+    }
+    over.store(true, Ordering::Relaxed);
+    for looker in lookers {
+        let _ = looker.join();
+    }
+    heirs
+}
+
+/// The overview's questions at every state.
+fn watch(port: u16, path: &str, over: &AtomicBool) {
+    let id = path.trim_start_matches("run/");
+    let Ok(mut events) = ask(port, &format!("/api/v1/runs/{id}/live")) else { return };
+    let mut line = String::new();
+    while !over.load(Ordering::Relaxed) && matches!(events.read_line(&mut line), Ok(1..)) {
+        if line.starts_with("event: state") {
+            for view in ["overview", "series?m=lat", "series", "heatmap"] {
+                let _ = get(port, &format!("/api/v1/runs/{id}/{view}"));
+            }
+        }
+        line.clear();
+    }
+}
+
+/// A run made up by rule: three hours in slices of ten seconds.
+fn made_up(base: &Path, tiles: u32) -> Result<PathBuf> {
+    let options = SampleOptions {
+        base: base.to_owned(),
+        tile: "datacenter".to_owned(),
+        tiles,
+        time: Nanos::from_secs(3 * 3600),
+        slice: Nanos::from_secs(10),
+        seed: 1,
+        is_empty: false,
+    };
+    Ok(sample(&options, None)?.directory)
+}
+
+/// `tilemark serve`, ended when dropped.
+struct Served {
+    child: Child,
+    port: u16,
+}
+
+impl Served {
+    fn start(base: &Path) -> Result<Self> {
+        let mut command = Command::new(tilemark::binary()?);
+        command.arg("serve").arg(base).args(["--listen", "0"]);
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let mut line = String::new();
+        let stdout = child.stdout.take().context("stdout is piped")?;
+        BufReader::new(stdout).read_line(&mut line)?;
+        let port = line.trim().trim_end_matches('/').rsplit(':').next();
+        let port = port.and_then(|port| port.parse().ok()).context("the address of the server")?;
+        Ok(Self { child, port })
+    }
+
+    fn get(&self, path: &str) -> Result<()> {
+        get(self.port, path)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn ask(port: u16, path: &str) -> Result<BufReader<TcpStream>> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
+    Ok(BufReader::new(stream))
+}
+
+fn get(port: u16, path: &str) -> Result<()> {
+    let mut answer = Vec::new();
+    ask(port, path)?.read_to_end(&mut answer)?;
+    if !answer.starts_with(b"HTTP/1.1 200 ") {
+        bail!("{path}: {}", String::from_utf8_lossy(&answer[..answer.len().min(400)]));
+    }
+    Ok(())
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// A directory of our own, removed at the end.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Result<Self> {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let next = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = scratch()?.join(format!("{name}-{next}"));
+        std::fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
