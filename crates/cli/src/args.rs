@@ -152,7 +152,7 @@ pub struct VerifyReportArgs {
     /// 5 if it cannot be judged again. Example: tilemark verify-report latest
     #[arg(value_name = "RUN")]
     pub run: String,
-    /// The tile that was run, if it is not where the run's plan says: a name or a file
+    /// The tile that was run, if it is not where the plan says: a name or a file
     #[arg(long, value_name = "TILE")]
     pub tile: Option<String>,
     /// Where run directories are, and what stdout carries.

@@ -291,7 +291,7 @@ fn a_simulated_run_is_stored_like_any_other_and_says_what_it_is() {
     assert_eq!(rollup.slices(), again.slices());
     assert_eq!(rollup.wide().rows, again.wide().rows);
     // What the tiers did in the measured slices is what the step says of them.
-    for step in &again_steps(&stored) {
+    for step in &stored.run().expect("run.json").steps {
         let facts = step.model.as_ref().expect("modelled");
         for tier in &facts.tiers {
             let number = rollup.tier_names().iter().position(|name| name.name == tier.name);
@@ -306,10 +306,6 @@ fn a_simulated_run_is_stored_like_any_other_and_says_what_it_is() {
             assert!(reads > 0);
         }
     }
-}
-
-fn again_steps(stored: &StoredRun) -> Vec<record::run::Step> {
-    stored.run().expect("run.json").steps.clone()
 }
 
 #[test]
