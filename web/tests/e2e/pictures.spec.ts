@@ -7,7 +7,6 @@ const WIDTHS: readonly [number, number][] = [[360, 780], [1280, 900], [3840, 216
 
 for (const [name, path] of [...PAGES(FINISHED), ...OTHERS, ['tier-of-one', '/run/tier-4/tier'], ['moment', `/run/${FINISHED}/latency?at=74`]] as const) {
   test(`pictures of ${name}`, async ({ page }) => {
-    test.setTimeout(120_000);
     await open(page, path);
     for (const [width, height] of WIDTHS) {
       await page.setViewportSize({ width, height });

@@ -74,7 +74,6 @@ test.beforeEach(() => {
 });
 
 test('every page of a run', async ({ page }) => {
-  test.setTimeout(120_000);
   const found = errors(page);
   for (const [, path] of [...PAGES(id), ['runs', '/'], ['compare', `/compare?a=${id}&b=${id}`], ['study', '/study']]) {
     await open(page, path ?? '/');
@@ -105,7 +104,6 @@ test('the report of the run opens without the program', async ({ page }) => {
 });
 
 test('killed in the middle: a banner, the data stays; started again: it goes on', async ({ page }) => {
-  test.setTimeout(90_000);
   test.skip(pages !== base, 'something else stands before the program');
   await open(page, `/run/${id}`);
   const frame = chart(page, 'I/Os a second');

@@ -14,7 +14,6 @@ for (const [name, path] of PAGES('empty')) {
 
 for (const [name, path] of PAGES('big-100')) {
   test(`${name} of 100 tiles and 3 hours`, async ({ page }) => {
-    test.setTimeout(120_000);
     const found: string[] = [];
     page.on('pageerror', (error) => found.push(String(error)));
     await open(page, path);

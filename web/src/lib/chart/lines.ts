@@ -39,6 +39,12 @@ export function styleOf(key: string, position: number, colours: Colours): { colo
   };
 }
 
+/** Sizes are told apart by width too, small ones thin: neighbours of cividis are close in grey. */
+function widthOf(key: string): number {
+  const found = (CLASSES as readonly string[]).indexOf(key.replace(/^[rw]/, ''));
+  return found < 0 ? 1.75 : 0.9 + 0.4 * found;
+}
+
 export type Statistic = 'mean' | 'p50' | 'p95' | 'p99' | 'max' | 'wait_share';
 
 /** A group's line of one statistic. */
@@ -48,7 +54,7 @@ export function lineOf(group: Group, statistic: Statistic, position: number, col
     key: group.key,
     label: group.label,
     ...styleOf(group.key, position, colours),
-    width: 1.75,
+    width: widthOf(group.key),
     values: group[statistic],
     counts: isRate ? undefined : group.count,
     low: isRate ? group.min : undefined,

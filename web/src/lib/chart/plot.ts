@@ -145,13 +145,22 @@ function drawLabels(u: uPlot, look: Look): void {
   const ends = look.lines.flatMap((line, position) => {
     const values = u.data[1 + position * 2] ?? [];
     const faint = u.data[2 + position * 2] ?? [];
-    for (let i = (u.data[0]?.length ?? 0) - 1; i >= 0; i -= 1) {
-      const value = values[i] ?? faint[i];
-      const x = u.data[0][i] ?? 0;
-      if (value === null || value === undefined || x > (u.scales['x']?.max ?? Infinity)) continue;
-      const y = u.valToPos(value, 'y', true);
-      if (Number.isFinite(y)) return [{ line, y, x: u.valToPos(x, 'x', true) }];
-    }
+    const end = u.scales['x']?.max ?? Infinity;
+    /** The last value at or before a time. */
+    const last = (to: number): { x: number; value: number } | null => {
+      for (let i = (u.data[0]?.length ?? 0) - 1; i >= 0; i -= 1) {
+        const value = values[i] ?? faint[i];
+        const x = u.data[0][i] ?? 0;
+        if (value !== null && value !== undefined && x <= to) return { x, value };
+      }
+      return null;
+    };
+    const final = last(end);
+    // A run that was cut short falls to nothing in its last moment; its lines are named before.
+    const before = last(end - (end - (u.scales['x']?.min ?? 0)) * 0.03);
+    const named = final && before && final.value < before.value / 5 ? before : final;
+    const y = named ? u.valToPos(named.value, 'y', true) : NaN;
+    if (named && Number.isFinite(y)) return [{ line, y, x: u.valToPos(named.x, 'x', true) }];
     return [];
   });
   const size = fontOf(look.width);
@@ -208,7 +217,7 @@ export function options(look: Look, marks: () => Marks, hooks: uPlot.Hooks.Array
   for (const line of look.lines) {
     const shared = { dash: line.dash, spanGaps: false, points: { show: false } };
     series.push({ ...shared, label: line.label, stroke: line.colour, width: line.width });
-    series.push({ ...shared, label: `${line.label}, few I/Os`, stroke: line.colour, width: line.width, alpha: 0.4 });
+    series.push({ ...shared, label: `${line.label}, few I/Os`, stroke: line.colour, width: 1, alpha: 0.4 });
   }
   const bands: uPlot.Band[] = [];
   look.lines.forEach((line) => {
