@@ -76,7 +76,9 @@ impl Page {
 
     fn planned(&mut self, overview: &Overview) {
         if let Some(id) = RunId::parse(&overview.id) {
-            self.begin(Subject::Run { id, base: self.base.clone() });
+            let (base, tile) = (self.base.clone(), overview.tile.clone());
+            let target = overview.target_summary.clone();
+            self.begin(Subject::Run { id, base, tile, target });
         }
     }
 

@@ -110,7 +110,7 @@ impl Library {
         let mut rows: Vec<RunRow> = self.all()?.iter().map(|run| self.cache.row(run)).collect();
         if let Some(live) = live {
             rows.retain(|row| row.id != live.id().as_str());
-            rows.push(live.source().row());
+            rows.push(live.row(live.source().row()));
         }
         rows.sort_by(|a, b| b.id.cmp(&a.id));
         if rows.is_empty() {
@@ -133,7 +133,11 @@ impl Provider for Library {
     }
 
     fn page(&self, run: &RunId) -> Result<RunPage, ProviderError> {
-        Ok(self.source(run)?.page())
+        let mut page = self.source(run)?.page();
+        if let Some(live) = self.live_as(run) {
+            page.row = live.row(page.row);
+        }
+        Ok(page)
     }
 
     fn answer(&self, run: &RunId, request: &Request) -> Result<serde_json::Value, ProviderError> {

@@ -14,7 +14,7 @@ use record::run::TierFacts;
 use record::rundir::{RunId, StoredRun, files};
 use record::series::StepKey;
 use record::slice::{Slice, Topology};
-use view::document::LiveState;
+use view::document::{LiveState, RunRow};
 use view::{Source, TraceFacts};
 
 /// Slices that wait at most: about a minute of a real run.
@@ -31,6 +31,10 @@ pub enum Subject {
         id: RunId,
         /// Where its directory is.
         base: PathBuf,
+        /// What runs: the tile's name.
+        tile: String,
+        /// On what, one line.
+        target: String,
     },
     /// A recording of I/O.
     Trace(RunId, TraceFacts),
@@ -137,7 +141,7 @@ impl LiveRun {
 
     /// Its directory, once there is one.
     pub fn stored(&self) -> Option<StoredRun> {
-        let Subject::Run { id, base } = &self.subject else { return None };
+        let Subject::Run { id, base, .. } = &self.subject else { return None };
         let path = base.join(format!("{id}{}", files::PARTIAL));
         path.is_dir().then(|| StoredRun::at(&path)).flatten()
     }
@@ -155,6 +159,21 @@ impl LiveRun {
             }
             Subject::Trace(_, facts) => Source::trace(facts.clone(), rollup, Some(state)),
         }
+    }
+
+    /// Its line in the list, with what is known before its `run.json` is there.
+    pub fn row(&self, mut row: RunRow) -> RunRow {
+        if let Subject::Run { id, tile, target, .. } = &self.subject {
+            for (field, known) in [(&mut row.tile, tile), (&mut row.target, target)] {
+                if field.is_empty() {
+                    field.clone_from(known);
+                }
+            }
+            if row.started.is_empty() {
+                row.started = id.started().to_string();
+            }
+        }
+        row
     }
 
     /// What was folded of it.
