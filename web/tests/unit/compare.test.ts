@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { CompareMetric } from '../../src/lib/api/types';
-import { changeText, changeTicks, filledRows, intervalText, metricWords, reach, sortMetrics, stretch } from '../../src/lib/chart/forest';
+import { changeText, changeTicks, filledRows, intervalText, metricWords, reach, sortMetrics, stretch, valueText } from '../../src/lib/chart/forest';
 
 const metric = (name: string, verdict: string, change: number | null, low: number | null = null, high: number | null = null): CompareMetric => ({
   name, unit: 'ns', better: 'lower', a: 1e6, b: 2e6, change, low, high, samples: [5, 5], verdict, reason: null,
 });
 
 describe('two runs, figure by figure', () => {
+  it.each([[2.5, 'tiles', '2.5 tiles'], [1, 'tiles', '1 tile'], [1.984, "tiles' worth", '1.98 tiles’ worth'], [null, 'ns', '–'], [2e6, 'ns', '2 ms']])('write %s %s as %s', (value, unit, text) => {
+    expect(valueText(value, unit)).toBe(text);
+  });
   it('show what matters first, large changes before small ones', () => {
     const names = sortMetrics([metric('d', 'same', 0.01), metric('c', 'inconclusive', 3), metric('b2', 'better', -0.1), metric('a', 'worse', 0.2), metric('b1', 'better', -0.5)]);
     expect(names.map(({ name }) => name)).toEqual(['a', 'b1', 'b2', 'c', 'd']);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunRow, StudyClaim, TierSeries } from '../../src/lib/api/types';
 import { destagesAtOnce, dirtySentence, fillSentence, gapSentence, notByDesign, tierRates } from '../../src/lib/chart/tier';
 import { choose, compareAddress, findRuns, startedText, stateOf } from '../../src/lib/ui/runs';
-import { claimsTable, findClaims, kindsOf, outcomeLook, tally } from '../../src/lib/ui/study';
+import { claimsTable, findClaims, kindsOf, otherSections, outcomeAddition, outcomeLook, pieces, reasonsOf, tally } from '../../src/lib/ui/study';
 
 const run = (id: string, patch: Partial<RunRow> = {}): RunRow => ({
   id, kind: 'measured', state: 'complete', status: 'complete', started: '2026-11-22T06:00:00.123Z', duration_ns: 1, tile: 'datacenter', target: 'nvme0n1',
@@ -49,6 +49,22 @@ describe('claims of a study', () => {
   it('have a word and a mark for each outcome, also for one not known', () => {
     expect(outcomeLook('not-met').word).toBe('Not met');
     expect(outcomeLook('odd').word).toBe('odd');
+  });
+  it('stand beside the reason why they are not met, which is not told twice', () => {
+    const sections = [
+      { title: 'Why', paragraphs: ['**C not met.** the disks *hardly* feel it', '**D not measured: no formula.** a rule'], columns: [], rows: [] },
+      { title: 'Other', paragraphs: ['words'], columns: [], rows: [] },
+    ];
+    expect([...reasonsOf(sections)]).toEqual([['C', 'the disks *hardly* feel it'], ['D', 'a rule']]);
+    expect(otherSections(sections).map(({ title }) => title)).toEqual(['Other']);
+    expect(outcomeAddition({ ...(claims[0] as StudyClaim), outcome_text: 'NO' })).toBe('');
+    expect(outcomeAddition({ ...(claims[0] as StudyClaim), outcome_text: 'yes, by the mean' })).toBe('yes, by the mean');
+  });
+  it('have stressed words, and stars that are none', () => {
+    expect(pieces('a **b** *c d* `e`')).toEqual([
+      { kind: 'plain', text: 'a ' }, { kind: 'strong', text: 'b' }, { kind: 'plain', text: ' ' }, { kind: 'stress', text: 'c d' },
+      { kind: 'plain', text: ' ' }, { kind: 'code', text: 'e' }]);
+    expect(pieces('2 * 3 * 4')).toEqual([{ kind: 'plain', text: '2 * 3 * 4' }]);
   });
   it('are a table', () => expect(claimsTable(claims).rows[0]).toEqual(['A', 'words', 'input', '1', '2', '5 %', 'met', 'why']));
 });

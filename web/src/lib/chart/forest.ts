@@ -1,7 +1,7 @@
 // Differences of two runs, figure by figure.
 
 import type { CompareMetric } from '../api/types';
-import { inUnit, share } from '../format';
+import { inUnit, share, significant } from '../format';
 
 const ORDER = ['worse', 'better', 'inconclusive', 'same'];
 
@@ -19,6 +19,13 @@ const size = (metric: CompareMetric): number => (metric.change === null ? 0 : Ma
 
 /** A change on a scale of ratios: doubling and halving are equally far from nothing. */
 export const stretch = (change: number): number => Math.log(1 + Math.max(change, -0.995));
+
+/** A median with its unit; tiles may be halves. */
+export function valueText(value: number | null, unit: string): string {
+  if (value === null) return '–';
+  if (unit === 'tiles') return `${significant(value)} ${value === 1 ? 'tile' : 'tiles'}`;
+  return unit === "tiles' worth" ? `${significant(value)} tiles’ worth` : inUnit(value, unit);
+}
 
 /** A change in words: `+18 %`, `−3.1 %`. */
 export function changeText(change: number | null): string {
@@ -59,7 +66,7 @@ export function changeTicks(reach: number, width: number, gap: number): number[]
 
 /** A figure in words, for whoever hears it. */
 export function metricWords(metric: CompareMetric): string {
-  const values = `${inUnit(metric.a, metric.unit)} in A, ${inUnit(metric.b, metric.unit)} in B`;
+  const values = `${valueText(metric.a, metric.unit)} in A, ${valueText(metric.b, metric.unit)} in B`;
   const repeats = `repeats: ${metric.samples[0] ?? 0} and ${metric.samples[1] ?? 0}`;
   return `${metric.name}: ${values}, ${changeText(metric.change)} (${intervalText(metric)}), ${metric.better} is better: ${metric.verdict}` +
     `${metric.reason ? `, ${metric.reason}` : ''}; ${repeats}`;

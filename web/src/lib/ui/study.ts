@@ -1,6 +1,6 @@
 // Claims of a study: words, order, counts.
 
-import type { StudyClaim } from '../api/types';
+import type { StudyClaim, StudySection } from '../api/types';
 import type { Table } from '../chart/table';
 
 export const KIND_WORDS: Readonly<Record<string, string>> = {
@@ -48,4 +48,49 @@ export function claimsTable(claims: readonly StudyClaim[]): Table {
       claim.id, claim.text, claim.kind, claim.published, claim.ours, claim.tolerance, claim.outcome, claim.outcome_text,
     ]),
   };
+}
+
+const REASON = /^\*\*(\S+) not (?:met|measured)[^*]*\*\*\s*/;
+
+/** Why claims are not met or not measured, by their names, out of the paragraphs that say so. */
+export function reasonsOf(sections: readonly StudySection[]): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const paragraph of sections.flatMap((section) => section.paragraphs)) {
+    const id = REASON.exec(paragraph)?.[1];
+    if (id) found.set(id, paragraph.replace(REASON, ''));
+  }
+  return found;
+}
+
+/** Sections without what already stands beside the claims; empty ones are gone. */
+export const otherSections = (sections: readonly StudySection[]): StudySection[] =>
+  sections
+    .map((section) => ({ ...section, paragraphs: section.paragraphs.filter((paragraph) => !REASON.test(paragraph)) }))
+    .filter((section) => section.paragraphs.length > 0 || section.columns.length > 0);
+
+/** What an outcome's words add to its mark: nothing for a plain yes or no. */
+export function outcomeAddition(claim: StudyClaim): string {
+  const text = claim.outcome_text;
+  return /^(yes|no|not measured|not met|met)$/i.test(text) ? '' : text;
+}
+
+export interface Piece {
+  kind: 'plain' | 'strong' | 'stress' | 'code';
+  text: string;
+}
+
+/** Pieces of a text with `**strong**`, `*stressed*` and `` `code` `` words. */
+export function pieces(text: string): Piece[] {
+  const found: Piece[] = [];
+  let at = 0;
+  for (const match of text.matchAll(/\*\*([^*]+)\*\*|\*(\S(?:[^*]*\S)?)\*|`([^`]+)`/g)) {
+    if (match.index > at) found.push({ kind: 'plain', text: text.slice(at, match.index) });
+    const [whole, strong, stress, code] = match;
+    if (strong !== undefined) found.push({ kind: 'strong', text: strong });
+    else if (stress !== undefined) found.push({ kind: 'stress', text: stress });
+    else found.push({ kind: 'code', text: code ?? '' });
+    at = match.index + whole.length;
+  }
+  if (at < text.length) found.push({ kind: 'plain', text: text.slice(at) });
+  return found;
 }
