@@ -86,7 +86,7 @@ impl Server {
         self.app.hub.wake();
     }
 
-    /// Stops answering, at once but for [`FAREWELL`] for those who watch. The address stays open.
+    /// Stops answering, at once but for `FAREWELL` for those who watch. The address stays open.
     pub fn stop(mut self) -> io::Result<Left> {
         self.end();
         Ok(Left {

@@ -15,7 +15,7 @@ pub struct ServeArgs {
     /// Where to listen: PORT, HOST or HOST:PORT [default: 127.0.0.1, port 7655 or the next free]
     ///
     /// Only this machine can ask by default. At another address a token is needed, which is in
-    /// the printed address; there is no encryption. Examples: 8000, 0.0.0.0:8000, [::1]:8000
+    /// the printed address; there is no encryption. Examples: 8000, 0.0.0.0:8000
     #[arg(long, value_name = "ADDRESS", env = "TILEMARK_LISTEN", hide_env = true)]
     pub listen: Option<Listen>,
     /// Where run directories are kept
