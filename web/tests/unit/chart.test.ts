@@ -121,4 +121,7 @@ describe('keys', () => {
     chords.read('g', 2000);
     expect(chords.read('w', 9000)).toEqual({ do: 'direction', direction: 'w' });
   });
+  it('a key in the first second of the page stands alone', () => {
+    expect(new Chords().read('w', 200)).toEqual({ do: 'direction', direction: 'w' });
+  });
 });

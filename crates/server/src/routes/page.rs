@@ -24,11 +24,11 @@ pub async fn page(request: Request) -> Result<Response, Problem> {
 }
 
 /// Paths that the page reads itself: `/`, `/run/ID`, `/run/ID/latency`, `/compare`,
-/// `/study/NAME`, `/studies`.
+/// `/study`, `/study/NAME`.
 fn is_place(path: &str) -> bool {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     match parts.as_slice() {
-        [""] | ["compare" | "studies"] => true,
+        [""] | ["compare" | "study"] => true,
         ["study", name] => !name.is_empty(),
         ["run", id] | ["run", id, _] => !id.is_empty(),
         _ => false,
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn the_page_knows_its_places_and_no_others() {
-        for path in ["/", "/run/x", "/run/x/latency", "/compare", "/study/vsan-6", "/run/x/"] {
+        for path in ["/", "/run/x", "/run/x/latency", "/compare", "/study", "/study/vsan-6", "/run/x/"] {
             assert!(is_place(path), "{path}");
         }
         for path in ["/etc/passwd", "/run", "/run/x/y/z", "/api/v2", "/assets/x.js", "//x"] {

@@ -18,12 +18,13 @@ const PLACES = {
 
 /** Reads keys one after the other: `g` and the next one belong together. */
 export class Chords {
-  private pending = 0;
+  /** When `g` was pressed. */
+  private pending = -Infinity;
 
   /** The action of a key at a time in milliseconds; null if it means nothing. */
   read(key: string, now: number): PageAction | null {
     const isAfterG = now - this.pending < 1500;
-    this.pending = 0;
+    this.pending = -Infinity;
     if (isAfterG) {
       const to = PLACES[key as keyof typeof PLACES];
       if (to) return { do: 'go', to };
