@@ -13,9 +13,11 @@ mod page;
 mod pairs;
 mod process;
 mod record;
+mod record_fio;
 mod replay;
 mod sim;
 mod store;
+mod switched;
 mod tilemark;
 mod tiles;
 
@@ -60,6 +62,7 @@ const GROUPS: &[Group] = &[
     Group { name: "import", run: import::formats },
     Group { name: "replay", run: replay::punctuality },
     Group { name: "record", run: record::overhead },
+    Group { name: "record_fio", run: record_fio::against_fio },
     Group { name: "sim.loop", run: sim::event_loop },
     Group { name: "sim.fast_cache", run: sim::fast_cache },
     Group { name: "sim.vsan_40", run: sim::vsan_40 },

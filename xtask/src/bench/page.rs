@@ -10,17 +10,21 @@ use std::time::{Duration, Instant};
 
 use ::bench::run::sample;
 use ::bench::sample::SampleOptions;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use units::Nanos;
 
 use super::device::RamDevice;
 use super::pairs::scratch;
+use super::switched::{self, Counter, Windows};
 use super::{Figure, median, tilemark};
 
-/// Pairs of runs with and without the page.
-const PAIRS: usize = 7;
+/// States come once in a slice, which is a second.
+const LOOKS: Windows =
+    Windows { pairs: 30, length: Duration::from_secs(2), settle: Duration::from_millis(300) };
+const START_MAX: Duration = Duration::from_secs(60);
+const WARM_UP: Duration = Duration::from_secs(5);
 /// Each question is asked this often; the middle time counts.
 const TIMES: usize = 5;
 /// Questions of a view: plain, one step by workload, and closer and finer in writes.
@@ -133,81 +137,115 @@ pub(crate) fn report(_: &str) -> Result<Vec<Figure>> {
     Ok(vec![Figure::new("report.size_mb", size, "MB")])
 }
 
-/// `live.overhead_percent`: what a page with somebody who looks takes from the throughput:
-/// pairs with and without, one after the other.
-pub(crate) fn overhead(_: &str) -> Result<Vec<Figure>> {
+/// `live.*`: what somebody who looks at the page of a run takes from its throughput: one run
+/// with the page, whose looker looks and looks away.
+pub(crate) fn overhead(name: &str) -> Result<Vec<Figure>> {
     let device = RamDevice::set_up()?;
     let out = scratch()?;
-    measured(&device, &out, "off")?;
-    let mut losses = Vec::new();
-    for pair in 1..=PAIRS {
-        // Which one is first changes, so that a drift does not count for one of them.
-        let (without, with) = if pair % 2 == 0 {
-            let with = measured(&device, &out, "web")?;
-            (measured(&device, &out, "off")?, with)
-        } else {
-            (measured(&device, &out, "off")?, measured(&device, &out, "web")?)
-        };
-        eprintln!("live pair {pair}: {without:.0} IOPS without the page, {with:.0} with it");
-        losses.push((1.0 - with / without) * 100.0);
-    }
-    Ok(vec![Figure::new("live.overhead_percent", median(&losses), "%")])
+    let looking = Arc::new(AtomicBool::new(false));
+    let mut run = LiveRun::start(&device, &out, &looking)?;
+    let counter = Counter::of(&device.path)?;
+    let loss = switched::measure(&counter, LOOKS, |is_on| {
+        looking.store(is_on, Ordering::Relaxed);
+        Ok(())
+    });
+    run.stop()?;
+    std::fs::remove_dir_all(&out)?;
+    let (loss, answers) = (loss?, run.answers.load(Ordering::Relaxed));
+    ensure!(answers > 0, "nobody looked at the page");
+    eprintln!("{name}: {answers} answers were looked at");
+    Ok(vec![
+        Figure::new(format!("{name}.overhead_percent"), loss.percent, "%"),
+        Figure::new(format!("{name}.overhead_error_percent"), loss.error, "%"),
+    ])
 }
 
-fn measured(device: &RamDevice, out: &Path, live: &str) -> Result<f64> {
-    let target = format!("block:{}", device.path.display());
-    let mut command = Command::new(tilemark::binary()?);
-    command.args(["run", &target, "--tile", "micro/mixed-8k", "--tiles", "1", "--repeats", "1"]);
-    command.args(["--footprint", "0.0625", "--warm-up-min", "1s", "--warm-up-max", "1s"]);
-    command.args(["--duration", "8s", "--slice", "1s", "--format", "json", "--live", live]);
-    command.args(["--destroy-data", &device.identity, "--allow-same-device", "--out"]).arg(out);
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let stderr = child.stderr.take().context("stderr is piped")?;
-    let looking = std::thread::spawn(move || look(stderr));
-    let output = child.wait_with_output()?;
-    let heirs = looking.join().unwrap_or_default();
-    for heir in heirs {
-        // The process that was left to whoever looks on; nobody does.
-        let _ = Command::new("kill").arg(heir).status();
-    }
-    let json: serde_json::Value =
-        serde_json::from_slice(&output.stdout).context("tilemark's JSON")?;
-    json["steps"][0]["throughput"]["operations_per_s"].as_f64().context("throughput")
+/// A run with its page, and a thread that asks what an overview asks at every state, as long
+/// as it is to look.
+struct LiveRun {
+    child: Child,
+    reader: Option<std::thread::JoinHandle<Vec<String>>>,
+    answers: Arc<AtomicUsize>,
 }
 
-/// Reads what a run says; when it names its page, looks at it as a browser does until the end.
-fn look(stderr: impl Read) -> Vec<String> {
-    let over = Arc::new(AtomicBool::new(false));
-    let (mut heirs, mut lookers) = (Vec::new(), Vec::new());
+impl LiveRun {
+    fn start(device: &RamDevice, out: &Path, looking: &Arc<AtomicBool>) -> Result<Self> {
+        let mut command = Command::new(tilemark::binary()?);
+        command.arg("run").arg(format!("block:{}", device.path.display()));
+        command.args(["--tile", "micro/mixed-8k", "--tiles", "1", "--repeats", "1"]);
+        command.args(["--footprint", "0.0625", "--warm-up-min", "1s", "--warm-up-max", "1s"]);
+        command.args(["--duration", "1h", "--slice", "1s", "--format", "json", "--live", "web"]);
+        command.args(["--destroy-data", &device.identity, "--allow-same-device", "--out"]);
+        let mut child = command
+            .arg(out)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let stderr = child.stderr.take().context("stderr is piped")?;
+        let answers = Arc::new(AtomicUsize::new(0));
+        let (is_looking, count) = (Arc::clone(looking), Arc::clone(&answers));
+        let (tell, told) = std::sync::mpsc::channel();
+        let reader = std::thread::spawn(move || listen(stderr, &tell, &is_looking, &count));
+        let run = Self { child, reader: Some(reader), answers };
+        told.recv_timeout(START_MAX).context("the run named no page")?;
+        // Preparing and warming up.
+        std::thread::sleep(WARM_UP);
+        Ok(run)
+    }
+
+    /// Ends it as Ctrl-C does, and whoever was left to serve its page.
+    fn stop(&mut self) -> Result<()> {
+        let Some(reader) = self.reader.take() else { return Ok(()) };
+        Command::new("kill").args(["-INT", &self.child.id().to_string()]).status()?;
+        self.child.wait()?;
+        for heir in reader.join().unwrap_or_default() {
+            let _ = Command::new("kill").arg(heir).status();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for LiveRun {
+    fn drop(&mut self) {
+        let _ = self.stop();
+    }
+}
+
+/// Reads what a run says until it ends; when it names its page, has it looked at.
+fn listen(
+    stderr: impl Read,
+    tell: &std::sync::mpsc::Sender<()>,
+    looking: &Arc<AtomicBool>,
+    answers: &Arc<AtomicUsize>,
+) -> Vec<String> {
+    let mut heirs = Vec::new();
     for line in BufReader::new(stderr).lines().map_while(Result::ok) {
         if let Some(url) = line.strip_prefix("page       http://127.0.0.1:")
             && let Some((port, path)) = url.split_once('/')
             && let Ok(port) = port.parse()
         {
-            let (path, over) = (path.to_owned(), Arc::clone(&over));
-            lookers.push(std::thread::spawn(move || watch(port, &path, &over)));
+            let (path, looking, answers) = (path.to_owned(), looking.clone(), answers.clone());
+            std::thread::spawn(move || watch(port, &path, &looking, &answers));
+            let _ = tell.send(());
         }
         if let Some((_, rest)) = line.split_once("(kill ") {
             heirs.extend(rest.split(' ').next().map(str::to_owned));
         }
     }
-    over.store(true, Ordering::Relaxed);
-    for looker in lookers {
-        let _ = looker.join();
-    }
     heirs
 }
 
-/// The overview's questions at every state.
-fn watch(port: u16, path: &str, over: &AtomicBool) {
+/// The overview's questions at every state, until the run ends.
+fn watch(port: u16, path: &str, looking: &AtomicBool, answers: &AtomicUsize) {
     let id = path.trim_start_matches("run/");
     let Ok(mut events) = ask(port, &format!("/api/v1/runs/{id}/live")) else { return };
     let mut line = String::new();
-    while !over.load(Ordering::Relaxed) && matches!(events.read_line(&mut line), Ok(1..)) {
-        if line.starts_with("event: state") {
+    while matches!(events.read_line(&mut line), Ok(1..)) {
+        if line.starts_with("event: state") && looking.load(Ordering::Relaxed) {
             for view in ["overview", "series?m=lat", "series", "heatmap"] {
-                let _ = get(port, &format!("/api/v1/runs/{id}/{view}"));
+                let is_answered = get(port, &format!("/api/v1/runs/{id}/{view}")).is_ok();
+                answers.fetch_add(usize::from(is_answered), Ordering::Relaxed);
             }
         }
         line.clear();

@@ -2,68 +2,101 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::device::RamDevice;
 use super::pairs::scratch;
-use super::{Figure, median, tilemark};
+use super::switched::{self, Counter, Windows};
+use super::{Figure, tilemark};
 
-/// Times the recording is switched on within one load.
-const ROUNDS: usize = 24;
-/// How long each part of a round is counted.
-const WINDOW: Duration = Duration::from_millis(1200);
+/// The recorder looks at the kernel's buffers every 25 ms: what is switched off is soon read.
+const WINDOWS: Windows =
+    Windows { pairs: 150, length: Duration::from_millis(200), settle: Duration::from_millis(60) };
 /// Reads of this size keep one core busy with about 100,000 of them each second.
 const BLOCK_BYTES: u32 = 32 << 10;
-/// Longer than all rounds; the load is ended when they are over.
+/// Longer than all windows; the load is ended when they are over.
 const LOAD_S: u32 = 600;
 const START_TRIES: u32 = 200;
 const START_WAIT: Duration = Duration::from_millis(25);
+/// How long its own cost is counted.
+const WHOLE: Duration = Duration::from_secs(5);
+const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
-/// One load without a pause, watched in every other window; what a watched window has less
-/// than the mean of the two beside it. Whole runs one after the other differ by tens of per
-/// cent here, neighbouring seconds of one run by few.
+/// One load without a pause under one recording, whose events are switched on and off; then
+/// the same events with nobody who reads them, which is the kernel's own share.
 pub(crate) fn overhead(name: &str) -> Result<Vec<Figure>> {
     let device = RamDevice::set_up()?;
     fill(&device.path)?;
     let out = scratch()?;
-    let load = Load::start(&device.path)?;
+    let _load = Load::start(&device.path)?;
     let counter = Counter::of(&device.path)?;
-    std::thread::sleep(WINDOW);
-    let (mut losses, mut rates, mut shares, mut lost) = (vec![], vec![], vec![], 0.0);
-    let mut before = counter.rate()?;
-    for round in 1..=ROUNDS {
-        let recording = Recording::start(&device.path, &out.join(format!("{round}.tmt")))?;
-        let watched = counter.rate()?;
-        let report = recording.stop()?;
-        let after = counter.rate()?;
-        let alone = f64::midpoint(before, after);
-        let loss = 100.0 * (1.0 - watched / alone);
-        let share = report["core_percent"].as_f64().context("core_percent")?;
-        eprintln!(
-            "round {round}: alone {alone:.0} IOPS, watched {watched:.0} IOPS, {loss:.1} % less, \
-             own {share:.1} % of a core, lost events {}",
-            report["lost_events"],
-        );
-        losses.push(loss);
-        rates.push(alone);
-        shares.push(share);
-        lost += report["lost_events"].as_f64().context("lost_events")?;
-        before = after;
-    }
-    drop(load);
+    let recording = Recording::start(&device.path, &out.join("trace.tmt"))?;
+    let events = recording.events()?;
+    let whole = switched::measure(&counter, WINDOWS, |is_on| switch(&events, is_on))?;
+    recording.stop()?;
+    // Its own cost without a pause.
+    let recording = Recording::start(&device.path, &out.join("whole.tmt"))?;
+    std::thread::sleep(WHOLE);
+    let report = recording.stop()?;
+    let unread = Unread::new(&events)?;
+    let kernel = switched::measure(&counter, WINDOWS, |is_on| switch(&unread.events, is_on))?;
+    let nothing = switched::measure(&counter, WINDOWS, |_| Ok(()))?;
     std::fs::remove_dir_all(&out)?;
-    losses.sort_by(f64::total_cmp);
+    let of_report = |field: &str| report[field].as_f64().with_context(|| field.to_owned());
     Ok(vec![
-        Figure::new(format!("{name}.overhead_percent"), median(&losses), "%"),
-        Figure::new(format!("{name}.overhead_quartile_1_percent"), losses[ROUNDS / 4], "%"),
-        Figure::new(format!("{name}.overhead_quartile_3_percent"), losses[3 * ROUNDS / 4], "%"),
-        Figure::new(format!("{name}.iops_alone"), median(&rates), "1/s"),
-        Figure::new(format!("{name}.core_percent"), median(&shares), "%"),
-        Figure::new(format!("{name}.lost_events"), lost, "count"),
+        Figure::new(format!("{name}.overhead_percent"), whole.percent, "%"),
+        Figure::new(format!("{name}.overhead_error_percent"), whole.error, "%"),
+        Figure::new(format!("{name}.kernel_percent"), kernel.percent, "%"),
+        Figure::new(format!("{name}.kernel_error_percent"), kernel.error, "%"),
+        Figure::new(format!("{name}.nothing_percent"), nothing.percent, "%"),
+        Figure::new(format!("{name}.iops_alone"), whole.alone_per_s, "1/s"),
+        Figure::new(format!("{name}.core_percent"), of_report("core_percent")?, "%"),
+        Figure::new(format!("{name}.lost_events"), of_report("lost_events")?, "count"),
     ])
+}
+
+fn switch(events: &[PathBuf], is_on: bool) -> Result<()> {
+    for event in events {
+        std::fs::write(event.join("enable"), if is_on { "1" } else { "0" })
+            .with_context(|| event.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// An instance with events that nobody reads.
+struct Unread {
+    place: PathBuf,
+    events: Vec<PathBuf>,
+}
+
+impl Unread {
+    /// The same events as those of another instance.
+    fn new(of: &[PathBuf]) -> Result<Self> {
+        let place = Path::new(INSTANCES).join(format!("xtask-{}", std::process::id()));
+        std::fs::create_dir(&place).context("an instance of our own")?;
+        let ours = |event: &PathBuf| Some(place.join("events/block").join(event.file_name()?));
+        let unread = Self { events: of.iter().filter_map(ours).collect(), place };
+        std::fs::write(unread.place.join("trace_clock"), "mono")?;
+        for (event, theirs) in unread.events.iter().zip(of) {
+            let filter = std::fs::read_to_string(theirs.join("filter"))?;
+            if filter.trim() != "none" {
+                std::fs::write(event.join("filter"), filter)?;
+            }
+        }
+        Ok(unread)
+    }
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        let _ = switch(&self.events, false);
+        if let Err(error) = std::fs::remove_dir(&self.place) {
+            eprintln!("removing {}: {error}", self.place.display());
+        }
+    }
 }
 
 /// A load that goes on until it is dropped.
@@ -95,31 +128,6 @@ impl Drop for Load {
     }
 }
 
-/// The kernel's count of a device's reads.
-struct Counter(PathBuf);
-
-impl Counter {
-    fn of(device: &Path) -> Result<Self> {
-        let name = device.file_name().context("a device name")?;
-        Ok(Self(Path::new("/sys/class/block").join(name).join("stat")))
-    }
-
-    fn reads(&self) -> Result<f64> {
-        let text = std::fs::read_to_string(&self.0)?;
-        let reads = text.split_whitespace().next().context("an empty stat file")?;
-        Ok(reads.parse()?)
-    }
-
-    /// Reads a second over one window from now.
-    fn rate(&self) -> Result<f64> {
-        let (begin, first) = (Instant::now(), self.reads()?);
-        std::thread::sleep(WINDOW);
-        let reads = self.reads()? - first;
-        ensure!(reads > 0.0, "{} counts no reads", self.0.display());
-        Ok(reads / begin.elapsed().as_secs_f64())
-    }
-}
-
 /// Data that compresses to half, so that reads of a zram device decompress something.
 fn fill(device: &Path) -> Result<()> {
     let status = Command::new("fio")
@@ -134,10 +142,10 @@ fn fill(device: &Path) -> Result<()> {
 }
 
 /// A running `tilemark record`.
-struct Recording(Child);
+pub(super) struct Recording(Child);
 
 impl Recording {
-    fn start(device: &Path, trace: &Path) -> Result<Self> {
+    pub(super) fn start(device: &Path, trace: &Path) -> Result<Self> {
         let child = Command::new(tilemark::binary()?)
             .arg("record")
             .arg(device)
@@ -161,19 +169,32 @@ impl Recording {
 
     /// Whether its tracing instance is there and switched on.
     fn is_tracing(&self) -> bool {
-        let prefix = format!("tilemark-{}-", self.0.id());
-        let Ok(entries) = std::fs::read_dir("/sys/kernel/tracing/instances") else { return false };
-        let ours = |path: &PathBuf| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
-        };
         let is_on = |path: PathBuf| {
             std::fs::read_to_string(path.join("tracing_on")).is_ok_and(|text| text.trim() == "1")
         };
-        entries.flatten().map(|entry| entry.path()).filter(ours).any(is_on)
+        self.instance().is_some_and(is_on)
+    }
+
+    fn instance(&self) -> Option<PathBuf> {
+        let prefix = format!("tilemark-{}-", self.0.id());
+        let ours = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
+        };
+        let mut entries = std::fs::read_dir(INSTANCES).ok()?.flatten();
+        entries.by_ref().map(|entry| entry.path()).find(ours)
+    }
+
+    /// The directories of the events that it has switched on.
+    fn events(&self) -> Result<Vec<PathBuf>> {
+        let all = self.instance().context("its instance is gone")?.join("events/block");
+        let is_on = |path: &PathBuf| {
+            std::fs::read_to_string(path.join("enable")).is_ok_and(|text| text.trim() == "1")
+        };
+        Ok(std::fs::read_dir(all)?.flatten().map(|entry| entry.path()).filter(is_on).collect())
     }
 
     /// Ends it as Ctrl-C does; what it printed.
-    fn stop(self) -> Result<Value> {
+    pub(super) fn stop(self) -> Result<Value> {
         Command::new("kill").args(["-INT", &self.0.id().to_string()]).status()?;
         let output = self.0.wait_with_output()?;
         ensure!(output.status.success(), "tilemark record ended with {}", output.status);

@@ -71,7 +71,9 @@ mod tests {
 
     #[test]
     fn the_page_knows_its_places_and_no_others() {
-        for path in ["/", "/run/x", "/run/x/latency", "/compare", "/study", "/study/vsan-6", "/run/x/"] {
+        for path in
+            ["/", "/run/x", "/run/x/latency", "/compare", "/study", "/study/vsan-6", "/run/x/"]
+        {
             assert!(is_place(path), "{path}");
         }
         for path in ["/etc/passwd", "/run", "/run/x/y/z", "/api/v2", "/assets/x.js", "//x"] {
