@@ -2,7 +2,7 @@
 //!
 //! Sources: `proc_pid_status(5)`, `proc_pid_cgroup(5)`; qemu(1) on `-name` and `-uuid`;
 //! systemd.unit(5) on escaped names; libvirt "Control Groups resource management" (names of
-//! scopes are `machine-qemu\x2dID\x2dNAME.scope`).
+//! scopes are `machine-qemu\x2dID\x2dNAME.scope`, without systemd `qemu-ID-NAME.libvirt-qemu`).
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,8 @@ pub struct Wanted {
     pub vm: Option<String>,
     /// A process with its threads.
     pub process: Option<u32>,
-    /// A control group with those below it, as in `/proc/PID/cgroup` or below `/sys/fs/cgroup`.
+    /// A control group with those below it, as in `/proc/PID/cgroup`, or its directory where
+    /// control groups are mounted.
     pub cgroup: Option<String>,
 }
 
@@ -68,10 +69,8 @@ pub(crate) struct Owners {
 
 impl Owners {
     pub fn new(by: By, mut wanted: Wanted) -> Self {
-        wanted.cgroup = wanted.cgroup.map(|path| {
-            let path = path.strip_prefix("/sys/fs/cgroup").unwrap_or(&path);
-            format!("/{}", path.trim_matches('/'))
-        });
+        let mounts = || fs::read_to_string("/proc/mounts").unwrap_or_default();
+        wanted.cgroup = wanted.cgroup.map(|path| group_at(&path, &mounts()));
         Self {
             by,
             wanted,
@@ -148,10 +147,9 @@ fn below(rest: &str) -> bool {
 }
 
 impl Process {
-    /// The most telling of its control groups: the one that is not the root.
+    /// The most telling of its control groups: the first that is not the root.
     fn cgroup(&self) -> Option<&str> {
-        let deep = self.cgroups.iter().filter(|path| *path != "/");
-        deep.max_by_key(|path| path.len()).map(String::as_str)
+        self.cgroups.iter().find(|path| *path != "/").map(String::as_str)
     }
 }
 
@@ -198,15 +196,41 @@ fn printable(name: &[u8]) -> String {
     text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
-/// The paths in a `/proc/PID/cgroup`.
+/// The paths in a `/proc/PID/cgroup`: that of version 2 first, then that of block I/O, for where
+/// both versions are in use a process has one in each hierarchy.
 fn cgroups(text: &str) -> Vec<String> {
+    let rank = |controllers: &str| match controllers {
+        "" => 0,
+        list if list.split(',').any(|one| one == "blkio") => 1,
+        _ => 2,
+    };
+    let line = |line: &str| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        Some((rank(parts.next()?), parts.next()?.to_owned()))
+    };
+    let mut ranked: Vec<(u8, String)> = text.lines().filter_map(line).collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
     let mut paths: Vec<String> = Vec::new();
-    for path in text.lines().filter_map(|line| line.splitn(3, ':').nth(2)) {
-        if !paths.iter().any(|have| have == path) {
-            paths.push(path.to_owned());
+    for (_, path) in ranked {
+        if !paths.contains(&path) {
+            paths.push(path);
         }
     }
     paths
+}
+
+/// The control group as `/proc/PID/cgroup` says it, of a path that may be its directory. `mounts`
+/// is `/proc/mounts`: each hierarchy of version 1 has a mount point of its own.
+fn group_at(path: &str, mounts: &str) -> String {
+    let mount = |line: &str| {
+        let mut words = line.split(' ').skip(1);
+        let point = words.next()?.to_owned();
+        words.next()?.starts_with("cgroup").then_some(point)
+    };
+    let known = mounts.lines().filter_map(mount).chain(["/sys/fs/cgroup".to_owned()]);
+    let inside = known.filter_map(|point| path.strip_prefix(&point)).filter(|rest| below(rest));
+    let path = inside.min_by_key(|rest| rest.len()).unwrap_or(path);
+    format!("/{}", path.trim_matches('/'))
 }
 
 /// Name and UUID on the command line of a QEMU; nothing where it is none.
@@ -240,12 +264,13 @@ fn guest(list: &str) -> Option<String> {
 
 /// The machine in the name of its scope.
 fn scope(cgroups: &[String]) -> Option<String> {
-    let is_machine = |part: &&str| part.starts_with("machine-") && part.ends_with(".scope");
-    let part = cgroups.iter().flat_map(|path| path.split('/')).find(is_machine)?;
-    let name = unescape(part.strip_prefix("machine-")?.strip_suffix(".scope")?);
-    let rest = name.strip_prefix("qemu-")?;
-    let (number, name) = rest.split_once('-')?;
-    number.bytes().all(|digit| digit.is_ascii_digit()).then(|| name.to_owned())
+    cgroups.iter().flat_map(|path| path.split('/')).find_map(|part| {
+        let of_systemd = || part.strip_prefix("machine-")?.strip_suffix(".scope").map(unescape);
+        let name =
+            of_systemd().or_else(|| part.strip_suffix(".libvirt-qemu").map(str::to_owned))?;
+        let (number, name) = name.strip_prefix("qemu-")?.split_once('-')?;
+        number.bytes().all(|digit| digit.is_ascii_digit()).then(|| name.to_owned())
+    })
 }
 
 /// `\x2d` for `-`, and so on.

@@ -56,6 +56,34 @@ fn a_machine_without_a_name_is_named_by_its_scope() {
     proc.process(10, "qemu-kvm", &["/usr/libexec/qemu-kvm", "-m", "4"], cgroup);
     let found = look_up(&proc.path(), 10, &comm("qemu-kvm"));
     assert_eq!(found.vm.and_then(|vm| vm.name).as_deref(), Some("data-base"));
+    let without_systemd = ["/machine/qemu-3-web-1.libvirt-qemu/emulator".to_owned()];
+    assert_eq!(scope(&without_systemd).as_deref(), Some("web-1"));
+    assert_eq!(scope(&["/machine.slice/machine-lxc\\x2d1\\x2dweb.scope".to_owned()]), None);
+}
+
+#[test]
+fn a_control_group_is_named_by_its_directory_in_any_hierarchy() {
+    let mounts = "tmpfs /sys/fs/cgroup tmpfs rw 0 0\n\
+                  cgroup /sys/fs/cgroup/blkio cgroup rw,blkio 0 0\n\
+                  cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
+    for (path, wanted) in [
+        ("/sys/fs/cgroup/blkio/a/b/", "/a/b"),
+        ("/sys/fs/cgroup/unified/a", "/a"),
+        ("/sys/fs/cgroup/unified", "/"),
+        ("/sys/fs/cgroup/machine.slice", "/machine.slice"),
+        ("machine.slice/x.scope", "/machine.slice/x.scope"),
+        ("/sys/fs/cgroups/a", "/sys/fs/cgroups/a"),
+    ] {
+        assert_eq!(group_at(path, mounts), wanted, "{path}");
+    }
+}
+
+#[test]
+fn of_several_hierarchies_the_one_of_version_two_or_of_block_io_is_told() {
+    let both = "4:memory:/user/some/very/long/name\n7:cpu,blkio:/disk\n0::/unified\n";
+    assert_eq!(process(1, both).cgroup(), Some("/unified"));
+    let first = "4:memory:/user/some/very/long/name\n7:cpu,blkio:/disk\n0::/\n";
+    assert_eq!(process(1, first).cgroup(), Some("/disk"));
 }
 
 #[test]
