@@ -5,5 +5,7 @@ mod fuzz;
 mod help;
 mod real;
 mod samples;
+mod shared;
 mod streams;
+mod tools;
 mod traps;

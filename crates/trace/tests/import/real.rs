@@ -1,26 +1,11 @@
 //! The shared real traces, with what is known of them from elsewhere.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 
 use tilemark_trace::{Clock, OpenOptions, Operation, open, vscsi_stats};
 
 use crate::help::{Read, drain};
-
-/// The folder with traces: `$TILEMARK_SHARED/traces`, or `../shared/traces` beside the
-/// workspace. Without it, prints why the test skips.
-fn file(name: &str, test: &str) -> Option<PathBuf> {
-    let shared = std::env::var_os("TILEMARK_SHARED").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-        PathBuf::from,
-    );
-    let path = shared.join("traces").join(name);
-    if path.is_file() {
-        return Some(path);
-    }
-    eprintln!("{test}: skipped, no {} (set TILEMARK_SHARED)", path.display());
-    None
-}
+use crate::shared::file;
 
 fn trace(name: &str, test: &str) -> Option<Read> {
     let options = OpenOptions { max_bad: 0, ..OpenOptions::default() };

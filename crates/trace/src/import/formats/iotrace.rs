@@ -9,6 +9,9 @@ use units::Nanos;
 /// A row has as many fields as [`Column`] at most.
 const COLUMNS_MAX: usize = 64;
 
+/// What iotrace prints is shown in the case study of standalone-linux-io-tracer: flags are words,
+/// sectors have 512 bytes and latencies are nanoseconds, which its totals agree with.
+///
 /// Columns by the names of the first line, of which `header.timestamp` (ns), `io.lba` and `io.len`
 /// (sectors of 512 bytes) and `io.operation` must be there.
 #[derive(Default)]
@@ -85,7 +88,9 @@ impl Columns {
         }
         let count = number(at(self.count), "io.len")?;
         let is_flush = is_set(self.flush) || word.eq_ignore_ascii_case(b"flush");
-        let mut record = if is_flush && count == 0 {
+        // The kernel asks for a flush with a write of nothing, which `io.flush` does not tell.
+        let is_empty_write = count == 0 && word.eq_ignore_ascii_case(b"write");
+        let mut record = if (is_flush && count == 0) || is_empty_write {
             IoRecord::new(Nanos::ZERO, Operation::Flush, 0, 0)
         } else {
             sectors(operation(word)?, number(at(self.sector), "io.lba")?, count)?

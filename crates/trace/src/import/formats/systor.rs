@@ -8,7 +8,8 @@ use units::Nanos;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// `Timestamp,Response,IOType,LUN,Offset,Size`: seconds since 1970 with nine digits of which six
-/// mean something, seconds, bytes. Rows without an IOType are neither reads nor writes.
+/// mean something, when it was issued; seconds; bytes. Rows without an IOType had no answer (the data
+/// set's README.txt).
 pub(in super::super) struct Systor;
 
 impl Line for Systor {

@@ -61,3 +61,26 @@ fn iotrace_columns_go_by_name_and_quotes_hold_commas() {
     assert_eq!(other.latency(), None);
     assert_eq!(read.info.losses.skipped, 2, "the names of columns and an event of a file");
 }
+
+#[test]
+fn iotrace_prints_words_for_flags_and_a_write_of_nothing_for_a_flush() {
+    let read = read(
+        "device.id,device.name,device.partition,file.eventType,file.id,file.offset,file.path,file.size,header.sid,header.timestamp,io.error,io.flush,io.fua,io.ioClass,io.latency,io.lba,io.len,io.operation,io.qd,io.writeHint\n\
+         8388608,sda,8388608,,,,,,31,4000100200,false,false,false,1,120000,1931072,8,Write,2,0\n\
+         8388608,sda,8388608,,,,,,40,4000400000,false,false,false,0,85000,0,0,Write,1,0\n\
+         8388608,sda,8388608,,,,,,42,4000500000,false,false,true,1,95000,1931080,8,Write,1,0\n\
+         8388608,sda,9437184,Access,17,32,/var/lib/a,64,45,4000700000,false,false,false,13,90000,176423712,64,Read,1,0\n",
+    );
+    let operations: Vec<Operation> = read.records.iter().map(|record| record.operation).collect();
+    assert_eq!(operations, [Operation::Write, Operation::Flush, Operation::Write, Operation::Read]);
+    assert_eq!(read.records[1].latency(), Some(Nanos(85_000)));
+    assert_eq!(read.records[2].flags, Flags::FUA);
+    let last = read.records[3];
+    assert_eq!((last.offset, last.length, last.issue), (176_423_712 * 512, 32_768, Nanos(599_800)));
+    // Older versions have fewer columns.
+    let older = crate::help::read(
+        "device.id,device.name,file.id,file.offset,file.size,header.sid,header.timestamp,io.error,io.flush,io.fua,io.ioClass,io.latency,io.lba,io.len,io.operation,io.qd\n\
+         271581185,nvme0n1,,,,23,33493819292,false,false,false,1,144925,1953524992,8,Read,1\n",
+    );
+    assert_eq!(older.records[0].latency(), Some(Nanos(144_925)));
+}
