@@ -426,6 +426,8 @@ pub enum SchemaKind {
     Analysis,
     /// The answer of analyze --to-workload.
     Fit,
+    /// One I/O of a trace: the columns of its Parquet files.
+    Trace,
     /// What `tilemark serve` answers (OpenAPI).
     Openapi,
 }

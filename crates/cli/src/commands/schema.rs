@@ -19,6 +19,7 @@ pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
         SchemaKind::WhatIf => bench::whatif::json_schema(),
         SchemaKind::Analysis => ::analyze::json_schema(),
         SchemaKind::Fit => ::analyze::fit::fit_json_schema(),
+        SchemaKind::Trace => trace::store::json_schema(),
         SchemaKind::Openapi => server::openapi::document(),
     };
     output::print_json(&schema)?;

@@ -7,6 +7,7 @@ mod ahead;
 mod columns;
 mod decode;
 mod encode;
+mod json_schema;
 mod manifest;
 mod names;
 mod part;
@@ -16,6 +17,7 @@ mod write;
 
 pub use ahead::Ahead;
 pub use columns::Columns;
+pub use json_schema::json_schema;
 pub use manifest::{SCHEMA, SUMS_FILE, TRACE_FILE};
 pub use reader::{Part, Reader, Store, is_store, open};
 pub use write::{Options, Writer, Written, save, save_while};

@@ -6,6 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::LogicalType;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
 use tilemark_trace::generate::{Generator, Recipe};
 use tilemark_trace::store::{self, Columns, Options};
 use tilemark_trace::{Flags, IoRecord};
@@ -58,6 +61,63 @@ fn every_column_is_documented_with_its_type_and_in_order() {
     for (row, found) in rows.iter().zip(&found) {
         assert!(row.starts_with(found), "{found} is documented as {row}");
     }
+}
+
+#[test]
+fn the_stored_schema_is_that_of_the_columns_of_a_file() {
+    let schema = store::json_schema();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemas/trace-1.0.json");
+    let fresh = serde_json::to_string_pretty(&schema).expect("JSON") + "\n";
+    if std::env::var_os("TILEMARK_UPDATE").is_some() {
+        fs::write(path, &fresh).expect("writable docs/schemas");
+    }
+    let stored = fs::read_to_string(path).unwrap_or_default();
+    assert!(stored == fresh, "docs/schemas/trace-1.0.json: run this with TILEMARK_UPDATE=1");
+
+    let directory = tempfile::tempdir().expect("a directory");
+    trace(directory.path());
+    let part = File::open(directory.path().join("vm.tmt/part-000000.parquet")).expect("a part");
+    let part = SerializedFileReader::new(part).expect("Parquet");
+    let columns = part.metadata().file_metadata().schema_descr().columns().to_vec();
+    let properties = schema["properties"].as_object().expect("an object");
+    assert_eq!(properties.len(), columns.len());
+    for ((name, property), column) in properties.iter().zip(&columns) {
+        assert_eq!(name, column.name());
+        let stored = &property["x-parquet"];
+        assert_eq!(stored["physical"], column.physical_type().to_string(), "{name}");
+        let repetition = column.self_type().get_basic_info().repetition();
+        assert_eq!(stored["repetition"], repetition.to_string(), "{name}");
+        let is_text = matches!(column.logical_type_ref(), Some(LogicalType::String));
+        assert_eq!(stored.get("logical").is_some(), is_text, "{name}");
+        assert!(property["description"].as_str().is_some_and(|words| !words.is_empty()), "{name}");
+    }
+    for row in part.get_row_iter(None).expect("rows").take(2000) {
+        let row = row.expect("a row");
+        let values = row.get_column_iter().map(|(name, value)| (name.as_str(), value));
+        for ((name, value), (wanted, property)) in values.zip(properties) {
+            assert_eq!(name, wanted);
+            assert!(conforms(property, value), "{name} is {value}, and the schema says {property}");
+        }
+    }
+}
+
+/// Whether a value is one that the schema allows.
+fn conforms(property: &serde_json::Value, value: &Field) -> bool {
+    let (kind, value) = match value {
+        Field::Null => ("null", serde_json::Value::Null),
+        Field::Bool(value) => ("boolean", (*value).into()),
+        Field::Int(value) => ("integer", (*value).into()),
+        Field::Long(value) => ("integer", (*value).into()),
+        Field::Str(value) => ("string", value.as_str().into()),
+        _ => return false,
+    };
+    let allowed = &property["type"];
+    let is_kind = |allowed: &serde_json::Value| *allowed == kind;
+    let below = property["minimum"].as_i64().zip(value.as_i64()).is_some_and(|(a, b)| b < a);
+    let is_named = property["enum"].as_array().is_none_or(|names| names.contains(&value));
+    let is_allowed =
+        is_kind(allowed) || allowed.as_array().is_some_and(|it| it.iter().any(is_kind));
+    is_allowed && !below && is_named
 }
 
 #[test]

@@ -1,0 +1,109 @@
+//! The columns as a JSON Schema: one I/O as an object, and how each value is stored.
+
+use arrow_schema::{DataType, Field};
+use serde_json::{Map, Value, json};
+
+use super::encode::OPERATIONS;
+use super::manifest::SCHEMA;
+use super::schema;
+use crate::Operation;
+
+/// Most I/Os in flight that a record counts.
+const OUTSTANDING_MAX: u32 = u16::MAX as u32;
+
+/// The JSON Schema of one row of a part: what a query engine gives for each I/O.
+///
+/// `x-parquet` says how a column is stored; columns stand in the order of the file. The test of
+/// it reads the columns of a file that was written.
+pub fn json_schema() -> Value {
+    let fields = schema::schema();
+    let columns = fields.fields().iter().map(|field| (field.name().clone(), column(field)));
+    let properties: Map<String, Value> = columns.collect();
+    let names: Vec<&String> = properties.keys().collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "One I/O of a trace",
+        "description": format!(
+            "A row of a Parquet file of {SCHEMA}: docs/formats/trace.md. Rows are in order of \
+             issue_ns, in a file and from a file to the next."
+        ),
+        "type": "object",
+        "required": names,
+        "properties": properties,
+        "additionalProperties": true,
+    })
+}
+
+fn column(field: &Field) -> Value {
+    let (kind, physical, logical) = match field.data_type() {
+        DataType::Int64 => ("integer", "INT64", None),
+        DataType::Int32 => ("integer", "INT32", None),
+        DataType::Boolean => ("boolean", "BOOLEAN", None),
+        // All others are names.
+        _ => ("string", "BYTE_ARRAY", Some("STRING")),
+    };
+    let kind = if field.is_nullable() { json!([kind, "null"]) } else { json!(kind) };
+    let mut column = Map::new();
+    column.insert("type".to_owned(), kind);
+    column.insert("description".to_owned(), json!(words(field.name())));
+    match field.name().as_str() {
+        schema::OPERATION => {
+            let names: Vec<&str> = OPERATIONS.iter().copied().map(Operation::name).collect();
+            column.insert("enum".to_owned(), json!(names));
+        }
+        schema::OUTSTANDING => {
+            column.insert("minimum".to_owned(), json!(0));
+            column.insert("maximum".to_owned(), json!(OUTSTANDING_MAX));
+        }
+        _ if physical.starts_with("INT") => {
+            column.insert("minimum".to_owned(), json!(0));
+        }
+        _ => {}
+    }
+    let mut stored = Map::new();
+    stored.insert("physical".to_owned(), json!(physical));
+    if let Some(logical) = logical {
+        stored.insert("logical".to_owned(), json!(logical));
+    }
+    stored.insert(
+        "repetition".to_owned(),
+        json!(if field.is_nullable() { "OPTIONAL" } else { "REQUIRED" }),
+    );
+    column.insert("x-parquet".to_owned(), Value::Object(stored));
+    Value::Object(column)
+}
+
+/// What a column holds, with its unit.
+fn words(name: &str) -> &'static str {
+    match name {
+        schema::ISSUE => {
+            "Nanoseconds from the start of the trace to its issue; its number where the trace has \
+             no times."
+        }
+        schema::QUEUE => {
+            "Nanoseconds that it waited before the device got it; null where the source does not \
+             tell."
+        }
+        schema::DEVICE_TIME => {
+            "Nanoseconds from the device getting it to its end, or from issue to end where \
+             queue_ns is null; null without latencies."
+        }
+        schema::VM => "The VM, process or control group that sent it; null where none is named.",
+        schema::DEVICE => "The device it went to; null where none is named.",
+        schema::OPERATION => "What it did.",
+        schema::OFFSET => "First byte on the device; 0 for a flush.",
+        schema::LENGTH => "Bytes; those of a discard are not moved.",
+        schema::OUTSTANDING => {
+            "I/Os of the same device, issued before and not ended when this came, itself not \
+             counted; null without latencies."
+        }
+        "fua" => "Durable before it was acknowledged (force unit access).",
+        "preflush" => "The device's volatile cache was flushed before it.",
+        "sync" => "Somebody waited for it.",
+        "readahead" => "Read ahead of need.",
+        "meta" => "Metadata of a file system.",
+        "error" => "Ended with an error.",
+        "sequential" => "Began where the last I/O of the same direction on the same device ended.",
+        _ => "",
+    }
+}
