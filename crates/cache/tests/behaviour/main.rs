@@ -5,5 +5,7 @@ mod curves;
 mod invariants;
 mod models;
 mod oracle;
+#[path = "../../../trace/tests/import/shared.rs"]
+mod shared;
 mod tier;
 mod traces;

@@ -6,19 +6,9 @@ use std::path::{Path, PathBuf};
 use machine::Operation;
 use tilemark_cache::PageId;
 
-/// The folder with traces and `oracle.csv`: `$TILEMARK_SHARED/traces`, or `../shared/traces`
-/// beside the workspace. Without it, prints why the test skips.
+/// The folder with traces and `oracle.csv`. Without it, prints why the test skips.
 pub fn folder(test: &str) -> Option<PathBuf> {
-    let shared = std::env::var_os("TILEMARK_SHARED").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-        PathBuf::from,
-    );
-    let traces = shared.join("traces");
-    if traces.join("oracle.csv").is_file() {
-        return Some(traces);
-    }
-    eprintln!("{test}: skipped, no oracle.csv in {} (set TILEMARK_SHARED)", traces.display());
-    None
+    Some(crate::shared::file("oracle.csv", test)?.parent()?.to_owned())
 }
 
 fn unpack(folder: &Path, name: &str) -> Vec<u8> {
