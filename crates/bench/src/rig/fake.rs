@@ -129,10 +129,6 @@ impl Rig for FakeRig {
         Ok((bytes > Bytes::ZERO).then_some(done))
     }
 
-    fn check_written(&mut self) -> Result<Option<String>, BenchError> {
-        Ok(None)
-    }
-
     fn start(&mut self, instances: Vec<FleetInstance>) -> Result<FakeLoad, BenchError> {
         self.loads += 1;
         let first_disk = instances[0].disks[0].name.clone();

@@ -205,10 +205,6 @@ impl Rig for SimRig<'_> {
         Ok(None)
     }
 
-    fn check_written(&mut self) -> Result<Option<String>, BenchError> {
-        Ok(None)
-    }
-
     fn start(&mut self, instances: Vec<FleetInstance>) -> Result<SimLoad, BenchError> {
         let mut plant = self.plant(&instances)?;
         let names = instances.iter().map(|one| (one.workload.clone(), one.member.tile)).collect();

@@ -7,8 +7,9 @@ use machine::{IoError, Operation};
 use units::Nanos;
 
 use super::facts::Held;
-use super::phases::{BACKING, Order, Ordered, Planned, plan};
+use super::phases::{BACKING, Order, Ordered};
 use super::tier_part::{CLEANS_MAX, FILLS_MAX, Owners};
+use super::works::{Then, Works};
 
 /// A tier that is spread over the hosts: each has a share, reads what others hold and keeps
 /// copies of what others write.
@@ -26,11 +27,9 @@ pub struct ClusterPart {
     owners: Arc<Owners>,
     marks: Marks,
     hosts: Vec<Host>,
-    works: Slab<Work>,
+    works: Works<ClusterStep, HostId>,
     running: Slab<Running>,
     steps: Vec<ClusterStep>,
-    /// Emptied lists of steps, for their memory.
-    spare: Vec<Vec<Planned<ClusterStep>>>,
     /// Largest backlog seen by [`ClusterPart::sample`].
     pub dirty_max: u64,
 }
@@ -59,23 +58,6 @@ struct Host {
     fills: u32,
     cleans: u32,
     is_cleaning: bool,
-}
-
-/// The steps of a request, or of a page's clean-up.
-#[derive(Debug)]
-struct Work {
-    /// Nothing for clean-up.
-    job: Option<Job>,
-    host: HostId,
-    /// By phase.
-    steps: Vec<Planned<ClusterStep>>,
-    /// First step not begun.
-    next: usize,
-    under_way: u32,
-    /// Steps the request still waits for.
-    awaited: u32,
-    has_background: bool,
-    result: Result<(), IoError>,
 }
 
 /// A step under way.
@@ -117,10 +99,9 @@ impl ClusterPart {
             ways,
             owners,
             marks,
-            works: Slab::new(),
+            works: Works::new(),
             running: Slab::new(),
             steps: Vec::new(),
-            spare: Vec::new(),
             dirty_max: 0,
         }
     }
@@ -151,36 +132,19 @@ impl ClusterPart {
 
     /// Begins what `self.steps` asks for.
     fn begin(&mut self, job: Option<Job>, host: HostId, out: &mut Outbox) {
-        let mut planned = self.spare.pop().unwrap_or_default();
-        plan(&self.steps, &mut planned);
-        let awaited = planned.iter().filter(|planned| planned.step.wait == Wait::Request).count();
-        let has_background = awaited < planned.len();
+        let (place, has_background) = self.works.begin(host, job, &self.steps);
         match job {
             Some(_) => self.host(host).fills += u32::from(has_background),
             None => self.host(host).cleans += 1,
         }
-        let place = self.works.insert(Work {
-            job,
-            host,
-            steps: planned,
-            next: 0,
-            under_way: 0,
-            awaited: u32::try_from(awaited).expect("a request has few steps"),
-            has_background,
-            result: Ok(()),
-        });
         self.start_phase(place, out);
     }
 
     /// Begins the steps of the next phase.
     fn start_phase(&mut self, place: u32, out: &mut Outbox) {
-        let work = self.works.get_mut(place);
-        let (job, from, phase) = (work.job, work.next, work.steps[work.next].phase);
-        let count = work.steps[from..].iter().take_while(|own| own.phase == phase).count();
-        work.next += count;
-        work.under_way = u32::try_from(count).expect("a request has few steps");
-        for at in from..from + count {
-            let step = self.works.get_mut(place).steps[at].step;
+        let (job, steps) = self.works.next_phase(place);
+        for at in steps {
+            let step = self.works.step(place, at);
             let stream = match job {
                 Some(job) if step.wait == Wait::Request => job.stream,
                 _ => self.owners.stream_at(step.address),
@@ -236,29 +200,15 @@ impl ClusterPart {
 
     fn done(&mut self, running: u32, out: &mut Outbox) {
         let Running { work: place, step, result, .. } = self.running.remove(running);
-        let work = self.works.get_mut(place);
-        work.under_way -= 1;
-        if step.wait == Wait::Request {
-            work.result = work.result.and(result);
-            work.awaited -= 1;
-            if let (0, Some(job)) = (work.awaited, &work.job) {
-                out.answer(job, work.result);
+        match self.works.step_done(place, step.wait == Wait::Request, result, out) {
+            Then::Wait => {}
+            Then::NextPhase => self.start_phase(place, out),
+            Then::Over { key, is_clean_up: true, .. } => {
+                self.host(key).cleans -= 1;
+                self.clean(key, out);
             }
-        }
-        if work.under_way > 0 {
-            return;
-        }
-        if work.next < work.steps.len() {
-            return self.start_phase(place, out);
-        }
-        let Work { job, host, mut steps, has_background, .. } = self.works.remove(place);
-        steps.clear();
-        self.spare.push(steps);
-        match job {
-            Some(_) => self.host(host).fills -= u32::from(has_background),
-            None => {
-                self.host(host).cleans -= 1;
-                self.clean(host, out);
+            Then::Over { key, has_background, .. } => {
+                self.host(key).fills -= u32::from(has_background);
             }
         }
     }

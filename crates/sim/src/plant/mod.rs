@@ -46,6 +46,7 @@ mod state;
 mod tier_part;
 mod touched;
 mod warm;
+mod works;
 
 pub use built::Plant;
 pub use plan::{PlantDisk, PlantError, PlantInstance, PlantPlan};

@@ -2,11 +2,12 @@ use std::sync::Arc;
 
 use cache::Tier;
 use cache::tier::{Access, Entry, Place, Step, VmId, Wait};
-use device::{Component, Job, Outbox, PartId, Slab, StreamId, Ticket, Usage};
+use device::{Component, Job, Outbox, PartId, StreamId, Ticket, Usage};
 use machine::{IoError, Operation};
 use units::Nanos;
 
-use super::phases::{BACKING, Order, Ordered, Planned, plan};
+use super::phases::{BACKING, Order, Ordered};
+use super::works::{Then, Works};
 
 /// Requests with fills under way at most; while so many are, nothing comes in (hits go on).
 ///
@@ -71,10 +72,8 @@ pub struct TierPart {
     ways: TierWays,
     owners: Arc<Owners>,
     askers: Askers,
-    works: Slab<Work>,
+    works: Works<Step, ()>,
     steps: Vec<Step>,
-    /// Emptied lists of steps, for their memory.
-    spare: Vec<Vec<Planned<Step>>>,
     fills: u32,
     cleans: u32,
     /// Largest backlog seen by [`TierPart::sample`].
@@ -90,22 +89,6 @@ pub struct TierWays {
     pub backing: PartId,
 }
 
-/// The steps of a request, or of a page's clean-up.
-#[derive(Debug)]
-struct Work {
-    /// Nothing for clean-up.
-    job: Option<Job>,
-    /// By phase.
-    steps: Vec<Planned<Step>>,
-    /// First step not begun.
-    next: usize,
-    under_way: u32,
-    /// Steps the request still waits for.
-    awaited: u32,
-    has_background: bool,
-    result: Result<(), IoError>,
-}
-
 impl TierPart {
     pub fn new(tier: Tier, ways: TierWays, owners: Arc<Owners>, askers: Askers) -> Self {
         Self {
@@ -113,9 +96,8 @@ impl TierPart {
             ways,
             owners,
             askers,
-            works: Slab::new(),
+            works: Works::new(),
             steps: Vec::new(),
-            spare: Vec::new(),
             fills: 0,
             cleans: 0,
             dirty_max: 0,
@@ -148,52 +130,28 @@ impl TierPart {
             let (to, offset) = (self.part(step.place), step.offset);
             return out.hand_on(to, Job { offset, length: step.length, ..job });
         }
-        let mut planned = self.spare.pop().unwrap_or_default();
-        plan(&self.steps, &mut planned);
-        let awaited = planned.iter().filter(|planned| planned.step.wait == Wait::Request).count();
-        let has_background = awaited < planned.len();
-        let work = Work {
-            job,
-            steps: planned,
-            next: 0,
-            under_way: 0,
-            awaited: u32::try_from(awaited).expect("a request has few steps"),
-            has_background,
-            result: Ok(()),
-        };
+        let (place, has_background) = self.works.begin((), job, &self.steps);
         match job {
             Some(_) => self.fills += u32::from(has_background),
             None => self.cleans += 1,
         }
-        let place = self.works.insert(work);
         self.start_phase(place, out);
     }
 
     /// Begins the steps of the next phase.
     fn start_phase(&mut self, place: u32, out: &mut Outbox) {
-        let TierWays { fast, backing } = self.ways;
-        let work = self.works.get_mut(place);
-        let phase = work.steps[work.next].phase;
-        while let Some(Planned { step, .. }) =
-            work.steps.get(work.next).filter(|planned| planned.phase == phase)
-        {
+        let (job, steps) = self.works.next_phase(place);
+        for at in steps {
+            let step = self.works.step(place, at);
             let is_awaited = step.wait == Wait::Request;
-            let stream = match work.job {
+            let stream = match job {
                 Some(job) if is_awaited => job.stream,
                 _ => self.owners.stream_at(step.address),
             };
-            let to = if step.place == Place::Tier { fast } else { backing };
-            let job = Job {
-                from: to,
-                ticket: Ticket(place << 1 | u32::from(is_awaited)),
-                operation: step.operation,
-                offset: step.offset,
-                length: step.length,
-                stream,
-            };
-            out.ask(to, job);
-            work.under_way += 1;
-            work.next += 1;
+            let to = self.part(step.place);
+            let ticket = Ticket(place << 1 | u32::from(is_awaited));
+            let Step { operation, offset, length, .. } = step;
+            out.ask(to, Job { from: to, ticket, operation, offset, length, stream });
         }
     }
 
@@ -257,30 +215,14 @@ impl Component for TierPart {
         out: &mut Outbox,
     ) {
         let (place, is_awaited) = (ticket.0 >> 1, ticket.0 & 1 == 1);
-        let work = self.works.get_mut(place);
-        work.under_way -= 1;
-        if is_awaited {
-            work.result = work.result.and(result);
-            work.awaited -= 1;
-            if let (0, Some(job)) = (work.awaited, &work.job) {
-                out.answer(job, work.result);
-            }
-        }
-        if work.under_way > 0 {
-            return;
-        }
-        if work.next < work.steps.len() {
-            return self.start_phase(place, out);
-        }
-        let Work { job, mut steps, has_background, .. } = self.works.remove(place);
-        steps.clear();
-        self.spare.push(steps);
-        match job {
-            Some(_) => self.fills -= u32::from(has_background),
-            None => {
+        match self.works.step_done(place, is_awaited, result, out) {
+            Then::Wait => {}
+            Then::NextPhase => self.start_phase(place, out),
+            Then::Over { is_clean_up: true, .. } => {
                 self.cleans -= 1;
                 self.clean(out);
             }
+            Then::Over { has_background, .. } => self.fills -= u32::from(has_background),
         }
     }
 
