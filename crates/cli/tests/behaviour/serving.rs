@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::rig::{Place, Running, err};
 
 /// Asks as a browser on this machine does: the status and everything after the status line.
-fn get(port: u16, path: &str) -> (u16, String) {
+pub(crate) fn get(port: u16, path: &str) -> (u16, String) {
     let mut text = String::new();
     open(port, path).read_to_string(&mut text).expect("an answer");
     let status = text.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");

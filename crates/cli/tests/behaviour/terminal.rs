@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 
 use crate::rig::{DEADLINE, Place, err, out, run_words};
+use crate::serving::get;
 
 #[test]
 fn without_a_terminal_there_is_no_escape_sequence() {
@@ -18,16 +19,26 @@ fn without_a_terminal_there_is_no_escape_sequence() {
     assert_eq!(err(&off), "", "nothing but the result");
 }
 
-/// Runs the program under `script`, which gives it a terminal, answers its question for the
-/// cursor, and presses Ctrl-C once the screen shows `interrupt_at`. What the terminal got;
-/// none where there is no such `script`.
+/// Runs a run under `script` and presses Ctrl-C once the screen shows `interrupt_at`. What the
+/// terminal got; none where there is no such `script`.
 fn on_a_terminal(
     place: &Place,
     environment: &[(&str, &str)],
     more: &[&str],
     interrupt_at: Option<&str>,
 ) -> Option<String> {
-    let words = run_words(more).join(" ");
+    let is_due = |screen: &str| interrupt_at.is_some_and(|moment| screen.contains(moment));
+    typed(place, environment, &run_words(more).join(" "), is_due)
+}
+
+/// Runs the program with these words under `script`, which gives it a terminal, answers its
+/// question for the cursor, and presses Ctrl-C once `is_due` says so of the screen.
+fn typed(
+    place: &Place,
+    environment: &[(&str, &str)],
+    words: &str,
+    mut is_due: impl FnMut(&str) -> bool,
+) -> Option<String> {
     let program = env!("CARGO_BIN_EXE_tilemark");
     // The terminal sends Ctrl-C to the shell too, and a shell without a trap may end with it
     // before it says the code (dash does, bash does not).
@@ -62,7 +73,7 @@ fn on_a_terminal(
             keys.write_all(b"\x1b[1;1R").expect("the terminal listens");
             answered += 1;
         }
-        if !pressed && interrupt_at.is_some_and(|moment| text.contains(moment)) {
+        if !pressed && is_due(&text) {
             keys.write_all(&[3]).expect("the terminal listens");
             pressed = true;
         }
@@ -121,4 +132,30 @@ fn no_color_means_none() {
     for color in ["\u{1b}[34m", "\u{1b}[36m", "\u{1b}[38;5;4m", "\u{1b}[38;5;6m"] {
         assert!(!screen.contains(color), "colour in:\n{screen}");
     }
+}
+
+#[test]
+fn the_demo_serves_its_page_until_ctrl_c() {
+    let Some(place) = Place::usable() else { return };
+    let mut page = None;
+    let screen = typed(&place, &[], "demo ds --out runs", |screen| {
+        let Some((before, _)) = screen.split_once("; Ctrl-C ends it") else { return false };
+        let url = before.rsplit_once("page: http://127.0.0.1:").map(|(_, url)| url.to_owned());
+        let (port, path) = url.as_deref().and_then(|url| url.split_once('/')).expect("an address");
+        let (status, body) =
+            get(port.parse().expect("a port"), &format!("/api/v1/{}", plural(path)));
+        page = Some((status, body));
+        true
+    });
+    let Some(screen) = screen else { return };
+    let (status, body) = page.expect("the run ended, and its page stayed");
+    assert!(status == 200 && body.contains("datacenter"), "{status} {body}");
+    assert!(screen.contains("code 0"), "{screen}");
+    is_sane(&screen);
+    assert!(place.names("ds").is_empty() && place.names("runs").len() == 1);
+}
+
+/// The interface's path of a run's page: `runs/ID` of `run/ID`.
+fn plural(path: &str) -> String {
+    path.replacen("run/", "runs/", 1)
 }
