@@ -1,23 +1,21 @@
 import { mount } from 'svelte';
 import './app.css';
 import App from './App.svelte';
+import { offline } from './lib/api/offline';
+import { Online } from './lib/api/online';
 import { session } from './lib/api/session.svelte';
-import type { Transport } from './lib/api/transport';
-
-async function transport(): Promise<Transport> {
-  if (__REPORT__) return (await import('./lib/api/offline')).offline();
-  return new (await import('./lib/api/online')).Online();
-}
 
 const target = document.getElementById('app');
+
+/** Shows the page on whatever answers it. */
+async function start(target: HTMLElement): Promise<void> {
+  // One of the two is left out of the build.
+  session.transport = __REPORT__ ? await offline() : new Online();
+  mount(App, { target });
+}
+
 if (target) {
-  transport().then(
-    (found) => {
-      session.transport = found;
-      mount(App, { target });
-    },
-    (error: unknown) => {
-      target.textContent = error instanceof Error ? error.message : String(error);
-    },
-  );
+  start(target).catch((error: unknown) => {
+    target.textContent = error instanceof Error ? error.message : String(error);
+  });
 }

@@ -44,6 +44,9 @@ const GRAINS: [Grain; 8] = [
     Grain { run: 60, step: 10, rows: 16, trail: 0 },
 ];
 
+/// Points of latencies by more than direction, as the page asks for them (`CROWDED_POINTS` there).
+const CROWDED_POINTS: u32 = 60;
+
 const BREAKDOWNS: [Breakdown; 6] = [
     Breakdown::Direction,
     Breakdown::None,
@@ -112,6 +115,7 @@ fn at(source: &Source, grain: Grain) -> Vec<(String, Value)> {
     let mut answers = Vec::new();
     let mut add = |request: Request, points: u32| {
         let key = request.canonical();
+        let points = if is_crowded(&request) { points.min(CROWDED_POINTS) } else { points };
         let lens = Lens { points, rows: grain.rows, ..request.lens };
         let document = answer(source, &Request { view: request.view, lens });
         let value = serde_json::to_value(document).unwrap_or(Value::Null);
@@ -125,6 +129,12 @@ fn at(source: &Source, grain: Grain) -> Vec<(String, Value)> {
         views(&lens).for_each(|request| add(request, grain.step));
     }
     answers
+}
+
+/// Whether many percentiles over time lie over each other: of short times each they hide one another.
+fn is_crowded(request: &Request) -> bool {
+    let is_split = !matches!(request.lens.breakdown, Breakdown::Direction | Breakdown::None);
+    request.view == View::Series && request.lens.measure == Measure::Latency && is_split
 }
 
 /// The steps, where there are several.

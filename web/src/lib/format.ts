@@ -81,6 +81,10 @@ export function span(ns: number): string {
   return minutes % 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes / 60} h`;
 }
 
+/** A sentence whose numbers stay with their units at the end of a line. */
+export const unbroken = (text: string): string =>
+  text.replace(/(\d) (%|s|ms|us|ns|h|min|IOPS|B|[KMGTP]iB|[kMGTP]B|tiles?|VMs?|I\/Os?)(?![\w])/g, '$1\u00a0$2');
+
 /** One item or several: `1 tile`, `3 tiles`. */
 export function counted(value: number, one: string, many = `${one}s`): string {
   return `${whole(value)} ${value === 1 ? one : many}`;

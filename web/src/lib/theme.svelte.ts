@@ -1,6 +1,7 @@
-// Light or dark: what the system says, unless somebody chose.
+// Light or dark: what the system says, unless somebody chose. Paper is light.
 
 import { DARK, LIGHT, type Colours } from './palette';
+import { print } from './print.svelte';
 
 export type Choice = 'system' | 'light' | 'dark';
 const KEY = 'tilemark-theme';
@@ -18,18 +19,15 @@ class Theme {
   choice: Choice = $state(stored());
   private readonly query = matchMedia('(prefers-color-scheme: dark)');
   private isSystemDark = $state(this.query.matches);
-  private isPrinting = $state(false);
 
   readonly colours: Colours = $derived.by(() => {
-    if (this.isPrinting) return LIGHT;
+    if (print.isOn) return LIGHT;
     const isDark = this.choice === 'dark' || (this.choice === 'system' && this.isSystemDark);
     return isDark ? DARK : LIGHT;
   });
 
   constructor() {
     this.query.addEventListener('change', (event) => (this.isSystemDark = event.matches));
-    addEventListener('beforeprint', () => (this.isPrinting = true));
-    addEventListener('afterprint', () => (this.isPrinting = false));
   }
 
   choose(choice: Choice): void {

@@ -1,5 +1,5 @@
 import { expect, test } from '@playwright/test';
-import { accessible, errors, FINISHED, LIVE, open, OTHERS, PAGES } from './pages';
+import { accessible, errors, FINISHED, LIVE, OF_COLOURS, OF_WIDTH, open, OTHERS, PAGES } from './pages';
 
 for (const [name, path] of [...PAGES(FINISHED), ...OTHERS]) {
   test(`${name} shows itself, fits a screen of 360 pixels and is accessible, light and dark`, async ({ page }) => {
@@ -9,10 +9,10 @@ for (const [name, path] of [...PAGES(FINISHED), ...OTHERS]) {
     await expect(page.locator('main')).not.toBeEmpty();
     await accessible(page);
     await page.emulateMedia({ colorScheme: 'dark' });
-    await accessible(page);
+    await accessible(page, OF_COLOURS);
     await page.setViewportSize({ width: 360, height: 780 });
     await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
-    await accessible(page);
+    await accessible(page, OF_WIDTH);
     expect(found).toEqual([]);
   });
 }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Series } from '../../src/lib/api/types';
-import { accessible, chart, errors, PAGES, settled } from './pages';
+import { accessible, chart, errors, PAGES, printed, settled } from './pages';
 
 const program = process.env['TILEMARK_BIN'] ?? '';
 const can = (command: string): boolean => {
@@ -55,7 +55,7 @@ test.beforeAll(async () => {
   runs = process.env['TILEMARK_TEST_RUNS'] ?? '';
   if (!runs) {
     runs = mkdtempSync(join(tmpdir(), 'tilemark-page-'));
-    const options = ['--tiles', '1..2', '--array', 'nvme-local', '--tile', 'datacenter', '--quick', '--duration', '20s', '--warm-up-max', '30s', '--out', runs];
+    const options = ['--tiles', '1..2', '--array', 'host-flash', '--tile', 'datacenter', '--quick', '--duration', '20s', '--warm-up-max', '30s', '--out', runs];
     execFileSync(program, ['simulate', ...options], { stdio: 'ignore' });
   }
   id = readdirSync(runs).filter((name) => /^\d{8}T/.test(name)).sort().at(-1) ?? '';
@@ -101,6 +101,22 @@ test('the report of the run opens without the program', async ({ page }) => {
   await settled(page);
   await expect(page.locator('.lead').first()).not.toBeEmpty();
   await accessible(page);
+  const found = errors(page);
+  for (const [name, path] of PAGES(id)) {
+    await page.goto(`${pathToFileURL(report).href}#${path}`);
+    await expect(page.getByRole('navigation').getByRole('link', { name, exact: false }).and(page.locator('[aria-current="page"]'))).toBeVisible();
+    await settled(page);
+    await expect(page.getByRole('alert')).toHaveCount(0);
+    expect(await page.locator('main').innerText(), name).not.toMatch(/NaN|Infinity|undefined|Not quite what was asked for/);
+  }
+  await page.goto(`${pathToFileURL(report).href}#/compare`);
+  await expect(page.locator('.lead')).toContainText('This report holds one run');
+  expect(found).toEqual([]);
+  await page.goto(`${pathToFileURL(report).href}#/`);
+  await settled(page);
+  await page.emulateMedia({ media: 'print' });
+  await printed(page);
+  expect((await page.pdf({ format: 'A4' })).length).toBeGreaterThan(20_000);
 });
 
 test('killed in the middle: a banner, the data stays; started again: it goes on', async ({ page }) => {

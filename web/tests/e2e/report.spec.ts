@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Model, SCENARIOS } from '../fixtures/model';
 import { writeReport } from '../fixtures/report';
-import { accessible, chart, errors, settled } from './pages';
+import { accessible, chart, errors, PAGES, printed, settled } from './pages';
 
 const out = resolve('test-results/report.html');
 const address = pathToFileURL(out).href;
@@ -55,12 +55,49 @@ test('prints every section, light, without controls', async ({ page }) => {
   await page.goto(address);
   await settled(page);
   await page.emulateMedia({ media: 'print' });
-  await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
-  await expect(page.locator('.lens')).toBeHidden();
-  await expect(page.getByText('plan.toml').first()).toBeVisible();
-  await expect(page.locator('details:not([open])')).toHaveCount(0);
+  await printed(page);
+  // Verdicts of tiles are more than a page of a table holds: paper has them all.
+  const folds = page.locator('details', { hasText: 'The same for each tile' });
+  const counted = Number(/(\d[\d,]*) verdicts/.exec(await folds.locator('summary').innerText())?.[1]?.replace(',', ''));
+  await expect(folds.locator('tbody tr')).toHaveCount(counted);
   const pdf = await page.pdf({ format: 'A4' });
   expect(pdf.length).toBeGreaterThan(20_000);
+  await page.emulateMedia({ media: 'screen' });
+  await expect(page.locator('.lens')).toBeVisible();
+});
+
+test('on paper no chart is wider than the page or cut through, and the lens is said', async ({ page }) => {
+  // 186 mm between the margins of A4.
+  await page.setViewportSize({ width: 703, height: 1000 });
+  for (const [, path] of PAGES('ladder-10')) {
+    await page.goto('about:blank');
+    await page.emulateMedia({ media: 'screen' });
+    await page.goto(`${address}#${path}?dir=w`);
+    await settled(page);
+    await page.emulateMedia({ media: 'print' });
+    await expect(page.getByText(/^Shown: .*writes only/)).toBeVisible();
+    const wide = await page.locator('figure.chart').evaluateAll((charts) => charts.filter((chart) =>
+      getComputedStyle(chart).breakInside !== 'avoid' || [...chart.querySelectorAll('svg, canvas')].some((part) => part.getBoundingClientRect().right > chart.getBoundingClientRect().right + 1)).map((chart) => chart.textContent));
+    expect(wide, path).toEqual([]);
+  }
+});
+
+test('holds one run, so Compare says what to do', async ({ page }) => {
+  const found = errors(page);
+  await page.goto(address);
+  await settled(page);
+  await page.getByRole('navigation').getByRole('link', { name: 'Compare' }).click();
+  await expect(page.locator('.lead')).toContainText('holds one run');
+  await expect(page.locator('code').first()).toHaveText('tilemark compare ladder-10 vs OTHER-RUN');
+  await accessible(page);
+  await page.getByRole('navigation').getByRole('link', { name: 'Map' }).click();
+  await expect(page).toHaveURL(/#\/run\/ladder-10\/map$/);
+  await settled(page);
+  await expect(chart(page, 'Who does how much').getByRole('application')).toBeVisible();
+  await page.goto('about:blank');
+  await page.goto(`${address}#/compare`);
+  await expect(page.locator('.lead')).toContainText('holds one run');
+  expect(found).toEqual([]);
 });
 
 test('the template alone says what it is', async ({ page }) => {

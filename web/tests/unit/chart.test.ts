@@ -87,7 +87,7 @@ describe('axes', () => {
 });
 
 it('shares of a whole add up to it', () => {
-  const edges = stacked([{ key: 'a', label: 'a', colour: '', values: [1, 0] }, { key: 'b', label: 'b', colour: '', values: [3, 0] }], 2, true);
+  const edges = stacked([{ key: 'a', label: 'a', colour: '', isHatched: false, values: [1, 0] }, { key: 'b', label: 'b', colour: '', isHatched: false, values: [3, 0] }], 2, true);
   expect(edges.map((edge) => edge[0])).toEqual([0, 0.25, 1]);
   expect(edges.map((edge) => edge[1])).toEqual([0, 0, 0]);
 });

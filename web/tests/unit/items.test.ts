@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MapItem } from '../../src/lib/api/types';
 import { isOver, itemWords, levelOf, matches, nearness, p99Range, pin, sortItems } from '../../src/lib/chart/items';
-import { along, axisOf, course, divide, freeLabels, radius, shapePath, SHAPES } from '../../src/lib/chart/scatter';
+import { along, axisOf, course, divide, labels, namingOrder, radius, shapePath, SHAPES } from '../../src/lib/chart/scatter';
 import { ITEM_MEASURES } from '../../src/lib/chart/items';
 import { merged } from '../../src/lib/chart/trail';
 import { fitted, groupOf, groupsText, layout, shortName } from '../../src/lib/chart/treemap';
@@ -110,8 +110,24 @@ describe('dots by two measures', () => {
     expect(radius(0, 0, 16)).toBe(3);
   });
   it('have shapes that differ', () => expect(new Set(SHAPES.map((shape) => shapePath(shape, 5))).size).toBe(SHAPES.length));
-  it('have labels that do not cover one another', () => {
-    expect(freeLabels([{ x: 0, y: 0, width: 50 }, { x: 40, y: 5, width: 50 }, { x: 40, y: 20, width: 50 }])).toEqual([true, false, true]);
+  it('have names that cover neither a name nor a dot', () => {
+    const room = { x0: 0, x1: 400, y0: 200, y1: 0 };
+    const dots = [{ x: 100, y: 100, r: 5 }, { x: 130, y: 100, r: 5 }, { x: 395, y: 100, r: 5 }];
+    const [one, two, edge] = labels(dots.map((dot) => ({ dot, width: 40 })), dots, 10, room);
+    expect(one).toEqual({ x: 100 - 5 - 3 - 40, y: 103.5 });
+    expect(two).toEqual({ x: 130 + 5 + 3, y: 103.5 });
+    expect(edge?.x).toBeLessThan(395);
+    const crowd = Array.from({ length: 100 }, (_, position) => ({ x: 100 + (position % 10) * 8, y: 100 + Math.floor(position / 10) * 8, r: 5 }));
+    expect(labels([{ dot: crowd[55]!, width: 40 }], crowd, 10, room)).toEqual([null]);
+  });
+  it('are named if they are few or stand out', () => {
+    const few = [{ x: 1, y: 1, r: 1 }, { x: 2, y: 2, r: 1 }];
+    expect(namingOrder(few, () => false)).toHaveLength(2);
+    const many = Array.from({ length: 200 }, (_, x) => ({ x, y: (x * 7) % 200, r: 1 }));
+    const named = namingOrder(many, ({ x }) => x === 77);
+    expect(named[0]?.x).toBe(77);
+    expect(named.map(({ x }) => x)).toEqual(expect.arrayContaining([0, 199]));
+    expect(named.length).toBeLessThanOrEqual(17);
   });
 });
 

@@ -30,7 +30,7 @@ export class Offline implements Transport {
     this.known = new Set(Object.keys(packed.answers));
   }
 
-  get id(): string {
+  get only(): string {
     return this.packed.page.row.id;
   }
 

@@ -42,6 +42,7 @@ const encoded = encodeURIComponent;
 
 export class Online implements Transport {
   readonly isOffline = false;
+  readonly only = null;
 
   runs(): Promise<RunList> {
     return got('/runs');

@@ -19,6 +19,8 @@ export interface LiveHandlers {
 /** Where documents come from: a server, or the report's own page. */
 export interface Transport {
   readonly isOffline: boolean;
+  /** The only run there is, where there can be no other: a report's. */
+  readonly only: string | null;
   runs(): Promise<RunList>;
   page(id: string): Promise<RunPage>;
   view<V extends ViewName>(

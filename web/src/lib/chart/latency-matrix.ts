@@ -2,6 +2,7 @@
 
 import type { LatencyMatrix, LoadMatrix, MatrixPanel } from '../api/types';
 import { CLASS_NAMES, CLASS_RANGES, counted, latency } from '../format';
+import { logTicks } from './axis';
 import { among, type MatrixCell, type MatrixPlan } from './matrix';
 import type { Table } from './table';
 
@@ -22,9 +23,8 @@ function rowWords(edges: readonly number[], row: number): string {
 /** Where time goes: I/Os by class of sizes and service time. */
 export function wherePlan(doc: LatencyMatrix, ramp: Uint8Array): MatrixPlan[] {
   const most = Math.max(2, ...doc.panels.flatMap((panel) => panel.cells.flat()));
-  const ticks = doc.edges_ns
-    .map((edge, position) => ({ value: position + 1, label: latency(edge) }))
-    .filter((_, position) => position % 4 === 0);
+  const ticks = logTicks(doc.edges_ns[0] ?? 1, doc.edges_ns.at(-1) ?? 10, 8)
+    .map((value) => ({ value: among(doc.edges_ns, value) + 1, label: latency(value) }));
   return doc.panels.map((panel) => ({
     title: titled(panel.direction),
     columns: CLASS_NAMES,

@@ -1,6 +1,7 @@
 // Lines over time, as charts draw them.
 
 import type { Group } from '../api/types';
+import { CLASS_NAMES } from '../format';
 import { CLASSES } from '../lens/lens';
 import { dashOf, type Colours } from '../palette';
 
@@ -45,6 +46,12 @@ function widthOf(key: string): number {
   return found < 0 ? 1.75 : 0.9 + 0.4 * found;
 }
 
+/** What a line is called: sizes as everywhere on the page. */
+export function nameOf(group: Group): string {
+  const found = (CLASSES as readonly string[]).indexOf(group.key);
+  return CLASS_NAMES[found] ?? group.label;
+}
+
 export type Statistic = 'mean' | 'p50' | 'p95' | 'p99' | 'max' | 'wait_share';
 
 /** A group's line of one statistic. */
@@ -52,7 +59,7 @@ export function lineOf(group: Group, statistic: Statistic, position: number, col
   const isRate = statistic === 'mean' && group.p99.length === 0;
   return {
     key: group.key,
-    label: group.label,
+    label: nameOf(group),
     ...styleOf(group.key, position, colours),
     width: widthOf(group.key),
     values: group[statistic],

@@ -14,6 +14,8 @@ export interface Look {
   lines: readonly Line[];
   colours: Colours;
   font: string;
+  /** Values of few I/Os are not drawn at all: many lines are. */
+  isCrowded: boolean;
 }
 
 /** What is drawn around the lines; read at each drawing. */
@@ -93,7 +95,7 @@ function drawSteps(u: uPlot, marks: Marks, look: Look): void {
   const first = beginnings(marks.steps);
   if (first.length < 2) return;
   ctx.save();
-  ctx.font = `${11 * dpr()}px ${look.font}`;
+  ctx.font = `${(fontOf(look.width) - 1) * dpr()}px ${look.font}`;
   ctx.textBaseline = 'bottom';
   ctx.textAlign = 'left';
   let free = -Infinity;
@@ -132,7 +134,7 @@ function drawLimit(u: uPlot, marks: Marks, look: Look): void {
   ctx.moveTo(bbox.left, y);
   ctx.lineTo(bbox.left + bbox.width, y);
   ctx.stroke();
-  ctx.font = `${11 * dpr()}px ${look.font}`;
+  ctx.font = `${(fontOf(look.width) - 1) * dpr()}px ${look.font}`;
   ctx.textBaseline = 'bottom';
   ctx.textAlign = 'left';
   ctx.fillText(marks.limit.label, bbox.left + 4 * dpr(), y - 2 * dpr());
@@ -208,6 +210,15 @@ function valueRange(isLog: boolean, reach: () => number) {
   };
 }
 
+/** Positions of values without a neighbour: no line leads to them. */
+function alone(values: ArrayLike<number | null | undefined>): number[] {
+  const list: number[] = [];
+  for (let i = 0; i < values.length; i += 1) {
+    if (values[i] != null && values[i - 1] == null && values[i + 1] == null) list.push(i);
+  }
+  return list;
+}
+
 /** Options for the lines of a look. */
 export function options(look: Look, marks: () => Marks, hooks: uPlot.Hooks.Arrays): uPlot.Options {
   const { colours } = look;
@@ -216,7 +227,10 @@ export function options(look: Look, marks: () => Marks, hooks: uPlot.Hooks.Array
   const series: uPlot.Series[] = [{}];
   for (const line of look.lines) {
     const shared = { dash: line.dash, spanGaps: false, points: { show: false } };
-    series.push({ ...shared, label: line.label, stroke: line.colour, width: line.width });
+    const points = look.isCrowded
+      ? { show: true, size: 3 + line.width, fill: line.colour, filter: (u: uPlot, at: number) => alone(u.data[at] ?? []) }
+      : shared.points;
+    series.push({ ...shared, points, label: line.label, stroke: line.colour, width: line.width });
     series.push({ ...shared, label: `${line.label}, few I/Os`, stroke: line.colour, width: 1, alpha: 0.4 });
   }
   const bands: uPlot.Band[] = [];

@@ -74,13 +74,67 @@ export function shapePath(shape: Shape, r: number): string {
   }
 }
 
-/** Which labels fit without covering one another; first come, first served. Pixels. */
-export function freeLabels(wanted: readonly { x: number; y: number; width: number }[]): boolean[] {
-  const taken: { x: number; y: number; width: number }[] = [];
-  return wanted.map((one) => {
-    const isFree = taken.every((other) =>
-      Math.abs(other.y - one.y) > 13 || one.x > other.x + other.width || other.x > one.x + one.width);
-    if (isFree) taken.push(one);
-    return isFree;
+export interface Dot {
+  x: number;
+  y: number;
+  r: number;
+}
+
+/** A name beside its dot: where it begins, and its baseline. */
+export interface Label {
+  x: number;
+  y: number;
+}
+
+interface Box {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+const apart = (a: Box, b: Box): boolean =>
+  a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+
+/**
+ * Where names stand so that none covers another name or a dot: right of its dot, left of it, above
+ * or below; nowhere if all four are taken. First come, first served. Pixels.
+ */
+export function labels(
+  wanted: readonly { dot: Dot; width: number }[],
+  dots: readonly Dot[],
+  size: number,
+  room: { x0: number; x1: number; y0: number; y1: number },
+): (Label | null)[] {
+  const taken: Box[] = dots.map(({ x, y, r }) => ({ left: x - r, right: x + r, top: y - r, bottom: y + r }));
+  return wanted.map(({ dot, width }) => {
+    const { x, y, r } = dot;
+    const places: Label[] = [
+      { x: x + r + 3, y: y + size * 0.35 }, { x: x - r - 3 - width, y: y + size * 0.35 },
+      { x: x - width / 2, y: y - r - 4 }, { x: x - width / 2, y: y + r + size },
+    ];
+    for (const place of places) {
+      const box = { left: place.x, right: place.x + width, top: place.y - size * 0.8, bottom: place.y + size * 0.25 };
+      const isInside = box.left >= room.x0 && box.right <= room.x1 && box.top >= room.y1 && box.bottom <= room.y0;
+      if (!isInside || !taken.every((other) => apart(box, other))) continue;
+      taken.push(box);
+      return place;
+    }
+    return null;
   });
+}
+
+/** Above this many dots only those that stand out are named. */
+const ALL_NAMED = 40;
+/** How many of those at an edge are named on each axis. */
+const OUTSTANDING = 4;
+
+/** Dots in the order in which they get a name: those marked first, then those that stand out, then the others. */
+export function namingOrder<D extends Dot>(dots: readonly D[], isMarked: (dot: D) => boolean): D[] {
+  const marked = dots.filter(isMarked);
+  const up = [...dots].sort((a, b) => a.y - b.y);
+  const right = [...dots].sort((a, b) => b.x - a.x);
+  const out = Array.from({ length: OUTSTANDING }, (_, position) => [up[position], right[position], up.at(-1 - position), right.at(-1 - position)])
+    .flat().filter((dot): dot is D => dot !== undefined);
+  return [...new Set([...marked, ...out, ...(dots.length <= ALL_NAMED ? up : [])])];
 }

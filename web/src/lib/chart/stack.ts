@@ -4,6 +4,8 @@ export interface Part {
   key: string;
   label: string;
   colour: string;
+  /** Every second one is hatched, so that neighbours part in grey too. */
+  isHatched: boolean;
   values: ArrayLike<number | null>;
 }
 

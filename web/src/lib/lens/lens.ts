@@ -225,6 +225,17 @@ export function requestPath(request: string): string {
   return `${view}?${pairs.join('&')}`;
 }
 
+/** Points of latencies by more than direction (`CROWDED_POINTS` of the report's answers). */
+const CROWDED_POINTS = 60;
+
+/**
+ * How many points a line chart asks for: percentiles of many parts over short times cross one
+ * another until none can be followed, so those are of longer times, each merged from all its I/Os.
+ */
+export function pointsOf(measure: Measure, by: Breakdown): Extent {
+  return measure === 'lat' && by !== 'rw' && by !== 'none' ? { points: CROWDED_POINTS } : {};
+}
+
 /** Adds what is missing, removes what is there. */
 export function toggle<T>(list: readonly T[], value: T): T[] {
   return list.includes(value) ? list.filter((other) => other !== value) : [...list, value];

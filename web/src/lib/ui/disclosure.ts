@@ -13,7 +13,16 @@ export function leaves(value: unknown, key = ''): [string, string][] {
   if (typeof value === 'object') {
     return Object.entries(value).flatMap(([name, inner]) => leaves(inner, key ? `${key}.${name}` : name));
   }
-  return [[key, String(value)]];
+  return [[key, withUnit(key, value)]];
+}
+
+/** A value whose key names its unit, in that unit; the exact number beside it. */
+export function withUnit(key: string, value: unknown): string {
+  const number = typeof value === 'number' ? value : typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : null;
+  if (number === null) return String(value);
+  if (/[_-]bytes(_|$)/.test(key)) return number < 1024 ? `${number} B` : `${bytes(number)} (${whole(number)} B)`;
+  if (/[_-]ns(_|$)/.test(key)) return latency(number);
+  return String(value);
 }
 
 /** How a run was measured. */
