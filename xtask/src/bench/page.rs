@@ -77,10 +77,13 @@ fn times(web: &Path) -> Result<Vec<Figure>> {
     let run = made_up(&place.0, 10)?;
     let server = Served::start(&place.0)?;
     let name = run.file_name().and_then(|name| name.to_str()).context("a name")?;
+    let report = place.0.join("report.html");
+    write_report(&run, &report)?;
     let output = Command::new("npm")
         .args(["run", "--silent", "bench"])
         .current_dir(web)
         .env("TILEMARK_URL", format!("http://127.0.0.1:{}/run/{name}", server.port))
+        .env("TILEMARK_REPORT", &report)
         .stderr(Stdio::inherit())
         .output()
         .context("npm")?;
@@ -131,10 +134,15 @@ pub(crate) fn report(_: &str) -> Result<Vec<Figure>> {
     let place = Place::new("report")?;
     let run = made_up(&place.0, 10)?;
     let file = place.0.join("report.html");
-    let mut command = Command::new(tilemark::binary()?);
-    super::process::run(command.arg("report").arg(&run).arg("--to").arg(&file))?;
+    write_report(&run, &file)?;
     let size = std::fs::metadata(&file)?.len() as f64 / 1e6;
     Ok(vec![Figure::new("report.size_mb", size, "MB")])
+}
+
+fn write_report(run: &Path, file: &Path) -> Result<()> {
+    let mut command = Command::new(tilemark::binary()?);
+    super::process::run(command.arg("report").arg(run).arg("--to").arg(file))?;
+    Ok(())
 }
 
 /// `live.*`: what somebody who looks at the page of a run takes from its throughput: one run
