@@ -231,6 +231,10 @@ impl Subject {
 }
 
 #[cfg(test)]
+#[path = "../../trace/tests/import/shared.rs"]
+mod shared;
+
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::path::PathBuf;
@@ -240,16 +244,7 @@ mod tests {
     use super::*;
 
     fn folder() -> Option<PathBuf> {
-        let shared = std::env::var_os("TILEMARK_SHARED").map_or_else(
-            || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-            PathBuf::from,
-        );
-        let traces = shared.join("traces");
-        let is_there = traces.join("oracle.csv").is_file();
-        if !is_there {
-            eprintln!("oracle: skipped, no oracle.csv in {}", traces.display());
-        }
-        is_there.then_some(traces)
+        Some(shared::file("oracle.csv", "oracle")?.parent()?.to_owned())
     }
 
     fn pages(folder: &std::path::Path, room: usize) -> Pages {

@@ -52,6 +52,7 @@ impl ClosedLoop {
             length: self.length,
             due: now,
             pattern: Pattern::default(),
+            durable: false,
         });
     }
 }

@@ -19,6 +19,8 @@ pub struct Submission {
     pub offset: u64,
     /// Bytes to move; zero for a flush.
     pub length: u32,
+    /// Whether a write is durable before it is answered.
+    pub durable: bool,
     /// Where the bytes go to or come from; `None` for a flush.
     pub buffer: Option<Buffer>,
 }

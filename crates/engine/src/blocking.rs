@@ -19,10 +19,12 @@ pub(crate) fn carry_out(file: &File, submission: &Submission) -> i32 {
         (Operation::Read, Some(buffer)) => unsafe {
             libc::pread(fd, buffer.start.as_ptr().cast(), length, offset)
         },
-        // SAFETY: as above.
-        (Operation::Write, Some(buffer)) => unsafe {
-            libc::pwrite(fd, buffer.start.as_ptr().cast(), length, offset)
-        },
+        (Operation::Write, Some(buffer)) => {
+            let parts = libc::iovec { iov_base: buffer.start.as_ptr().cast(), iov_len: length };
+            let flags = if submission.durable { libc::RWF_DSYNC } else { 0 };
+            // SAFETY: as above; one part, which lives to the end of the call.
+            unsafe { libc::pwritev2(fd, &raw const parts, 1, offset, flags) }
+        }
     };
     if moved < 0 {
         return -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);

@@ -108,6 +108,7 @@ mod tests {
                 length: 4096,
                 due: Nanos::ZERO,
                 pattern: Pattern::default(),
+                durable: false,
             },
             emitted: Nanos::ZERO,
             submitted: Nanos::ZERO,

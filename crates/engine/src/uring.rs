@@ -180,6 +180,8 @@ impl Uring {
                 let start = buffer.start.as_ptr();
                 let fixed =
                     self.registered_chunks.get(usize::from(buffer.chunk)).is_some_and(|is| *is);
+                // FUA where the device has it, or a flush after the write (pwritev2(2)).
+                let flags = if submission.durable { libc::RWF_DSYNC } else { 0 };
                 match (operation, fixed) {
                     (Operation::Read, true) => {
                         opcode::ReadFixed::new(file, start, length, buffer.chunk)
@@ -191,8 +193,12 @@ impl Uring {
                     }
                     (_, true) => opcode::WriteFixed::new(file, start, length, buffer.chunk)
                         .offset(offset)
+                        .rw_flags(flags)
                         .build(),
-                    (_, false) => opcode::Write::new(file, start, length).offset(offset).build(),
+                    (_, false) => opcode::Write::new(file, start, length)
+                        .offset(offset)
+                        .rw_flags(flags)
+                        .build(),
                 }
             }
         };

@@ -547,6 +547,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             operation: request.operation,
             offset,
             length: request.length,
+            durable: request.durable,
             buffer,
         });
         self.fresh.push(slot);

@@ -63,6 +63,8 @@ pub struct IoRequest {
     pub due: Nanos,
     /// Content of a write; ignored otherwise.
     pub pattern: Pattern,
+    /// Whether a write is durable before it is answered (FUA); ignored otherwise.
+    pub durable: bool,
 }
 
 /// Why an I/O failed, reduced to what a machine may decide on.

@@ -117,6 +117,7 @@ impl Load {
             length: 8192,
             due: now,
             pattern: Pattern::default(),
+            durable: false,
         });
     }
 

@@ -38,6 +38,7 @@ impl Readers {
             length: 4096,
             due: now,
             pattern: Pattern::default(),
+            durable: false,
         });
     }
 }

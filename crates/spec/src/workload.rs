@@ -171,7 +171,26 @@ pub enum Load {
         /// Poisson, if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gaps: Option<IndexMap<String, f64>>,
+        /// Times of higher rates; where two fall together the one listed first holds.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        bursts: Vec<Burst>,
     },
+}
+
+/// A time of a higher rate that comes back: once in every `length / time`, at a random moment of
+/// it. The group's rate stays what it is: what comes in bursts does not come between them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Burst {
+    /// Share of the arrivals that come in these bursts.
+    pub io: Ratio,
+    /// Share of the time that these bursts take, of what entries before leave.
+    pub time: Ratio,
+    /// How long one of them is, 10 ms or more; multiplied by the plan's time scale.
+    pub length: Nanos,
+    /// Gaps between arrivals by weight, as those of the load; these, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gaps: Option<IndexMap<String, f64>>,
 }
 
 fn ten() -> u32 {
@@ -294,6 +313,9 @@ pub struct Access {
     /// Content of writes; the workload's, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataPattern>,
+    /// Share of writes that are durable before they are answered (FUA; none, if absent).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durable: Option<Ratio>,
 }
 
 /// Writes at the end of a log.
@@ -313,6 +335,9 @@ pub struct Append {
     /// Content of writes; the workload's, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataPattern>,
+    /// Share of writes that are durable before they are answered (FUA; none, if absent).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durable: Option<Ratio>,
 }
 
 /// A flush of one disk.
@@ -456,6 +481,10 @@ pub struct Reuse {
     /// about 60 B of memory for each unit within the largest `within`.
     #[serde(default = "reuse_page")]
     pub page: BlockSize,
+    /// Places that do not begin on a multiple of 4 KiB (default none). Then a sequential I/O
+    /// begins exactly where the one before ended, whatever its size.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub misaligned: Vec<Misaligned>,
 }
 
 fn reuse_page() -> BlockSize {
@@ -471,6 +500,17 @@ pub struct Again {
     pub io: Ratio,
     /// Size of the data touched last, as a share of the disk; larger than the entry before.
     pub within: Ratio,
+}
+
+/// `io` of the places that are not sequential begin `by` behind a multiple of 4 KiB: always the
+/// same place for the same page, so that what comes back to data comes back to all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Misaligned {
+    /// Share of the places.
+    pub io: Ratio,
+    /// 512 B to 3.5 KiB, a multiple of 512 B.
+    pub by: BlockSize,
 }
 
 /// A part of the disk.

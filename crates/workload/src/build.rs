@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use machine::Operation;
 use spec::replay::{ACTION, KINDS};
-use spec::workload::{CpuMode, Load as SpecLoad, Role, UserGroup, Workload};
+use spec::workload::{Burst, CpuMode, Load as SpecLoad, Role, UserGroup, Workload};
 use units::{Bytes, Nanos, ParseError};
 
 use crate::InstanceMachine;
@@ -15,6 +15,7 @@ use crate::pick::Pick;
 use crate::program::Program;
 use crate::region::stride;
 use crate::replay::{Mapping, ReplayMachine, Schedule};
+use crate::rhythm::{self, Rhythm};
 use crate::window::Windows;
 
 /// One instance to build: a workload at its place in the run.
@@ -351,33 +352,44 @@ fn build_group(
     let schedule = group.schedule.as_ref();
     Ok(Group {
         vm,
-        load: build_load(seeds, number, &group.load),
+        load: build_load(seeds, number, &group.load, plan.time_scale),
         windows: schedule.map_or(Windows::ALWAYS, |s| Windows::new(s, plan.time_scale)),
         mix,
         phases: phases.collect::<Result<_, _>>()?,
     })
 }
 
-fn build_load(seeds: &Seeds, number: usize, load: &SpecLoad) -> Load {
+fn build_load(seeds: &Seeds, number: usize, load: &SpecLoad, time_scale: f64) -> Load {
     match load {
         SpecLoad::Closed { think, .. } => Load::Closed { think: Draw::new(think) },
         SpecLoad::Paced { users, rate, backlog } => {
             let period_ns = f64::from(*users) / rate.get() * 1e9;
             Load::Paced { pace: Pace { period_ns }, backlog: *backlog as usize }
         }
-        SpecLoad::Open { rate, outstanding_max, gaps } => {
-            let stream = seeds.arrivals(number);
-            let arrivals = Arrivals::new(stream, rate.get(), *outstanding_max);
-            let gaps: Vec<(f64, f64)> = gaps
-                .iter()
-                .flatten()
-                .filter_map(|(gap, weight)| {
-                    Some((gap.parse::<Nanos>().ok()?.as_secs_f64(), *weight))
-                })
-                .collect();
-            Load::Open(Box::new(if gaps.is_empty() { arrivals } else { arrivals.in_bursts(&gaps) }))
+        SpecLoad::Open { rate, outstanding_max, gaps, bursts } => {
+            let mut stream = seeds.arrivals(number);
+            let bursts: Vec<rhythm::Wanted> =
+                bursts.iter().map(|burst| build_burst(burst, time_scale)).collect();
+            let gaps = build_gaps(gaps.iter().flatten());
+            let rhythm = Rhythm::new(rate.get(), &gaps, &bursts, &mut stream);
+            Load::Open(Box::new(Arrivals::new(stream, rhythm, *outstanding_max)))
         }
     }
+}
+
+fn build_burst(burst: &Burst, time_scale: f64) -> rhythm::Wanted {
+    rhythm::Wanted {
+        io: burst.io.get(),
+        time: burst.time.get(),
+        length_ns: burst.length.as_secs_f64() * 1e9 * time_scale,
+        gaps: build_gaps(burst.gaps.iter().flatten()),
+    }
+}
+
+/// Seconds and weights.
+fn build_gaps<'a>(gaps: impl Iterator<Item = (&'a String, &'a f64)>) -> Vec<(f64, f64)> {
+    gaps.filter_map(|(gap, weight)| Some((gap.parse::<Nanos>().ok()?.as_secs_f64(), *weight)))
+        .collect()
 }
 
 fn build_mix<'a>(

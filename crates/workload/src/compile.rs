@@ -2,6 +2,7 @@
 
 use machine::{DiskId, KindId, Operation};
 use spec::workload::{Access as SpecAccess, Action, Address, DataPattern, Size, Step};
+use units::Ratio;
 
 use crate::address::Addresses;
 use crate::build::{BuildError, DiskLayout, InstancePlan, KindInfo, unknown};
@@ -70,6 +71,7 @@ struct Wanted<'a> {
     count: u32,
     kind: Option<&'a str>,
     data: Option<&'a DataPattern>,
+    durable: Option<Ratio>,
 }
 
 impl<'a> Compiler<'a> {
@@ -148,6 +150,7 @@ impl<'a> Compiler<'a> {
                 count: append.count,
                 kind: append.kind.as_deref(),
                 data: append.data.as_ref(),
+                durable: append.durable,
             }),
             Step::Flush(flush) => {
                 let place = self.disk(&flush.disk)?;
@@ -234,6 +237,7 @@ impl<'a> Compiler<'a> {
             size,
             blocks: blocks.map(|(length, place)| Block { length: *length, place }).collect(),
             data: Data::new(wanted.data.unwrap_or(&self.plan.workload.data)),
+            durable: wanted.durable.map_or(0.0, Ratio::get),
         };
         self.out.program.accesses.push(access);
         self.push(Op::Access(number));
@@ -274,6 +278,7 @@ fn wanted<'a>(access: &'a SpecAccess, operation: Operation, suffix: &'static str
         count: access.count,
         kind: access.kind.as_deref(),
         data: access.data.as_ref(),
+        durable: access.durable,
     }
 }
 

@@ -5,6 +5,7 @@ use units::Nanos;
 
 use crate::draw::Draw;
 use crate::pick::Pick;
+use crate::rhythm::Rhythm;
 use crate::window::Windows;
 
 /// Actions by weight.
@@ -100,10 +101,7 @@ impl Pace {
 #[derive(Debug, Clone)]
 pub struct Arrivals {
     pub stream: Stream,
-    /// Mean gap; [`Nanos::MAX`] for a rate of zero.
-    pub gap_ns: f64,
-    /// Means of gaps as multiples of the mean gap, by weight; Poisson if absent.
-    pub gaps: Option<(Pick, Box<[f64]>)>,
+    pub rhythm: Rhythm,
     /// Active time of the next arrival.
     pub next_active_ns: f64,
     /// Wall time of the next arrival.
@@ -117,11 +115,10 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    pub fn new(stream: Stream, rate: f64, limit: u32) -> Self {
+    pub fn new(stream: Stream, rhythm: Rhythm, limit: u32) -> Self {
         Self {
             stream,
-            gap_ns: if rate > 0.0 { 1e9 / rate } else { f64::INFINITY },
-            gaps: None,
+            rhythm,
             next_active_ns: 0.0,
             next: Nanos::ZERO,
             limit: limit.max(1) as usize,
@@ -129,19 +126,6 @@ impl Arrivals {
             free: Vec::new(),
             waiting: VecDeque::new(),
         }
-    }
-
-    /// Gaps by weight: mixtures of exponentials stand for arrivals in bursts (Feldmann and Whitt,
-    /// "Fitting mixtures of exponentials to long-tail distributions to analyze network performance
-    /// models", Performance Evaluation 31, 1998). Scaled, so that the rate stays.
-    #[must_use]
-    pub fn in_bursts(mut self, gaps: &[(f64, f64)]) -> Self {
-        let weights: Vec<f64> = gaps.iter().map(|(_, weight)| *weight).collect();
-        let total: f64 = weights.iter().sum();
-        let mean: f64 = gaps.iter().map(|(gap, weight)| gap * weight).sum::<f64>() / total;
-        let scaled = gaps.iter().map(|(gap, _)| gap / mean).collect();
-        self.gaps = Pick::new(&weights).filter(|_| mean > 0.0).map(|pick| (pick, scaled));
-        self
     }
 
     /// Draws the next arrival; none if the group is never active again. A Poisson process
@@ -154,38 +138,8 @@ impl Arrivals {
         reason = "float casts saturate"
     )]
     pub fn draw(&mut self, windows: &Windows) -> Option<Nanos> {
-        if !self.gap_ns.is_finite() {
-            return None;
-        }
-        let scale =
-            self.gaps.as_ref().map_or(1.0, |(pick, gaps)| gaps[pick.draw(&mut self.stream)]);
-        self.next_active_ns -= self.gap_ns * scale * libm::log(1.0 - self.stream.unit());
+        self.next_active_ns = self.rhythm.next(self.next_active_ns, &mut self.stream)?;
         self.next = windows.at_active(Nanos(self.next_active_ns as u64))?;
         Some(self.next)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use machine::Purpose;
-
-    #[test]
-    fn bursts_keep_the_rate_and_have_the_gaps_that_were_asked_for() {
-        let stream = Stream::derive(1, &[], Purpose::Arrivals);
-        let mut arrivals = Arrivals::new(stream, 100.0, 1).in_bursts(&[(1e-6, 0.9), (1e-3, 0.1)]);
-        let (mut short, mut before, count) = (0.0, Nanos::ZERO, 200_000);
-        for _ in 0..count {
-            let next = arrivals.draw(&Windows::ALWAYS).expect("always active");
-            // The scaled means are 0.099 ms and 99 ms; few gaps lie between.
-            short += f64::from(u8::from(next.saturating_sub(before) < Nanos::from_millis(2)));
-            before = next;
-        }
-        let rate = f64::from(count) / before.as_secs_f64();
-        // A gap's variance is 2 (0.9 m^2 + 0.1 M^2) - mean^2, so a mean of 200,000 is off by
-        // 1 %; three of them.
-        assert!((rate / 100.0 - 1.0).abs() < 0.03, "{rate} arrivals a second");
-        // All of the short ones and 2 % of the long ones.
-        assert!((short / f64::from(count) - 0.902).abs() < 0.005, "{short}");
     }
 }

@@ -384,6 +384,7 @@ impl WorkloadMachine {
                         length: 0,
                         due: due(user, now),
                         pattern: Pattern::default(),
+                        durable: false,
                     });
                 }
                 Op::Cpu(cost) => {
@@ -447,6 +448,7 @@ impl WorkloadMachine {
         let wanted = Wanted { now, length: block.length, is_write };
         let offset = self.addresses.offset(&block.place, &wanted, &mut user.stream);
         let pattern = if is_write { self.payload.next(&access.data) } else { Pattern::default() };
+        let durable = access.durable > 0.0 && user.stream.chance(access.durable);
         fx.submit(IoRequest {
             token: Token(strand),
             disk: access.disk,
@@ -456,6 +458,7 @@ impl WorkloadMachine {
             length: block.length,
             due: due(user, now),
             pattern,
+            durable,
         });
     }
 

@@ -28,6 +28,7 @@ mod program;
 mod region;
 pub mod replay;
 mod reuse;
+mod rhythm;
 mod scatter;
 mod sizes;
 mod walk;

@@ -175,7 +175,11 @@ impl<'a> Placer<'a> {
             reuse.again.iter().map(|again| (again.io.get(), again.within.get())).collect();
         let ReuseState { histories, habits } = &mut *self.addresses.reuse;
         let shared = &mut histories[history];
-        let habit = Habit::new(reuse.sequential.get(), &again, shared.pages()).in_runs(reuse.run);
+        let misaligned: Vec<(f64, u32)> =
+            reuse.misaligned.iter().map(|places| (places.io.get(), places.by.get())).collect();
+        let habit = Habit::new(reuse.sequential.get(), &again, shared.pages())
+            .in_runs(reuse.run)
+            .misaligned(&misaligned);
         shared.remember(&habit);
         habits.push(habit);
         (history, habits.len() - 1)

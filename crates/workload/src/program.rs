@@ -71,6 +71,8 @@ pub struct Access {
     /// By the size's position.
     pub blocks: Box<[Block]>,
     pub data: Data,
+    /// Share of writes that are durable before they are answered.
+    pub durable: f64,
 }
 
 /// A block size and where such blocks go.

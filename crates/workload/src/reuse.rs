@@ -38,6 +38,8 @@ pub struct Habit {
     pub choice: Pick,
     /// Depths of an entry, pages, first and last.
     pub depths: Box<[(f64, f64)]>,
+    /// Share of the places up to and with this one, ascending, and how far behind 4 KiB they are.
+    misaligned: Box<[(f64, u64)]>,
 }
 
 impl Habit {
@@ -54,7 +56,14 @@ impl Habit {
             (std::mem::replace(&mut from, to), to)
         };
         let depths = again.iter().map(depth).collect();
-        Self { enter: sequential, stay: sequential, run: 1.0, choice, depths }
+        Self {
+            enter: sequential,
+            stay: sequential,
+            run: 1.0,
+            choice,
+            depths,
+            misaligned: Box::default(),
+        }
     }
 
     /// With so many sequential I/Os in a row on average: two states, sequential and not, whose
@@ -63,6 +72,29 @@ impl Habit {
         let Some(run) = run else { return self };
         let enter = self.enter / ((1.0 - self.enter) * run);
         Self { enter: if enter < 1.0 { enter } else { 1.0 }, stay: 1.0 - 1.0 / run, run, ..self }
+    }
+}
+
+impl Habit {
+    /// Shares of places and how many bytes behind a multiple of 4 KiB they are.
+    #[must_use]
+    pub fn misaligned(mut self, by: &[(f64, u32)]) -> Self {
+        let mut sum = 0.0;
+        let up_to = |(share, by): &(f64, u32)| {
+            sum += share;
+            (sum, u64::from(*by))
+        };
+        self.misaligned = by.iter().map(up_to).collect();
+        self
+    }
+
+    /// A place of a page of 4 KiB: always the same, so that coming back to the page is coming back
+    /// to all of what was there.
+    #[expect(clippy::cast_precision_loss, reason = "the upper 53 bits of a hash")]
+    fn place(&self, page: u64) -> u64 {
+        // Another number than the one that chooses the place of a small block.
+        let share = (machine::mix(!page) >> 11) as f64 / (1_u64 << 53) as f64;
+        self.misaligned.iter().find(|(up_to, _)| share < *up_to).map_or(0, |(_, by)| *by)
     }
 }
 
@@ -106,19 +138,29 @@ impl History {
         stream: &mut Stream,
     ) -> u64 {
         let way = usize::from(is_write);
-        let behind = self.next[way].map(|at| align(at, length));
+        let is_exact = !habit.misaligned.is_empty();
+        let behind = self.next[way].map(|at| if is_exact { at } else { align(at, length) });
         let behind = behind.filter(|at| at + u64::from(length) <= self.end);
-        let behind = behind.filter(|at| habit.run <= 1.0 || self.may_go_on(way, *at));
+        // A block that begins in the page that the one before ended in touches the next one.
+        let reach = if is_exact { u64::from(length) - 1 } else { 0 };
+        let behind = behind.filter(|at| habit.run <= 1.0 || self.may_go_on(way, at + reach));
         let chance = if behind.is_some() { habit.stay } else { habit.enter };
         let goes_on = chance > 0.0 && stream.chance(chance);
         let offset = behind.unwrap_or_else(|| {
             let (offset, is_back) = self.jump(habit, blocks, goes_on, stream);
             self.is_back[way] = is_back;
-            offset
+            if is_exact { self.misplace(habit, offset, length) } else { offset }
         });
         self.next[way] = goes_on.then_some(offset + u64::from(length));
         self.touch(offset, length);
         offset
+    }
+
+    /// Away from the multiple of 4 KiB that a block covers or begins at, if it still fits.
+    fn misplace(&self, habit: &Habit, offset: u64, length: u32) -> u64 {
+        let page = offset / 4096;
+        let moved = page * 4096 + habit.place(page);
+        if moved + u64::from(length) <= self.end { moved } else { offset }
     }
 
     /// A run over what was touched ends where that ends.
@@ -143,6 +185,8 @@ impl History {
         // A run begins where a run that is remembered began, if it is not much longer.
         let length =
             if goes_on { blocks.stride * (habit.run as u64).min(RUN_MAX) } else { blocks.stride };
+        // What does not begin on a page covers one page more.
+        let length = length + if habit.misaligned.is_empty() { 0 } else { self.pages.stride };
         let found = habit.depths.get(habit.choice.draw(stream)).and_then(|(from, to)| {
             // Evenly on a scale of logarithms, as miss-ratio curves are drawn.
             let ratio = libm::log(to / from);

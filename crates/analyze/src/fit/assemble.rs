@@ -2,9 +2,9 @@
 
 use indexmap::IndexMap;
 use spec::workload::{
-    Access as SpecAccess, Action, Address, Again, Counted, CpuMode, DataPattern, Disk as SpecDisk,
-    Flush, Load, Metric, RandomTime, Reuse, Role, Schedule, Size, Step, Time, UserGroup, Vm,
-    Workload,
+    Access as SpecAccess, Action, Address, Again, Burst, Counted, CpuMode, DataPattern,
+    Disk as SpecDisk, Flush, Load, Metric, Misaligned, RandomTime, Reuse, Role, Schedule, Size,
+    Step, Time, UserGroup, Vm, Workload,
 };
 use units::{BlockSize, Bytes, Nanos, Rate, Ratio};
 
@@ -16,10 +16,10 @@ use super::generate::{Storage, generate};
 use super::load::{Arrival, rounded};
 use super::model::{Access, Block, Model, Stream};
 use super::phases::Stretch;
-use super::{document, toml};
+use super::{bursts, document, toml};
 
 /// Rounds in which shares are corrected by what a run of the workload shows.
-const CORRECTIONS: u32 = 5;
+const CORRECTIONS: u32 = 7;
 
 /// A workload, its file, and how near it comes.
 #[derive(Debug, Clone)]
@@ -67,15 +67,16 @@ fn run(
     Ok(compare::compare(&observed.records, &made))
 }
 
-/// Scales the shares of sequential and of new places by what was seen over what a run had: small
-/// differences between what a step means and what a trace counts, such as blocks that begin
-/// within a page, are taken out so.
+/// Scales the shares of sequential, of new and of misaligned places by what was seen over what a run
+/// had: small differences between what a step means and what a trace counts, such as blocks that
+/// begin within a page, are taken out so, and the luck of a page that is touched often.
 fn correct(model: &mut Model, comparison: &Comparison) {
     let blocks = model.kinds.iter_mut().flat_map(|kind| &mut kind.accesses);
     for block in blocks.filter_map(|access| access.block.as_mut()) {
         let (seen, made) = comparison.sequential[usize::from(block.is_write)];
         if made > 0.0 {
-            block.habit.sequential = (block.habit.sequential * seen / made).min(1.0);
+            // Halfway on a scale of logarithms: where runs end early, more of them also are longer.
+            block.habit.sequential = (block.habit.sequential * (seen / made).sqrt()).min(1.0);
         }
         let again: f64 = block.habit.again.iter().map(|(share, _)| share).sum();
         let (seen, made) = comparison.touched;
@@ -83,6 +84,12 @@ fn correct(model: &mut Model, comparison: &Comparison) {
         if again > 0.0 {
             block.habit.again.iter_mut().for_each(|(share, _)| *share *= (1.0 - fresh) / again);
         }
+        for (share, by) in &mut block.misaligned {
+            let (seen, made) = comparison.at_sector(*by / 512);
+            *share *= (seen / made.max(1e-9)).clamp(0.5, 2.0);
+        }
+        let sum: f64 = block.misaligned.iter().map(|(share, _)| share).sum();
+        block.misaligned.iter_mut().for_each(|(share, _)| *share /= sum.max(1.0));
     }
 }
 
@@ -90,10 +97,14 @@ fn correct(model: &mut Model, comparison: &Comparison) {
 pub(crate) fn workload(observed: &Observed, model: &Model, tool: &str) -> Workload {
     let name = name(observed);
     let mut groups = Vec::new();
-    for (number, stretch) in model.stretches.iter().enumerate() {
+    for (at, stretch) in model.stretches.iter().enumerate() {
         let kind = &model.kinds[stretch.kind];
-        let number = (model.stretches.len() > 1).then_some(number + 1);
-        groups.extend(kind.streams.iter().map(|it| group(&name, model, (stretch, number), it)));
+        let number = (model.stretches.len() > 1).then_some(at + 1);
+        // Which of its kind it is.
+        let alike = model.stretches[..at].iter().filter(|it| it.kind == stretch.kind).count();
+        groups.extend(kind.streams.iter().map(|stream| {
+            group(&name, model, (stretch, number), (stream, stream.decided.of(alike)))
+        }));
     }
     let accesses = model.kinds.iter().flat_map(|kind| &kind.accesses);
     Workload {
@@ -180,7 +191,7 @@ fn group(
     vm: &str,
     model: &Model,
     (stretch, number): (&Stretch, Option<usize>),
-    stream: &Stream,
+    (stream, arrival): (&Stream, &Arrival),
 ) -> UserGroup {
     let name = match number {
         Some(number) => format!("{}-{number}", stream.name),
@@ -188,7 +199,7 @@ fn group(
     };
     let schedule = number.map(|_| schedule(model, stretch));
     let mix = stream.mix.iter().map(|(name, count)| (name.clone(), *count as f64)).collect();
-    let load = load(&stream.decided.arrival);
+    let load = load(arrival);
     UserGroup { name, vm: vm.to_owned(), load, mix: Some(mix), schedule, phases: Vec::new() }
 }
 
@@ -204,11 +215,11 @@ fn schedule(model: &Model, stretch: &Stretch) -> Schedule {
 fn load(arrival: &Arrival) -> Load {
     let rate = |rate: f64| Rate::per_second(digits(rate).max(1e-6));
     match arrival {
-        Arrival::Open { rate: mean, gaps } => Load::Open {
+        Arrival::Open { rate: mean, gaps, bursts } => Load::Open {
             rate: rate(*mean),
             outstanding_max: 1024,
-            gaps: (gaps.len() > 1)
-                .then(|| gaps.iter().map(|(gap, weight)| (gap.to_text(), *weight)).collect()),
+            gaps: by_weight(gaps).filter(|gaps| gaps.len() > 1),
+            bursts: bursts.iter().map(burst).collect(),
         },
         Arrival::Paced { users, rate: mean } => {
             Load::Paced { users: *users, rate: rate(*mean), backlog: 10 }
@@ -221,6 +232,32 @@ fn load(arrival: &Arrival) -> Load {
             },
         },
     }
+}
+
+/// None of none. A single one is said, too: a burst then has it and not what is said outside.
+fn by_weight(gaps: &[(Nanos, f64)]) -> Option<IndexMap<String, f64>> {
+    let by_weight = || gaps.iter().map(|(gap, weight)| (gap.to_text(), *weight)).collect();
+    (!gaps.is_empty()).then(by_weight)
+}
+
+fn burst(burst: &bursts::Burst) -> Burst {
+    Burst {
+        io: share(burst.io),
+        time: ratio((burst.time * 1e9).ceil() / 1e9),
+        length: rounded(burst.length),
+        gaps: by_weight(&burst.gaps),
+    }
+}
+
+/// As a file has it, so that the definition and its file are the same.
+fn ratio(value: f64) -> Ratio {
+    let ratio = Ratio::new(value);
+    ratio.to_text().parse().unwrap_or(ratio)
+}
+
+/// Rounded down, so that several are never more than all.
+fn share(value: f64) -> Ratio {
+    ratio((value * 1e6).floor() / 1e6)
 }
 
 /// Four digits.
@@ -244,6 +281,7 @@ fn action(model: &Model, access: &Access) -> Action {
                 count: 1,
                 kind: None,
                 data: None,
+                durable: (block.durable > 0.0).then(|| ratio(digits(block.durable))),
             };
             if block.is_write { Step::Write(step) } else { Step::Read(step) }
         }
@@ -268,12 +306,6 @@ fn size(block: &Block) -> Size {
 }
 
 fn address(model: &Model, size: Bytes, block: &Block) -> Address {
-    // As a file has them, so that the definition and its file are the same.
-    let ratio = |value: f64| {
-        let ratio = Ratio::new(value);
-        ratio.to_text().parse().unwrap_or(ratio)
-    };
-    let share = |value: f64| ratio((value * 1e6).floor() / 1e6);
     let mut again: Vec<Again> = Vec::new();
     for (io, depth) in &block.habit.again {
         let within = (depth * model.page) as f64 / size.as_f64();
@@ -285,5 +317,10 @@ fn address(model: &Model, size: Bytes, block: &Block) -> Address {
     }
     let sequential = share(block.habit.sequential);
     let run = block.habit.run.map(|run| digits(run).max(1.0));
-    Address::Reuse(Reuse { sequential, run, again, page: block_size(model.page) })
+    let misaligned = block
+        .misaligned
+        .iter()
+        .map(|(io, by)| Misaligned { io: share(*io), by: block_size(u64::from(*by)) });
+    let misaligned = misaligned.collect();
+    Address::Reuse(Reuse { sequential, run, again, page: block_size(model.page), misaligned })
 }

@@ -1,6 +1,6 @@
 //! How far what a fitted workload does is from what was seen.
 
-use trace::IoRecord;
+use trace::{Flags, IoRecord, Operation};
 use units::Nanos;
 
 use crate::fold::{Buckets, Fold, Settings, Vm};
@@ -28,6 +28,12 @@ pub(crate) struct Comparison {
     /// I/Os per second of time.
     pub(crate) rates: Pair,
     pub(crate) peak: (f64, f64),
+    /// Where I/Os begin, sectors modulo 8.
+    pub(crate) alignment: Pair,
+    /// Shares by first sector modulo 8.
+    pub(crate) sectors: [[f64; 8]; 2],
+    /// Share of the writes.
+    pub(crate) durable: (f64, f64),
     pub(crate) count: (u64, u64),
     /// Sequential share of reads and of writes.
     pub(crate) sequential: [(f64, f64); 2],
@@ -50,10 +56,23 @@ pub(crate) struct CurvePair {
 }
 
 impl Comparison {
-    /// What corrections make smaller: both curves and the shares of sequential I/O.
+    /// What corrections make smaller: both curves, the shares of sequential I/O and alignment.
     pub(crate) fn score(&self) -> f64 {
         let sequential = self.sequential.iter().map(|(seen, made)| (seen - made).abs());
-        self.curves.iter().map(|pair| pair.most).chain(sequential).sum()
+        let curves = self.curves.iter().map(|pair| pair.most);
+        curves.chain(sequential).sum::<f64>() + self.alignment.distance
+    }
+
+    /// Shares of I/Os that begin at a sector modulo 8, seen and made.
+    pub(crate) fn at_sector(&self, sector: u32) -> (f64, f64) {
+        let at = sector as usize % 8;
+        (self.sectors[0][at], self.sectors[1][at])
+    }
+
+    /// Shares that do not begin on a multiple of 4 KiB.
+    pub(crate) fn misaligned(&self) -> (f64, f64) {
+        let (seen, made) = self.at_sector(0);
+        (1.0 - seen, 1.0 - made)
     }
 }
 
@@ -115,14 +134,16 @@ impl Side {
 pub(crate) fn compare(seen: &[IoRecord], made: &[IoRecord]) -> Comparison {
     let last = seen.last().map_or(Nanos::ZERO, |record| record.issue);
     let seconds = usize::try_from(last.0 / Nanos::SECOND.0).unwrap_or(0) + 1;
+    let both = (durable(seen), durable(made));
+    let sectors = [first_sectors(seen), first_sectors(made)];
     // Flags of the source are left out, so that both sides are counted alike.
     let plain: Vec<IoRecord> = seen
         .iter()
-        .map(|record| IoRecord { flags: trace::Flags::NONE, outstanding: None, ..*record })
+        .map(|record| IoRecord { flags: Flags::NONE, outstanding: None, ..*record })
         .collect();
     let (seen, made) = (Side::of(&plain, seconds), Side::of(made, seconds));
-    let both = seen.histograms().into_iter().zip(made.histograms());
-    let histograms = both
+    let pairs = seen.histograms().into_iter().zip(made.histograms());
+    let histograms = pairs
         .filter(|((name, ..), _)| !name.starts_with("latency"))
         .map(|((name, unit, seen), (.., made))| pair((name, unit), &seen, &made))
         .collect();
@@ -131,6 +152,12 @@ pub(crate) fn compare(seen: &[IoRecord], made: &[IoRecord]) -> Comparison {
         histograms,
         rates: rates(&seen.rates, &made.rates),
         peak: (most(&seen), most(&made)),
+        alignment: alignment(&sectors[0], &sectors[1]),
+        sectors: sectors.map(|counts| {
+            let all: u64 = counts.iter().sum();
+            counts.map(|count| count as f64 / all.max(1) as f64)
+        }),
+        durable: both,
         count: (seen.count(), made.count()),
         sequential: [0, 1].map(|way| (seen.sequential(way), made.sequential(way))),
         touched: (seen.touched, made.touched),
@@ -159,6 +186,37 @@ fn pair((name, unit): (&'static str, &'static str), seen: &Buckets, made: &Bucke
         (distance, at) = (1.0, None);
     }
     Pair { name, seen: a, made: b, distance, at, unit }
+}
+
+/// I/Os that move data, by their first sector modulo 8.
+fn first_sectors(records: &[IoRecord]) -> [u64; 8] {
+    let mut counts = [0; 8];
+    for record in records.iter().filter(|record| record.operation.moves_data()) {
+        counts[usize::try_from(record.offset / 512 % 8).unwrap_or(0)] += 1;
+    }
+    counts
+}
+
+/// Share of the writes that are durable before they are answered.
+fn durable(records: &[IoRecord]) -> f64 {
+    let writes = || records.iter().filter(|record| record.operation == Operation::Write);
+    let durable = writes().filter(|record| record.flags.has(Flags::FUA)).count();
+    durable as f64 / writes().count().max(1) as f64
+}
+
+/// The statistic of first sectors.
+fn alignment(seen: &[u64; 8], made: &[u64; 8]) -> Pair {
+    let (a, b) = (seen.iter().sum::<u64>(), made.iter().sum::<u64>());
+    let (mut sums, mut distance, mut at) = ((0.0, 0.0), 0.0, None);
+    for (sector, (x, y)) in (0_i32..).zip(seen.iter().zip(made)) {
+        sums.0 += *x as f64 / a.max(1) as f64;
+        sums.1 += *y as f64 / b.max(1) as f64;
+        let apart = f64::abs(sums.0 - sums.1);
+        if apart > distance + 1e-12 {
+            (distance, at) = (apart, Some(sector));
+        }
+    }
+    Pair { name: "first sector modulo 8", seen: a, made: b, distance, at, unit: "sectors" }
 }
 
 /// The exact statistic of I/Os per second.

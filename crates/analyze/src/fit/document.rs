@@ -140,6 +140,7 @@ pub(crate) fn report(
     let is_coarse = observed.resolution() > COARSE;
     let mut histograms: Vec<&Pair> = comparison.histograms.iter().collect();
     histograms.retain(|pair| !(is_coarse && pair.name.starts_with("interarrival")));
+    histograms.push(&comparison.alignment);
     histograms.push(&comparison.rates);
     let distances: Vec<Distance> = histograms.into_iter().map(distance).collect();
     let not_reproduced = words(observed, model, comparison, &distances);
@@ -221,6 +222,8 @@ fn shares(comparison: &Comparison) -> Vec<Share> {
         share("I/Os", (seen as f64, made as f64), "I/Os"),
         share("sequential reads", reads, ""),
         share("sequential writes", writes, ""),
+        share("not on a multiple of 4 KiB", comparison.misaligned(), ""),
+        share("durable writes", comparison.durable, ""),
         share("different data", comparison.touched, "B"),
         share("busiest second", comparison.peak, "I/Os/s"),
     ]
@@ -237,7 +240,6 @@ fn words(
     let share = |is_wanted: &dyn Fn(&IoRecord) -> bool| {
         observed.records.iter().filter(|record| is_wanted(record)).count() as f64 / all
     };
-    let moves = |record: &IoRecord| record.operation.moves_data();
     let mut words = Vec::new();
     let mut say = |share: f64, least: f64, text: &str| {
         if share > least {
@@ -245,19 +247,9 @@ fn words(
         }
     };
     say(
-        share(&|record| moves(record) && record.offset % 4096 != 0),
-        0.005,
-        "do not begin on a multiple of 4 KiB: blocks of the language of 4 KiB and more do",
-    );
-    say(
-        share(&|record| moves(record) && record.flags.has(Flags::FUA)),
-        0.0,
-        "are durable before they are answered (FUA): they are written without",
-    );
-    say(
         share(&|record| record.operation == Operation::Discard),
         0.0,
-        "are discards, which the language does not have: they are left out",
+        "are discards, which Tilemark never sends: they are left out",
     );
     say(share(&|record| record.flags.has(Flags::ERROR)), 0.0, "ended with an error: none will");
     let accesses = || model.kinds.iter().flat_map(|kind| &kind.accesses);
@@ -294,6 +286,10 @@ fn words(
          on the load: it is the storage's to say"
             .to_owned(),
     );
+    let (seen, made) = comparison.peak;
+    if made > 0.0 && !(0.5..=2.0).contains(&(made / seen)) {
+        words.push(format!("the busiest second: {made:.0} I/Os instead of {seen:.0}"));
+    }
     for far in distances.iter().filter(|it| it.distance.is_some_and(|it| it > FAR)) {
         let distance = far.distance.unwrap_or(0.0);
         let at = far.at.map_or_else(String::new, |at| format!(", most up to {at} {}", far.unit));

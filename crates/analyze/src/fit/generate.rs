@@ -3,7 +3,7 @@ use record::recorder::InstanceShape;
 use record::slice::{InstanceId, VmId};
 use sim::{Completion, Device, Options, SimInstance};
 use spec::workload::Workload;
-use trace::{DeviceIndex, IoRecord, Operation};
+use trace::{DeviceIndex, Flags, IoRecord, Operation};
 use units::Nanos;
 use workload::InstancePlan;
 
@@ -98,6 +98,7 @@ impl Device for Tape<'_> {
             Storage::Latencies(known) => Some(draw(&known[at], &mut self.stream)),
         };
         self.records.push(IoRecord {
+            flags: if request.durable { Flags::FUA } else { Flags::NONE },
             device: DeviceIndex(request.disk.0),
             device_time: latency,
             ..IoRecord::new(now, operation, request.offset, request.length)

@@ -6,6 +6,8 @@ use std::collections::BinaryHeap;
 use trace::IoRecord;
 use units::Nanos;
 
+use super::bursts::{self, Burst};
+use super::gaps;
 use super::phases::Stretch;
 
 /// I/Os that a place in a statistic needs.
@@ -14,10 +16,6 @@ const ENOUGH: f64 = 30.0;
 const STEADY: f64 = 0.3;
 /// Largest Kolmogorov-Smirnov distance of gaps that still are a Poisson process's.
 const POISSON: f64 = 0.05;
-/// Rounds of expectation and maximisation.
-const ROUNDS: u32 = 100;
-/// Components below this weight are left out.
-const LIGHT: f64 = 0.002;
 /// Share of the time at the ceiling from which a loop needs no other sign.
 const FULL: f64 = 0.5;
 
@@ -25,7 +23,7 @@ const FULL: f64 = 0.5;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Arrival {
     /// Waits for nobody; gaps by weight, none for Poisson.
-    Open { rate: f64, gaps: Vec<(Nanos, f64)> },
+    Open { rate: f64, gaps: Vec<(Nanos, f64)>, bursts: Vec<Burst> },
     /// Keeps a rate.
     Paced { users: u32, rate: f64 },
     /// Waits for answers.
@@ -36,7 +34,20 @@ pub(crate) enum Arrival {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Decided {
     pub(crate) arrival: Arrival,
+    /// Where stretches of one kind have bursts of their own: one for each stretch.
+    pub(crate) each: Vec<Arrival>,
     pub(crate) why: String,
+}
+
+impl Decided {
+    fn alike(arrival: Arrival, why: String) -> Self {
+        Self { arrival, each: Vec::new(), why }
+    }
+
+    /// That of a stretch, by its place among those of its kind.
+    pub(crate) fn of(&self, stretch: usize) -> &Arrival {
+        self.each.get(stretch).unwrap_or(&self.arrival)
+    }
 }
 
 /// Time spent, and I/Os issued, with so many in flight.
@@ -138,7 +149,7 @@ impl Feedback {
         );
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few users")]
         let users = users as u32;
-        Some(Decided { arrival: Arrival::Closed { users, think: rounded(think) }, why })
+        Some(Decided::alike(Arrival::Closed { users, think: rounded(think) }, why))
     }
 
     /// The line through the rates of issues by the number in flight, each weighted by what was
@@ -224,7 +235,7 @@ pub(crate) fn open(
 ) -> Decided {
     let active: f64 = stretches.iter().map(|it| (it.to - it.from).as_secs_f64()).sum();
     let rate = records.len() as f64 / active.max(1e-9);
-    let gaps = gaps(records, stretches, resolution);
+    let gaps = between(records, stretches, resolution);
     let independent = if has_latency {
         "open: more come while more are in flight, or as many"
     } else {
@@ -238,15 +249,39 @@ pub(crate) fn open(
             gaps.len()
         );
         let users = in_flight(records);
-        return Decided { arrival: Arrival::Paced { users, rate }, why };
+        return Decided::alike(Arrival::Paced { users, rate }, why);
     }
-    let distance = poisson_distance(&gaps, mean);
-    if (gaps.len() as f64) < ENOUGH || distance < POISSON {
-        let why = format!("{independent}; gaps as of Poisson arrivals (distance {distance:.2})");
-        return Decided { arrival: Arrival::Open { rate, gaps: Vec::new() }, why };
+    let distance = gaps::poisson_distance(&gaps, mean);
+    let (mixture, words) = if (gaps.len() as f64) < ENOUGH || distance < POISSON {
+        (Vec::new(), format!("gaps as of Poisson arrivals (distance {distance:.2})"))
+    } else {
+        let words = format!("in bursts: the gaps vary by {variation:.1} of their mean");
+        (gaps::mixture(&gaps), words)
+    };
+    let arrival = Arrival::Open { rate, gaps: mixture, bursts: Vec::new() };
+    let own = stretches.iter().map(|it| bursts::of_stretch(records, it, resolution));
+    let own: Vec<Option<Arrival>> = own.collect();
+    let most = own.iter().flatten().filter_map(Arrival::bursts).max().unwrap_or(0);
+    if most == 0 {
+        return Decided::alike(arrival, format!("{independent}; {words}"));
     }
-    let why = format!("{independent}; in bursts: the gaps vary by {variation:.1} of their mean");
-    Decided { arrival: Arrival::Open { rate, gaps: mixture(&gaps) }, why }
+    let each = own.into_iter().map(|own| own.unwrap_or_else(|| arrival.clone())).collect();
+    let why = format!(
+        "{independent}; {words}, and seconds are busier than such gaps make them: times of higher \
+         rates come back, of {most} kind{}",
+        if most == 1 { "" } else { "s" }
+    );
+    Decided { arrival, each, why }
+}
+
+impl Arrival {
+    /// Kinds of bursts; none if there cannot be any.
+    fn bursts(&self) -> Option<usize> {
+        match self {
+            Self::Open { bursts, .. } => Some(bursts.len()),
+            _ => None,
+        }
+    }
 }
 
 /// Most I/Os at a time, at least 1.
@@ -264,7 +299,7 @@ fn in_flight(records: &[&IoRecord]) -> u32 {
 }
 
 /// Seconds between neighbours in one stretch; what the clock cannot tell apart is half a step.
-fn gaps(records: &[&IoRecord], stretches: &[Stretch], resolution: Nanos) -> Vec<f64> {
+fn between(records: &[&IoRecord], stretches: &[Stretch], resolution: Nanos) -> Vec<f64> {
     let least = resolution.as_secs_f64() / 2.0;
     let mut gaps = Vec::with_capacity(records.len());
     for stretch in stretches {
@@ -274,78 +309,6 @@ fn gaps(records: &[&IoRecord], stretches: &[Stretch], resolution: Nanos) -> Vec<
         gaps.extend(between.map(|gap| gap.max(least)));
     }
     gaps
-}
-
-/// The Kolmogorov-Smirnov statistic of gaps held against an exponential distribution.
-fn poisson_distance(gaps: &[f64], mean: f64) -> f64 {
-    let mut sorted = gaps.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let count = sorted.len() as f64;
-    let distance = |(at, gap): (usize, &f64)| {
-        let expected = 1.0 - (-gap / mean).exp();
-        (expected - at as f64 / count).abs().max((expected - (at + 1) as f64 / count).abs())
-    };
-    sorted.iter().enumerate().map(distance).fold(0.0, f64::max)
-}
-
-/// A mixture of exponentials, by expectation and maximisation (Dempster, Laird and Rubin 1977)
-/// over a histogram of ten parts for each power of ten: one component for each power of ten to
-/// begin with. Every round keeps the mean of the gaps.
-fn mixture(gaps: &[f64]) -> Vec<(Nanos, f64)> {
-    let parts = parts(gaps);
-    let (first, last) = (parts[0].0.log10().floor(), parts[parts.len() - 1].0.log10().ceil());
-    let mut components: Vec<(f64, f64)> = Vec::new();
-    let mut at = first;
-    while at <= last {
-        components.push((10.0_f64.powf(at), 1.0));
-        at += 1.0;
-    }
-    for _ in 0..ROUNDS {
-        components = improved(&components, &parts);
-    }
-    components.retain(|(_, weight)| *weight >= LIGHT);
-    let mut mix: Vec<(Nanos, f64)> = Vec::new();
-    for (mean, weight) in components {
-        let gap = rounded(Nanos::from_secs_f64(mean)).max(Nanos(1));
-        match mix.iter_mut().find(|(known, _)| *known == gap) {
-            Some(known) => known.1 += weight,
-            None => mix.push((gap, weight)),
-        }
-    }
-    mix.iter_mut().for_each(|(_, weight)| *weight = (*weight * 1e4).round() / 100.0);
-    mix
-}
-
-/// Means and counts, ascending.
-fn parts(gaps: &[f64]) -> Vec<(f64, f64)> {
-    let mut sorted = gaps.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let mut parts: Vec<(f64, f64, f64)> = Vec::new();
-    for gap in sorted {
-        let part = (gap.log10() * 10.0).floor();
-        match parts.last_mut().filter(|(known, ..)| *known >= part) {
-            Some((_, sum, count)) => (*sum, *count) = (*sum + gap, *count + 1.0),
-            None => parts.push((part, gap, 1.0)),
-        }
-    }
-    parts.into_iter().map(|(_, sum, count)| (sum / count, count)).collect()
-}
-
-fn improved(components: &[(f64, f64)], parts: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let mut sums = vec![(0.0, 0.0); components.len()];
-    for (gap, count) in parts {
-        let density = |(mean, weight): &(f64, f64)| weight / mean * (-gap / mean).exp().max(1e-300);
-        let all: f64 = components.iter().map(density).sum();
-        for (sum, component) in sums.iter_mut().zip(components) {
-            let part = density(component) / all * count;
-            *sum = (sum.0 + part * gap, sum.1 + part);
-        }
-    }
-    let count: f64 = parts.iter().map(|(_, count)| count).sum();
-    let better = sums.iter().zip(components).map(|((sum, weight), (mean, _))| {
-        if *weight > 0.0 { (sum / weight, weight / count) } else { (*mean, 0.0) }
-    });
-    better.collect()
 }
 
 /// Three digits are plenty.
@@ -396,7 +359,8 @@ mod tests {
     fn bursts_of_ten_are_a_mixture_of_short_and_long_gaps_with_their_mean() {
         let times: Vec<u64> =
             (0..5000).map(|at| at / 10 * 1_000_000_000 + at % 10 * 100_000).collect();
-        let Arrival::Open { gaps, .. } = decided(&at(&times)).arrival else { panic!("not open") };
+        let decided = decided(&at(&times));
+        let Arrival::Open { gaps, .. } = decided.of(0) else { panic!("not open") };
         let weight: f64 = gaps.iter().map(|(_, weight)| weight).sum();
         let short: f64 =
             gaps.iter().filter(|(gap, _)| gap.0 < 10_000_000).map(|(_, weight)| weight).sum();

@@ -1,9 +1,11 @@
 //! A workload of our language that does what one VM was seen to do, and how near it comes.
 
 mod assemble;
+mod bursts;
 mod compare;
 mod document;
 mod error;
+mod gaps;
 mod gather;
 mod generate;
 mod load;

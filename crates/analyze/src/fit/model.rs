@@ -1,6 +1,6 @@
 //! The parameters of a fitted workload, before they are put into the language's form.
 
-use trace::{IoRecord, Operation};
+use trace::{Flags, IoRecord, Operation};
 use units::{Bytes, Nanos};
 
 use super::gather::Observed;
@@ -73,6 +73,10 @@ pub(crate) struct Block {
     pub(crate) is_write: bool,
     pub(crate) sizes: Sizes,
     pub(crate) habit: Habit,
+    /// Share of places, and bytes behind a multiple of 4 KiB.
+    pub(crate) misaligned: Vec<(f64, u32)>,
+    /// Share that is durable before it is answered.
+    pub(crate) durable: f64,
 }
 
 impl Model {
@@ -182,9 +186,17 @@ fn of_way(
             is_write: way == 1,
             sizes: sizes::fit(part.iter().map(|(record, _)| record.length)),
             habit: habit(&part),
+            misaligned: place::misaligned(part.iter().map(|(record, way)| (record.offset, *way))),
+            durable: durable(&part),
         }),
     };
     parts.map(access).collect()
+}
+
+/// Share of these that is durable before it is answered.
+fn durable(part: &[&(&IoRecord, Way)]) -> f64 {
+    let count = part.iter().filter(|(record, _)| record.flags.has(Flags::FUA)).count();
+    count as f64 / part.len().max(1) as f64
 }
 
 fn flushes(inside: &[(&IoRecord, Way)], disk: (usize, usize)) -> Option<Access> {
@@ -204,7 +216,7 @@ fn streams(
         let wanted = accesses.iter().filter(|access| is_wanted(access));
         wanted.map(|access| (access.name.clone(), access.count)).collect()
     };
-    // The language has no discards; whoever waits for one is not seen.
+    // Discards are left out: Tilemark sends none. Whoever waits for one is not seen.
     let records: Vec<&IoRecord> = inside
         .iter()
         .map(|(record, _)| *record)

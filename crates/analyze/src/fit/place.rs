@@ -13,6 +13,9 @@ const PAGES_MAX: usize = 1 << 19;
 const ENTRIES: usize = 10;
 const ENTRY_LEAST: usize = 20;
 
+/// Share of places that is worth a word.
+const RARE: f64 = 0.001;
+
 /// How one I/O found its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -132,6 +135,20 @@ pub(crate) fn runs(ways: impl Iterator<Item = Way>) -> Option<(f64, f64)> {
     let run = behind / f64::max(runs, 1.0);
     let is_enough = behind >= ENTRY_LEAST as f64 && share < 1.0;
     (is_enough && run > 1.5 / (1.0 - share)).then_some((share, run))
+}
+
+/// Of places that are not sequential: shares by bytes behind a multiple of 4 KiB, those of a
+/// thousandth and more.
+pub(crate) fn misaligned(places: impl Iterator<Item = (u64, Way)>) -> Vec<(f64, u32)> {
+    let (mut counts, mut all) = ([0.0_f64; 8], 0.0);
+    for (offset, way) in places {
+        if matches!(way, Way::Again(_) | Way::Fresh) {
+            counts[usize::try_from(offset % 4096 / 512).unwrap_or(0)] += 1.0;
+            all += 1.0;
+        }
+    }
+    let shares = (0_u32..).zip(counts).skip(1).map(|(sector, count)| (count / all, sector * 512));
+    shares.filter(|(share, _)| *share >= RARE).collect()
 }
 
 #[cfg(test)]

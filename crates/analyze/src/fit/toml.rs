@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use spec::workload::{Action, Address, Load, Size, Step, Time, UserGroup, Workload};
+use indexmap::IndexMap;
+use spec::workload::{Action, Address, Burst, Load, Size, Step, Time, UserGroup, Workload};
 use units::Nanos;
 
 use super::document::FitReport;
@@ -134,17 +135,15 @@ fn one_group(text: &mut String, group: &UserGroup) {
 
 fn load(load: &Load) -> String {
     match load {
-        Load::Open { rate, outstanding_max, gaps } => {
+        Load::Open { rate, outstanding_max, gaps, bursts } => {
             let mut parts = vec![format!("rate = {}", quoted(&rate.to_text()))];
             if *outstanding_max != 1024 {
                 parts.push(format!("outstanding-max = {outstanding_max}"));
             }
-            if let Some(gaps) = gaps {
-                let gaps: Vec<String> = gaps
-                    .iter()
-                    .map(|(gap, weight)| format!("{} = {weight}", quoted(gap)))
-                    .collect();
-                parts.push(format!("gaps = {{ {} }}", gaps.join(", ")));
+            parts.extend(gaps.as_ref().map(self::gaps));
+            if !bursts.is_empty() {
+                let bursts: Vec<String> = bursts.iter().map(burst).collect();
+                parts.push(format!("bursts = [\n    {},\n]", bursts.join(",\n    ")));
             }
             format!("{{ open = {{ {} }} }}", parts.join(", "))
         }
@@ -156,6 +155,19 @@ fn load(load: &Load) -> String {
             format!("{{ closed = {{ users = {users}, think = {} }} }}", time(think))
         }
     }
+}
+
+fn gaps(gaps: &IndexMap<String, f64>) -> String {
+    let gaps: Vec<String> =
+        gaps.iter().map(|(gap, weight)| format!("{} = {weight}", quoted(gap))).collect();
+    format!("gaps = {{ {} }}", gaps.join(", "))
+}
+
+fn burst(burst: &Burst) -> String {
+    let (io, time) = (quoted(&burst.io.to_text()), quoted(&burst.time.to_text()));
+    let length = quoted(&burst.length.to_text());
+    let gaps = burst.gaps.as_ref().map_or_else(String::new, |it| format!(", {}", gaps(it)));
+    format!("{{ io = {io}, time = {time}, length = {length}{gaps} }}")
 }
 
 fn time(time: &Time) -> String {
@@ -185,9 +197,14 @@ fn from(access: &Access) -> String {
     let Some(block) = &access.block else { return format!("{} flushes.", access.count) };
     let sequential = block.habit.sequential * 100.0;
     let fresh = 1.0 - block.habit.again.iter().map(|(share, _)| share).sum::<f64>();
+    let misaligned = block.misaligned.iter().map(|(share, _)| share).sum::<f64>();
+    let aligned = match misaligned {
+        0.0 => String::new(),
+        share => format!(", and {:.1} % do not begin on a multiple of 4 KiB", share * 100.0),
+    };
     format!(
         "From {} I/Os; {sequential:.1} % go on where the one before ended, and of the others \
-         {:.1} % go to what was not touched before.",
+         {:.1} % go to what was not touched before{aligned}.",
         access.count,
         fresh.max(0.0) * 100.0
     )
@@ -199,9 +216,12 @@ fn one_action(text: &mut String, action: &Action) {
         match step {
             Step::Read(access) | Step::Write(access) => {
                 let verb = if matches!(step, Step::Write(_)) { "write" } else { "read" };
+                let durable = access.durable.map_or_else(String::new, |share| {
+                    format!(", durable = {}", quoted(&share.to_text()))
+                });
                 let _ = writeln!(
                     text,
-                    "    {{ {verb} = {{ disk = {}, size = {}, address = {} }} }},",
+                    "    {{ {verb} = {{ disk = {}, size = {}, address = {}{durable} }} }},",
                     quoted(&access.disk),
                     size(&access.size),
                     address(&access.address)
@@ -238,8 +258,20 @@ fn address(address: &Address) -> String {
         })
         .collect();
     let run = reuse.run.map_or_else(String::new, |run| format!(", run = {run:?}"));
+    let misaligned: Vec<String> = reuse
+        .misaligned
+        .iter()
+        .map(|places| {
+            let (io, by) = (places.io.to_text(), places.by.to_text());
+            format!("{{ io = {}, by = {} }}", quoted(&io), quoted(&by))
+        })
+        .collect();
+    let misaligned = match &misaligned[..] {
+        [] => String::new(),
+        some => format!(", misaligned = [{}]", some.join(", ")),
+    };
     format!(
-        "{{ reuse = {{ sequential = {}{run}, page = {}, again = [{}] }} }}",
+        "{{ reuse = {{ sequential = {}{run}, page = {}, again = [{}]{misaligned} }} }}",
         quoted(&reuse.sequential.to_text()),
         quoted(&reuse.page.to_text()),
         again.join(", ")

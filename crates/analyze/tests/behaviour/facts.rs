@@ -4,12 +4,12 @@ use tilemark_analyze::View;
 use tilemark_analyze::{Settings, analyse};
 use trace::OpenOptions;
 
-use crate::support::{everything, options, read, traces};
+use crate::shared::file;
+use crate::support::{everything, options, read};
 
 #[test]
 fn the_cloudphysics_disk_has_its_known_counts_shares_and_misalignment() {
-    let Some(folder) = traces("cloudphysics") else { return };
-    let path = folder.join("cloudphysics.vscsi.zst");
+    let Some(path) = file("cloudphysics.vscsi.zst", "cloudphysics") else { return };
     let mut source = trace::open(&path, &OpenOptions::default()).expect("it opens");
     let (fold, subject) = read(source.as_mut(), &Settings::default());
     let answer = everything(fold, &subject);
@@ -30,8 +30,7 @@ fn the_cloudphysics_disk_has_its_known_counts_shares_and_misalignment() {
 
 #[test]
 fn the_web_search_has_its_known_number_of_ios() {
-    let Some(folder) = traces("web search") else { return };
-    let path = folder.join("websearch1-60s.mqsim.zst");
+    let Some(path) = file("websearch1-60s.mqsim.zst", "web search") else { return };
     let mut source = match trace::open(&path, &OpenOptions::default()) {
         Ok(source) => source,
         Err(error) => {

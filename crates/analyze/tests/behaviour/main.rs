@@ -5,5 +5,7 @@ mod facts;
 mod findings;
 mod fit;
 mod merge;
+#[path = "../../../trace/tests/import/shared.rs"]
+mod shared;
 mod support;
 mod text;

@@ -1,5 +1,3 @@
-use std::path::PathBuf;
-
 use tilemark_analyze::{Analysis, Filter, Fold, Limit, Options, Settings, Subject, View, analyse};
 use trace::{Clock, Device, IoRecord, Losses, Source, TraceInfo};
 use units::Nanos;
@@ -38,21 +36,6 @@ pub fn fold_of(records: &[IoRecord], settings: &Settings) -> Fold {
     let mut fold = Fold::new(settings);
     fold.push(records);
     fold
-}
-
-/// The folder with real traces: `$TILEMARK_SHARED/traces`, or `../shared/traces` beside the
-/// workspace. Without it, prints why the test skips.
-pub fn traces(test: &str) -> Option<PathBuf> {
-    let shared = std::env::var_os("TILEMARK_SHARED").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-        PathBuf::from,
-    );
-    let traces = shared.join("traces");
-    if traces.join("oracle.csv").is_file() {
-        return Some(traces);
-    }
-    eprintln!("{test}: skipped, no oracle.csv in {} (set TILEMARK_SHARED)", traces.display());
-    None
 }
 
 /// A source, read to its end.

@@ -3,7 +3,8 @@
 use tilemark_analyze::{Settings, View, json_schema, text, vscsi_stats};
 
 use crate::findings::troubled;
-use crate::support::{everything, fold_of, subject, traces};
+use crate::shared::file;
+use crate::support::{everything, fold_of, subject};
 
 #[test]
 fn the_text_of_every_view() {
@@ -69,8 +70,8 @@ fn histograms_in_the_layout_of_vscsistats_are_read_back_as_they_are() {
 
 #[test]
 fn the_layout_is_that_of_a_real_file_of_vscsistats() {
-    let Some(folder) = traces("vscsistats") else { return };
-    let real = trace::vscsi_stats::read(&folder.join("vscsistats-histograms.csv"));
+    let Some(path) = file("vscsistats-histograms.csv", "vscsistats") else { return };
+    let real = trace::vscsi_stats::read(&path);
     let real = real.expect("readable");
     let answer = everything(fold_of(&troubled(), &Settings::default()), &subject(2));
     let ours = trace::vscsi_stats::parse(&vscsi_stats(&answer));

@@ -114,5 +114,6 @@ fn access(block: Bytes) -> Access {
         count: 1,
         kind: None,
         data: None,
+        durable: None,
     }
 }

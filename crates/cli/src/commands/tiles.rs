@@ -102,8 +102,10 @@ fn group_line(group: &UserGroup) -> String {
         Load::Paced { users, rate, .. } => {
             format!("{} keeping {rate} together", count(u64::from(*users), "user"))
         }
-        Load::Open { rate, gaps: None, .. } => format!("arrivals at {rate} (Poisson)"),
-        Load::Open { rate, gaps: Some(_), .. } => format!("arrivals at {rate}, in bursts"),
+        Load::Open { rate, gaps: None, bursts, .. } if bursts.is_empty() => {
+            format!("arrivals at {rate} (Poisson)")
+        }
+        Load::Open { rate, .. } => format!("arrivals at {rate}, in bursts"),
     };
     let schedule = group.schedule.as_ref().map_or_else(String::new, |schedule| {
         let active =

@@ -23,6 +23,7 @@ fn request(operation: Operation, length: u32) -> IoRequest {
         length,
         due: Nanos::ZERO,
         pattern: Pattern::default(),
+        durable: false,
     }
 }
 

@@ -85,6 +85,7 @@ impl Load {
             length: self.shape.length,
             due: now,
             pattern: Pattern::default(),
+            durable: false,
         });
     }
 

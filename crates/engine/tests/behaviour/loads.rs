@@ -77,6 +77,7 @@ impl Load {
             length: if flush { 0 } else { BLOCK },
             due,
             pattern: Pattern { seed: self.issued, compressible_percent: 0 },
+            durable: self.issued.is_multiple_of(3),
         });
     }
 }

@@ -132,6 +132,7 @@ impl Load {
             length: self.length,
             due: now,
             pattern: Pattern::default(),
+            durable: false,
         });
     }
 

@@ -9,7 +9,9 @@ use crate::locate::Place;
 use crate::workload::{Access, Address, Append, Disk, Flush, Reuse, Size, Step, Workload};
 
 /// Rounding of percentages may leave a sum this far above 100 %.
-const ROUNDING: f64 = 1e-9;
+pub(super) const ROUNDING: f64 = 1e-9;
+/// What places are aligned to, bytes.
+const PAGE: u32 = 4096;
 
 /// What a kind of I/O is: one direction on one disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +58,9 @@ impl<'a> Steps<'a> {
                 let place = place.key("read");
                 if access.data.is_some() {
                     found.add(place.key("data"), "a read has no content of its own");
+                }
+                if access.durable.is_some() {
+                    found.add(place.key("durable"), "a read has nothing to make durable");
                 }
                 self.access(access, "read", &place, found);
             }
@@ -260,9 +265,23 @@ fn reuse(reuse: &Reuse, place: &Place, found: &mut Findings) {
         }
         before = again.within;
     }
+    let place = place.key("misaligned");
+    for (i, places) in reuse.misaligned.iter().enumerate() {
+        if places.by.get() >= PAGE {
+            let message = format!("{} is not below 4 KiB, of which it is a remainder", places.by);
+            found.add(place.index(i).key("by"), message);
+        }
+        if reuse.misaligned[..i].iter().any(|before| before.by == places.by) {
+            found.add(place.index(i).key("by"), format!("{} comes twice", places.by));
+        }
+    }
+    let io: f64 = reuse.misaligned.iter().map(|places| places.io.get()).sum();
+    if io > 1.0 + ROUNDING {
+        found.add(place, format!("the shares take {} of the places", percent(io)));
+    }
 }
 
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let text = format!("{:.2}", share * 100.0);
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }

@@ -1,13 +1,16 @@
-use units::{Nanos, Rate};
+use units::{Nanos, Rate, Ratio};
 
-use super::access::Steps;
+use super::access::{ROUNDING, Steps, percent};
 use super::finding::{Finding, Findings};
 use super::limits;
 use super::replay::replay_kinds;
 use crate::locate::Place;
 use crate::workload::{
-    Action, Counted, Load, RandomTime, Schedule, Step, Time, UserGroup, Workload,
+    Action, Burst, Counted, Load, RandomTime, Schedule, Step, Time, UserGroup, Workload,
 };
+
+/// Shortest burst: shorter ones are what gaps are for.
+const BURST_MIN: Nanos = Nanos::from_millis(10);
 
 /// All mistakes of meaning in a workload.
 pub(crate) fn workload_findings(workload: &Workload) -> Vec<Finding> {
@@ -139,14 +142,40 @@ fn load(load: &Load, place: &Place, found: &mut Findings) {
             found.at_least_one(place.key("paced").key("users"), "the number of users", *users);
             positive(*rate, place.key("paced").key("rate"), found);
         }
-        Load::Open { rate, outstanding_max, gaps } => {
+        Load::Open { rate, outstanding_max, gaps, bursts } => {
             let open = place.key("open");
             positive(*rate, open.key("rate"), found);
             found.at_least_one(open.key("outstanding-max"), "outstanding-max", *outstanding_max);
             if let Some(gaps) = gaps {
                 self::gaps(gaps, &open.key("gaps"), found);
             }
+            self::bursts(bursts, &open.key("bursts"), found);
         }
+    }
+}
+
+fn bursts(bursts: &[Burst], place: &Place, found: &mut Findings) {
+    for (i, burst) in bursts.iter().enumerate() {
+        let place = place.index(i);
+        for (key, share) in [("io", burst.io), ("time", burst.time)] {
+            if share == Ratio::ZERO {
+                found.add(place.key(key), format!("{key} is 0% and must be above 0%"));
+            }
+        }
+        if burst.time == Ratio::ONE {
+            found.add(place.key("time"), "a burst that takes all of the time is none");
+        }
+        if burst.length < BURST_MIN {
+            let message = format!("the length {} is below {BURST_MIN}", burst.length);
+            found.add(place.key("length"), message);
+        }
+        if let Some(gaps) = &burst.gaps {
+            self::gaps(gaps, &place.key("gaps"), found);
+        }
+    }
+    let io: f64 = bursts.iter().map(|burst| burst.io.get()).sum();
+    if io > 1.0 + ROUNDING {
+        found.add(place.clone(), format!("the bursts take {} of the arrivals", percent(io)));
     }
 }
 

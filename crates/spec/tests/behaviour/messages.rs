@@ -275,6 +275,40 @@ fn mistakes_of_reuse_and_bursts() {
 }
 
 #[test]
+fn mistakes_of_bursts_misalignment_and_durable_writes() {
+    let text = WORKLOAD
+        .replace(
+            "{ zipf = { exponent = 0.9 } }",
+            "{ reuse = { misaligned = [{ io = \"40%\", by = \"3584B\" }, \
+             { io = \"20%\", by = \"512B\" }] } }",
+        )
+        .replace(
+            "{ closed = { users = 36, think = { exponential = \"1s\" } } }",
+            "{ open = { rate = \"5/s\", bursts = [{ io = \"30%\", time = \"1%\", \
+             length = \"2s\" }, { io = \"40%\", time = \"5%\", length = \"1s\" }] } }",
+        );
+    let load = |text: &str| spec::load_workload("shop.toml", text).map(drop);
+    assert_said!(mistakes(
+        "the workload",
+        &text,
+        load,
+        &[
+            ("io = \"30%\"", "io = \"0%\""),
+            ("io = \"30%\"", "io = \"70%\""),
+            ("time = \"1%\"", "time = \"0%\""),
+            ("time = \"1%\"", "time = \"100%\""),
+            ("length = \"2s\"", "length = \"9ms\""),
+            ("length = \"2s\"", "length = \"2s\", gaps = { \"0s\" = 1 }"),
+            ("by = \"3584B\"", "by = \"4k\""),
+            ("by = \"3584B\"", "by = \"512B\""),
+            ("by = \"3584B\"", "by = \"100B\""),
+            ("io = \"40%\", by", "io = \"90%\", by"),
+            ("{ read = { disk", "{ read = { durable = \"5%\", disk"),
+        ]
+    ));
+}
+
+#[test]
 fn a_loop_without_any_pause_needs_a_reference_and_an_io() {
     let text = WORKLOAD.replace("think = { exponential = \"1s\" }", "think = \"0\"");
     let text = text.replace("    { cpu = \"3ms\" },\n", "");

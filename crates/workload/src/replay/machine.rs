@@ -126,6 +126,7 @@ impl ReplayMachine {
             length,
             due,
             pattern,
+            durable: false,
         }
     }
 

@@ -217,6 +217,53 @@ fn spc1_like() -> Case {
 }
 
 #[test]
+fn misaligned_places_have_their_share_and_pages_keep_theirs() {
+    let trace = reads(
+        r#"{ "4k" = 70, "1k" = 10, "10k" = 20 }"#,
+        r#"{ reuse = { page = "4k", again = [{ io = "40%", within = "10%" }], misaligned = [{ io = "60%", by = "3584B" }, { io = "15%", by = "512B" }] } }"#,
+    );
+    let mut sectors = [0_usize; 8];
+    let mut places: HashMap<u64, u64> = HashMap::new();
+    for (_, request) in &trace.requests {
+        sectors[usize::try_from(request.offset / 512 % 8).expect("small")] += 1;
+        let place = places.entry(request.offset / 4096).or_insert(request.offset);
+        // But for the last block, which must end with the disk.
+        assert!(*place == request.offset || request.offset > 64 * MIB - 16_384);
+    }
+    for (sector, share) in [(7, 0.6), (1, 0.15), (0, 0.25)] {
+        // Pages have theirs by a hash, and some are touched more often than others.
+        let found = number(sectors[sector]) / number(trace.requests.len());
+        assert!((found - share).abs() < 0.04, "{found} begin at sector {sector}");
+    }
+}
+
+#[test]
+fn misaligned_runs_go_on_exactly_where_the_one_before_ended() {
+    let step = r#"{ read = { disk = "data", size = { "4k" = 50, "3584B" = 25, "5k" = 25 }, address = { reuse = { sequential = "90%", run = 20, misaligned = [{ io = "50%", by = "3584B" }] } } } }"#;
+    let trace = one_action("{ closed = { users = 1 } }", step).run(ms(1), secs(20));
+    let follows = trace.requests.windows(2).filter(|pair| {
+        let (before, after) = (&pair[0].1, &pair[1].1);
+        before.offset + u64::from(before.length) == after.offset
+    });
+    let share = number(follows.count()) / number(trace.requests.len());
+    assert!((share - 0.9).abs() < 0.02, "{share} follow on");
+}
+
+#[test]
+fn durable_writes_have_their_share_and_others_are_not() {
+    let steps = r#"{ write = { disk = "data", size = "4k", durable = "30%" } },
+                   { append = { disk = "log", size = "4k", durable = "100%" } },
+                   { write = { disk = "data", size = "8k" } }"#;
+    let trace = one_action("{ closed = { users = 8 } }", steps).run(ms(1), secs(4));
+    let of = |disk: u16, length: u32| {
+        let own = trace.requests.iter().map(|(_, r)| r);
+        own.filter(move |r| r.disk.0 == disk && r.length == length)
+    };
+    assert_share(of(0, 4096).filter(|r| r.durable).count(), of(0, 4096).count(), 0.3);
+    assert!(of(1, 4096).all(|r| r.durable) && !of(0, 8192).any(|r| r.durable));
+}
+
+#[test]
 fn an_spc1_like_load_has_the_published_shares() {
     let trace = spc1_like().run(ms(5), secs(40));
     let count = trace.actions.len();
@@ -249,12 +296,21 @@ fn address() -> impl Strategy<Value = String> {
             r#"{{ drift = {{ working-set = "{set}%", inside = "{inside}%", turnover = "100ms" }} }}"#
         )),
         Just("{ reuse-walk = {} }".to_owned()),
-        (0_u32..=100, 0_u32..=50, 1_u32..=50, 12_u32..=20).prop_map(|(behind, io, within, page)| {
-            format!(
-                r#"{{ reuse = {{ sequential = "{behind}%", page = "{}B", again = [{{ io = "{io}%", within = "{within}%" }}, {{ io = "50%", within = "60%" }}] }} }}"#,
-                1 << page
-            )
-        }),
+        (0_u32..=100, 0_u32..=50, 1_u32..=50, 12_u32..=20, 0_u32..=7).prop_map(
+            |(behind, io, within, page, sector)| {
+                let misaligned = match sector {
+                    0 => String::new(),
+                    _ => format!(
+                        r#", misaligned = [{{ io = "80%", by = "{}B" }}]"#,
+                        sector * 512
+                    ),
+                };
+                format!(
+                    r#"{{ reuse = {{ sequential = "{behind}%", page = "{}B", again = [{{ io = "{io}%", within = "{within}%" }}, {{ io = "50%", within = "60%" }}]{misaligned} }} }}"#,
+                    1 << page
+                )
+            }
+        ),
     ];
     leaf.prop_recursive(2, 4, 1, |inner| {
         (inner, 0_u32..100, 0_u32..=100).prop_map(|(inner, start, length)| {
@@ -294,7 +350,8 @@ proptest! {
         for (_, request) in &trace.requests {
             let disk = disks[usize::from(request.disk.0)].size.get();
             prop_assert!(request.offset + u64::from(request.length) <= disk, "{request:?} {disk}");
-            let sector = if request.length < 4096 { 512 } else { 4096 };
+            let is_off = request.disk.0 == 0 && address.contains("misaligned");
+            let sector = if request.length < 4096 || is_off { 512 } else { 4096 };
             prop_assert_eq!(request.offset % sector, 0);
             prop_assert!(sizes.contains(&(request.length / 512)));
         }
