@@ -4,6 +4,7 @@ import App from './App.svelte';
 import { offline } from './lib/api/offline';
 import { Online } from './lib/api/online';
 import { session } from './lib/api/session.svelte';
+import { router } from './lib/router.svelte';
 
 const target = document.getElementById('app');
 
@@ -11,6 +12,8 @@ const target = document.getElementById('app');
 async function start(target: HTMLElement): Promise<void> {
   // One of the two is left out of the build.
   session.transport = __REPORT__ ? await offline() : new Online();
+  // Asked for before anything is built: the answer comes meanwhile.
+  if (router.place.page === 'run') void session.open(router.place.id);
   mount(App, { target });
 }
 

@@ -1,4 +1,5 @@
-// Pictures of every page, to be looked at: test-results/pictures/NAME-WIDTH-THEME.png. A stranger
+// Pictures of every page, to be looked at: test-results/pictures/NAME-WIDTH-THEME.jpg (a wall's PNG
+// takes seconds to pack). A stranger
 // should find the answer in the first sentence, a unit at every number, and two lines apart in grey.
 import { test } from '@playwright/test';
 import { FINISHED, open, OTHERS, PAGES, settled } from './pages';
@@ -13,7 +14,7 @@ for (const [name, path] of [...PAGES(FINISHED), ...OTHERS, ['tier-of-one', '/run
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme });
         await settled(page);
-        await page.screenshot({ path: `test-results/pictures/${name}-${width}-${colorScheme}.png`, fullPage: true });
+        await page.screenshot({ path: `test-results/pictures/${name}-${width}-${colorScheme}.jpg`, type: 'jpeg', quality: 85, fullPage: true });
       }
     }
   });

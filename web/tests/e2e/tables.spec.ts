@@ -35,10 +35,11 @@ test('sizes, and the tile curve', async ({ page, request }) => {
 
 test('matrices', async ({ page, request }) => {
   await open(page, `/run/${FINISHED}/latency`);
+  // Both before turning pages: a connection left alone is closed, which the next question would meet.
   const matrix = (await (await request.get(`/api/v1/runs/${FINISHED}/matrix`)).json()) as LatencyMatrix;
+  const breaks = (await (await request.get(`/api/v1/runs/${FINISHED}/breaks`)).json()) as LoadMatrix;
   const rows = await tableOf(page, 'Where time goes');
   expect(rows.map((row) => Number(row[3]))).toEqual(matrix.panels.flatMap((panel) => panel.cells.flat().filter((count) => count > 0)));
-  const breaks = (await (await request.get(`/api/v1/runs/${FINISHED}/breaks`)).json()) as LoadMatrix;
   const cells = await tableOf(page, 'Where it breaks');
   expect(cells.map((row) => [row[0], Number(row[3]), Number(row[4])])).toEqual(breaks.cells.map((cell) => [cell.direction, cell.count, cell.p99_ns]));
 });

@@ -15,7 +15,10 @@ export interface Packed {
 /** Unpacks base64 of gzip or raw deflate of JSON. */
 export async function unpack(base64: string): Promise<Packed> {
   const clean = base64.replace(/[^A-Za-z0-9+/=]/g, '');
-  const bytes = Uint8Array.from(atob(clean), (letter) => letter.charCodeAt(0));
+  const letters = atob(clean);
+  // A plain loop: `Uint8Array.from` takes twenty times as long for two million letters.
+  const bytes = new Uint8Array(letters.length);
+  for (let at = 0; at < letters.length; at += 1) bytes[at] = letters.charCodeAt(at);
   const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
   const stream = new Blob([bytes]).stream();
   const plain = stream.pipeThrough(new DecompressionStream(isGzip ? 'gzip' : 'deflate-raw'));

@@ -20,15 +20,17 @@ class Session {
   error: string | null = $state(null);
 
   private id = '';
+  private isOpening = false;
   private stop: (() => void) | null = null;
   private asking: ReturnType<typeof setTimeout> | null = null;
   private refetched = 0;
 
   /** Looks at a run; looking at the same one again changes nothing. */
   async open(id: string): Promise<void> {
-    if (id === this.id && this.page) return;
+    if (id === this.id && (this.isOpening || this.page)) return;
     this.close();
     this.id = id;
+    this.isOpening = true;
     await this.load();
   }
 
@@ -37,6 +39,7 @@ class Session {
     this.stop?.();
     this.stop = null;
     this.id = '';
+    this.isOpening = false;
     this.page = null;
     this.live = null;
     this.error = null;
@@ -49,6 +52,7 @@ class Session {
     try {
       const page = await this.transport.page(id);
       if (id !== this.id) return;
+      this.isOpening = false;
       this.page = page;
       this.live = page.live;
       this.error = null;
@@ -56,6 +60,7 @@ class Session {
       if (page.row.state === 'running' && !this.stop) this.listen();
     } catch (error) {
       if (id !== this.id) return;
+      this.isOpening = false;
       this.failed(error);
       this.error = this.page ? null : message(error);
     }
