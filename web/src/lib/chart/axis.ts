@@ -77,10 +77,10 @@ export function valueTicks(most: number, unit: string, count: number): number[] 
 export const TOP = 34;
 
 /** Size of text in a chart, pixels: smaller on a telephone, larger on a wall. */
-export const fontOf = (width: number): number => (width < 480 ? 11 : width > 1600 ? 15 : 12);
+export const fontOf = (width: number): number => (width < 480 ? 11 : width > 2600 ? 18 : width > 1600 ? 15 : 12);
 
 /** Room for the labels of the vertical axis. */
-export const leftOf = (width: number): number => (width < 480 ? 58 : width > 1600 ? 96 : 76);
+export const leftOf = (width: number): number => (width < 480 ? 58 : width > 2600 ? 116 : width > 1600 ? 96 : 76);
 
 /** Room for names at the ends of lines. */
 export function rightOf(width: number, labels: readonly string[]): number {

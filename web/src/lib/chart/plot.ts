@@ -225,12 +225,13 @@ export function options(look: Look, marks: () => Marks, hooks: uPlot.Hooks.Array
   const font = `${fontOf(look.width)}px ${look.font}`;
   const axis = { stroke: colours.soft, font, grid: { stroke: colours.grid, width: 1 }, ticks: { show: false } };
   const series: uPlot.Series[] = [{}];
+  const thick = look.width > 2600 ? 1.5 : 1;
   for (const line of look.lines) {
     const shared = { dash: line.dash, spanGaps: false, points: { show: false } };
     const points = look.isCrowded
       ? { show: true, size: 3 + line.width, fill: line.colour, filter: (u: uPlot, at: number) => alone(u.data[at] ?? []) }
       : shared.points;
-    series.push({ ...shared, points, label: line.label, stroke: line.colour, width: line.width });
+    series.push({ ...shared, points, label: line.label, stroke: line.colour, width: line.width * thick });
     series.push({ ...shared, label: `${line.label}, few I/Os`, stroke: line.colour, width: 1, alpha: 0.4 });
   }
   const bands: uPlot.Band[] = [];
