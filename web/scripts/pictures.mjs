@@ -11,7 +11,7 @@ const root = new URL('../..', import.meta.url).pathname;
 const program = process.env.TILEMARK_BIN ?? ['release', 'debug'].map((kind) => join(root, 'target', kind, 'tilemark')).find(existsSync);
 if (!program) throw new Error('no program was built; TILEMARK_BIN names one');
 
-const LADDER = ['--array', 'vnx5500', '--tile', 'datacenter', '--tiles', '1..6', '--quick', '--seed', '1', '--duration', '40s', '--warm-up-min', '20s', '--warm-up-max', '30s'];
+const LADDER = ['--array', 'vnx5500', '--tile', 'datacenter', '--tiles', '1..5', '--quick', '--seed', '1', '--duration', '30s', '--warm-up-min', '10s', '--warm-up-max', '15s'];
 const PICTURES = [
   { name: 'overview', path: '', height: 1060 },
   { name: 'latency', path: '/latency', height: 1060 },
