@@ -59,12 +59,12 @@ export async function accessible(page: Page, rules?: string[]): Promise<void> {
 /** The chart of a title. */
 export const chart = (page: Page, title: string) => page.locator('figure.chart', { has: page.locator('h2, h3', { hasText: title }) }).first();
 
-/** What a third party needs is on paper, and nothing to click is. */
-export async function printed(page: Page): Promise<void> {
+/** What a third party needs is on paper, and nothing to click is; `ground` is what it stood on: a machine or a model. */
+export async function printed(page: Page, ground: string): Promise<void> {
   for (const gone of ['.lens', 'nav', '.tools', '.details']) await expect(page.locator(gone).first()).toBeHidden();
   await expect(page.locator('details:not([open])')).toHaveCount(0);
   const text = (await page.locator('main').innerText()).replaceAll('\u00a0', ' ');
-  for (const wanted of ['Seed', 'Tilemark', 'Plan, SHA-256', 'Engine', 'Every verdict with its samples and interval', 'Samples', 'Interval', 'Plan: ', 'Machine', 'plan.toml', 'Checksums of the run’s files']) {
+  for (const wanted of ['Seed', 'Tilemark', 'Plan, SHA-256', 'Engine', 'Every verdict with its samples and interval', 'Samples', 'Interval', 'Plan: ', ground, 'plan.toml', 'Checksums of the run’s files']) {
     expect(text).toContain(wanted);
   }
   expect(text).toMatch(/warning|No warnings/);

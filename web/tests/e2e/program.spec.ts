@@ -115,7 +115,7 @@ test('the report of the run opens without the program', async ({ page }) => {
   await page.goto(`${pathToFileURL(report).href}#/`);
   await settled(page);
   await page.emulateMedia({ media: 'print' });
-  await printed(page);
+  await printed(page, 'Model of the array, SHA-256');
   expect((await page.pdf({ format: 'A4' })).length).toBeGreaterThan(20_000);
 });
 

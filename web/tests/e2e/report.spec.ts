@@ -55,7 +55,7 @@ test('prints every section, light, without controls', async ({ page }) => {
   await page.goto(address);
   await settled(page);
   await page.emulateMedia({ media: 'print' });
-  await printed(page);
+  await printed(page, 'Machine: ');
   // Verdicts of tiles are more than a page of a table holds: paper has them all.
   const folds = page.locator('details', { hasText: 'The same for each tile' });
   const counted = Number(/(\d[\d,]*) verdicts/.exec(await folds.locator('summary').innerText())?.[1]?.replace(',', ''));
