@@ -2,8 +2,9 @@
 .DEFAULT_GOAL := help
 CARGO ?= $(shell command -v cargo 2>/dev/null || echo $(HOME)/.cargo/bin/cargo)
 DATASTORE ?= .
+SECONDS ?= 60
 
-.PHONY: help build demo answer test check bench setup-build
+.PHONY: help build demo answer test check bench fuzz setup-build
 
 help: ## list the verbs
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
@@ -31,3 +32,6 @@ check: setup-build ## format, lints, house rules, licences, spelling
 bench: build ## print one line per figure (FIGURES=PREFIX for a part)
 	@scripts/setup bench
 	@$(CARGO) run -q --release --locked -p xtask -- bench $(FIGURES)
+
+fuzz: setup-build ## fuzz what reads bytes from elsewhere, SECONDS=60 each (TARGET=NAME for one)
+	@scripts/fuzz $(SECONDS) $(TARGET)
