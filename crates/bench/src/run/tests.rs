@@ -302,7 +302,7 @@ fn a_simulated_run_is_stored_like_any_other_and_says_what_it_is() {
                 row.tier == number && is_own && span.phase == Phase::Measured
             });
             let reads: u64 = of_step.map(|row| row.counts.reads).sum();
-            assert_eq!(reads, tier.reads, "{} in step {}", tier.name, step.step);
+            assert_eq!(reads, tier.counts.reads, "{} in step {}", tier.name, step.step);
             assert!(reads > 0);
         }
     }

@@ -3,7 +3,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use record::run::{ModelFacts, Prefill, TierFacts};
+use record::run::{ModelFacts, Prefill, TierCounts, TierFacts};
 use record::slice::{ActionRow, Direction, GeneratorRow, InstanceId, IoRow, Slice, VmId};
 use stats::Compact;
 use units::{Bytes, Nanos};
@@ -290,25 +290,29 @@ impl SampleLoad {
         for facts in [&mut self.tier, &mut self.told] {
             facts.name = TIER.to_owned();
             facts.capacity_bytes = capacity_bytes;
-            facts.resident_bytes = part(capacity_bytes, 0.2 + 0.8 * (share - 0.45) / 0.45);
-            facts.dirty_bytes = part(write_bytes, 0.3);
-            facts.dirty_bytes_max = facts.dirty_bytes_max.max(facts.dirty_bytes);
-            facts.reads += reads;
-            facts.read_hits += part(reads, share);
-            facts.read_bytes += read_bytes;
-            facts.read_hit_bytes += read_bytes - filled_bytes;
-            facts.writes += writes;
-            facts.write_hits += part(writes, 0.6);
-            facts.write_bytes += write_bytes;
-            facts.write_hit_bytes += part(write_bytes, 0.6);
-            facts.writes_absorbed += part(writes, 0.97);
-            facts.filled_bytes += filled_bytes;
-            facts.placed_bytes += part(write_bytes, 0.4);
-            facts.evicted_bytes += part(filled_bytes, 0.5);
-            facts.destaged_bytes += write_bytes;
-            facts.tier_written_bytes += filled_bytes + write_bytes;
-            let (alone, all) =
-                (facts.read_hits + facts.writes_absorbed, facts.reads + facts.writes);
+            let counts = &mut facts.counts;
+            *counts = counts.and_then(TierCounts {
+                resident_bytes: part(capacity_bytes, 0.2 + 0.8 * (share - 0.45) / 0.45),
+                dirty_bytes: part(write_bytes, 0.3),
+                dirty_bytes_max: part(write_bytes, 0.3),
+                reads,
+                read_hits: part(reads, share),
+                read_bytes,
+                read_hit_bytes: read_bytes - filled_bytes,
+                writes,
+                write_hits: part(writes, 0.6),
+                write_bytes,
+                write_hit_bytes: part(write_bytes, 0.6),
+                writes_absorbed: part(writes, 0.97),
+                remote_hits: 0,
+                filled_bytes,
+                placed_bytes: part(write_bytes, 0.4),
+                evicted_bytes: part(filled_bytes, 0.5),
+                destaged_bytes: write_bytes,
+                tier_written_bytes: filled_bytes + write_bytes,
+            });
+            let alone = counts.read_hits + counts.writes_absorbed;
+            let all = counts.reads + counts.writes;
             #[expect(clippy::cast_precision_loss, reason = "a rate")]
             let rate = (all > 0).then(|| alone as f64 / all as f64);
             facts.acceleration_rate = rate;

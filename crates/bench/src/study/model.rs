@@ -1,6 +1,6 @@
 //! Figures of the parts, tiers and hosts of a simulated step.
 
-use record::run::{HostFacts, ModelFacts, PartFacts, TierFacts, VmFacts};
+use record::run::{HostFacts, ModelFacts, PartFacts, TierCounts, TierFacts, VmFacts};
 use spec::study::formula::Function;
 
 use super::absent::{Absent, Number};
@@ -58,7 +58,9 @@ fn share(part: f64, whole: f64, what: &str) -> Number {
 
 fn tier(facts: &ModelFacts, wanted: &str, figure: &str) -> Number {
     let tiers = fitting(&facts.tiers, "tier", wanted, |tier| &tier.name)?;
-    let sum = |of: fn(&TierFacts) -> u64| tiers.iter().map(|tier| precise(of(tier))).sum::<f64>();
+    let sum = |of: fn(&TierCounts) -> u64| {
+        tiers.iter().map(|tier| precise(of(&tier.counts))).sum::<f64>()
+    };
     let (reads, writes) = (sum(|tier| tier.reads), sum(|tier| tier.writes));
     let (read_hits, write_hits) = (sum(|tier| tier.read_hits), sum(|tier| tier.write_hits));
     match figure {
@@ -68,7 +70,7 @@ fn tier(facts: &ModelFacts, wanted: &str, figure: &str) -> Number {
         "read_byte_hit" => share(sum(|t| t.read_hit_bytes), sum(|t| t.read_bytes), "reads"),
         "acceleration" => {
             let of = |tier: &TierFacts| {
-                let requests = precise(tier.reads + tier.writes);
+                let requests = precise(tier.counts.reads + tier.counts.writes);
                 tier.acceleration_rate.map(|rate| (rate * requests, requests))
             };
             let parts: Vec<(f64, f64)> = tiers.iter().filter_map(|tier| of(tier)).collect();
@@ -79,7 +81,7 @@ fn tier(facts: &ModelFacts, wanted: &str, figure: &str) -> Number {
         "reads" => Ok(reads),
         "writes" => Ok(writes),
         "absorbed" => Ok(sum(|tier| tier.writes_absorbed)),
-        "capacity" => Ok(sum(|tier| tier.capacity_bytes)),
+        "capacity" => Ok(tiers.iter().map(|tier| precise(tier.capacity_bytes)).sum()),
         "resident" => Ok(sum(|tier| tier.resident_bytes)),
         "dirty" => Ok(sum(|tier| tier.dirty_bytes)),
         "dirty_max" => Ok(sum(|tier| tier.dirty_bytes_max)),

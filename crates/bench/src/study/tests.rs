@@ -102,10 +102,13 @@ fn step(tiles: u32, level: f64, verdict: &str) -> Step {
         let model = step.model.as_mut().expect("it is there");
         model.tiers.push(record::run::TierFacts {
             name: "fast".to_owned(),
-            reads: 300,
-            read_hits: 270,
-            writes: 100,
-            write_hits: 95,
+            counts: record::run::TierCounts {
+                reads: 300,
+                read_hits: 270,
+                writes: 100,
+                write_hits: 95,
+                ..record::run::TierCounts::default()
+            },
             acceleration_rate: Some(0.9),
             ..record::run::TierFacts::default()
         });

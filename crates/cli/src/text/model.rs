@@ -46,18 +46,18 @@ fn tiers(tiers: &[TierFacts]) -> Vec<String> {
         ">at most",
     ]);
     let bytes = |bytes: u64| Bytes::new(bytes).to_string();
-    for tier in tiers {
+    for TierFacts { name, capacity_bytes, counts, .. } in tiers {
         table.row(vec![
-            tier.name.clone(),
-            bytes(tier.capacity_bytes),
-            share(tier.resident_bytes, tier.capacity_bytes),
-            share(tier.read_hits, tier.reads),
-            share(tier.write_hits, tier.writes),
-            bytes(tier.filled_bytes),
-            bytes(tier.placed_bytes),
-            bytes(tier.evicted_bytes),
-            bytes(tier.dirty_bytes),
-            bytes(tier.dirty_bytes_max),
+            name.clone(),
+            bytes(*capacity_bytes),
+            share(counts.resident_bytes, *capacity_bytes),
+            share(counts.read_hits, counts.reads),
+            share(counts.write_hits, counts.writes),
+            bytes(counts.filled_bytes),
+            bytes(counts.placed_bytes),
+            bytes(counts.evicted_bytes),
+            bytes(counts.dirty_bytes),
+            bytes(counts.dirty_bytes_max),
         ]);
     }
     if table.is_empty() { Vec::new() } else { table.lines() }

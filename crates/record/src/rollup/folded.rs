@@ -5,7 +5,7 @@ use units::Nanos;
 use super::buckets::{Bucketed, add, halve};
 use super::intern::Names;
 use super::rows::{ActionName, TierName};
-use super::rows::{ActionRow, Level, RateRow, SliceRow, Span, TierCounts, TierRow};
+use super::rows::{ActionRow, Level, RateRow, SliceRow, Span, TierRow};
 use super::slot::{self, Sums};
 use super::{NARROW_BUCKETS, NARROW_ROWS, WIDE_BUCKETS, WIDE_ROWS};
 use crate::run::TierFacts;
@@ -54,7 +54,7 @@ impl Rollup {
         let mut rows = BTreeMap::new();
         for facts in tiers {
             let tier = self.tier_named(facts);
-            rows.insert(tier, slot::tier(place, tier, TierCounts::from(facts)));
+            rows.insert(tier, slot::tier(place, tier, facts));
         }
         add(&mut self.tiers, rows.into_values().collect());
     }

@@ -4,7 +4,8 @@ use stats::Packed;
 use units::Nanos;
 
 use super::Rollup;
-use super::rows::{ActionRow, Group, IoRow, RateRow, SliceRow, TierCounts, TierRow};
+use super::rows::{ActionRow, Group, IoRow, RateRow, SliceRow, TierRow};
+use crate::run::TierCounts;
 use crate::slice::{Direction, SizeClass};
 
 /// What a line is a row of.
@@ -34,8 +35,8 @@ impl Table {
     }
 }
 
-/// Columns of whole numbers, in file order.
-pub(super) const NUMBERS: [&str; 27] = [
+/// Columns of whole numbers of all tables but the tiers', in file order.
+const NUMBERS_OF_OTHERS: [&str; FIRST_OF_TIERS] = [
     "bytes",
     "errors",
     "dropped",
@@ -45,28 +46,19 @@ pub(super) const NUMBERS: [&str; 27] = [
     "submitted",
     "completed",
     "queued",
-    "reads",
-    "read_hits",
-    "read_bytes",
-    "read_hit_bytes",
-    "writes",
-    "write_hits",
-    "write_bytes",
-    "write_hit_bytes",
-    "writes_absorbed",
-    "remote_hits",
-    "filled_bytes",
-    "placed_bytes",
-    "evicted_bytes",
-    "destaged_bytes",
-    "tier_written_bytes",
-    "resident_bytes",
-    "dirty_bytes",
-    "dirty_bytes_max",
 ];
 
 /// The first of the counters of tiers in [`NUMBERS`].
 const FIRST_OF_TIERS: usize = 9;
+
+/// Columns of whole numbers, in file order.
+pub(super) const NUMBERS: [&str; FIRST_OF_TIERS + TierCounts::COLUMNS.len()] = {
+    let mut all = [""; FIRST_OF_TIERS + TierCounts::COLUMNS.len()];
+    let (others, tiers) = all.split_at_mut(FIRST_OF_TIERS);
+    others.copy_from_slice(&NUMBERS_OF_OTHERS);
+    tiers.copy_from_slice(&TierCounts::COLUMNS);
+    all
+};
 
 /// Columns of other numbers, in file order.
 pub(super) const REALS: [&str; 6] = [
@@ -157,7 +149,7 @@ impl Line {
 
     fn tier(row: &TierRow) -> Self {
         let mut line = Self::empty(Table::Tiers, (row.span, row.bucket), Some(row.tier))
-            .numbers(FIRST_OF_TIERS, row.counts.to_array());
+            .numbers(FIRST_OF_TIERS, row.counts.to_columns());
         line.latencies[3] = Some(row.backing_read.clone());
         line.latencies[4] = Some(row.backing_write.clone());
         line
@@ -240,7 +232,7 @@ impl Rollup {
                 span,
                 bucket,
                 tier: line.who(self.tier_names.len())?,
-                counts: TierCounts::from_array(std::array::from_fn(|at| {
+                counts: TierCounts::from_columns(std::array::from_fn(|at| {
                     line.number(FIRST_OF_TIERS + at)
                 })),
                 backing_read: line.latency(3),
@@ -274,74 +266,5 @@ fn group(line: &Line, entities: usize) -> Result<Group, String> {
         (Some(direction), ..) => Ok(Group::Direction(direction)),
         (None, Some(class), _) => Ok(Group::Class(class)),
         (None, None, Some(_)) => line.who(entities).map(Group::Entity),
-    }
-}
-
-impl TierCounts {
-    /// In the order of the columns.
-    const fn to_array(self) -> [u64; 18] {
-        [
-            self.reads,
-            self.read_hits,
-            self.read_bytes,
-            self.read_hit_bytes,
-            self.writes,
-            self.write_hits,
-            self.write_bytes,
-            self.write_hit_bytes,
-            self.writes_absorbed,
-            self.remote_hits,
-            self.filled_bytes,
-            self.placed_bytes,
-            self.evicted_bytes,
-            self.destaged_bytes,
-            self.tier_written_bytes,
-            self.resident_bytes,
-            self.dirty_bytes,
-            self.dirty_bytes_max,
-        ]
-    }
-
-    const fn from_array(values: [u64; 18]) -> Self {
-        let [
-            reads,
-            read_hits,
-            read_bytes,
-            read_hit_bytes,
-            writes,
-            write_hits,
-            write_bytes,
-            write_hit_bytes,
-            writes_absorbed,
-            remote_hits,
-            filled_bytes,
-            placed_bytes,
-            evicted_bytes,
-            destaged_bytes,
-            tier_written_bytes,
-            resident_bytes,
-            dirty_bytes,
-            dirty_bytes_max,
-        ] = values;
-        Self {
-            reads,
-            read_hits,
-            read_bytes,
-            read_hit_bytes,
-            writes,
-            write_hits,
-            write_bytes,
-            write_hit_bytes,
-            writes_absorbed,
-            remote_hits,
-            filled_bytes,
-            placed_bytes,
-            evicted_bytes,
-            destaged_bytes,
-            tier_written_bytes,
-            resident_bytes,
-            dirty_bytes,
-            dirty_bytes_max,
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! How rows of every table merge.
 
 use super::buckets::Bucketed;
-use super::rows::{ActionRow, Group, IoRow, RateRow, SliceRow, TierCounts, TierRow};
+use super::rows::{ActionRow, Group, IoRow, RateRow, SliceRow, TierRow};
 use crate::slice::{Direction, SizeClass};
 
 /// The place of a row, which is kept alike in all.
@@ -101,34 +101,8 @@ impl Bucketed for TierRow {
     }
 
     fn absorb(&mut self, later: Self) {
-        self.counts = self.counts.and_then(&later.counts);
+        self.counts = self.counts.and_then(later.counts);
         self.backing_read.merge(&later.backing_read);
         self.backing_write.merge(&later.backing_write);
-    }
-}
-
-impl TierCounts {
-    /// Both one after the other.
-    fn and_then(&self, later: &Self) -> Self {
-        Self {
-            reads: self.reads + later.reads,
-            read_hits: self.read_hits + later.read_hits,
-            read_bytes: self.read_bytes + later.read_bytes,
-            read_hit_bytes: self.read_hit_bytes + later.read_hit_bytes,
-            writes: self.writes + later.writes,
-            write_hits: self.write_hits + later.write_hits,
-            write_bytes: self.write_bytes + later.write_bytes,
-            write_hit_bytes: self.write_hit_bytes + later.write_hit_bytes,
-            writes_absorbed: self.writes_absorbed + later.writes_absorbed,
-            remote_hits: self.remote_hits + later.remote_hits,
-            filled_bytes: self.filled_bytes + later.filled_bytes,
-            placed_bytes: self.placed_bytes + later.placed_bytes,
-            evicted_bytes: self.evicted_bytes + later.evicted_bytes,
-            destaged_bytes: self.destaged_bytes + later.destaged_bytes,
-            tier_written_bytes: self.tier_written_bytes + later.tier_written_bytes,
-            resident_bytes: later.resident_bytes,
-            dirty_bytes: later.dirty_bytes,
-            dirty_bytes_max: self.dirty_bytes_max.max(later.dirty_bytes_max),
-        }
     }
 }

@@ -16,8 +16,7 @@ mod slot;
 pub use folded::Rollup;
 pub use of_run::ObservedRow;
 pub use rows::{
-    ActionName, ActionRow, Entity, Group, IoRow, Level, RateRow, SliceRow, Span, TierCounts,
-    TierName, TierRow,
+    ActionName, ActionRow, Entity, Group, IoRow, Level, RateRow, SliceRow, Span, TierName, TierRow,
 };
 
 /// Most buckets over a run in which workloads are told apart, unless the run has more spans.

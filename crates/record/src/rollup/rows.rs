@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use stats::Packed;
 use units::Nanos;
 
-use crate::run::{Phase, TierFacts};
+use crate::run::{Phase, TierCounts};
 use crate::slice::{Direction, SizeClass};
 
 /// One part of one step on the run's axis, which is time under load: the steps of the run one
@@ -180,62 +180,11 @@ pub struct TierRow {
     pub bucket: u32,
     /// Position in [`Rollup::tier_names`](super::Rollup::tier_names).
     pub tier: u32,
-    /// What it did, and what it held.
+    /// What it did, and what it held at the end of the bucket. `dirty_bytes_max` is the largest
+    /// `dirty_bytes` at the end of a slice in it.
     pub counts: TierCounts,
     /// Service times of reads behind the tier; empty where they are not known.
     pub backing_read: Packed,
     /// Service times of writes behind the tier; empty where they are not known.
     pub backing_write: Packed,
-}
-
-/// Counters of a tier; see [`TierFacts`] for what each counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[expect(missing_docs, reason = "each is documented once, in TierFacts")]
-pub struct TierCounts {
-    pub reads: u64,
-    pub read_hits: u64,
-    pub read_bytes: u64,
-    pub read_hit_bytes: u64,
-    pub writes: u64,
-    pub write_hits: u64,
-    pub write_bytes: u64,
-    pub write_hit_bytes: u64,
-    pub writes_absorbed: u64,
-    pub remote_hits: u64,
-    pub filled_bytes: u64,
-    pub placed_bytes: u64,
-    pub evicted_bytes: u64,
-    pub destaged_bytes: u64,
-    pub tier_written_bytes: u64,
-    /// Bytes of resident pages at the end of the bucket.
-    pub resident_bytes: u64,
-    /// Bytes that only the tier had at the end of the bucket.
-    pub dirty_bytes: u64,
-    /// Largest `dirty_bytes` at the end of a slice in the bucket.
-    pub dirty_bytes_max: u64,
-}
-
-impl From<&TierFacts> for TierCounts {
-    fn from(facts: &TierFacts) -> Self {
-        Self {
-            reads: facts.reads,
-            read_hits: facts.read_hits,
-            read_bytes: facts.read_bytes,
-            read_hit_bytes: facts.read_hit_bytes,
-            writes: facts.writes,
-            write_hits: facts.write_hits,
-            write_bytes: facts.write_bytes,
-            write_hit_bytes: facts.write_hit_bytes,
-            writes_absorbed: facts.writes_absorbed,
-            remote_hits: facts.remote_hits,
-            filled_bytes: facts.filled_bytes,
-            placed_bytes: facts.placed_bytes,
-            evicted_bytes: facts.evicted_bytes,
-            destaged_bytes: facts.destaged_bytes,
-            tier_written_bytes: facts.tier_written_bytes,
-            resident_bytes: facts.resident_bytes,
-            dirty_bytes: facts.dirty_bytes,
-            dirty_bytes_max: facts.dirty_bytes,
-        }
-    }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use stats::{Compact, Packed};
 use units::Nanos;
 
-use super::rows::{ActionRow, Group, IoRow, RateRow, SliceRow, TierCounts, TierRow};
+use super::rows::{ActionRow, Group, IoRow, RateRow, SliceRow, TierRow};
 use super::{RATE_ENTITIES, Rollup};
+use crate::run::{TierCounts, TierFacts};
 use crate::slice::{Direction, GeneratorRow, SizeClass, Slice, Topology};
 
 /// What a bucket holds of one kind of I/O.
@@ -190,13 +191,14 @@ fn io_rows(cells: &Cells, (span, bucket): (u32, u32)) -> Vec<IoRow> {
 }
 
 /// What a tier did in a slice.
-pub(super) fn tier((span, bucket): (u32, u32), tier: u32, counts: TierCounts) -> TierRow {
+pub(super) fn tier((span, bucket): (u32, u32), tier: u32, facts: &TierFacts) -> TierRow {
+    let dirty_bytes_max = facts.counts.dirty_bytes;
     TierRow {
         span,
         bucket,
         tier,
-        counts,
-        backing_read: Packed::default(),
-        backing_write: Packed::default(),
+        counts: TierCounts { dirty_bytes_max, ..facts.counts },
+        backing_read: facts.behind.read.clone(),
+        backing_write: facts.behind.write.clone(),
     }
 }

@@ -8,6 +8,7 @@ mod model;
 mod read;
 mod replay;
 mod step;
+mod tier;
 mod workload;
 
 pub use answer::{Answer, BrokenLimit, Edge, Status};
@@ -17,13 +18,14 @@ pub use document::{
 };
 pub use figure::{Figure, Interval};
 pub use latency::Latency;
-pub use model::{HostFacts, ModelFacts, PartFacts, TierFacts, VmFacts};
+pub use model::{HostFacts, ModelFacts, PartFacts, PlaceFacts, VmFacts};
 pub use read::{ReadError, SCHEMA, json_schema, parse};
 pub use replay::{PlayedTrace, ReplayFacts};
 pub use step::{
     Check, GeneratorHealth, IoTotal, Phase, PooledAction, PooledLimit, Score, Step, Throughput,
     TileScore, Verdict, WarmUp,
 };
+pub use tier::{BehindTier, TierCounts, TierFacts};
 pub use workload::{
     ActionResult, LimitOn, LimitResult, MetricResult, ReferenceOrigin, WorkloadResult,
 };

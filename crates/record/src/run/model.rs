@@ -1,6 +1,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::TierFacts;
+
 /// What the parts of the modelled storage and hosts did in the measured time of a simulated
 /// step. Real storage does not say; of a real step at most the host is known, by what the
 /// system says of its processors.
@@ -16,10 +18,24 @@ pub struct ModelFacts {
     /// tiles are one entry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vms: Vec<VmFacts>,
+    /// Where each workload of each tile ran; absent where there are no hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<PlaceFacts>,
     /// Events the simulation handled, warm-up included.
     pub events: u64,
     /// Bytes of different pages touched since the start, by tile.
     pub touched_bytes: Vec<u64>,
+}
+
+/// Where a workload of a tile ran, its copies together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlaceFacts {
+    /// Tile, from 0.
+    pub tile: u32,
+    /// The workload's name.
+    pub workload: String,
+    /// Names of the hosts of its virtual machines, each once: `host-1`.
+    pub hosts: Vec<String>,
 }
 
 /// A part, or several equal ones together.
@@ -41,53 +57,6 @@ pub struct PartFacts {
     pub bytes_per_s: f64,
     /// Mean number inside, waiting or served, of all of them together.
     pub inside: f64,
-}
-
-/// What a tier did. Requests and bytes of the measured time.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct TierFacts {
-    /// Its name.
-    pub name: String,
-    /// Room for data.
-    pub capacity_bytes: u64,
-    /// Bytes of resident pages at the end.
-    pub resident_bytes: u64,
-    /// Bytes that only the tier had at the end.
-    pub dirty_bytes: u64,
-    /// Largest backlog seen at the end of a second.
-    pub dirty_bytes_max: u64,
-    /// Read requests.
-    pub reads: u64,
-    /// Of those, all of whose pages were resident.
-    pub read_hits: u64,
-    /// Bytes read.
-    pub read_bytes: u64,
-    /// Of those, from resident pages.
-    pub read_hit_bytes: u64,
-    /// Write requests.
-    pub writes: u64,
-    /// Of those, all of whose pages were resident.
-    pub write_hits: u64,
-    /// Bytes written.
-    pub write_bytes: u64,
-    /// Of those, to resident pages.
-    pub write_hit_bytes: u64,
-    /// Writes that the tier alone answered.
-    pub writes_absorbed: u64,
-    /// Read hits served by another host's tier.
-    pub remote_hits: u64,
-    /// Population by reads: bytes of pages that came in from the storage.
-    pub filled_bytes: u64,
-    /// Population by writes: bytes of pages that a write brought in whole.
-    pub placed_bytes: u64,
-    /// Bytes of pages that left to make room.
-    pub evicted_bytes: u64,
-    /// Bytes that reached the storage late.
-    pub destaged_bytes: u64,
-    /// All bytes written to the tier.
-    pub tier_written_bytes: u64,
-    /// Share of all requests that the tier alone answered, 0 to 1; null without requests.
-    pub acceleration_rate: Option<f64>,
 }
 
 /// What a host's processors did.

@@ -8,7 +8,7 @@ use stats::{Histogram, Packed};
 use tilemark_record::rollup::{
     Group, Level, NARROW_BUCKETS, NARROW_ROWS, Rollup, WIDE_BUCKETS, WIDE_ROWS,
 };
-use tilemark_record::run::{Phase, TierFacts};
+use tilemark_record::run::{Phase, TierCounts, TierFacts};
 use tilemark_record::rundir::{RunDir, RunId, StoredRun, files};
 use tilemark_record::series::{IoRecord, StepKey, Writer, count_between, read_between, read_run};
 use tilemark_record::slice::{
@@ -278,8 +278,7 @@ fn tier(reads: u64, dirty_bytes: u64) -> TierFacts {
     TierFacts {
         name: "fast".to_owned(),
         capacity_bytes: 1 << 30,
-        reads,
-        dirty_bytes,
+        counts: TierCounts { reads, dirty_bytes, ..TierCounts::default() },
         ..TierFacts::default()
     }
 }
