@@ -5,6 +5,7 @@ use units::{Bytes, Nanos};
 
 use crate::part::{Alarm, Component, Job, Message, OUT_OF_RANGE, Outbox, PartId, StreamId, Ticket};
 use crate::usage::Usage;
+use crate::watch::{Watched, Watches};
 
 /// Where a virtual disk lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,7 @@ pub struct Array {
     /// Virtual disks by instance and disk.
     volumes: Vec<Vec<(Volume, StreamId)>>,
     streams: u32,
+    watches: Watches,
     out: Outbox,
 }
 
@@ -48,7 +50,13 @@ impl Default for Array {
 impl Array {
     /// An array without parts.
     pub fn new() -> Self {
-        Self { parts: Vec::new(), volumes: Vec::new(), streams: 0, out: Outbox::new() }
+        Self {
+            parts: Vec::new(),
+            volumes: Vec::new(),
+            streams: 0,
+            watches: Watches::default(),
+            out: Outbox::new(),
+        }
     }
 
     /// Adds a component; those it asks must have been added before.
@@ -66,6 +74,18 @@ impl Array {
         self.volumes.push(disks.collect());
     }
 
+    /// From now on times how long jobs take that one part sends or hands on to some others. What
+    /// they do stays the same to the event. Whoever watches takes what was seen now and then
+    /// ([`Array::take_watched`]): it is kept until then.
+    pub fn watch(&mut self, via: PartId, to: Vec<PartId>) {
+        self.watches.add(via, to);
+    }
+
+    /// Jobs of a part that is watched that were answered since this was last asked.
+    pub fn take_watched(&mut self, via: PartId) -> Vec<Watched> {
+        self.watches.take(via)
+    }
+
     /// A request of an instance. It fails at once with EIO when the array has no such disk
     /// or the request lies beyond its end.
     pub fn submit(
@@ -78,6 +98,7 @@ impl Array {
     ) {
         match self.job(instance, ticket, request) {
             Some((entry, job)) => {
+                self.out.this = PartId::HOST;
                 self.out.hand_on(entry, job);
                 self.settle(now, answers);
             }
@@ -112,14 +133,17 @@ impl Array {
     fn settle(&mut self, now: Nanos, answers: &mut Answers) {
         while let Some(message) = self.out.messages.pop_front() {
             match message {
-                Message::Ask { to, job } => {
+                Message::Ask { via, to, job } => {
+                    let job = self.watches.asked(now, (via, to), job);
                     self.out.this = to;
                     self.parts[to.0 as usize].accept(now, job, &mut self.out);
                 }
-                Message::Answer { to: PartId::HOST, ticket, result } => {
-                    answers.done.push((ticket, result));
-                }
                 Message::Answer { to, ticket, result } => {
+                    let (to, ticket) = self.watches.answered(now, to, ticket);
+                    if to == PartId::HOST {
+                        answers.done.push((ticket, result));
+                        continue;
+                    }
                     self.out.this = to;
                     self.parts[to.0 as usize].finished(now, ticket, result, &mut self.out);
                 }

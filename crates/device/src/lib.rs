@@ -39,6 +39,7 @@ mod station;
 mod table;
 mod usage;
 mod variation;
+mod watch;
 mod write_back;
 
 pub use array::{Answers, Array, Volume};
@@ -63,6 +64,7 @@ pub use station::{ServiceTime, Station};
 pub use table::{Table, TableLoop, TableParameters};
 pub use usage::{Meter, Usage};
 pub use variation::Variation;
+pub use watch::Watched;
 pub use write_back::{
     Mirrored, SsdBuffer, SsdBufferContent, SsdBufferParameters, WriteBack, WriteBackCounts,
     WriteBackParameters,

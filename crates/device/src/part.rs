@@ -14,6 +14,8 @@ pub struct PartId(pub(crate) u32);
 impl PartId {
     /// The driver, as the one who asked.
     pub(crate) const HOST: Self = Self(u32::MAX);
+    /// The array itself, which watches how long a job takes.
+    pub(crate) const WATCH: Self = Self(u32::MAX - 1);
 }
 
 /// The asker's own name for a job; returned unchanged with the answer. One ticket may be
@@ -85,8 +87,17 @@ pub trait Component: Any + Debug + Send {
 
 #[derive(Debug)]
 pub(crate) enum Message {
-    Ask { to: PartId, job: Job },
-    Answer { to: PartId, ticket: Ticket, result: Result<(), IoError> },
+    /// `via` is who asks or hands on.
+    Ask {
+        via: PartId,
+        to: PartId,
+        job: Job,
+    },
+    Answer {
+        to: PartId,
+        ticket: Ticket,
+        result: Result<(), IoError>,
+    },
 }
 
 /// What a component wants done, in the order it asked.
@@ -106,13 +117,14 @@ impl Outbox {
     /// [`Component::finished`] with `job.ticket`. What `job.from` says does not matter.
     #[inline]
     pub fn ask(&mut self, to: PartId, job: Job) {
-        self.messages.push_back(Message::Ask { to, job: Job { from: self.this, ..job } });
+        let job = Job { from: self.this, ..job };
+        self.messages.push_back(Message::Ask { via: self.this, to, job });
     }
 
     /// Hands a job on: whoever asked for it is answered by the next component directly.
     #[inline]
     pub fn hand_on(&mut self, to: PartId, job: Job) {
-        self.messages.push_back(Message::Ask { to, job });
+        self.messages.push_back(Message::Ask { via: self.this, to, job });
     }
 
     /// Answers a job.

@@ -61,7 +61,9 @@ fn main() {
         println!("# {} {:.2} {:.0}/s", part.name, part.utilisation, part.iops);
     }
     for tier in &facts.tiers {
-        let (hits, all) = (tier.read_hits + tier.write_hits, tier.reads + tier.writes);
+        let counts = tier.counts;
+        let hits = counts.read_hits + counts.write_hits;
+        let all = counts.reads + counts.writes;
         println!("# tier {} hits {:.3}", tier.name, count(hits) / count(all));
     }
 }

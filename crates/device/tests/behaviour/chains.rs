@@ -72,3 +72,29 @@ fn the_same_seed_gives_the_same_array_down_to_each_disk() {
     };
     assert_eq!(print(), print());
 }
+
+/// Watching is looking at answers that pass by anyway.
+#[test]
+fn watching_a_part_changes_nothing_and_times_what_it_sends() {
+    let print = |is_watched: bool| {
+        let Chain { mut array, disks, link, entry } = chain(RaidLevel::Raid5, 4 << 20);
+        if is_watched {
+            array.watch(entry, vec![link]);
+        }
+        let arrivals = Arrivals::Closed { users: 24, think: Nanos::from_millis(5) };
+        let load = Load::new(1, MIXED, arrivals);
+        let mut outcome = drive(array, entry, vec![load], Seconds(10.0));
+        let usages: Vec<_> = disks.iter().map(|part| outcome.array.usage(*part, END)).collect();
+        let watched = outcome.array.take_watched(entry);
+        (outcome.hash, usages, watched, outcome.array.usage(link, END))
+    };
+    let (hash, usages, nothing, _) = print(false);
+    let (same_hash, same_usages, watched, of_link) = print(true);
+    assert_eq!((hash, usages), (same_hash, same_usages));
+    assert!(nothing.is_empty());
+    let answered = u64::try_from(watched.len()).expect("few");
+    assert!(answered > 1000 && answered.abs_diff(of_link.completed) <= 32, "{answered}");
+    let reads = watched.iter().filter(|job| job.operation == machine::Operation::Read).count();
+    assert_within(0.1, reads as f64 / watched.len() as f64, 0.7, "reads");
+    assert!(watched.iter().all(|job| job.took > Nanos::ZERO), "nothing is answered at once");
+}

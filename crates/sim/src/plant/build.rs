@@ -226,7 +226,9 @@ impl<'a> Builder<'a> {
         let state = tier_state(self.array(), tier, self.owners.vms.last().copied())?;
         let ways = TierWays { fast, backing };
         let part = TierPart::new(state, ways, Arc::clone(&self.owners), askers);
-        Ok((self.wiring.parts.add(part), group))
+        let part = self.wiring.parts.add(part);
+        self.wiring.parts.watch(part, vec![backing]);
+        Ok((part, group))
     }
 
     /// What a tier is made of.
@@ -456,10 +458,12 @@ impl<'a> Builder<'a> {
         let network = Network::new(between_hosts(self.array())?, hosts)
             .map_err(PlantError::parameter("the network between the hosts"))?;
         let network = self.wiring.parts.add(network);
+        let behind = backing.clone();
         let ways = ClusterWays { shares, backing, network };
         let marks = Marks { high: percent(tier.dirty_high), low: percent(tier.dirty_low) };
         let part = ClusterPart::new(cluster, ways, Arc::clone(&self.owners), marks);
         let part = self.wiring.parts.add(part);
+        self.wiring.parts.watch(part, behind);
         entries.iter_mut().for_each(|entries| entries.fill(part));
         self.wiring.chains.iter_mut().flatten().for_each(|chain| chain.insert(0, part));
         let mut disks = disks.into_iter();

@@ -4,9 +4,10 @@ use cache::cluster::{Cluster, ClusterError, ClusterVm, HostId};
 use cache::tier::{Access, Counters, VmId};
 use device::{Array, PartId, Site, SiteAlarm, Ticket, Usage, WriteBack};
 use machine::{CpuBurst, IoRequest, Machine};
-use record::run::{ModelFacts, TierFacts};
+use record::run::{ModelFacts, PlaceFacts, TierFacts};
 use units::{Bytes, Nanos};
 
+use super::behind::Behind;
 use super::build::{Builder, Wiring};
 use super::cluster_part::{ClusterPart, as_tier};
 use super::facts::{Counted, Group, Held, tier_facts};
@@ -45,12 +46,15 @@ pub struct Plant {
     vm_counts: Vec<usize>,
     host_seconds: Vec<HostSeconds>,
     vms: Vec<NamedVm>,
+    places: Vec<PlaceFacts>,
     touched: Touched,
     touched_bytes: Vec<u64>,
     events: u64,
     marked: Marked,
     /// What tiers had counted when [`Plant::tiers`] was last asked.
     told: Vec<Counted>,
+    /// Latency behind each cluster, then behind each tier.
+    behind: Vec<Behind>,
 }
 
 /// What warming must know of a virtual disk.
@@ -101,6 +105,9 @@ impl Plant {
         };
         let chains = chains.iter().map(|chains| chains.each_ref().map(positions)).collect();
         let disks = ways(plan, &layout, &assigned);
+        let of_clusters = clusters.iter().map(|(_, part)| vec![*part]);
+        let behind = of_clusters.chain(tiers.iter().map(|(_, parts)| parts.clone()));
+        let behind = behind.map(Behind::of).collect();
         let tiles = instances.iter().map(|instance| instance.tile + 1).max().unwrap_or(0);
         let mut plant = Self {
             touched: Touched::new(layout.end()),
@@ -109,9 +116,11 @@ impl Plant {
             vm_counts: instances.iter().map(PlantInstance::vm_count).collect(),
             host_seconds: cpus.iter().map(|_| HostSeconds::default()).collect(),
             vms: host::names(instances, &places),
+            places: host::places(instances, &places),
             events: 0,
             marked: Marked::default(),
             told: Vec::new(),
+            behind,
             layout,
             groups,
             tiers,
@@ -320,6 +329,7 @@ impl Plant {
     pub fn tick(&mut self, now: Nanos) {
         let hosts = self.hosted.site().hosts.iter_mut();
         hosts.zip(&mut self.host_seconds).for_each(|(host, seconds)| seconds.tick(now, host));
+        self.take_behind();
         self.each_tier(TierPart::sample);
         self.each_cluster(ClusterPart::sample);
         let memory = self.write_memory.and_then(|part| self.parts().part::<WriteBack>(part));
@@ -327,6 +337,12 @@ impl Plant {
             let (sum, most, seconds) = self.marked.fill;
             self.marked.fill = (sum + fill, most.max(fill), seconds + 1);
         }
+    }
+
+    /// Takes what was seen of the latency behind tiers, so that it does not pile up.
+    fn take_behind(&mut self) {
+        let parts = self.hosted.parts_mut();
+        self.behind.iter_mut().for_each(|behind| behind.take(parts));
     }
 
     fn each_tier(&mut self, mut change: impl FnMut(&mut TierPart)) {
@@ -399,13 +415,18 @@ impl Plant {
         let hosts = hosts.collect();
         let vms = host::vm_facts(cpus, &self.vms, (since, now));
         let touched_bytes = self.touched_bytes.clone();
-        ModelFacts { parts, tiers, hosts, vms, events: self.events, touched_bytes }
+        let places = self.places.clone();
+        ModelFacts { parts, tiers, hosts, vms, places, events: self.events, touched_bytes }
     }
 
     /// What the tiers did since this was last asked, and what they hold now; all that warming
     /// did is told when it is asked for the first time.
     pub fn tiers(&mut self) -> Vec<TierFacts> {
-        let facts = self.tiers_since(&self.told);
+        let mut facts = self.tiers_since(&self.told);
+        self.take_behind();
+        for (facts, behind) in facts.iter_mut().zip(&mut self.behind) {
+            facts.behind = behind.told();
+        }
         self.told = self.tier_counters().map(|(_, counters)| counters).collect();
         facts
     }

@@ -1,6 +1,6 @@
 use cache::tier::Counters;
 use device::{Array, PartId, Usage};
-use record::run::{PartFacts, TierFacts};
+use record::run::{BehindTier, PartFacts, TierCounts, TierFacts};
 use units::Nanos;
 
 /// Equal parts that are reported together.
@@ -83,24 +83,27 @@ pub fn tier_facts(name: &str, held: Held, before: &Counted, after: &Counted) -> 
     TierFacts {
         name: name.to_owned(),
         capacity_bytes: held.capacity_bytes,
-        resident_bytes: held.resident_bytes,
-        dirty_bytes: held.dirty_bytes,
-        dirty_bytes_max: held.dirty_bytes_max.max(held.dirty_bytes),
-        reads: count(|c| c.reads),
-        read_hits: count(|c| c.read_hits),
-        read_bytes: count(|c| c.read_bytes),
-        read_hit_bytes: count(|c| c.read_hit_bytes),
-        writes: count(|c| c.writes),
-        write_hits: count(|c| c.write_hits),
-        write_bytes: count(|c| c.write_bytes),
-        write_hit_bytes: count(|c| c.write_hit_bytes),
-        writes_absorbed: count(|c| c.writes_absorbed),
-        remote_hits,
-        filled_bytes: count(|c| c.filled_bytes),
-        placed_bytes: count(|c| c.placed_bytes),
-        evicted_bytes: count(|c| c.evicted_bytes),
-        destaged_bytes: count(|c| c.destaged_bytes),
-        tier_written_bytes: count(|c| c.tier_written_bytes),
+        counts: TierCounts {
+            resident_bytes: held.resident_bytes,
+            dirty_bytes: held.dirty_bytes,
+            dirty_bytes_max: held.dirty_bytes_max.max(held.dirty_bytes),
+            reads: count(|c| c.reads),
+            read_hits: count(|c| c.read_hits),
+            read_bytes: count(|c| c.read_bytes),
+            read_hit_bytes: count(|c| c.read_hit_bytes),
+            writes: count(|c| c.writes),
+            write_hits: count(|c| c.write_hits),
+            write_bytes: count(|c| c.write_bytes),
+            write_hit_bytes: count(|c| c.write_hit_bytes),
+            writes_absorbed: count(|c| c.writes_absorbed),
+            remote_hits,
+            filled_bytes: count(|c| c.filled_bytes),
+            placed_bytes: count(|c| c.placed_bytes),
+            evicted_bytes: count(|c| c.evicted_bytes),
+            destaged_bytes: count(|c| c.destaged_bytes),
+            tier_written_bytes: count(|c| c.tier_written_bytes),
+        },
+        behind: BehindTier::default(),
         acceleration_rate: (requests > 0).then(|| as_f64(alone) / as_f64(requests)),
     }
 }

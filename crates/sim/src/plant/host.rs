@@ -1,5 +1,7 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use device::{CpuParameters, CpuSample, HostCpu, HostSample, InstancePlace, IoCost, RunOrder};
-use record::run::{HostFacts, VmFacts};
+use record::run::{HostFacts, PlaceFacts, VmFacts};
 use spec::array::{Array, RunQueue};
 use units::Nanos;
 
@@ -114,7 +116,7 @@ impl HostSeconds {
         let ((used_max_1s, ready_max_1s), (used_max_20s, ready_max_20s)) =
             (largest(1), largest(20));
         HostFacts {
-            name: format!("host-{}", number + 1),
+            name: name(number),
             used,
             used_max_1s,
             used_max_20s,
@@ -123,6 +125,27 @@ impl HostSeconds {
             ready_max_20s,
         }
     }
+}
+
+/// A host's name by its position.
+fn name(position: usize) -> String {
+    format!("host-{}", position + 1)
+}
+
+/// Where the workloads run, copies of one in a tile together.
+pub fn places(instances: &[PlantInstance], places: &[InstancePlace]) -> Vec<PlaceFacts> {
+    let mut hosts: BTreeMap<(u32, &str), BTreeSet<usize>> = BTreeMap::new();
+    for (instance, place) in instances.iter().zip(places) {
+        let Some(disk) = instance.disks.first() else { continue };
+        let own = hosts.entry((instance.tile, &disk.workload)).or_default();
+        own.extend(place.vms.iter().map(|(host, _)| *host));
+    }
+    let facts = hosts.into_iter().map(|((tile, workload), hosts)| PlaceFacts {
+        tile,
+        workload: workload.to_owned(),
+        hosts: hosts.into_iter().map(name).collect(),
+    });
+    facts.filter(|facts| !facts.hosts.is_empty()).collect()
 }
 
 /// A virtual machine with its name.

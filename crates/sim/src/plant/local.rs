@@ -169,6 +169,7 @@ impl Groups {
             let ways = TierWays { fast: flash, backing: bottom };
             let part = TierPart::new(tier, ways, Arc::clone(&site.owners), Askers::Streams);
             next = parts.add(part);
+            parts.watch(next, vec![bottom]);
             cache = Some(next);
         }
         let writes = self.cache.capacity().saturating_sub(reads);

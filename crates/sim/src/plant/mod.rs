@@ -28,6 +28,7 @@
 //! 64 KiB, in chunks of 256 MiB. Only these chunks' list grows with the size of the virtual disks,
 //! 8 bytes for each 256 MiB.
 
+mod behind;
 mod build;
 mod built;
 mod cluster_part;

@@ -59,7 +59,7 @@ fn network(facts: &ModelFacts) -> f64 {
 fn an_answered_write_has_crossed_the_network_once_for_each_copy() {
     for replicas in [1, 2] {
         let facts = written(replicas).facts;
-        let tier = &facts.tiers[0];
+        let tier = &facts.tiers[0].counts;
         assert!(tier.writes > 1000 && tier.writes_absorbed == tier.writes, "{tier:?}");
         let sent = network(&facts) * 9.0;
         let wanted = (tier.write_bytes * u64::from(replicas)) as f64;
@@ -83,7 +83,7 @@ fn a_write_takes_longer_the_more_copies_are_waited_for() {
 fn the_backlog_is_bounded_by_the_room_for_copies() {
     let array = array(&hosts(1, "256MiB"));
     let run = run(plant(&array, &[instance(0, &[2 * GB])]), vec![writer(2048)], 20);
-    let tier = &run.facts.tiers[0];
+    let tier = &run.facts.tiers[0].counts;
     assert!(tier.destaged_bytes > 100 * PAGE, "{tier:?}");
     let room = 2 * (256 << 20) * 11 / 100;
     assert!(tier.dirty_bytes_max <= room && tier.dirty_bytes_max > room / 2, "{tier:?}");
@@ -106,7 +106,7 @@ fn a_machine_that_has_moved_reads_its_footprint_from_the_host_it_left() {
         run(plant, vec![load(1)], 3).facts
     };
     let (stayed, moved) = (facts(0), facts(1));
-    let (at_home, away) = (&stayed.tiers[0], &moved.tiers[0]);
+    let (at_home, away) = (&stayed.tiers[0].counts, &moved.tiers[0].counts);
     assert!(at_home.read_hits + 9 > at_home.reads && at_home.remote_hits == 0, "{at_home:?}");
     assert!(network(&stayed) < 1.0 && network(&moved) > 1e6, "{moved:?}");
     assert!(away.remote_hits > 100 && away.read_hits + 9 > away.reads, "{away:?}");
@@ -137,7 +137,7 @@ fn a_warm_cluster_begins_clean_and_can_be_put_back() {
     fresh.restore(&state).expect("it is the same plant");
     let second = run(fresh, vec![load(1), load(2)], 3);
     assert_eq!((&first.loads, &first.facts), (&second.loads, &second.facts));
-    let tier = &first.facts.tiers[0];
+    let tier = &first.facts.tiers[0].counts;
     assert!(tier.read_hits * 10 > tier.reads * 8, "{tier:?}");
     assert!(first.facts.parts.iter().all(|part| part.utilisation <= 1.0), "{:?}", first.facts);
 }

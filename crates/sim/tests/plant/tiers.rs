@@ -65,7 +65,10 @@ fn memory_in_front_of_a_tier_takes_its_writes_away() {
         let instances = [instance(0, &[2 * GB])];
         let load = Load { addresses: 1000, ..load(1) };
         let run = run(plant(&array, &instances), vec![load], 10);
-        (run.facts.tiers[0].writes, run.facts.parts.iter().any(|part| part.kind == "write-memory"))
+        (
+            run.facts.tiers[0].counts.writes,
+            run.facts.parts.iter().any(|part| part.kind == "write-memory"),
+        )
     };
     let ((behind, has_memory), (before, _)) = (absorbed(true), absorbed(false));
     assert!(has_memory);
@@ -89,8 +92,8 @@ fn a_warmed_tier_hits_from_the_start_and_is_as_dirty_as_its_low_mark_allows() {
     assert_eq!(state.counters().reads, 0);
     let dirty = state.dirty_bytes();
     let run = run(plant, vec![load(1)], 10);
-    let tier = &run.facts.tiers[0];
-    let low = tier.capacity_bytes * 45 / 100;
+    let tier = &run.facts.tiers[0].counts;
+    let low = run.facts.tiers[0].capacity_bytes * 45 / 100;
     assert!((1..=low).contains(&dirty), "{dirty} B, and the low mark is {low} B");
     let ratio = (tier.read_hits + tier.write_hits) as f64 / (tier.reads + tier.writes) as f64;
     assert!((ratio - report.hit_ratio).abs() < 0.02, "{ratio} against {}", report.hit_ratio);
@@ -120,6 +123,29 @@ fn warming_and_running_twice_is_the_same_and_so_is_a_state_put_back() {
     assert!(others.restore(&state).is_err(), "another virtual disk");
 }
 
+/// What the tier does not have comes from disks, and takes as long as they take.
+#[test]
+fn the_time_behind_a_tier_is_that_of_the_disks() {
+    let array = array(&fast(""));
+    let instances = [instance(0, &[2 * GB])];
+    let mut plant = plant(&array, &instances);
+    plant.warm(&mut machines(vec![load(99)]), &warm(WarmFilter::Bypassed, 2_000_000));
+    let mut run = run(plant, vec![load(1)], 10);
+    let told = run.plant.tiers();
+    let tier = &told[0];
+    let (misses, behind) = (tier.counts.reads - tier.counts.read_hits, tier.behind.read.count());
+    assert!(misses > 100 && behind >= misses, "{behind} reads behind for {misses} misses");
+    let p50 = behind_p50(&tier.behind.read);
+    assert!((Nanos::from_millis(1)..Nanos::from_millis(500)).contains(&p50), "{p50}");
+    assert!(tier.behind.write.count() > 0, "dirty pages were cleaned");
+    let again = run.plant.tiers();
+    assert!(again[0].behind.read.is_empty(), "it is told once");
+}
+
+fn behind_p50(latencies: &stats::Packed) -> Nanos {
+    latencies.percentile(units::Ratio::new(0.5)).expect("there were reads")
+}
+
 fn array_of_five() -> spec::array::Array {
     let text = fast("[controller]\nread-memory = { size = \"32MiB\" }\n");
     array(&text.replace("count = 4", "count = 5"))
@@ -145,7 +171,7 @@ fn overload_waits_instead_of_piling_up() {
     let load =
         Load { reads: 0.0, length: 65536, addresses: (2 * GB) / 65536, ..Load::users(1, 64) };
     let run = run(plant(&array, &instances), vec![load], 10);
-    let (tier, disks) = (&run.facts.tiers[0], run.facts.parts.last().expect("a pool"));
+    let (tier, disks) = (&run.facts.tiers[0].counts, run.facts.parts.last().expect("a pool"));
     assert!(tier.dirty_bytes_max <= 64 << 20, "{tier:?}");
     assert!(disks.utilisation > 0.99, "{disks:?}");
     // 64 requests wait, each for one destage, beside at most 16 of clean-up.
@@ -177,8 +203,11 @@ fn each_host_has_a_tier_of_its_own() {
     let load = |seed| Load { addresses: 1 << 14, ..Load::users(seed, 1) };
     plant.warm(&mut machines(vec![load(7), load(8)]), &warm(WarmFilter::Kept, 100_000));
     let run = run(plant, vec![load(1), load(2)], 2);
-    let tier = &run.facts.tiers[0];
-    assert_eq!((tier.capacity_bytes, tier.read_hits), (256 << 20, tier.reads));
+    let tier = &run.facts.tiers[0].counts;
+    assert_eq!(run.facts.tiers[0].capacity_bytes, 256 << 20);
+    assert_eq!(tier.read_hits, tier.reads);
+    let hosts: Vec<_> = run.facts.places.iter().map(|place| place.hosts.join(", ")).collect();
+    assert_eq!(hosts, ["host-1, host-2"], "two copies of a workload of one tile");
     assert_eq!(tier.resident_bytes, 128 << 20, "64 MiB of each machine's");
     assert_within(0.05, run.loads[0].mean(), 10e-6, "memory answers in 10 us");
 }
