@@ -4,6 +4,8 @@
 //! that thread is behind, slices are dropped and counted: the view loses them, the run's own
 //! record does not.
 
+mod recording;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -16,6 +18,8 @@ use record::series::StepKey;
 use record::slice::{Slice, Topology};
 use view::document::{LiveState, RunRow};
 use view::{Source, TraceFacts};
+
+pub use recording::{Recording, TraceFeed};
 
 /// Slices that wait at most: about a minute of a real run.
 const WAITING: usize = 64;

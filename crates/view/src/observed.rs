@@ -1,25 +1,29 @@
 //! Observed I/O as a rollup: a recorded trace, or one that is being recorded, in the shape in
 //! which runs are looked at.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use record::rollup::{ObservedRow, Rollup};
 use record::slice::{Direction, SizeClass};
 use stats::Histogram;
-use trace::{Flags, IoRecord, Operation, Source, TraceError, TraceInfo, VmIndex};
-use units::Nanos;
+use trace::{DeviceIndex, Flags, IoRecord, Operation, Source, TraceError, TraceInfo, VmIndex};
+use units::{Nanos, Ratio};
 
 /// Width of a slice: what the least and largest rates are of.
 pub const WIDTH: Nanos = Nanos::SECOND;
 
-/// Folds a trace. Its VMs are the workloads, without tiles; where nobody is told apart, there
-/// is one of them.
+/// Folds a trace. Who sent I/O is a workload, without tiles: its VMs, told apart by device
+/// where there are several devices (`web01 on vda`); where nobody is told apart the devices, or
+/// `all`.
 ///
 /// # Errors
 ///
 /// Where the trace cannot be read on.
 pub fn observe(source: &mut dyn Source) -> Result<Rollup, TraceError> {
     let mut observation = Observation::new(WIDTH);
+    let mut rollup = Rollup::new();
+    let mut fold = |slice: ObservedSlice<'_>| slice.fold_into(&mut rollup);
     let mut batch = Vec::new();
     loop {
         source.read(&mut batch)?;
@@ -27,22 +31,45 @@ pub fn observe(source: &mut dyn Source) -> Result<Rollup, TraceError> {
             break;
         }
         for record in &batch {
-            observation.add(record, source.info());
+            observation.add(record, source.info(), &mut fold);
         }
     }
-    Ok(observation.finish(source.info()))
+    observation.finish(source.info(), &mut fold);
+    Ok(rollup)
 }
 
-/// A trace as it is folded: records come in order of issue, and belong to the slice in which
-/// they were issued. Service time is queue and device together; I/Os of a source without
-/// latencies have 0. Discards move no data and are left out.
+/// A trace as it is folded, slice by slice: records come in order of issue, and belong to the
+/// slice in which they were issued; one that comes late, to the slice that is open. Service time
+/// is queue and device together; I/Os of a source without latencies have 0. Discards move no
+/// data and are left out.
 #[derive(Debug)]
 pub struct Observation {
-    rollup: Rollup,
     width: Nanos,
     /// Number of the slice that is open.
     open: u64,
-    cells: BTreeMap<(VmIndex, Direction, SizeClass), Cell>,
+    cells: BTreeMap<(VmIndex, DeviceIndex, Direction, SizeClass), Cell>,
+}
+
+/// A slice that is over.
+#[derive(Debug, Clone, Copy)]
+pub struct ObservedSlice<'a> {
+    /// Its begin, from the start of the trace.
+    pub start: Nanos,
+    /// Its length.
+    pub width: Nanos,
+    /// What was seen in it.
+    pub rows: &'a [ObservedRow<'a>],
+}
+
+/// All I/O of a slice together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ObservedSums {
+    /// I/Os that succeeded.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// 99th percentile of their service time; none without any.
+    pub service_p99: Option<Nanos>,
 }
 
 #[derive(Debug, Default)]
@@ -52,29 +79,46 @@ struct Cell {
     service: Histogram,
 }
 
+impl ObservedSlice<'_> {
+    /// Adds it to a rollup, after those before it.
+    pub fn fold_into(&self, rollup: &mut Rollup) {
+        rollup.observed(self.start, self.width, self.rows.iter().copied());
+    }
+
+    /// All its I/O together.
+    pub fn sums(&self) -> ObservedSums {
+        let mut service = Histogram::new();
+        self.rows.iter().for_each(|row| service.merge_compact(row.service));
+        ObservedSums {
+            count: service.count(),
+            bytes: self.rows.iter().map(|row| row.bytes).sum(),
+            service_p99: service.percentile(Ratio::new(0.99)),
+        }
+    }
+}
+
 impl Observation {
     /// Nothing yet; slices have this width.
     pub fn new(width: Nanos) -> Self {
-        let width = width.max(Nanos(1));
-        Self { rollup: Rollup::new(), width, open: 0, cells: BTreeMap::new() }
+        Self { width: width.max(Nanos(1)), open: 0, cells: BTreeMap::new() }
     }
 
-    /// What is folded so far: whole slices.
-    pub fn rollup(&self) -> &Rollup {
-        &self.rollup
-    }
-
-    /// Adds a record.
-    pub fn add(&mut self, record: &IoRecord, info: &TraceInfo) {
+    /// Adds a record; the slices before it are over, also those without any I/O.
+    pub fn add(
+        &mut self,
+        record: &IoRecord,
+        info: &TraceInfo,
+        over: &mut impl FnMut(ObservedSlice<'_>),
+    ) {
         let direction = match record.operation {
             Operation::Read => Direction::Read,
             Operation::Write => Direction::Write,
             Operation::Flush => Direction::Flush,
             Operation::Discard => return,
         };
-        self.advance(record.issue.0 / self.width.0, info);
+        self.advance(record.issue, info, over);
         let length = if record.operation.moves_data() { record.length } else { 0 };
-        let key = (record.vm, direction, SizeClass::of(length));
+        let key = (record.vm, record.device, direction, SizeClass::of(length));
         let cell = self.cells.entry(key).or_default();
         if record.flags.has(Flags::ERROR) {
             cell.errors += 1;
@@ -84,26 +128,30 @@ impl Observation {
         cell.service.record(record.latency().unwrap_or(Nanos::ZERO));
     }
 
-    /// Adds the slices up to this one, also those without any I/O.
-    pub fn advance(&mut self, slice: u64, info: &TraceInfo) {
-        while self.open < slice {
-            self.close(info);
+    /// It is this late: the slices before are over.
+    pub fn advance(
+        &mut self,
+        now: Nanos,
+        info: &TraceInfo,
+        over: &mut impl FnMut(ObservedSlice<'_>),
+    ) {
+        while self.open < now.0 / self.width.0 {
+            self.close(info, over);
         }
     }
 
-    /// The whole trace; its last slice counts in full.
-    pub fn finish(mut self, info: &TraceInfo) -> Rollup {
-        if !self.cells.is_empty() {
-            self.close(info);
+    /// The end of the trace; its last slice counts in full.
+    pub fn finish(mut self, info: &TraceInfo, over: &mut impl FnMut(ObservedSlice<'_>)) {
+        if self.cells.values().any(|cell| !cell.is_empty()) {
+            self.close(info, over);
         }
-        self.rollup
     }
 
-    fn close(&mut self, info: &TraceInfo) {
+    fn close(&mut self, info: &TraceInfo, over: &mut impl FnMut(ObservedSlice<'_>)) {
         let used = self.cells.iter().filter(|(_, cell)| !cell.is_empty());
         let packed: Vec<_> = used
-            .map(|((vm, direction, class), cell)| {
-                let name = info.vms.get(usize::from(vm.0)).map_or("all", String::as_str);
+            .map(|((vm, device, direction, class), cell)| {
+                let name = name(info, *vm, *device);
                 (name, *direction, *class, cell.bytes, cell.errors, cell.service.compact())
             })
             .collect();
@@ -111,9 +159,26 @@ impl Observation {
             let (direction, class) = (*direction, *class);
             ObservedRow { name, direction, class, bytes: *bytes, errors: *errors, service }
         });
-        self.rollup.observed(Nanos(self.open * self.width.0), self.width, rows);
+        let rows: Vec<ObservedRow<'_>> = rows.collect();
+        over(ObservedSlice {
+            start: Nanos(self.open * self.width.0),
+            width: self.width,
+            rows: &rows,
+        });
         self.cells.values_mut().for_each(Cell::clear);
         self.open += 1;
+    }
+}
+
+/// What the I/O of a sender on a device goes by.
+fn name(info: &TraceInfo, vm: VmIndex, device: DeviceIndex) -> Cow<'_, str> {
+    let vm = info.vms.get(usize::from(vm.0)).map(String::as_str);
+    let is_one = info.devices.len() <= 1;
+    let device = info.devices.get(usize::from(device.0)).filter(|_| !is_one);
+    match (vm, device.map(|device| device.name.as_str())) {
+        (Some(vm), Some(device)) => Cow::Owned(format!("{vm} on {device}")),
+        (Some(name), None) | (None, Some(name)) => Cow::Borrowed(name),
+        (None, None) => Cow::Borrowed("all"),
     }
 }
 
@@ -131,7 +196,7 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::{Clock, Losses, Memory};
+    use trace::{Clock, Device, Losses, Memory};
 
     fn record(issue_ms: u64, vm: u16, operation: Operation, length: u32) -> IoRecord {
         IoRecord {
@@ -142,17 +207,57 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_trace_is_looked_at_like_a_run_of_its_vms() {
-        let info = TraceInfo {
+    fn info(devices: &[&str]) -> TraceInfo {
+        let device = |name: &&str| Device { name: (*name).to_owned(), size: None };
+        TraceInfo {
             format: "test",
             clock: Clock::Real { resolution: Nanos(1) },
             started_unix_ns: None,
             has_latency: true,
             vms: vec!["db".into(), "web".into()],
-            devices: Vec::new(),
+            devices: devices.iter().map(device).collect(),
             losses: Losses::default(),
+        }
+    }
+
+    #[test]
+    fn senders_are_told_apart_by_device_where_there_are_several() {
+        let on_second =
+            IoRecord { device: DeviceIndex(1), ..record(20, 0, Operation::Write, 8192) };
+        let records = vec![record(10, 0, Operation::Read, 4096), on_second];
+        let named = |info: TraceInfo| {
+            let rollup = observe(&mut Memory::new(info, records.clone())).expect("reads");
+            let names = rollup.wide().entities.iter().map(|own| own.workload.clone());
+            names.collect::<Vec<_>>()
         };
+        assert_eq!(named(info(&["vda"])), ["db"]);
+        assert_eq!(named(info(&["vda", "vdb"])), ["db on vda", "db on vdb"]);
+        let nobody = TraceInfo { vms: Vec::new(), ..info(&["vda", "vdb"]) };
+        assert_eq!(named(nobody), ["vda", "vdb"]);
+        assert_eq!(named(TraceInfo { vms: Vec::new(), ..info(&[]) }), ["all"]);
+    }
+
+    #[test]
+    fn a_slice_knows_its_sums_and_one_that_comes_late_is_in_the_open_one() {
+        let (mut observation, info) = (Observation::new(WIDTH), info(&["vda"]));
+        let mut sums = Vec::new();
+        let mut over = |slice: ObservedSlice<'_>| sums.push((slice.start, slice.sums()));
+        observation.add(&record(10, 0, Operation::Read, 4096), &info, &mut over);
+        observation.advance(Nanos::from_secs(2), &info, &mut over);
+        observation.add(&record(20, 1, Operation::Write, 512), &info, &mut over);
+        observation.finish(&info, &mut over);
+        let counted: Vec<_> =
+            sums.iter().map(|(at, sums)| (at.0, sums.count, sums.bytes)).collect();
+        let second = 1_000_000_000;
+        assert_eq!(counted, [(0, 1, 4096), (second, 0, 0), (2 * second, 1, 512)]);
+        let p99 = sums[0].1.service_p99.expect("one I/O").0;
+        assert!((1_000_000..1_010_000).contains(&p99), "{p99}");
+        assert_eq!(sums[1].1.service_p99, None);
+    }
+
+    #[test]
+    fn a_trace_is_looked_at_like_a_run_of_its_vms() {
+        let info = info(&[]);
         let failed = IoRecord { flags: Flags::ERROR, ..record(5_200, 1, Operation::Write, 4096) };
         let records = vec![
             record(100, 0, Operation::Read, 4096),

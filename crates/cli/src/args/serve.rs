@@ -6,11 +6,11 @@ use server::Listen;
 /// `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// A directory of runs, or runs; if absent, where run directories are kept
+    /// A directory of runs, or runs and recorded traces; if absent, where run directories are kept
     ///
-    /// A run is a directory, the beginning of an id, or `latest`.
+    /// A run is a directory, the beginning of an id, or `latest`; a trace is a NAME.tmt.
     /// Example: tilemark serve latest
-    #[arg(value_name = "DIR|RUN")]
+    #[arg(value_name = "DIR|RUN|TRACE")]
     pub places: Vec<String>,
     /// Where to listen: PORT, HOST or HOST:PORT [default: 127.0.0.1, port 7655 or the next free]
     ///

@@ -16,10 +16,13 @@ use signal_hook::flag;
 use trace::store::{self, Writer, Written};
 use trace::{IoRecord, TraceError, TraceInfo};
 use units::Nanos;
+use view::TraceFacts;
 
 use crate::args::{By, Format, Live, RecordArgs};
+use crate::commands::runs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::page::Page;
 use crate::recording::{Row, Tally};
 use crate::{output, text};
 
@@ -87,6 +90,7 @@ pub fn run(args: &RecordArgs) -> Result<Exit, Failure> {
     let stop = stop_flag()?;
     let target = args.out.clone().unwrap_or_else(default_name);
     let options = options(args)?;
+    let page = page(args.live);
     let capture = Capture::start(options).map_err(|error| failure(&error))?;
     let writer = Writer::create(&target, &capture.info(), store_options())
         .map_err(|error| Failure::from_error(Exit::Refused, &error))?;
@@ -101,14 +105,23 @@ pub fn run(args: &RecordArgs) -> Result<Exit, Failure> {
     // After the command, which would inherit it: on a busy machine the buffers are to be read in
     // time. It is not allowed to everybody, and not needed.
     let _ = rustix::process::setpriority_process(None, PRIORITY);
-    let recording = Recording::new(args, Writing::start(writer)?);
-    recording.say_beginning(&capture);
-    let ended = recording.run(capture, child, &stop)?;
+    let mut recording = Recording::new(args, Writing::start(writer)?, page);
+    recording.begin(&target, &capture);
+    let (ended, page) = recording.run(capture, child, &stop)?;
     match args.format {
         Format::Text => output::print(&text::recorded(&ended))?,
         Format::Json => output::print_json(&ended)?,
     }
+    if let Some(page) = page {
+        page.leave();
+    }
     Ok(Exit::Success)
+}
+
+/// The page, where one is wanted, beside the stored runs.
+fn page(live: Live) -> Option<Page> {
+    let named = std::env::var_os("TILEMARK_RUNS").map(PathBuf::from);
+    crate::live::page(live, &runs::base(named.as_deref()).ok()?)
 }
 
 fn options(args: &RecordArgs) -> Result<Options, Failure> {
@@ -125,7 +138,13 @@ fn options(args: &RecordArgs) -> Result<Options, Failure> {
 }
 
 fn store_options() -> store::Options {
-    store::Options { part_span_max: Some(PART_SPAN), ..store::Options::default() }
+    let (part_span_max, host) = (Some(PART_SPAN), Some(host()));
+    store::Options { part_span_max, host, ..store::Options::default() }
+}
+
+/// This machine.
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 fn failure(error: &CaptureError) -> Failure {
@@ -169,16 +188,18 @@ fn start(command: &[std::ffi::OsString]) -> Result<Option<Child>, Failure> {
     Ok(Some(child))
 }
 
+/// New names of senders, and records, which the page is shown as well.
+type Batch = (Option<TraceInfo>, Arc<Vec<IoRecord>>);
+
 /// Records on their way to the trace, written by a thread of its own.
 struct Writing {
-    batches: SyncSender<(Option<TraceInfo>, Vec<IoRecord>)>,
+    batches: SyncSender<Batch>,
     thread: JoinHandle<Result<Writer, TraceError>>,
 }
 
 impl Writing {
     fn start(mut writer: Writer) -> Result<Self, Failure> {
-        let (batches, received): (_, Receiver<(Option<TraceInfo>, Vec<IoRecord>)>) =
-            sync_channel(BATCHES_MAX);
+        let (batches, received): (_, Receiver<Batch>) = sync_channel(BATCHES_MAX);
         let thread = std::thread::Builder::new().name("trace".to_owned()).spawn(move || {
             for (info, records) in received {
                 if let Some(info) = info {
@@ -195,7 +216,7 @@ impl Writing {
     }
 
     /// Whether it is still taken.
-    fn send(&self, info: Option<TraceInfo>, records: Vec<IoRecord>) -> bool {
+    fn send(&self, info: Option<TraceInfo>, records: Arc<Vec<IoRecord>>) -> bool {
         self.batches.send((info, records)).is_ok()
     }
 
@@ -215,21 +236,27 @@ struct Recording {
     tally: Tally,
     duration: Option<Nanos>,
     live: Live,
+    page: Option<Page>,
     /// What was told last: when, I/Os and bytes.
     told: (Nanos, u64, u64),
     names_sent: usize,
 }
 
 impl Recording {
-    fn new(args: &RecordArgs, writing: Writing) -> Self {
+    fn new(args: &RecordArgs, writing: Writing, page: Option<Page>) -> Self {
         let (tally, told) = (Tally::new(), (Nanos::ZERO, 0, 0));
         let live = live(args.live);
-        Self { writing, tally, duration: args.duration, live, told, names_sent: 0 }
+        Self { writing, tally, duration: args.duration, live, page, told, names_sent: 0 }
     }
 
-    fn say_beginning(&self, capture: &Capture) {
+    fn begin(&mut self, target: &Path, capture: &Capture) {
+        let info = capture.info();
+        if let Some(page) = &mut self.page {
+            let (facts, duration) = (TraceFacts::new(target, &info, Some(&host())), self.duration);
+            page.record(server::Recording { facts, info: info.clone(), duration });
+            crate::say!("page       {}", page.url());
+        }
         if self.live != Live::Off {
-            let info = capture.info();
             let names: Vec<&str> = info.devices.iter().map(|have| have.name.as_str()).collect();
             crate::say!("recording {}; Ctrl-C ends it", names.join(", "));
         }
@@ -240,13 +267,13 @@ impl Recording {
         mut capture: Capture,
         mut child: Option<Child>,
         stop: &AtomicBool,
-    ) -> Result<Recorded, Failure> {
+    ) -> Result<(Recorded, Option<Page>), Failure> {
         loop {
             std::thread::sleep(TURN);
             let mut records = Vec::new();
             let progress = capture.step(&mut records).map_err(|error| failure(&error))?;
             let names = capture.info_if_more_than(self.names_sent);
-            if !self.take(names, records) {
+            if !self.take(names, records, progress.elapsed) {
                 break;
             }
             self.tell(&progress);
@@ -257,19 +284,26 @@ impl Recording {
         }
         let mut records = Vec::new();
         let report = capture.finish(&mut records).map_err(|error| failure(&error))?;
-        self.take(Some(report.info.clone()), records);
+        self.take(Some(report.info.clone()), records, report.progress.elapsed);
         self.end_line();
         let written = self.writing.finish()?;
         let command = match child {
             Some(mut child) => child.wait().ok().map(|status| status.to_string()),
             None => None,
         };
-        Ok(recorded(&report, &written, &self.tally, command))
+        if let Some(page) = &mut self.page {
+            page.recorded(&written.directory);
+        }
+        Ok((recorded(&report, &written, &self.tally, command), self.page))
     }
 
     /// Hands records on; whether they are still taken.
-    fn take(&mut self, info: Option<TraceInfo>, records: Vec<IoRecord>) -> bool {
+    fn take(&mut self, info: Option<TraceInfo>, records: Vec<IoRecord>, elapsed: Nanos) -> bool {
         self.tally.add(&records);
+        let records = Arc::new(records);
+        if let Some(page) = &mut self.page {
+            page.seen(info.as_ref(), &records, elapsed);
+        }
         self.names_sent = info.as_ref().map_or(self.names_sent, |info| info.vms.len());
         (records.is_empty() && info.is_none()) || self.writing.send(info, records)
     }

@@ -18,6 +18,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 use crate::page::{TOKEN, say_token};
+use crate::push::Pushing;
 
 /// How long a page that was handed over is kept for somebody to look at it.
 const KEPT: Duration = Duration::from_secs(600);
@@ -29,9 +30,7 @@ pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     if let Some(host) = &args.inherited {
         return inherited(args, host);
     }
-    let shelf = shelf(args)?;
-    let path = first_path(&shelf);
-    let library = Arc::new(Library::new(shelf));
+    let (library, path) = library(args)?;
     let runs = library.runs().map_err(|error| Failure::from_error(Exit::Failure, &error))?;
     let listen = args.listen.clone().unwrap_or_default();
     let door = listen.bind().map_err(|error| {
@@ -39,6 +38,7 @@ pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
             .hint(Some("name another port with --listen"))
     })?;
     let server = start(door, Arc::clone(&library))?;
+    let _pushing = Pushing::begin(&library);
     let _sample = runs.runs.is_empty().then(|| Sample::show(&library)).flatten();
     let count = u64::try_from(runs.runs.len()).unwrap_or(u64::MAX);
     crate::say!("{} of {}; Ctrl-C ends it", crate::text::count(count, "run"), runs.base);
@@ -56,16 +56,43 @@ fn start(door: Door, library: Arc<Library>) -> Result<Server, Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("starting the server: {error}")))
 }
 
+/// What is served, and the path of what is looked at first: the only run's or trace's page, or
+/// the list.
+fn library(args: &ServeArgs) -> Result<(Arc<Library>, String), Failure> {
+    let places = args.places.iter().map(String::as_str);
+    let (traces, others): (Vec<&str>, Vec<&str>) =
+        places.partition(|place| trace::store::is_store(Path::new(place)));
+    let shelf = match others.as_slice() {
+        [] if !traces.is_empty() => Shelf::Some(Vec::new()),
+        others => shelf(args, others)?,
+    };
+    let of_run = first_path(&shelf);
+    let library = Library::new(shelf);
+    let mut ids = Vec::new();
+    for place in traces {
+        let path = std::path::absolute(place)
+            .map_err(|error| Failure::new(Exit::Usage, format!("{place}: {error}")))?;
+        let id = library.add_trace(&path);
+        ids.push(id.map_err(|error| Failure::from_error(Exit::Failure, &error))?);
+    }
+    let path = match (ids.as_slice(), others.as_slice()) {
+        ([], _) => of_run,
+        ([id], []) => format!("/run/{id}"),
+        _ => "/".to_owned(),
+    };
+    Ok((Arc::new(library), path))
+}
+
 /// A single directory that is no run holds runs; anything else is a run.
-fn shelf(args: &ServeArgs) -> Result<Shelf, Failure> {
+fn shelf(args: &ServeArgs, places: &[&str]) -> Result<Shelf, Failure> {
     let is_base = |path: &Path| {
         path.is_dir() && canonical(path).is_some_and(|path| StoredRun::at(&path).is_none())
     };
-    match args.places.as_slice() {
+    match places {
         [] => Ok(Shelf::All(runs::base(args.out.as_deref())?)),
         [one] if is_base(Path::new(one)) => Ok(Shelf::All(PathBuf::from(one))),
         several => {
-            let open = |name: &String| {
+            let open = |name: &&str| {
                 runs::open(args.out.as_deref(), name).map(|run| run.path().to_owned())
             };
             Ok(Shelf::Some(several.iter().map(open).collect::<Result<_, _>>()?))
@@ -128,7 +155,8 @@ fn inherited(args: &ServeArgs, host: &str) -> Result<Exit, Failure> {
     let token = std::env::var(TOKEN).ok();
     let door = Door::inherited(TcpListener::from(address), host, token);
     let door = door.map_err(|error| taken(&error))?;
-    let server = start(door, Arc::new(Library::new(shelf(args)?)))?;
+    let (library, _) = library(args)?;
+    let server = start(door, library)?;
     let begun = Instant::now();
     while server.idle().unwrap_or_else(|| begun.elapsed()) < KEPT {
         std::thread::sleep(LOOK);

@@ -1,12 +1,14 @@
 //! `tilemark record` on a loop device: what it counts, how it ends, what it leaves.
 
+use std::io::BufRead;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::rig::{Place, Running, err, out};
+use crate::serving::{get, open, port_of};
 
 const TRACING: &str = "/sys/kernel/tracing";
 
@@ -84,6 +86,7 @@ fn a_recorded_command_s_ios_are_in_the_trace_and_in_the_result() {
     assert!(result["senders"].as_array().expect("rows").iter().any(|row| row["name"] == "dd"));
     let stored = trace::store::open(&place.path("a.tmt")).expect("a trace");
     assert_eq!(Some(stored.records()), result["records"].as_u64());
+    assert!(stored.host().is_some_and(|host| !host.is_empty()));
     assert_eq!(stored.info().devices[0].name, disk.0.trim_start_matches("/dev/"));
 }
 
@@ -151,6 +154,67 @@ fn ctrl_c_is_how_a_recording_ends() {
     assert!(ended.stdout.starts_with("b.tmt: 0 I/Os in "), "{}", ended.stdout);
     assert!(ended.stdout.contains("lost: no events"), "{}", ended.stdout);
     assert!(place.path("b.tmt").is_dir());
+}
+
+/// Reads of a disk, one after the other, until it is dropped.
+struct Reads(Child);
+
+impl Reads {
+    fn of(disk: &Disk) -> Self {
+        let read =
+            "while dd if=$0 of=/dev/null bs=4k count=64 iflag=direct 2>/dev/null; do :; done";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", read, &disk.0]).stdin(Stdio::null()).stdout(Stdio::null());
+        Self(shell.spawn().expect("a shell"))
+    }
+}
+
+impl Drop for Reads {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_recording_s_page_shows_what_is_recorded_and_outlives_it_for_who_looks() {
+    let place = Place::new();
+    let Some(disk) = Disk::new(&place) else { return };
+    let reads = Reads::of(&disk);
+    let args = [&disk.0, "--live", "web", "--duration", "60s", "--out", "w.tmt"];
+    let mut running = Running::new(record(&place, &args));
+    running.wait_for("page       http://127.0.0.1:");
+    let address = running.seen_last();
+    let (port, id) = (port_of(&address), address.rsplit('/').next().expect("an id").to_owned());
+    assert_eq!(get(port, &format!("/run/{id}")).0, 200);
+    let mut events = open(port, &format!("/api/v1/runs/{id}/live"));
+    let state = std::iter::from_fn(|| {
+        let mut line = String::new();
+        events.read_line(&mut line).ok().filter(|length| *length > 0).map(|_| line)
+    });
+    let states = state
+        .filter_map(|line| serde_json::from_str::<Value>(line.strip_prefix("data: ")?.trim()).ok());
+    let seen = states.into_iter().find(|state| state["operations_per_s"].as_f64() > Some(1.0));
+    let seen = seen.expect("reads are shown while they happen");
+    assert_eq!(seen["phase"], "measured");
+    let (status, overview) = get(port, &format!("/api/v1/runs/{id}/overview"));
+    assert_eq!(status, 200);
+    assert!(overview.contains(", watching 00:"), "{overview}");
+    let (_, page) = get(port, &format!("/api/v1/runs/{id}"));
+    assert!(page.contains("\"state\":\"running\"") && page.contains("\"dd\""), "{page}");
+
+    drop(reads);
+    running.signal(Signal::INT);
+    let ended = running.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let heir = ended.stderr.split("(kill ").nth(1).and_then(|rest| rest.split(' ').next());
+    let heir: i32 = heir.and_then(|pid| pid.parse().ok()).expect(&ended.stderr);
+    let (status, page) = get(port, &format!("/api/v1/runs/{id}"));
+    assert!(status == 200 && page.contains("\"state\":\"complete\""), "{page}");
+    let (_, overview) = get(port, &format!("/api/v1/runs/{id}/overview"));
+    assert!(overview.contains("Observed: "), "{overview}");
+    let heir = rustix::process::Pid::from_raw(heir).expect("not 0");
+    rustix::process::kill_process(heir, Signal::TERM).expect("it is there");
 }
 
 #[test]

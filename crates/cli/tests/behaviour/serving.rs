@@ -15,7 +15,7 @@ pub(crate) fn get(port: u16, path: &str) -> (u16, String) {
     (status, text)
 }
 
-fn open(port: u16, path: &str) -> BufReader<TcpStream> {
+pub(crate) fn open(port: u16, path: &str) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("somebody listens");
     stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time limit");
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -23,7 +23,7 @@ fn open(port: u16, path: &str) -> BufReader<TcpStream> {
     BufReader::new(stream)
 }
 
-fn port_of(address: &str) -> u16 {
+pub(crate) fn port_of(address: &str) -> u16 {
     let rest = address.split("http://127.0.0.1:").nth(1).expect("an address of this machine");
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().expect("a port")
@@ -150,6 +150,18 @@ fn a_report_is_written_again_from_what_is_stored() {
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let again = std::fs::read_to_string(place.path("again.html")).expect("a report");
     assert!(again.to_lowercase().contains("<html"));
+}
+
+#[test]
+fn a_recorded_trace_is_served() {
+    let place = Place::new();
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../capture/samples/mixed.tmt");
+    let served = Served::start(&place, &[sample, "--listen", "0"]);
+    let (port, id) = (port_of(&served.1), served.1.rsplit('/').next().expect("an id"));
+    let (status, page) = get(port, &format!("/api/v1/runs/{id}"));
+    assert!(status == 200 && page.contains("\"kind\":\"recorded\""), "{page}");
+    assert!(get(port, &format!("/api/v1/runs/{id}/overview")).1.contains("Observed: "));
+    assert!(get(port, "/api/v1/runs").1.contains(id));
 }
 
 #[test]

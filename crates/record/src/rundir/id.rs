@@ -20,6 +20,20 @@ impl RunId {
         Ok(Self::from_parts(tile, now, random))
     }
 
+    /// The id of what has none of its own, such as a recorded trace: it follows from a name and
+    /// from when it began, to the nanosecond (since 1970), so that it is always the same.
+    pub fn following(name: &str, began_unix_ns: i64) -> Self {
+        let began = Timestamp::from_nanosecond(began_unix_ns.into()).unwrap_or_default();
+        // 32^6 is just more than the nanoseconds of a second.
+        let mut rest = u32::try_from(began.subsec_nanosecond()).unwrap_or(0);
+        let letters = [0; RANDOM_LENGTH].map(|_: u8| {
+            let letter = u8::try_from(rest % 32).unwrap_or(0);
+            rest /= 32;
+            letter
+        });
+        Self::from_parts(name, began, letters)
+    }
+
     fn from_parts(tile: &str, now: Timestamp, random: [u8; RANDOM_LENGTH]) -> Self {
         let time = now.strftime("%Y%m%dT%H%M%SZ");
         let safe: String = tile
@@ -83,6 +97,16 @@ mod tests {
     fn two_ids_of_one_second_differ() {
         let now = Timestamp::UNIX_EPOCH;
         assert_ne!(RunId::new("t", now).expect("random"), RunId::new("t", now).expect("random"));
+    }
+
+    #[test]
+    fn an_id_that_follows_from_a_time_is_always_the_same_and_tells_nanoseconds_apart() {
+        let began = 1_795_286_527_000_000_000;
+        let id = RunId::following("record-a", began + 999_999_999);
+        assert_eq!(id, RunId::following("record-a", began + 999_999_999));
+        assert_ne!(id, RunId::following("record-a", began + 999_999_998));
+        assert_eq!(RunId::parse(id.as_str()), Some(id.clone()));
+        assert_eq!(id.started().as_second(), began / 1_000_000_000);
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub(super) struct Manifest {
     pub(super) writer: String,
     /// The format the records came from.
     pub(super) source: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) host: Option<String>,
     clock: StoredClock,
     started_unix_ns: Option<i64>,
     has_latency: bool,
@@ -84,6 +86,7 @@ impl Manifest {
             schema: SCHEMA.to_owned(),
             writer: super::schema::created_by(),
             source: info.format.to_owned(),
+            host: None,
             clock: match info.clock {
                 Clock::Real { resolution } => StoredClock::Real { resolution_ns: resolution.0 },
                 Clock::Order => StoredClock::Order,

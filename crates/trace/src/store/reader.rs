@@ -100,6 +100,11 @@ impl Store {
         &self.0.manifest.source
     }
 
+    /// The machine whose I/O it is; none where that was not known.
+    pub fn host(&self) -> Option<&str> {
+        self.0.manifest.host.as_deref()
+    }
+
     /// Its records.
     pub fn records(&self) -> u64 {
         self.0.manifest.records

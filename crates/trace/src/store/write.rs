@@ -24,11 +24,18 @@ pub struct Options {
     pub part_span_max: Option<Nanos>,
     /// Records of a row group: what a reader decodes on its own; 1 to `records_per_part`.
     pub records_per_group: usize,
+    /// The machine whose I/O it is, if that is known.
+    pub host: Option<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { records_per_part: 1 << 22, part_span_max: None, records_per_group: 1 << 20 }
+        Self {
+            records_per_part: 1 << 22,
+            part_span_max: None,
+            records_per_group: 1 << 20,
+            host: None,
+        }
     }
 }
 
@@ -239,13 +246,14 @@ impl Writer {
     }
 
     fn write_files(&mut self) -> Result<(), TraceError> {
-        let manifest = Manifest::new(
+        let mut manifest = Manifest::new(
             &self.info,
             self.vms.as_slice(),
             self.devices.as_slice(),
             self.options.records_per_group,
             self.entries.clone(),
         );
+        manifest.host.clone_from(&self.options.host);
         let json = manifest.to_json();
         self.add_sum(&sum_of(&json), TRACE_FILE);
         write_file(&self.partial.join(SUMS_FILE), &self.sums)?;

@@ -4,6 +4,7 @@ mod facts;
 mod page;
 mod row;
 mod timeline;
+mod trace;
 mod zoom;
 
 use std::sync::Arc;
@@ -39,6 +40,8 @@ pub struct TraceFacts {
     pub name: String,
     /// Where it was recorded, one line.
     pub target: String,
+    /// The machine it was recorded on, if that is known.
+    pub host: Option<String>,
     /// When it began, RFC 3339; empty if nobody knows.
     pub started: String,
     /// Bytes it takes.

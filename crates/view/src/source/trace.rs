@@ -1,0 +1,69 @@
+use std::path::Path;
+use std::sync::Arc;
+
+use record::rundir::RunId;
+use trace::store::{self, Columns};
+use trace::{TraceError, TraceInfo};
+use units::print::count;
+
+use super::{Source, TraceFacts};
+use crate::document::{RunRow, RunState};
+use crate::observed::observe;
+
+impl TraceFacts {
+    /// Of a trace that is stored here, or will be. Its id follows from its name and from when it
+    /// began, so that it is the same while it is recorded and afterwards.
+    pub fn new(path: &Path, info: &TraceInfo, host: Option<&str>) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.strip_suffix(".tmt").unwrap_or(&name).to_owned();
+        let id = RunId::following(&name, info.started_unix_ns.unwrap_or(0));
+        let devices: Vec<&str> = info.devices.iter().map(|device| device.name.as_str()).collect();
+        Self {
+            started: info.started_unix_ns.map_or_else(String::new, |_| id.started().to_string()),
+            id: id.to_string(),
+            name,
+            target: devices.join(", "),
+            host: host.map(str::to_owned),
+            size_bytes: 0,
+        }
+    }
+
+    /// Of a stored trace; its I/O is not read.
+    ///
+    /// # Errors
+    ///
+    /// If it is none, or was not finished.
+    pub fn of_stored(path: &Path) -> Result<(Self, u64), TraceError> {
+        let stored = store::open(path)?;
+        let facts = Self::new(path, stored.info(), stored.host());
+        Ok((Self { size_bytes: stored.bytes(), ..facts }, stored.records()))
+    }
+
+    /// The line in the list of a trace of so many I/Os that were not read yet.
+    pub fn row(&self, records: u64) -> RunRow {
+        let mut row = Source::trace(self.clone(), Arc::default(), None).row();
+        row.state = RunState::Complete;
+        row.sentence = format!("Recorded: {}.", count(records, "I/O"));
+        row.spark = Vec::new();
+        row
+    }
+}
+
+impl Source {
+    /// A stored trace, all of it read.
+    ///
+    /// # Errors
+    ///
+    /// If it is none, was not finished, or cannot be read.
+    pub fn open_trace(path: &Path) -> Result<Self, TraceError> {
+        let columns = Columns::LATENCY
+            | Columns::VM
+            | Columns::DEVICE
+            | Columns::OPERATION
+            | Columns::LENGTH
+            | Columns::FLAGS;
+        let (facts, _) = TraceFacts::of_stored(path)?;
+        let rollup = observe(&mut store::open(path)?.source(columns))?;
+        Ok(Self::trace(facts, Arc::new(rollup), None))
+    }
+}
