@@ -154,6 +154,11 @@ pub(crate) fn rate(number: u64, time: Nanos) -> f64 {
     if time == Nanos::ZERO { 0.0 } else { number as f64 / time.as_secs_f64() }
 }
 
+/// A time as a clock shows it.
+pub(crate) fn whole_seconds(at: Nanos) -> Nanos {
+    Nanos::from_secs(at.0 / 1_000_000_000)
+}
+
 /// Reads, writes, and everything.
 pub(crate) fn directions(scope: &Scope<'_>) -> (Sum, Sum, Sum) {
     let (mut reads, mut writes, mut all) = (Sum::default(), Sum::default(), Sum::default());
@@ -186,11 +191,12 @@ pub(crate) fn live(source: &Source, state: &LiveState) -> String {
     };
     let elapsed = span.to.saturating_sub(span.from);
     let total = state.left_ns.map(|left| elapsed.saturating_add(Nanos(left)));
-    let whole = |time: Nanos| Nanos::from_secs(time.0 / 1_000_000_000);
     // A warm-up ends when the load is steady, so its end is only the latest one.
     let latest = if state.phase == "warm-up" { "at most " } else { "" };
-    let of = total.map(|total| format!(" of {latest}{}", clock(whole(total)))).unwrap_or_default();
-    let so_far = format!("{} {}{of}", progress(source, state), clock(whole(elapsed)));
+    let of = total
+        .map(|total| format!(" of {latest}{}", clock(whole_seconds(total))))
+        .unwrap_or_default();
+    let so_far = format!("{} {}{of}", progress(source, state), clock(whole_seconds(elapsed)));
     if state.phase == "preparing" || state.phase == "judging" || state.phase == "ended" {
         return format!("{}{tiles}, {}.", capital(name), before(state));
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { areaPath, extent, linePath, perSecond, piles, shares } from '../../src/lib/chart/areas';
+import { areaPath, extent, linePath, piles } from '../../src/lib/chart/areas';
 
 const x = (ns: number): number => ns;
 const y = (value: number): number => value;
@@ -10,8 +10,6 @@ describe('areas over time', () => {
     expect(piles([[1, 2], [3, 4]], -1)).toEqual([{ lower: [-1, -2], upper: [0, 0] }, { lower: [-4, -6], upper: [-1, -2] }]);
     expect(piles([])).toEqual([]);
   });
-  it('are amounts a second', () => expect(perSecond([10, 5, 5], [2e9, 5e8, 0])).toEqual([5, 10, 0]));
-  it('have no share of nothing', () => expect(shares([1, 0], [4, 0])).toEqual([0.25, null]));
   it('have lines with gaps', () => {
     expect(linePath([0, 10, 20, 30], [10, 10, 10, 10], [1, 2, null, 4], x, y)).toBe('M5.0 1.0L15.0 2.0M35.0 4.0');
     expect(linePath([], [], [], x, y)).toBe('');

@@ -54,6 +54,8 @@ pub struct CurveLimit {
     pub limit_ns: u64,
     /// Measured, all tiles together.
     pub measured_ns: Option<u64>,
+    /// Measured by allowed; none without a measured value.
+    pub ratio: Option<f64>,
     /// Lower end of its interval.
     pub low_ns: Option<u64>,
     /// Upper end.

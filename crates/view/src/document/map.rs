@@ -19,7 +19,8 @@ pub struct MapItem {
     pub tile: u32,
     /// Workload.
     pub workload: String,
-    /// Host it ran on, if the run has several.
+    /// Host it ran on, if the run has several (`host-1, host-3` where its VMs are on both); of what
+    /// was recorded, the machine, if it is known.
     pub host: Option<String>,
     /// I/Os.
     pub count: u64,

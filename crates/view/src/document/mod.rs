@@ -25,5 +25,5 @@ pub use runs::{
     Dimensions, EventList, LiveState, RunKind, RunList, RunPage, RunRow, RunState, StepSpan,
 };
 pub use series::{Group, Series};
-pub use study::{StudyClaim, StudyList, StudyPage, StudyRow, StudySection};
-pub use tier::{TierHero, TierPage, TierSeries, TierSteps};
+pub use study::{StudyClaim, StudyList, StudyPage, StudyRow, StudySection, StudyTally};
+pub use tier::{TierHero, TierPage, TierRates, TierSeries, TierShares, TierSteps};

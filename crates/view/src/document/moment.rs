@@ -20,8 +20,12 @@ pub struct Moment {
     pub edges_ns: Vec<u64>,
     /// I/Os by service time in this moment.
     pub counts: Vec<u64>,
+    /// The same as shares of all I/Os of the moment, 0 to 1.
+    pub shares: Vec<f64>,
     /// I/Os by service time in the whole lens.
     pub counts_of_all: Vec<u64>,
+    /// The same as shares of all I/Os in the lens, 0 to 1.
+    pub shares_of_all: Vec<f64>,
     /// What happened around it.
     pub events: Vec<MomentEvent>,
     /// The next spike before it: a local maximum of p99.

@@ -158,7 +158,8 @@ pub struct LiveState {
     pub bytes_per_s: f64,
     /// 99th percentile of the service time in the last second, nanoseconds.
     pub p99_ns: Option<u64>,
-    /// Slices that the live view did not get because it was behind.
+    /// Slices that the live view did not get because it was behind; of a recording, batches of
+    /// I/Os.
     pub lost_slices: u64,
 }
 

@@ -16,6 +16,10 @@ pub struct Series {
     pub width_ns: Vec<u64>,
     /// Lines, in the breakdown's order.
     pub groups: Vec<Group>,
+    /// I/Os of all lines in each point.
+    pub count: Vec<u64>,
+    /// The same a second of time under load.
+    pub operations_per_s: Vec<f64>,
     /// What latencies are held against, if there is a limit on I/O.
     pub limit_ns: Option<u64>,
     /// Groups that were left out because there are too many, the least first.

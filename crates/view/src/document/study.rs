@@ -4,15 +4,21 @@ use serde::{Deserialize, Serialize};
 /// `GET /api/v1/studies`: published claims that were held against the models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyList {
-    /// All shipped studies, by name.
+    /// Own results first, the newest first; then all shipped studies, by name.
     pub studies: Vec<StudyRow>,
 }
 
 /// One line of the list of studies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyRow {
-    /// Its name, as in paths.
+    /// Its name, as in paths; of an own result its id.
     pub name: String,
+    /// Whether it is a result of this machine's own, not a shipped page.
+    #[serde(default)]
+    pub is_own: bool,
+    /// When an own result was made, RFC 3339, UTC; none of a shipped page.
+    #[serde(default)]
+    pub made: Option<String>,
     /// What it is about.
     pub title: String,
     /// How many claims came out, by kind, in one sentence.
@@ -33,10 +39,25 @@ pub struct StudyPage {
     pub notes: Vec<String>,
     /// How to read the claims.
     pub claims_note: String,
+    /// How many claims of each kind are met: what counts first, then the kinds as they come.
+    pub tallies: Vec<StudyTally>,
     /// Every claim, in the study's order.
     pub claims: Vec<StudyClaim>,
     /// What else was found: claims that are not met and why, tables of figures.
     pub sections: Vec<StudySection>,
+}
+
+/// Claims of one kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StudyTally {
+    /// `predicted`, `calibrated`, `input` or `arithmetic`.
+    pub kind: String,
+    /// Number of them.
+    pub claims: u32,
+    /// Of these, those with an outcome.
+    pub measured: u32,
+    /// Of these, those that are met.
+    pub met: u32,
 }
 
 /// One claim.

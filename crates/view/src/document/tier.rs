@@ -56,12 +56,18 @@ pub struct TierSeries {
     pub reads: Vec<u64>,
     /// Served by the tier.
     pub read_hits: Vec<u64>,
+    /// Served by the tier, as a share of reads, 0 to 1; none without reads.
+    pub read_hit_share: Vec<Option<f64>>,
     /// Of these, by another host's share.
     pub remote_hits: Vec<u64>,
     /// Writes of pages.
     pub writes: Vec<u64>,
     /// Answered by the tier before the backing store has them.
     pub writes_absorbed: Vec<u64>,
+    /// The same as a share of writes, 0 to 1; none without writes.
+    pub writes_absorbed_share: Vec<Option<f64>>,
+    /// The same numbers a second.
+    pub rates: TierRates,
     /// Bytes that came in because of a read.
     pub filled_bytes: Vec<u64>,
     /// Bytes that came in because of a write.
@@ -72,8 +78,15 @@ pub struct TierSeries {
     pub destaged_bytes: Vec<u64>,
     /// Bytes held at the end of the point.
     pub resident_bytes: Vec<u64>,
+    /// How much it holds at the end, and what had to go, in a sentence.
+    pub held_sentence: String,
     /// Of these, not yet on the backing store.
     pub dirty_bytes: Vec<u64>,
+    /// How much waited at most to be written to the backing store, in a sentence.
+    pub dirty_sentence: String,
+    /// Whether what is written to the backing store follows what is written to the tier within
+    /// 5 % in all, so that there is no gap between the two to see.
+    pub is_destaged_at_once: bool,
     /// What the application sees: reads, 99th percentile, nanoseconds.
     pub observed_read_p99_ns: Vec<Option<u64>>,
     /// What the application sees: writes.
@@ -82,6 +95,38 @@ pub struct TierSeries {
     pub backing_read_p99_ns: Vec<Option<u64>>,
     /// What the backing store answers, writes; empty if the run does not have it.
     pub backing_write_p99_ns: Vec<Option<u64>>,
+}
+
+/// What a tier did, a second of time under load. Each list has one entry a point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TierRates {
+    /// Reads of pages.
+    pub reads_per_s: Vec<f64>,
+    /// Served by the tier of the own host.
+    pub own_hits_per_s: Vec<f64>,
+    /// Served by another host's share.
+    pub remote_hits_per_s: Vec<f64>,
+    /// Not served by the tier.
+    pub misses_per_s: Vec<f64>,
+    /// Writes of pages.
+    pub writes_per_s: Vec<f64>,
+    /// Bytes that came in because of a read.
+    pub filled_bytes_per_s: Vec<f64>,
+    /// Bytes that came in because of a write.
+    pub placed_bytes_per_s: Vec<f64>,
+    /// Bytes that had to go.
+    pub evicted_bytes_per_s: Vec<f64>,
+    /// Bytes written to the backing store.
+    pub destaged_bytes_per_s: Vec<f64>,
+}
+
+/// Shares of what a tier did in one step, 0 to 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TierShares {
+    /// Reads served by the tier, of reads; none without reads.
+    pub read_hit: Option<f64>,
+    /// Writes that it alone answered, of writes; none without writes.
+    pub writes_absorbed: Option<f64>,
 }
 
 /// Sums of one step.
@@ -95,4 +140,6 @@ pub struct TierSteps {
     pub tiles: u32,
     /// Each tier.
     pub tiers: Vec<TierFacts>,
+    /// Shares of each tier, in the same order.
+    pub shares: Vec<TierShares>,
 }

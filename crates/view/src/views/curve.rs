@@ -1,6 +1,7 @@
 use record::run::{Edge, LimitResult, PooledLimit, Step, Verdict};
 
 use crate::document::{CurveLimit, CurvePoint, TileCurve};
+use crate::scope::ratio;
 use crate::source::Source;
 use crate::words;
 
@@ -96,6 +97,7 @@ fn held(limit: &PooledLimit) -> CurveLimit {
     CurveLimit {
         limit_ns: result.limit_ns,
         measured_ns: result.measured_ns,
+        ratio: result.measured_ns.map(|measured| ratio(measured, result.limit_ns)),
         low_ns: result.interval_low_ns,
         high_ns: result.interval_high_ns,
         samples: result.samples,

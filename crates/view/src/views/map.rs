@@ -1,5 +1,5 @@
 use record::rollup::Entity;
-use record::run::{LimitResult, Step, WorkloadResult};
+use record::run::{LimitResult, PlaceFacts, Step, WorkloadResult};
 use record::slice::Direction;
 use units::Nanos;
 use units::print::{count, iops};
@@ -98,7 +98,7 @@ impl Member {
             },
             tile,
             workload: self.workload.clone(),
-            host: None,
+            host: host(scope.source, self.tile, &self.workload),
             count: self.all.count(),
             operations_per_s: rate(self.all.count(), time),
             bytes_per_s: rate(self.all.bytes, time),
@@ -159,6 +159,18 @@ fn held(limit: &LimitResult) -> LimitHeld {
         samples: limit.samples,
         verdict: limit.verdict.name().to_owned(),
     }
+}
+
+/// The host of a workload of a tile, if the run has several; of what was recorded, the machine.
+/// A tile has its hosts in every step.
+fn host(source: &Source, tile: Option<u32>, workload: &str) -> Option<String> {
+    let Some(tile) = tile else { return source.trace_facts()?.host.clone() };
+    let models = source.steps().iter().filter_map(|step| step.model.as_ref());
+    let mut models = models.filter(|model| model.hosts.len() > 1);
+    models.find_map(|model| {
+        let is_own = |place: &&PlaceFacts| place.tile == tile && place.workload == workload;
+        Some(model.places.iter().find(is_own)?.hosts.join(", "))
+    })
 }
 
 /// The step of `run.json` that ran last in the lens.

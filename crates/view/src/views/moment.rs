@@ -6,7 +6,7 @@ use units::print::{clock, count, iops, percent};
 use super::{edges, map, sizes};
 use crate::document::{Moment, MomentEvent};
 use crate::request::Lens;
-use crate::scope::{Detail, ENOUGH, Phases, Scope, Sum};
+use crate::scope::{Detail, ENOUGH, Phases, Scope, Sum, ratio};
 use crate::source::Source;
 use crate::words::{self, rate};
 
@@ -40,14 +40,17 @@ pub(crate) fn moment(source: &Source, lens: &Lens) -> Moment {
         ROWS,
     );
     let spikes = course_p99.spikes();
+    let (counts, counts_of_all) = (counts(&now, &edges), counts(&all, &edges));
     Moment {
         sentence: sentence(&now, &course_p99, at, width, &sums),
         at_ns: at.0,
         width_ns: width.0,
         sizes: sizes::rows(&sums),
         top: map::top(&tiles, TOP),
-        counts: counts(&now, &edges),
-        counts_of_all: counts(&all, &edges),
+        shares: shares(&counts),
+        counts,
+        shares_of_all: shares(&counts_of_all),
+        counts_of_all,
         edges_ns: edges,
         events: events(source, at, width),
         previous_spike_ns: spikes
@@ -165,7 +168,9 @@ fn nothing(source: &Source) -> Moment {
         top: Vec::new(),
         edges_ns: edges::around(10_000, 1_000_000_000, ROWS),
         counts: vec![0; ROWS],
+        shares: vec![0.0; ROWS],
         counts_of_all: vec![0; ROWS],
+        shares_of_all: vec![0.0; ROWS],
         events: Vec::new(),
         previous_spike_ns: None,
         next_spike_ns: None,
@@ -178,6 +183,11 @@ fn counts(sum: &Sum, edges: &[u64]) -> Vec<u64> {
         counts[edges::row_of(edges, value.0)] += u64::from(count);
     }
     counts
+}
+
+fn shares(counts: &[u64]) -> Vec<f64> {
+    let all = counts.iter().sum();
+    counts.iter().map(|count| ratio(*count, all)).collect()
 }
 
 /// What is told of the run around the moment, and where its parts begin.

@@ -6,7 +6,7 @@ use crate::request::{Lens, Measure};
 use crate::scope::{ENOUGH, Grouping, Points, Range, Scope, Sum, ranges, ratio};
 use crate::source::Source;
 use crate::views::limit;
-use crate::words::{self, rate};
+use crate::words::{self, rate, whole_seconds};
 
 /// A latency stands out when it is this many times the median of its line. Our choice.
 const SPIKE_TIMES: f64 = 3.0;
@@ -26,6 +26,7 @@ pub(crate) fn series(source: &Source, lens: &Lens) -> Series {
         _ => rates(&scope, &grouping, &points),
     };
     let is_latency = lens.measure == Measure::Latency;
+    let count = counts(&groups, points.len());
     Series {
         sentence: if is_latency {
             latency_sentence(&groups, &points)
@@ -37,9 +38,17 @@ pub(crate) fn series(source: &Source, lens: &Lens) -> Series {
         at_ns: points.at_ns(),
         width_ns: points.width_ns(),
         groups,
+        operations_per_s: count.iter().zip(&points.load).map(|(n, load)| rate(*n, *load)).collect(),
+        count,
         limit_ns: is_latency.then(|| limit::own(source)).flatten().map(|limit| limit.0),
         left_out: grouping.left_out,
     }
+}
+
+/// I/Os of all lines, by point.
+fn counts(groups: &[Group], points: usize) -> Vec<u64> {
+    let of_point = |point: usize| groups.iter().filter_map(|group| group.count.get(point)).sum();
+    (0..points).map(of_point).collect()
 }
 
 fn empty(key: &(String, String)) -> Group {
@@ -189,10 +198,6 @@ fn rate_sentence(scope: &Scope<'_>, groups: &[Group], points: &Points) -> String
         }
     });
     format!("{} on average over {time}{}.", text(mean), peak.unwrap_or_default())
-}
-
-fn whole_seconds(at: Nanos) -> Nanos {
-    Nanos::from_secs(at.0 / 1_000_000_000)
 }
 
 /// Whether a line's p99 rose, and when.

@@ -1,18 +1,20 @@
-use record::rollup::{TierCounts, TierRow};
-use record::run::TierFacts;
+use record::rollup::TierRow;
+use record::run::TierCounts;
 use record::slice::Direction;
 use stats::{Histogram, Packed};
-use units::print::{count, percent};
+use units::print::{clock, count, percent};
 use units::{Bytes, Nanos, Ratio};
 
-use crate::document::{TierHero, TierPage, TierSeries, TierSteps};
+use crate::document::{TierHero, TierPage, TierRates, TierSeries, TierShares, TierSteps};
 use crate::request::Lens;
 use crate::scope::{ENOUGH, Points, Scope, Sum, ratio};
 use crate::source::Source;
-use crate::words;
+use crate::words::{self, rate, whole_seconds};
 
 /// Points of a number's course.
 const SPARK: usize = 60;
+/// What is written behind within this share of what is written has no gap to see. Our choice.
+const AT_ONCE: f64 = 0.05;
 
 /// What acceleration tiers did.
 pub(crate) fn tier(source: &Source, lens: &Lens) -> TierPage {
@@ -86,16 +88,23 @@ fn series(
     for row in rows(scope, Some(tier)) {
         let Some(bucket) = scope.frame.flat(row.span, row.bucket) else { continue };
         let point = points.of[bucket];
-        add(&mut counts[point], &row.counts);
+        counts[point] = counts[point].and_then(row.counts);
         reads[point].merge_packed(&row.backing_read);
         writes[point].merge_packed(&row.backing_write);
     }
     let of = |pick: fn(&TierCounts) -> u64| counts.iter().map(pick).collect::<Vec<u64>>();
     let policies = source.files().policies.iter();
+    let policy = policies.filter(|known| known.0 == name.name).map(|known| known.1.clone()).next();
     TierSeries {
+        held_sentence: held_sentence(name.capacity_bytes, &counts, points),
+        dirty_sentence: dirty_sentence(name.capacity_bytes, &counts, points),
+        is_destaged_at_once: policy.as_deref() == Some("write-back") && is_at_once(&counts),
+        read_hit_share: shares(&of(|c| c.read_hits), &of(|c| c.reads)),
+        writes_absorbed_share: shares(&of(|c| c.writes_absorbed), &of(|c| c.writes)),
+        rates: rates(&counts, points),
         name: name.name.clone(),
         capacity_bytes: name.capacity_bytes,
-        policy: policies.filter(|known| known.0 == name.name).map(|known| known.1.clone()).next(),
+        policy,
         at_ns: points.at_ns(),
         width_ns: points.width_ns(),
         reads: of(|c| c.reads),
@@ -116,6 +125,66 @@ fn series(
     }
 }
 
+fn rates(counts: &[TierCounts], points: &Points) -> TierRates {
+    let of = |pick: fn(&TierCounts) -> u64| {
+        let times = counts.iter().zip(&points.load);
+        times.map(|(counts, load)| rate(pick(counts), *load)).collect()
+    };
+    TierRates {
+        reads_per_s: of(|c| c.reads),
+        own_hits_per_s: of(|c| c.read_hits.saturating_sub(c.remote_hits)),
+        remote_hits_per_s: of(|c| c.remote_hits),
+        misses_per_s: of(|c| c.reads.saturating_sub(c.read_hits)),
+        writes_per_s: of(|c| c.writes),
+        filled_bytes_per_s: of(|c| c.filled_bytes),
+        placed_bytes_per_s: of(|c| c.placed_bytes),
+        evicted_bytes_per_s: of(|c| c.evicted_bytes),
+        destaged_bytes_per_s: of(|c| c.destaged_bytes),
+    }
+}
+
+/// What it holds at the end, and what had to go.
+fn held_sentence(capacity: u64, counts: &[TierCounts], points: &Points) -> String {
+    let Some(last) = counts.last() else {
+        return "There is no course of what it held.".to_owned();
+    };
+    let evicted = counts.iter().map(|counts| counts.evicted_bytes).sum();
+    let room = match counts.iter().position(|counts| counts.evicted_bytes > 0) {
+        Some(first) => format!(
+            "from {} on it made room, {} in all",
+            clock(whole_seconds(points.at[first])),
+            Bytes::new(evicted)
+        ),
+        None => "nothing had to go".to_owned(),
+    };
+    let share = percent(ratio(last.resident_bytes, capacity));
+    let (held, capacity) = (Bytes::new(last.resident_bytes), Bytes::new(capacity));
+    format!("At the end it holds {held} of {capacity} ({share}); {room}.")
+}
+
+/// What was not yet behind the tier.
+fn dirty_sentence(capacity: u64, counts: &[TierCounts], points: &Points) -> String {
+    let most = counts.iter().map(|counts| counts.dirty_bytes).max().unwrap_or(0);
+    if most == 0 {
+        return "Nothing ever waited to be written to the backing store.".to_owned();
+    }
+    let at = counts.iter().position(|counts| counts.dirty_bytes == most).unwrap_or(0);
+    format!(
+        "At most {} waited to be written to the backing store, at {}: {} of the tier's {}.",
+        Bytes::new(most),
+        clock(whole_seconds(points.at[at])),
+        percent(ratio(most, capacity)),
+        Bytes::new(capacity)
+    )
+}
+
+/// Whether what goes on to the backing store is within 5 % of what came in by writes.
+fn is_at_once(counts: &[TierCounts]) -> bool {
+    let sum = |pick: fn(&TierCounts) -> u64| counts.iter().map(pick).sum::<u64>();
+    let (placed, destaged) = (sum(|c| c.placed_bytes), sum(|c| c.destaged_bytes));
+    placed > 0 && (ratio(destaged, placed) - 1.0).abs() < AT_ONCE
+}
+
 /// Empty if the run does not have any.
 fn p99s(histograms: &[Histogram]) -> Vec<Option<u64>> {
     if histograms.iter().all(Histogram::is_empty) {
@@ -132,44 +201,30 @@ fn rows<'a>(scope: &'a Scope<'_>, tier: Option<u32>) -> impl Iterator<Item = &'a
         .filter(|row| scope.frame.flat(row.span, row.bucket).is_some())
 }
 
-/// Adds what happened; what a tier holds is that of the later one.
-fn add(sum: &mut TierCounts, more: &TierCounts) {
-    *sum = TierCounts {
-        reads: sum.reads + more.reads,
-        read_hits: sum.read_hits + more.read_hits,
-        read_bytes: sum.read_bytes + more.read_bytes,
-        read_hit_bytes: sum.read_hit_bytes + more.read_hit_bytes,
-        writes: sum.writes + more.writes,
-        write_hits: sum.write_hits + more.write_hits,
-        write_bytes: sum.write_bytes + more.write_bytes,
-        write_hit_bytes: sum.write_hit_bytes + more.write_hit_bytes,
-        writes_absorbed: sum.writes_absorbed + more.writes_absorbed,
-        remote_hits: sum.remote_hits + more.remote_hits,
-        filled_bytes: sum.filled_bytes + more.filled_bytes,
-        placed_bytes: sum.placed_bytes + more.placed_bytes,
-        evicted_bytes: sum.evicted_bytes + more.evicted_bytes,
-        destaged_bytes: sum.destaged_bytes + more.destaged_bytes,
-        tier_written_bytes: sum.tier_written_bytes + more.tier_written_bytes,
-        resident_bytes: more.resident_bytes,
-        dirty_bytes: more.dirty_bytes,
-        dirty_bytes_max: sum.dirty_bytes_max.max(more.dirty_bytes_max),
-    };
-}
-
 fn steps(source: &Source, lens: &Lens) -> Vec<TierSteps> {
     let steps = source.steps().iter();
     steps
         .filter(|step| lens.step.is_none_or(|number| step.step == number))
         .filter_map(|step| {
             let tiers = step.model.as_ref()?.tiers.clone();
+            let shares = tiers.iter().map(|tier| step_shares(&tier.counts)).collect();
             (!tiers.is_empty()).then_some(TierSteps {
                 step: step.step,
                 repeat: step.repeat,
                 tiles: step.tiles,
                 tiers,
+                shares,
             })
         })
         .collect()
+}
+
+fn step_shares(counts: &TierCounts) -> TierShares {
+    let share = |part, whole| (whole > 0).then(|| ratio(part, whole));
+    TierShares {
+        read_hit: share(counts.read_hits, counts.reads),
+        writes_absorbed: share(counts.writes_absorbed, counts.writes),
+    }
 }
 
 /// What all tiers did in the measured time of the lens.
@@ -191,10 +246,11 @@ impl Totals {
         let mut by_point = vec![TierCounts::default(); points.len()];
         let mut totals = Self::default();
         for row in rows(scope, None) {
-            add(&mut totals.counts, &row.counts);
+            totals.counts = totals.counts.and_then(row.counts);
             totals.backing.merge(&row.backing_read);
             if let Some(bucket) = scope.frame.flat(row.span, row.bucket) {
-                add(&mut by_point[points.of[bucket]], &row.counts);
+                let point = &mut by_point[points.of[bucket]];
+                *point = point.and_then(row.counts);
             }
         }
         if !totals.backing.is_empty() {
@@ -215,10 +271,8 @@ impl Totals {
         if self.counts.reads + self.counts.writes > 0 {
             return self.counts;
         }
-        let mut sum = TierCounts::default();
         let facts = steps.iter().flat_map(|step| &step.tiers);
-        facts.for_each(|facts: &TierFacts| add(&mut sum, &facts.into()));
-        sum
+        facts.fold(TierCounts::default(), |sum, facts| sum.and_then(facts.counts))
     }
 }
 

@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use record::rollup::Rollup;
-use record::run::{ModelFacts, Phase, Run, Step, TierFacts};
+use record::run::{HostFacts, ModelFacts, Phase, PlaceFacts, Run, Step, TierCounts, TierFacts};
 use record::slice::Direction;
-use units::Nanos;
+use units::{Bytes, Nanos};
 use view::document::{LiveState, RunKind};
 use view::sample::Sample;
 use view::{Lens, Request, Source, TraceFacts, View, answer, compare};
@@ -189,13 +189,16 @@ fn with_tier(step: &mut Step) {
     let tier = TierFacts {
         name: "near".to_owned(),
         capacity_bytes: 1 << 30,
-        reads: 1000,
-        read_hits: 900,
-        read_bytes: 8_192_000,
-        read_hit_bytes: 7_372_800,
-        writes: 500,
-        writes_absorbed: 490,
-        evicted_bytes: 3 << 20,
+        counts: TierCounts {
+            reads: 1000,
+            read_hits: 900,
+            read_bytes: 8_192_000,
+            read_hit_bytes: 7_372_800,
+            writes: 500,
+            writes_absorbed: 490,
+            evicted_bytes: 3 << 20,
+            ..TierCounts::default()
+        },
         ..TierFacts::default()
     };
     step.model = Some(ModelFacts { tiers: vec![tier], ..ModelFacts::default() });
@@ -217,6 +220,44 @@ fn a_tier_says_what_came_from_it() {
 }
 
 #[test]
+fn who_ran_on_which_host_is_told_where_there_are_several() {
+    let mut run = SMALL.run();
+    let first = run.steps.first_mut().expect("a step");
+    let workload = first.workloads[0].workload.clone();
+    let place = |tile: u32, hosts: &[&str]| PlaceFacts {
+        tile,
+        workload: workload.clone(),
+        hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+    };
+    let host = HostFacts {
+        name: "host-1".to_owned(),
+        used: 0.5,
+        used_max_1s: 0.5,
+        used_max_20s: 0.5,
+        ready: 0.0,
+        ready_max_1s: 0.0,
+        ready_max_20s: 0.0,
+    };
+    let places = vec![place(0, &["host-1", "host-3"]), place(1, &["host-2"])];
+    let mut model = ModelFacts { places, hosts: vec![host.clone()], ..ModelFacts::default() };
+    let hosts_of = |model: &ModelFacts, run: &Run| {
+        let mut run = run.clone();
+        run.steps[0].model = Some(model.clone());
+        let source = Source::in_memory(run, Arc::new(SMALL.rollup()));
+        let items = model::map(&source, &Lens::default()).items;
+        let own = items.into_iter().filter(|item| item.workload == workload && item.tile < 3);
+        let mut own: Vec<_> = own.map(|item| (item.tile, item.host)).collect();
+        own.sort();
+        own
+    };
+    assert!(hosts_of(&model, &run).iter().all(|(_, host)| host.is_none()), "one host for all");
+    model.hosts.push(host);
+    let named = hosts_of(&model, &run);
+    assert_eq!(named[0], (1, Some("host-1, host-3".to_owned())));
+    assert_eq!(named.get(1).map(|item| item.1.as_deref()), Some(Some("host-2")));
+}
+
+#[test]
 fn tiers_over_time_add_up_to_what_they_counted() {
     let mut rollup = Rollup::new();
     let mut reads = 0;
@@ -226,9 +267,12 @@ fn tiers_over_time_add_up_to_what_they_counted() {
         let tier = TierFacts {
             name: "near".to_owned(),
             capacity_bytes: 1 << 30,
-            reads: 100,
-            read_hits: 50,
-            resident_bytes: reads,
+            counts: TierCounts {
+                reads: 100,
+                read_hits: 50,
+                resident_bytes: reads,
+                ..TierCounts::default()
+            },
             ..TierFacts::default()
         };
         rollup.tiers_of_slice(&[tier]);
@@ -241,6 +285,45 @@ fn tiers_over_time_add_up_to_what_they_counted() {
     assert_eq!(near.resident_bytes.last(), Some(&reads));
     assert_eq!(near.at_ns.len(), near.observed_read_p99_ns.len());
     assert!(near.backing_read_p99_ns.is_empty());
+    assert!(near.read_hit_share.iter().all(|share| *share == Some(0.5)));
+    assert!(near.writes_absorbed_share.iter().all(Option::is_none));
+    let seconds = near.width_ns.iter().map(|width| *width as f64 / 1e9);
+    let of_rates: f64 = near.rates.misses_per_s.iter().zip(seconds).map(|(r, s)| r * s).sum();
+    assert!((of_rates - reads as f64 / 2.0).abs() < 1e-3 * reads as f64, "{of_rates} of {reads}");
+    assert!(near.held_sentence.ends_with("; nothing had to go."), "{}", near.held_sentence);
+    assert_eq!(near.dirty_sentence, "Nothing ever waited to be written to the backing store.");
+}
+
+#[test]
+fn a_tier_that_is_full_and_dirty_says_since_when_and_how_much() {
+    let mut rollup = Rollup::new();
+    let mut slices = 0_u64;
+    SMALL.each_slice(|key, topology, slice| {
+        rollup.slice(key, topology, slice);
+        slices += 1;
+        let counts = TierCounts {
+            resident_bytes: 512 << 20,
+            dirty_bytes: if slices == 3 { 256 << 20 } else { 0 },
+            evicted_bytes: if slices > 2 { 1 << 20 } else { 0 },
+            ..TierCounts::default()
+        };
+        rollup.tiers_of_slice(&[TierFacts {
+            name: "near".to_owned(),
+            capacity_bytes: 1 << 30,
+            counts,
+            ..TierFacts::default()
+        }]);
+    });
+    let source = Source::in_memory(SMALL.run(), Arc::new(rollup));
+    let near = &model::tier(&source, &Lens { points: 4000, ..Lens::default() }).tiers[0];
+    let evicted = Bytes::new((slices - 2) << 20);
+    let held = format!(
+        "At the end it holds 512 MiB of 1 GiB (50 %); from 00:02 on it made room, {evicted} in all."
+    );
+    assert_eq!(near.held_sentence, held);
+    let dirty = "At most 256 MiB waited to be written to the backing store, at 00:02: 25 % of the tier's 1 GiB.";
+    assert_eq!(near.dirty_sentence, dirty);
+    assert!(!near.is_destaged_at_once);
 }
 
 #[test]

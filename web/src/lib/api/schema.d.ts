@@ -266,7 +266,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shipped studies */
+        /** Own results of studies, and shipped ones */
         get: operations["listStudies"];
         put?: never;
         post?: never;
@@ -484,6 +484,11 @@ export interface components {
              * @description Measured, all tiles together.
              */
             measured_ns: number | null;
+            /**
+             * Format: double
+             * @description Measured by allowed; none without a measured value.
+             */
+            ratio: number | null;
             /**
              * Format: uint64
              * @description Lower end of its interval.
@@ -1055,7 +1060,8 @@ export interface components {
             p99_ns: number | null;
             /**
              * Format: uint64
-             * @description Slices that the live view did not get because it was behind.
+             * @description Slices that the live view did not get because it was behind; of a recording, batches of
+             *     I/Os.
              */
             lost_slices: number;
         };
@@ -1115,7 +1121,10 @@ export interface components {
             tile: number;
             /** @description Workload. */
             workload: string;
-            /** @description Host it ran on, if the run has several. */
+            /**
+             * @description Host it ran on, if the run has several (`host-1, host-3` where its VMs are on both); of what
+             *     was recorded, the machine, if it is known.
+             */
             host: string | null;
             /**
              * Format: uint64
@@ -1210,6 +1219,8 @@ export interface components {
              *     tiles are one entry.
              */
             vms?: components["schemas"]["VmFacts"][];
+            /** @description Where each workload of each tile ran; absent where there are no hosts. */
+            places?: components["schemas"]["PlaceFacts"][];
             /**
              * Format: uint64
              * @description Events the simulation handled, warm-up included.
@@ -1240,8 +1251,12 @@ export interface components {
             edges_ns: number[];
             /** @description I/Os by service time in this moment. */
             counts: number[];
+            /** @description The same as shares of all I/Os of the moment, 0 to 1. */
+            shares: number[];
             /** @description I/Os by service time in the whole lens. */
             counts_of_all: number[];
+            /** @description The same as shares of all I/Os in the lens, 0 to 1. */
+            shares_of_all: number[];
             /** @description What happened around it. */
             events: components["schemas"]["MomentEvent"][];
             /**
@@ -1360,6 +1375,18 @@ export interface components {
             clock: string;
             /** @description One for each group. */
             curves: components["schemas"]["PercentileCurve"][];
+        };
+        /** @description Where a workload of a tile ran, its copies together. */
+        PlaceFacts: {
+            /**
+             * Format: uint32
+             * @description Tile, from 0.
+             */
+            tile: number;
+            /** @description The workload's name. */
+            workload: string;
+            /** @description Names of the hosts of its virtual machines, each once: `host-1`. */
+            hosts: string[];
         };
         /** @description One value of the resolved plan. */
         PlanValue: {
@@ -1723,6 +1750,10 @@ export interface components {
             width_ns: number[];
             /** @description Lines, in the breakdown's order. */
             groups: components["schemas"]["Group"][];
+            /** @description I/Os of all lines in each point. */
+            count: number[];
+            /** @description The same a second of time under load. */
+            operations_per_s: number[];
             /**
              * Format: uint64
              * @description What latencies are held against, if there is a limit on I/O.
@@ -1917,7 +1948,7 @@ export interface components {
         };
         /** @description `GET /api/v1/studies`: published claims that were held against the models. */
         StudyList: {
-            /** @description All shipped studies, by name. */
+            /** @description Own results first, the newest first; then all shipped studies, by name. */
             studies: components["schemas"]["StudyRow"][];
         };
         /**
@@ -1933,6 +1964,8 @@ export interface components {
             notes: string[];
             /** @description How to read the claims. */
             claims_note: string;
+            /** @description How many claims of each kind are met: what counts first, then the kinds as they come. */
+            tallies: components["schemas"]["StudyTally"][];
             /** @description Every claim, in the study's order. */
             claims: components["schemas"]["StudyClaim"][];
             /** @description What else was found: claims that are not met and why, tables of figures. */
@@ -1940,8 +1973,18 @@ export interface components {
         };
         /** @description One line of the list of studies. */
         StudyRow: {
-            /** @description Its name, as in paths. */
+            /** @description Its name, as in paths; of an own result its id. */
             name: string;
+            /**
+             * @description Whether it is a result of this machine's own, not a shipped page.
+             * @default false
+             */
+            is_own: boolean;
+            /**
+             * @description When an own result was made, RFC 3339, UTC; none of a shipped page.
+             * @default null
+             */
+            made: string | null;
             /** @description What it is about. */
             title: string;
             /** @description How many claims came out, by kind, in one sentence. */
@@ -1962,6 +2005,26 @@ export interface components {
             columns: string[];
             /** @description Rows of the table, one cell for each column. */
             rows: string[][];
+        };
+        /** @description Claims of one kind. */
+        StudyTally: {
+            /** @description `predicted`, `calibrated`, `input` or `arithmetic`. */
+            kind: string;
+            /**
+             * Format: uint32
+             * @description Number of them.
+             */
+            claims: number;
+            /**
+             * Format: uint32
+             * @description Of these, those with an outcome.
+             */
+            measured: number;
+            /**
+             * Format: uint32
+             * @description Of these, those that are met.
+             */
+            met: number;
         };
         /** @description What was measured. */
         TargetFacts: {
@@ -2148,6 +2211,27 @@ export interface components {
             /** @description Sums of each step. */
             steps: components["schemas"]["TierSteps"][];
         };
+        /** @description What a tier did, a second of time under load. Each list has one entry a point. */
+        TierRates: {
+            /** @description Reads of pages. */
+            reads_per_s: number[];
+            /** @description Served by the tier of the own host. */
+            own_hits_per_s: number[];
+            /** @description Served by another host's share. */
+            remote_hits_per_s: number[];
+            /** @description Not served by the tier. */
+            misses_per_s: number[];
+            /** @description Writes of pages. */
+            writes_per_s: number[];
+            /** @description Bytes that came in because of a read. */
+            filled_bytes_per_s: number[];
+            /** @description Bytes that came in because of a write. */
+            placed_bytes_per_s: number[];
+            /** @description Bytes that had to go. */
+            evicted_bytes_per_s: number[];
+            /** @description Bytes written to the backing store. */
+            destaged_bytes_per_s: number[];
+        };
         /** @description One tier over time. Each list has one entry a point. */
         TierSeries: {
             /** @description Its name. */
@@ -2167,12 +2251,18 @@ export interface components {
             reads: number[];
             /** @description Served by the tier. */
             read_hits: number[];
+            /** @description Served by the tier, as a share of reads, 0 to 1; none without reads. */
+            read_hit_share: (number | null)[];
             /** @description Of these, by another host's share. */
             remote_hits: number[];
             /** @description Writes of pages. */
             writes: number[];
             /** @description Answered by the tier before the backing store has them. */
             writes_absorbed: number[];
+            /** @description The same as a share of writes, 0 to 1; none without writes. */
+            writes_absorbed_share: (number | null)[];
+            /** @description The same numbers a second. */
+            rates: components["schemas"]["TierRates"];
             /** @description Bytes that came in because of a read. */
             filled_bytes: number[];
             /** @description Bytes that came in because of a write. */
@@ -2183,8 +2273,17 @@ export interface components {
             destaged_bytes: number[];
             /** @description Bytes held at the end of the point. */
             resident_bytes: number[];
+            /** @description How much it holds at the end, and what had to go, in a sentence. */
+            held_sentence: string;
             /** @description Of these, not yet on the backing store. */
             dirty_bytes: number[];
+            /** @description How much waited at most to be written to the backing store, in a sentence. */
+            dirty_sentence: string;
+            /**
+             * @description Whether what is written to the backing store follows what is written to the tier within
+             *     5 % in all, so that there is no gap between the two to see.
+             */
+            is_destaged_at_once: boolean;
             /** @description What the application sees: reads, 99th percentile, nanoseconds. */
             observed_read_p99_ns: (number | null)[];
             /** @description What the application sees: writes. */
@@ -2193,6 +2292,19 @@ export interface components {
             backing_read_p99_ns: (number | null)[];
             /** @description What the backing store answers, writes; empty if the run does not have it. */
             backing_write_p99_ns: (number | null)[];
+        };
+        /** @description Shares of what a tier did in one step, 0 to 1. */
+        TierShares: {
+            /**
+             * Format: double
+             * @description Reads served by the tier, of reads; none without reads.
+             */
+            read_hit: number | null;
+            /**
+             * Format: double
+             * @description Writes that it alone answered, of writes; none without writes.
+             */
+            writes_absorbed: number | null;
         };
         /** @description Sums of one step. */
         TierSteps: {
@@ -2213,6 +2325,8 @@ export interface components {
             tiles: number;
             /** @description Each tier. */
             tiers: components["schemas"]["TierFacts"][];
+            /** @description Shares of each tier, in the same order. */
+            shares: components["schemas"]["TierShares"][];
         };
         /** @description `curve`: what more tiles bring, and what breaks. */
         TileCurve: {
@@ -3027,7 +3141,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Shipped studies */
+            /** @description Own results of studies, and shipped ones */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -28,16 +28,6 @@ export function piles(lists: readonly Values[], sign: 1 | -1 = 1): { lower: numb
   });
 }
 
-/** Amounts of points as amounts a second. */
-export function perSecond(values: ArrayLike<number>, widthsNs: ArrayLike<number>): number[] {
-  return Array.from(values, (value, position) => (widthsNs[position] ? value / ((widthsNs[position] ?? 1) / 1e9) : 0));
-}
-
-/** One list by another; nothing where the other is zero. */
-export function shares(parts: ArrayLike<number>, wholes: ArrayLike<number>): (number | null)[] {
-  return Array.from(parts, (part, position) => (wholes[position] ? part / (wholes[position] ?? 1) : null));
-}
-
 const middle = (at: ArrayLike<number>, widths: ArrayLike<number>, column: number): number =>
   (at[column] ?? 0) + (widths[column] ?? 0) / 2;
 

@@ -31,14 +31,6 @@ export function kindsOf(claims: readonly StudyClaim[]): string[] {
 export const findClaims = (claims: readonly StudyClaim[], kind: string, outcome: string): StudyClaim[] =>
   claims.filter((claim) => (!kind || claim.kind === kind) && (!outcome || claim.outcome === outcome));
 
-/** How many of each kind are met, of those that were measured. */
-export function tally(claims: readonly StudyClaim[]): { kind: string; met: number; all: number }[] {
-  return kindsOf(claims).map((kind) => {
-    const own = claims.filter((claim) => claim.kind === kind && claim.outcome !== 'not-measured');
-    return { kind, met: own.filter((claim) => claim.outcome === 'met').length, all: own.length };
-  }).filter(({ all }) => all > 0);
-}
-
 /** Claims as a table to take away. */
 export function claimsTable(claims: readonly StudyClaim[]): Table {
   const columns = ['Claim', 'Text', 'Kind', 'Published', 'Ours', 'May be off by', 'Outcome', 'Why'];
