@@ -3,11 +3,13 @@
 mod cached;
 mod held;
 mod running;
+mod traces;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use record::rundir::{self, RunId, State, StoredRun, files};
+use trace::TraceError;
 use view::document::{
     ComparePage, EventList, LiveState, RunList, RunPage, RunRow, RunState, StudyList, StudyPage,
 };
@@ -16,6 +18,7 @@ use view::{OpenError, Request, Source};
 use crate::live_run::LiveRun;
 use crate::provider::{Current, Provider, ProviderError};
 use cached::Cache;
+use traces::Traces;
 
 /// Which stored runs there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +33,7 @@ pub enum Shelf {
 pub struct Library {
     shelf: Shelf,
     cache: Cache,
+    traces: Traces,
     live: Mutex<Option<Arc<LiveRun>>>,
     /// Shown while there is nothing else.
     sample: Mutex<Option<Arc<Source>>>,
@@ -38,7 +42,13 @@ pub struct Library {
 impl Library {
     /// Runs of a shelf.
     pub fn new(shelf: Shelf) -> Self {
-        Self { shelf, cache: Cache::default(), live: Mutex::new(None), sample: Mutex::new(None) }
+        Self {
+            shelf,
+            cache: Cache::default(),
+            traces: Traces::default(),
+            live: Mutex::new(None),
+            sample: Mutex::new(None),
+        }
     }
 
     /// Adds the run that goes on in this process.
@@ -46,11 +56,28 @@ impl Library {
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Some(run);
     }
 
+    /// Adds a recorded trace; nothing but its description is read before somebody asks for it.
+    ///
+    /// # Errors
+    ///
+    /// If it is none, or was not finished.
+    pub fn add_trace(&self, path: &Path) -> Result<RunId, TraceError> {
+        self.traces.add(path)
+    }
+
     /// Adds a run to look at while there is no other, so that the first page is never empty.
     pub fn set_sample(&self, run: StoredRun) -> Result<(), OpenError> {
         let source = Arc::new(Source::open(run)?.as_sample());
         *self.sample.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
         Ok(())
+    }
+
+    /// The directory of all runs, where studies are kept as well.
+    fn base(&self) -> Option<&Path> {
+        match &self.shelf {
+            Shelf::All(base) => Some(base),
+            Shelf::Some(_) => None,
+        }
     }
 
     fn sample(&self) -> Option<Arc<Source>> {
@@ -99,15 +126,25 @@ impl Library {
         if let Some(live) = self.live_as(id) {
             return Ok(Arc::new(live.source()));
         }
+        if let Some(trace) = self.traces.find(id) {
+            return trace.source();
+        }
         match self.sample().filter(|sample| sample.id() == id.as_str()) {
             Some(sample) => Ok(sample),
             None => self.cache.source(self.stored(id)?),
         }
     }
 
+    /// Whether it is a trace or the sample: not a run that is or was stored here.
+    fn has_no_directory(&self, id: &RunId) -> bool {
+        self.traces.find(id).is_some()
+            || self.sample().is_some_and(|sample| sample.id() == id.as_str())
+    }
+
     fn rows(&self) -> Result<Vec<RunRow>, ProviderError> {
         let live = self.live_run().filter(|live| !live.has_ended());
         let mut rows: Vec<RunRow> = self.all()?.iter().map(|run| self.cache.row(run)).collect();
+        rows.extend(self.traces.rows());
         if let Some(live) = live {
             rows.retain(|row| row.id != live.id().as_str());
             rows.push(live.row(live.source().row()));
@@ -124,6 +161,7 @@ impl Provider for Library {
     fn runs(&self) -> Result<RunList, ProviderError> {
         let base = match &self.shelf {
             Shelf::All(base) => base.display().to_string(),
+            Shelf::Some(paths) if paths.is_empty() => "recorded traces".to_owned(),
             Shelf::Some(paths) => {
                 let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
                 names.join(", ")
@@ -148,7 +186,7 @@ impl Provider for Library {
     fn events(&self, run: &RunId) -> Result<EventList, ProviderError> {
         let events = match self.live_as(run) {
             Some(live) => live.stored().map(|stored| stored.events()),
-            None if self.sample().is_some_and(|sample| sample.id() == run.as_str()) => None,
+            None if self.has_no_directory(run) => None,
             None => Some(self.stored(run)?.events()),
         };
         // Before its directory is there nothing has happened.
@@ -162,18 +200,18 @@ impl Provider for Library {
     }
 
     fn studies(&self) -> Result<StudyList, ProviderError> {
-        Ok(view::studies())
+        Ok(view::studies(self.base()))
     }
 
     fn study(&self, name: &str) -> Result<StudyPage, ProviderError> {
-        view::study(name).ok_or_else(|| ProviderError::UnknownStudy(name.to_owned()))
+        view::study(self.base(), name).ok_or_else(|| ProviderError::UnknownStudy(name.to_owned()))
     }
 
     fn live(&self, run: &RunId) -> Result<Option<LiveState>, ProviderError> {
         if let Some(live) = self.live_as(run) {
             return Ok(live.source().live_state().cloned());
         }
-        if self.sample().is_some_and(|sample| sample.id() == run.as_str()) {
+        if self.has_no_directory(run) {
             return Ok(None);
         }
         let stored = self.stored(run)?;

@@ -97,7 +97,12 @@ fn paths(schemas: &mut SchemaGenerator) -> Map<String, Value> {
     );
     add(
         "/api/v1/studies",
-        operation("listStudies", "Shipped studies", &[], answer::<doc::StudyList>(schemas)),
+        operation(
+            "listStudies",
+            "Own results of studies, and shipped ones",
+            &[],
+            answer::<doc::StudyList>(schemas),
+        ),
     );
     let name = parameter("name", "path", "Name of a study", json!({ "type": "string" }));
     add(

@@ -1,9 +1,13 @@
-//! The shipped studies, from the pages that `tilemark study run --format markdown` made.
-//!
-//! The pages are the only stored results of studies, and their cells are the texts that people
-//! read; so they are read back rather than computed again, which takes minutes.
+//! Studies, from the pages that `tilemark study run` made: those that are shipped, and those that
+//! it kept beside the runs. Cells of pages are the texts that people read; they are read back
+//! rather than computed again, which takes minutes.
 
-use crate::document::{StudyClaim, StudyList, StudyPage, StudyRow, StudySection};
+use std::path::Path;
+
+use bench::study::store;
+use record::rundir::RunId;
+
+use crate::document::{StudyClaim, StudyList, StudyPage, StudyRow, StudySection, StudyTally};
 
 /// Names and pages.
 const PAGES: [(&str, &str); 6] = [
@@ -15,15 +19,36 @@ const PAGES: [(&str, &str); 6] = [
     ("vsan-6", include_str!("../../../docs/studies/vsan-6.md")),
 ];
 
-/// All shipped studies, by name.
-pub fn studies() -> StudyList {
-    StudyList { studies: PAGES.iter().map(|(name, text)| read(name, text).row).collect() }
+/// Own results that are kept beside the runs in `base`, if one is given, the newest first; then
+/// all shipped studies, by name.
+pub fn studies(base: Option<&Path>) -> StudyList {
+    let mut own: Vec<RunId> = base.map(kept).unwrap_or_default();
+    own.sort_by(|a, b| b.cmp(a));
+    let own = own.iter().filter_map(|id| own_study(base?, id)).map(|page| page.row);
+    let shipped = PAGES.iter().map(|(name, text)| read(name, text).row);
+    StudyList { studies: own.chain(shipped).collect() }
 }
 
-/// One shipped study; none if there is none of that name.
-pub fn study(name: &str) -> Option<StudyPage> {
-    let (name, text) = PAGES.iter().find(|(known, _)| *known == name)?;
-    Some(read(name, text))
+/// One of these; none if there is none of that name.
+pub fn study(base: Option<&Path>, name: &str) -> Option<StudyPage> {
+    if let Some((name, text)) = PAGES.iter().find(|(known, _)| *known == name) {
+        return Some(read(name, text));
+    }
+    own_study(base?, &RunId::parse(name)?)
+}
+
+/// Ids of results that are kept.
+fn kept(base: &Path) -> Vec<RunId> {
+    let entries = std::fs::read_dir(base.join(store::DIRECTORY)).into_iter().flatten().flatten();
+    entries.filter_map(|entry| RunId::parse(entry.file_name().to_str()?)).collect()
+}
+
+/// A result that is kept; none if its page cannot be read.
+fn own_study(base: &Path, id: &RunId) -> Option<StudyPage> {
+    let path = base.join(store::DIRECTORY).join(id.as_str()).join(store::PAGE);
+    let mut page = read(id.as_str(), &std::fs::read_to_string(path).ok()?);
+    (page.row.is_own, page.row.made) = (true, Some(id.started().to_string()));
+    Some(page)
 }
 
 fn read(name: &str, text: &str) -> StudyPage {
@@ -42,6 +67,8 @@ fn read(name: &str, text: &str) -> StudyPage {
     StudyPage {
         row: StudyRow {
             name: name.to_owned(),
+            is_own: false,
+            made: None,
             title: head.title.trim_start_matches("# ").to_owned(),
             sentence: sentence.unwrap_or_default(),
             claims: u32::try_from(claims.len()).unwrap_or(u32::MAX),
@@ -49,6 +76,7 @@ fn read(name: &str, text: &str) -> StudyPage {
         made_by: made_by.replace("; do not edit", ""),
         notes,
         claims_note: of_claims.map(|part| part.paragraphs.join(" ")).unwrap_or_default(),
+        tallies: tallies(&claims),
         claims,
         sections: sections
             .iter()
@@ -61,6 +89,30 @@ fn read(name: &str, text: &str) -> StudyPage {
             })
             .collect(),
     }
+}
+
+/// How many claims of each kind are met.
+fn tallies(claims: &[StudyClaim]) -> Vec<StudyTally> {
+    let mut kinds = vec!["predicted", "calibrated", "input", "arithmetic"];
+    for claim in claims {
+        if !kinds.contains(&claim.kind.as_str()) {
+            kinds.push(&claim.kind);
+        }
+    }
+    let tally = |kind: &str| {
+        let own = claims.iter().filter(|claim| claim.kind == kind);
+        let count = |is: fn(&str) -> bool| {
+            let found = own.clone().filter(|claim| is(&claim.outcome)).count();
+            u32::try_from(found).unwrap_or(u32::MAX)
+        };
+        StudyTally {
+            kind: kind.to_owned(),
+            claims: count(|_| true),
+            measured: count(|outcome| outcome != "not-measured"),
+            met: count(|outcome| outcome == "met"),
+        }
+    };
+    kinds.into_iter().map(tally).filter(|tally| tally.claims > 0).collect()
 }
 
 /// `claim | kind | published | ours | tolerance | met | what is said`.
@@ -169,13 +221,41 @@ mod tests {
 
     #[test]
     fn how_many_claims_are_met_agrees_with_the_sum() {
-        let page = study("fast-cache").expect("it is shipped");
+        let page = study(None, "fast-cache").expect("it is shipped");
         let of_kind = |outcome: &str| {
             let is = |claim: &&StudyClaim| claim.kind == "predicted" && claim.outcome == outcome;
             page.claims.iter().filter(is).count()
         };
+        let predicted = &page.tallies[0];
+        assert_eq!(predicted.kind, "predicted");
+        assert_eq!(predicted.met as usize, of_kind("met"));
+        assert_eq!((predicted.measured - predicted.met) as usize, of_kind("not-met"));
+        let all: u32 = page.tallies.iter().map(|tally| tally.claims).sum();
+        assert_eq!(all, page.row.claims);
         let sum = format!("{} of ", of_kind("met"));
         assert!(page.row.sentence.starts_with(&sum), "{}: {}", sum, page.row.sentence);
-        assert!(study("../x").is_none());
+        assert!(study(Some(Path::new("/")), "../x").is_none());
+    }
+
+    #[test]
+    fn own_results_come_first_the_newest_of_all_first_and_what_is_unfinished_is_left_out() {
+        let base = tempfile::tempdir().expect("a directory");
+        let shipped = studies(Some(base.path())).studies;
+        assert!(shipped.iter().all(|row| !row.is_own && row.made.is_none()));
+        let (old, new) = ("20261121T184207Z-vsan-6-abcdef", "20261122T184207Z-mine-abcdef");
+        let partial = format!("{new}.partial");
+        for (id, text) in [(old, PAGES[5].1), (new, PAGES[1].1), (&partial, PAGES[0].1)] {
+            let directory = base.path().join(store::DIRECTORY).join(id);
+            std::fs::create_dir_all(&directory).expect("a directory");
+            std::fs::write(directory.join(store::PAGE), text).expect("a page");
+        }
+        let rows = studies(Some(base.path())).studies;
+        let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names[..2], [new, old]);
+        assert_eq!(rows[0].made.as_deref(), Some("2026-11-22T18:42:07Z"));
+        assert_eq!(rows[2..], shipped);
+        let page = study(Some(base.path()), old).expect("it is kept");
+        assert!(page.row.is_own && page.claims.len() > 5);
+        assert_eq!(study(None, old), None);
     }
 }

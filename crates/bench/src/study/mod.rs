@@ -21,6 +21,7 @@ mod real;
 mod report;
 mod run;
 mod simulated;
+pub mod store;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -78,6 +78,9 @@ pub struct StudyRunArgs {
     /// Let that directory be on a root, memory or overlay file system
     #[arg(long, requires = "real")]
     pub allow_root_fs: bool,
+    /// Where the result is kept, in studies/ beside the runs
+    #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true)]
+    pub out: Option<PathBuf>,
     /// A predicted claim that is not met or not measured is a failure (exit code 4)
     #[arg(long)]
     pub strict: bool,

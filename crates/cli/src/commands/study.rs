@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use bench::progress::Control;
 use bench::study::{self, Options, Progress, RealStorage, Simulated, StudyResult};
+use record::rundir::default_base;
 use serde_json::json;
 use spec::study::{Kind, ResolvedStudy, resolve_study};
 
@@ -136,6 +137,7 @@ fn run(args: &StudyRunArgs) -> Result<Exit, Failure> {
     let mut told = |progress: &Progress<'_>| tell(progress, begun);
     let result = study::run(&study, &simulated, &options, &control, &mut told)
         .map_err(|error| Failure::from_error(Exit::Usage, &error).hint(Some(error.hint())))?;
+    keep(&result, args);
     match args.format {
         StudyFormat::Text => output::print(&study::text(&result))?,
         StudyFormat::Json => output::print_json(&result)?,
@@ -143,6 +145,19 @@ fn run(args: &StudyRunArgs) -> Result<Exit, Failure> {
         StudyFormat::Markdown => output::print(&study::markdown(&result))?,
     }
     Ok(end(&result, args.strict, signals.exit()))
+}
+
+/// A result that cannot be kept is told all the same.
+fn keep(result: &StudyResult, args: &StudyRunArgs) {
+    let base = args.out.clone().map_or_else(default_base, Ok);
+    let kept = base.map_err(|error| error.to_string()).and_then(|base| {
+        let now = jiff::Timestamp::now();
+        study::store::store(result, &base, now).map_err(|error| error.to_string())
+    });
+    match kept {
+        Ok(directory) => crate::say!("kept in {}", directory.display()),
+        Err(error) => crate::say!("the result is not kept: {error}"),
+    }
 }
 
 fn real(args: &StudyRunArgs) -> Option<RealStorage> {

@@ -23,6 +23,26 @@ fn a_study_is_listed_shown_and_run() {
     let claim = &result["claims"][0];
     assert_eq!((claim["id"].as_str(), claim["met"].as_bool()), (Some("E2"), Some(true)), "{claim}");
     assert_eq!(result["claims"].as_array().map(Vec::len), Some(1));
+
+    let kept = place.names("runs/studies");
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    let directory = place.path("runs/studies").join(&kept[0]);
+    let stored = std::fs::read_to_string(directory.join("study.json")).expect("a document");
+    assert_eq!(stored, out(&output), "what was printed is what is kept");
+    let page = view::study(Some(&place.path("runs")), &kept[0]).expect("a page");
+    assert!(page.row.is_own && page.claims[0].id == "E2", "{page:?}");
+    let list = out(&place.output(&["runs", "--format", "json"]));
+    assert_eq!(list.trim(), "[]", "a study is no run");
+}
+
+#[test]
+fn a_result_that_cannot_be_kept_is_told_all_the_same() {
+    let place = Place::new();
+    place.write("taken", "");
+    let output = place.output(&[&BRIEF[..], &["--out", "taken"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert!(err(&output).contains("the result is not kept"), "{}", err(&output));
+    assert!(out(&output).contains("E2"), "{}", out(&output));
 }
 
 #[test]

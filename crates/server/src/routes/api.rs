@@ -63,7 +63,7 @@ pub async fn studies(State(app): State<Arc<App>>) -> Answer {
 }
 
 pub async fn study(State(app): State<Arc<App>>, Path(name): Path<String>) -> Answer {
-    let is_name = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
     if !is_name {
         return Err(ProviderError::UnknownStudy(name).into());
     }
