@@ -10,6 +10,7 @@ mod open_files;
 mod output;
 mod page;
 mod plan_source;
+mod push;
 mod recording;
 mod report;
 mod signals;

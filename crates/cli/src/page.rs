@@ -9,7 +9,13 @@ use std::time::Duration;
 
 use bench::progress::{Overview, Progress, Tick};
 use record::rundir::RunId;
-use server::{Feed, Left, Library, Listen, LiveRun, Second, Server, Shelf, Subject};
+use server::{
+    Feed, Left, Library, Listen, LiveRun, Recording, Second, Server, Shelf, Subject, TraceFeed,
+};
+use trace::{IoRecord, TraceInfo};
+use units::Nanos;
+
+use crate::push::Pushing;
 
 /// The environment variable that hands the token on: it is not shown in lists of processes.
 pub const TOKEN: &str = "TILEMARK_PAGE_TOKEN";
@@ -20,8 +26,12 @@ const RECENT: Duration = Duration::from_secs(60);
 pub struct Page {
     server: Server,
     library: Arc<Library>,
+    _pushing: Pushing,
     base: PathBuf,
     feed: Option<Feed>,
+    recording: Option<TraceFeed>,
+    /// A finished recording.
+    trace: Option<PathBuf>,
     run: Option<RunId>,
 }
 
@@ -31,7 +41,17 @@ impl Page {
         let base = std::path::absolute(base)?;
         let library = Arc::new(Library::new(Shelf::All(base.clone())));
         let server = Server::start(Listen::default().bind()?, library.clone())?;
-        Ok(Self { server, library, base, feed: None, run: None })
+        let pushing = Pushing::begin(&library);
+        Ok(Self {
+            server,
+            library,
+            _pushing: pushing,
+            base,
+            feed: None,
+            recording: None,
+            trace: None,
+            run: None,
+        })
     }
 
     /// The beginning of its address.
@@ -39,7 +59,7 @@ impl Page {
         self.server.url("")
     }
 
-    /// A run or a recording begins.
+    /// A run begins.
     pub fn begin(&mut self, subject: Subject) {
         match LiveRun::begin(subject) {
             Ok((run, feed)) => {
@@ -51,6 +71,41 @@ impl Page {
             // Without a thread to fold them the stored slices are shown, a little later.
             Err(error) => crate::say!("the page will be behind: {error}"),
         }
+    }
+
+    /// A recording begins.
+    pub fn record(&mut self, recording: Recording) {
+        match LiveRun::record(recording) {
+            Ok((run, feed)) => {
+                self.run = Some(run.id().clone());
+                self.library.set_live(run);
+                self.recording = Some(feed);
+                self.server.wake();
+            }
+            Err(error) => crate::say!("the page shows the recording when it ends: {error}"),
+        }
+    }
+
+    /// Shows what was recorded since the last time; never waits.
+    pub fn seen(&mut self, info: Option<&TraceInfo>, records: &Arc<Vec<IoRecord>>, elapsed: Nanos) {
+        if let Some(feed) = &mut self.recording {
+            feed.seen(info.cloned(), records, elapsed);
+        }
+    }
+
+    /// The recording is complete, in this directory.
+    pub fn recorded(&mut self, trace: &Path) {
+        let added =
+            std::path::absolute(trace).map_err(|error| error.to_string()).and_then(|path| {
+                let id = self.library.add_trace(&path).map_err(|error| error.to_string())?;
+                Ok((path, id))
+            });
+        match added {
+            Ok((path, id)) => (self.trace, self.run) = (Some(path), Some(id)),
+            Err(error) => crate::say!("the page does not show the finished recording: {error}"),
+        }
+        self.recording = None;
+        self.server.wake();
     }
 
     /// Shows what happens.
@@ -91,18 +146,24 @@ impl Page {
     /// The run has ended: those who look are left with a process of their own, which ends when
     /// nobody has looked for ten minutes. Does not wait for anybody.
     pub fn leave(mut self) {
-        drop(self.feed.take());
+        drop((self.feed.take(), self.recording.take()));
+        let again = match &self.trace {
+            Some(path) => format!("tilemark serve {} shows it again", path.display()),
+            None => "tilemark serve latest shows it again".to_owned(),
+        };
         if self.server.idle().is_none_or(|idle| idle >= RECENT) {
-            crate::say!("page: closed, as nobody looks; tilemark serve latest shows it again");
+            crate::say!("page: closed, as nobody looks; {again}");
             return;
         }
         let url = self.url();
-        match self.server.stop().and_then(|left| hand_over(left, &self.base)) {
+        let base = Some(&self.base).filter(|base| self.trace.is_none() || base.is_dir());
+        let places: Vec<&Path> = self.trace.iter().chain(base).map(PathBuf::as_path).collect();
+        match self.server.stop().and_then(|left| hand_over(left, &places)) {
             Ok(pid) => crate::say!(
                 "page: {url} stays until nobody has looked for ten minutes (kill {pid} ends it)"
             ),
             Err(error) => {
-                crate::say!("page: closed ({error}); tilemark serve latest shows it again");
+                crate::say!("page: closed ({error}); {again}");
             }
         }
     }
@@ -129,10 +190,10 @@ fn second(tick: &Tick) -> Second {
 }
 
 /// Has another process of this program answer at the address, and returns its id.
-fn hand_over(left: Left, base: &Path) -> std::io::Result<u32> {
+fn hand_over(left: Left, places: &[&Path]) -> std::io::Result<u32> {
     let Left { listener, host, token } = left;
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["serve", "--inherited", &host]).arg(base);
+    command.args(["serve", "--inherited", &host]).args(places);
     if let Some(token) = token {
         command.env(TOKEN, token);
     }

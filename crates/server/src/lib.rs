@@ -13,6 +13,7 @@
 
 mod app;
 mod assets;
+mod figures;
 mod guard;
 mod library;
 mod listen;
@@ -20,6 +21,8 @@ mod live;
 mod live_run;
 mod metrics;
 pub mod openapi;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 mod patient;
 mod problem;
 mod provider;
@@ -31,7 +34,7 @@ mod token;
 pub use assets::has_page;
 pub use library::{Library, Shelf};
 pub use listen::{Access, Door, Listen, ListenError, PORT};
-pub use live_run::{Feed, LiveRun, Second, Subject};
+pub use live_run::{Feed, LiveRun, Recording, Second, Subject, TraceFeed};
 pub use problem::Problem;
 pub use provider::{Current, Held, Provider, ProviderError};
 pub use report::{ReportError, report};

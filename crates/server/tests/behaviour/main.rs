@@ -6,4 +6,7 @@ mod asking;
 mod client;
 mod entering;
 mod fake;
+#[cfg(feature = "otlp")]
+mod pushing;
+mod recording;
 mod watching;

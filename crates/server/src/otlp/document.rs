@@ -1,0 +1,51 @@
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::figures::{Figure, KINDS, figures};
+use crate::provider::Current;
+
+/// An `ExportMetricsServiceRequest` in the JSON encoding of protocol buffers: 64-bit integers are
+/// texts (OTLP 1.5, "JSON Protobuf Encoding"). Kinds without a number are left out.
+pub fn of(runs: &[Current], service: &str, now: Duration) -> Value {
+    let figures = figures(runs);
+    let now = now.as_nanos().to_string();
+    let metrics = KINDS.iter().filter_map(|kind| {
+        let own = figures.iter().filter(|figure| figure.kind == kind);
+        let points: Vec<Value> = own.map(|figure| point(figure, &now)).collect();
+        let unit = kind.unit.map_or("1", |(_, unit)| unit);
+        (!points.is_empty()).then(|| {
+            json!({
+                "name": kind.dotted, "description": kind.help, "unit": unit,
+                "gauge": { "dataPoints": points },
+            })
+        })
+    });
+    let version = env!("CARGO_PKG_VERSION");
+    json!({
+        "resourceMetrics": [{
+            "resource": { "attributes": [
+                attribute("service.name", service),
+                attribute("service.version", version),
+            ] },
+            "scopeMetrics": [{
+                "scope": { "name": "tilemark", "version": version },
+                "metrics": metrics.collect::<Vec<Value>>(),
+            }],
+        }],
+    })
+}
+
+fn point(figure: &Figure, now: &str) -> Value {
+    let labels = figure.labels.iter().map(|(key, value)| match *key {
+        // The only one that has a name in the semantic conventions.
+        "direction" => attribute("disk.io.direction", value),
+        key => attribute(&format!("tilemark.{key}"), value),
+    });
+    let attributes: Vec<Value> = labels.collect();
+    json!({ "timeUnixNano": now, "asDouble": figure.value, "attributes": attributes })
+}
+
+fn attribute(key: &str, value: &str) -> Value {
+    json!({ "key": key, "value": { "stringValue": value } })
+}

@@ -1,0 +1,90 @@
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use super::Settings;
+
+/// How much of an answer is looked at.
+const ANSWER_MAX: u64 = 4096;
+
+/// Host with port, and path, of an `http` address; none if it is another address.
+pub fn place(endpoint: &str) -> Option<(String, &str)> {
+    let rest = endpoint.strip_prefix("http://")?;
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_graphic());
+    if host.is_empty() || host.contains('@') || !is_plain(host) || !is_plain(path) {
+        return None;
+    }
+    let has_port = host.rsplit_once(':').is_some_and(|(name, port)| {
+        port.parse::<u16>().is_ok()
+            && !name.is_empty()
+            && (!name.contains(':') || name.ends_with(']'))
+    });
+    let host = if has_port { host.to_owned() } else { format!("{host}:80") };
+    Some((host, if path.is_empty() { "/" } else { path }))
+}
+
+/// Sends a JSON document; anything but a status of 2xx is an error.
+pub fn post(settings: &Settings, body: &[u8]) -> io::Result<()> {
+    let (host, path) = place(&settings.endpoint).ok_or(io::ErrorKind::InvalidInput)?;
+    let until = Instant::now() + settings.timeout;
+    let mut stream = connect(&host, until)?;
+    let mut head = format!(
+        "POST {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: tilemark/{}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n",
+        env!("CARGO_PKG_VERSION"),
+        body.len(),
+    );
+    for (key, value) in &settings.headers {
+        head += &format!("{key}: {value}\r\n");
+    }
+    stream.set_write_timeout(Some(left(until)?))?;
+    stream.write_all((head + "\r\n").as_bytes())?;
+    stream.write_all(body)?;
+    stream.set_read_timeout(Some(left(until)?))?;
+    let mut line = String::new();
+    BufReader::new(stream.take(ANSWER_MAX)).read_line(&mut line)?;
+    let status = line.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1));
+    match status {
+        Some(status) if status.len() == 3 && status.starts_with('2') => Ok(()),
+        Some(_) => Err(io::Error::other(format!("the answer is {}", line.trim()))),
+        None => Err(io::Error::other("the answer is not HTTP/1")),
+    }
+}
+
+fn connect(host: &str, until: Instant) -> io::Result<TcpStream> {
+    let mut last = io::Error::other("the name has no address");
+    for address in host.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, left(until)?) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// What is left of the time; none left is an error.
+fn left(until: Instant) -> io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn addresses_have_a_host_a_port_and_a_path() {
+        for (endpoint, host, path) in [
+            ("http://a:4318/v1/metrics", "a:4318", "/v1/metrics"),
+            ("http://a/x", "a:80", "/x"),
+            ("http://a", "a:80", "/"),
+            ("http://[::1]/x", "[::1]:80", "/x"),
+            ("http://[::1]:1/x", "[::1]:1", "/x"),
+        ] {
+            assert_eq!(place(endpoint), Some((host.to_owned(), path)), "{endpoint}");
+        }
+        assert_eq!(place("https://a"), None);
+        assert_eq!(place("http:///x"), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! Figures pushed to a collector: what arrives, and that a collector in trouble is tried again.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use serde_json::Value;
+use server::Provider;
+use server::otlp::{Pusher, Settings};
+
+use crate::client::get;
+use crate::fake::{Fake, RUN};
+
+/// The beginning of a request and its document; answered with a status.
+fn take(listener: &TcpListener, status: &str) -> (String, Value) {
+    let (stream, _) = listener.accept().expect("a push");
+    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time limit");
+    let mut stream = BufReader::new(stream);
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line).expect("a header");
+        if line == "\r\n" {
+            break;
+        }
+        if let Some(number) = line.strip_prefix("Content-Length: ") {
+            length = number.trim().parse().expect("a number");
+        }
+        head += &line;
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).expect("a body");
+    let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
+    stream.get_mut().write_all(answer.as_bytes()).expect("an answer");
+    (head, serde_json::from_slice(&body).expect("JSON"))
+}
+
+fn settings(listener: &TcpListener) -> Settings {
+    let endpoint = format!("http://{}", listener.local_addr().expect("its address"));
+    let settings = Settings::from_variables(|name| match name {
+        "OTEL_EXPORTER_OTLP_ENDPOINT" => Some(endpoint.clone()),
+        "OTEL_EXPORTER_OTLP_HEADERS" => Some("x-lab=a%20b".to_owned()),
+        "OTEL_METRIC_EXPORT_INTERVAL" => Some("20".to_owned()),
+        _ => None,
+    });
+    settings.expect("good").expect("an endpoint")
+}
+
+#[test]
+fn what_metrics_show_is_pushed() {
+    let fake = Arc::new(Fake::default());
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let provider: Arc<dyn Provider> = fake.clone();
+    let pusher = Pusher::start(settings(&listener), provider, |_| {}).expect("a thread");
+    let (head, document) = take(&listener, "200 OK");
+    drop(pusher);
+    assert!(head.starts_with("POST /v1/metrics HTTP/1.1\r\n"), "{head}");
+    assert!(head.contains("\r\nContent-Type: application/json\r\n"), "{head}");
+    assert!(head.contains("\r\nx-lab: a b\r\n"), "{head}");
+    let resource = &document["resourceMetrics"][0];
+    assert_eq!(resource["resource"]["attributes"][0]["value"]["stringValue"], "tilemark");
+    let metrics = resource["scopeMetrics"][0]["metrics"].as_array().expect("metrics");
+
+    let (_server, port) = fake.serve();
+    let shown = get(port, "/metrics").text();
+    let lines = shown.lines().filter(|line| line.starts_with("tilemark_")).count();
+    let points = |metric: &Value| metric["gauge"]["dataPoints"].as_array().map_or(0, Vec::len);
+    assert_eq!(metrics.iter().map(points).sum::<usize>(), lines, "{shown}\n{document:#}");
+
+    let of = |name: &str| metrics.iter().find(|metric| metric["name"] == name).expect(name);
+    let rate = of("tilemark.io.rate");
+    assert_eq!(rate["unit"], "{operation}/s");
+    let point = &rate["gauge"]["dataPoints"][0];
+    let value = point["asDouble"].as_f64().expect("a number");
+    let name = "tilemark_io_rate_operations_per_second";
+    assert!(shown.contains(&format!("{name}{{run=\"{RUN}\"}} {value}")), "{value}\n{shown}");
+    assert_eq!(point["attributes"][0]["key"], "tilemark.run");
+    assert_eq!(point["attributes"][0]["value"]["stringValue"], RUN);
+    let time = point["timeUnixNano"].as_str().expect("64-bit integers are texts");
+    assert!(time.parse::<u64>().expect("nanoseconds") > 1_700_000_000_000_000_000);
+}
+
+#[test]
+fn a_collector_in_trouble_is_told_of_once_and_tried_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let (sender, told) = channel();
+    let provider: Arc<dyn Provider> = Arc::new(Fake::default());
+    let tell = move |reason: &str| sender.send(reason.to_owned()).expect("the test listens");
+    let pusher = Pusher::start(settings(&listener), provider, tell).expect("a thread");
+    for status in ["503 Busy", "503 Busy", "200 OK", "400 Bad"] {
+        take(&listener, status);
+    }
+    take(&listener, "204 No Content");
+    drop(pusher);
+    let told = [told.recv().expect("a failure"), told.recv().expect("another")];
+    assert!(told[0].contains("503 Busy") && told[1].contains("400 Bad"), "{told:?}");
+}
