@@ -55,7 +55,7 @@ test.beforeAll(async () => {
   runs = process.env['TILEMARK_TEST_RUNS'] ?? '';
   if (!runs) {
     runs = mkdtempSync(join(tmpdir(), 'tilemark-page-'));
-    const options = ['--tiles', '1..2', '--array', 'host-flash', '--tile', 'datacenter', '--quick', '--duration', '20s', '--warm-up-max', '30s', '--out', runs];
+    const options = ['--tiles', '1..2', '--array', 'nvme-local', '--tile', 'datacenter', '--quick', '--duration', '20s', '--warm-up-max', '30s', '--out', runs];
     execFileSync(program, ['simulate', ...options], { stdio: 'ignore' });
   }
   id = readdirSync(runs).filter((name) => /^\d{8}T/.test(name)).sort().at(-1) ?? '';
