@@ -1,7 +1,8 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use record::run::{Latency, PlayedTrace, ReplayFacts};
-use record::slice::Slice;
+use record::slice::{Slice, VmId};
 use spec::replay::Replay;
 use units::{Bytes, Nanos};
 use workload::replay::{Mapping, Schedule};
@@ -23,6 +24,9 @@ pub struct Playing {
     copies: u32,
     ended: u32,
     elapsed: Option<Nanos>,
+    /// Virtual machines whose I/O is a trace's, and their I/Os that were answered.
+    vms: BTreeSet<VmId>,
+    answered: u64,
 }
 
 impl Playing {
@@ -34,6 +38,7 @@ impl Playing {
             playing.plays.push(replay.is_some());
             let Some(replay) = replay else { continue };
             playing.copies += 1;
+            playing.vms.extend(instance.shape.disk_vms.iter().copied());
             let position = instance.member.workload;
             if !playing.first.iter().any(|(known, ..)| *known == position) {
                 let mapping = replay.mapping().clone();
@@ -45,6 +50,8 @@ impl Playing {
 
     /// Takes note of the copies that came to their end in a slice.
     pub fn see(&mut self, slice: &Slice) {
+        let own = slice.io.iter().filter(|row| self.vms.contains(&row.vm));
+        self.answered += own.map(|row| row.service.count() + row.errors).sum::<u64>();
         for row in &slice.actions {
             let ended = row.service.count() + row.errors;
             if ended == 0 || !self.plays.get(row.instance.0 as usize).is_some_and(|plays| *plays) {
@@ -59,6 +66,11 @@ impl Playing {
     /// Whether recorded loads were all there was, and are over.
     pub fn is_over(&self) -> bool {
         !self.plays.is_empty() && self.plays.iter().all(|plays| *plays) && self.ended >= self.copies
+    }
+
+    /// Whether there is nothing but recorded loads.
+    fn is_alone(&self) -> bool {
+        self.plays.iter().all(|plays| *plays)
     }
 
     /// Whether anything is played.
@@ -82,7 +94,8 @@ impl Playing {
             copies: self.copies,
             ended: self.ended,
             elapsed_ns: self.elapsed.map(|elapsed| elapsed.0),
-            submitted: outcome.submitted,
+            // Beside others, those that were answered: what they sent is counted together.
+            submitted: if self.is_alone() { outcome.submitted } else { self.answered },
             submission_error: Latency::from(late),
             late_1ms: late.expand().count_above(LATE),
         })

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use record::run::Run;
+use record::slice::Direction;
 use serde_json::Value;
 use trace::generate::{Generator, Recipe};
 use trace::store::{self, Options};
 
 use crate::redact;
-use crate::rig::{Place, err, out};
+use crate::rig::{ALLOW, MICRO, Place, err, out};
 
 /// 40 writes of 64 KiB that take 30 ms, as the MSR Cambridge traces have them.
 fn msr(place: &Place) {
@@ -142,4 +144,132 @@ fn a_vm_of_a_trace_becomes_a_workload_that_a_tile_can_use() {
     assert!(others.iter().all(|it| it.status.code() == Some(2)));
     let said: String = others.iter().chain([&several, &again]).map(err).collect();
     insta::assert_snapshot!("to_workload_wrong", redact::text(&place, &said));
+}
+
+/// What `analyze` says of the one run of a place, held against what its `run.json` says of its
+/// last step.
+fn agrees_with_its_run(place: &Place, run: &Run) -> Value {
+    let directory = place.runs()[0].display().to_string();
+    let told = place.output(&["analyze", &directory, "--view", "all", "--format", "json"]);
+    assert!(told.status.success(), "{}", err(&told));
+    let json: Value = serde_json::from_str(&out(&told)).expect("one JSON document");
+    assert_eq!(
+        (&json["schema"], &json["source"]["format"]),
+        (&"tilemark.analysis/1.0".into(), &"run".into())
+    );
+    let step = run.steps.last().expect("a step");
+    let of = |direction: Direction| step.io.iter().find(|io| io.direction == direction);
+    let all: u64 = step.io.iter().map(|io| io.count + io.errors).sum();
+    assert_eq!(json["source"]["records"], all);
+    // Several virtual machines have a row of sums first.
+    let overview = json["overview"].as_array().expect("rows");
+    let sums = &overview[0];
+    for (direction, name, count, bytes) in [
+        (Direction::Read, "read", "reads", "read_bytes"),
+        (Direction::Write, "write", "writes", "write_bytes"),
+    ] {
+        let Some(io) = of(direction) else {
+            assert_eq!(sums[count], 0);
+            continue;
+        };
+        assert_eq!((&sums[count], &sums[bytes]), (&io.count.into(), &io.bytes.into()), "{name}");
+        let response = &io.response;
+        for (mine, theirs) in
+            [("p50", response.p50_ns), ("p99", response.p99_ns), ("max", response.max_ns)]
+        {
+            assert_eq!(sums[format!("{name}_{mine}_ns")].as_u64(), theirs, "{name} {mine}");
+        }
+    }
+    assert_eq!(sums["flushes"], of(Direction::Flush).map_or(0, |io| io.count));
+    let vm = |row: &&Value| row["vm"] == sums["vm"];
+    let count = |list: &str, key: &str| -> u64 {
+        let rows = json[list].as_array().expect("rows").iter().filter(vm);
+        rows.map(|row| row[key].as_u64().expect("a number")).sum()
+    };
+    let moves = sums["reads"].as_u64().expect("a number") + sums["writes"].as_u64().expect("one");
+    assert_eq!(count("sizes", "count"), moves);
+    // Nothing is said that a series cannot know.
+    for absent in ["sequential_share", "misaligned_share"] {
+        assert_eq!(sums[absent], Value::Null);
+    }
+    assert_eq!(
+        (&json["alignment"], &json["working_set"]),
+        (&serde_json::json!([]), &serde_json::json!([]))
+    );
+    let said = json["cannot_say"].to_string();
+    assert!(said.contains("histograms of each second, not records"), "{said}");
+    for finding in json["findings"].as_array().expect("a list") {
+        assert!(finding["samples"].as_u64() >= Some(30), "{finding}");
+    }
+    json
+}
+
+fn parsed(output: &std::process::Output) -> Run {
+    assert_eq!(output.status.code(), Some(0), "{}{}", out(output), err(output));
+    record::run::parse(&out(output)).expect("one run document and nothing else")
+}
+
+#[test]
+fn a_real_run_is_analysed_as_its_own_figures_say() {
+    let Some(place) = Place::usable() else { return };
+    let words = [&["run", "ds", "--live", "off", "--format", "json"], &ALLOW[..], &MICRO].concat();
+    let run = parsed(&place.output(&words));
+    let json = agrees_with_its_run(&place, &run);
+    assert_eq!(json["overview"].as_array().map(Vec::len), Some(1));
+    let classes: Vec<&str> = json["sizes"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .filter_map(|it| it["class"].as_str())
+        .collect();
+    assert!(classes.iter().all(|class| *class == classes[0]), "all are of 8 KiB: {classes:?}");
+    let directory = place.runs()[0].display().to_string();
+    let text = place.output(&["analyze", &directory]);
+    assert!(out(&text).contains("step 1 with 1 tiles"), "{}", out(&text));
+    let fit = place.output(&["analyze", &directory, "--to-workload", "no.toml"]);
+    assert!(fit.status.code() == Some(2) && !place.path("no.toml").exists(), "{}", err(&fit));
+}
+
+#[test]
+fn a_simulated_run_is_analysed_as_its_own_figures_say() {
+    let place = Place::new();
+    let tile = "name = \"two\"\ntitle = \"two\"\nsource = \"ours\"\n\n\
+                [[workload]]\nuse = \"mail\"\n\n[[workload]]\nuse = \"web\"\n";
+    place.write("two.toml", tile);
+    let words = [
+        "simulate",
+        "--array",
+        "hdd-raid10",
+        "--tile",
+        "two.toml",
+        "--tiles",
+        "1..2",
+        "--quick",
+        "--footprint",
+        "0.01",
+        "--duration",
+        "20s",
+        "--warm-up-min",
+        "2s",
+        "--warm-up-max",
+        "4s",
+        "--seed",
+        "7",
+        "--live",
+        "off",
+        "--format",
+        "json",
+    ];
+    let run = parsed(&place.output(&words));
+    let json = agrees_with_its_run(&place, &run);
+    // Sums, and each virtual machine of both tiles that has I/O.
+    let overview = json["overview"].as_array().expect("rows");
+    assert!(overview.len() > 2, "{overview:?}");
+    let of_vms: u64 = overview[1..].iter().map(|row| row["reads"].as_u64().expect("one")).sum();
+    assert_eq!(overview[0]["reads"], of_vms);
+    let one = overview[1]["vm"].as_str().expect("a name");
+    let directory = place.runs()[0].display().to_string();
+    let only = place.output(&["analyze", &directory, "--vm", one, "--format", "json"]);
+    let only: Value = serde_json::from_str(&out(&only)).expect("one JSON document");
+    assert_eq!(only["overview"][0], overview[1]);
 }

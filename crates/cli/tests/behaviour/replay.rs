@@ -159,3 +159,139 @@ fn ctrl_c_keeps_what_was_played() {
     let run = stored.run().expect("run.json");
     assert_eq!((ended.code, run.answer.status), (Some(130), Status::Interrupted));
 }
+
+/// A tile of a trace that is played back and two ordinary workloads beside it; without the trace,
+/// if it is not wanted.
+fn mixed_tile(place: &Place, has_replay: bool) {
+    place.write("web.csv", &msr(400, 25_000));
+    place.write(
+        "played.toml",
+        "name = \"played\"\ntitle = \"a trace\"\nsource = \"recorded\"\n\
+         [metric]\nunit = \"I/Os/s\"\ncount = \"io\"\nreference = 400\n\
+         [[vm]]\nname = \"played\"\n\
+         [[vm.disk]]\nname = \"a\"\nsize = \"32MiB\"\n[[vm.disk]]\nname = \"b\"\nsize = \"32MiB\"\n\
+         [replay]\ntrace = \"web.csv\"\n\
+         [[limit]]\nio = \"read\"\npercentile = 99\nlimit = \"10s\"\nsource = \"ours\"\n",
+    );
+    place.write(
+        "paced.toml",
+        "name = \"paced\"\ntitle = \"a rate\"\nsource = \"ours\"\n\
+         [metric]\nunit = \"I/Os/s\"\ncount = \"io\"\n\
+         [[vm]]\nname = \"paced\"\n[[vm.disk]]\nname = \"data\"\nsize = \"32MiB\"\n\
+         [[users]]\nname = \"users\"\nvm = \"paced\"\n\
+         load = { paced = { users = 4, rate = \"100/s\", backlog = 1000 } }\n\
+         [[action]]\nname = \"read\"\nsteps = [{ read = { disk = \"data\", size = \"8k\" } }]\n",
+    );
+    place.write(
+        "log.toml",
+        "name = \"log\"\ntitle = \"a log\"\nsource = \"ours\"\n\
+         [metric]\nunit = \"I/Os/s\"\ncount = \"actions\"\nreference = 50\n\
+         [[vm]]\nname = \"log\"\n[[vm.disk]]\nname = \"log\"\nsize = \"32MiB\"\nrole = \"log\"\n\
+         [[users]]\nname = \"users\"\nvm = \"log\"\n\
+         load = { closed = { users = 1, think = \"20ms\" } }\n\
+         [[action]]\nname = \"commit\"\n\
+         steps = [{ append = { disk = \"log\", size = \"4k\", durable = \"50%\" } }, { flush = { disk = \"log\" } }]\n",
+    );
+    let played = if has_replay { "[[workload]]\nuse = \"played.toml\"\n" } else { "" };
+    let tile = format!(
+        "name = \"mixed\"\ntitle = \"mixed\"\nsource = \"ours\"\n\
+         {played}[[workload]]\nuse = \"paced.toml\"\n[[workload]]\nuse = \"log.toml\"\n"
+    );
+    place.write("mixed.toml", &tile);
+}
+
+/// Three seconds of the mixed tile, of which the trace lasts one.
+const THREE: [&str; 14] = [
+    "--footprint",
+    "1",
+    "--tile",
+    "mixed.toml",
+    "--quick",
+    "--duration",
+    "3s",
+    "--warm-up-min",
+    "0s",
+    "--warm-up-max",
+    "0s",
+    "--slice",
+    "100ms",
+    "--seed=7",
+];
+
+/// What a workload of the mixed tile did, from the first moment for the trace, and in the measured
+/// time for others: its I/Os by kind.
+fn kinds(place: &Place, run: &Run, workload: &str) -> Vec<(String, u64)> {
+    let directory = place.runs().into_iter().find(|it| it.ends_with(&run.id)).expect("its run");
+    let stored = StoredRun::at(&directory).expect("a run directory");
+    let mut kinds = std::collections::BTreeMap::<String, u64>::new();
+    for row in stored.series().expect("a series") {
+        let row = row.expect("a row");
+        let counts = workload == "played" || row.key.phase == record::run::Phase::Measured;
+        if row.workload == workload && counts {
+            *kinds.entry(row.kind).or_default() += row.response.count();
+        }
+    }
+    kinds.into_iter().collect()
+}
+
+/// The mixed tile, with the trace and without it, on the same storage.
+/// The rate that is kept may be off by one part in `exact`.
+fn replay_beside_others(place: &Place, storage: &[&str], (tiles, exact): (u64, u32)) {
+    let words = |more: &[&str]| [storage, &THREE, &["--live", "off"], more].concat().join(" ");
+    let go = || {
+        let words = words(&["--format", "json"]);
+        let output = place.output(&words.split(' ').collect::<Vec<_>>());
+        // On a busy machine the load generator may say that it was the limit.
+        assert!(matches!(output.status.code(), Some(0 | 5)), "{}{}", out(&output), err(&output));
+        record::run::parse(&out(&output)).expect("one run document and nothing else")
+    };
+    mixed_tile(place, true);
+    let mixed = go();
+    mixed_tile(place, false);
+    let plain = go();
+    let played = facts(&mixed);
+    let copies = u32::try_from(tiles).expect("a few");
+    assert_eq!((played.submitted, played.copies, played.ended), (400 * tiles, copies, copies));
+    assert_eq!(played.traces.len(), 1);
+    assert_eq!((played.traces[0].workload.as_str(), played.traces[0].ios), ("played", 400));
+    assert!(plain.steps[0].replay.is_none());
+    // Each I/O of the trace is in the series once: 134 of 400 are writes.
+    let of_trace = [("read".to_owned(), 266 * tiles), ("write".to_owned(), 134 * tiles)];
+    assert_eq!(kinds(place, &mixed, "played"), of_trace);
+    assert_eq!(kinds(place, &plain, "played"), []);
+    // The step goes on to its own end when the trace is over, and nobody else sees a difference
+    // in kind: the rate that is kept is kept, the loop commits and flushes in turn.
+    assert!(mixed.steps[0].measured_ns >= 3_000_000_000, "{}", mixed.steps[0].measured_ns);
+    for run in [&mixed, &plain] {
+        let paced = kinds(place, run, "paced");
+        assert_eq!(paced.len(), 1, "{paced:?}");
+        let due = 300 * tiles;
+        assert!(
+            paced[0].0 == "data-read" && paced[0].1.abs_diff(due) <= due / u64::from(exact),
+            "{paced:?}"
+        );
+        let log = kinds(place, run, "log");
+        let names: Vec<&str> = log.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["log-append", "log-flush"]);
+        assert!(log[0].1.abs_diff(log[1].1) <= 2 * tiles && log[0].1 > 30 * tiles, "{log:?}");
+        let results = &run.steps[0].workloads;
+        let metric = results.iter().find(|it| it.workload == "paced").expect("its result");
+        let rate = metric.metric.value.value.expect("a rate");
+        assert!((rate - 100.0).abs() < 100.0 / f64::from(exact), "{rate}");
+    }
+}
+
+#[test]
+fn a_tile_plays_a_trace_beside_ordinary_workloads_on_a_model() {
+    let place = Place::new();
+    let storage = ["simulate", "--array", "nvme-local", "--tiles", "2"];
+    replay_beside_others(&place, &storage, (2, 20));
+}
+
+#[test]
+fn a_tile_plays_a_trace_beside_ordinary_workloads_on_files() {
+    let Some(place) = Place::usable() else { return };
+    let storage = [&["run", "ds", "--tiles", "1"][..], &ALLOW].concat();
+    // A busy machine starts late, and catches up after the end.
+    replay_beside_others(&place, &storage, (1, 3));
+}
