@@ -1,4 +1,4 @@
-// Small PNGs: at most 256 colours, chosen by median cut (P. Heckbert, "Color image quantization for
+// Small PNG files: at most 256 colours, chosen by median cut (P. Heckbert, "Color image quantization for
 // frame buffer display", SIGGRAPH 1982), written as PNG with a palette (W3C PNG, colour type 3).
 import { crc32, deflateSync } from 'node:zlib';
 
