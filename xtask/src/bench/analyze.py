@@ -13,6 +13,8 @@ trace, threads = sys.argv[1], int(sys.argv[2])
 db = duckdb.connect()
 db.execute(f"SET threads = {threads}")
 db.execute("SET memory_limit = '8GB'")
+# Not the working directory, which is the default of a database in memory.
+db.execute(f"SET temp_directory = '{trace}.duckdb'")
 db.execute("SET preserve_insertion_order = false")
 IO = f"""(
     SELECT *, coalesce(queue_ns, 0) + device_ns AS latency_ns,

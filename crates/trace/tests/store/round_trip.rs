@@ -107,6 +107,7 @@ proptest! {
             records_per_part: per_part,
             part_span_max: span.map(Nanos),
             records_per_group: per_group,
+            host: None,
         };
         let info = info(3, 2);
         let store = stored(directory.path(), &info, &records, options);
