@@ -7,6 +7,9 @@ use std::process::{Child, Command, Stdio};
 
 /// Reads that are seen for sure.
 pub const READS: usize = 600;
+/// Blocks that a program may have read before it is asked for more: 64 KiB in the pipe (pipe(7)),
+/// and the one that it waits to write.
+pub const AHEAD: usize = 17;
 const BLOCK: usize = 4096;
 
 /// A control group; it and those above it that were made for it go with it.
