@@ -36,12 +36,13 @@ pub(crate) fn overhead(name: &str) -> Result<Vec<Figure>> {
     let recording = Recording::start(&device.path, &out.join("trace.tmt"))?;
     let events = recording.events()?;
     let whole = switched::measure(&counter, WINDOWS, |is_on| switch(&events, is_on))?;
+    // It takes the filters of the recording's events, which go with it.
+    let unread = Unread::new(&events)?;
     recording.stop()?;
     // Its own cost without a pause.
     let recording = Recording::start(&device.path, &out.join("whole.tmt"))?;
     std::thread::sleep(WHOLE);
     let report = recording.stop()?;
-    let unread = Unread::new(&events)?;
     let kernel = switched::measure(&counter, WINDOWS, |is_on| switch(&unread.events, is_on))?;
     let nothing = switched::measure(&counter, WINDOWS, |_| Ok(()))?;
     std::fs::remove_dir_all(&out)?;

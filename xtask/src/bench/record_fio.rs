@@ -56,7 +56,7 @@ struct Round {
 }
 
 fn round(disk: &Path, out: &Path, bytes: u32) -> Result<Round> {
-    let trace = out.join("trace.tmt");
+    let trace = out.join("beside-fio.tmt");
     let file = out.join("load");
     if !file.exists() {
         load(&file, bytes, "write")?;
