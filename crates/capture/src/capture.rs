@@ -9,18 +9,17 @@ use trace::{Clock, Device, IoRecord, Losses, TraceInfo};
 use units::{Bytes, Nanos};
 
 use crate::decode::{Decoder, Event, Kind};
-use crate::devices::{Disk, Reach, all_disks};
+use crate::devices::{Disk, Reach};
 use crate::error::CaptureError;
 use crate::join::{Counts, Joiner, Watched};
 use crate::owner::{By, Owners, Wanted};
 use crate::page::{self, PageLayout};
+use crate::sieve::Sieve;
 use crate::tracefs::{Instance, Tracefs};
 
 /// Events younger than this wait for the next turn: one that another CPU began to write before
 /// them may not be readable yet.
 const MARGIN_NS: u64 = 10_000_000;
-/// Devices named in the kernel's filter at most; beyond, all events come and are sorted out here.
-const FILTER_DEVICES_MAX: usize = 64;
 const KIB: u64 = 1024;
 
 /// What to capture.
@@ -42,10 +41,12 @@ pub struct Options {
 pub struct Progress {
     /// Since its start.
     pub elapsed: Nanos,
-    /// Events read.
+    /// Events read of the disks that are watched.
     pub events: u64,
     /// Events the kernel had no room for, as far as its pages tell by now.
     pub lost: u64,
+    /// How full the latest look found the kernel's fullest buffer, in per cent or a little more.
+    pub filled_percent: u8,
     /// What became of them.
     pub counts: Counts,
 }
@@ -78,13 +79,17 @@ pub struct Capture {
     // Before the instance: its files must be closed when it is removed.
     cpus: Vec<Cpu>,
     instance: Instance,
+    sieve: Sieve,
     layout: PageLayout,
     decoder: Decoder,
     joiner: Joiner,
     owners: Owners,
     disks: Vec<Disk>,
     page: Vec<u8>,
+    /// Read of one CPU at once at most: twice its buffer.
     pages_max: u64,
+    /// Read of one CPU by the latest look, the most.
+    pages_most: u64,
     batch: Vec<Event>,
     start: u64,
     started_unix_ns: i64,
@@ -106,7 +111,8 @@ impl Capture {
         let kib = options.buffer.get().div_ceil(KIB).max(64);
         instance.write("buffer_size_kb", &kib.to_string())?;
         instance.write("options/overwrite", "1")?;
-        let decoder = enable(&instance, &options.disks)?;
+        let mut sieve = Sieve::new(&options.disks, now(ClockId::Monotonic));
+        let decoder = enable(&instance, &options.disks, &mut sieve)?;
         let layout = page_layout(&instance)?;
         let numbers = instance.cpus()?;
         let cpu = |number| {
@@ -120,12 +126,14 @@ impl Capture {
         Ok(Self {
             cpus,
             instance,
+            sieve,
             decoder,
             joiner: Joiner::new(numbers_of(&options.disks), start),
             owners: Owners::new(options.by, options.wanted),
             disks: options.disks,
             page: vec![0; layout.page_bytes()],
             pages_max: 2 * kib * KIB / layout.page_bytes() as u64,
+            pages_most: 0,
             layout,
             batch: Vec::new(),
             start,
@@ -144,6 +152,7 @@ impl Capture {
     /// Where the kernel's pages cannot be read any more.
     pub fn step(&mut self, into: &mut Vec<IoRecord>) -> Result<Progress, CaptureError> {
         let time = now(ClockId::Monotonic);
+        self.sieve.look(&self.instance, time)?;
         let horizon = self.read_pages()?.min(time.saturating_sub(MARGIN_NS));
         self.join_until(horizon);
         self.joiner.take(horizon, into);
@@ -202,6 +211,8 @@ impl Capture {
             elapsed: Nanos(time.saturating_sub(self.start)),
             events: self.events,
             lost: self.lost,
+            filled_percent: u8::try_from(200 * self.pages_most / self.pages_max.max(1))
+                .unwrap_or(u8::MAX),
             counts: self.joiner.counts(),
         }
     }
@@ -210,6 +221,7 @@ impl Capture {
     /// which is an earlier one where a CPU writes faster than we read.
     fn read_pages(&mut self) -> Result<u64, CaptureError> {
         let mut complete = u64::MAX;
+        self.pages_most = 0;
         for index in 0..self.cpus.len() {
             let mut pages = 0;
             while self.read_page(index)? {
@@ -220,6 +232,7 @@ impl Capture {
                     break;
                 }
             }
+            self.pages_most = self.pages_most.max(pages);
         }
         Ok(complete)
     }
@@ -236,7 +249,9 @@ impl Capture {
         };
         let (decoder, waiting) = (&self.decoder, &mut cpu.waiting);
         let missed = page::read(&self.layout, &self.page[..length], |time, data| {
-            waiting.extend(decoder.decode(time, data));
+            if let Some(event) = decoder.decode(time, data) {
+                waiting.push_back(event);
+            }
         });
         match missed {
             Ok(Some(missed)) => {
@@ -261,20 +276,25 @@ impl Capture {
         self.batch.clear();
         for cpu in &mut self.cpus {
             let count = cpu.waiting.partition_point(|event| event.time <= horizon);
-            self.batch.extend(cpu.waiting.drain(..count));
+            // Slices are copied as they are, a drain one by one.
+            let (front, back) = cpu.waiting.as_slices();
+            let of_front = count.min(front.len());
+            self.batch.extend_from_slice(&front[..of_front]);
+            self.batch.extend_from_slice(&back[..count - of_front]);
+            cpu.waiting.drain(..count);
         }
         // Each CPU's events are in order already, which a stable sort makes use of.
         self.batch.sort_by_key(|event| event.time);
-        self.events += self.batch.len() as u64;
         let owners = &mut self.owners;
         for event in &self.batch {
-            self.joiner.push(event, &mut |event| owners.sender(event));
+            let is_ours = self.joiner.push(event, &mut |event| owners.sender(event));
+            self.events += u64::from(is_ours);
         }
     }
 }
 
 /// Switches on the events that the disks need, for these disks only.
-fn enable(instance: &Instance, disks: &[Disk]) -> Result<Decoder, CaptureError> {
+fn enable(instance: &Instance, disks: &[Disk], sieve: &mut Sieve) -> Result<Decoder, CaptureError> {
     let mut decoder = Decoder::default();
     for kind in kinds(instance, disks) {
         let directory = format!("events/block/{}", kind.name());
@@ -283,9 +303,7 @@ fn enable(instance: &Instance, disks: &[Disk]) -> Result<Decoder, CaptureError> 
             path: instance.path().join(&directory).join("format"),
             reason: format!("no field \"{field}\" is described"),
         })?;
-        if let Some(filter) = filter(kind, disks) {
-            instance.write(&format!("{directory}/filter"), &filter)?;
-        }
+        sieve.add(instance, kind, disks)?;
         instance.write(&format!("{directory}/enable"), "1")?;
     }
     Ok(decoder)
@@ -310,31 +328,6 @@ fn kinds(instance: &Instance, disks: &[Disk]) -> Vec<Kind> {
         kinds.extend([Kind::BioQueue, Kind::BioComplete, Kind::BioSplit]);
     }
     kinds
-}
-
-/// The kernel's filter of a kind of events; none where there are too many devices, or no others
-/// whose events would be kept away: a filter costs more than an event (measured: 65 ns each).
-///
-/// Requests name their disk; what is sent names the partition it is sent to, though its
-/// sectors count from the start of the disk.
-fn filter(kind: Kind, disks: &[Disk]) -> Option<String> {
-    let reach = kind.reach();
-    let with_partitions = reach == Reach::Bios || kind == Kind::FrontMerge;
-    let is_watched = |name: &String| disks.iter().any(|disk| disk.name == *name);
-    // Bios are sent to every disk, to those that make requests of them too.
-    let is_other = |disk: &Disk| {
-        let happens = reach == Reach::Bios || disk.reach == reach;
-        happens && !(disk.reach == reach && is_watched(&disk.name))
-    };
-    if !all_disks().iter().any(is_other) {
-        return None;
-    }
-    let devs = disks.iter().filter(|disk| disk.reach == reach).flat_map(|disk| {
-        let count = if with_partitions { disk.devs.len() } else { 1 };
-        disk.devs.iter().take(count)
-    });
-    let terms: Vec<String> = devs.map(|dev| format!("dev == {dev}")).collect();
-    (terms.len() <= FILTER_DEVICES_MAX).then(|| terms.join(" || "))
 }
 
 /// Every device number with its disk's position.

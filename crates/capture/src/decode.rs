@@ -159,12 +159,14 @@ fn slice(data: &[u8], field: Field) -> Option<&[u8]> {
     data.get(field.offset..field.offset.checked_add(field.size)?)
 }
 
+/// Behind a name's end the kernel has zeros, or what was there before; the name is the same.
 fn comm(data: &[u8], field: Option<Field>) -> Comm {
     let mut comm = [0; 16];
-    if let Some(bytes) = field.and_then(|field| slice(data, field)) {
-        let name = bytes.iter().take(comm.len()).take_while(|byte| **byte != 0);
-        comm.iter_mut().zip(name).for_each(|(to, from)| *to = *from);
+    let bytes = field.and_then(|field| slice(data, field)).unwrap_or_default();
+    if let Some(whole) = bytes.first_chunk() {
+        return *whole;
     }
+    comm[..bytes.len()].copy_from_slice(bytes);
     comm
 }
 

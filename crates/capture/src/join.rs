@@ -149,14 +149,14 @@ impl Joiner {
         self.gap = self.gap.max(time);
     }
 
-    /// Takes the next event; `sender` says whose it is.
-    pub fn push(&mut self, event: &Event, sender: &mut dyn FnMut(&Event) -> Sender) {
+    /// Takes the next event; `sender` says whose it is. Whether it is one of a watched disk.
+    pub fn push(&mut self, event: &Event, sender: &mut dyn FnMut(&Event) -> Sender) -> bool {
         let Ok(place) = self.watched.binary_search_by_key(&event.dev, |device| device.dev) else {
-            return;
+            return false;
         };
         let Watched { disk, reach, .. } = self.watched[place];
         if event.kind.reach() != reach {
-            return;
+            return false;
         }
         self.counts.late += u64::from(event.time < self.latest);
         self.latest = self.latest.max(event.time);
@@ -177,6 +177,7 @@ impl Joiner {
             Kind::BioComplete => self.complete_bio(disk, event),
             Kind::BioSplit => self.split_bio(disk, event),
         }
+        true
     }
 
     /// Appends the records whose turn has come; gives up those whose end is overdue at `now`.

@@ -22,6 +22,7 @@ mod join;
 mod owner;
 mod page;
 mod rwbs;
+mod sieve;
 mod tracefs;
 mod window;
 

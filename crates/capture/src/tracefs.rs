@@ -115,6 +115,12 @@ fn started(process: u32) -> Option<u64> {
 pub(crate) struct Instance(PathBuf);
 
 impl Instance {
+    /// Any directory, for tests of what is written.
+    #[cfg(test)]
+    pub fn at(path: PathBuf) -> Self {
+        Self(path)
+    }
+
     /// Writes a setting.
     pub fn write(&self, name: &str, value: &str) -> Result<(), CaptureError> {
         let path = self.0.join(name);
