@@ -112,3 +112,74 @@ pub fn tier_facts(name: &str, held: Held, before: &Counted, after: &Counted) -> 
 const fn as_f64(value: u64) -> f64 {
     value as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::fmt::Debug;
+
+    use super::*;
+
+    /// Counted by a tier and not kept: parts of what is.
+    const NOT_KEPT: [&str; 3] = ["evicted_dirty_bytes", "refused_bytes", "sequential_bytes"];
+    /// Kept and not a tier's counter: what it holds, and hits that only several hosts have.
+    const NOT_COUNTED: [&str; 4] =
+        ["dirty_bytes", "dirty_bytes_max", "remote_hits", "resident_bytes"];
+
+    /// Names and values of the fields of a structure of numbers.
+    fn fields(of: &impl Debug) -> BTreeMap<String, u64> {
+        let text = format!("{of:#?}");
+        let inside = text.lines().filter(|line| line.starts_with("    "));
+        let field = |line: &str| {
+            let (name, value) = line.trim().split_once(": ").expect("a name and a value");
+            (name.to_owned(), value.trim_end_matches(',').parse().expect("a number"))
+        };
+        inside.map(field).collect()
+    }
+
+    fn names(of: &impl Debug, without: &[&str]) -> BTreeSet<String> {
+        let all = fields(of).into_keys().collect::<BTreeSet<_>>();
+        assert!(without.iter().all(|name| all.contains(*name)), "{without:?} are not of {all:?}");
+        all.into_iter().filter(|name| !without.contains(&name.as_str())).collect()
+    }
+
+    /// The list is written twice on purpose: what counts knows no documents, and what writes
+    /// documents knows no caches. Whoever adds a counter to one of them says here where it stays.
+    #[test]
+    fn what_a_tier_counts_and_what_is_kept_of_it_have_the_same_names() {
+        let counted = names(&Counters::default(), &NOT_KEPT);
+        let kept = names(&TierCounts::default(), &NOT_COUNTED);
+        let apart: Vec<&String> = counted.symmetric_difference(&kept).collect();
+        assert!(apart.is_empty(), "only one of both lists has {apart:?}");
+    }
+
+    #[test]
+    fn every_counter_is_kept_under_its_own_name() {
+        let before = Counted::default();
+        let tier = Counters {
+            reads: 1,
+            read_hits: 2,
+            read_bytes: 3,
+            read_hit_bytes: 4,
+            writes: 5,
+            write_hits: 6,
+            write_bytes: 7,
+            write_hit_bytes: 8,
+            writes_absorbed: 9,
+            filled_bytes: 10,
+            placed_bytes: 11,
+            evicted_bytes: 12,
+            evicted_dirty_bytes: 13,
+            destaged_bytes: 14,
+            tier_written_bytes: 15,
+            sequential_bytes: 16,
+            refused_bytes: 17,
+        };
+        let facts = tier_facts("t", Held::default(), &before, &Counted { tier, remote_hits: 18 });
+        let (counted, kept) = (fields(&tier), fields(&facts.counts));
+        for name in names(&tier, &NOT_KEPT) {
+            assert_eq!(kept.get(&name), counted.get(&name), "{name}");
+        }
+        assert_eq!(kept["remote_hits"], 18);
+    }
+}
