@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::Format;
-use super::formats::{blktrace, oracle, vscsi};
+use super::formats::{blktrace, iotrace, oracle, vscsi};
 use super::lines::BYTE_ORDER_MARK;
 use super::sink::Sink;
 use super::text::{TEXT, parser};
@@ -44,6 +44,9 @@ fn text(head: &[u8], is_whole: bool) -> Option<Format> {
     let lines: Vec<&[u8]> = head.split(|byte| *byte == b'\n').filter(is_line).take(LINES).collect();
     if head.starts_with(b"BeginHeader") {
         return Some(Format::Etw);
+    }
+    if lines.first().is_some_and(|line| iotrace::is_header(line)) {
+        return Some(Format::Iotrace);
     }
     let found = |format: &Format| Some((*format, understood(*format, head, &lines)?));
     let all: Vec<(Format, Understood)> = TEXT.iter().filter_map(found).collect();

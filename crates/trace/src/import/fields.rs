@@ -7,7 +7,7 @@ use crate::{IoRecord, Operation};
 
 const NOT_A_NUMBER: &str = "is not a whole number";
 /// Bytes of the unit of addresses of most formats.
-const SECTOR: u64 = 512;
+pub(super) const SECTOR: u64 = 512;
 const TOO_LARGE: &str = "is too large";
 
 /// The fields of a line between separators; spaces around them do not count.

@@ -7,15 +7,63 @@ use crate::{IoRecord, Operation};
 use units::Nanos;
 
 /// Fields that are looked at.
-const FIELDS: usize = 12;
+const FIELDS: usize = 20;
+/// The pointer to the request is behind the event, the time, the process and the thread.
+const POINTER_FIRST: usize = 4;
 
 /// `DiskRead, TimeStamp, Process Name ( PID), ThreadID, [CPU,] IrpPtr, ByteOffset, IOSize,
 /// ElapsedTime, DiskNum, IrpFlags, DiskSvcTime, ...`: microseconds, at the end of the I/O;
-/// addresses and sizes in base 16. `DiskFlush` has no ByteOffset and no IOSize.
-#[derive(Default)]
+/// addresses and sizes in base 16. `DiskFlush` has no ByteOffset and no IOSize. The header of a
+/// dump names the columns of each event; what is behind `IrpPtr` is found by them.
+///
+/// Microsoft says that event timestamps in the dump are in microseconds ("format", previous versions
+/// of the xperf reference; its later edition says milliseconds, which the times of whole dumps
+/// contradict), that the response time is from the begin to the end as the partition manager saw
+/// it, and that offsets are from the begin of the physical disk (class `DiskIo_TypeGroup1`).
 pub(in super::super) struct Etw {
     in_header: bool,
     name: Vec<u8>,
+    /// Of reads, writes and flushes.
+    layouts: [Layout; 3],
+}
+
+/// Where columns are, in fields behind the pointer to the request.
+#[derive(Clone, Copy)]
+struct Layout {
+    offset: usize,
+    size: usize,
+    elapsed: usize,
+    disk: usize,
+    service: Option<usize>,
+}
+
+impl Layout {
+    /// As dumps without a header have it.
+    const DATA: Self = Self { offset: 1, size: 2, elapsed: 3, disk: 4, service: Some(6) };
+    const FLUSH: Self = Self { offset: 0, size: 0, elapsed: 1, disk: 2, service: Some(4) };
+
+    /// By the names of the columns; none if they are not all there.
+    fn of(names: &[&[u8]; FIELDS], moves_data: bool) -> Option<Self> {
+        let place = |wanted: &str| {
+            names.iter().position(|name| name.eq_ignore_ascii_case(wanted.as_bytes()))
+        };
+        let pointer = place("IrpPtr")?;
+        let behind = |wanted: &str| place(wanted)?.checked_sub(pointer);
+        Some(Self {
+            offset: if moves_data { behind("ByteOffset")? } else { 0 },
+            size: if moves_data { behind("IOSize")? } else { 0 },
+            elapsed: behind("ElapsedTime")?,
+            disk: behind("DiskNum")?,
+            service: behind("DiskSvcTime"),
+        })
+    }
+}
+
+impl Default for Etw {
+    fn default() -> Self {
+        let layouts = [Layout::DATA, Layout::DATA, Layout::FLUSH];
+        Self { in_header: false, name: Vec::new(), layouts }
+    }
 }
 
 impl Line for Etw {
@@ -26,29 +74,33 @@ impl Line for Etw {
 
     fn line(&mut self, line: &[u8], sink: &mut Sink) -> Result<(), Bad> {
         let trimmed = line.trim_ascii();
-        if trimmed == b"BeginHeader" || self.in_header {
-            self.in_header = trimmed != b"EndHeader";
-            sink.skip();
-            return Ok(());
-        }
         let mut fields: [&[u8]; FIELDS] = [&[]; FIELDS];
         let mut left = Fields::commas(trimmed);
         for (place, field) in fields.iter_mut().zip(std::iter::from_fn(|| left.next())) {
             *place = field;
         }
-        let operation = match fields[0] {
-            b"DiskRead" => Operation::Read,
-            b"DiskWrite" => Operation::Write,
-            b"DiskFlush" => Operation::Flush,
-            other if other.first().is_some_and(u8::is_ascii_alphabetic) => {
+        let event = event(fields[0]);
+        // Of a dump that was cut into pieces the names of columns may be all that is left of the header.
+        let is_names = fields[1].eq_ignore_ascii_case(b"TimeStamp");
+        if trimmed == b"BeginHeader" || self.in_header || is_names {
+            self.in_header =
+                (self.in_header || trimmed == b"BeginHeader") && trimmed != b"EndHeader";
+            if let Some((place, operation)) = event.filter(|_| is_names)
+                && let Some(layout) = Layout::of(&fields, operation.moves_data())
+            {
+                self.layouts[place] = layout;
+            }
+            sink.skip();
+            return Ok(());
+        }
+        let Some((place, operation)) = event else {
+            if fields[0].first().is_some_and(u8::is_ascii_alphabetic) {
                 sink.skip();
                 return Ok(());
             }
-            _ => return Err(Bad::new("event", "has no name")),
+            return Err(Bad::new("event", "has no name"));
         };
-        // Newer dumps have the CPU before the pointer of the request.
-        let has_cpu = !fields[4].starts_with(b"0x");
-        let row = Row { fields, operation, has_cpu };
+        let row = Row::of(fields, operation, self.layouts[place])?;
         let (moment, mut record) = row.record()?;
         record.vm = sink.vm(row.process());
         self.name.clear();
@@ -60,43 +112,54 @@ impl Line for Etw {
     }
 }
 
+/// An event that ends an I/O, and the place of its layout.
+fn event(name: &[u8]) -> Option<(usize, Operation)> {
+    match name {
+        b"DiskRead" => Some((0, Operation::Read)),
+        b"DiskWrite" => Some((1, Operation::Write)),
+        b"DiskFlush" => Some((2, Operation::Flush)),
+        _ => None,
+    }
+}
+
 struct Row<'a> {
     fields: [&'a [u8]; FIELDS],
     operation: Operation,
-    has_cpu: bool,
+    layout: Layout,
+    /// Where the pointer to the request is.
+    pointer: usize,
 }
 
 impl<'a> Row<'a> {
-    /// The field `after` that many others behind the pointer of the request.
-    fn behind(&self, after: usize) -> &'a [u8] {
-        let at = 4 + usize::from(self.has_cpu) + after;
-        self.fields.get(at).copied().unwrap_or_default()
+    fn of(fields: [&'a [u8]; FIELDS], operation: Operation, layout: Layout) -> Result<Self, Bad> {
+        // Newer dumps have the CPU before it. A process whose name has a comma has it further on.
+        let is_pointer = |field: &&[u8]| field.starts_with(b"0x");
+        let behind = fields[POINTER_FIRST..].iter().position(is_pointer);
+        let behind = behind.ok_or(Bad::new("IrpPtr", "is not a number in base 16"))?;
+        Ok(Self { fields, operation, layout, pointer: POINTER_FIRST + behind })
     }
 
-    /// Where the elapsed time is, behind the pointer.
-    fn elapsed_at(&self) -> usize {
-        if self.operation == Operation::Flush { 1 } else { 3 }
+    /// The field `after` that many others behind the pointer of the request.
+    fn behind(&self, after: usize) -> &'a [u8] {
+        self.fields.get(self.pointer + after).copied().unwrap_or_default()
     }
 
     fn record(&self) -> Result<(Moment, IoRecord), Bad> {
-        if !self.behind(0).starts_with(b"0x") {
-            return Err(Bad::new("IrpPtr", "is not a number in base 16"));
-        }
         let end = moment(number(self.fields[1], "TimeStamp")?, 1_000, "TimeStamp")?;
-        let at = self.elapsed_at();
-        let elapsed_us = number(self.behind(at), "ElapsedTime")?;
+        let elapsed_us = number(self.behind(self.layout.elapsed), "ElapsedTime")?;
         let elapsed = moment(elapsed_us, 1_000, "ElapsedTime")?;
         let mut record = match self.operation {
             Operation::Flush => IoRecord::new(Nanos::ZERO, Operation::Flush, 0, 0),
             operation => {
-                let offset = hex(self.behind(1), "ByteOffset")?;
-                io(operation, offset, hex(self.behind(2), "IOSize")?)?
+                let offset = hex(self.behind(self.layout.offset), "ByteOffset")?;
+                io(operation, offset, hex(self.behind(self.layout.size), "IOSize")?)?
             }
         };
         let elapsed_ns = times(elapsed_us, 1_000, "ElapsedTime")?;
         record.device_time = Some(Nanos(elapsed_ns));
         // The time the disk itself worked; the rest of the elapsed time was waiting.
-        if let Ok(service_us) = number(self.behind(at + 3), "DiskSvcTime")
+        if let Some(place) = self.layout.service
+            && let Ok(service_us) = number(self.behind(place), "DiskSvcTime")
             && service_us <= elapsed_us
         {
             record.device_time = Some(Nanos(service_us * 1_000));
@@ -106,7 +169,7 @@ impl<'a> Row<'a> {
     }
 
     fn disk(&self) -> Result<&'a [u8], Bad> {
-        let disk = self.behind(self.elapsed_at() + 1);
+        let disk = self.behind(self.layout.disk);
         number(disk, "DiskNum").map(|_| disk)
     }
 

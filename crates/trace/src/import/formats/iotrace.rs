@@ -1,34 +1,52 @@
 //! CSV of the Open CAS Telemetry Framework's iotrace.
 
-use super::super::fields::{moment, number, sectors, times};
+use super::super::fields::{SECTOR, moment, number, sectors};
 use super::super::lines::Line;
 use super::super::sink::{Bad, Sink};
 use crate::{Flags, IoRecord, Operation};
-use units::Nanos;
+use units::{Bytes, Nanos};
 
-/// A row has as many fields as [`Column`] at most.
+/// A row has as many fields as this at most.
 const COLUMNS_MAX: usize = 64;
 
-/// What iotrace prints is shown in the case study of standalone-linux-io-tracer: flags are words,
-/// sectors have 512 bytes and latencies are nanoseconds, which its totals agree with.
+/// What iotrace prints of a trace, worked up or as it was recorded (`--raw`). Columns by the names of
+/// the first line, of which `header.timestamp` (ns), `io.lba` and `io.len` (sectors of 512 bytes) and
+/// `io.operation` must be there.
 ///
-/// Columns by the names of the first line, of which `header.timestamp` (ns), `io.lba` and `io.len`
-/// (sectors of 512 bytes) and `io.operation` must be there.
+/// Names, units and meanings are those of the framework's messages (open-cas-telemetry-framework,
+/// `source/octf/proto/parsedTrace.proto` and `trace.proto`) and of what fills them in
+/// (`ParsedIoTraceEventHandler.cpp`, `iotrace.bpf.c`); rows are shown in the case study of
+/// standalone-linux-io-tracer.
 #[derive(Default)]
 pub(in super::super) struct Iotrace {
     columns: Option<Columns>,
 }
 
 struct Columns {
+    /// How many names there are.
+    count: usize,
+    /// Where a path is: its commas are not told from those between fields.
+    path: Option<usize>,
     time: usize,
     sector: usize,
-    count: usize,
+    length: usize,
     operation: usize,
     device: Option<usize>,
     latency: Option<usize>,
     flush: Option<usize>,
     fua: Option<usize>,
     error: Option<usize>,
+    raw: Option<Raw>,
+}
+
+/// Columns of a trace as it was recorded: devices have numbers, and rows of their own that name them.
+#[derive(Clone, Copy)]
+struct Raw {
+    device: usize,
+    id: usize,
+    name: usize,
+    /// Sectors.
+    size: Option<usize>,
 }
 
 impl Columns {
@@ -38,17 +56,32 @@ impl Columns {
             let end = name.iter().position(|byte| *byte == b'(').unwrap_or(name.len());
             name[..end].trim_ascii().to_ascii_lowercase()
         };
-        let place = |wanted: &str| header.iter().position(|name| bare(name) == wanted.as_bytes());
+        let place = |wanted: &str| {
+            let wanted = wanted.to_ascii_lowercase();
+            header.iter().position(|name| bare(name) == wanted.as_bytes())
+        };
+        let raw = || {
+            Some(Raw {
+                device: place("io.deviceId")?,
+                id: place("deviceDescription.id")?,
+                name: place("deviceDescription.name")?,
+                size: place("deviceDescription.size"),
+            })
+        };
         Some(Self {
             time: place("header.timestamp")?,
+            count: header.len(),
+            path: place("file.path"),
             sector: place("io.lba")?,
-            count: place("io.len")?,
+            length: place("io.len")?,
             operation: place("io.operation")?,
             device: place("device.name"),
             latency: place("io.latency"),
-            flush: place("io.flush"),
-            fua: place("io.fua"),
+            // They have a message of their own since version 2 of the events (May 2022).
+            flush: place("io.flags.flush").or_else(|| place("io.flush")),
+            fua: place("io.flags.fua").or_else(|| place("io.fua")),
             error: place("io.error"),
+            raw: raw(),
         })
     }
 }
@@ -63,6 +96,12 @@ impl Line for Iotrace {
         let mut fields: [&[u8]; COLUMNS_MAX] = [&[]; COLUMNS_MAX];
         let count = split(line, &mut fields);
         let fields = &fields[..count];
+        let known = self.columns.as_ref().map(|columns| Row { columns, fields });
+        if let Some(row) =
+            known.filter(|row| row.at(row.columns.time).first().is_some_and(u8::is_ascii_digit))
+        {
+            return row.read(sink);
+        }
         if let Some(columns) = Columns::of(fields) {
             sink.info.has_latency = columns.latency.is_some();
             self.columns = Some(columns);
@@ -72,45 +111,97 @@ impl Line for Iotrace {
         let Some(columns) = &self.columns else {
             return Err(Bad::new("line", "comes before the names of the columns"));
         };
-        columns.row(fields, sink)
+        Row { columns, fields }.read(sink)
     }
 }
 
-impl Columns {
-    fn row(&self, fields: &[&[u8]], sink: &mut Sink) -> Result<(), Bad> {
-        let at = |place: usize| fields.get(place).copied().unwrap_or_default();
-        let is_set = |place: Option<usize>| place.is_some_and(|place| is_true(at(place)));
-        let word = at(self.operation);
-        if word.is_empty() && fields.len() > self.operation {
-            // An event of a file or a device.
+/// Whether a line names the columns of such a trace: one may begin with many events that are no I/O.
+pub(in super::super) fn is_header(line: &[u8]) -> bool {
+    let mut fields: [&[u8]; COLUMNS_MAX] = [&[]; COLUMNS_MAX];
+    let count = split(line, &mut fields);
+    Columns::of(&fields[..count]).is_some()
+}
+
+struct Row<'a> {
+    columns: &'a Columns,
+    fields: &'a [&'a [u8]],
+}
+
+impl<'a> Row<'a> {
+    /// A field; those behind a path that has commas are counted from the end.
+    fn at(&self, place: usize) -> &'a [u8] {
+        let more = self.fields.len().saturating_sub(self.columns.count);
+        let is_behind = self.columns.path.is_some_and(|path| place > path);
+        let place = if is_behind { place + more } else { place };
+        self.fields.get(place).copied().unwrap_or_default()
+    }
+
+    fn is_set(&self, place: Option<usize>) -> bool {
+        place.is_some_and(|place| is_true(self.at(place)))
+    }
+
+    fn read(&self, sink: &mut Sink) -> Result<(), Bad> {
+        let columns = self.columns;
+        let word = self.at(columns.operation);
+        if word.is_empty() && self.fields.len() > columns.operation {
+            // An event of a file, a device, or the end of an I/O.
+            columns.raw.into_iter().for_each(|raw| self.describe(raw, sink));
             sink.skip();
             return Ok(());
         }
-        let count = number(at(self.count), "io.len")?;
-        let is_flush = is_set(self.flush) || word.eq_ignore_ascii_case(b"flush");
-        // The kernel asks for a flush with a write of nothing, which `io.flush` does not tell.
+        let mut record = self.record(word)?;
+        if let Some(latency) = columns.latency.map(|place| self.at(place)) {
+            // 0 is said of an I/O whose end was not seen.
+            let latency = if latency.is_empty() { 0 } else { number(latency, "io.latency")? };
+            record.device_time = (latency > 0).then_some(Nanos(latency));
+        }
+        let moment = moment(number(self.at(columns.time), "header.timestamp")?, 1, "timestamp")?;
+        record.device = match (columns.raw, columns.device) {
+            (Some(raw), _) => {
+                sink.device_as(self.at(raw.device), |number| format!("device {number}"))
+            }
+            (None, device) => sink.device(device.map_or(b"disk", |place| self.at(place))),
+        };
+        sink.push(moment, record);
+        Ok(())
+    }
+
+    fn record(&self, word: &[u8]) -> Result<IoRecord, Bad> {
+        let columns = self.columns;
+        let count = number(self.at(columns.length), "io.len")?;
+        let is_flush = self.is_set(columns.flush) || word.eq_ignore_ascii_case(b"flush");
+        // The kernel asks for a flush with a write of nothing, which older versions do not mark.
         let is_empty_write = count == 0 && word.eq_ignore_ascii_case(b"write");
         let mut record = if (is_flush && count == 0) || is_empty_write {
             IoRecord::new(Nanos::ZERO, Operation::Flush, 0, 0)
         } else {
-            sectors(operation(word)?, number(at(self.sector), "io.lba")?, count)?
+            sectors(operation(word)?, number(self.at(columns.sector), "io.lba")?, count)?
         };
         if is_flush && count > 0 {
             record.flags = record.flags.with(Flags::PREFLUSH);
         }
-        if is_set(self.fua) {
+        if self.is_set(columns.fua) {
             record.flags = record.flags.with(Flags::FUA);
         }
-        if is_set(self.error) {
+        if self.is_set(columns.error) {
             record.flags = record.flags.with(Flags::ERROR);
         }
-        if let Some(latency) = self.latency.map(at).filter(|field| !field.is_empty()) {
-            record.device_time = Some(Nanos(times(number(latency, "io.latency")?, 1, "latency")?));
+        Ok(record)
+    }
+
+    /// Names a device, if the row does that.
+    fn describe(&self, raw: Raw, sink: &mut Sink) {
+        let (id, name) = (self.at(raw.id), self.at(raw.name));
+        if id.is_empty() || name.is_empty() {
+            return;
         }
-        let moment = moment(number(at(self.time), "header.timestamp")?, 1, "header.timestamp")?;
-        record.device = sink.device(self.device.map_or(b"disk", at));
-        sink.push(moment, record);
-        Ok(())
+        let named = String::from_utf8_lossy(name).into_owned();
+        let device = sink.device_as(id, |_| named);
+        let sectors = raw.size.and_then(|place| number(self.at(place), "size").ok());
+        let size = sectors.filter(|sectors| *sectors > 0).and_then(|it| it.checked_mul(SECTOR));
+        if let Some(known) = sink.info.devices.get_mut(usize::from(device.0)) {
+            known.size = known.size.or(size.map(Bytes::new));
+        }
     }
 }
 

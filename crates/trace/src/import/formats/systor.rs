@@ -37,7 +37,8 @@ impl Line for Systor {
         let (mut offset, mut size) = (Fields::commas(offset), Fields::commas(size));
         let operation = read_or_write(operation)?;
         let mut record = io(operation, offset.number("Offset")?, size.number("Size")?)?;
-        if !response.is_empty() {
+        // Packets that were lost made some of them odd, says the README.
+        if !response.is_empty() && !response.starts_with(b"-") {
             record.device_time = Some(Nanos(decimal(response, SECOND_NS, "Response")?));
         }
         record.device = sink.device(lun);

@@ -48,6 +48,29 @@ fn systor_times_are_exact_beyond_a_floating_point_number() {
     assert_eq!((read.records.len(), read.info.losses.skipped), (2, 2), "no IOType, no I/O");
 }
 
+/// The README.txt of the data set: one file for each hour and LUN, of which there are 0 to 4 and 6; times
+/// of issue, since 1970, with six digits that count; rows without a type had no answer; after lost packets
+/// response times are "irregular", and are to be ignored.
+#[test]
+fn systor_files_put_together_keep_their_luns_and_odd_responses_are_unknown() {
+    let header = "Timestamp,Response,IOType,LUN,Offset,Size\n";
+    let read = read(format!(
+        "{header}1456135200.013118000,0.000806000,R,0,899056122368,131072\n\
+         1456135200.014000000,-0.000120000,W,0,512,1024\n\
+         {header}1456135200.013500000,0.001000000,W,6,4096,4096\n\
+         1456135200.015000000,,,6,4096,4096\n"
+    ));
+    let [first, other, odd] = read.records[..] else { panic!("{:?}", read.records) };
+    assert_eq!((first.length, first.latency()), (131_072, Some(Nanos(806_000))), "bytes, seconds");
+    assert_eq!((other.issue, odd.issue), (Nanos(382_000), Nanos(882_000)), "in order of time");
+    assert_eq!((odd.operation, odd.latency()), (Operation::Write, None));
+    let names: Vec<&str> = read.info.devices.iter().map(|d| d.name.as_str()).collect();
+    assert_eq!(names, ["0", "6"]);
+    assert_eq!((read.info.losses.skipped, read.info.losses.bad), (3, 0));
+    // Ten in the morning in Greenwich is the seven in the evening of the README's example in Japan.
+    assert_eq!(read.info.started_unix_ns, Some(1_456_135_200_013_118_000));
+}
+
 #[test]
 fn spc_takes_any_case_spaces_and_more_fields_and_blocks_of_512() {
     let read = read("0,20941264,8192,W,0.551706,Alpha/NT\n1, 55590, 3072, r, 0.554041\n");

@@ -1,7 +1,7 @@
 //! biosnoop and iotrace.
 
 use tilemark_trace::{Flags, Operation};
-use units::Nanos;
+use units::{Bytes, Nanos};
 
 use crate::help::read;
 
@@ -83,4 +83,64 @@ fn iotrace_prints_words_for_flags_and_a_write_of_nothing_for_a_flush() {
          271581185,nvme0n1,,,,23,33493819292,false,false,false,1,144925,1953524992,8,Read,1\n",
     );
     assert_eq!(older.records[0].latency(), Some(Nanos(144_925)));
+}
+
+/// Names as open-cas-telemetry-framework makes them of `ParsedEvent` (`source/octf/proto/parsedTrace.proto`
+/// of October 2022, sorted as its tables are): flags have a message of their own since version 2 of the
+/// events, and devices a model. That a latency of 0 is of an I/O whose end was lost is what
+/// `ParsedIoTraceEventHandler::pushOutEvent` counts it as.
+#[test]
+fn iotrace_of_today_has_flags_of_their_own_and_a_latency_of_0_is_none() {
+    let read = read(
+        "device.id,device.model,device.name,device.partition,file.creationDate.nanos,file.creationDate.seconds,file.eventType,file.id,file.offset,file.path,file.size,header.sid,header.timestamp,io.error,io.flags.direct,io.flags.flush,io.flags.fua,io.flags.metadata,io.flags.readahead,io.latency,io.lba,io.len,io.operation,io.qd,io.writeHint\n\
+         8388608,Model X,sda,8388608,,,,,,,,1,0,false,true,false,true,false,false,95000,2048,8,Write,1,0\n\
+         8388608,Model X,sda,8388608,,,,,,,,2,1000,false,false,true,false,false,false,85000,0,0,Write,1,0\n\
+         8388608,Model X,sda,8388608,,,,,,,,3,2000,false,false,true,true,false,false,0,2056,8,Write,1,0\n\
+         8388608,Model X,sda,8388609,0,1653500000,Create,17,0,/a,0,4,2500,,,,,,,,,,,,\n\
+         8388608,Model X,sda,8388608,,,,,,,,5,3000,true,false,false,false,false,false,50000,64,1024,Discard,1,0\n",
+    );
+    assert_eq!(read.info.format, "iotrace");
+    let [fua, flush, both, discard] = read.records[..] else { panic!("{:?}", read.records) };
+    assert_eq!((fua.operation, fua.flags), (Operation::Write, Flags::FUA));
+    assert_eq!((flush.operation, flush.latency()), (Operation::Flush, Some(Nanos(85_000))));
+    assert_eq!((both.flags, both.latency()), (Flags::FUA.with(Flags::PREFLUSH), None));
+    assert_eq!((discard.operation, discard.flags), (Operation::Discard, Flags::ERROR));
+    assert_eq!(discard.length, 1024 * 512, "bytes of a bio shifted by 9, as iotrace.bpf.c has it");
+    assert_eq!(read.info.losses.skipped, 2, "the names of columns and an event of a file");
+}
+
+/// Cells are printed as they are (`source/octf/utils/table/Cell.h`), so that a path with commas moves what
+/// is behind it.
+#[test]
+fn iotrace_paths_with_commas_move_nothing() {
+    let header = "device.id,device.name,file.path,file.size,header.timestamp,io.latency,io.lba,io.len,io.operation\n";
+    let read = read(format!(
+        "{header}1,sda,/var/a,64,1000,500,8,16,Read\n1,sda,/var/a, b,and c,64,2000,600,24,16,Write\n"
+    ));
+    let [plain, commas] = read.records[..] else { panic!("{:?}", read.records) };
+    assert_eq!((plain.offset, commas.offset), (8 * 512, 24 * 512));
+    assert_eq!((commas.operation, commas.latency()), (Operation::Write, Some(Nanos(600))));
+    assert_eq!(read.info.devices.len(), 1);
+}
+
+/// `iotrace --trace-parser --io --raw`: the messages of `source/octf/proto/trace.proto` one by one, of which
+/// the device's size is in sectors. Ends are rows of their own and are not joined with the begins.
+#[test]
+fn iotrace_raw_has_numbers_for_devices_and_rows_that_name_them() {
+    let header = "EventType,deviceDescription.id,deviceDescription.model,deviceDescription.name,deviceDescription.size,header.sid,header.timestamp,io.deviceId,io.flush,io.fua,io.id,io.lba,io.len,io.operation,ioCompletion.deviceId,ioCompletion.lba,ioCompletion.len,ioCompletion.refId\n";
+    let names = ",,,,,1,5000,,,,,,,,,,,\n".repeat(40);
+    let read = read(format!(
+        "{header},8388608,Model X,sda,2048,1,5000,,,,,,,,,,,\n{names}\
+         ,,,,,2,6000,8388608,false,true,7,8,16,Write,,,,\n\
+         ,,,,,3,9000,,,,,,,,8388608,8,16,7\n\
+         ,,,,,4,9500,8388624,false,false,8,0,8,Read,,,,\n"
+    ));
+    assert_eq!(read.info.format, "iotrace", "by the names of its columns");
+    let [write, other] = read.records[..] else { panic!("{:?}", read.records) };
+    assert_eq!((write.offset, write.length, write.flags), (8 * 512, 16 * 512, Flags::FUA));
+    assert_eq!(other.issue, Nanos(3500));
+    let devices: Vec<&str> = read.info.devices.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(devices, ["sda", "device 8388624"]);
+    assert_eq!(read.info.devices[0].size, Some(Bytes::MIB));
+    assert!(!read.info.has_latency);
 }

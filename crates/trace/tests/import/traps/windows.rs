@@ -28,6 +28,37 @@ fn a_column_of_the_cpu_is_seen() {
     assert_eq!(read(with_cpu).records, read(ROW).records);
 }
 
+/// What `DiskIo_TypeGroup1` of Microsoft's reference says of the event: offsets in bytes from the begin of
+/// the physical disk, and a response time "between I/O initiation and completion". Event timestamps of
+/// the dump are microseconds ("format" in the xperf reference, previous versions).
+#[test]
+fn columns_are_those_that_the_header_names() {
+    let header = |names: &str| {
+        format!(
+            "BeginHeader\n   DiskRead,  TimeStamp,  Process Name ( PID),  ThreadID,  {names}\nEndHeader\n"
+        )
+    };
+    let usual = "IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  VolSnap,         FileObject, FileName";
+    let with_cpu = format!("CPU,  {usual}");
+    // Moved on purpose: nobody promises an order.
+    let moved = "IrpPtr, DiskNum, IOSize, ByteOffset, ElapsedTime, DiskSvcTime, IrpFlags";
+    let moved_row = "DiskRead, 723291, p0 (11008), 12260, 0xfffffade691b3010, 4, 0x00002000, 0x4e5ec22e00, 4388, 4000, 0x000901\n";
+    let wanted = read(ROW).records;
+    assert_eq!(read(header(usual) + ROW).records, wanted);
+    let row_with_cpu = ROW.replace("12260, 0x", "12260,   7, 0x");
+    assert_eq!(read(header(&with_cpu) + &row_with_cpu).records, wanted);
+    assert_eq!(read(header(moved) + moved_row).records, wanted);
+    // A header that does not name them all is not believed.
+    assert_eq!(read(header("IrpPtr, ByteOffset") + ROW).records, wanted);
+}
+
+#[test]
+fn names_of_columns_may_stand_without_their_header() {
+    let names = "DiskWrite,  TimeStamp,     Process Name ( PID),   ThreadID, CPU,             IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime\n";
+    let read = read(format!("{names}{ROW}{names}{ROW}"));
+    assert_eq!((read.records.len(), read.info.losses.skipped, read.info.losses.bad), (2, 2, 0));
+}
+
 #[test]
 fn beginnings_are_skipped_and_flushes_have_no_address() {
     let text = format!(
