@@ -202,9 +202,17 @@ impl Source {
         self.layers.push(Layer { origin: Origin::Default, values: defaults });
         // A tile named on the command line is found from here, one named in a plan from there.
         let base = if self.has_tile { Path::new("") } else { self.base.as_path() };
-        let tile = self.layers.iter().find_map(|layer| layer.values.tile.clone());
-        spec::resolve_tile(&tile.unwrap_or_default(), base)
-            .map_err(|error| Failure::from_definition(&error))
+        let mut names = self.layers.iter_mut().filter_map(|layer| layer.values.tile.as_mut());
+        let name = names.next().expect("the default is one");
+        let tile =
+            spec::resolve_tile(name, base).map_err(|error| Failure::from_definition(&error))?;
+        // The stored plan means the same everywhere; a tile that a run made itself lies beside it.
+        let is_made = tile.workloads.iter().all(|(workload, _)| workload.replay.is_some());
+        if spec::shipped::is_path(name) && !(is_made && name == files::TILE) {
+            let path = base.join(&*name);
+            *name = std::path::absolute(&path).unwrap_or(path).display().to_string();
+        }
+        Ok(tile)
     }
 
     fn resolve_with(self, resolve: Resolve, tile: ResolvedTile) -> Result<ResolvedPlan, Failure> {

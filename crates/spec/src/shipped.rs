@@ -143,7 +143,7 @@ fn alone(name: &str, workload: Workload) -> ResolvedTile {
 
 /// Whether a tile's or workload's name is meant as a path: it ends in `.toml`, or has a
 /// folder in it that is not `micro`.
-pub(crate) fn is_path(name: &str) -> bool {
+pub fn is_path(name: &str) -> bool {
     name.ends_with(".toml") || (name.contains('/') && !name.starts_with(MICRO))
 }
 
