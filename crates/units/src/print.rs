@@ -59,6 +59,35 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// Beyond this factor, up or down, a change is told as a factor: `+12064.9 %` and `-99.2 %` say
+/// less than `122x` and `1/122`. Three is where a reader stops adding and begins to multiply.
+pub const FACTOR_FROM: f64 = 3.0;
+
+/// A relative change (`0.05` is 5 % more, `-1` is all of it gone) with its sign: `+10.0 %`; what is
+/// more than [`FACTOR_FROM`] times as much `121x`, what is less than one part in as many `1/12`.
+/// What fell to nothing or below is a percentage, as no factor says it. The rule of every
+/// comparison; the page has its twin in `web/src/lib/format.ts`.
+pub fn change(change: f64) -> String {
+    let ratio = 1.0 + change;
+    if ratio > FACTOR_FROM {
+        format!("{}x", factor(ratio))
+    } else if ratio > 0.0 && ratio.recip() > FACTOR_FROM {
+        format!("1/{}", factor(ratio.recip()))
+    } else {
+        let text = format!("{:+.1} %", change * 100.0);
+        if text == "-0.0 %" { "+0.0 %".to_owned() } else { text }
+    }
+}
+
+/// One decimal below ten, none from there.
+fn factor(ratio: f64) -> String {
+    if ratio < 9.95 {
+        short((ratio * 10.0).round() / 10.0)
+    } else {
+        grouped(&format!("{ratio:.0}"))
+    }
+}
+
 /// A time of a run as a clock shows it, minutes first: `00:41`, `1:02:07`, `00:41.5`.
 pub fn clock(time: Nanos) -> String {
     let millis = time.0 / 1_000_000;
@@ -119,6 +148,29 @@ mod tests {
             (1.0, "100 %"),
         ] {
             assert_eq!(percent(share), text);
+        }
+    }
+
+    /// The same cases are in `web/tests/unit/format.test.ts`.
+    #[test]
+    fn a_large_change_is_a_factor_and_a_small_one_a_percentage() {
+        for (value, text) in [
+            (0.0, "+0.0 %"),
+            (-0.000_01, "+0.0 %"),
+            (0.18, "+18.0 %"),
+            (-0.031, "-3.1 %"),
+            (2.0, "+200.0 %"),
+            (2.4, "3.4x"),
+            (8.96, "10x"),
+            (120.649, "122x"),
+            (12_063.9, "12,065x"),
+            (-0.5, "-50.0 %"),
+            (-0.7, "1/3.3"),
+            (-0.917, "1/12"),
+            (-1.0, "-100.0 %"),
+            (-1.5, "-150.0 %"),
+        ] {
+            assert_eq!(change(value), text, "{value}");
         }
     }
 

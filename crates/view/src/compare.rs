@@ -4,7 +4,7 @@ use bench::compare::{
     self as judge, Comparison, Difference, MetricComparison, Options, Seeds, Subject, Unit, Verdict,
 };
 use units::Nanos;
-use units::print::{bytes_per_second, count, number};
+use units::print::{bytes_per_second, change, count, number};
 
 use crate::document::{CompareMetric, ComparePage, CompareSide, CurveOfSide, DifferenceRow};
 use crate::request::Lens;
@@ -124,21 +124,23 @@ fn value(value: f64, unit: Unit) -> String {
     }
 }
 
-/// `4 tiles: read p99 1.1 ms to 38 ms (+3400 %)`.
+/// `4 tiles: read p99 from 1.1 ms to 38 ms (35x)`.
 fn changed(metric: &MetricComparison) -> String {
-    let change = metric.change.map(|change| format!(" ({:+.1} %)", change.value * 100.0));
+    let by = metric.change.map(|by| format!(" ({})", change(by.value)));
     format!(
         "{} from {} to {}{}",
         name(metric),
         value(metric.median_a, metric.unit),
         value(metric.median_b, metric.unit),
-        change.unwrap_or_default()
+        by.unwrap_or_default()
     )
 }
 
 fn sentence(found: &Comparison) -> String {
     let of = |verdict: Verdict| found.metrics.iter().filter(move |m| m.verdict == verdict);
-    let size = |metric: &&MetricComparison| metric.change.map_or(0.0, |change| change.value.abs());
+    // A twelfth is as far as twelve times as much; nothing left is farther than any factor.
+    let factor = |change: judge::Change| (1.0 + change.value).max(0.0).ln().abs();
+    let size = |metric: &&MetricComparison| metric.change.map_or(0.0, factor);
     let most = of(found.verdict).max_by(|a, b| size(a).total_cmp(&size(b)));
     let (all, effect) = (found.metrics.len() as u64, units::Ratio::new(found.min_effect));
     let these = of(found.verdict).count() as u64;

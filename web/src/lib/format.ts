@@ -57,6 +57,25 @@ export function share(value: number | null | undefined): string {
   return `${percent.toLocaleString('en-US', { maximumFractionDigits: decimals })} %`;
 }
 
+/** Beyond this factor, up or down, a change is told as a factor. */
+const FACTOR_FROM = 3;
+
+/** One decimal below ten, none from there. */
+const factor = (ratio: number): string => ratio.toLocaleString('en-US', { maximumFractionDigits: ratio < 9.95 ? 1 : 0 });
+
+/**
+ * A relative change: `+18 %`, `−3.1 %`; more than three times as much `121x`, less than a third `1/12`. What fell
+ * to nothing is a percentage, as no factor says it. The twin of `change` in `crates/units/src/print.rs`.
+ */
+export function changeText(change: number | null): string {
+  if (change === null) return ABSENT;
+  if (change === 0) return '0 %';
+  const ratio = 1 + change;
+  if (ratio > FACTOR_FROM) return `${factor(ratio)}x`;
+  if (ratio > 0 && 1 / ratio > FACTOR_FROM) return `1/${factor(1 / ratio)}`;
+  return `${change > 0 ? '+' : '−'}${share(Math.abs(change)).replace('< ', 'less than ')}`;
+}
+
 /** A position on the run's axis: `00:41`, `1:02:03`, with milliseconds where the axis is short. */
 export function clock(ns: number | null | undefined, decimals = 0): string {
   if (ns === null || ns === undefined) return ABSENT;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { bytes, clock, inUnit, latency, share, significant, span } from '../../src/lib/format';
+import { bytes, changeText, clock, inUnit, latency, share, significant, span } from '../../src/lib/format';
 
 it.each([
   [latency(920_000), '920 us'], [latency(1_100_000), '1.1 ms'], [latency(null), '–'], [latency(2.5e9), '2.5 s'],
@@ -9,4 +9,12 @@ it.each([
   [inUnit(18_400, 'io_per_s'), '18,400 IOPS'], [inUnit(1, 'tiles'), '1 tile'], [span(3.9e12), '1 h 5 min'],
 ])('%s is %s', (text, expected) => {
   expect(text).toBe(expected);
+});
+
+// The same factors as in `crates/units/src/print.rs`.
+it.each([
+  [0, '0 %'], [null, '–'], [0.0004, '+less than 0.1 %'], [0.18, '+18 %'], [-0.031, '−3.1 %'], [2, '+200 %'], [2.4, '3.4x'], [8.96, '10x'],
+  [120.649, '122x'], [12_063.9, '12,065x'], [-0.5, '−50 %'], [-0.7, '1/3.3'], [-0.917, '1/12'], [-1, '−100 %'], [-1.5, '−150 %'],
+])('a change of %s is written %s', (change, text) => {
+  expect(changeText(change)).toBe(text);
 });

@@ -1,6 +1,7 @@
 //! A comparison as text for a terminal: no colour, columns aligned.
 
 use units::Nanos;
+use units::print::change as changed;
 
 use super::document::{Change, Comparison, Difference, MetricComparison, Seeds, Unit, Verdict};
 
@@ -131,7 +132,7 @@ fn rows(metrics: &[MetricComparison]) -> Vec<Row> {
 fn cells(metric: &MetricComparison) -> Vec<String> {
     let indent = if metric.tiles.is_some() { "  " } else { "" };
     let part = |pick: fn(&Change) -> Option<f64>| {
-        metric.change.as_ref().and_then(pick).map_or_else(|| "-".to_owned(), signed_percent)
+        metric.change.as_ref().and_then(pick).map_or_else(|| "-".to_owned(), changed)
     };
     vec![
         format!("{indent}{}", metric.title),
@@ -170,11 +171,6 @@ fn bytes_per_second(value: f64) -> String {
         Some((unit, size)) => format!("{:.1} {unit}", value / size),
         None => format!("{value:.0} B/s"),
     }
-}
-
-fn signed_percent(share: f64) -> String {
-    let text = format!("{:+.1} %", share * 100.0);
-    if text == "-0.0 %" { "+0.0 %".to_owned() } else { text }
 }
 
 fn percent(share: f64) -> String {
@@ -256,6 +252,18 @@ mod tests {
         insta::assert_snapshot!(render(&found.expect("comparable")));
     }
 
+    /// Runs that have little in common: what is 121 times as much does not read `+12000.0 %`.
+    #[test]
+    fn unlike_runs_are_told_apart_by_factors() {
+        let (a, b) = (runs(0, 5, 1.0), runs(100, 5, 121.0));
+        let found = compare(&subjects(&a), &subjects(&b), &Options::default());
+        let text = render(&found.expect("comparable"));
+        let line = |name: &str| text.lines().find(|line| line.contains(name)).expect("a line");
+        assert!(line("  iops").contains("  121x  "), "{text}");
+        assert!(line("  read p99").contains("  1/121  "), "{text}");
+        assert!(!text.contains("00.0 %"), "{text}");
+    }
+
     #[test]
     fn numbers_print_in_the_unit_a_person_would_choose() {
         assert_eq!(value(2.5, Unit::Tiles), "2.5");
@@ -263,7 +271,6 @@ mod tests {
         assert_eq!(value(1_234_567.0, Unit::Nanoseconds), "1.23 ms");
         assert_eq!(value(1_610_612_736.0, Unit::BytesPerSecond), "1.5 GiB/s");
         assert_eq!(value(12_345.6, Unit::PerSecond), "12346/s");
-        assert_eq!(signed_percent(-0.000_01), "+0.0 %");
         assert_eq!(probability(0.000_4), "<0.001");
     }
 }

@@ -119,10 +119,7 @@ fn sentence(
     let furthest = |gaps: Vec<f64>| {
         gaps.into_iter()
             .max_by(|one, other| one.ln().abs().total_cmp(&other.ln().abs()))
-            .map_or_else(
-                || "not known".to_owned(),
-                |ratio| format!("{:+.0} %", (ratio - 1.0) * 100.0),
-            )
+            .map_or_else(|| "not known".to_owned(), |ratio| units::print::change(ratio - 1.0))
     };
     let ratio =
         |(model, measured): (f64, f64)| (model > 0.0 && measured > 0.0).then(|| model / measured);

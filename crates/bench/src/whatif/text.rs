@@ -101,7 +101,7 @@ fn limit_gap(limit: &LimitGap) -> String {
 
 fn percent(model: f64, measured: f64) -> String {
     if measured > 0.0 {
-        format!("{:+.1} %", (model / measured - 1.0) * 100.0)
+        units::print::change(model / measured - 1.0)
     } else {
         "nothing to compare with".to_owned()
     }

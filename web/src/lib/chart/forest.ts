@@ -1,7 +1,7 @@
 // Differences of two runs, figure by figure.
 
 import type { CompareMetric } from '../api/types';
-import { inUnit, share, significant } from '../format';
+import { changeText, inUnit, significant } from '../format';
 
 const ORDER = ['worse', 'better', 'inconclusive', 'same'];
 
@@ -25,13 +25,6 @@ export function valueText(value: number | null, unit: string): string {
   if (value === null) return '–';
   if (unit === 'tiles') return `${significant(value)} ${value === 1 ? 'tile' : 'tiles'}`;
   return unit === "tiles' worth" ? `${significant(value)} tiles’ worth` : inUnit(value, unit);
-}
-
-/** A change in words: `+18 %`, `−3.1 %`. */
-export function changeText(change: number | null): string {
-  if (change === null) return '–';
-  if (change === 0) return '0 %';
-  return `${change > 0 ? '+' : '−'}${share(Math.abs(change)).replace('< ', 'less than ')}`;
 }
 
 /** The interval of a change in words. */
