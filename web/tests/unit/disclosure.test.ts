@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Run, Step } from '../../src/lib/api/types';
-import { checksText, errorsOf, factsOf, generatorText, intervalText, leaves, pooledVerdicts, scoreOf, tileVerdicts, warningNumbers, warningsOf } from '../../src/lib/ui/disclosure';
+import type { Run, Step, Warning } from '../../src/lib/api/types';
+import { checksText, errorsOf, factsOf, generatorText, intervalText, leaves, pooledVerdicts, scoreOf, tileVerdicts, warningsOf } from '../../src/lib/ui/disclosure';
 import { Model, SCENARIOS } from '../fixtures/model';
 
 const scenario = SCENARIOS.find(({ id }) => id === 'ladder-10');
@@ -27,9 +27,22 @@ describe('what stands behind the numbers', () => {
   it('tells each warning once, with where, found, allowed', () => {
     const told = warningsOf(run);
     expect(told.map(({ warning }) => warning.id)).toEqual(['same-device', 'not-steady']);
-    expect(told[1]?.where).toBe('in 2 steps');
-    expect(warningNumbers(told[1]?.warning as never)).toBe('Found: range 31 %; allowed: 20 %.');
-    expect(warningNumbers({ id: 'x', text: 'y', value: null, limit: null, hint: null })).toBe('');
+    expect([told[0]?.where, told[1]?.where]).toEqual(['', 'at 4, 8 tiles']);
+    expect(told[1]?.numbers).toBe('Found: range 31 %; allowed: 20 %.');
+  });
+  it('folds what each step says again of each workload into one line that names them', () => {
+    const untested = (of: string): Warning => ({ id: 'limit-not-tested', text: `the ${of} was not tested: nothing was done`, value: '0 samples', limit: null, hint: 'run longer' });
+    const warnings = ["shop's limit on order", "mail's limit on send"].map(untested);
+    const steps = [1, 2, 4, 4].map((tiles) => ({ ...(run.steps[0] as Step), tiles, warnings }));
+    const told = warningsOf({ ...run, warnings: [], steps });
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatchObject({
+      where: 'at 1, 2, 4 tiles, 8 times', numbers: 'Found: 0 samples.',
+      text: "the shop's limit on order was not tested: nothing was done; likewise mail's limit on send",
+    });
+    const many = Array.from({ length: 20 }, (_, n) => untested(`limit ${n}`));
+    const text = warningsOf({ ...run, warnings: many, steps: [] })[0]?.text;
+    expect(text).toMatch(/, 12 and 7 more$/);
   });
   it('says why there is no score', () => {
     expect(scoreOf({ ...run, answer: { ...run.answer, score: { value: null, reason: 'nothing held' } } })?.text).toBe('none: nothing held');

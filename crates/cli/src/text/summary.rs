@@ -1,8 +1,8 @@
 use std::path::Path;
 
 use record::run::{
-    Answer, Figure, LimitResult, PooledLimit, Prefill, RateFacts, Run, ScaleFacts, Step, Warning,
-    WorkloadResult,
+    Answer, Figure, LimitResult, PooledLimit, Prefill, RateFacts, Run, ScaleFacts, Step, Told,
+    WorkloadResult, told,
 };
 use units::{Bytes, Nanos, decimal_and_binary};
 
@@ -281,40 +281,18 @@ fn warnings(run: &Run) -> Vec<String> {
             )
         })
     });
-    let of_steps = of_steps(&run.steps);
-    let of_run = run.warnings.iter().map(|warning| format!("warning    {}", text(warning)));
-    let mut lines: Vec<String> = of_run.chain(of_steps).chain(failed_checks).collect();
+    let folded = told(run);
+    let mut lines: Vec<String> = folded.iter().map(warning).chain(failed_checks).collect();
     lines.dedup();
     lines
 }
 
-/// The same warning of several steps is one line.
-fn of_steps(steps: &[Step]) -> Vec<String> {
-    let mut found: Vec<(String, Vec<u32>)> = Vec::new();
-    for step in steps {
-        for warning in &step.warnings {
-            let text = text(warning);
-            match found.iter_mut().find(|(seen, _)| *seen == text) {
-                Some((_, tiles)) => tiles.push(step.tiles),
-                None => found.push((text, vec![step.tiles])),
-            }
-        }
-    }
-    let line = |(text, mut tiles): (String, Vec<u32>)| {
-        tiles.sort_unstable();
-        tiles.dedup();
-        let last = *tiles.last().expect("each has a step");
-        let list: Vec<String> = tiles.iter().map(u32::to_string).collect();
-        let noun = if last == 1 { "tile" } else { "tiles" };
-        format!("warning    at {} {noun}: {text}", list.join(", "))
-    };
-    found.into_iter().map(line).collect()
-}
-
-fn text(warning: &Warning) -> String {
-    let hint =
-        warning.hint.as_ref().map_or_else(String::new, |hint| format!("\n           hint: {hint}"));
-    format!("{} [{}]{hint}", warning.text, warning.id)
+fn warning(told: &Told<'_>) -> String {
+    let place = Some(told.place()).filter(|place| !place.is_empty());
+    let place = place.map_or_else(String::new, |place| format!("{place}: "));
+    let hint = told.first.hint.as_ref();
+    let hint = hint.map_or_else(String::new, |hint| format!("\n           hint: {hint}"));
+    format!("warning    {place}{} [{}]{hint}", told.text(), told.first.id)
 }
 
 fn details(answer: &Answer, steps: &[Step]) -> Vec<String> {

@@ -9,6 +9,7 @@ mod read;
 mod replay;
 mod step;
 mod tier;
+mod told;
 mod workload;
 
 pub use answer::{Answer, BrokenLimit, Edge, Status};
@@ -26,6 +27,7 @@ pub use step::{
     TileScore, Verdict, WarmUp,
 };
 pub use tier::{BehindTier, TierCounts, TierFacts};
+pub use told::{Told, listed, told};
 pub use workload::{
     ActionResult, LimitOn, LimitResult, MetricResult, ReferenceOrigin, WorkloadResult,
 };

@@ -1,4 +1,4 @@
-use record::run::{Figure, Latency, LimitResult, Origin, Run, Score, Step};
+use record::run::{Figure, Latency, LimitResult, Origin, Run, Score, Step, listed, told};
 use units::print::{bytes_per_second, iops, number, percent, whole};
 use units::{Bytes, Nanos};
 
@@ -235,24 +235,20 @@ pub fn checks(page: &mut Page, run: &Run) {
 
 pub fn warnings(page: &mut Page, run: &Run) {
     page.heading("Warnings");
-    let of_steps = run.steps.iter().flat_map(|step| {
-        let place = format!("step {}, repeat {}", step.step, step.repeat);
-        step.warnings.iter().map(move |warning| (place.clone(), warning))
-    });
-    let of_run = run.warnings.iter().map(|warning| ("run".to_owned(), warning));
-    let all: Vec<_> = of_run.chain(of_steps).collect();
+    let all = told(run);
     if all.is_empty() {
         return page.paragraph("None.");
     }
-    let or_none = |text: &Option<String>| Cell::text(text.clone().unwrap_or_default());
-    let rows = all.into_iter().map(|(place, warning)| {
+    let rows = all.iter().map(|told| {
+        let warning = told.first;
+        let place = Some(told.place()).filter(|place| !place.is_empty());
         vec![
-            Cell::text(place),
+            Cell::text(place.unwrap_or_else(|| "run".to_owned())),
             Cell::text(warning.id.clone()),
-            Cell::text(capital(&warning.text)),
-            or_none(&warning.value),
-            or_none(&warning.limit),
-            or_none(&warning.hint),
+            Cell::text(capital(&told.text())),
+            Cell::text(listed(&told.values)),
+            Cell::text(listed(&told.limits)),
+            Cell::text(warning.hint.clone().unwrap_or_default()),
         ]
     });
     let head = ["where", "identifier", "what", "value", "limit", "what to try"];

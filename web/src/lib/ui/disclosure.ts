@@ -65,35 +65,72 @@ export function scoreOf(run: Run): { text: string; interval: string; definition:
   };
 }
 
-/** A warning and where it was given. */
+/** Warnings of one code with one advice, told as one. The twin of `Told` in `crates/record/src/run/told.rs`. */
 export interface Told {
   warning: Warning;
+  /** Where and how often: `at 1, 2, 4 tiles, 24 times`; empty for what was said once of the run. */
   where: string;
+  /** What the first says, and of what else. */
+  text: string;
+  /** What was measured and allowed, in a sentence. */
+  numbers: string;
 }
 
-/** Warnings of the run and its steps, each once. */
+/** How many differences are named before the rest is only counted. */
+const NAMED_MAX = 12;
+
+const listed = (items: readonly string[]): string =>
+  items.length > NAMED_MAX ? `${items.slice(0, NAMED_MAX).join(', ')} and ${items.length - NAMED_MAX} more` : items.join(', ');
+
+/** Warnings of the run, then of its steps; those of one code and advice once. */
 export function warningsOf(run: Run): Told[] {
-  const found = new Map<string, { warning: Warning; steps: number[] }>();
-  const add = (warning: Warning, step: number | null): void => {
-    const key = `${warning.id}\n${warning.text}\n${warning.value ?? ''}`;
-    const known = found.get(key) ?? { warning, steps: [] };
-    if (step !== null) known.steps.push(step);
-    found.set(key, known);
+  const groups = new Map<string, { warnings: Warning[]; tiles: number[] }>();
+  const add = (warning: Warning, tiles: number | null): void => {
+    const key = `${warning.id}\n${warning.hint ?? ''}\n${tiles === null ? 'run' : 'step'}`;
+    const group = groups.get(key) ?? { warnings: [], tiles: [] };
+    group.warnings.push(warning);
+    if (tiles !== null) group.tiles.push(tiles);
+    groups.set(key, group);
   };
   run.warnings.forEach((warning) => add(warning, null));
   run.steps.forEach((step) => (step.warnings ?? []).forEach((warning) => add(warning, step.tiles)));
-  return [...found.values()].map(({ warning, steps }) => {
-    const tiles = [...new Set(steps)];
-    const where = tiles.length === 0 ? '' : tiles.length === 1 ? `with ${counted(tiles[0] ?? 0, 'tile')}` : `in ${counted(tiles.length, 'step')}`;
-    return { warning, where };
+  return [...groups.values()].flatMap(({ warnings, tiles }) => {
+    const [first] = warnings;
+    if (!first) return [];
+    const likewise = differences([...new Set(warnings.map(({ text }) => text))]);
+    return {
+      warning: first,
+      where: placeOf([...new Set(tiles)].sort((a, b) => a - b), warnings.length),
+      text: likewise.length ? `${first.text}; likewise ${listed(likewise)}` : first.text,
+      numbers: numbersOf(warnings),
+    };
   });
 }
 
-/** A sentence about a warning's numbers. */
-export function warningNumbers(warning: Warning): string {
-  const found = warning.value == null ? '' : `Found: ${warning.value}`;
-  const limit = warning.limit == null ? '' : `${found ? '; ' : ''}allowed: ${warning.limit}`;
-  return found || limit ? `${found}${limit}.` : '';
+/** What all but the first say between the words that all begin and end with. */
+function differences(texts: readonly string[]): string[] {
+  const words = texts.map((text) => text.split(' '));
+  const shortest = Math.min(...words.map((own) => own.length));
+  const same = (at: (own: readonly string[]) => number): boolean => new Set(words.map((own) => own[at(own)])).size === 1;
+  let begin = 0;
+  while (begin < shortest && same(() => begin)) begin += 1;
+  let end = 0;
+  while (end < shortest - begin && same((own) => own.length - 1 - end)) end += 1;
+  return words.slice(1).map((own) => own.slice(begin, own.length - end).join(' ') || own.join(' '));
+}
+
+function placeOf(tiles: readonly number[], times: number): string {
+  const [first, last] = [tiles[0] ?? 0, tiles.at(-1) ?? 0];
+  const isRange = tiles.length > 2 && last - first + 1 === tiles.length;
+  const at = tiles.length ? `at ${isRange ? `${first} to ${last}` : tiles.join(', ')} ${last === 1 ? 'tile' : 'tiles'}` : '';
+  return [at, times > Math.max(tiles.length, 1) ? counted(times, 'time') : ''].filter(Boolean).join(', ');
+}
+
+function numbersOf(warnings: readonly Warning[]): string {
+  const each = (texts: readonly (string | null | undefined)[]): string[] => [...new Set(texts.filter((text) => text !== null && text !== undefined))];
+  const [found, allowed] = [each(warnings.map(({ value }) => value)), each(warnings.map(({ limit }) => limit))];
+  const parts = [found.length ? `found: ${listed(found)}` : '', allowed.length ? `allowed: ${listed(allowed)}` : ''].filter(Boolean).join('; ');
+  return parts ? `${parts[0]?.toUpperCase() ?? ''}${parts.slice(1)}.` : '';
 }
 
 export interface VerdictRow {
