@@ -11,19 +11,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use record::rundir::{self, RunId, State, StoredRun, files};
 use trace::TraceError;
 use view::document::{
-    ComparePage, EventList, LiveState, RunList, RunPage, RunRow, RunState, StudyList, StudyPage,
+    ComparePage, EventList, LiveState, RunKind, RunList, RunPage, RunRow, RunState, StudyList,
+    StudyPage,
 };
 use view::{OpenError, Request, Source};
 
 use crate::live_run::LiveRun;
 use crate::provider::{Current, Provider, ProviderError};
 use cached::Cache;
-use traces::Traces;
+use traces::{Trace, Traces};
 
 /// Which stored runs there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shelf {
-    /// All in a directory, also those that come later.
+    /// All in a directory, with the recorded traces that lie there; also those that come later.
     All(PathBuf),
     /// These, by their directories.
     Some(Vec<PathBuf>),
@@ -126,24 +127,40 @@ impl Library {
         if let Some(live) = self.live_as(id) {
             return Ok(Arc::new(live.source()));
         }
-        if let Some(trace) = self.traces.find(id) {
-            return trace.source();
+        if let Some(sample) = self.sample_as(id) {
+            return Ok(sample);
         }
-        match self.sample().filter(|sample| sample.id() == id.as_str()) {
-            Some(sample) => Ok(sample),
+        match self.trace(id) {
+            Some(trace) => self.traces.source(&trace),
             None => self.cache.source(self.stored(id)?),
         }
     }
 
+    fn sample_as(&self, id: &RunId) -> Option<Arc<Source>> {
+        self.sample().filter(|sample| sample.id() == id.as_str())
+    }
+
+    /// A trace that is known, or that came beside the runs since somebody looked.
+    fn trace(&self, id: &RunId) -> Option<Arc<Trace>> {
+        let known = self.traces.find(id);
+        let base = self.base().filter(|_| known.is_none() && self.stored(id).is_err());
+        known.or_else(|| {
+            self.traces.look_in(base?);
+            self.traces.find(id)
+        })
+    }
+
     /// Whether it is a trace or the sample: not a run that is or was stored here.
     fn has_no_directory(&self, id: &RunId) -> bool {
-        self.traces.find(id).is_some()
-            || self.sample().is_some_and(|sample| sample.id() == id.as_str())
+        self.sample_as(id).is_some() || self.trace(id).is_some()
     }
 
     fn rows(&self) -> Result<Vec<RunRow>, ProviderError> {
         let live = self.live_run().filter(|live| !live.has_ended());
         let mut rows: Vec<RunRow> = self.all()?.iter().map(|run| self.cache.row(run)).collect();
+        if let Some(base) = self.base() {
+            self.traces.look_in(base);
+        }
         rows.extend(self.traces.rows());
         if let Some(live) = live {
             rows.retain(|row| row.id != live.id().as_str());
@@ -225,7 +242,9 @@ impl Provider for Library {
     fn current(&self) -> Result<Vec<Current>, ProviderError> {
         let rows = self.rows()?;
         let is_running = |row: &&RunRow| row.state == RunState::Running;
-        let last = rows.iter().find(|row| row.state == RunState::Complete);
+        let is_complete = |row: &&RunRow| row.state == RunState::Complete;
+        let is_run = |row: &&RunRow| is_complete(row) && row.kind != RunKind::Recorded;
+        let last = rows.iter().find(is_run).or_else(|| rows.iter().find(is_complete));
         let mut current = Vec::new();
         for row in rows.iter().filter(is_running).chain(last) {
             let id = RunId::parse(&row.id);

@@ -2,7 +2,7 @@
 // simulated run is made once; TILEMARK_TEST_RUNS names a directory of runs to take instead.
 import { expect, test, type Page } from '@playwright/test';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -91,6 +91,16 @@ test('the table is the answer of the interface', async ({ page, request }) => {
   await frame.getByRole('button', { name: 'Table' }).click();
   const first = await frame.locator('tbody tr').first().locator('td').evaluateAll((cells) => cells.map((cell) => (cell as HTMLElement).dataset['value'] ?? ''));
   expect(first.slice(0, 1 + doc.groups.length)).toEqual([doc.at_ns[0], ...doc.groups.map((group) => group.mean[0] ?? '')].map(String));
+});
+
+test('a recorded trace that comes to lie beside the runs is listed and opens', async ({ page }) => {
+  test.skip(!!process.env['TILEMARK_TEST_RUNS'], 'nothing is put into runs of somebody else');
+  cpSync(join(import.meta.dirname, '../../../crates/capture/samples/mixed.tmt'), join(runs, 'mixed.tmt'), { recursive: true });
+  await open(page, '/');
+  await expect(page.locator('.lead')).toContainText('1 run and 1 trace');
+  await page.getByRole('link', { name: 'mixed on loop0' }).click();
+  await settled(page);
+  await expect(page.locator('.lead').first()).toContainText('Observed: ');
 });
 
 test('the report of the run opens without the program', async ({ page }) => {

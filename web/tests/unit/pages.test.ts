@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunRow, StudyClaim, TierSeries } from '../../src/lib/api/types';
 import { gapSentence, notByDesign } from '../../src/lib/chart/tier';
-import { choose, compareAddress, findRuns, startedText, stateOf } from '../../src/lib/ui/runs';
+import { choose, compareAddress, countedRows, findRuns, oldestRun, startedText, stateOf } from '../../src/lib/ui/runs';
 import { claimsTable, findClaims, kindsOf, otherSections, outcomeAddition, outcomeLook, pieces, reasonsOf } from '../../src/lib/ui/study';
 
 const run = (id: string, patch: Partial<RunRow> = {}): RunRow => ({
@@ -15,6 +15,13 @@ describe('the list of runs', () => {
     expect(findRuns(runs, 'holds array', '').map(({ id }) => id)).toEqual(['b']);
     expect(findRuns(runs, '', 'measured').map(({ id }) => id)).toEqual(['a']);
     expect(findRuns(runs, 'zoo', '')).toEqual([]);
+  });
+  it('tells traces from runs, and would have only a run removed', () => {
+    const runs = [run('new'), run('old'), run('trace', { kind: 'recorded' })];
+    expect(countedRows(runs)).toBe('2 runs and 1 trace');
+    expect([countedRows(runs.slice(0, 1)), countedRows(runs.slice(2)), countedRows([])]).toEqual(['1 run', '1 trace', '0 runs']);
+    expect(oldestRun(runs)?.id).toBe('old');
+    expect(oldestRun(runs.slice(2))).toBeNull();
   });
   it('says how a run is', () => {
     expect(stateOf(run('a', { state: 'running', status: null }))).toBe('running');

@@ -6,7 +6,8 @@ use server::Listen;
 /// `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// A directory of runs, or runs and recorded traces; if absent, where run directories are kept
+    /// A directory of runs and recorded traces, or some of these; if absent, where run directories
+    /// are kept
     ///
     /// A run is a directory, the beginning of an id, or `latest`; a trace is a NAME.tmt.
     /// Example: tilemark serve latest

@@ -11,6 +11,7 @@ use server::{Door, Library, Provider, Server, Shelf};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use units::Nanos;
+use view::document::{RunKind, RunRow};
 
 use crate::args::ServeArgs;
 use crate::commands::runs;
@@ -40,8 +41,7 @@ pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     let server = start(door, Arc::clone(&library))?;
     let _pushing = Pushing::begin(&library);
     let _sample = runs.runs.is_empty().then(|| Sample::show(&library)).flatten();
-    let count = u64::try_from(runs.runs.len()).unwrap_or(u64::MAX);
-    crate::say!("{} of {}; Ctrl-C ends it", crate::text::count(count, "run"), runs.base);
+    crate::say!("{} of {}; Ctrl-C ends it", counted(&runs.runs), runs.base);
     say_token(&server);
     output::print(&format!("{}\n", server.url(&path)))?;
     let signals = Signals::new([SIGINT, SIGTERM]);
@@ -49,6 +49,17 @@ pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     signals.forever().next();
     Ok(Exit::Success)
+}
+
+/// `3 runs`, `3 runs and 1 trace`, `1 trace`.
+fn counted(rows: &[RunRow]) -> String {
+    let traces = rows.iter().filter(|row| row.kind == RunKind::Recorded).count();
+    let count = |number: usize, noun| crate::text::count(number as u64, noun);
+    match (rows.len() - traces, traces) {
+        (runs, 0) => count(runs, "run"),
+        (0, traces) => count(traces, "trace"),
+        (runs, traces) => format!("{} and {}", count(runs, "run"), count(traces, "trace")),
+    }
 }
 
 fn start(door: Door, library: Arc<Library>) -> Result<Server, Failure> {

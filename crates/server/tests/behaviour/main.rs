@@ -3,6 +3,7 @@
 extern crate tilemark_server as server;
 
 mod asking;
+mod beside;
 mod client;
 mod entering;
 mod fake;

@@ -1,6 +1,7 @@
 // The list of runs: finding, words, commands.
 
 import type { RunKind, RunRow } from '../api/types';
+import { counted } from '../format';
 
 /** `2026-11-22 06:00`, UTC as it is stored. */
 export const startedText = (started: string): string => {
@@ -22,6 +23,17 @@ export function stateOf(run: RunRow): string {
   if (run.kind === 'recorded' && run.status === 'complete') return 'observed';
   return run.status ?? run.state;
 }
+
+/** `3 runs`, `3 runs and 1 trace`, `1 trace`: what was observed is no run. */
+export function countedRows(rows: readonly RunRow[]): string {
+  const traces = rows.filter((row) => row.kind === 'recorded').length;
+  const parts = [rows.length - traces ? counted(rows.length - traces, 'run') : '', traces ? counted(traces, 'trace') : ''];
+  return parts.filter(Boolean).join(' and ') || counted(0, 'run');
+}
+
+/** The oldest stored run: what `runs rm` could remove first; a trace is no run of its own. */
+export const oldestRun = (rows: readonly RunRow[]): RunRow | null =>
+  rows.filter((row) => row.kind !== 'recorded' && row.kind !== 'sample' && row.state !== 'running').at(-1) ?? null;
 
 /** Runs that every word is found in, of one kind if one is chosen. */
 export function findRuns(runs: readonly RunRow[], text: string, kind: string): RunRow[] {
