@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use server::Library;
 
-/// Pushes for as long as it lives.
+/// Pushes for as long as it lives, and once more at its end, for which two seconds are waited at most.
 #[derive(Debug)]
 pub struct Pushing {
     #[cfg(feature = "otlp")]

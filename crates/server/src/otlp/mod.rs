@@ -10,8 +10,8 @@ mod transport;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::time::SystemTime;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, SystemTime};
 
 use crate::provider::Provider;
 pub use settings::{Settings, SettingsError};
@@ -19,10 +19,19 @@ pub use settings::{Settings, SettingsError};
 /// Nice value: telling comes after measuring.
 const PRIORITY: i32 = 5;
 
-/// Pushes figures on a thread of its own until it is dropped, at once and then again and again.
-/// Dropping it does not wait for a push that is under way.
+/// How long the end waits for the last figures to be pushed.
+const LAST_WITHIN: Duration = Duration::from_secs(2);
+
+/// Pushes figures on a thread of its own, at once and then again and again, until it is dropped:
+/// then once more, so that a collector has what a run ended with. Dropping waits for that, two
+/// seconds at most; what hangs longer is left behind.
 #[derive(Debug)]
-pub struct Pusher(#[expect(dead_code, reason = "the thread ends when it is dropped")] Sender<()>);
+pub struct Pusher {
+    /// The thread ends when it is gone.
+    going_on: Option<Sender<()>>,
+    /// Disconnected when the thread has ended.
+    ended: Receiver<()>,
+}
 
 impl Pusher {
     /// Starts pushing what a provider knows. `tell` hears why a push failed, once for as long
@@ -32,24 +41,36 @@ impl Pusher {
         provider: Arc<dyn Provider>,
         tell: impl Fn(&str) + Send + 'static,
     ) -> io::Result<Self> {
-        let (sender, ended) = channel();
+        let (going_on, is_over) = channel();
+        let (ending, ended) = channel();
         std::thread::Builder::new().name("otlp".to_owned()).spawn(move || {
+            let _ending = ending;
             let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), PRIORITY);
             let mut told = None;
-            loop {
-                let failed = push(&settings, provider.as_ref()).err();
+            let mut push = |settings: &Settings| {
+                let failed = push(settings, provider.as_ref()).err();
                 if let Some(reason) =
                     failed.as_ref().filter(|reason| told.as_ref() != Some(*reason))
                 {
                     tell(reason);
                 }
                 told = failed;
-                if ended.recv_timeout(settings.interval) != Err(RecvTimeoutError::Timeout) {
-                    return;
-                }
+            };
+            push(&settings);
+            while is_over.recv_timeout(settings.interval) == Err(RecvTimeoutError::Timeout) {
+                push(&settings);
             }
+            let timeout = settings.timeout.min(LAST_WITHIN);
+            push(&Settings { timeout, ..settings });
         })?;
-        Ok(Self(sender))
+        Ok(Self { going_on: Some(going_on), ended })
+    }
+}
+
+impl Drop for Pusher {
+    fn drop(&mut self) {
+        self.going_on.take();
+        let _ = self.ended.recv_timeout(LAST_WITHIN);
     }
 }
 

@@ -132,9 +132,9 @@ impl Provider for Fake {
             read_p99_ns: Some(1_000_000),
             write_p99_ns: None,
         };
-        Ok(vec![
-            Current { row: row(), live: Some(state(1)), held: None },
-            Current { row: ended, live: None, held: Some(held) },
-        ])
+        let running = Current { row: row(), live: Some(state(1)), held: None };
+        let ended = Current { row: ended, live: None, held: Some(held) };
+        let is_running = !self.has_ended.load(Ordering::Relaxed);
+        Ok(is_running.then_some(running).into_iter().chain([ended]).collect())
     }
 }

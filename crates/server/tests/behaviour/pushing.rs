@@ -3,8 +3,9 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use server::Provider;
@@ -55,7 +56,7 @@ fn what_metrics_show_is_pushed() {
     let provider: Arc<dyn Provider> = fake.clone();
     let pusher = Pusher::start(settings(&listener), provider, |_| {}).expect("a thread");
     let (head, document) = take(&listener, "200 OK");
-    drop(pusher);
+    drop((listener, pusher));
     assert!(head.starts_with("POST /v1/metrics HTTP/1.1\r\n"), "{head}");
     assert!(head.contains("\r\nContent-Type: application/json\r\n"), "{head}");
     assert!(head.contains("\r\nx-lab: a b\r\n"), "{head}");
@@ -93,7 +94,43 @@ fn a_collector_in_trouble_is_told_of_once_and_tried_again() {
         take(&listener, status);
     }
     take(&listener, "204 No Content");
-    drop(pusher);
+    drop((listener, pusher));
     let told = [told.recv().expect("a failure"), told.recv().expect("another")];
     assert!(told[0].contains("503 Busy") && told[1].contains("400 Bad"), "{told:?}");
+}
+
+/// Nothing but the first and the last push.
+fn once(listener: &TcpListener) -> Settings {
+    Settings { interval: Duration::from_secs(3600), ..settings(listener) }
+}
+
+#[test]
+fn what_a_run_ended_with_is_pushed_before_the_program_ends() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let fake = Arc::new(Fake::default());
+    let provider: Arc<dyn Provider> = fake.clone();
+    let pusher = Pusher::start(once(&listener), provider, |_| {}).expect("a thread");
+    let running = |document: &Value| {
+        let metrics = &document["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
+        let found = metrics.as_array().expect("metrics").iter();
+        let mut found = found.filter(|metric| metric["name"] == "tilemark.run.running");
+        found.next().expect("it is told")["gauge"]["dataPoints"][0]["asDouble"].as_f64()
+    };
+    assert_eq!(running(&take(&listener, "200 OK").1), Some(1.0));
+    fake.has_ended.store(true, Ordering::Relaxed);
+    let last = std::thread::spawn(move || take(&listener, "200 OK").1);
+    drop(pusher);
+    assert_eq!(running(&last.join().expect("the last push")), Some(0.0));
+}
+
+#[test]
+fn a_collector_that_does_not_answer_holds_up_the_end_for_two_seconds_at_most() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let provider: Arc<dyn Provider> = Arc::new(Fake::default());
+    let pusher = Pusher::start(once(&listener), provider, |_| {}).expect("a thread");
+    take(&listener, "200 OK");
+    let begun = Instant::now();
+    drop(pusher);
+    // Its own limit is ten seconds; a busy machine may be late.
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
 }
