@@ -1,7 +1,7 @@
 import { expect, test } from '@playwright/test';
 import { readFileSync } from 'node:fs';
 import type { HeatMap, LatencyMatrix, LoadMatrix, Overview, Series, TileCurve } from '../../src/lib/api/types';
-import { chart, FINISHED, open } from './pages';
+import { accessible, chart, FINISHED, open } from './pages';
 import { tableOf } from './tables';
 
 const text = (value: number | string | null | undefined): string => (value === null || value === undefined ? '' : String(value));
@@ -11,6 +11,28 @@ test('lines: the table is the answer of the interface', async ({ page, request }
   const doc = (await (await request.get(`/api/v1/runs/${FINISHED}/series?t=60-160`)).json()) as Series;
   const rows = await tableOf(page, 'I/Os a second');
   expect(rows).toEqual(doc.at_ns.map((at, i) => [text(at), ...doc.groups.map((group) => text(group.mean[i]))]));
+});
+
+test('of many sizes the lines that make up the latency are drawn, others on demand, and the table has all', async ({ page, request }) => {
+  await open(page, `/run/${FINISHED}/latency?by=bs`);
+  const doc = (await (await request.get(`/api/v1/runs/${FINISHED}/series?by=bs&m=lat`)).json()) as Series;
+  const legend = chart(page, 'Latency over time').getByRole('group', { name: 'Lines that are drawn' });
+  const pressed = legend.locator('button[aria-pressed="true"]');
+  const all = doc.groups.length;
+  const few = await pressed.count();
+  expect(few).toBeGreaterThan(0);
+  expect(few).toBeLessThan(all);
+  await expect(legend).toContainText(`${few} of ${all} are drawn, with`);
+  await legend.locator('button[aria-pressed="false"]').first().press('Enter');
+  await expect(pressed).toHaveCount(few + 1);
+  await expect(page).toHaveURL(/lines=/);
+  await legend.getByRole('button', { name: 'Draw all' }).click();
+  await expect(pressed).toHaveCount(all);
+  await accessible(page);
+  await legend.getByRole('button', { name: 'Those that wait most' }).click();
+  await expect(pressed).toHaveCount(few);
+  const head = await chart(page, 'Latency over time').getByRole('button', { name: 'Table' }).click().then(() => chart(page, 'Latency over time').locator('thead th').count());
+  expect(head).toBe(1 + 2 * all);
 });
 
 test('heat map', async ({ page, request }) => {
