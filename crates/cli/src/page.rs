@@ -61,29 +61,23 @@ impl Page {
 
     /// A run begins.
     pub fn begin(&mut self, subject: Subject) {
-        match LiveRun::begin(subject) {
-            Ok((run, feed)) => {
-                self.run = Some(run.id().clone());
-                self.library.set_live(run);
-                self.feed = Some(feed);
-                self.server.wake();
-            }
-            // Without a thread to fold them the stored slices are shown, a little later.
-            Err(error) => crate::say!("the page will be behind: {error}"),
-        }
+        // Without a thread to fold them the stored slices are shown, a little later.
+        self.feed = self.show(LiveRun::begin(subject), "the page will be behind");
     }
 
     /// A recording begins.
     pub fn record(&mut self, recording: Recording) {
-        match LiveRun::record(recording) {
-            Ok((run, feed)) => {
-                self.run = Some(run.id().clone());
-                self.library.set_live(run);
-                self.recording = Some(feed);
-                self.server.wake();
-            }
-            Err(error) => crate::say!("the page shows the recording when it ends: {error}"),
-        }
+        let otherwise = "the page shows the recording when it ends";
+        self.recording = self.show(LiveRun::record(recording), otherwise);
+    }
+
+    /// Shows what begins, and returns its feed. What cannot be shown live is no reason to stop.
+    fn show<F>(&mut self, begun: std::io::Result<(Arc<LiveRun>, F)>, otherwise: &str) -> Option<F> {
+        let (run, feed) = begun.inspect_err(|error| crate::say!("{otherwise}: {error}")).ok()?;
+        self.run = Some(run.id().clone());
+        self.library.set_live(run);
+        self.server.wake();
+        Some(feed)
     }
 
     /// Shows what was recorded since the last time; never waits.
