@@ -45,8 +45,6 @@ pub struct Progress {
     pub events: u64,
     /// Events the kernel had no room for, as far as its pages tell by now.
     pub lost: u64,
-    /// How full the latest look found the kernel's fullest buffer, in per cent or a little more.
-    pub filled_percent: u8,
     /// What became of them.
     pub counts: Counts,
 }
@@ -88,8 +86,6 @@ pub struct Capture {
     page: Vec<u8>,
     /// Read of one CPU at once at most: twice its buffer.
     pages_max: u64,
-    /// Read of one CPU by the latest look, the most.
-    pages_most: u64,
     batch: Vec<Event>,
     start: u64,
     started_unix_ns: i64,
@@ -133,7 +129,6 @@ impl Capture {
             disks: options.disks,
             page: vec![0; layout.page_bytes()],
             pages_max: 2 * kib * KIB / layout.page_bytes() as u64,
-            pages_most: 0,
             layout,
             batch: Vec::new(),
             start,
@@ -211,8 +206,6 @@ impl Capture {
             elapsed: Nanos(time.saturating_sub(self.start)),
             events: self.events,
             lost: self.lost,
-            filled_percent: u8::try_from(200 * self.pages_most / self.pages_max.max(1))
-                .unwrap_or(u8::MAX),
             counts: self.joiner.counts(),
         }
     }
@@ -221,7 +214,6 @@ impl Capture {
     /// which is an earlier one where a CPU writes faster than we read.
     fn read_pages(&mut self) -> Result<u64, CaptureError> {
         let mut complete = u64::MAX;
-        self.pages_most = 0;
         for index in 0..self.cpus.len() {
             let mut pages = 0;
             while self.read_page(index)? {
@@ -232,7 +224,6 @@ impl Capture {
                     break;
                 }
             }
-            self.pages_most = self.pages_most.max(pages);
         }
         Ok(complete)
     }

@@ -15,7 +15,6 @@ mod recording;
 mod report;
 mod signals;
 mod text;
-mod urgency;
 mod user_arrays;
 
 use std::process::ExitCode;

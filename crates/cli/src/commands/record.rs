@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -24,7 +24,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::page::Page;
 use crate::recording::{Row, Tally};
-use crate::urgency::Urgency;
 use crate::{output, text};
 
 /// Between two looks at the kernel's buffers: short beside the time in which one fills (8 MiB
@@ -34,6 +33,8 @@ const SECOND: Nanos = Nanos::SECOND;
 /// Batches between reading and writing at most; when the trace's disk is slower than that, the
 /// kernel's buffers fill and what is lost is counted.
 const BATCHES_MAX: usize = 64;
+/// Nice value while recording: before ordinary programs, behind real-time ones.
+const PRIORITY: i32 = -15;
 /// What a killed recording loses at most.
 const PART_SPAN: Nanos = Nanos::from_secs(60);
 
@@ -101,9 +102,10 @@ pub fn run(args: &RecordArgs) -> Result<Exit, Failure> {
             return Err(failure);
         }
     };
-    // After the command, which would inherit it.
-    let urgency = Urgency::of_this_thread();
-    let mut recording = Recording::new(args, Writing::start(writer)?, page, urgency);
+    // After the command, which would inherit it: on a busy machine the buffers are to be read in
+    // time. It is not allowed to everybody, and not needed.
+    let _ = rustix::process::setpriority_process(None, PRIORITY);
+    let mut recording = Recording::new(args, Writing::start(writer)?, page);
     recording.begin(&target, &capture);
     let (ended, page) = recording.run(capture, child, &stop)?;
     match args.format {
@@ -192,20 +194,14 @@ type Batch = (Option<TraceInfo>, Arc<Vec<IoRecord>>);
 /// Records on their way to the trace, written by a thread of its own.
 struct Writing {
     batches: SyncSender<Batch>,
-    waiting: Arc<AtomicUsize>,
     thread: JoinHandle<Result<Writer, TraceError>>,
 }
 
 impl Writing {
     fn start(mut writer: Writer) -> Result<Self, Failure> {
         let (batches, received): (_, Receiver<Batch>) = sync_channel(BATCHES_MAX);
-        let waiting = Arc::new(AtomicUsize::new(0));
-        let left = Arc::clone(&waiting);
         let thread = std::thread::Builder::new().name("trace".to_owned()).spawn(move || {
-            let mut urgency = Urgency::of_this_thread();
             for (info, records) in received {
-                let percent = 100 * left.fetch_sub(1, Ordering::Relaxed) / BATCHES_MAX;
-                urgency.filled(u8::try_from(percent).unwrap_or(u8::MAX));
                 if let Some(info) = info {
                     writer.update(&info);
                 }
@@ -216,12 +212,11 @@ impl Writing {
         let thread = thread.map_err(|error| {
             Failure::new(Exit::Failure, format!("starting the thread that writes: {error}"))
         })?;
-        Ok(Self { batches, waiting, thread })
+        Ok(Self { batches, thread })
     }
 
     /// Whether it is still taken.
     fn send(&self, info: Option<TraceInfo>, records: Arc<Vec<IoRecord>>) -> bool {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
         self.batches.send((info, records)).is_ok()
     }
 
@@ -242,18 +237,16 @@ struct Recording {
     duration: Option<Nanos>,
     live: Live,
     page: Option<Page>,
-    urgency: Urgency,
     /// What was told last: when, I/Os and bytes.
     told: (Nanos, u64, u64),
     names_sent: usize,
 }
 
 impl Recording {
-    fn new(args: &RecordArgs, writing: Writing, page: Option<Page>, urgency: Urgency) -> Self {
+    fn new(args: &RecordArgs, writing: Writing, page: Option<Page>) -> Self {
         let (tally, told) = (Tally::new(), (Nanos::ZERO, 0, 0));
         let live = live(args.live);
-        let duration = args.duration;
-        Self { writing, tally, duration, live, page, urgency, told, names_sent: 0 }
+        Self { writing, tally, duration: args.duration, live, page, told, names_sent: 0 }
     }
 
     fn begin(&mut self, target: &Path, capture: &Capture) {
@@ -279,7 +272,6 @@ impl Recording {
             std::thread::sleep(TURN);
             let mut records = Vec::new();
             let progress = capture.step(&mut records).map_err(|error| failure(&error))?;
-            self.urgency.filled(progress.filled_percent);
             let names = capture.info_if_more_than(self.names_sent);
             if !self.take(names, records, progress.elapsed) {
                 break;
