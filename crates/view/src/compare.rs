@@ -236,6 +236,10 @@ fn difference(sides: &[Vec<Sum>; 2], edges: &[u64]) -> Vec<Vec<f64>> {
         };
         (0..8).map(of_class).collect()
     };
+    // Shares of nothing are no distribution to hold another against.
+    if sides.iter().any(|sums| merged(&sums[..16]).count() < ENOUGH) {
+        return vec![vec![0.0; edges.len() - 1]; 8];
+    }
     let (a, b) = (shares(&sides[0]), shares(&sides[1]));
     let rows = |(a, b): (&Vec<f64>, &Vec<f64>)| b.iter().zip(a).map(|(b, a)| b - a).collect();
     a.iter().zip(&b).map(rows).collect()

@@ -61,6 +61,9 @@ pub enum CompareError {
         /// Its schema.
         second_schema: String,
     },
+    /// Nothing was judged in one of the groups, or nothing that the other judged too.
+    #[error("no figure is in both groups; those of steps that were interrupted do not count")]
+    NothingInCommon,
     /// No figure is left.
     #[error("no figure in both groups matches {asked}; both have {known}")]
     NoMetric {
@@ -147,11 +150,12 @@ fn judge_all(
     judged.sort_by_key(|metric| metric.tiles);
     if judged.is_empty() {
         let known: Vec<String> = both().map(|(metric, ..)| metric.id()).collect();
-        let or_none =
-            |list: String, none: &str| if list.is_empty() { none.to_owned() } else { list };
+        if known.is_empty() {
+            return Err(CompareError::NothingInCommon);
+        }
         return Err(CompareError::NoMetric {
-            asked: or_none(options.metrics.join(", "), "anything"),
-            known: or_none(known.join(", "), "none"),
+            asked: options.metrics.join(", "),
+            known: known.join(", "),
         });
     }
     Ok(judged)
@@ -381,6 +385,16 @@ mod tests {
         let found = compare(&subjects(&a), &subjects(&a), &options).expect("comparable");
         assert!(found.metrics.iter().all(|metric| metric.id.contains("p99")));
         assert_eq!(compare(&[], &subjects(&a), &options), Err(CompareError::NoRuns { side: 'A' }));
+    }
+
+    #[test]
+    fn runs_that_were_interrupted_at_once_have_nothing_in_common() {
+        let mut interrupted = run(1, Vec::new());
+        interrupted.answer.tiles_held = None;
+        interrupted.answer.score = record::run::Figure::absent("no step held");
+        let a = [Subject { run: &interrupted, environment: None }];
+        let found = compare(&a, &a, &Options::default());
+        assert_eq!(found, Err(CompareError::NothingInCommon));
     }
 
     #[test]

@@ -101,7 +101,10 @@ fn shelf(args: &ServeArgs, places: &[&str]) -> Result<Shelf, Failure> {
     };
     match places {
         [] => Ok(Shelf::All(runs::base(args.out.as_deref())?)),
-        [one] if is_base(Path::new(one)) => Ok(Shelf::All(PathBuf::from(one))),
+        [one] if is_base(Path::new(one)) => {
+            let base = std::path::absolute(one);
+            Ok(Shelf::All(base.unwrap_or_else(|_| PathBuf::from(one))))
+        }
         several => {
             let open = |name: &&str| {
                 runs::open(args.out.as_deref(), name).map(|run| run.path().to_owned())

@@ -48,6 +48,7 @@ fn traces_that_lie_in_the_directory_are_listed_without_reading_their_ios() {
     let names: Vec<_> = rows.iter().map(|row| (row.tile.as_str(), row.kind)).collect();
     assert_eq!(names, [("night", RunKind::Recorded)]);
     assert_eq!((rows[0].sentence.as_str(), &rows[0].error), ("Recorded: 8,217 I/Os.", &None));
+    assert_eq!(rows[0].duration_ns, 8_461_028_116, "to the last I/O");
     let refused = library.page(&id_of(&rows[0])).expect_err("there is no I/O");
     assert!(matches!(refused, ProviderError::Unreadable(_)), "{refused}");
     assert!(listed(&library)[0].error.is_some(), "the list says so from now on");

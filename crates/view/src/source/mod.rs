@@ -46,6 +46,8 @@ pub struct TraceFacts {
     pub started: String,
     /// Bytes it takes.
     pub size_bytes: u64,
+    /// From its beginning to its last I/O, nanoseconds; 0 if that is not known.
+    pub duration_ns: u64,
 }
 
 /// A run in memory: everything that views are made of.

@@ -25,6 +25,7 @@ impl TraceFacts {
             target: devices.join(", "),
             host: host.map(str::to_owned),
             size_bytes: 0,
+            duration_ns: 0,
         }
     }
 
@@ -36,7 +37,8 @@ impl TraceFacts {
     pub fn of_stored(path: &Path) -> Result<(Self, u64), TraceError> {
         let stored = store::open(path)?;
         let facts = Self::new(path, stored.info(), stored.host());
-        Ok((Self { size_bytes: stored.bytes(), ..facts }, stored.records()))
+        let duration_ns = stored.issued().map_or(0, |(_, last)| last.0);
+        Ok((Self { size_bytes: stored.bytes(), duration_ns, ..facts }, stored.records()))
     }
 
     /// The line in the list of a trace of so many I/Os that were not read yet.
@@ -44,6 +46,7 @@ impl TraceFacts {
         let mut row = Source::trace(self.clone(), Arc::default(), None).row();
         row.state = RunState::Complete;
         row.sentence = format!("Recorded: {}.", count(records, "I/O"));
+        row.duration_ns = self.duration_ns;
         row.spark = Vec::new();
         row
     }

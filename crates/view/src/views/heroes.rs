@@ -155,12 +155,17 @@ impl Course {
         counts.iter().zip(&self.load).map(|(count, load)| Some(rate(*count, *load))).collect()
     }
 
+    /// A rate over no time is not 0.
+    fn if_any(&self, rate: String) -> String {
+        if self.time == Nanos::ZERO { "no load".to_owned() } else { rate }
+    }
+
     fn operations(&self, note: &str) -> Hero {
         let value = rate(self.all.count(), self.time);
         Hero {
             label: "I/Os a second".to_owned(),
-            text: iops(value),
-            value: Some(value),
+            text: self.if_any(iops(value)),
+            value: (self.time > Nanos::ZERO).then_some(value),
             unit: "io_per_s".to_owned(),
             note: format!("mean {note}"),
             samples: Some(self.all.count()),
@@ -173,8 +178,8 @@ impl Course {
         let value = rate(self.all.bytes, self.time);
         Hero {
             label: "throughput".to_owned(),
-            text: bytes_per_second(value),
-            value: Some(value),
+            text: self.if_any(bytes_per_second(value)),
+            value: (self.time > Nanos::ZERO).then_some(value),
             unit: "bytes_per_s".to_owned(),
             note: format!("mean {note}"),
             samples: Some(self.all.count()),

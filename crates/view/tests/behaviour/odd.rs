@@ -47,6 +47,11 @@ fn a_run_without_io_answers_every_view_and_claims_nothing() {
     assert!(source.row().spark.is_empty());
     assert!(offline(&source).iter().any(|(request, _)| request == "overview"));
     assert!(compare(&source, &source).curves.is_empty());
+    let heroes = model::overview(&source, &Lens::default()).heroes;
+    let rate = heroes.iter().find(|hero| hero.label == "I/Os a second").expect("it is there");
+    assert_eq!((rate.value, rate.text.as_str()), (None, "no load"));
+    let moved = compare(&source, &one_io()).difference;
+    assert!(moved.iter().flatten().all(|part| *part == 0.0), "shares of nothing: {moved:?}");
 }
 
 #[test]
