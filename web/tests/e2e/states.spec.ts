@@ -8,6 +8,9 @@ for (const [name, path] of PAGES('empty')) {
     await open(page, path);
     await expect(page.locator('main')).not.toBeEmpty();
     expect(await page.locator('main').innerText()).not.toMatch(/NaN|Infinity|undefined|null/);
+    // Nothing is explained, waited for or exported where nothing is drawn.
+    await expect(page.locator('figure.chart .legend')).toHaveCount(0);
+    await expect(page.locator('main')).not.toContainText('nothing to show yet');
     expect(found).toEqual([]);
   });
 }

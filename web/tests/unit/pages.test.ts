@@ -28,6 +28,7 @@ describe('the list of runs', () => {
     expect(stateOf(run('a', { state: 'abandoned', status: null }))).toBe('abandoned');
     expect(stateOf(run('a', { status: 'inconclusive' }))).toBe('inconclusive');
     expect(stateOf(run('a', { kind: 'recorded' }))).toBe('observed');
+    expect(stateOf(run('a', { kind: 'recorded', status: null }))).toBe('observed');
     expect(startedText('2026-11-22T06:00:00.123Z')).toBe('2026-11-22 06:00');
     expect(startedText('')).toBe('');
   });

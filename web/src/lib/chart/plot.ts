@@ -137,6 +137,12 @@ function drawLimit(u: uPlot, marks: Marks, look: Look): void {
   ctx.font = `${(fontOf(look.width) - 1) * dpr()}px ${look.font}`;
   ctx.textBaseline = 'bottom';
   ctx.textAlign = 'left';
+  // Lines may cross the name.
+  ctx.setLineDash([]);
+  ctx.strokeStyle = look.colours.ground;
+  ctx.lineWidth = 3 * dpr();
+  ctx.lineJoin = 'round';
+  ctx.strokeText(marks.limit.label, bbox.left + 4 * dpr(), y - 2 * dpr());
   ctx.fillText(marks.limit.label, bbox.left + 4 * dpr(), y - 2 * dpr());
   ctx.restore();
 }

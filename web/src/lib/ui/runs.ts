@@ -20,7 +20,8 @@ export const KINDS: Readonly<Record<RunKind, { name: string; words: string }>> =
 /** What a run's state is called in `Verdict`. */
 export function stateOf(run: RunRow): string {
   if (run.state !== 'complete') return run.state;
-  if (run.kind === 'recorded' && run.status === 'complete') return 'observed';
+  // A trace that nobody opened yet has no status.
+  if (run.kind === 'recorded' && (run.status ?? 'complete') === 'complete') return 'observed';
   return run.status ?? run.state;
 }
 
