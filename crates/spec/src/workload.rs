@@ -474,6 +474,11 @@ pub struct Reuse {
     /// touched ends, which makes it shorter and `sequential` smaller than it says. If absent, each I/O is sequential or not whatever the one before was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<f64>,
+    /// Whether all I/Os of a run have the size of its first one, and end it by the chances of the step
+    /// that began it, whichever steps they are of (default false). Large blocks then come in runs
+    /// while small ones jump, although both are steps of one mix.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub same_size: bool,
     /// Where the other I/Os go; what is left of them goes anywhere.
     #[serde(default)]
     pub again: Vec<Again>,

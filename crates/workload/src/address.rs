@@ -78,9 +78,9 @@ pub struct Wanted {
 }
 
 impl Addresses {
-    /// The first byte of the next block.
+    /// The first byte of the next block; a run may have a length of its own.
     #[inline]
-    pub fn offset(&mut self, place: &Place, wanted: &Wanted, stream: &mut Stream) -> u64 {
+    pub fn offset(&mut self, place: &Place, wanted: &mut Wanted, stream: &mut Stream) -> u64 {
         match place {
             Place::Uniform(blocks) => uniform(blocks, stream),
             Place::Zipf { blocks, ranks } => {
@@ -106,7 +106,9 @@ impl Addresses {
             Place::Reuse { blocks, history, habit } => {
                 let block = (wanted.length, wanted.is_write);
                 let ReuseState { histories, habits } = &mut *self.reuse;
-                histories[*history].next(&habits[*habit], blocks, block, stream)
+                let found = histories[*history].next(&habits[*habit], blocks, block, stream);
+                wanted.length = found.1;
+                found.0
             }
         }
     }

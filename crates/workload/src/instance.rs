@@ -445,8 +445,8 @@ impl WorkloadMachine {
         let user = &mut self.users[self.strands[strand as usize].user as usize];
         let block = &access.blocks[access.size.draw(&mut user.stream)];
         let is_write = access.operation == Operation::Write;
-        let wanted = Wanted { now, length: block.length, is_write };
-        let offset = self.addresses.offset(&block.place, &wanted, &mut user.stream);
+        let mut wanted = Wanted { now, length: block.length, is_write };
+        let offset = self.addresses.offset(&block.place, &mut wanted, &mut user.stream);
         let pattern = if is_write { self.payload.next(&access.data) } else { Pattern::default() };
         let durable = access.durable > 0.0 && user.stream.chance(access.durable);
         fx.submit(IoRequest {
@@ -455,7 +455,7 @@ impl WorkloadMachine {
             operation: access.operation,
             kind: access.kind,
             offset,
-            length: block.length,
+            length: wanted.length,
             due: due(user, now),
             pattern,
             durable,

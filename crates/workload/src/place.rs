@@ -179,6 +179,7 @@ impl<'a> Placer<'a> {
             reuse.misaligned.iter().map(|places| (places.io.get(), places.by.get())).collect();
         let habit = Habit::new(reuse.sequential.get(), &again, shared.pages())
             .in_runs(reuse.run)
+            .of_same_size(reuse.same_size)
             .misaligned(&misaligned);
         shared.remember(&habit);
         habits.push(habit);

@@ -7,6 +7,8 @@ use crate::region::{Blocks, Region};
 
 /// I/Os of a run that are looked back over at most.
 const RUN_MAX: u64 = 256;
+/// Misaligned places are this side of a multiple of these bytes.
+const PLACES: u64 = 4096;
 
 /// What was touched lately in one part of a disk, shared by the steps that use it.
 ///
@@ -22,6 +24,8 @@ pub struct History {
     most: u64,
     /// Where the next read and the next write are sequential, if they are to be.
     next: [Option<u64>; 2],
+    /// Length of the blocks of the run of each direction, and its chance to go on, if these are its own.
+    kept: [Option<(u32, f64)>; 2],
     /// Whether the last jump of each direction went back to what is remembered.
     is_back: [bool; 2],
 }
@@ -34,6 +38,8 @@ pub struct Habit {
     stay: f64,
     /// I/Os of a run, on average, where runs have a length of their own.
     run: f64,
+    /// Whether all of a run have the length of the first, and this step's chance to go on.
+    is_same_size: bool,
     /// Which of `depths`; one more is a page anywhere.
     pub choice: Pick,
     /// Depths of an entry, pages, first and last.
@@ -60,6 +66,7 @@ impl Habit {
             enter: sequential,
             stay: sequential,
             run: 1.0,
+            is_same_size: false,
             choice,
             depths,
             misaligned: Box::default(),
@@ -76,6 +83,11 @@ impl Habit {
 }
 
 impl Habit {
+    /// Whether all I/Os of a run that this step begins are as long as its first.
+    pub fn of_same_size(self, is_same_size: bool) -> Self {
+        Self { is_same_size, ..self }
+    }
+
     /// Shares of places and how many bytes behind a multiple of 4 KiB they are.
     #[must_use]
     pub fn misaligned(mut self, by: &[(f64, u32)]) -> Self {
@@ -108,6 +120,7 @@ impl History {
             end: region.end,
             most: 0,
             next: [None; 2],
+            kept: [None; 2],
             is_back: [false; 2],
         }
     }
@@ -128,7 +141,8 @@ impl History {
         self.most = self.most.max(deepest.ceil() as u64);
     }
 
-    /// The first byte of the next block of this length, whose places are `blocks`.
+    /// The first byte and the length of the next block: this length, whose places are `blocks`, or that of
+    /// the run it is in.
     #[inline]
     pub fn next(
         &mut self,
@@ -136,30 +150,39 @@ impl History {
         blocks: &Blocks,
         (length, is_write): (u32, bool),
         stream: &mut Stream,
-    ) -> u64 {
+    ) -> (u64, u32) {
         let way = usize::from(is_write);
         let is_exact = !habit.misaligned.is_empty();
         let behind = self.next[way].map(|at| if is_exact { at } else { align(at, length) });
+        let kept = self.kept[way];
+        let own = length;
+        let length = kept.map_or(own, |(length, _)| length);
         let behind = behind.filter(|at| at + u64::from(length) <= self.end);
-        // A block that begins in the page that the one before ended in touches the next one.
-        let reach = if is_exact { u64::from(length) - 1 } else { 0 };
-        let behind = behind.filter(|at| habit.run <= 1.0 || self.may_go_on(way, at + reach));
-        let chance = if behind.is_some() { habit.stay } else { habit.enter };
+        let behind = behind.filter(|at| habit.run <= 1.0 || self.may_go_on(way, *at));
+        let (length, chance) = match (behind, kept) {
+            (Some(_), Some((_, stay))) => (length, stay),
+            (Some(_), None) => (length, habit.stay),
+            (None, _) => (own, habit.enter),
+        };
         let goes_on = chance > 0.0 && stream.chance(chance);
         let offset = behind.unwrap_or_else(|| {
             let (offset, is_back) = self.jump(habit, blocks, goes_on, stream);
             self.is_back[way] = is_back;
+            self.kept[way] = (goes_on && habit.is_same_size).then_some((length, habit.stay));
             if is_exact { self.misplace(habit, offset, length) } else { offset }
         });
         self.next[way] = goes_on.then_some(offset + u64::from(length));
-        self.touch(offset, length);
-        offset
+        if !goes_on {
+            self.kept[way] = None;
+        }
+        self.touch(if is_exact { offset - offset % PLACES } else { offset }, length);
+        (offset, length)
     }
 
     /// Away from the multiple of 4 KiB that a block covers or begins at, if it still fits.
     fn misplace(&self, habit: &Habit, offset: u64, length: u32) -> u64 {
-        let page = offset / 4096;
-        let moved = page * 4096 + habit.place(page);
+        let page = offset / PLACES;
+        let moved = page * PLACES + habit.place(page);
         if moved + u64::from(length) <= self.end { moved } else { offset }
     }
 
@@ -185,8 +208,6 @@ impl History {
         // A run begins where a run that is remembered began, if it is not much longer.
         let length =
             if goes_on { blocks.stride * (habit.run as u64).min(RUN_MAX) } else { blocks.stride };
-        // What does not begin on a page covers one page more.
-        let length = length + if habit.misaligned.is_empty() { 0 } else { self.pages.stride };
         let found = habit.depths.get(habit.choice.draw(stream)).and_then(|(from, to)| {
             // Evenly on a scale of logarithms, as miss-ratio curves are drawn.
             let ratio = libm::log(to / from);
@@ -222,6 +243,8 @@ impl History {
         if places > 1 { machine::mix(page) % places * stride } else { 0 }
     }
 
+    /// A misaligned block counts as if it began on the multiple of 4 KiB before: it has as many pages as
+    /// an aligned one, and its neighbours on a disk of such blocks have others.
     fn touch(&mut self, offset: u64, length: u32) {
         if self.most == 0 {
             return;
@@ -265,7 +288,7 @@ mod tests {
         let mut recent: Vec<u64> = Vec::new();
         let (mut counts, mut last) = (vec![0_u32; limits.len() + 2], None);
         for number in 0..60_000 {
-            let offset = history.next(habit, &blocks, (PAGE, true), &mut stream);
+            let (offset, _) = history.next(habit, &blocks, (PAGE, true), &mut stream);
             let page = offset / u64::from(PAGE);
             let at = recent.iter().position(|other| *other == page);
             let class = match at {
@@ -302,9 +325,9 @@ mod tests {
         let (mut history, mut stream) = history(1 << 16);
         let habit = Habit::new(1.0, &[], history.pages());
         let blocks = *history.pages();
-        let first = history.next(&habit, &blocks, (PAGE, false), &mut stream);
+        let (first, _) = history.next(&habit, &blocks, (PAGE, false), &mut stream);
         history.next(&habit, &blocks, (PAGE, true), &mut stream);
-        let second = history.next(&habit, &blocks, (PAGE, false), &mut stream);
+        let (second, _) = history.next(&habit, &blocks, (PAGE, false), &mut stream);
         assert_eq!(second, first + u64::from(PAGE));
     }
 
@@ -315,7 +338,7 @@ mod tests {
         let blocks = *history.pages();
         let (mut behind, mut runs, mut last, mut was_behind) = (0.0, 0.0, 0, false);
         for _ in 0..200_000 {
-            let offset = history.next(&habit, &blocks, (PAGE, false), &mut stream);
+            let (offset, _) = history.next(&habit, &blocks, (PAGE, false), &mut stream);
             let is_behind = offset == last;
             behind += if is_behind { 1.0 } else { 0.0 };
             runs += if is_behind && !was_behind { 1.0 } else { 0.0 };
@@ -348,7 +371,7 @@ mod tests {
             let blocks = region.blocks(length);
             let mut stream = Stream::derive(1, &[], Purpose::User);
             for _ in 0..2000 {
-                let offset = history.next(&habit, &blocks, (length, false), &mut stream);
+                let (offset, _) = history.next(&habit, &blocks, (length, false), &mut stream);
                 assert!(offset + u64::from(length) <= disk);
             }
         }

@@ -19,7 +19,7 @@ use super::phases::Stretch;
 use super::{bursts, document, toml};
 
 /// Rounds in which shares are corrected by what a run of the workload shows.
-const CORRECTIONS: u32 = 7;
+const CORRECTIONS: u32 = 10;
 
 /// A workload, its file, and how near it comes.
 #[derive(Debug, Clone)]
@@ -74,9 +74,12 @@ fn correct(model: &mut Model, comparison: &Comparison) {
     let blocks = model.kinds.iter_mut().flat_map(|kind| &mut kind.accesses);
     for block in blocks.filter_map(|access| access.block.as_mut()) {
         let (seen, made) = comparison.sequential[usize::from(block.is_write)];
-        if made > 0.0 {
-            // Halfway on a scale of logarithms: where runs end early, more of them also are longer.
-            block.habit.sequential = (block.habit.sequential * (seen / made).sqrt()).min(1.0);
+        if made > 0.0 && made < 1.0 && seen < 1.0 {
+            // Halfway on a scale of logarithms: where runs end early, more of them also are longer. By
+            // odds, for I/Os that jump are what begins a run.
+            let odds = |share: f64| share / (1.0 - share);
+            let own = odds(block.habit.sequential.min(0.9999)) * (odds(seen) / odds(made)).sqrt();
+            block.habit.sequential = own / (1.0 + own);
         }
         let again: f64 = block.habit.again.iter().map(|(share, _)| share).sum();
         let (seen, made) = comparison.touched;
@@ -322,5 +325,6 @@ fn address(model: &Model, size: Bytes, block: &Block) -> Address {
         .iter()
         .map(|(io, by)| Misaligned { io: share(*io), by: block_size(u64::from(*by)) });
     let misaligned = misaligned.collect();
-    Address::Reuse(Reuse { sequential, run, again, page: block_size(model.page), misaligned })
+    let (same_size, page) = (block.is_same_size, block_size(model.page));
+    Address::Reuse(Reuse { sequential, run, same_size, again, page, misaligned })
 }

@@ -60,7 +60,9 @@ impl Comparison {
     pub(crate) fn score(&self) -> f64 {
         let sequential = self.sequential.iter().map(|(seen, made)| (seen - made).abs());
         let curves = self.curves.iter().map(|pair| pair.most);
-        curves.chain(sequential).sum::<f64>() + self.alignment.distance
+        let lengths = self.histograms.iter().filter(|pair| pair.name.starts_with("length"));
+        let lengths = lengths.map(|pair| pair.distance);
+        curves.chain(sequential).chain(lengths).sum::<f64>() + self.alignment.distance
     }
 
     /// Shares of I/Os that begin at a sector modulo 8, seen and made.

@@ -17,6 +17,9 @@ const PART_LEAST: usize = 50;
 /// Names of directions in actions and groups.
 const WAYS: [&str; 2] = ["read", "write"];
 
+/// An I/O and how it found its place.
+type Seen<'a> = &'a (&'a IoRecord, Way);
+
 /// All that is fitted.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
@@ -63,6 +66,8 @@ pub(crate) struct Access {
     pub(crate) name: String,
     pub(crate) disk: usize,
     pub(crate) count: usize,
+    /// How often it is chosen, as many as all of a direction together.
+    pub(crate) weight: usize,
     /// None for a flush.
     pub(crate) block: Option<Block>,
 }
@@ -71,6 +76,8 @@ pub(crate) struct Access {
 #[derive(Debug, Clone)]
 pub(crate) struct Block {
     pub(crate) is_write: bool,
+    /// Whether a run keeps the size of its first I/O.
+    pub(crate) is_same_size: bool,
     pub(crate) sizes: Sizes,
     pub(crate) habit: Habit,
     /// Share of places, and bytes behind a multiple of 4 KiB.
@@ -155,35 +162,39 @@ fn of_way(
     way: usize,
     operation: Operation,
 ) -> Vec<Access> {
-    let own: Vec<&(&IoRecord, Way)> =
+    let own: Vec<Seen<'_>> =
         inside.iter().filter(|(record, _)| is_on(record, disk.0, operation)).collect();
-    let (small, large): (Vec<_>, Vec<_>) =
-        own.iter().copied().partition(|(record, _)| record.length < LARGE);
-    let own_ways: Vec<Way> = own.iter().map(|(_, way)| *way).collect();
-    let is_part = |part: &[&(&IoRecord, Way)]| {
+    let (small, large) = by_runs(&own);
+    let is_part = |part: &[Seen<'_>]| {
         part.len() >= PART_LEAST && part.len() as f64 >= PART * own.len() as f64
     };
     let parts = if is_part(&small) && is_part(&large) {
         vec![("-small", small), ("-large", large)]
     } else {
-        vec![("", own)]
+        vec![("", own.clone())]
     };
+    let is_split = parts.len() > 1;
     let parts = parts.into_iter().filter(|(_, part)| !part.is_empty());
-    // A run has blocks of any size: its share and length are the direction's.
-    let runs = place::runs(own_ways.into_iter());
-    let habit = |part: &[&(&IoRecord, Way)]| {
+    let habit = |part: &[Seen<'_>]| {
         let habit = place::habit(part.iter().map(|(_, way)| *way));
-        match runs {
+        match place::runs(part.iter().map(|(_, way)| *way)) {
             Some((sequential, run)) => Habit { sequential, run: Some(run), ..habit },
             None => habit,
         }
     };
-    let access = |(suffix, part): (&str, Vec<&(&IoRecord, Way)>)| Access {
+    // What goes on is of the run, whichever action is chosen meanwhile.
+    let jumps = |part: &[Seen<'_>]| {
+        part.iter().filter(|(_, way)| !matches!(way, Way::Behind(_))).count().max(1)
+    };
+    let all_jumps = jumps(&own);
+    let access = |(suffix, part): (&str, Vec<Seen<'_>>)| Access {
         name: format!("{}{}{suffix}", WAYS[way], of_disk(disk)),
         disk: disk.0,
         count: part.len(),
+        weight: (own.len() * jumps(&part) / all_jumps).max(1),
         block: Some(Block {
             is_write: way == 1,
+            is_same_size: is_split,
             sizes: sizes::fit(part.iter().map(|(record, _)| record.length)),
             habit: habit(&part),
             misaligned: place::misaligned(part.iter().map(|(record, way)| (record.offset, *way))),
@@ -193,8 +204,22 @@ fn of_way(
     parts.map(access).collect()
 }
 
+/// Small and large ones. All of a run go together, as most of its bytes are.
+fn by_runs<'a>(own: &[Seen<'a>]) -> (Vec<Seen<'a>>, Vec<Seen<'a>>) {
+    let (mut small, mut large) = (Vec::new(), Vec::new());
+    for run in own.chunk_by(|_, (_, way)| matches!(way, Way::Behind(_))) {
+        let bytes = |of: &dyn Fn(u32) -> bool| -> u64 {
+            let own = run.iter().map(|(record, _)| record.length).filter(|length| of(*length));
+            own.map(u64::from).sum()
+        };
+        let is_large = bytes(&|length| length >= LARGE) >= bytes(&|length| length < LARGE);
+        if is_large { large.extend(run) } else { small.extend(run) }
+    }
+    (small, large)
+}
+
 /// Share of these that is durable before it is answered.
-fn durable(part: &[&(&IoRecord, Way)]) -> f64 {
+fn durable(part: &[Seen<'_>]) -> f64 {
     let count = part.iter().filter(|(record, _)| record.flags.has(Flags::FUA)).count();
     count as f64 / part.len().max(1) as f64
 }
@@ -202,7 +227,7 @@ fn durable(part: &[&(&IoRecord, Way)]) -> f64 {
 fn flushes(inside: &[(&IoRecord, Way)], disk: (usize, usize)) -> Option<Access> {
     let count = inside.iter().filter(|(it, _)| is_on(it, disk.0, Operation::Flush)).count();
     let name = format!("flush{}", of_disk(disk));
-    (count > 0).then_some(Access { name, disk: disk.0, count, block: None })
+    (count > 0).then_some(Access { name, disk: disk.0, count, weight: count, block: None })
 }
 
 /// One loop of all, or arrivals for each operation.
@@ -214,7 +239,7 @@ fn streams(
 ) -> Vec<Stream> {
     let mix = |is_wanted: &dyn Fn(&Access) -> bool| -> Vec<(String, usize)> {
         let wanted = accesses.iter().filter(|access| is_wanted(access));
-        wanted.map(|access| (access.name.clone(), access.count)).collect()
+        wanted.map(|access| (access.name.clone(), access.weight)).collect()
     };
     // Discards are left out: Tilemark sends none. Whoever waits for one is not seen.
     let records: Vec<&IoRecord> = inside

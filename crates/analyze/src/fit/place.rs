@@ -71,9 +71,12 @@ fn with_page(records: &[IoRecord], devices: usize, page: u64) -> (Vec<Way>, usiz
     (ways, stacks.iter().map(ReuseStack::pages).max().unwrap_or(0))
 }
 
-/// The depths of its first and last page.
+/// The depths of its first and last page. A block that begins behind a multiple of 4 KiB counts as if it
+/// began there, as it does in the language: on a disk of such blocks every block has pages of its own
+/// then, and a block beside one that was touched is not taken for one that comes back.
 fn touch(stack: &mut ReuseStack, record: &IoRecord, page: u64) -> (Option<u64>, Option<u64>) {
-    let (first, last) = (record.offset / page, (record.end_offset() - 1) / page);
+    let begin = record.offset - record.offset % PAGE;
+    let (first, last) = (begin / page, (begin + u64::from(record.length) - 1) / page);
     let begin = stack.reference(PageId(first));
     let end = (first + 1..=last).map(|at| stack.reference(PageId(at))).last();
     (begin, end.unwrap_or(begin))
@@ -173,6 +176,18 @@ mod tests {
             // Two pages of its own, and two pairs after it.
             [Way::Fresh, Way::Behind(None), Way::Fresh, Way::Again(6), Way::None, Way::Fresh]
         );
+    }
+
+    /// The partition of a disk begins at sector 63. A block next to one that was touched has a page in
+    /// common with it and is new all the same.
+    #[test]
+    fn neighbours_on_a_misaligned_disk_are_new() {
+        let io =
+            |block: u64| IoRecord::new(Nanos(0), Operation::Write, block * 4096 + 63 * 512, 4096);
+        let places = of(&[io(5), io(8), io(6), io(4), io(6), io(5)], 1);
+        let fresh = [Way::Fresh; 4];
+        assert_eq!(places.ways[..4], fresh);
+        assert_eq!(places.ways[4..], [Way::Again(2), Way::Again(4)]);
     }
 
     #[test]

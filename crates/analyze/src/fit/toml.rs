@@ -258,6 +258,7 @@ fn address(address: &Address) -> String {
         })
         .collect();
     let run = reuse.run.map_or_else(String::new, |run| format!(", run = {run:?}"));
+    let same_size = if reuse.same_size { ", same-size = true" } else { "" };
     let misaligned: Vec<String> = reuse
         .misaligned
         .iter()
@@ -271,7 +272,7 @@ fn address(address: &Address) -> String {
         some => format!(", misaligned = [{}]", some.join(", ")),
     };
     format!(
-        "{{ reuse = {{ sequential = {}{run}, page = {}, again = [{}]{misaligned} }} }}",
+        "{{ reuse = {{ sequential = {}{run}{same_size}, page = {}, again = [{}]{misaligned} }} }}",
         quoted(&reuse.sequential.to_text()),
         quoted(&reuse.page.to_text()),
         again.join(", ")

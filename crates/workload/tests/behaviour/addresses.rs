@@ -250,6 +250,30 @@ fn misaligned_runs_go_on_exactly_where_the_one_before_ended() {
 }
 
 #[test]
+fn runs_of_one_size_are_begun_by_large_blocks_while_small_ones_jump() {
+    let step = |size: &str, habit: &str| {
+        format!(
+            r#"{{ read = {{ disk = "data", size = "{size}", address = {{ reuse = {{ page = "4k", same-size = true{habit} }} }} }} }}"#
+        )
+    };
+    // One large block in two begins a run of ten more; each step is asked as often.
+    let steps = [step("4k", ""), step("64k", r#", sequential = "83.333%", run = 10"#)].join(", ");
+    let trace = one_action("{ closed = { users = 1 } }", &steps).run(ms(1), secs(40));
+    let (mut behind, mut jumps, mut odd) = ([0_usize; 2], [0_usize; 2], 0);
+    for pair in trace.requests.windows(2) {
+        let (before, after) = (&pair[0].1, &pair[1].1);
+        let is_behind = before.offset + u64::from(before.length) == after.offset;
+        odd += usize::from(is_behind && before.length != after.length);
+        let counts = if is_behind { &mut behind } else { &mut jumps };
+        counts[usize::from(after.length > 4096)] += 1;
+    }
+    // By chance one in 16,384 places is right behind another.
+    assert!(behind[0] < 8 && odd < 8, "small blocks are alone: {behind:?} {odd}");
+    let ratio = number(behind[1]) / number(jumps[1]);
+    assert!((ratio - 5.0).abs() < 0.5, "{ratio} go on for each that jumps: {behind:?} {jumps:?}");
+}
+
+#[test]
 fn durable_writes_have_their_share_and_others_are_not() {
     let steps = r#"{ write = { disk = "data", size = "4k", durable = "30%" } },
                    { append = { disk = "log", size = "4k", durable = "100%" } },
