@@ -33,5 +33,6 @@ bench: build ## print one line per figure (FIGURES=PREFIX for a part)
 	@scripts/setup bench
 	@$(CARGO) run -q --release --locked -p xtask -- bench $(FIGURES)
 
-fuzz: setup-build ## fuzz what reads bytes from elsewhere, SECONDS=60 each (TARGET=NAME for one)
+fuzz: ## fuzz what reads bytes from elsewhere, SECONDS=60 each (TARGET=NAME for one)
+	@scripts/setup fuzz
 	@scripts/fuzz $(SECONDS) $(TARGET)
