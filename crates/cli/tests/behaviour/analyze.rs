@@ -9,7 +9,7 @@ use trace::generate::{Generator, Recipe};
 use trace::store::{self, Options};
 
 use crate::redact;
-use crate::rig::{ALLOW, MICRO, Place, err, out};
+use crate::rig::{ALLOW, MICRO, Place, err, out, simulate_words};
 
 /// 40 writes of 64 KiB that take 30 ms, as the MSR Cambridge traces have them.
 fn msr(place: &Place) {
@@ -125,9 +125,8 @@ fn a_vm_of_a_trace_becomes_a_workload_that_a_tile_can_use() {
     let tile = "name = \"mine\"\ntitle = \"mine\"\nsource = \"a trace\"\n\n\
                 [[workload]]\nuse = \"database.toml\"\ncount = 2\n";
     std::fs::write(place.path("mine.toml"), tile).expect("writable");
-    let storage = ["simulate", "--array", "nvme-local", "--tile", "mine.toml", "--tiles", "1"];
-    let brief = ["--quick", "--duration", "3s", "--warm-up-min", "1s", "--warm-up-max", "2s"];
-    let ran = place.output(&[&storage[..], &brief[..]].concat());
+    let storage = ["--array", "nvme-local", "--tile", "mine.toml", "--tiles", "1"];
+    let ran = place.output(&simulate_words(&storage));
     assert!(ran.status.success(), "{}{}", out(&ran), err(&ran));
 
     let again = fit(&["--vm", "database-00"]);
@@ -236,30 +235,9 @@ fn a_simulated_run_is_analysed_as_its_own_figures_say() {
     let tile = "name = \"two\"\ntitle = \"two\"\nsource = \"ours\"\n\n\
                 [[workload]]\nuse = \"mail\"\n\n[[workload]]\nuse = \"web\"\n";
     place.write("two.toml", tile);
-    let words = [
-        "simulate",
-        "--array",
-        "hdd-raid10",
-        "--tile",
-        "two.toml",
-        "--tiles",
-        "1..2",
-        "--quick",
-        "--footprint",
-        "0.01",
-        "--duration",
-        "20s",
-        "--warm-up-min",
-        "2s",
-        "--warm-up-max",
-        "4s",
-        "--seed",
-        "7",
-        "--live",
-        "off",
-        "--format",
-        "json",
-    ];
+    let what = ["--array", "hdd-raid10", "--tile", "two.toml", "--tiles", "1..2"];
+    let how = ["--footprint", "0.01", "--duration", "20s", "--live", "off", "--format", "json"];
+    let words = simulate_words(&[&what[..], &how[..]].concat());
     let run = parsed(&place.output(&words));
     let json = agrees_with_its_run(&place, &run);
     // Sums, and each virtual machine of both tiles that has I/O.

@@ -77,6 +77,10 @@ pub const MICRO: [&str; 15] = [
     "100ms",
 ];
 
+/// Options of a simulation of a few seconds of virtual time, the same ones each time.
+const BRIEF: [&str; 9] =
+    ["--quick", "--duration", "5s", "--warm-up-min", "2s", "--warm-up-max", "4s", "--seed", "7"];
+
 /// A datastore and a place for results, both empty and removed at the end.
 pub struct Place {
     root: tempfile::TempDir,
@@ -167,11 +171,20 @@ impl Place {
 
 /// What runs a small tile on the datastore.
 pub fn run_words<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let mut words = vec!["run", "ds"];
-    words.extend(ALLOW);
-    let mut micro = MICRO.into_iter().peekable();
-    while let Some(option) = micro.next() {
-        let value = micro.next_if(|word| !word.starts_with("--"));
+    [&["run", "ds"][..], &ALLOW, &overridden(&MICRO, more)[..]].concat()
+}
+
+/// What simulates some tiles for a few seconds; `more` overrides what is the same in it.
+pub fn simulate_words<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["simulate"][..], &overridden(&BRIEF, more)[..]].concat()
+}
+
+/// Options, but for those that come again in `more`, and then those.
+fn overridden<'a>(options: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    let mut words = Vec::new();
+    let mut options = options.iter().copied().peekable();
+    while let Some(option) = options.next() {
+        let value = options.next_if(|word| !word.starts_with("--"));
         if !more.contains(&option) {
             words.extend([Some(option), value].into_iter().flatten());
         }

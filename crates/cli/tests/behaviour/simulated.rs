@@ -4,27 +4,13 @@ use record::run::{Edge, Run, Status, Step};
 use record::rundir::StoredRun;
 use rustix::process::Signal;
 
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Place, Running, err, out, simulate_words};
 
-/// A tile of one virtual machine with one user, and a few seconds of virtual time.
-const BRIEF: [&str; 13] = [
-    "--tile",
-    "micro/read-4k-qd1",
-    "--quick",
-    "--footprint",
-    "0.01",
-    "--duration",
-    "5s",
-    "--warm-up-min",
-    "2s",
-    "--warm-up-max",
-    "4s",
-    "--seed",
-    "7",
-];
+/// A tile of one virtual machine with one user.
+const TILE: [&str; 4] = ["--tile", "micro/read-4k-qd1", "--footprint", "0.01"];
 
 fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [&["simulate"], &BRIEF[..], more].concat()
+    simulate_words(&[&TILE[..], more].concat())
 }
 
 fn run(place: &Place, more: &[&str]) -> Run {
@@ -88,8 +74,8 @@ fn the_stored_plan_gives_the_same_figures_again_and_a_change_is_told() {
 fn a_simulation_that_is_stopped_keeps_what_it_has() {
     let place = Place::new();
     let long = ["--array", "hdd-raid10", "--tiles", "1", "--duration", "20h", "--live", "line"];
-    let words: Vec<&str> = ["simulate", "--tile", "micro/mixed-8k", "--quick"].to_vec();
-    let mut running = Running::new(place.command(&[&words[..], &long[..]].concat()));
+    let words = simulate_words(&[&["--tile", "micro/mixed-8k"], &long[..]].concat());
+    let mut running = Running::new(place.command(&words));
     running.wait_for("x real time");
     running.signal(Signal::INT);
     let ended = running.end();

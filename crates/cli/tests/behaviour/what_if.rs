@@ -1,10 +1,12 @@
 //! What a run's storage would hold if something were different.
 
+use std::process::Output;
+
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::redact;
-use crate::rig::{Place, Running, err, out};
+use crate::rig::{Place, Running, err, out, simulate_words};
 
 /// Four users who read twice and pause for 50 ms.
 const SHOP: &str = r#"
@@ -50,21 +52,11 @@ disk = "hdd-10k"
 count = 2
 "#;
 
-const BRIEF: [&str; 13] = [
-    "simulate",
-    "--tile",
-    "./tile.toml",
-    "--quick",
-    "--duration",
-    "5s",
-    "--warm-up-min",
-    "2s",
-    "--warm-up-max",
-    "4s",
-    "--seed",
-    "7",
-    "--tiles-max",
-];
+/// Simulates up to so many of the small tiles on two disks.
+fn simulate(place: &Place, tiles_max: &str) -> Output {
+    let what = ["--tile", "./tile.toml", "--array", "./disks.toml", "--tiles-max", tiles_max];
+    place.output(&simulate_words(&what))
+}
 
 /// A simulated run of the small tile on two disks.
 fn simulated() -> Place {
@@ -72,7 +64,7 @@ fn simulated() -> Place {
     place.write("shop.toml", SHOP);
     place.write("tile.toml", TILE);
     place.write("disks.toml", DISKS);
-    let output = place.output(&[&BRIEF[..], &["8", "--array", "./disks.toml"]].concat());
+    let output = simulate(&place, "8");
     assert!(matches!(output.status.code(), Some(0)), "{}{}", out(&output), err(&output));
     place
 }
@@ -180,7 +172,7 @@ fn too_few_samples_for_an_answer_have_an_exit_code_of_their_own() {
     place.write("shop.toml", &SHOP.replace("users = 4, think = { exponential = \"50ms\" }", rare));
     place.write("tile.toml", TILE);
     place.write("disks.toml", DISKS);
-    let output = place.output(&[&BRIEF[..], &["1", "--array", "./disks.toml"]].concat());
+    let output = simulate(&place, "1");
     assert_eq!(output.status.code(), Some(5), "{}{}", out(&output), err(&output));
     let output = place.output(&["what-if", "latest", "--disks", "4", "--tiles-max", "1"]);
     assert_eq!(output.status.code(), Some(5), "{}{}", out(&output), err(&output));
@@ -190,7 +182,7 @@ fn too_few_samples_for_an_answer_have_an_exit_code_of_their_own() {
 #[test]
 fn every_command_about_a_run_takes_the_latest() {
     let place = simulated();
-    let again = place.output(&[&BRIEF[..], &["1", "--array", "./disks.toml"]].concat());
+    let again = simulate(&place, "1");
     assert_eq!(again.status.code(), Some(0), "{}", err(&again));
     let newest = place.runs().last().and_then(|run| run.file_name().map(|n| n.to_owned()));
     let newest = newest.expect("a run").to_string_lossy().into_owned();
