@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Group } from '../../src/lib/api/types';
 import { chosen, toggled, usual, waitParts } from '../../src/lib/chart/chosen';
+import { apart, lineOf } from '../../src/lib/chart/lines';
+import { LIGHT } from '../../src/lib/palette';
 
 /** So many I/Os of so many milliseconds on the mean at two points; p99 is three times the mean. */
 const group = (key: string, count: number, mean: number, p99 = 3 * mean): Group => ({
@@ -33,6 +35,12 @@ describe('lines of many sizes', () => {
     expect(toggled(sizes, '4k,8k,64k,128k', '8k')).toBeNull();
     expect(toggled(sizes, '8k', '8k')).toBe('8k');
     expect(toggled(sizes, '4k,8k,16k,32k,64k,128k', '256k')).toBe('all');
+  });
+  it('differ clearly in width where few are drawn', () => {
+    const lines = sizes.map((one, at) => lineOf(one, 'p99', at, LIGHT));
+    const widths = apart(lines, new Set(['4k', '8k', '64k'])).filter((line) => ['4k', '8k', '64k'].includes(line.key)).map((line) => line.width);
+    expect(widths.map((width) => Math.round(width * 10))).toEqual([13, 24, 35]);
+    expect(apart(lines, new Set(sizes.map((one) => one.key)))).toEqual(lines);
   });
   it('that nobody waited for are not drawn for it', () => {
     const idle = Array.from({ length: 5 }, (_, at) => group(`${at}`, 0, 0));

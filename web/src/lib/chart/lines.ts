@@ -46,6 +46,17 @@ function widthOf(key: string): number {
   return found < 0 ? 1.75 : 0.9 + 0.4 * found;
 }
 
+/** Lines of sizes among which few are drawn: those grow clearly thicker one by one, as neighbours of cividis are alike. */
+export function apart(lines: readonly Line[], drawn: ReadonlySet<string>): Line[] {
+  let width = 0.2;
+  return lines.map((line) => {
+    const isSize = (CLASSES as readonly string[]).includes(line.key);
+    if (!isSize || !drawn.has(line.key) || drawn.size > 4) return line;
+    width += 1.1;
+    return { ...line, width };
+  });
+}
+
 /** What a line is called: sizes as everywhere on the page. */
 export function nameOf(group: Group): string {
   const found = (CLASSES as readonly string[]).indexOf(group.key);
