@@ -26,8 +26,8 @@ const CONNECTIONS: usize = 256;
 const THREADS: usize = 3;
 /// How long a request may take to arrive.
 const HEAD_WITHIN: Duration = Duration::from_secs(30);
-/// How long those who watch are given to hear of the end.
-const FAREWELL: Duration = Duration::from_millis(200);
+/// How long those who watch are given to hear of the end; who has heard is not waited for.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// Nice value: looking comes after measuring.
 const PRIORITY: i32 = 5;
 
