@@ -62,6 +62,7 @@ const GROUPS: &[Group] = &[
     Group { name: "import", run: import::formats },
     Group { name: "replay", run: replay::punctuality },
     Group { name: "record", run: record::overhead },
+    Group { name: "record_disk", run: record::on_disk },
     Group { name: "record_fio", run: record_fio::against_fio },
     Group { name: "sim.loop", run: sim::event_loop },
     Group { name: "sim.fast_cache", run: sim::fast_cache },

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::device::RamDevice;
 use super::pairs::scratch;
+use super::record_fio::{disk_of, make_file};
 use super::switched::{self, Counter, Windows};
 use super::{Figure, tilemark};
 
@@ -25,13 +26,46 @@ const START_WAIT: Duration = Duration::from_millis(25);
 const WHOLE: Duration = Duration::from_secs(5);
 const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
+/// The same of a disk that is at its own limit and not at the processor's: the one of the
+/// temporary directory, 4 KiB random reads with 32 outstanding. The trace is written to it too.
+pub(crate) fn on_disk(name: &str) -> Result<Vec<Figure>> {
+    let out = scratch()?;
+    let disk = disk_of(&out)?;
+    let file = out.join("load");
+    make_file(&file)?;
+    let _load = Load::start(&file, &["--bs=4k", "--iodepth=32", "--size=512M"])?;
+    let counter = Counter::of(&disk)?;
+    let recording = Recording::start(&disk, &out.join("trace.tmt"))?;
+    let events = recording.events()?;
+    let whole = switched::measure(&counter, WINDOWS, |is_on| switch(&events, is_on))?;
+    recording.stop()?;
+    let nothing = switched::measure(&counter, WINDOWS, |_| Ok(()))?;
+    std::fs::remove_dir_all(&out)?;
+    Ok(vec![
+        Figure::new(format!("{name}.overhead_percent"), whole.percent, "%"),
+        Figure::new(format!("{name}.overhead_error_percent"), whole.error, "%"),
+        Figure::new(format!("{name}.nothing_percent"), nothing.percent, "%"),
+        Figure::new(format!("{name}.iops_alone"), whole.alone_per_s, "1/s"),
+    ])
+}
+
 /// One load without a pause under one recording, whose events are switched on and off; then
 /// the same events with nobody who reads them, which is the kernel's own share.
 pub(crate) fn overhead(name: &str) -> Result<Vec<Figure>> {
     let device = RamDevice::set_up()?;
     fill(&device.path)?;
     let out = scratch()?;
-    let _load = Load::start(&device.path)?;
+    let block = format!("--bs={BLOCK_BYTES}");
+    let _load = Load::start(
+        &device.path,
+        &[
+            &block,
+            "--iodepth=16",
+            "--size=1G",
+            "--iodepth_batch_submit=16",
+            "--iodepth_batch_complete_min=16",
+        ],
+    )?;
     let counter = Counter::of(&device.path)?;
     let recording = Recording::start(&device.path, &out.join("trace.tmt"))?;
     let events = recording.events()?;
@@ -104,15 +138,14 @@ impl Drop for Unread {
 struct Load(Child);
 
 impl Load {
-    fn start(device: &Path) -> Result<Self> {
+    fn start(target: &Path, shape: &[&str]) -> Result<Self> {
         let child = Command::new("fio")
             .args(["--name=load", "--ioengine=io_uring", "--direct=1", "--fixedbufs"])
             .args(["--registerfiles", "--norandommap", "--randrepeat=0", "--time_based"])
-            .args(["--rw=randread", "--readonly", "--iodepth=16", "--size=1G"])
-            .args(["--iodepth_batch_submit=16", "--iodepth_batch_complete_min=16"])
-            .arg(format!("--bs={BLOCK_BYTES}"))
+            .args(["--rw=randread", "--readonly"])
+            .args(shape)
             .arg(format!("--runtime={LOAD_S}"))
-            .arg(format!("--filename={}", device.display()))
+            .arg(format!("--filename={}", target.display()))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()

@@ -59,7 +59,7 @@ fn round(disk: &Path, out: &Path, bytes: u32) -> Result<Round> {
     let trace = out.join("beside-fio.tmt");
     let file = out.join("load");
     if !file.exists() {
-        load(&file, bytes, "write")?;
+        make_file(&file)?;
     }
     let recording = Recording::start(disk, &trace)?;
     let said = load(&file, bytes, "randread")?;
@@ -89,6 +89,11 @@ fn round(disk: &Path, out: &Path, bytes: u32) -> Result<Round> {
 fn at(sorted: &[u64], share: f64) -> f64 {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).map_or(f64::NAN, |value| *value as f64)
+}
+
+/// A file to be read, of 512 MiB.
+pub(super) fn make_file(file: &Path) -> Result<()> {
+    load(file, 0, "write").map(drop)
 }
 
 fn load(file: &Path, bytes: u32, way: &str) -> Result<Value> {
@@ -122,7 +127,7 @@ fn latencies(trace: &Path, bytes: u32) -> Result<Vec<u64>> {
 }
 
 /// The disk below a directory.
-fn disk_of(place: &Path) -> Result<PathBuf> {
+pub(super) fn disk_of(place: &Path) -> Result<PathBuf> {
     let device = std::fs::metadata(place)?.st_dev();
     let (major, minor) = (device >> 8 & 0xfff, device & 0xff);
     let node = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}"))
