@@ -44,7 +44,8 @@ fn tiles(source: &Source) -> Option<Hero> {
     let broken = match &run.answer.first_broken {
         Some(broken) => {
             let name = words::limit_name(&broken.workload, &broken.limit);
-            format!("{} break {name}", count(broken.tiles.into(), "tile"))
+            let verb = if broken.tiles == 1 { "breaks" } else { "break" };
+            format!("{} {verb} {name}", count(broken.tiles.into(), "tile"))
         }
         None => format!("more than {} were not tried", count(tried.into(), "tile")),
     };
