@@ -86,6 +86,16 @@ fn step<'a>(workload: &'a Workload, action: &str) -> (&'a Address, &'a Size) {
     }
 }
 
+/// Users who never think.
+const QUEUE: &str = r#"[[users]]
+name = "users"
+vm = "known"
+load = { closed = { users = 4 } }"#;
+/// Arrivals that wait for nobody.
+const ARRIVALS: &str = r#"[[users]]
+name = "users"
+vm = "known"
+load = { open = { rate = "200/s" } }"#;
 const READ_8K: &str = r#"{ read = { disk = "data", size = "8k" } }"#;
 
 #[test]
@@ -108,11 +118,7 @@ load = { closed = { users = 6, think = { exponential = "8ms" } } }"#;
 
 #[test]
 fn a_full_queue_comes_back_as_users_without_thinking() {
-    let users = r#"[[users]]
-name = "users"
-vm = "known"
-load = { closed = { users = 4 } }"#;
-    let fitted = fitted(made(users, READ_8K, 10));
+    let fitted = fitted(made(QUEUE, READ_8K, 10));
     let load = &fitted.workload.groups[0].load;
     let Load::Closed { users: 4, think: Time::Fixed(Nanos(0)) } = load else { panic!("{load:?}") };
     assert!(distance(&fitted, "outstanding") < 0.03);
@@ -122,11 +128,7 @@ load = { closed = { users = 4 } }"#;
 /// has none was fitted by a loop without thinking, which on ideal storage lets no time pass.
 #[test]
 fn latencies_of_a_trace_that_says_it_has_none_do_not_make_a_loop() {
-    let users = r#"[[users]]
-name = "users"
-vm = "known"
-load = { closed = { users = 4 } }"#;
-    let observed = observed(info(false), made(users, READ_8K, 2)).expect("enough");
+    let observed = observed(info(false), made(QUEUE, READ_8K, 2)).expect("enough");
     let fitted = fit(&observed, "tilemark test", 1).expect("it runs");
     let load = &fitted.workload.groups[0].load;
     assert!(matches!(load, Load::Open { .. } | Load::Paced { .. }), "{load:?}");
@@ -134,11 +136,7 @@ load = { closed = { users = 4 } }"#;
 
 #[test]
 fn arrivals_that_wait_for_nobody_come_back_with_their_rate() {
-    let users = r#"[[users]]
-name = "users"
-vm = "known"
-load = { open = { rate = "200/s" } }"#;
-    let fitted = fitted(made(users, READ_8K, 60));
+    let fitted = fitted(made(ARRIVALS, READ_8K, 60));
     let load = &fitted.workload.groups[0].load;
     let Load::Open { rate, gaps: None, .. } = load else { panic!("{load:?}") };
     // Three standard errors of 12,000 arrivals.
@@ -270,17 +268,13 @@ load = { open = { rate = "400/s" } }"#;
 /// the share of their direction scatters the large ones, and so what a cache would hold.
 #[test]
 fn large_blocks_in_runs_beside_small_ones_that_jump_come_back_as_such() {
-    let users = r#"[[users]]
-name = "users"
-vm = "known"
-load = { open = { rate = "200/s" } }"#;
     let read = |size: &str, habit: &str| {
         format!(
             r#"{{ read = {{ disk = "data", size = "{size}", address = {{ reuse = {{ page = "4k", same-size = true, again = [{{ io = "60%", within = "2%" }}]{habit} }} }} }} }}"#
         )
     };
     let steps = [read("4k", ""), read("64k", r#", sequential = "83.333%", run = 10"#)].join(", ");
-    let fitted = fitted(made(users, &steps, 120));
+    let fitted = fitted(made(ARRIVALS, &steps, 120));
     let habit = |action: &str| {
         let (Address::Reuse(reuse), _) = step(&fitted.workload, action) else { panic!("{action}") };
         assert!(reuse.same_size);
