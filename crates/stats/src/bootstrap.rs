@@ -3,11 +3,10 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use statrs::distribution::{ContinuousCDF, Normal};
-use units::{Nanos, Ratio};
+use units::Ratio;
 
-use crate::histogram::Compact;
 use crate::interval::Interval;
-use crate::percentile::{PercentileEstimate, enough_samples, nearest_rank};
+use crate::percentile::nearest_rank;
 
 /// How an interval is taken from the resampled values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -173,134 +172,10 @@ fn acceleration<T: Clone>(values: &[T], statistic: &impl Fn(&[T]) -> f64) -> f64
     power(3) / (6.0 * power(2).powf(1.5))
 }
 
-/// The `share` percentile of all slices together, with an interval that respects that
-/// neighbouring slices resemble each other.
-///
-/// Circular block bootstrap (Politis and Romano 1992): runs of `block` consecutive slices
-/// (wrapping at the end) are drawn until there are as many as measured, their histograms
-/// merged and the percentile taken of the merged one; percentiles themselves are never
-/// averaged. Fewer than two slices, or a block as long as the series, leave the interval
-/// open (`low` zero, `high` nothing). Nothing if nothing was recorded.
-pub fn block_bootstrap_percentile(
-    slices: &[Compact],
-    share: Ratio,
-    block: usize,
-    how: Resampling,
-) -> Option<PercentileEstimate> {
-    let total: u64 = slices.iter().map(Compact::count).sum();
-    let mut all = crate::Histogram::new();
-    slices.iter().for_each(|slice| all.merge_compact(slice));
-    let value = all.percentile(share)?;
-    let open = PercentileEstimate {
-        value,
-        low: Nanos::ZERO,
-        high: None,
-        samples: total,
-        enough: enough_samples(total, share),
-    };
-    let block = block.max(1);
-    if slices.len() < 2 || block >= slices.len() || how.resamples == 0 {
-        return Some(open);
-    }
-    let table = Table::new(slices, share);
-    let mut draws = Draws::new(how.seed);
-    let mut percentiles: Vec<Nanos> =
-        (0..how.resamples).filter_map(|_| table.resampled_percentile(&mut draws, block)).collect();
-    percentiles.sort_unstable();
-    let (low, high) = plain_tails(how.confidence);
-    let at = |tail| {
-        let rank = nearest_rank(percentiles.len() as u64, Ratio::new(tail))?;
-        percentiles.get(usize::try_from(rank).ok()? - 1).copied()
-    };
-    Some(PercentileEstimate { low: at(low).unwrap_or(Nanos::ZERO), high: at(high), ..open })
-}
-
-/// Slices in a block for a series of `slices`: the cube root, rounded up, the usual rate for
-/// estimating a distribution's spread (Hall, Horowitz and Jing 1995; theirs is the exponent,
-/// the factor one is our choice).
-pub fn block_length(slices: usize) -> usize {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small, positive")]
-    let length = libm::cbrt(slices as f64).ceil() as usize;
-    length.max(1)
-}
-
-/// The slices as rows of counts over those buckets that can become the percentile.
-///
-/// The percentile of merged histograms lies between the smallest and the largest of theirs,
-/// so everything below that range needs only a sum and everything above nothing.
-struct Table {
-    values: Vec<Nanos>,
-    share: Ratio,
-    rows: Vec<Row>,
-}
-
-struct Row {
-    total: u64,
-    below: u64,
-    /// Position in `values` and count.
-    counts: Vec<(usize, u64)>,
-}
-
-impl Table {
-    fn new(slices: &[Compact], share: Ratio) -> Self {
-        let own = || slices.iter().filter_map(|slice| slice.percentile(share));
-        let low = own().min().unwrap_or(Nanos::ZERO);
-        let high = own().max().unwrap_or(Nanos::ZERO);
-        let inside = |value: &Nanos| (low..=high).contains(value);
-        let mut values: Vec<Nanos> = slices
-            .iter()
-            .flat_map(|slice| slice.buckets.iter().map(|(value, _)| *value).filter(inside))
-            .collect();
-        values.sort_unstable();
-        values.dedup();
-        let row = |slice: &Compact| Row {
-            total: slice.count(),
-            below: slice
-                .buckets
-                .iter()
-                .filter(|(value, _)| *value < low)
-                .map(|(_, count)| u64::from(*count))
-                .sum(),
-            counts: slice
-                .buckets
-                .iter()
-                .filter_map(|(value, count)| {
-                    values.binary_search(value).ok().map(|at| (at, u64::from(*count)))
-                })
-                .collect(),
-        };
-        let rows = slices.iter().map(row).collect();
-        Self { values, share, rows }
-    }
-
-    /// Nothing if only empty slices were drawn.
-    fn resampled_percentile(&self, draws: &mut Draws, block: usize) -> Option<Nanos> {
-        let mut counts = vec![0_u64; self.values.len()];
-        let (mut total, mut seen) = (0, 0);
-        for drawn in 0..self.rows.len().div_ceil(block) {
-            let start = draws.below(self.rows.len());
-            let wanted = block.min(self.rows.len() - drawn * block);
-            for row in self.rows.iter().cycle().skip(start).take(wanted) {
-                total += row.total;
-                seen += row.below;
-                row.counts.iter().for_each(|(at, count)| counts[*at] += count);
-            }
-        }
-        let rank = nearest_rank(total, self.share)?;
-        let position = counts.iter().position(|count| {
-            seen += count;
-            seen >= rank
-        })?;
-        Some(self.values[position])
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Histogram;
     use crate::summary::{mean, median};
-    use proptest::prelude::*;
 
     fn mean_of(values: &[f64]) -> f64 {
         mean(values).expect("not empty")
@@ -391,90 +266,5 @@ mod tests {
         let found =
             bootstrap_two(&first, &second, ratio, Resampling::with_seed(2)).expect("numbers");
         assert!(found.low < 1.5 && 1.5 < found.high && found.high < 1.6, "{found:?}");
-    }
-
-    fn slice(values: &[u64]) -> Compact {
-        let mut histogram = Histogram::new();
-        values.iter().for_each(|v| histogram.record(Nanos(*v)));
-        histogram.compact()
-    }
-
-    /// 60 slices whose level wanders in blocks of ten: neighbours are alike.
-    fn wandering() -> Vec<Compact> {
-        (0..60_u64)
-            .map(|i| {
-                let level = 1_000_000 + (i / 10 * 7 % 6) * 200_000;
-                slice(&(0..100).map(|k| level + k * 1000).collect::<Vec<_>>())
-            })
-            .collect()
-    }
-
-    #[test]
-    fn alike_neighbours_make_a_wider_interval() {
-        let width = |block| {
-            let found = block_bootstrap_percentile(
-                &wandering(),
-                Ratio::new(0.5),
-                block,
-                Resampling::with_seed(9),
-            )
-            .expect("not empty");
-            assert!(found.low <= found.value && Some(found.value) <= found.high);
-            found.high.expect("bounded").0 - found.low.0
-        };
-        assert!(width(10) > width(1), "{} {}", width(10), width(1));
-    }
-
-    #[test]
-    fn one_slice_has_a_percentile_but_no_interval() {
-        let found = block_bootstrap_percentile(
-            &[slice(&[1, 2, 3])],
-            Ratio::new(0.5),
-            1,
-            Resampling::with_seed(1),
-        )
-        .expect("not empty");
-        assert_eq!((found.value, found.low, found.high), (Nanos(2), Nanos::ZERO, None));
-        assert!(!found.enough);
-        let nothing = block_bootstrap_percentile(
-            &[slice(&[]), slice(&[])],
-            Ratio::new(0.5),
-            1,
-            Resampling::with_seed(1),
-        );
-        assert_eq!(nothing, None);
-    }
-
-    #[test]
-    fn blocks_grow_with_the_cube_root() {
-        assert_eq!([1, 8, 27, 60, 300].map(block_length), [1, 2, 3, 4, 7]);
-    }
-
-    proptest! {
-        /// The table's shortcut against merging whole histograms.
-        #[test]
-        fn the_resampled_percentile_is_that_of_the_merged_histograms(
-            slices in proptest::collection::vec(
-                proptest::collection::vec(0_u64..100_000, 0..20), 2..8),
-            share in 0.01_f64..1.0,
-            seed: u64,
-            block in 1_usize..3,
-        ) {
-            let slices: Vec<Compact> = slices.iter().map(|values| slice(values)).collect();
-            let share = Ratio::new(share);
-            let found =
-                Table::new(&slices, share).resampled_percentile(&mut Draws::new(seed), block);
-            let mut draws = Draws::new(seed);
-            let mut merged = Histogram::new();
-            let mut left = slices.len();
-            while left > 0 {
-                let start = draws.below(slices.len());
-                for offset in 0..block.min(left) {
-                    merged.merge_compact(&slices[(start + offset) % slices.len()]);
-                }
-                left -= block.min(left);
-            }
-            prop_assert_eq!(found, merged.percentile(share));
-        }
     }
 }

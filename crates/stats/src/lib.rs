@@ -11,8 +11,10 @@
 //! its own, not a number.
 #![forbid(unsafe_code)]
 
+mod blocks;
 mod bootstrap;
 mod capacity;
+mod edge;
 mod hdr;
 mod histogram;
 mod interval;
@@ -25,10 +27,10 @@ mod steady;
 mod summary;
 mod usl;
 
-pub use bootstrap::{
-    Method, Resampling, block_bootstrap_percentile, block_length, bootstrap, bootstrap_two,
-};
+pub use blocks::{mean_of_blocks, percentile_of_blocks, probability_beyond};
+pub use bootstrap::{Method, Resampling, bootstrap, bootstrap_two};
 pub use capacity::{ClosedSystem, LITTLE_TOLERANCE, LittleCheck, Operation, Solution, utilisation};
+pub use edge::{EdgeEstimate, EdgeModel, Trial};
 pub use hdr::HistogramError;
 pub use histogram::{Compact, Histogram, RELATIVE_PRECISION};
 pub use interval::{Interval, Tally, mean_interval, pass_probability};

@@ -115,7 +115,7 @@ fn binomial_cumulative(count: u64, p: f64) -> impl Iterator<Item = (u64, f64)> {
 impl Histogram {
     /// A percentile with the interval of [`percentile_ranks`]. Right for independent
     /// samples only: latencies of one run follow each other, so
-    /// [`crate::block_bootstrap_percentile`] is the honest interval for a time series.
+    /// [`crate::percentile_of_blocks`] is the honest interval for a time series.
     /// Nothing if the histogram is empty.
     pub fn percentile_estimate(
         &self,
