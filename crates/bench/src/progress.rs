@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use record::gauge::Gauge;
 use record::run::{Step, TierFacts, Warning};
 use record::series::StepKey;
 use record::slice::{Slice, Topology};
@@ -50,6 +51,8 @@ pub enum Progress<'a> {
         slice: &'a Slice,
         /// What modelled tiers did in it, and hold at its end.
         tiers: &'a [TierFacts],
+        /// What the machine and the device did in it.
+        gauges: &'a [Gauge],
     },
     /// A slice of the step has been measured.
     Tick(&'a Tick),

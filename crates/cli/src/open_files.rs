@@ -43,7 +43,7 @@ pub fn check(plan: &ResolvedPlan, allowed: u64) -> Result<(), Failure> {
 fn most_tiles(plan: &ResolvedPlan) -> Option<u32> {
     match plan.climb.value {
         Climb::Range { last, .. } | Climb::Every { last, .. } => Some(last),
-        Climb::Search => plan.tiles_max.value,
+        Climb::Search | Climb::Bisect => plan.tiles_max.value,
     }
 }
 

@@ -113,7 +113,7 @@ impl Page {
                 feed.prepared(done.as_f64() / total.as_f64().max(1.0));
             }
             Progress::StepBegins { tiles, .. } => feed.step(*tiles),
-            Progress::Slice { key, topology, slice, tiers } => {
+            Progress::Slice { key, topology, slice, tiers, .. } => {
                 feed.slice(*key, topology, slice, tiers);
             }
             Progress::Tick(tick) => feed.second(&second(tick)),

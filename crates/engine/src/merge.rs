@@ -129,7 +129,9 @@ fn follow(earlier: Slice, later: Slice) -> Slice {
     let (in_flight, cpu) = (later.generator.in_flight, later.generator.worker_cpu.clone());
     let mean = |(a, b): (&f64, &f64)| (a * before + b * after) / (before + after);
     let worker_cpu = earlier.generator.worker_cpu.iter().zip(&cpu).map(mean).collect();
+    let open = later.open.clone();
     let mut both = join(earlier, later);
+    both.open = open;
     both.generator.in_flight = in_flight;
     both.generator.worker_cpu = worker_cpu;
     both
@@ -169,6 +171,8 @@ fn join(mut a: Slice, mut b: Slice) -> Slice {
         }
         same
     });
+    // An instance is one worker's.
+    a.open.append(&mut b.open);
     a.generator.submitted += b.generator.submitted;
     a.generator.completed += b.generator.completed;
     a.generator.in_flight += b.generator.in_flight;

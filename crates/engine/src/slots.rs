@@ -69,6 +69,11 @@ impl Slots {
         flight
     }
 
+    /// What was handed over and has no answer yet.
+    pub(crate) fn in_flight(&self) -> impl Iterator<Item = &InFlight> {
+        self.entries.iter().flatten().filter(|flight| flight.submitted > Nanos::ZERO)
+    }
+
     /// Ends a request with its answer. A second answer for one request panics.
     #[inline]
     pub(crate) fn complete(&mut self, slot: u32) -> InFlight {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use machine::{Effects, Event, IoError, IoRequest, Machine, Observation, Operation, Token};
 use record::recorder::{ActionSample, IoDone, Recorder};
-use record::slice::Direction;
+use record::slice::{Direction, Unfinished};
 use stats::Histogram;
 use units::Nanos;
 
@@ -296,6 +296,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
     #[expect(clippy::cast_precision_loss, reason = "a share for people")]
     fn pass_slice(&mut self, end: Nanos, last: bool) {
         self.counts.pass_time(end);
+        self.note_unfinished(end);
         let span = Span { start: self.slice_start, end };
         let cpu = self.backend.cpu();
         let share = (cpu.saturating_sub(self.cpu_before).0) as f64
@@ -311,6 +312,26 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             self.counts.slice_completed += kept.1;
             self.counts.in_flight_ns += u128::from(Nanos::from_secs_f64(kept.2).0);
             self.counts.queued += kept.3;
+        }
+    }
+
+    /// Notes what users and machines wait for at the end of a slice.
+    fn note_unfinished(&mut self, end: Nanos) {
+        let recorder = &mut self.telemetry.recorder;
+        recorder.look_anew();
+        for (position, instance) in self.instances.iter().enumerate() {
+            instance.machine.waiting_for(&mut |open| {
+                let age = end.saturating_sub(open.intended);
+                recorder.unfinished(position, Unfinished::Action(open.action.0), age);
+            });
+        }
+        for flight in self.slots.in_flight() {
+            let what = Unfinished::Io(flight.request.kind.0, direction(flight.request.operation));
+            recorder.unfinished(
+                flight.instance as usize,
+                what,
+                end.saturating_sub(flight.submitted),
+            );
         }
     }
 
@@ -366,11 +387,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             instance: instance as usize,
             disk: request.disk.0,
             kind: request.kind.0,
-            direction: match request.operation {
-                Operation::Read => Direction::Read,
-                Operation::Write => Direction::Write,
-                Operation::Flush => Direction::Flush,
-            },
+            direction: direction(request.operation),
             length: request.length,
             service,
             response,
@@ -593,6 +610,14 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             });
         }
         Ok(())
+    }
+}
+
+fn direction(operation: Operation) -> Direction {
+    match operation {
+        Operation::Read => Direction::Read,
+        Operation::Write => Direction::Write,
+        Operation::Flush => Direction::Flush,
     }
 }
 

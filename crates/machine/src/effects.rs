@@ -20,6 +20,20 @@ pub trait Machine {
     /// Takes one event at `now` (time since the run's start, never decreasing) and writes
     /// what should happen into `fx`. Never blocks and never asks the time.
     fn handle(&mut self, now: Nanos, event: Event, fx: &mut Effects);
+
+    /// Names every action that somebody waits for: begun and unfinished, or meant to begin
+    /// and still waiting in line. What is unfinished when a measurement ends has taken at
+    /// least so long. Machines without actions name none.
+    fn waiting_for(&self, _each: &mut dyn FnMut(ActionOpen)) {}
+}
+
+/// An action that is not finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActionOpen {
+    /// Which action.
+    pub action: ActionId,
+    /// When its user meant to start.
+    pub intended: Nanos,
 }
 
 /// CPU work between I/Os.

@@ -16,6 +16,6 @@ mod effects;
 mod io;
 mod stream;
 
-pub use effects::{ActionDone, CpuBurst, Effects, Event, Machine, Observation};
+pub use effects::{ActionDone, ActionOpen, CpuBurst, Effects, Event, Machine, Observation};
 pub use io::{ActionId, DiskId, GroupId, IoError, IoRequest, KindId, Operation, Pattern, Token};
 pub use stream::{GENERATOR, Purpose, Stream, mix};

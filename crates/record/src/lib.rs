@@ -13,6 +13,7 @@
 
 pub mod env;
 pub mod export;
+pub mod gauge;
 mod hdr_v2;
 mod quantile;
 pub mod recorder;

@@ -1,10 +1,15 @@
 //! Collects what finishes during one slice: one array access per I/O, no lock, and memory
 //! only on the first I/O of its kind.
 
+use std::collections::BTreeMap;
+
 use stats::Histogram;
 use units::{Bytes, Nanos};
 
-use crate::slice::{ActionRow, Direction, GeneratorRow, InstanceId, IoRow, SizeClass, Slice, VmId};
+use crate::slice::{
+    ActionRow, Direction, GeneratorRow, InstanceId, IoRow, OPEN_AGE_MIN, OpenRow, SizeClass, Slice,
+    Unfinished, VmId,
+};
 
 /// What a recorder must know of an instance before it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,6 +135,8 @@ pub struct Recorder {
     action_base: Vec<usize>,
     io: Cells,
     actions: Cells,
+    /// Ages of what is not finished, as of the last look.
+    open: BTreeMap<(usize, Unfinished), Vec<Nanos>>,
 }
 
 const DIRECTIONS: usize = Direction::ALL.len();
@@ -143,6 +150,7 @@ impl Recorder {
             action_base: Vec::new(),
             io: Cells::default(),
             actions: Cells::default(),
+            open: BTreeMap::new(),
         };
         let (mut io, mut actions) = (0, 0);
         for shape in &recorder.shapes {
@@ -190,6 +198,30 @@ impl Recorder {
         self.action_cell(instance, 0, group).dropped += 1;
     }
 
+    /// Forgets what was not finished at an earlier look, before the next one is told.
+    pub fn look_anew(&mut self) {
+        self.open.values_mut().for_each(Vec::clear);
+    }
+
+    /// Notes something that is not finished, and how long it has been waited for.
+    pub fn unfinished(&mut self, instance: usize, what: Unfinished, age: Nanos) {
+        if age >= OPEN_AGE_MIN {
+            self.open.entry((instance, what)).or_default().push(age);
+        }
+    }
+
+    fn open_rows(&mut self) -> Vec<OpenRow> {
+        let mut ages = Histogram::new();
+        let mut rows = Vec::new();
+        for ((instance, what), found) in self.open.iter_mut().filter(|(_, f)| !f.is_empty()) {
+            ages.clear();
+            found.drain(..).for_each(|age| ages.record(age));
+            let instance = self.shapes[*instance].instance;
+            rows.push(OpenRow { instance, what: *what, ages: ages.compact() });
+        }
+        rows
+    }
+
     fn action_cell(&mut self, instance: usize, action: u16, group: u16) -> &mut Cell {
         let groups = usize::from(self.shapes[instance].groups);
         let index = usize::from(action) * groups + usize::from(group);
@@ -198,7 +230,8 @@ impl Recorder {
 
     /// Everything since the last call, and starts anew.
     pub fn take(&mut self, start: Nanos, width: Nanos, generator: GeneratorRow) -> Slice {
-        let mut slice = Slice { start, width, generator, ..Slice::default() };
+        let open = self.open_rows();
+        let mut slice = Slice { start, width, open, generator, ..Slice::default() };
         let (shapes, io_base, action_base) = (&self.shapes, &self.io_base, &self.action_base);
         self.io.drain(|index, cell| {
             let instance = io_base.partition_point(|base| *base <= index) - 1;

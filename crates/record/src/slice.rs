@@ -139,6 +139,8 @@ pub struct Slice {
     pub io: Vec<IoRow>,
     /// Actions that finished in it.
     pub actions: Vec<ActionRow>,
+    /// What had not finished when it ended; the state of that moment, not a sum.
+    pub open: Vec<OpenRow>,
     /// The generator's own state.
     pub generator: GeneratorRow,
 }
@@ -182,6 +184,32 @@ pub struct ActionRow {
     /// Intended start to last answer.
     pub response: Compact,
 }
+
+/// What is not finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Unfinished {
+    /// An action, a position in the instance's list.
+    Action(u16),
+    /// An I/O of a kind, a position in the instance's list, and its direction.
+    Io(u16, Direction),
+}
+
+/// Actions or I/Os of one instance that were not finished when a slice ended, and had been
+/// waited for at least [`OPEN_AGE_MIN`]. Each has taken at least as long as it is old.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenRow {
+    /// Whose.
+    pub instance: InstanceId,
+    /// Actions of which name, or I/Os of which kind.
+    pub what: Unfinished,
+    /// How long each had been waited for: an action since its intended start, an I/O since it
+    /// was submitted.
+    pub ages: Compact,
+}
+
+/// What is younger than this when a slice ends is not kept: 10 ms, the tightest limit the field
+/// uses (log writes), below which an age can break nothing.
+pub const OPEN_AGE_MIN: Nanos = Nanos::from_millis(10);
 
 /// How the generator itself fared in one slice; the driver's alibi.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -260,7 +260,17 @@ where
         }
         self.end = self.end.saturating_add(self.options.slice).min(self.options.until);
         self.run_before(self.end)?;
+        self.note_unfinished();
         Ok(Some(self.meter.take(self.end)))
+    }
+
+    fn note_unfinished(&mut self) {
+        for (place, instance) in self.instances.as_mut().iter().enumerate() {
+            self.meter.waits(self.end, place, &instance.machine);
+        }
+        for (instance, flight) in self.tickets.under_way() {
+            self.meter.under_way(self.end, instance, flight);
+        }
     }
 
     /// Whether a stopped run has nothing left to wait for.

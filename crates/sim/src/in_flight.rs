@@ -21,6 +21,13 @@ impl Tickets {
         Ticket(u32::try_from(self.places.len() - 1).expect("fewer than 2^32 are under way"))
     }
 
+    /// All that are under way, with their instance.
+    pub fn under_way(&self) -> impl Iterator<Item = (usize, &InFlight)> {
+        self.places
+            .iter()
+            .filter_map(|(instance, flight)| Some((*instance as usize, flight.as_ref()?)))
+    }
+
     /// Gives back a request and its instance. A ticket that is not outstanding is a fault of
     /// the model, and panics: every request is answered exactly once.
     #[inline]

@@ -1,9 +1,9 @@
 use record::recorder::{ActionSample, InstanceShape, IoDone, Recorder};
-use record::slice::{Direction, GeneratorRow, Slice};
+use record::slice::{Direction, GeneratorRow, Slice, Unfinished};
 use stats::Compact;
 use units::Nanos;
 
-use machine::{ActionDone, IoRequest, Observation, Operation};
+use machine::{ActionDone, IoRequest, Machine, Observation, Operation};
 
 /// A request under way.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +76,24 @@ impl Meter {
             Observation::Action(done) => self.recorder.action(&sample(instance, done)),
             Observation::Dropped { group, .. } => self.recorder.dropped(instance, group.0),
         }
+    }
+
+    /// Notes what a machine's users wait for at `now`; the first one forgets an earlier look.
+    pub fn waits(&mut self, now: Nanos, instance: usize, machine: &impl Machine) {
+        if instance == 0 {
+            self.recorder.look_anew();
+        }
+        machine.waiting_for(&mut |open| {
+            let age = now.saturating_sub(open.intended);
+            self.recorder.unfinished(instance, Unfinished::Action(open.action.0), age);
+        });
+    }
+
+    /// Notes a request that is under way at `now`.
+    pub fn under_way(&mut self, now: Nanos, instance: usize, flight: &InFlight) {
+        let request = &flight.request;
+        let what = Unfinished::Io(request.kind.0, direction(request.operation));
+        self.recorder.unfinished(instance, what, now.saturating_sub(flight.submitted));
     }
 
     /// Ends the slice at `end` and starts the next one.

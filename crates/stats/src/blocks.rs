@@ -72,7 +72,10 @@ pub fn percentile_of_blocks(
     let open = PercentileEstimate { low: Nanos::ZERO, high: None, ..independent };
     let found = Share::at_most(blocks, independent.value)?;
     let Some(student) = found.student() else { return Some(open) };
-    let half = student.inverse_cdf(1.0 - (1.0 - confidence.get()) / 2.0) * found.error;
+    // Where many samples share a value, how blocks differ may show only below it.
+    let below = Share::at_most(blocks, Nanos(independent.value.0.saturating_sub(1)))?;
+    let error = found.error.max(below.error);
+    let half = student.inverse_cdf(1.0 - (1.0 - confidence.get()) / 2.0) * error;
     let at = |wanted: f64| {
         let inside = (0.0..1.0).contains(&wanted).then(|| Ratio::new(wanted))?;
         all.value_at_rank(nearest_rank(all.count(), inside)?)
@@ -159,7 +162,9 @@ mod tests {
             };
             let tries = 400;
             let held = (0..tries)
-                .filter_map(|_| percentile_of_blocks(&series(&mut random, blocks, 1.5), p95(), p95()))
+                .filter_map(|_| {
+                    percentile_of_blocks(&series(&mut random, blocks, 1.5), p95(), p95())
+                })
                 .filter(holds)
                 .count();
             assert!(held * 100 >= tries * 90, "{held} of {tries} with {blocks} blocks");
@@ -173,6 +178,15 @@ mod tests {
         let alone = merged(&blocks).percentile_estimate(p95(), p95()).expect("not empty");
         assert!(found.low <= alone.low && found.high >= alone.high);
         assert!(found.high.expect("bounded").0 < 970_000, "{found:?}");
+    }
+
+    #[test]
+    fn blocks_that_differ_show_it_although_many_samples_share_the_value() {
+        let calm = block(vec![100; 2000]);
+        let stormy = block([vec![100; 1700], vec![900; 300]].concat());
+        let blocks = [calm, stormy].into_iter().cycle().take(8).collect::<Vec<_>>();
+        let found = percentile_of_blocks(&blocks, p95(), p95()).expect("not empty");
+        assert_eq!((found.value, found.low), (Nanos(900), Nanos(100)), "{found:?}");
     }
 
     #[test]

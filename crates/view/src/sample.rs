@@ -213,7 +213,8 @@ fn slice(width: Nanos, number: u32, topology: &Topology, slow: f64, random: &mut
         service: samples(9, 0.02 * slow, random),
         response: samples(9, 0.02 * slow, random),
     }];
-    Slice { start: Nanos(width.0 * u64::from(number)), width, io, actions, generator }
+    let start = Nanos(width.0 * u64::from(number));
+    Slice { start, width, io, actions, generator, ..Slice::default() }
 }
 
 fn row(

@@ -1,8 +1,8 @@
 use std::collections::VecDeque;
 
 use machine::{
-    ActionDone, ActionId, CpuBurst, Effects, Event, GroupId, IoRequest, Machine, Observation,
-    Operation, Pattern, Purpose, Stream, Token,
+    ActionDone, ActionId, ActionOpen, CpuBurst, Effects, Event, GroupId, IoRequest, Machine,
+    Observation, Operation, Pattern, Purpose, Stream, Token,
 };
 use units::Nanos;
 
@@ -490,6 +490,22 @@ impl Machine for WorkloadMachine {
                 self.proceed(strand, now, fx);
             }
             Event::Ran(Token(strand)) => self.proceed(strand, now, fx),
+        }
+    }
+
+    /// A start that waits in line behind a paced user counts for the action the user is at,
+    /// one of an open group for the group's first.
+    fn waiting_for(&self, each: &mut dyn FnMut(ActionOpen)) {
+        for user in self.users.iter().filter(|user| user.is_busy) {
+            let starts = std::iter::once(&user.intended).chain(&user.pace.behind);
+            let action = ActionId(user.action);
+            starts.for_each(|intended| each(ActionOpen { action, intended: *intended }));
+        }
+        for group in &self.groups {
+            let Load::Open(arrivals) = &group.load else { continue };
+            let Some(action) = group.mix.actions.first().copied().map(ActionId) else { continue };
+            let starts = arrivals.waiting.iter();
+            starts.for_each(|intended| each(ActionOpen { action, intended: *intended }));
         }
     }
 }

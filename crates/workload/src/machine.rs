@@ -1,4 +1,4 @@
-use machine::{Effects, Event, Machine};
+use machine::{ActionOpen, Effects, Event, Machine};
 use units::{Bytes, Nanos};
 
 use crate::instance::WorkloadMachine;
@@ -47,6 +47,13 @@ impl Machine for InstanceMachine {
         match self {
             Self::Users(machine) => machine.handle(now, event, fx),
             Self::Replay(machine) => machine.handle(now, event, fx),
+        }
+    }
+
+    fn waiting_for(&self, each: &mut dyn FnMut(ActionOpen)) {
+        match self {
+            Self::Users(machine) => machine.waiting_for(each),
+            Self::Replay(machine) => machine.waiting_for(each),
         }
     }
 }

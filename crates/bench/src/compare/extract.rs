@@ -137,10 +137,10 @@ fn normalised(step: &Step) -> Vec<(String, f64)> {
 }
 
 /// What was measured against each limit over all tiles, which decided the step.
-fn limits(step: &Step) -> impl Iterator<Item = ((&str, &str, &str), f64)> {
+fn limits(step: &Step) -> impl Iterator<Item = ((&str, &str, String), f64)> {
     step.limits.iter().filter_map(|pooled| {
         let limit = &pooled.result;
-        let key = (pooled.workload.as_str(), limit.name.as_str(), limit.statistic.as_str());
+        let key = (pooled.workload.as_str(), limit.name.as_str(), limit.statistic.to_string());
         Some((key, limit.measured_ns? as f64))
     })
 }

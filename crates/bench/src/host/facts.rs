@@ -78,15 +78,18 @@ mod tests {
 
     fn second(own_ms: u64) -> HostSecond {
         let own = Nanos::from_millis(own_ms);
-        HostSecond { width: Nanos::SECOND, busy: own, own, ready: Nanos::from_millis(own_ms / 10) }
+        let ready = Nanos::from_millis(own_ms / 10);
+        HostSecond { width: Nanos::SECOND, busy: own, own, ready, ..HostSecond::default() }
     }
 
     /// 5 seconds of work and 18 at less speed: the same 4.5 s of CPU in every 20.
     #[test]
     fn sums_over_20_seconds_hide_how_long_the_work_took() {
-        let fast = [vec![second(900); 5], vec![second(0); 15]].concat().repeat(3);
-        let slow = [vec![second(250); 18], vec![second(0); 2]].concat().repeat(3);
-        let watch = |seconds| HostWatch { seconds, cores: 2, ..HostWatch::default() };
+        let fast = [vec![second(900); 5], vec![second(0); 15]].concat();
+        let slow = [vec![second(250); 18], vec![second(0); 2]].concat();
+        let thrice = |seconds: Vec<HostSecond>| seconds.iter().cycle().take(60).cloned().collect();
+        let watch =
+            |seconds| HostWatch { seconds: thrice(seconds), cores: 2, ..HostWatch::default() };
         let (fast, slow) = (watch(fast).vm("vm", 1), watch(slow).vm("vm", 1));
         assert!((fast.used_max_20s - slow.used_max_20s).abs() < 1e-9);
         assert!((fast.used - slow.used).abs() < 1e-9);

@@ -11,25 +11,76 @@ pub(super) struct Look {
     pub at: Nanos,
     /// CPU time of this process, user and kernel.
     pub own: Nanos,
-    /// CPU time of everything on this machine.
+    /// CPU time of everything on this machine, stolen time included.
     pub busy: Nanos,
+    /// CPU time that the hypervisor gave to others.
+    pub steal: Nanos,
     /// Cores.
     pub cores: u32,
     /// Time each thread of this process was on a run queue and not on a core.
     pub waited: BTreeMap<u64, Nanos>,
+    /// Every other process, by id and start time.
+    pub others: BTreeMap<(u32, u64), Process>,
+    /// Time in which some task waited for memory, and for storage; nothing where the kernel
+    /// does not count it.
+    pub pressure: Option<[Nanos; 2]>,
+    /// Times a processor slowed down because it was hot.
+    pub throttled: Option<u64>,
+    /// The device under test.
+    pub disk: Option<Disk>,
+}
+
+/// A process that is not this one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Process {
+    /// As the kernel shows it, at most 15 bytes.
+    pub name: String,
+    /// Its CPU time and that of its children that have ended.
+    pub cpu: Nanos,
+    /// Bytes it read from and wrote to storage; nothing where we may not know.
+    pub bytes: Option<u64>,
+}
+
+/// What `/proc/diskstats` says of a device (Documentation/admin-guide/iostats.rst).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Disk {
+    /// Time in which it had something to do (field 10).
+    pub busy: Nanos,
+    /// The same, each I/O's time counted (field 11).
+    pub queued: Nanos,
+    /// Bytes read and written (fields 3 and 7, sectors of 512).
+    pub bytes: u64,
 }
 
 /// `/proc/stat` counts in hundredths of a second, whatever the kernel's tick is (USER_HZ).
 const TICK: Nanos = Nanos::from_millis(10);
 
 impl Look {
-    pub fn now() -> io::Result<Self> {
-        let (busy, cores) = busy(&std::fs::read_to_string("/proc/stat")?)
+    /// Everything at this moment; `device` is the number of the device under test.
+    pub fn now(device: Option<u64>) -> io::Result<Self> {
+        let stat = busy(&std::fs::read_to_string("/proc/stat")?)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "/proc/stat has no cpu"))?;
-        let waited = waited();
-        let own = clock(ClockId::ProcessCPUTime);
-        Ok(Self { at: clock(ClockId::Monotonic), own, busy, cores, waited })
+        let pressure =
+            |of: &str| pressure(&std::fs::read_to_string(format!("/proc/pressure/{of}")).ok()?);
+        Ok(Self {
+            at: clock(ClockId::Monotonic),
+            own: clock(ClockId::ProcessCPUTime),
+            busy: stat.busy,
+            steal: stat.steal,
+            cores: stat.cores,
+            waited: waited(),
+            others: others(),
+            pressure: pressure("memory").zip(pressure("io")).map(|(memory, io)| [memory, io]),
+            throttled: throttled(),
+            disk: device
+                .and_then(|device| disk(&std::fs::read_to_string("/proc/diskstats").ok()?, device)),
+        })
     }
+}
+
+/// Time that never steps.
+pub(super) fn monotonic() -> Nanos {
+    clock(ClockId::Monotonic)
 }
 
 /// Neither clock is ever negative.
@@ -38,19 +89,104 @@ fn clock(id: ClockId) -> Nanos {
     Nanos(time.tv_sec.unsigned_abs() * Nanos::SECOND.0 + time.tv_nsec.unsigned_abs())
 }
 
+/// The first line of `/proc/stat`.
+#[derive(Debug, PartialEq, Eq)]
+struct Stat {
+    busy: Nanos,
+    steal: Nanos,
+    cores: u32,
+}
+
 /// Busy time and cores, from `/proc/stat` (proc_stat(5)): user, nice, system, idle, iowait,
 /// irq, softirq, steal; guest time is in user time already. Stolen time is busy for us: the
 /// core was not there.
-fn busy(text: &str) -> Option<(Nanos, u32)> {
-    let mut ticks = 0;
+fn busy(text: &str) -> Option<Stat> {
+    let (mut ticks, mut stolen) = (0, 0);
     let all = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     for (place, number) in all.split_whitespace().take(8).enumerate() {
         let number: u64 = number.parse().ok()?;
         ticks += if matches!(place, 3 | 4) { 0 } else { number };
+        stolen += if place == 7 { number } else { 0 };
     }
     let is_core = |line: &&str| line.strip_prefix("cpu").is_some_and(|rest| !rest.starts_with(' '));
     let cores = u32::try_from(text.lines().filter(is_core).count()).ok()?;
-    Some((Nanos(ticks.saturating_mul(TICK.0)), cores))
+    let time = |ticks: u64| Nanos(ticks.saturating_mul(TICK.0));
+    Some(Stat { busy: time(ticks), steal: time(stolen), cores })
+}
+
+/// `total=` of the line `some`, in microseconds (Documentation/accounting/psi.rst).
+fn pressure(text: &str) -> Option<Nanos> {
+    let some = text.lines().find(|line| line.starts_with("some"))?;
+    let total = some.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
+    Some(Nanos(total.parse::<u64>().ok()?.saturating_mul(1000)))
+}
+
+/// Kernel threads work for whoever asked, often for us.
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+fn others() -> BTreeMap<(u32, u64), Process> {
+    let own = std::process::id();
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let of = |entry: std::fs::DirEntry| {
+        let id: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let stat = std::fs::read_to_string(entry.path().join("stat")).ok().filter(|_| id != own)?;
+        let (start, mut process) = process(&stat)?;
+        let io = std::fs::read_to_string(entry.path().join("io")).ok();
+        process.bytes = io.and_then(|io| moved(&io));
+        Some(((id, start), process))
+    };
+    entries.filter_map(of).collect()
+}
+
+/// Start time and figures of `/proc/PID/stat` (proc_pid_stat(5)); nothing for kernel threads.
+/// The name is in brackets and may hold anything, brackets too.
+fn process(stat: &str) -> Option<(u64, Process)> {
+    let (head, tail) = stat.rsplit_once(')')?;
+    let name = head.split_once('(')?.1.to_owned();
+    let fields: Vec<&str> = tail.split_whitespace().collect();
+    // The first field behind the name is the third of the file.
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    if field(9)? & KERNEL_THREAD != 0 {
+        return None;
+    }
+    let ticks = field(14)? + field(15)? + field(16)? + field(17)?;
+    let cpu = Nanos(ticks.saturating_mul(TICK.0));
+    Some((field(22)?, Process { name, cpu, bytes: None }))
+}
+
+/// `read_bytes` and `write_bytes` of `/proc/PID/io`: what reached or will reach storage.
+fn moved(io: &str) -> Option<u64> {
+    let number = |key: &str| {
+        let line = io.lines().find_map(|line| line.strip_prefix(key))?;
+        line.trim().parse::<u64>().ok()
+    };
+    Some(number("read_bytes:")?.saturating_add(number("write_bytes:")?))
+}
+
+fn throttled() -> Option<u64> {
+    let cpus = std::fs::read_dir("/sys/devices/system/cpu").ok()?.flatten();
+    let count = |cpu: std::fs::DirEntry| {
+        let file = cpu.path().join("thermal_throttle/core_throttle_count");
+        std::fs::read_to_string(file).ok()?.trim().parse::<u64>().ok()
+    };
+    cpus.filter_map(count).reduce(|sum, count| sum + count)
+}
+
+fn disk(text: &str, device: u64) -> Option<Disk> {
+    let numbers = (rustix::fs::major(device), rustix::fs::minor(device));
+    text.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+        if (number(0)?, number(1)?) != (numbers.0.into(), numbers.1.into()) {
+            return None;
+        }
+        // Three words name the device; field 1 of the documentation is the fourth.
+        Some(Disk {
+            busy: Nanos::from_millis(number(12)?),
+            queued: Nanos::from_millis(number(13)?),
+            bytes: (number(5)? + number(9)?).saturating_mul(512),
+        })
+    })
 }
 
 /// Second field of every thread's `schedstat` (Documentation/scheduler/sched-stats.rst). A
@@ -72,19 +208,39 @@ mod tests {
     #[test]
     fn idle_time_and_waiting_for_io_are_not_busy() {
         let text = "cpu  100 20 30 4000 500 6 7 8 9 10\ncpu0 1 2\ncpu1 1 2\nintr 5\n";
-        assert_eq!(busy(text), Some((Nanos(171 * TICK.0), 2)));
+        let stat = Stat { busy: Nanos(171 * TICK.0), steal: Nanos(8 * TICK.0), cores: 2 };
+        assert_eq!(busy(text), Some(stat));
         assert_eq!(busy("intr 5\n"), None);
     }
 
     #[test]
     fn the_clocks_of_this_process_go_on() {
-        let before = Look::now().expect("proc");
+        let before = Look::now(None).expect("proc");
         let mut sum = 0_u64;
         while clock(ClockId::ProcessCPUTime).saturating_sub(before.own) < Nanos::from_millis(5) {
             sum = std::hint::black_box(sum.wrapping_mul(31) + 1);
         }
-        let after = Look::now().expect("proc");
+        let after = Look::now(None).expect("proc");
         assert!(after.own > before.own && after.at > before.at && after.busy >= before.busy);
         assert!(after.cores >= 1);
+    }
+
+    #[test]
+    fn a_process_may_have_brackets_in_its_name_and_kernel_threads_are_not_others() {
+        let stat = |name: &str, flags: u64| {
+            format!("71 ({name}) S 1 2 3 4 5 {flags} 0 0 0 0 10 20 30 40 20 0 1 0 999 0 0")
+        };
+        let (start, found) = process(&stat("a) R (b", 4_194_304)).expect("a process");
+        assert_eq!((start, found.name.as_str(), found.cpu), (999, "a) R (b", Nanos(100 * TICK.0)));
+        assert_eq!(process(&stat("kworker/0:1", KERNEL_THREAD | 64)), None);
+    }
+
+    #[test]
+    fn a_device_is_found_by_its_number() {
+        let text =
+            "   8 0 sda 10 0 16 5 20 0 32 7 0 900 1200 0 0\n   8 1 sda1 1 0 1 1 1 0 1 1 0 1 1\n";
+        let found = disk(text, rustix::fs::makedev(8, 0)).expect("listed");
+        assert_eq!((found.busy, found.bytes), (Nanos::from_millis(900), 48 * 512));
+        assert_eq!(disk(text, rustix::fs::makedev(9, 0)), None);
     }
 }

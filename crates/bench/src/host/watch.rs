@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::io;
 
 use units::Nanos;
@@ -5,7 +6,7 @@ use units::Nanos;
 use super::proc::Look;
 
 /// What happened between two looks, about a second apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct HostSecond {
     /// Time between the looks.
     pub width: Nanos,
@@ -15,30 +16,79 @@ pub struct HostSecond {
     pub own: Nanos,
     /// Time that this process's threads were ready and waited for a core.
     pub ready: Nanos,
+    /// CPU time that the hypervisor gave to others.
+    pub steal: Nanos,
+    /// CPU time of other processes, by name.
+    pub cpu_of_others: BTreeMap<String, Nanos>,
+    /// Bytes that other processes moved to and from storage, by name.
+    pub bytes_of_others: BTreeMap<String, u64>,
+    /// Times a processor slowed down because it was hot.
+    pub throttled: u64,
+    /// Time some task waited for memory, and for storage.
+    pub pressure: Option<[Nanos; 2]>,
+    /// The device under test: time busy, I/O time queued, bytes.
+    pub disk: Option<(Nanos, Nanos, u64)>,
+    /// Cores of the machine.
+    pub cores: u32,
 }
 
-/// Looks at this machine's processors again and again.
+/// Looks at this machine again and again.
 #[derive(Debug, Default)]
 pub struct HostWatch {
     pub(super) before: Option<Look>,
     pub(super) seconds: Vec<HostSecond>,
     pub(super) cores: u32,
+    pub(super) device: Option<Watched>,
 }
 
+/// The device under test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watched {
+    /// Its number, as `st_rdev` has it.
+    pub number: u64,
+    /// The kernel's name.
+    pub name: String,
+}
+
+/// Looks are at least so far apart: the kernel counts CPU time in hundredths of a second.
+const APART: Nanos = Nanos::from_millis(450);
+
 impl HostWatch {
+    /// A watch that also looks at a device.
+    pub fn of_device(device: Option<Watched>) -> Self {
+        Self { device, ..Self::default() }
+    }
+
+    /// Name of the device that is looked at.
+    pub fn device(&self) -> &str {
+        self.device.as_ref().map_or("", |device| &device.name)
+    }
+
     /// Looks, and notes what happened since the look before; the first one notes nothing.
     ///
     /// # Errors
     ///
     /// When `/proc` cannot be read.
     pub fn look(&mut self) -> io::Result<()> {
-        let now = Look::now()?;
+        let now = Look::now(self.device.as_ref().map(|device| device.number))?;
         self.cores = now.cores;
         if let Some(before) = &self.before {
             self.seconds.push(between(before, &now));
         }
         self.before = Some(now);
         Ok(())
+    }
+
+    /// Looks if the last look is long enough ago; what happened since, if it did.
+    pub fn look_if_due(&mut self) -> Option<&HostSecond> {
+        let now = super::proc::monotonic();
+        let is_due =
+            self.before.as_ref().is_none_or(|before| now.saturating_sub(before.at) >= APART);
+        let had = self.seconds.len();
+        if !is_due || self.look().is_err() {
+            return None;
+        }
+        self.seconds.get(had)
     }
 
     /// Forgets what was seen; the next second begins at the last look.
@@ -57,12 +107,45 @@ fn between(before: &Look, now: &Look) -> HostSecond {
     let waited = |(thread, total): (&u64, &Nanos)| {
         total.saturating_sub(before.waited.get(thread).copied().unwrap_or_default())
     };
-    HostSecond {
+    let mut second = HostSecond {
         width: now.at.saturating_sub(before.at),
         busy: now.busy.saturating_sub(before.busy),
         own: now.own.saturating_sub(before.own),
         ready: now.waited.iter().map(waited).fold(Nanos::ZERO, Nanos::saturating_add),
+        steal: now.steal.saturating_sub(before.steal),
+        throttled: now
+            .throttled
+            .zip(before.throttled)
+            .map_or(0, |(now, then)| now.saturating_sub(then)),
+        pressure: now
+            .pressure
+            .zip(before.pressure)
+            .map(|(now, then)| std::array::from_fn(|at| now[at].saturating_sub(then[at]))),
+        disk: now.disk.zip(before.disk).map(|(now, then)| {
+            let (busy, queued) =
+                (now.busy.saturating_sub(then.busy), now.queued.saturating_sub(then.queued));
+            (busy, queued, now.bytes.saturating_sub(then.bytes))
+        }),
+        cores: now.cores,
+        ..HostSecond::default()
+    };
+    for (id, process) in &now.others {
+        // One that is new did all of it since; a look may find its children counted twice, once
+        // while they run and once when they have ended, in looks apart.
+        let earlier = before.others.get(id);
+        let cpu = process.cpu.saturating_sub(earlier.map_or(Nanos::ZERO, |earlier| earlier.cpu));
+        if cpu > Nanos::ZERO {
+            let sum = second.cpu_of_others.entry(process.name.clone()).or_default();
+            *sum = sum.saturating_add(cpu);
+        }
+        let bytes = process.bytes.zip(earlier.map_or(Some(0), |earlier| earlier.bytes));
+        if let Some((now, then)) = bytes
+            && now > then
+        {
+            *second.bytes_of_others.entry(process.name.clone()).or_default() += now - then;
+        }
     }
+    second
 }
 
 #[cfg(test)]
@@ -76,6 +159,7 @@ mod tests {
             busy: Nanos::from_millis(2 * own_ms),
             cores: 2,
             waited: waited.iter().map(|(id, ms)| (*id, Nanos::from_millis(*ms))).collect(),
+            ..Look::default()
         }
     }
 

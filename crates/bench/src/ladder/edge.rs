@@ -1,6 +1,11 @@
 use std::collections::BTreeMap;
 
+use stats::{EdgeEstimate, EdgeModel, Trial};
+
 use crate::ladder::{Judgement, Rung};
+
+/// Confidence of the interval of tiles held.
+pub const CONFIDENCE: f64 = 0.95;
 
 /// A plateau is believed when even the upper end of the work's interval adds less than this
 /// per added tile, in tiles' worth. Our choice: a quarter, which the steps of a search reach
@@ -8,7 +13,7 @@ use crate::ladder::{Judgement, Rung};
 /// edge, where one tile is added, a few seconds of work vary by more than a tile.
 const GAIN_HIGH_MAX: f64 = 0.25;
 
-/// Why the walk up the ladder ended.
+/// What is above the tiles held.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Stop {
     /// A limit was broken at this many tiles.
@@ -31,7 +36,7 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// The step at which the walk ended.
+    /// The step that is meant.
     pub const fn tiles(self) -> u32 {
         match self {
             Self::Limit { tiles } | Self::Flat { tiles, .. } | Self::Inconclusive { tiles } => {
@@ -41,66 +46,98 @@ impl Stop {
     }
 }
 
-/// Where the walk up the tested steps ends.
+/// Where the steps put the edge: every step counts, in whatever order they ran, and one that
+/// passed or failed by luck is outvoted by its neighbours ([`EdgeModel`]).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Edge {
-    /// The greatest tested count with no stop at or below it; 0 if the first step stopped.
+    /// The greatest tested count that passed and is more likely to hold than not; 0 if there is
+    /// none.
     pub held: u32,
-    /// The greatest tested count below `held`, or 0.
-    pub below: u32,
-    /// Why it went no further; absent if the last tested step was fine.
+    /// The interval of the count that holds.
+    pub interval: EdgeEstimate,
+    /// What is above it; absent if nothing above was tested.
     pub stop: Option<Stop>,
 }
 
 impl Edge {
-    /// Walks up the tested steps until one stops it. A step that passes above one that
-    /// failed is not held: more tiles do not make a user's wait acceptable again, and near
-    /// the edge passing is partly luck.
-    pub fn of(rungs: &BTreeMap<u32, Rung>, gain_min: f64) -> Self {
-        let mut edge = Self { held: 0, below: 0, stop: None };
-        for (&tiles, rung) in rungs {
-            edge.stop = stop_at(tiles, rung, edge.held, rungs, gain_min);
-            if edge.stop.is_some() {
-                break;
-            }
-            (edge.below, edge.held) = (edge.held, tiles);
-        }
-        edge
-    }
-
-    /// An untested count that would narrow the edge, or nothing if it is sharp.
-    ///
-    /// A plateau that shows between two steps may have begun below the lower one, so that
-    /// side is halved first.
-    pub fn gap(&self) -> Option<u32> {
-        let stop = self.stop?;
-        let middle = |low: u32, high: u32| (high - low > 1).then(|| low + (high - low) / 2);
-        let lower = match stop {
-            Stop::Flat { .. } => middle(self.below, self.held),
-            _ => None,
+    /// The edge of these steps, none of which has more tiles than `tiles_max`.
+    pub fn of(rungs: &BTreeMap<u32, Rung>, gain_min: f64, tiles_max: u32) -> Self {
+        let flat = plateau(rungs, gain_min);
+        let model = model(rungs, flat, tiles_max);
+        let holds = |tiles: u32, rung: &Rung| {
+            rung.judgement() == Judgement::Passed && model.chance_of_failing(tiles) < 0.5
         };
-        lower.or_else(|| middle(self.held, stop.tiles()))
+        let tested = rungs.iter().filter(|(tiles, rung)| holds(**tiles, rung));
+        let held = tested.map(|(tiles, _)| *tiles).max().unwrap_or(0);
+        let mut interval = model.estimate(CONFIDENCE);
+        interval.low = interval.low.min(held);
+        interval.high = interval.high.map(|high| high.max(held).min(tiles_max));
+        Self { held, interval, stop: stop(rungs, held, flat) }
     }
 }
 
-fn stop_at(
+/// The nearest step above that failed, else one about which nothing can be said.
+fn stop(rungs: &BTreeMap<u32, Rung>, held: u32, flat: Option<Stop>) -> Option<Stop> {
+    let above = || rungs.range(held + 1..);
+    let first = |wanted: Judgement| {
+        above().find(|(_, rung)| rung.judgement() == wanted).map(|(tiles, _)| *tiles)
+    };
+    let limit = first(Judgement::Failed).map(|tiles| Stop::Limit { tiles });
+    let flat = flat.filter(|flat| flat.tiles() > held);
+    let nearest = limit.into_iter().chain(flat).min_by_key(|stop| stop.tiles());
+    nearest.or_else(|| first(Judgement::Inconclusive).map(|tiles| Stop::Inconclusive { tiles }))
+}
+
+/// What all steps say together; passing beyond a plateau is not holding more.
+pub(super) fn model(rungs: &BTreeMap<u32, Rung>, flat: Option<Stop>, tiles_max: u32) -> EdgeModel {
+    let flat = flat.map_or(u32::MAX, Stop::tiles);
+    let trials = rungs.iter().flat_map(|(tiles, rung)| {
+        let failed = rung.runs.iter().filter_map(|run| run.failed);
+        failed.map(|failed| Trial {
+            tiles: *tiles,
+            failed: if *tiles >= flat { 1.0 } else { failed },
+        })
+    });
+    EdgeModel::new(tiles_max).after(trials)
+}
+
+/// The first step that passed and did no more work than the one that passed before it.
+pub(super) fn plateau(rungs: &BTreeMap<u32, Rung>, gain_min: f64) -> Option<Stop> {
+    gains(rungs).into_iter().find_map(|Gain { tiles, gain, gain_high, .. }| {
+        // One tile more near the edge adds less than a short step's work varies.
+        let is_shown = gain_high < GAIN_HIGH_MAX;
+        (gain < gain_min && is_shown).then_some(Stop::Flat { tiles, gain })
+    })
+}
+
+/// An untested count between two that passed, where the upper one did so little more work that
+/// a plateau probably begins between them.
+pub(super) fn knee(rungs: &BTreeMap<u32, Rung>) -> Option<u32> {
+    gains(rungs).into_iter().find_map(|Gain { below, tiles, gain, .. }| {
+        (gain < KNEE_GAIN && tiles - below > 1).then(|| below + (tiles - below) / 2)
+    })
+}
+
+/// Below this gain for each tile more, a quarter of them may have added nothing.
+const KNEE_GAIN: f64 = 0.75;
+
+/// Work added between two neighbouring steps that passed, for each tile more.
+struct Gain {
+    below: u32,
     tiles: u32,
-    rung: &Rung,
-    held: u32,
-    rungs: &BTreeMap<u32, Rung>,
-    gain_min: f64,
-) -> Option<Stop> {
-    match rung.judgement() {
-        Judgement::Failed => Some(Stop::Limit { tiles }),
-        Judgement::Inconclusive => Some(Stop::Inconclusive { tiles }),
-        Judgement::Passed => {
-            let before = rungs.get(&held)?.throughput()?;
-            let per_tile = |work: f64| (work - before) / f64::from(tiles - held);
-            let (gain, gain_high) =
-                (per_tile(rung.throughput()?), per_tile(rung.throughput_high()?));
-            // One tile more near the edge adds less than a short step's work varies.
-            let is_shown = gain_high < GAIN_HIGH_MAX;
-            (gain < gain_min && is_shown).then_some(Stop::Flat { tiles, gain })
-        }
-    }
+    gain: f64,
+    gain_high: f64,
+}
+
+fn gains(rungs: &BTreeMap<u32, Rung>) -> Vec<Gain> {
+    let passed = rungs.iter().filter(|(_, rung)| rung.judgement() == Judgement::Passed);
+    let passed: Vec<(&u32, &Rung)> = passed.collect();
+    let of = |pair: &[(&u32, &Rung)]| {
+        let [(below, before), (tiles, rung)] = pair else { return None };
+        let before = before.throughput()?;
+        let per_tile = |work: f64| (work - before) / f64::from(*tiles - *below);
+        let (gain, gain_high) = (per_tile(rung.throughput()?), per_tile(rung.throughput_high()?));
+        Some(Gain { below: **below, tiles: **tiles, gain, gain_high })
+    };
+    passed.windows(2).filter_map(of).collect()
 }

@@ -6,6 +6,6 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub use edge::{Edge, Stop};
+pub use edge::{CONFIDENCE, Edge, Stop};
 pub use rung::{Judgement, Rung, StepResult};
 pub use search::{Climb, Ladder, LadderOptions, Next, StepRunner};

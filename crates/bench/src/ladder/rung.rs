@@ -1,3 +1,4 @@
+use record::run::{Cause, Step, Verdict};
 use units::Nanos;
 
 /// What one step said about the storage.
@@ -17,12 +18,76 @@ pub enum Judgement {
 pub struct StepResult {
     /// What it said.
     pub judgement: Judgement,
+    /// How probable it is that a limit was broken, 0 to 1; absent where the step says nothing
+    /// about the storage.
+    pub failed: Option<f64>,
+    /// Whether the step says nothing for a reason that may pass: it is tried again.
+    pub try_again: bool,
+    /// Room left under the closest limit, as a share of it; absent if nothing was measured.
+    pub room: Option<f64>,
     /// Work done, in tiles' worth; absent when the tile has no scored workload.
     pub throughput: Option<f64>,
     /// Upper end of its interval; absent when it is certain.
     pub throughput_high: Option<f64>,
     /// How long the step took, preparation included.
     pub took: Nanos,
+}
+
+impl StepResult {
+    /// What a judged step tells the ladder.
+    pub fn of(step: &Step, took: Nanos) -> Self {
+        let judgement = match step.verdict {
+            Verdict::Passed => Judgement::Passed,
+            Verdict::Failed => Judgement::Failed,
+            Verdict::Inconclusive | Verdict::Interrupted => Judgement::Inconclusive,
+        };
+        let decide = || step.limits.iter().map(|limit| &limit.result).filter(|own| own.decides());
+        let chances = decide().filter_map(|limit| limit.chance_of_break);
+        let failed = match judgement {
+            Judgement::Passed => Some(0.0),
+            Judgement::Failed => Some(1.0),
+            // At least as likely as the likeliest of its limits.
+            Judgement::Inconclusive if step.cause == Some(Cause::Undecided) => {
+                Some(chances.reduce(f64::max).unwrap_or(0.5))
+            }
+            Judgement::Inconclusive => None,
+        };
+        let room = decide().filter_map(|limit| limit.margin.value).reduce(f64::min);
+        let score = step.score.as_ref();
+        let interval = score.and_then(|score| score.interval.as_ref());
+        Self {
+            judgement,
+            failed,
+            try_again: step.verdict == Verdict::Inconclusive
+                && match step.cause {
+                    Some(Cause::Disturbed | Cause::Inconsistent | Cause::NotSteady) => true,
+                    Some(Cause::Generator) => !step.generator.saturated,
+                    _ => false,
+                },
+            room,
+            throughput: score.and_then(|score| score.applications.value),
+            throughput_high: interval.map(|interval| interval.high),
+            took,
+        }
+    }
+
+    /// A step that only passed or failed, or says nothing.
+    pub fn plain(judgement: Judgement, throughput: Option<f64>, took: Nanos) -> Self {
+        let failed = match judgement {
+            Judgement::Passed => Some(0.0),
+            Judgement::Failed => Some(1.0),
+            Judgement::Inconclusive => None,
+        };
+        Self {
+            judgement,
+            failed,
+            try_again: false,
+            room: None,
+            throughput,
+            throughput_high: None,
+            took,
+        }
+    }
 }
 
 /// All runs of one tile count.
@@ -33,15 +98,16 @@ pub struct Rung {
 }
 
 impl Rung {
-    /// Passed only if every run passed; one failed run fails it, whatever the others say.
+    /// What most of its runs say that say anything; inconclusive if none does, or as many
+    /// speak for one as for the other.
     pub fn judgement(&self) -> Judgement {
-        let any = |wanted| self.runs.iter().any(|run| run.judgement == wanted);
-        if any(Judgement::Failed) {
-            Judgement::Failed
-        } else if any(Judgement::Inconclusive) || self.runs.is_empty() {
-            Judgement::Inconclusive
-        } else {
-            Judgement::Passed
+        let said = || self.runs.iter().filter_map(|run| run.failed);
+        let (failed, count) = said().fold((0.0, 0.0), |sum, failed| (sum.0 + failed, sum.1 + 1.0));
+        match failed * 2.0 - count {
+            _ if count == 0.0 => Judgement::Inconclusive,
+            more if more < 0.0 => Judgement::Passed,
+            more if more > 0.0 => Judgement::Failed,
+            _ => Judgement::Inconclusive,
         }
     }
 

@@ -7,9 +7,13 @@ use crate::ladder::{Edge, Judgement, Rung, StepResult, Stop};
 /// How the ladder is climbed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Climb {
-    /// Double until a step stops it, halve the gap, then every step around the edge.
+    /// Grow until a step fails, then whichever count tells most about the edge, again and again,
+    /// until its interval is narrow.
     Search,
-    /// Every count from `first` to `last`, until a step stops it.
+    /// Double until a step fails and halve the gap; no count runs twice, because it would say
+    /// the same again (one seed in virtual time).
+    Bisect,
+    /// Every count from `first` to `last`, until the edge is surely below the next one.
     Range {
         /// First count, at least 1.
         first: u32,
@@ -30,7 +34,7 @@ impl Climb {
     /// First and last count, if they are known before the climb.
     pub const fn range(self) -> Option<(u32, u32)> {
         match self {
-            Self::Search => None,
+            Self::Search | Self::Bisect => None,
             Self::Range { first, last } | Self::Every { first, last } => Some((first, last)),
         }
     }
@@ -41,12 +45,14 @@ impl Climb {
 pub struct LadderOptions {
     /// How it is climbed.
     pub climb: Climb,
-    /// Runs of every step around the edge; it passes only if all of them pass. Steps far
-    /// below the edge, met while doubling and halving, run once: they cost the same time
-    /// and decide nothing that the edge's own steps do not decide again.
+    /// Runs of every count of a range, and of the count that is held, at least.
     pub repeats: u32,
-    /// How many steps on either side of the edge are run.
-    pub around: u32,
+    /// A search goes on until the interval of tiles held is no wider than this share of them,
+    /// or one tile.
+    pub precision: f64,
+    /// Whether a count that passed before the first overload is run again after it: storage
+    /// may need time to recover, which is worth knowing.
+    pub looks_back: bool,
     /// No step has more tiles than this.
     pub tiles_max: u32,
     /// A step that adds less work than this per added tile, in tiles' worth, adds nothing.
@@ -62,6 +68,16 @@ impl LadderOptions {
     /// from the first and within what the second cannot tell from zero.
     pub const GAIN_MIN: f64 = 0.02;
 }
+
+/// A closest limit with more room than this is far away: waiting in a queue that is used to a
+/// half doubles an answer (M/M/1), so a quarter of the limit leaves the storage far from full.
+const FAR: f64 = 0.75;
+/// No count of a search runs more often; more would tell of this minute, not of the storage.
+const RUNS_MAX: usize = 9;
+/// A step that was disturbed is tried so often again; three in a row are no accident.
+const RETRIES: usize = 2;
+/// Counts among which the most telling one is looked for.
+const CANDIDATES_MAX: u32 = 40;
 
 /// What to run next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +103,8 @@ pub trait StepRunner {
 pub struct Ladder {
     options: LadderOptions,
     rungs: BTreeMap<u32, Rung>,
+    /// Tile counts in the order they ran.
+    order: Vec<u32>,
     spent: Nanos,
     out_of_time: bool,
 }
@@ -94,7 +112,13 @@ pub struct Ladder {
 impl Ladder {
     /// A ladder nobody has climbed yet.
     pub fn new(options: LadderOptions) -> Self {
-        Self { options, rungs: BTreeMap::new(), spent: Nanos::ZERO, out_of_time: false }
+        Self {
+            options,
+            rungs: BTreeMap::new(),
+            order: Vec::new(),
+            spent: Nanos::ZERO,
+            out_of_time: false,
+        }
     }
 
     /// Climbs until nothing is left to run. After an error the steps so far remain.
@@ -118,16 +142,28 @@ impl Ladder {
     /// Adds a finished step.
     pub fn record(&mut self, tiles: u32, result: StepResult) {
         self.spend(result.took);
+        self.order.push(tiles);
         self.rungs.entry(tiles).or_default().runs.push(result);
     }
 
     /// The step to run next, or nothing when the edge is known.
     pub fn next_step(&self) -> Option<Next> {
+        if let Some(next) = self.retry() {
+            return Some(next);
+        }
         match self.options.climb {
             Climb::Search => self.next_of_search(),
+            Climb::Bisect => self.next_of_bisect(),
             Climb::Range { first, last } => self.next_of_range(first, last),
             Climb::Every { first, last } => self.next_of_every(first, last),
         }
+    }
+
+    /// The last step once more, if it said nothing for a reason that may pass.
+    fn retry(&self) -> Option<Next> {
+        let rung = self.rungs.get(self.order.last()?)?;
+        let in_vain = rung.runs.iter().rev().take_while(|run| run.try_again).count();
+        (1..=RETRIES).contains(&in_vain).then(|| self.again(*self.order.last().unwrap_or(&1)))
     }
 
     /// The steps that ran, by tile count.
@@ -137,7 +173,7 @@ impl Ladder {
 
     /// Where the steps so far put the edge.
     pub fn edge(&self) -> Edge {
-        Edge::of(&self.rungs, self.options.gain_min)
+        Edge::of(&self.rungs, self.options.gain_min, self.options.tiles_max)
     }
 
     /// Whether the climb ended for lack of time.
@@ -150,63 +186,164 @@ impl Ladder {
         self.edge().stop.is_none() && self.rungs.contains_key(&self.options.tiles_max)
     }
 
-    /// Tested counts above the edge that passed: the storage is not monotone there.
-    pub fn passed_above_the_edge(&self) -> Vec<u32> {
-        let Some(stop) = self.edge().stop else { return Vec::new() };
-        self.rungs
-            .range(stop.tiles() + 1..)
-            .filter(|(_, rung)| {
-                rung.judgement() == Judgement::Passed && !matches!(stop, Stop::Flat { .. })
-            })
-            .map(|(tiles, _)| *tiles)
-            .collect()
+    /// Whether the interval of tiles held is as narrow as was asked for.
+    pub fn is_narrow(&self) -> bool {
+        self.narrow(&self.edge())
+    }
+
+    /// Tested counts above what is held that passed all the same.
+    pub fn passed_above(&self) -> Vec<u32> {
+        let edge = self.edge();
+        let above = self.rungs.range(edge.held + 1..);
+        match edge.stop {
+            Some(Stop::Limit { .. }) => judged(above, Judgement::Passed),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Tested counts below what is held that failed all the same.
+    pub fn failed_below(&self) -> Vec<u32> {
+        judged(self.rungs.range(..self.edge().held), Judgement::Failed)
+    }
+
+    /// A count that passed before the first overload and failed when it was run again after it,
+    /// with the overload's count.
+    pub fn hysteresis(&self) -> Option<(u32, u32)> {
+        let (overload, before) = self.first_overload()?;
+        let runs = &self.rungs.get(&before)?.runs;
+        let earlier = self.order[..overload].iter().filter(|tiles| **tiles == before).count();
+        let again = runs.get(earlier)?;
+        (again.judgement == Judgement::Failed).then_some((before, self.order[overload]))
+    }
+
+    /// Position in the order of the first step that failed, and the greatest count that had
+    /// passed before it.
+    fn first_overload(&self) -> Option<(usize, u32)> {
+        let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
+        let mut passed = None;
+        for (position, tiles) in self.order.iter().enumerate() {
+            let nth = seen.entry(*tiles).or_default();
+            let run = self.rungs.get(tiles)?.runs.get(*nth)?;
+            *nth += 1;
+            match run.judgement {
+                Judgement::Passed => passed = passed.max(Some(*tiles)),
+                Judgement::Failed => return passed.map(|passed| (position, passed)),
+                Judgement::Inconclusive => {}
+            }
+        }
+        None
+    }
+
+    fn narrow(&self, edge: &Edge) -> bool {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+        let wide = (f64::from(edge.held) * self.options.precision) as u32;
+        edge.interval.width().is_some_and(|width| width <= wide.max(1))
     }
 
     fn next_of_range(&self, first: u32, last: u32) -> Option<Next> {
         let last = last.min(self.options.tiles_max);
-        if self.edge().stop.is_some() {
-            return None;
-        }
-        (first..=last).find_map(|tiles| self.missing_run(tiles, self.options.repeats))
+        let high = self.edge().interval.high;
+        let next = (first..=last).find_map(|tiles| self.lacks(tiles, self.options.repeats))?;
+        // Nothing is learned above a count that surely lies beyond the edge.
+        let is_new = !self.rungs.contains_key(&next.tiles);
+        let is_beyond = high.is_some_and(|high| high.saturating_add(1) < next.tiles);
+        (!(is_new && is_beyond && self.any_failed())).then_some(next)
+    }
+
+    fn any_failed(&self) -> bool {
+        self.rungs.values().any(|rung| rung.judgement() == Judgement::Failed)
     }
 
     fn next_of_every(&self, first: u32, last: u32) -> Option<Next> {
         let last = last.min(self.options.tiles_max);
-        (first..=last).find_map(|tiles| {
-            let runs = self.rungs.get(&tiles).map_or(0, |rung| rung.runs.len());
-            let repeat = u32::try_from(runs).unwrap_or(u32::MAX);
-            (repeat < self.options.repeats).then_some(Next { tiles, repeat })
-        })
+        (first..=last).find_map(|tiles| self.lacks(tiles, self.options.repeats))
+    }
+
+    fn next_of_bisect(&self) -> Option<Next> {
+        let edge = self.edge();
+        let tiles = match edge.stop {
+            None if edge.held >= self.options.tiles_max => return None,
+            None => edge.held.saturating_mul(2).clamp(1, self.options.tiles_max),
+            Some(stop) if stop.tiles() > edge.held + 1 => {
+                edge.held + (stop.tiles() - edge.held) / 2
+            }
+            Some(_) => return None,
+        };
+        self.lacks(tiles, 1)
     }
 
     fn next_of_search(&self) -> Option<Next> {
         let edge = self.edge();
-        if edge.stop.is_none() && edge.held < self.options.tiles_max {
-            let tiles = edge.held.saturating_mul(2).clamp(1, self.options.tiles_max);
-            return self.missing_run(tiles, 1);
+        // Counts about which nothing can be said are a ceiling.
+        let said_nothing = judged(self.rungs.iter(), Judgement::Inconclusive);
+        let nothing = |tiles: &&u32| self.rungs[*tiles].runs.iter().all(|run| run.failed.is_none());
+        let ceiling = said_nothing.iter().filter(nothing).min().map_or(u32::MAX, |tiles| tiles - 1);
+        let cap = self.options.tiles_max.min(ceiling);
+        if let Some(tiles) = super::edge::knee(&self.rungs) {
+            return Some(self.again(tiles));
         }
-        if let Some(tiles) = edge.gap() {
-            return self.missing_run(tiles, 1);
+        if !matches!(edge.stop, Some(Stop::Limit { .. } | Stop::Flat { .. })) {
+            return self.grow(&edge, cap);
         }
-        self.unconfirmed(edge)
+        if let Some((overload, before)) = self.first_overload()
+            && self.options.looks_back
+            && !self.order[overload..].contains(&before)
+        {
+            return Some(self.again(before));
+        }
+        if !self.narrow(&edge) {
+            let counts = self.worth_trying(&edge, cap);
+            let flat = super::edge::plateau(&self.rungs, self.options.gain_min);
+            let model = super::edge::model(&self.rungs, flat, self.options.tiles_max);
+            if let Some(tiles) = model.best(counts) {
+                return Some(self.again(tiles));
+            }
+        }
+        if edge.held == 0 { None } else { self.lacks(edge.held, self.options.repeats) }
     }
 
-    /// A run still missing around the edge: first the held step, then down, then up.
-    fn unconfirmed(&self, edge: Edge) -> Option<Next> {
-        let around = self.options.around;
-        let down = (edge.held.saturating_sub(around).max(1)..=edge.held).rev();
-        let highest = edge.held.saturating_add(around).min(self.options.tiles_max);
-        let mut up = edge.held + 1..=highest;
-        down.into_iter()
-            .find_map(|tiles| self.missing_run(tiles, self.options.repeats))
-            .or_else(|| up.find_map(|tiles| self.missing_run(tiles, 1)))
+    /// Twice as many tiles as are held, four times where every limit is far away.
+    fn grow(&self, edge: &Edge, cap: u32) -> Option<Next> {
+        let held = self.rungs.get(&edge.held);
+        let room = held.and_then(|rung| rung.runs.last()?.room).unwrap_or(0.0);
+        let factor = if room > FAR { 4 } else { 2 };
+        let wanted = edge.held.saturating_mul(factor).max(1);
+        if wanted <= cap || edge.held < cap && !self.rungs.contains_key(&cap) {
+            return self.lacks(wanted.min(cap), 1);
+        }
+        // Between what is held and a ceiling, halving.
+        if edge.held + 1 < cap && cap < self.options.tiles_max {
+            return self.lacks(edge.held + (cap - edge.held).div_ceil(2), 1);
+        }
+        if edge.held == 0 { None } else { self.lacks(edge.held, self.options.repeats) }
     }
 
-    /// The next run of a step, unless it has had enough or one of them did not pass.
-    fn missing_run(&self, tiles: u32, wanted: u32) -> Option<Next> {
-        let Some(rung) = self.rungs.get(&tiles) else { return Some(Next { tiles, repeat: 0 }) };
-        let repeat = u32::try_from(rung.runs.len()).unwrap_or(u32::MAX);
-        (rung.judgement() == Judgement::Passed && repeat < wanted).then_some(Next { tiles, repeat })
+    /// Counts between the ends of a wide interval that have not been run too often.
+    fn worth_trying(&self, edge: &Edge, cap: u32) -> Vec<u32> {
+        let high = edge.interval.high.unwrap_or(cap).saturating_add(1).min(cap);
+        let runs = |tiles: &u32| self.rungs.get(tiles).map_or(0, |rung| rung.runs.len());
+        let low = edge.interval.low.max(1).min(high);
+        let step = ((high - low) / CANDIDATES_MAX + 1) as usize;
+        let spread = (low..=high).step_by(step);
+        let tested = self.rungs.range(low..=high).map(|(tiles, _)| *tiles);
+        let mut counts: Vec<u32> =
+            spread.chain(tested).filter(|tiles| runs(tiles) < RUNS_MAX).collect();
+        counts.sort_unstable();
+        counts.dedup();
+        counts
+    }
+
+    fn again(&self, tiles: u32) -> Next {
+        let runs = self.rungs.get(&tiles).map_or(0, |rung| rung.runs.len());
+        Next { tiles, repeat: u32::try_from(runs).unwrap_or(u32::MAX) }
+    }
+
+    /// The next run of a count, unless it has had enough.
+    fn lacks(&self, tiles: u32, wanted: u32) -> Option<Next> {
+        let runs = self.rungs.get(&tiles).map_or(&[][..], |rung| &rung.runs);
+        let said = runs.iter().filter(|run| run.failed.is_some()).count();
+        let in_vain = runs.len() > said && said == 0;
+        (said < wanted as usize && !in_vain).then(|| self.again(tiles))
     }
 
     fn is_over_budget(&self) -> bool {
@@ -214,4 +351,8 @@ impl Ladder {
         let longest = self.rungs.values().flat_map(|rung| &rung.runs).map(|run| run.took).max();
         longest.is_some_and(|longest| self.spent.saturating_add(longest) > budget)
     }
+}
+
+fn judged<'a>(rungs: impl Iterator<Item = (&'a u32, &'a Rung)>, wanted: Judgement) -> Vec<u32> {
+    rungs.filter(|(_, rung)| rung.judgement() == wanted).map(|(tiles, _)| *tiles).collect()
 }

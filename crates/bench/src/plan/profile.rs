@@ -16,8 +16,8 @@ pub struct ProfileValues {
     pub slice: Nanos,
     /// Runs of a step around the edge.
     pub repeats: u32,
-    /// Steps run on either side of the edge.
-    pub around: u32,
+    /// A search ends when the interval of tiles held is no wider than this share of them.
+    pub precision: f64,
     /// Disk sizes are multiplied by this.
     pub footprint: f64,
     /// Schedule times are multiplied by this.
@@ -55,7 +55,7 @@ const SIMULATED_QUICK: ProfileValues = ProfileValues {
     lengthen_max: 2,
     slice: Nanos::SECOND,
     repeats: 1,
-    around: 1,
+    precision: 0.02,
     footprint: 1.0,
     time: 1.0 / 5.0,
     budget: None,
@@ -69,7 +69,7 @@ const SIMULATED_STANDARD: ProfileValues = ProfileValues {
     lengthen_max: 2,
     slice: Nanos::SECOND,
     repeats: 3,
-    around: 2,
+    precision: 0.02,
     footprint: 1.0,
     time: 1.0,
     budget: None,
@@ -79,12 +79,12 @@ const SIMULATED_STANDARD: ProfileValues = ProfileValues {
 const SIMULATED_FULL: ProfileValues = FULL;
 
 /// An answer while one waits. Everything here is our choice:
-/// a search of twelve steps at 11 to 14 s makes about three minutes, prefill included; a
+/// some twenty steps at 9 to 14 s fill five minutes, prefill included; a
 /// five-minute burst period at 1/100 takes 3 s, so a step measures two of them, and the
 /// warm-up rule has its five averages after 5 s; 1/512 makes a 279 GB data-centre tile
 /// 0.5 GB, which an ordinary disk writes in seconds, but which also fits into many caches:
-/// the result says so. 500 ms slices give the warm-up rule enough points. One step either
-/// side of the edge is all the time there is.
+/// the result says so. 500 ms slices give the warm-up rule enough points. An interval of 6 % of
+/// the tiles is about what steps of six seconds can tell apart.
 const QUICK: ProfileValues = ProfileValues {
     warm_up_min: Nanos::from_secs(3),
     warm_up_max: Nanos::from_secs(8),
@@ -92,10 +92,10 @@ const QUICK: ProfileValues = ProfileValues {
     lengthen_max: 4,
     slice: Nanos::from_millis(500),
     repeats: 1,
-    around: 1,
+    precision: 0.06,
     footprint: 1.0 / 512.0,
     time: 1.0 / 100.0,
-    budget: Some(Nanos::from_secs(240)),
+    budget: Some(Nanos::from_secs(300)),
 };
 
 /// The default. Three repeats are what the EMC and vSAN studies average (`workloads` 1.2);
@@ -109,7 +109,7 @@ const STANDARD: ProfileValues = ProfileValues {
     lengthen_max: 2,
     slice: Nanos::SECOND,
     repeats: 3,
-    around: 2,
+    precision: 0.04,
     footprint: 1.0 / 16.0,
     time: 1.0 / 5.0,
     budget: None,
@@ -124,7 +124,7 @@ const FULL: ProfileValues = ProfileValues {
     lengthen_max: 1,
     slice: Nanos::SECOND,
     repeats: 3,
-    around: 2,
+    precision: 0.04,
     footprint: 1.0,
     time: 1.0,
     budget: None,

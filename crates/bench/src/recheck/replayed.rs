@@ -1,16 +1,20 @@
 use std::collections::BTreeMap;
 
-use record::run::{Phase, Step};
+use record::run::{Check, Phase, Step};
 use record::series::StoredSlice;
-use record::slice::{ActionRow, InstanceEntry, InstanceId, IoRow, Slice, Topology, VmEntry, VmId};
+use record::slice::{
+    ActionRow, InstanceEntry, InstanceId, IoRow, OpenRow, Slice, Topology, Unfinished, VmEntry,
+    VmId,
+};
 use spec::ResolvedTile;
 use units::Nanos;
 
 use crate::score::{References, SliceWork, slice_work};
-use crate::step::checks::LittleSums;
+use crate::step::checks::{LittleSums, SUBMITTED_IS_COMPLETED};
 use crate::step::report::{StepFacts, StepPlace};
+use crate::step::runner::excuse;
 use crate::step::{ActionTotals, KindTotals, Window};
-use crate::verdict::{Judged, Member, StepJudge};
+use crate::verdict::{Judged, LimitSamples, Member, StepJudge};
 
 /// A step as its stored slices tell it.
 pub struct Replayed<'a> {
@@ -20,6 +24,8 @@ pub struct Replayed<'a> {
     positions: BTreeMap<(u32, String, u32), usize>,
     topology: Topology,
     window: Window,
+    samples: LimitSamples,
+    slices_per_block: usize,
     has_begun: bool,
     /// I/Os in flight when the last slice ended.
     in_flight: u64,
@@ -31,7 +37,7 @@ pub struct Replayed<'a> {
 
 impl<'a> Replayed<'a> {
     /// A step of so many tiles, of which nothing was seen yet.
-    pub fn new(tile: &'a ResolvedTile, tiles: u32) -> Self {
+    pub fn new(tile: &'a ResolvedTile, tiles: u32, slices_per_block: usize) -> Self {
         let (mut members, mut positions) = (Vec::new(), BTreeMap::new());
         let mut topology = Topology::default();
         for number in 0..tiles {
@@ -54,12 +60,16 @@ impl<'a> Replayed<'a> {
             }
         }
         let window = Window::new(&topology, Nanos::ZERO, 0);
+        let judge = StepJudge { tile, members: &members, topology: &topology };
+        let samples = LimitSamples::new(&judge, slices_per_block);
         Self {
             tile,
             members,
             positions,
             topology,
             window,
+            samples,
+            slices_per_block,
             has_begun: false,
             in_flight: 0,
             work: Vec::new(),
@@ -80,6 +90,8 @@ impl<'a> Replayed<'a> {
         self.in_flight = slice.generator.in_flight;
         if phase == Phase::Measured {
             self.window.add(&slice);
+            let Self { tile, members, topology, samples, .. } = self;
+            samples.add(&StepJudge { tile, members, topology }, &slice);
             self.work.push(slice_work(self.tile, &self.members, &self.topology, &slice));
         }
     }
@@ -117,6 +129,14 @@ impl<'a> Replayed<'a> {
                 response: row.response,
             });
         }
+        for row in stored.open {
+            let Some(instance) = self.position(row.tile, row.workload, row.copy) else { continue };
+            let what = match row.direction {
+                Some(direction) => Unfinished::Io(self.kind(instance, row.name), direction),
+                None => Unfinished::Action(self.action(instance, row.name)),
+            };
+            slice.open.push(OpenRow { instance: InstanceId(id(instance)), what, ages: row.ages });
+        }
         slice
     }
 
@@ -142,14 +162,15 @@ impl<'a> Replayed<'a> {
 
     /// The step's entry as it comes out of these slices, and what was judged; what no series
     /// has is taken from the stored one.
-    pub fn conclude(
-        self,
-        stored: &Step,
-        references: &References,
-        (slices_per_block, seed): (usize, u64),
-    ) -> (Step, Judged) {
+    pub fn conclude(self, stored: &Step, references: &References, seed: u64) -> (Step, Judged) {
         let judge = StepJudge { tile: self.tile, members: &self.members, topology: &self.topology };
-        let judged = judge.judge(&self.window);
+        let mut judged = judge.judge(&self.window, &self.samples);
+        // What no series has is taken from the stored step: what came after the last slice, and
+        // who was in the way.
+        let beyond = |check: &&Check| check.id == SUBMITTED_IS_COMPLETED;
+        let mut checks = Vec::from_iter(self.little.check());
+        checks.extend(stored.checks.iter().find(beyond).cloned());
+        excuse(&mut judged, &checks, &stored.disturbances);
         let facts = StepFacts {
             tile: self.tile,
             references,
@@ -157,8 +178,9 @@ impl<'a> Replayed<'a> {
             topology: &self.topology,
             window: &self.window,
             judged: judged.clone(),
+            disturbances: stored.disturbances.clone(),
             work: &self.work,
-            slices_per_block,
+            slices_per_block: self.slices_per_block,
             seed,
         };
         let place = StepPlace {
@@ -168,7 +190,6 @@ impl<'a> Replayed<'a> {
             tiles: stored.tiles,
             started: stored.started,
         };
-        let checks = Vec::from_iter(self.little.check());
         let step = facts.step(&place, stored.warm_up.clone(), checks, stored.warnings.clone());
         (step, judged)
     }

@@ -6,12 +6,12 @@ use record::series::{SeriesError, Slices, StepKey};
 use serde_json::{Value, json};
 
 use crate::BenchError;
-use crate::ladder::{Judgement, Ladder, StepResult, Stop};
+use crate::ladder::{Ladder, StepResult};
 use crate::plan::{Layer, Origin, ResolvedPlan, Surroundings, Values, resolve, resolve_simulated};
 use crate::recheck::document::{Agreement, Item, NotRechecked, Recheck, SCHEMA, StepRecheck};
 use crate::recheck::replayed::Replayed;
 use crate::replay::with_traces;
-use crate::run::{ladder_options, score_of, tile_sha256, work_of};
+use crate::run::{held_of, ladder_options, score_of, tile_sha256, work_of};
 use crate::score::{Reference, References};
 use crate::step::checks::repeats_within_3_percent;
 use crate::step::runner::slices_per_block;
@@ -151,11 +151,11 @@ fn steps(
     recheck: &mut Recheck,
 ) -> Result<Vec<Again>, SeriesError> {
     let references = references(run, plan, recheck);
-    let how = (slices_per_block(plan), run.seed);
+    let slices_per_block = slices_per_block(plan);
     let mut slices = Slices::of(stored.path())?.peekable();
     let mut all: Vec<Again> = Vec::new();
     for step in &run.steps {
-        let mut replayed = Replayed::new(&plan.tile_set, step.tiles);
+        let mut replayed = Replayed::new(&plan.tile_set, step.tiles, slices_per_block);
         let is_own = |key: &StepKey| {
             (key.step, key.repeat, key.tiles) == (step.step, step.repeat, step.tiles)
         };
@@ -166,7 +166,7 @@ fn steps(
             replayed.take(slice?);
         }
         let strangers = replayed.strangers;
-        let (mut again, judged) = replayed.conclude(step, &references, how);
+        let (mut again, judged) = replayed.conclude(step, &references, run.seed);
         let before = all.iter().map(|(step, _, _)| step);
         let before = before.filter(|before| before.tiles == step.tiles);
         let scores: Option<Vec<f64>> = before.chain([&again]).map(work_of).collect();
@@ -266,28 +266,14 @@ fn workload_name(own: &record::run::WorkloadResult) -> String {
 /// What the steps come to together: the same rules walk the ladder again.
 fn answer(run: &Run, plan: &ResolvedPlan, again: &[Again], recheck: &mut Recheck) {
     let most = run.steps.iter().map(|step| step.tiles).max().unwrap_or(0);
-    let mut ladder = Ladder::new(ladder_options(plan, most));
+    let mut ladder = Ladder::new(ladder_options(plan, most, !run.target.is_simulated()));
     for ((step, _, _), stored) in again.iter().zip(&run.steps) {
-        let judgement = match (stored.verdict, step.verdict) {
-            (Verdict::Interrupted, _) => continue,
-            (_, Verdict::Passed) => Judgement::Passed,
-            (_, Verdict::Failed) => Judgement::Failed,
-            _ => Judgement::Inconclusive,
-        };
-        let interval = step.score.as_ref().and_then(|score| score.interval.as_ref());
-        ladder.record(
-            step.tiles,
-            StepResult {
-                judgement,
-                throughput: work_of(step),
-                throughput_high: interval.map(|interval| interval.high),
-                took: units::Nanos::ZERO,
-            },
-        );
+        if stored.verdict != Verdict::Interrupted {
+            ladder.record(step.tiles, StepResult::of(step, units::Nanos::ZERO));
+        }
     }
     let edge = ladder.edge();
-    let known = edge.held > 0 || matches!(edge.stop, Some(Stop::Limit { tiles: 1 }));
-    let held = known.then_some(edge.held);
+    let held = held_of(&edge);
     recheck.answer.push(Item::compare("tiles held", &run.answer.tiles_held, &held));
     let computed: Vec<Step> = again.iter().map(|(step, _, _)| step.clone()).collect();
     let (score, interval) = score_of(plan, edge.held, &computed);

@@ -11,7 +11,7 @@ pub use sim::plant::PlantError;
 pub use simulated::{SimLoad, SimRig, VIRTUAL_TIME};
 pub(crate) use warmed::{SharedState, WarmKey, Warmed};
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use record::run::{ModelFacts, TierFacts, Warning};
@@ -20,6 +20,8 @@ use stats::Compact;
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
+use crate::host::HostWatch;
+use crate::progress::{Control, Request};
 use crate::step::{DiskNeed, FleetInstance};
 
 /// The two clocks whose difference shows a clock step.
@@ -76,6 +78,28 @@ pub trait Rig {
     /// there is verification; blocks that are wrong are an error.
     fn check_written(&mut self) -> Result<Option<String>, BenchError> {
         Ok(None)
+    }
+
+    /// Looks at the machine on which the load is made; nothing where that is none.
+    fn watch(&self) -> Option<HostWatch> {
+        None
+    }
+
+    /// Whether time passes while nothing is asked of the storage, so that it can rest.
+    fn can_rest(&self) -> bool {
+        false
+    }
+
+    /// Lets storage and machine rest without load, until somebody wants to stop.
+    fn rest(&self, time: Nanos, control: &Control) {
+        if !self.can_rest() {
+            return;
+        }
+        let until = Instant::now() + Duration::from_nanos(time.0);
+        while Instant::now() < until && control.request() == Request::GoOn {
+            let left = until.saturating_duration_since(Instant::now());
+            std::thread::sleep(left.min(Duration::from_millis(100)));
+        }
     }
 
     /// Starts load on disks that are prepared.

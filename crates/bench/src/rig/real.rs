@@ -12,6 +12,7 @@ use rustix::time::{ClockId, clock_gettime};
 use units::{Bytes, Nanos, Ratio};
 
 use crate::error::BenchError;
+use crate::host::{HostWatch, Watched};
 use crate::plan::ResolvedPlan;
 use crate::rig::{Clocks, Failure, Load, LoadOutcome, PrefillSoFar, Received, Rig};
 use crate::step::{DiskNeed, FleetInstance};
@@ -216,6 +217,19 @@ impl Rig for RealRig {
 
     fn capacity(&self) -> Bytes {
         self.datastore().capacity()
+    }
+
+    fn watch(&self) -> Option<HostWatch> {
+        let device = self.datastore().preflight().device.as_ref();
+        Some(HostWatch::of_device(device.and_then(|device| {
+            let (major, minor) = device.number.split_once(':')?;
+            let number = rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?);
+            Some(Watched { number, name: device.name.clone() })
+        })))
+    }
+
+    fn can_rest(&self) -> bool {
+        true
     }
 
     fn prepare(

@@ -1,11 +1,13 @@
-use record::run::{Answer, BrokenLimit, Edge, Figure, Interval, Status, Step, Verdict};
+use record::run::{
+    Answer, BrokenLimit, Edge, Figure, Interval, Status, Step, TilesInterval, Verdict,
+};
 use units::Bytes;
 
-use crate::ladder::{Judgement, Ladder, Stop};
+use crate::ladder::{self, Judgement, Ladder, Stop};
 use crate::plan::ResolvedPlan;
 use crate::run::End;
 use crate::run::climber::work_of;
-use crate::run::document::RunFacts;
+use crate::run::document::{RunFacts, profile_name};
 use crate::score::work_interval;
 
 /// What the steps so far say.
@@ -18,13 +20,14 @@ pub fn answer(
 ) -> Answer {
     let words = Words { plan, facts, ladder, end, steps };
     let edge = ladder.edge();
-    let known = edge.held > 0 || matches!(edge.stop, Some(Stop::Limit { tiles: 1 }));
-    let held = known.then_some(edge.held);
+    let held = held_of(&edge);
     let (score, score_interval) = score(plan, edge.held, steps);
     Answer {
         status: words.status(),
         tiles_held: held,
         vms_held: held.map(|tiles| tiles.saturating_mul(facts.load.vms)),
+        tiles_interval: held.filter(|_| words.is_decided()).map(|_| interval_of(&edge)),
+        capacity: facts.room(),
         edge: words.edge(),
         sentence: words.sentence(score.value),
         first_broken: words.first_broken(),
@@ -32,6 +35,17 @@ pub fn answer(
         score_interval,
         progress: words.progress(),
     }
+}
+
+/// Tiles held, if that is known: none at all only if one tile was tried and did not hold.
+pub(crate) fn held_of(edge: &ladder::Edge) -> Option<u32> {
+    let none_hold = matches!(edge.stop, Some(Stop::Limit { tiles: 1 }));
+    (edge.held > 0 || none_hold).then_some(edge.held)
+}
+
+fn interval_of(edge: &ladder::Edge) -> TilesInterval {
+    let ladder::Edge { interval, .. } = edge;
+    TilesInterval { low: interval.low, high: interval.high, confidence: ladder::CONFIDENCE }
 }
 
 /// The mean over the repeats of the held step; its interval from runs x tiles, or from the
@@ -73,7 +87,8 @@ impl Words<'_> {
         }
         match edge.stop {
             Some(Stop::Inconclusive { .. }) => Status::Inconclusive,
-            _ if self.is_open() => Status::Inconclusive,
+            // An interval is an answer, however wide; without one there is none.
+            None if self.is_open() => Status::Inconclusive,
             _ => Status::Complete,
         }
     }
@@ -82,7 +97,15 @@ impl Words<'_> {
     fn is_open(&self) -> bool {
         let edge = self.ladder.edge();
         self.ladder.ran_out_of_time()
-            && (edge.gap().is_some() || (edge.stop.is_none() && !self.ladder.hit_the_cap()))
+            && match edge.stop {
+                Some(_) => !self.ladder.is_narrow(),
+                None => !self.ladder.hit_the_cap(),
+            }
+    }
+
+    /// Whether something above or at what is held was tried and decided.
+    fn is_decided(&self) -> bool {
+        matches!(self.ladder.edge().stop, Some(Stop::Limit { .. } | Stop::Flat { .. }))
     }
 
     fn edge(&self) -> Edge {
@@ -106,7 +129,7 @@ impl Words<'_> {
 
     fn sentence(&self, score: Option<f64>) -> String {
         let mut text = match self.end {
-            End::Complete => String::new(),
+            End::Complete => self.scale(),
             End::Interrupted => "interrupted: ".to_owned(),
             End::Failed(error) => format!("ended by an error ({error}): "),
         };
@@ -123,19 +146,43 @@ impl Words<'_> {
             }
             (held, stop) => self.holds(held, stop),
         };
+        text += &self.room();
         if let Some(score) = score {
             text += &format!("; score {score:.2}");
         }
         text
     }
 
+    /// What a reader must know before any number: that disks were smaller than they would be.
+    fn scale(&self) -> String {
+        match self.plan.footprint.value {
+            footprint if footprint < 1.0 && !self.facts.target.is_simulated() => format!(
+                "{} estimate with disks 1/{:.0} of their size: by speed, ",
+                profile_name(self.plan.profile.value),
+                1.0 / footprint
+            ),
+            _ => String::new(),
+        }
+    }
+
+    /// By capacity: what disks of full size would need.
+    fn room(&self) -> String {
+        let Some(room) = self.facts.room() else { return String::new() };
+        let (tile, bytes) = (Bytes::new(room.tile_bytes), Bytes::new(room.bytes));
+        let tiles = match room.tiles {
+            0 => "no tile".to_owned(),
+            tiles => count(tiles, "tile"),
+        };
+        format!(
+            "; by capacity there is room for {tiles} of full size ({tile} each, {bytes} may be used)"
+        )
+    }
+
     fn holds(&self, held: u32, stop: Option<Stop>) -> String {
-        let tiles = self.tiles(held);
-        let sharp = stop.is_some_and(|stop| stop.tiles() == held + 1);
-        let least = if sharp && matches!(self.end, End::Complete) { "" } else { "at least " };
+        let subject = self.subject();
         let tail = match stop {
             Some(Stop::Limit { tiles }) => {
-                format!("; {} because {}", fails(tiles, sharp), self.reason(tiles))
+                format!("; {} because {}", fails(tiles, tiles == held + 1), self.reason(tiles))
             }
             Some(Stop::Flat { tiles, gain }) => {
                 format!("; tile {tiles} adds {:.1} % of a tile's work", gain * 100.0)
@@ -145,12 +192,42 @@ impl Words<'_> {
             }
             None => self.cap(),
         };
-        let subject = self.subject();
-        format!("{subject} holds {least}{tiles}{tail}{}", self.out_of_time())
+        let told = self.told(held);
+        format!("{subject} holds {told}{tail}{}{}", self.out_of_time(), self.hysteresis())
+    }
+
+    /// `27 tiles (216 VMs)`, `26 to 29 tiles (95 %), 27 most likely (216 VMs)`, `at least ...`.
+    fn told(&self, held: u32) -> String {
+        let interval = self.ladder.edge().interval;
+        let tiles = self.tiles(held);
+        match interval.high {
+            Some(high) if self.is_decided() && (interval.low, high) == (held, held) => tiles,
+            Some(high) if self.is_decided() => {
+                let (low, vms) = (interval.low, held.saturating_mul(self.facts.load.vms));
+                let vms = count(vms, "VM");
+                format!(
+                    "{low} to {high} tiles ({:.0} %), {held} most likely ({vms})",
+                    ladder::CONFIDENCE * 100.0
+                )
+            }
+            _ => format!("at least {tiles}"),
+        }
+    }
+
+    fn hysteresis(&self) -> String {
+        self.ladder.hysteresis().map_or_else(String::new, |(before, overload)| {
+            format!(
+                "; {} passed before the overload with {overload} and failed after it and a rest",
+                count(before, "tile")
+            )
+        })
     }
 
     fn out_of_time(&self) -> String {
         match self.plan.method.budget {
+            Some(budget) if self.is_open() && self.is_decided() => {
+                format!("; the time of {budget} ended before more was known")
+            }
             Some(budget) if self.is_open() => {
                 format!("; the time of {budget} ended the search before the edge was found")
             }
@@ -194,7 +271,7 @@ impl Words<'_> {
     /// Why the step with this many tiles did not pass.
     fn reason(&self, tiles: u32) -> String {
         let steps = self.steps.iter().filter(|step| step.tiles == tiles);
-        let failed = |verdict| steps.clone().find(|step| step.verdict == verdict);
+        let failed = |verdict| steps.clone().rfind(|step| step.verdict == verdict);
         failed(Verdict::Failed)
             .or_else(|| failed(Verdict::Inconclusive))
             .map_or_else(|| "it did not pass".to_owned(), |step| step.reason.clone())
@@ -216,13 +293,14 @@ impl Words<'_> {
         let runs = count(u32::try_from(runs).unwrap_or(u32::MAX), "run");
         let counts = count(u32::try_from(rungs.len()).unwrap_or(u32::MAX), "tile count");
         let mut text = format!("{runs} of {counts}, {passed} passed");
-        let above = self.ladder.passed_above_the_edge();
-        if !above.is_empty() {
-            let above: Vec<String> = above.iter().map(u32::to_string).collect();
-            text += &format!(
-                "; more tiles than held passed ({}): near the edge passing is partly luck",
-                above.join(", ")
-            );
+        let lists = [
+            ("more tiles than held passed", self.ladder.passed_above()),
+            ("fewer tiles than held failed", self.ladder.failed_below()),
+        ];
+        for (what, counts) in lists.iter().filter(|(_, counts)| !counts.is_empty()) {
+            let counts: Vec<String> = counts.iter().map(u32::to_string).collect();
+            let counts = counts.join(", ");
+            text += &format!("; {what} ({counts}): near the edge passing is partly luck");
         }
         match self.end {
             End::Complete => text,
@@ -244,7 +322,7 @@ fn fails(tiles: u32, sharp: bool) -> String {
 /// The limit of a failed step that broke worst: over all tiles first, else in one tile.
 pub(crate) fn broken_limit(step: &Step) -> Option<BrokenLimit> {
     let room = |limit: &record::run::LimitResult| limit.margin.value.unwrap_or(f64::INFINITY);
-    let failed = |limit: &record::run::LimitResult| limit.verdict == Verdict::Failed;
+    let failed = |limit: &record::run::LimitResult| limit.is_broken();
     let broken = |tile, workload: &str, copy, limit: &record::run::LimitResult| BrokenLimit {
         tiles: step.tiles,
         repeat: step.repeat,

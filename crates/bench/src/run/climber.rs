@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
 
-use record::run::{Prefill, RateFacts, Run, Step, Verdict, Warning};
+use record::run::{Cause, Prefill, RateFacts, Run, Step, Warning};
 use record::rundir::{EventLog, RunDir};
 use serde_json::json;
 use units::Nanos;
 
 use crate::error::BenchError;
-use crate::ladder::{Judgement, Ladder, StepResult, StepRunner};
+use crate::ladder::{Ladder, StepResult, StepRunner};
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer, Progress, Request};
 use crate::rig::Rig;
@@ -217,20 +217,29 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
         let measured = bench.measure(fleet, &place)?;
         self.backend = measured.backend;
         self.depth = self.depth.max(measured.depth);
-        let (verdict, throughput) = (measured.step.verdict, work_of(&measured.step));
-        let interval = measured.step.score.as_ref().and_then(|score| score.interval.as_ref());
-        let throughput_high = interval.map(|interval| interval.high);
+        let result = StepResult::of(&measured.step, Nanos::ZERO);
+        let rest = self.rest_after(&measured.step, &result);
         self.keep(measured.step)?;
         if let Some(error) = measured.error {
             return Err(error);
         }
-        let judgement = match verdict {
-            Verdict::Passed => Judgement::Passed,
-            Verdict::Failed => Judgement::Failed,
-            Verdict::Inconclusive | Verdict::Interrupted => Judgement::Inconclusive,
+        self.rig.rest(rest, self.control);
+        Ok(StepResult { took: self.now().saturating_sub(begun), ..result })
+    }
+}
+
+impl<R: Rig> Climber<'_, R> {
+    /// How long storage and machine rest after a step: as long as a step measures after an
+    /// overload (a limit passed twice over, or no answers) and before a disturbed step is tried
+    /// again; not at all after others.
+    fn rest_after(&self, step: &Step, result: &StepResult) -> Nanos {
+        let is_overload = match step.cause {
+            Some(Cause::LimitBroken) => result.room.is_some_and(|room| room < -1.0),
+            Some(Cause::GaveUp | Cause::NoAnswer) => true,
+            _ => false,
         };
-        let took = self.now().saturating_sub(begun);
-        Ok(StepResult { judgement, throughput, throughput_high, took })
+        let rests = is_overload || result.try_again;
+        if rests { self.plan.duration.value } else { Nanos::ZERO }
     }
 }
 

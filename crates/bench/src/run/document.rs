@@ -4,12 +4,13 @@ use datastore::{Preflight, Target};
 use jiff::Timestamp;
 use machine::GENERATOR;
 use record::run::{
-    Answer, EngineFacts, Prefill, Run, SCHEMA, ScaleFacts, Step, TargetFacts, TileFacts, ToolFacts,
-    Warning,
+    Answer, Capacity, EngineFacts, Prefill, Run, SCHEMA, ScaleFacts, Step, TargetFacts, TileFacts,
+    ToolFacts, Warning,
 };
 use record::rundir::{RunId, sha256_hex};
 use spec::ResolvedTile;
 use spec::plan::Profile;
+use units::Bytes;
 
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
@@ -27,6 +28,8 @@ pub struct RunFacts<'a> {
     pub load: TileLoad,
     /// Tiles that fit the datastore.
     pub fits: u32,
+    /// Bytes of one tile's disks at full size, if they are smaller now.
+    pub full_bytes: Option<Bytes>,
     /// The target.
     pub target: TargetFacts,
     /// When it started.
@@ -53,6 +56,7 @@ impl<'a> RunFacts<'a> {
             references,
             load,
             fits: u32::MAX,
+            full_bytes: full_bytes(plan)?,
             target,
             started: Timestamp::now(),
             tool: tool.clone(),
@@ -60,6 +64,14 @@ impl<'a> RunFacts<'a> {
             warnings: Vec::new(),
             reporter: None,
         })
+    }
+
+    /// Room for tiles of full size; nothing where disks have it, or nobody knows the room.
+    pub fn room(&self) -> Option<Capacity> {
+        let (tile, bytes) = (self.full_bytes?.get(), self.target.capacity_bytes?);
+        let tiles = bytes.checked_div(tile)?;
+        let tiles = u32::try_from(tiles).unwrap_or(u32::MAX);
+        Some(Capacity { tiles, tile_bytes: tile, bytes })
     }
 
     /// Notes what a reader should know.
@@ -147,6 +159,15 @@ impl<'a> RunFacts<'a> {
     }
 }
 
+fn full_bytes(plan: &ResolvedPlan) -> Result<Option<Bytes>, BenchError> {
+    if plan.footprint.value >= 1.0 || plan.traces.all().next().is_some() {
+        return Ok(None);
+    }
+    let mut full = plan.clone();
+    full.footprint.value = 1.0;
+    Ok(Some(TileLoad::of(&full)?.bytes))
+}
+
 /// What tells tiles apart: equal hashes are equal loads.
 pub(crate) fn tile_sha256(tile: &ResolvedTile) -> String {
     sha256_hex(&serde_json::to_vec(tile).unwrap_or_default())
@@ -171,7 +192,7 @@ fn scaled(plan: &ResolvedPlan, is_simulated: bool) -> Option<Warning> {
     })
 }
 
-const fn profile_name(profile: Profile) -> &'static str {
+pub(crate) const fn profile_name(profile: Profile) -> &'static str {
     match profile {
         Profile::Quick => "quick",
         Profile::Standard => "standard",

@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use record::gauge::Gauge;
 use record::rollup::Rollup;
 use record::run::TierFacts;
 use record::series::{StepKey, Writer};
@@ -42,5 +43,9 @@ impl Sink for Kept {
 
     fn tiers(&mut self, tiers: &[TierFacts]) {
         self.rollup.tiers_of_slice(tiers);
+    }
+
+    fn gauges(&mut self, key: StepKey, slice: &Slice, gauges: &[Gauge]) -> Result<(), BenchError> {
+        Ok(self.series.gauges(key, slice, gauges)?)
     }
 }

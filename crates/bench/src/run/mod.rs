@@ -13,7 +13,7 @@ mod simulate;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use answer::{broken_limit, score as score_of};
+pub(crate) use answer::{broken_limit, held_of, score as score_of};
 pub(crate) use document::{summary, tile_sha256};
 pub use prepare::{Prepared, prepare};
 pub use preview::{Preview, plan_preview};
@@ -222,7 +222,7 @@ fn run_on<R: Rig>(
     let tiles_max = plan.tiles_max.value.map_or(fits, |asked| asked.min(fits));
     let overview = overview(plan, &facts, &directory, tiles_max);
     observer.event(&Progress::Planned(&overview));
-    let mut ladder = Ladder::new(ladder_options(plan, tiles_max));
+    let mut ladder = Ladder::new(ladder_options(plan, tiles_max, rig.can_rest()));
     let reporter = facts.reporter.take();
     let mut climber = Climber::new(plan, facts, rig, &directory, control, &mut *observer)?;
     let climbed = ladder.climb(&mut climber);
@@ -265,15 +265,22 @@ fn first_step_fits(
     Err(BenchError::TooLarge { tiles, per_tile: load.bytes, capacity })
 }
 
-pub(crate) fn ladder_options(plan: &ResolvedPlan, tiles_max: u32) -> LadderOptions {
+/// `looks_back` where storage may need time to recover: not in virtual time, where every step
+/// begins anew.
+pub(crate) fn ladder_options(
+    plan: &ResolvedPlan,
+    tiles_max: u32,
+    looks_back: bool,
+) -> LadderOptions {
     LadderOptions {
         climb: plan.climb.value,
         repeats: plan.repeats.value,
-        around: plan.method.around,
+        precision: plan.method.precision,
+        looks_back,
         tiles_max,
         gain_min: LadderOptions::GAIN_MIN,
         budget: match plan.climb.value {
-            Climb::Search => plan.method.budget,
+            Climb::Search | Climb::Bisect => plan.method.budget,
             Climb::Range { .. } | Climb::Every { .. } => None,
         },
     }
@@ -310,11 +317,10 @@ pub(crate) fn step_time(plan: &ResolvedPlan) -> Nanos {
 /// What the ladder does, in words.
 pub(crate) fn ladder_words(plan: &ResolvedPlan) -> String {
     match plan.climb.value {
-        Climb::Search => format!(
-            "double until a limit breaks, halve the gap, then every step within {} of the edge, \
-             {} each",
-            plan.method.around,
-            answer::count(plan.repeats.value, "run")
+        Climb::Search | Climb::Bisect => format!(
+            "grow until a limit breaks, then the steps that tell most about the edge, until it is \
+             known to {:.0} %",
+            plan.method.precision * 100.0
         ),
         Climb::Range { first, last } | Climb::Every { first, last } if first == last => {
             let runs = answer::count(plan.repeats.value, "run");

@@ -65,7 +65,8 @@ pub(crate) fn plan_of(options: &SampleOptions) -> Result<ResolvedPlan, BenchErro
         let here = Surroundings { entropy: options.seed, cores: 2 };
         resolve(&layers, tile.clone(), here)
     };
-    let steps = steps_of(&crate::run::ladder_options(&resolved(options.time)?, options.tiles));
+    let steps =
+        steps_of(&crate::run::ladder_options(&resolved(options.time)?, options.tiles, false));
     Ok(resolved(Nanos(options.time.0 / u64::from(steps.max(1))))?)
 }
 
@@ -80,7 +81,8 @@ fn steps_of(options: &LadderOptions) -> u32 {
             let passed = tiles <= self.0;
             let judgement = if passed { Judgement::Passed } else { Judgement::Failed };
             let work = Some(f64::from(tiles.min(self.0)));
-            Ok(StepResult { judgement, throughput: work, throughput_high: work, took: Nanos::ZERO })
+            let plain = StepResult::plain(judgement, work, Nanos::ZERO);
+            Ok(StepResult { throughput_high: work, ..plain })
         }
     }
     let mut known = Known(edge_of(options.tiles_max), 0);

@@ -58,12 +58,15 @@ impl LittleSums {
     }
 }
 
+/// Id of [`submitted_is_completed`].
+pub const SUBMITTED_IS_COMPLETED: &str = "submitted-is-completed";
+
 /// Everything handed to the storage was answered.
 pub fn submitted_is_completed(outcome: &LoadOutcome) -> Check {
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     let count = |value: u64| Figure::of(value as f64);
     Check {
-        id: "submitted-is-completed".to_owned(),
+        id: SUBMITTED_IS_COMPLETED.to_owned(),
         expected: count(outcome.submitted),
         found: count(outcome.completed),
         unit: "I/Os".to_owned(),

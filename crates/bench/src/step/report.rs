@@ -1,7 +1,7 @@
 use indexmap::IndexMap;
 use record::run::{
-    ActionResult, Check, Figure, IoTotal, Latency, MetricResult, PooledAction, Score, Step,
-    Throughput, TileScore, Verdict, WarmUp, Warning, WorkloadResult,
+    ActionResult, Check, Disturbance, Figure, IoTotal, Latency, MetricResult, PooledAction, Score,
+    Step, Throughput, TileScore, Verdict, WarmUp, Warning, WorkloadResult,
 };
 use record::slice::{Direction, Topology};
 use spec::ResolvedTile;
@@ -36,6 +36,8 @@ pub struct StepFacts<'a> {
     pub window: &'a Window,
     /// What it came to.
     pub judged: Judged,
+    /// Whose work was in the way.
+    pub disturbances: Vec<Disturbance>,
     /// Every instance's count, slice by slice of the window.
     pub work: &'a [SliceWork],
     /// Slices in one burst period, at least 1.
@@ -80,7 +82,9 @@ impl StepFacts<'_> {
             vms: u32::try_from(self.topology.vms.len()).unwrap_or(u32::MAX),
             started: place.started,
             verdict: self.judged.verdict,
+            cause: Some(self.judged.cause),
             reason: self.judged.reason,
+            disturbances: self.disturbances,
             warm_up,
             measured_ns: window.duration.0,
             workloads,

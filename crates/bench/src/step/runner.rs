@@ -1,13 +1,16 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use record::run::{Check, Figure, Phase, Step, Verdict, WarmUp, Warning};
+use record::gauge::Gauge;
+use record::run::{Cause, Check, Disturbance, Figure, Phase, Step, Verdict, WarmUp, Warning};
 use record::series::StepKey;
 use record::slice::{Slice, Topology};
 use spec::ResolvedTile;
 use units::Nanos;
 
 use crate::error::BenchError;
+use crate::host::HostWatch;
+use crate::host::disturbance::{Seen, gauges};
 use crate::plan::{ResolvedPlan, longest_period, workloads_of};
 use crate::progress::{Control, Observer, Progress, Request};
 use crate::replay::Playing;
@@ -19,10 +22,14 @@ use crate::step::report::{StepFacts, StepPlace, untested_limits};
 use crate::step::sink::Sink;
 use crate::step::tick::tick;
 use crate::step::{WarmUpBounds, WarmUpRule, Window};
-use crate::verdict::{Judged, StepJudge};
+use crate::verdict::{Judged, LimitSamples, StepJudge};
 
 /// How often a stop request is looked at while no slice arrives.
 const POLL: Duration = Duration::from_millis(100);
+
+/// How long the machine is looked at without load to see who was in the way: a second is what
+/// counts of a hundredth of a second tell a twentieth of.
+const QUIET: Nanos = Nanos::from_millis(1500);
 
 /// A load that reports nothing for this long is given up: slices come at most every few
 /// seconds, and a worker that hangs that long in the kernel is not coming back soon.
@@ -65,7 +72,7 @@ impl<R: Rig> StepBench<'_, R> {
         let playing = Playing::of(&instances);
         let mut load = self.rig.start(instances)?;
         let judge = StepJudge { tile: &self.plan.tile_set, members: &members, topology: &topology };
-        let mut course = Course::new(self.plan, judge, playing);
+        let mut course = Course::new(self.plan, judge, playing, self.rig.watch());
         if course.phase() == Phase::Measured {
             load.mark();
         }
@@ -125,7 +132,8 @@ impl<R: Rig> StepBench<'_, R> {
             };
             silent = Nanos::ZERO;
             let phase = course.phase();
-            self.keep(load, key(place, phase), course.judge.topology, &slice)?;
+            let gauges = course.look();
+            self.keep((load, &gauges), key(place, phase), course.judge.topology, &slice)?;
             course.take(&slice);
             if phase != course.phase() {
                 load.mark();
@@ -156,7 +164,7 @@ impl<R: Rig> StepBench<'_, R> {
                     course.little.add(&slice);
                     course.playing.see(&slice);
                     let key = key(place, Phase::RampDown);
-                    let stored = self.keep(load, key, course.judge.topology, &slice);
+                    let stored = self.keep((load, &[]), key, course.judge.topology, &slice);
                     unstored = unstored.or(stored.err());
                 }
                 Received::Nothing if self.control.request() == Request::Abort => {
@@ -175,7 +183,7 @@ impl<R: Rig> StepBench<'_, R> {
     /// Stores a slice, and shows it.
     fn keep(
         &mut self,
-        load: &mut R::Load,
+        (load, gauges): (&mut R::Load, &[Gauge]),
         key: StepKey,
         topology: &Topology,
         slice: &Slice,
@@ -183,13 +191,14 @@ impl<R: Rig> StepBench<'_, R> {
         self.series.append(key, topology, slice)?;
         let tiers = load.tiers();
         self.series.tiers(&tiers);
-        self.observer.event(&Progress::Slice { key, topology, slice, tiers: &tiers });
+        self.series.gauges(key, slice, gauges)?;
+        self.observer.event(&Progress::Slice { key, topology, slice, tiers: &tiers, gauges });
         Ok(())
     }
 
     fn conclude(
-        &self,
-        course: Course<'_>,
+        &mut self,
+        mut course: Course<'_>,
         place: &StepPlace,
         error: Option<BenchError>,
         outcome: &LoadOutcome,
@@ -197,15 +206,27 @@ impl<R: Rig> StepBench<'_, R> {
     ) -> Measured {
         let error = name_failures(error, place.tiles, outcome);
         let mut judged = course.judged();
+        let mut checks = Vec::from_iter(course.little.check());
+        checks.push(submitted_is_completed(outcome));
+        let disturbances = course.disturbances();
+        let disturbances = match judged.verdict {
+            Verdict::Passed => disturbances,
+            // Whoever works on while nothing is asked of the storage does not work for it.
+            _ if error.is_none() && !disturbances.is_empty() => {
+                self.confirmed(&mut course, disturbances)
+            }
+            _ => disturbances,
+        };
         if let Some(error) = &error {
             judged.verdict = Verdict::Interrupted;
+            judged.cause = Cause::Unfinished;
             judged.reason = format!("the step was not finished: {error}");
+        } else {
+            excuse(&mut judged, &checks, &disturbances);
         }
         let mut warnings = outcome.warnings.clone();
         warnings.extend(untested_limits(&judged));
         warnings.extend(clock_step(before, after));
-        let mut checks = Vec::from_iter(course.little.check());
-        checks.push(submitted_is_completed(outcome));
         let facts = StepFacts {
             tile: &self.plan.tile_set,
             references: self.references,
@@ -213,6 +234,7 @@ impl<R: Rig> StepBench<'_, R> {
             topology: course.judge.topology,
             window: &course.window,
             judged,
+            disturbances,
             work: &course.work,
             slices_per_block: course.slices_per_block,
             seed: self.plan.seed.value,
@@ -227,6 +249,44 @@ impl<R: Rig> StepBench<'_, R> {
         (step.generator.cpu_user_us_per_io, step.generator.cpu_system_us_per_io) =
             cpu_per_io(outcome);
         Measured { step, backend: outcome.backend.clone(), depth: outcome.depth, error }
+    }
+}
+
+impl<R: Rig> StepBench<'_, R> {
+    fn confirmed(&self, course: &mut Course<'_>, found: Vec<Disturbance>) -> Vec<Disturbance> {
+        let Some(watch) = &mut course.watch else { return found };
+        watch.restart();
+        if watch.look().is_err() {
+            return found;
+        }
+        watch.restart();
+        self.rig.rest(QUIET, self.control);
+        match watch.look() {
+            Ok(()) => Seen::of(watch.seconds()).confirms(found),
+            Err(_) => found,
+        }
+    }
+}
+
+/// A verdict that something else than the storage explains is none.
+pub fn excuse(judged: &mut Judged, checks: &[Check], disturbances: &[Disturbance]) {
+    if let Some(check) = checks.iter().find(|check| !check.passed) {
+        let figure =
+            |figure: &Figure| figure.value.map_or_else(String::new, |v| format!("{v:.3} "));
+        judged.reason = format!(
+            "the measurement does not agree with itself ({}): found {}of {}{}",
+            check.id,
+            figure(&check.found),
+            figure(&check.expected),
+            check.unit
+        );
+        (judged.verdict, judged.cause) = (Verdict::Inconclusive, Cause::Inconsistent);
+    } else if let Some(worst) = disturbances.first()
+        && judged.verdict != Verdict::Passed
+        && judged.cause != Cause::Generator
+    {
+        judged.reason = worst.to_string();
+        (judged.verdict, judged.cause) = (Verdict::Inconclusive, Cause::Disturbed);
     }
 }
 
@@ -264,6 +324,9 @@ pub struct Course<'a> {
     rule: WarmUpRule,
     extension: Nanos,
     target_max: Nanos,
+    /// What the window's limits are held against.
+    pub samples: LimitSamples,
+    watch: Option<HostWatch>,
     work: Vec<SliceWork>,
     slices_per_block: usize,
     tile: &'a ResolvedTile,
@@ -272,12 +335,19 @@ pub struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    fn new(plan: &'a ResolvedPlan, judge: StepJudge<'a>, playing: Playing) -> Self {
+    fn new(
+        plan: &'a ResolvedPlan,
+        judge: StepJudge<'a>,
+        playing: Playing,
+        watch: Option<HostWatch>,
+    ) -> Self {
         let (slice, target) = (plan.slice.value, plan.duration.value);
         let period = longest_period(target, plan.time.value, workloads_of(&plan.tile_set));
         let quarter = Nanos(target.0 / 4).max(slice);
         Self {
             judge,
+            samples: LimitSamples::new(&judge, slices_per_block(plan)),
+            watch,
             window: Window::new(judge.topology, Nanos::ZERO, 0),
             elapsed: Nanos::ZERO,
             warm_up: (playing.is_any() && plan.warm_up_max.value == Nanos::ZERO).then(no_warm_up),
@@ -324,10 +394,15 @@ impl<'a> Course<'a> {
             if self.warm_up.is_some() {
                 let in_flight = slice.generator.in_flight;
                 self.window = Window::new(self.judge.topology, self.elapsed, in_flight);
+                // The measured time begins where the last slice of the warm-up ended.
+                if let Some(watch) = &mut self.watch {
+                    watch.restart();
+                }
             }
             return;
         }
         self.window.add(slice);
+        self.samples.add(&self.judge, slice);
         self.work.push(slice_work(self.tile, self.judge.members, self.judge.topology, slice));
         self.lengthen();
     }
@@ -350,7 +425,22 @@ impl<'a> Course<'a> {
     }
 
     fn judged(&self) -> Judged {
-        self.judge.judge(&self.window)
+        self.judge.judge(&self.window, &self.samples)
+    }
+
+    /// Looks at the machine, if it is time to.
+    fn look(&mut self) -> Vec<Gauge> {
+        let Some(watch) = &mut self.watch else { return Vec::new() };
+        let device = watch.device().to_owned();
+        watch.look_if_due().map_or_else(Vec::new, |second| gauges(second, &device))
+    }
+
+    fn disturbances(&self) -> Vec<Disturbance> {
+        let bytes: u64 = self.window.directions.iter().map(|direction| direction.bytes).sum();
+        #[expect(clippy::cast_precision_loss, reason = "bytes of a window are far below 2^53")]
+        let own = bytes as f64;
+        let seconds = self.watch.as_ref().map_or(&[][..], HostWatch::seconds);
+        Seen::of(seconds).disturbances(own)
     }
 }
 
@@ -430,5 +520,65 @@ fn broken_check(check: &Check) -> Warning {
         value: Some(text(&check.found)),
         limit: Some(format!("{} within {:.2} %", text(&check.expected), check.tolerance * 100.0)),
         hint: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::gauge::GaugeName;
+    use record::run::GeneratorHealth;
+
+    use super::*;
+
+    fn judged(verdict: Verdict, cause: Cause) -> Judged {
+        let generator = GeneratorHealth {
+            lateness_p99_ns: None,
+            lateness_max_ns: None,
+            worker_cpu_max: Figure::of(0.1),
+            cpu_user_us_per_io: Figure::of(1.0),
+            cpu_system_us_per_io: Figure::of(1.0),
+            queued: 0,
+            in_flight_mean: Figure::of(1.0),
+            saturated: false,
+            reason: None,
+        };
+        let (pooled, instances) = (Vec::new(), Vec::new());
+        let reason = "the shop's orders reach 2 s".to_owned();
+        Judged { verdict, cause, reason, pooled, instances, broken: None, generator }
+    }
+
+    fn compiler() -> Disturbance {
+        let (by, value, limit) = ("cc1plus".to_owned(), 0.83, 0.1);
+        Disturbance { gauge: GaugeName::CpuOthers, by, value, limit }
+    }
+
+    #[test]
+    fn a_limit_broken_beside_a_compiler_is_not_blamed_on_the_storage() {
+        let mut failed = judged(Verdict::Failed, Cause::LimitBroken);
+        excuse(&mut failed, &[], &[compiler()]);
+        assert_eq!((failed.verdict, failed.cause), (Verdict::Inconclusive, Cause::Disturbed));
+        assert_eq!(
+            failed.reason,
+            "other processes used 83 % of the processors (limit 10 %), most of it cc1plus"
+        );
+        let mut passed = judged(Verdict::Passed, Cause::LimitsHeld);
+        excuse(&mut passed, &[], &[compiler()]);
+        assert_eq!(passed.verdict, Verdict::Passed, "others only make answers longer");
+    }
+
+    #[test]
+    fn a_measurement_that_does_not_agree_with_itself_says_nothing() {
+        let check = Check {
+            id: "littles-law".to_owned(),
+            expected: Figure::of(4.0),
+            found: Figure::of(8.0),
+            unit: "I/Os in flight".to_owned(),
+            tolerance: 0.005,
+            passed: false,
+        };
+        let mut passed = judged(Verdict::Passed, Cause::LimitsHeld);
+        excuse(&mut passed, &[check], &[]);
+        assert_eq!((passed.verdict, passed.cause), (Verdict::Inconclusive, Cause::Inconsistent));
+        assert!(passed.reason.contains("found 8.000 of 4.000 I/Os in flight"), "{}", passed.reason);
     }
 }

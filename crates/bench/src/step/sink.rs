@@ -1,3 +1,4 @@
+use record::gauge::Gauge;
 use record::run::TierFacts;
 use record::series::{StepKey, Writer};
 use record::slice::{Slice, Topology};
@@ -16,6 +17,11 @@ pub trait Sink {
 
     /// Takes what modelled tiers did in the slice that was taken last.
     fn tiers(&mut self, _: &[TierFacts]) {}
+
+    /// Takes what else was seen in the slice that was taken last.
+    fn gauges(&mut self, _: StepKey, _: &Slice, _: &[Gauge]) -> Result<(), BenchError> {
+        Ok(())
+    }
 }
 
 impl Sink for Writer {

@@ -38,8 +38,8 @@ fn limits_so_far(course: &Course<'_>) -> Vec<LimitSoFar> {
     let judge = &course.judge;
     judge
         .limits()
-        .map(|(position, workload, limit)| {
-            let samples = judge.pooled_samples(&course.window, position, limit);
+        .map(|(position, workload, row, limit)| {
+            let samples = course.samples.pooled(judge, position, row);
             let result = judge_limit(limit, &samples, CONFIDENCE);
             LimitSoFar {
                 name: format!("{} {}", workload.name, limit_name(limit)),

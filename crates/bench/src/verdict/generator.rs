@@ -7,11 +7,16 @@ use crate::step::GeneratorTotals;
 /// beyond 90 % utilisation waiting in any queue grows tenfold (M/M/1: 1/(1 - 0.9)).
 pub const WORKER_CPU_MAX: f64 = 0.90;
 
-/// A busy worker whose 99th percentile of lateness is above this, and above a twentieth of
-/// the tightest limit, moves what it measures. 1 ms is a tenth of the tightest limit the
-/// field uses (10 ms log writes); a twentieth is below what repeats agree to (3 %) plus the
-/// histogram's precision.
+/// Lateness at the 99th percentile above this, and above a twentieth of the tightest limit,
+/// moves what is measured, whatever made the generator late. 1 ms is a tenth of the tightest
+/// limit the field uses (10 ms log writes); a twentieth is below what repeats agree to (3 %)
+/// plus the histogram's precision.
 pub const LATENESS_MAX: Nanos = Nanos::from_millis(1);
+
+/// One pause of the generator longer than this share of the window is seen in its percentiles:
+/// every user waits it out, so it is the share of time in which the answers are the pause's.
+/// Our choice: a fifth of what a p95 leaves.
+pub const PAUSE_SHARE_MAX: f64 = 0.01;
 
 /// More requests than this share waiting for a slot of the generator's own, while the storage
 /// had few to answer, are a queue that the storage did not make.
@@ -26,9 +31,17 @@ pub fn generator_health(
     let seconds = duration.as_secs_f64();
     let lateness = totals.lateness.percentile(Ratio::new(0.99));
     let busiest = totals.busiest_worker(duration);
-    let reason = busy_and_late(busiest, lateness, tightest_limit).or_else(|| queueing(totals));
+    let longest = totals.lateness.percentile(Ratio::ONE);
+    let bound = tightest_limit.map_or(LATENESS_MAX, |limit| LATENESS_MAX.max(Nanos(limit.0 / 20)));
+    let is_late = lateness.is_some_and(|lateness| lateness > bound);
+    let full = is_late && busiest.is_some_and(|busiest| busiest > WORKER_CPU_MAX);
+    let queueing = queueing(totals);
+    let saturated = full || queueing.is_some();
+    let late = || late(busiest, lateness, bound);
+    let reason = queueing.or_else(|| paused(longest, bound, duration)).or_else(late);
     GeneratorHealth {
         lateness_p99_ns: lateness.map(|lateness| lateness.0),
+        lateness_max_ns: longest.map(|longest| longest.0),
         worker_cpu_max: busiest
             .map_or_else(|| Figure::absent("the driver reported no workers"), Figure::of),
         cpu_user_us_per_io: Figure::absent("the step has not ended"),
@@ -39,26 +52,29 @@ pub fn generator_health(
         } else {
             Figure::absent("nothing was measured")
         },
-        saturated: reason.is_some(),
+        saturated,
         reason,
     }
 }
 
-fn busy_and_late(
-    busiest: Option<f64>,
-    lateness: Option<Nanos>,
-    tightest_limit: Option<Nanos>,
-) -> Option<String> {
-    let (busiest, lateness) = (busiest?, lateness?);
-    let bound = tightest_limit.map_or(LATENESS_MAX, |limit| LATENESS_MAX.max(Nanos(limit.0 / 20)));
-    (busiest > WORKER_CPU_MAX && lateness > bound).then(|| {
+fn paused(longest: Option<Nanos>, bound: Nanos, duration: Nanos) -> Option<String> {
+    let longest = longest?;
+    let share = longest.as_secs_f64() / duration.as_secs_f64().max(f64::MIN_POSITIVE);
+    (longest > bound && share > PAUSE_SHARE_MAX).then(|| {
         format!(
-            "its busiest worker used {:.0} % of a core (limit {:.0} %) and was {lateness} late at \
-             p99 (limit {bound})",
-            busiest * 100.0,
-            WORKER_CPU_MAX * 100.0
+            "it did not run for {longest}, {:.0} % of the time measured (limit {:.0} %)",
+            share * 100.0,
+            PAUSE_SHARE_MAX * 100.0
         )
     })
+}
+
+fn late(busiest: Option<f64>, lateness: Option<Nanos>, bound: Nanos) -> Option<String> {
+    let lateness = lateness.filter(|lateness| *lateness > bound)?;
+    let cpu = busiest.map_or_else(String::new, |busiest| {
+        format!("; its busiest worker used {:.0} % of a core", busiest * 100.0)
+    });
+    Some(format!("it was {lateness} late at p99 (limit {bound}){cpu}"))
 }
 
 fn queueing(totals: &GeneratorTotals) -> Option<String> {

@@ -1,59 +1,55 @@
-use record::run::{Figure, LimitOn, LimitResult, Verdict};
+use record::run::{Figure, LimitOn, LimitResult, Statistic, Verdict};
 use spec::workload::Limit;
-use stats::{Compact, Histogram};
+use stats::{Compact, Histogram, mean_of_blocks, percentile_of_blocks, probability_beyond};
 use units::{Nanos, Ratio};
+
+use crate::verdict::samples::Samples;
 
 /// Confidence of the intervals beside measured percentiles.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// A mean of fewer samples is not held against its limit: the usual rule of thirty, below
-/// which a mean of skewed values is not nearly normal.
-const MEAN_SAMPLES_MIN: u64 = 30;
-
-/// What a limit is held against.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Statistic {
-    Percentile(f64),
-    Mean,
-    Max,
-}
+/// At least so many blocks are made of a window, if it has as many slices: with fewer than
+/// five, Student's t makes intervals several times wider than they are with many.
+const BLOCKS_MIN: usize = 5;
+/// At most so many: batches should be longer than what makes neighbours alike, and more than
+/// thirty make an interval no narrower (Schmeiser 1982, "Batch size effects in the analysis of
+/// simulation output", Operations Research 30).
+const BLOCKS_MAX: usize = 30;
 
 /// Holds samples against a limit.
 ///
-/// A percentile needs `n >= 10 / (1 - p)` samples to be held against its limit as it is.
-/// With fewer the interval must decide: wholly above the limit is broken, wholly at or
-/// below it is kept, anything else is inconclusive. A latency in the same histogram bucket
-/// as the limit (0.8 %) counts as kept.
-pub fn judge_limit(limit: &Limit, samples: &Compact, confidence: f64) -> LimitResult {
+/// A percentile or mean keeps its limit when the upper end of its interval is within it, and
+/// breaks it when the lower end is beyond; between the samples do not decide. Intervals know
+/// that samples of one block of time are alike (`stats::percentile_of_blocks`). What was not
+/// finished when the window ended counts with its age, a lower bound: a limit that is broken
+/// by counting it is broken. A maximum is reported and decides nothing. A latency in the same
+/// histogram bucket as the limit (0.8 %) is within it.
+pub fn judge_limit(limit: &Limit, samples: &Samples, confidence: f64) -> LimitResult {
     let (statistic, bound) = statistic_of(limit);
-    let histogram = samples.expand();
-    let mut result = empty_result(limit, statistic, bound, histogram.count());
+    let blocks = samples.blocks(BLOCKS_MIN, BLOCKS_MAX);
+    let mut result = empty_result(limit, statistic, bound, samples.count());
+    result.unfinished = samples.unfinished();
+    let all = samples.all();
     match statistic {
-        _ if histogram.is_empty() => result.reason = Some("no samples".to_owned()),
-        Statistic::Percentile(p) => judge_percentile(&mut result, &histogram, p, confidence),
-        Statistic::Mean => judge_mean(&mut result, &histogram),
+        _ if all.is_empty() => result.reason = Some("no samples".to_owned()),
+        Statistic::Percentile(p) => {
+            judge_percentile(&mut result, (&blocks, &all), Ratio::new(p / 100.0), confidence);
+        }
+        Statistic::Mean => judge_mean(&mut result, (&blocks, &all), confidence),
         Statistic::Max => {
-            let max = histogram.max().unwrap_or(Nanos::ZERO);
+            let max = all.max().unwrap_or(Nanos::ZERO);
             measured(&mut result, max);
             result.verdict = verdict(max <= bucket_top(bound));
+            result.reason = Some("reported; a maximum decides nothing".to_owned());
         }
     }
     result
 }
 
-/// `p95`, `p99.9`, `mean` or `max`.
-fn statistic_name(statistic: Statistic) -> String {
-    match statistic {
-        Statistic::Percentile(p) => format!("p{p}"),
-        Statistic::Mean => "mean".to_owned(),
-        Statistic::Max => "max".to_owned(),
-    }
-}
-
 /// `order p95`.
 pub fn limit_name(limit: &Limit) -> String {
     let (statistic, _) = statistic_of(limit);
-    format!("{} {}", subject(limit).1, statistic_name(statistic))
+    format!("{} {statistic}", subject(limit).1)
 }
 
 /// The time a limit allows.
@@ -83,13 +79,15 @@ fn empty_result(limit: &Limit, statistic: Statistic, bound: Nanos, samples: u64)
     LimitResult {
         on,
         name: name.to_owned(),
-        statistic: statistic_name(statistic),
+        statistic,
         limit_ns: bound.0,
         measured_ns: None,
         interval_low_ns: None,
         interval_high_ns: None,
         confidence: None,
         samples,
+        unfinished: 0,
+        chance_of_break: None,
         verdict: Verdict::Inconclusive,
         margin: Figure::absent("nothing was measured"),
         reason: None,
@@ -106,52 +104,64 @@ fn verdict(kept: bool) -> Verdict {
     if kept { Verdict::Passed } else { Verdict::Failed }
 }
 
-fn judge_percentile(result: &mut LimitResult, samples: &Histogram, p: f64, confidence: f64) {
-    let share = Ratio::new(p / 100.0);
-    let Some(found) = samples.percentile_estimate(share, Ratio::new(confidence)) else { return };
+/// Blocks of finished samples, and all of them with what was not finished.
+type Evidence<'a> = (&'a [Compact], &'a Histogram);
+
+fn judge_percentile(
+    result: &mut LimitResult,
+    (blocks, all): Evidence<'_>,
+    share: Ratio,
+    confidence: f64,
+) {
     let top = bucket_top(Nanos(result.limit_ns));
-    measured(result, found.value);
-    result.interval_low_ns = Some(found.low.0);
-    result.interval_high_ns = found.high.map(|high| high.0);
-    result.confidence = Some(confidence);
-    if found.enough {
-        result.verdict = verdict(found.value <= top);
-        return;
+    let Some(value) = all.percentile(share) else { return };
+    measured(result, value);
+    let found = percentile_of_blocks(blocks, share, Ratio::new(confidence));
+    if let Some(found) = found {
+        result.interval_low_ns = Some(found.low.0);
+        result.interval_high_ns = found.high.map(|high| high.0.max(value.0));
+        result.confidence = Some(confidence);
+        result.chance_of_break = probability_beyond(blocks, share, top);
     }
-    let wanted = samples_wanted(share);
-    let few = format!("{} samples, of which a p{p} wants {wanted:.0}", found.samples);
-    let (verdict, reason) = if found.low > top {
-        (Verdict::Failed, format!("{few}; the whole interval is above the limit"))
-    } else if found.high.is_some_and(|high| high <= top) {
-        (Verdict::Passed, format!("{few}; the whole interval is within the limit"))
-    } else {
-        (Verdict::Inconclusive, format!("too few samples: {few}"))
+    let low = found.map_or(Nanos::ZERO, |found| found.low);
+    let high = found.and_then(|found| found.high);
+    decide(result, low > top, high.is_some_and(|high| high <= top), value > top);
+}
+
+fn judge_mean(result: &mut LimitResult, (blocks, all): Evidence<'_>, confidence: f64) {
+    let Some(mean) = all.mean_ns() else { return };
+    let (value, bound) = (Nanos::from_secs_f64(mean / 1e9), result.limit_ns);
+    measured(result, value);
+    let Some(found) = mean_of_blocks(blocks, Ratio::new(confidence)) else {
+        return decide(result, false, false, value.0 > bound);
     };
-    (result.verdict, result.reason) = (verdict, Some(reason));
+    let time = |ns: f64| Nanos::from_secs_f64(ns.max(0.0) / 1e9).0;
+    let (low, high) = (time(found.low), time(found.high));
+    result.interval_low_ns = Some(low);
+    result.interval_high_ns = Some(high.max(value.0));
+    result.confidence = Some(confidence);
+    decide(result, low > bound, high <= bound, value.0 > bound);
 }
 
-/// `10 / (1 - p)`, see [`stats::enough_samples`].
-fn samples_wanted(share: Ratio) -> f64 {
-    (10.0 / (1.0 - share.get()) - 1e-6).ceil()
-}
-
-fn judge_mean(result: &mut LimitResult, samples: &Histogram) {
-    let Some(mean) = samples.mean_ns() else { return };
-    measured(result, Nanos::from_secs_f64(mean / 1e9));
-    if samples.count() < MEAN_SAMPLES_MIN {
-        let few = format!("too few samples: {}, of {MEAN_SAMPLES_MIN}", samples.count());
-        result.reason = Some(few);
-        return;
+/// `beyond` when all of counting the unfinished is beyond the limit.
+fn decide(result: &mut LimitResult, broken: bool, kept: bool, beyond: bool) {
+    let unfinished = result.unfinished;
+    let (verdict, reason) = if broken {
+        (Verdict::Failed, None)
+    } else if beyond && unfinished > 0 {
+        let count = format!("{unfinished} had not finished when the time ended");
+        (Verdict::Failed, Some(format!("{count}, and had been waited for longer than the limit")))
+    } else if kept && !beyond {
+        (Verdict::Passed, None)
+    } else {
+        let reason =
+            format!("{} samples do not decide: the interval spans the limit", result.samples);
+        (Verdict::Inconclusive, Some(reason))
+    };
+    if verdict == Verdict::Failed {
+        result.chance_of_break = Some(1.0);
     }
-    if let Some(deviation) = samples.stdev_ns() {
-        // Normal interval of a mean of independent values: 1.96 standard errors at 95 %.
-        #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-        let half = 1.96 * deviation / (samples.count() as f64).sqrt();
-        result.interval_low_ns = Some(Nanos::from_secs_f64((mean - half) / 1e9).0);
-        result.interval_high_ns = Some(Nanos::from_secs_f64((mean + half) / 1e9).0);
-        result.confidence = Some(CONFIDENCE);
-    }
-    result.verdict = verdict(result.measured_ns <= Some(result.limit_ns));
+    (result.verdict, result.reason) = (verdict, reason);
 }
 
 /// The highest latency that shares the limit's histogram bucket.

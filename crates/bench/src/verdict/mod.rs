@@ -2,6 +2,7 @@
 
 mod generator;
 mod limit;
+mod samples;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -9,5 +10,6 @@ mod words;
 
 pub use generator::{LATENESS_MAX, QUEUED_SHARE_MAX, WORKER_CPU_MAX, generator_health};
 pub use limit::{CONFIDENCE, judge_limit, limit_name};
+pub use samples::{LimitSamples, Samples};
 pub use step::{DROPPED_SHARE_MAX, Judged, Member, StepJudge};
 pub use words::sentence;

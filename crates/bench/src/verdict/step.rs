@@ -1,13 +1,12 @@
-use record::run::{GeneratorHealth, LimitResult, PooledLimit, Verdict};
+use record::run::{Cause, GeneratorHealth, LimitResult, PooledLimit, Verdict};
 use record::slice::Topology;
 use spec::ResolvedTile;
 use spec::workload::{Counted, Limit, Workload};
-use stats::Compact;
 use units::Nanos;
 
-use crate::step::{Window, add_compact};
+use crate::step::Window;
 use crate::verdict::limit::bound_of;
-use crate::verdict::{CONFIDENCE, generator_health, judge_limit, sentence};
+use crate::verdict::{CONFIDENCE, LimitSamples, generator_health, judge_limit, sentence};
 
 /// Users who give up more than this share of their intended starts are not being served,
 /// whatever the latency of the rest. Our choice, twice Weathervane's 0.5 % bound on failed
@@ -41,6 +40,8 @@ pub struct StepJudge<'a> {
 pub struct Judged {
     /// Whether every limit was kept.
     pub verdict: Verdict,
+    /// Why.
+    pub cause: Cause,
     /// Why, in a sentence.
     pub reason: String,
     /// Each workload's limits over all tiles together.
@@ -58,46 +59,37 @@ impl StepJudge<'_> {
     ///
     /// A workload's limit is held against the samples of all tiles together: they share the
     /// storage, so they are one population, and one tile alone often has too few samples in
-    /// a short step. One tile alone still fails the step when its own interval, at a
-    /// confidence shared out over the tiles (Bonferroni), lies wholly above the limit: an
-    /// average tile is no comfort to the users of a bad one.
-    pub fn judge(&self, window: &Window) -> Judged {
-        let instances = self.judge_instances(window);
-        let pooled = self.judge_pooled(window, &instances);
+    /// a short step. One tile alone still fails the step when its own interval lies wholly
+    /// above the limit, however many others are well: an average tile is no comfort to the
+    /// users of a bad one, and the field's tile benchmark wants every tile to keep its limits.
+    pub fn judge(&self, window: &Window, samples: &LimitSamples) -> Judged {
+        let instances = self.judge_instances(samples);
+        let pooled = self.judge_pooled(samples, &instances);
         let generator = generator_health(&window.generator, window.duration, self.tightest_limit());
         let mut judged = Judged {
             verdict: Verdict::Passed,
+            cause: Cause::LimitsHeld,
             reason: String::new(),
             broken: self.broken(&pooled, &instances),
             pooled,
             instances,
             generator,
         };
-        (judged.verdict, judged.reason) = self.verdict(&judged, window);
+        (judged.verdict, judged.cause, judged.reason) = self.verdict(&judged, window);
         judged
     }
 
     /// Whether more samples could still make this window say something.
     pub fn wants_more_samples(&self, judged: &Judged) -> bool {
-        judged.verdict == Verdict::Inconclusive
-            && !judged.generator.saturated
-            && judged.pooled.iter().any(is_undecided)
+        judged.cause == Cause::Undecided
     }
 
-    /// The limits of this tile's workloads with their workload's position.
-    pub fn limits(&self) -> impl Iterator<Item = (usize, &Workload, &Limit)> {
+    /// The limits of this tile's workloads with their workload's position and their own in it.
+    pub fn limits(&self) -> impl Iterator<Item = (usize, &Workload, usize, &Limit)> {
         self.tile.workloads.iter().enumerate().flat_map(|(position, (workload, _))| {
-            workload.limits.iter().map(move |limit| (position, workload, limit))
+            let limits = workload.limits.iter().enumerate();
+            limits.map(move |(row, limit)| (position, workload, row, limit))
         })
-    }
-
-    /// The samples of one limit over all tiles together.
-    pub fn pooled_samples(&self, window: &Window, workload: usize, limit: &Limit) -> Compact {
-        let mut sum = Compact::default();
-        for (index, _) in self.members_of(workload) {
-            add_compact(&mut sum, &self.samples(window, index, limit));
-        }
-        sum
     }
 
     fn members_of(&self, workload: usize) -> impl Iterator<Item = (usize, Member)> + '_ {
@@ -105,64 +97,39 @@ impl StepJudge<'_> {
         all.filter(move |(_, member)| member.workload == workload)
     }
 
-    fn workload(&self, member: Member) -> &Workload {
+    pub(crate) fn workload(&self, member: Member) -> &Workload {
         &self.tile.workloads[member.workload].0
     }
 
-    /// What one instance's limit is held against: response time of an action; service time
-    /// of the I/Os of every kind with the limit's name.
-    fn samples(&self, window: &Window, index: usize, limit: &Limit) -> Compact {
-        let (names, totals) = (&self.topology.instances[index], &window.instances[index]);
-        let mut sum = Compact::default();
-        match (&limit.action, &limit.io) {
-            (Some(action), _) => {
-                let rows = names.actions.iter().zip(&totals.actions);
-                rows.filter(|(name, _)| *name == action)
-                    .for_each(|(_, row)| add_compact(&mut sum, &row.response));
-            }
-            (None, kind) => {
-                let rows = names.kinds.iter().zip(&totals.kinds);
-                rows.filter(|(name, _)| Some(*name) == kind.as_ref())
-                    .for_each(|(_, row)| add_compact(&mut sum, &row.service));
-            }
-        }
-        sum
-    }
-
     fn tightest_limit(&self) -> Option<Nanos> {
-        self.limits().map(|(_, _, limit)| bound_of(limit)).min()
+        self.limits().map(|(.., limit)| bound_of(limit)).min()
     }
 
-    fn judge_instances(&self, window: &Window) -> Vec<Vec<LimitResult>> {
-        let tiles = self.members.iter().map(|member| member.tile).max().unwrap_or(0) + 1;
-        let confidence = 1.0 - (1.0 - CONFIDENCE) / f64::from(tiles);
-        self.members
-            .iter()
-            .enumerate()
-            .map(|(index, member)| {
-                let limits = self.workload(*member).limits.iter();
-                limits
-                    .map(|limit| {
-                        let samples = self.samples(window, index, limit);
-                        alone(judge_limit(limit, &samples, confidence))
-                    })
-                    .collect()
-            })
-            .collect()
+    fn judge_instances(&self, samples: &LimitSamples) -> Vec<Vec<LimitResult>> {
+        let judge = |(index, member): (usize, &Member)| {
+            let limits = self.workload(*member).limits.iter().enumerate();
+            limits
+                .map(|(row, limit)| judge_limit(limit, &samples.of(self, index, row), CONFIDENCE))
+                .collect()
+        };
+        self.members.iter().enumerate().map(judge).collect()
     }
 
-    fn judge_pooled(&self, window: &Window, instances: &[Vec<LimitResult>]) -> Vec<PooledLimit> {
+    fn judge_pooled(
+        &self,
+        samples: &LimitSamples,
+        instances: &[Vec<LimitResult>],
+    ) -> Vec<PooledLimit> {
         let mut pooled = Vec::new();
         for (position, (workload, _)) in self.tile.workloads.iter().enumerate() {
             for (row, limit) in workload.limits.iter().enumerate() {
-                let samples = self.pooled_samples(window, position, limit);
                 let worst = self
                     .members_of(position)
                     .max_by_key(|(index, _)| instances[*index][row].measured_ns);
                 pooled.push(PooledLimit {
                     workload: workload.name.clone(),
                     worst_tile: worst.map(|(_, member)| member.tile),
-                    result: judge_limit(limit, &samples, CONFIDENCE),
+                    result: judge_limit(limit, &samples.pooled(self, position, row), CONFIDENCE),
                 });
             }
         }
@@ -176,7 +143,7 @@ impl StepJudge<'_> {
         instances: &[Vec<LimitResult>],
     ) -> Option<(Member, LimitResult)> {
         let of_all =
-            pooled.iter().filter(|pooled| is_failed(&pooled.result)).filter_map(|pooled| {
+            pooled.iter().filter(|pooled| pooled.result.is_broken()).filter_map(|pooled| {
                 let tile = pooled.worst_tile?;
                 let member = self.members.iter().find(|member| {
                     member.tile == tile && self.workload(**member).name == pooled.workload
@@ -184,35 +151,55 @@ impl StepJudge<'_> {
                 Some((*member, pooled.result.clone()))
             });
         let of_one = self.members.iter().zip(instances).flat_map(|(member, results)| {
-            let failed = results.iter().filter(|result| is_failed(result));
+            let failed = results.iter().filter(|result| result.is_broken());
             failed.map(|result| (*member, result.clone()))
         });
         worst(of_all).or_else(|| worst(of_one))
     }
 
-    fn verdict(&self, judged: &Judged, window: &Window) -> (Verdict, String) {
-        if let Some(reason) = &judged.generator.reason {
-            return (Verdict::Inconclusive, format!("the generator was saturated: {reason}"));
+    /// What the samples say, unless the generator was the limit. A generator that was late or
+    /// did not run for a time makes answers longer, never shorter: a step that passed although
+    /// it did has passed, one that did not says nothing about the storage.
+    fn verdict(&self, judged: &Judged, window: &Window) -> (Verdict, Cause, String) {
+        let (verdict, cause, reason) = self.of_samples(judged, window);
+        let generator = &judged.generator;
+        match &generator.reason {
+            Some(why) if generator.saturated || verdict != Verdict::Passed => {
+                let reason = format!("the generator was the limit: {why}");
+                (Verdict::Inconclusive, Cause::Generator, reason)
+            }
+            _ => (verdict, cause, reason),
         }
+    }
+
+    fn of_samples(&self, judged: &Judged, window: &Window) -> (Verdict, Cause, String) {
         if let Some((member, result)) = &judged.broken {
             let of_all = judged.pooled.iter().any(|pooled| pooled.result == *result);
             let place =
                 if of_all { String::new() } else { format!(" in tile {}", member.tile + 1) };
             let sentence = sentence(&self.workload(*member).name, result);
-            return (Verdict::Failed, format!("{sentence}{place}"));
+            return (Verdict::Failed, Cause::LimitBroken, format!("{sentence}{place}"));
         }
-        if let Some(reason) = self.gave_up(window).or_else(|| self.did_nothing(window)) {
-            return (Verdict::Failed, reason);
+        if let Some(reason) = self.gave_up(window) {
+            return (Verdict::Failed, Cause::GaveUp, reason);
+        }
+        if let Some(reason) = self.did_nothing(window) {
+            return (Verdict::Failed, Cause::NoAnswer, reason);
         }
         match judged.pooled.iter().find(|pooled| is_undecided(pooled)) {
-            Some(pooled) => (Verdict::Inconclusive, sentence(&pooled.workload, &pooled.result)),
-            None => (Verdict::Passed, self.closest(judged)),
+            Some(pooled) => {
+                let sentence = sentence(&pooled.workload, &pooled.result);
+                (Verdict::Inconclusive, Cause::Undecided, sentence)
+            }
+            None => (Verdict::Passed, Cause::LimitsHeld, self.closest(judged)),
         }
     }
 
     /// The sentence of a passed step: the limit with the least room.
     fn closest(&self, judged: &Judged) -> String {
-        let measured = judged.pooled.iter().filter(|pooled| pooled.result.measured_ns.is_some());
+        let decides = |pooled: &&PooledLimit| pooled.result.decides();
+        let decide = judged.pooled.iter().filter(decides);
+        let measured = decide.filter(|pooled| pooled.result.measured_ns.is_some());
         let closest = measured.min_by(|a, b| {
             let room = |pooled: &PooledLimit| pooled.result.margin.value.unwrap_or(f64::INFINITY);
             room(a).total_cmp(&room(b))
@@ -265,26 +252,11 @@ impl StepJudge<'_> {
     }
 }
 
-/// One tile alone breaks a limit only if its whole interval does; above the limit by less
-/// is within what its samples can show.
-fn alone(mut result: LimitResult) -> LimitResult {
-    let within = result.interval_low_ns.is_none_or(|low| low <= result.limit_ns);
-    let is_percentile = result.statistic.starts_with('p');
-    if result.verdict == Verdict::Failed && is_percentile && within {
-        result.verdict = Verdict::Inconclusive;
-        result.reason = Some("above the limit, but its interval is not".to_owned());
-    }
-    result
-}
-
-fn is_failed(result: &LimitResult) -> bool {
-    result.verdict == Verdict::Failed
-}
-
-/// A limit with samples, but too few to decide. One nobody did anything for is not: what
+/// A limit with samples that do not decide. One nobody did anything for is not: what
 /// was never done cannot have been slow, and is reported as a warning instead.
 fn is_undecided(pooled: &PooledLimit) -> bool {
-    pooled.result.verdict == Verdict::Inconclusive && pooled.result.samples > 0
+    let result = &pooled.result;
+    result.decides() && result.verdict == Verdict::Inconclusive && result.samples > 0
 }
 
 fn worst(broken: impl Iterator<Item = (Member, LimitResult)>) -> Option<(Member, LimitResult)> {

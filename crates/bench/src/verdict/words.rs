@@ -1,4 +1,4 @@
-use record::run::{LimitOn, LimitResult, Verdict};
+use record::run::{LimitOn, LimitResult, Statistic, Verdict};
 use units::Nanos;
 
 /// What a limit came to, as a person would say it: `the shop's orders reach 612 ms at p95
@@ -8,23 +8,39 @@ pub fn sentence(workload: &str, result: &LimitResult) -> String {
     let Some(measured) = result.measured_ns.map(Nanos) else {
         return format!("{subject} left no sample to hold against the limit of {limit}");
     };
-    let statistic = match result.statistic.as_str() {
-        "mean" => "on average".to_owned(),
-        "max" => "at most".to_owned(),
-        percentile => format!("at {percentile}"),
+    let statistic = match result.statistic {
+        Statistic::Mean => "on average".to_owned(),
+        Statistic::Max => "at most".to_owned(),
+        percentile @ Statistic::Percentile(_) => format!("at {percentile}"),
+    };
+    let open = match result.unfinished {
+        0 => String::new(),
+        1 => " (1 was not finished)".to_owned(),
+        count => format!(" ({count} were not finished)"),
     };
     match result.verdict {
         Verdict::Failed => {
-            format!("{subject} reach {measured} {statistic} against a limit of {limit}")
+            format!("{subject} reach {measured} {statistic} against a limit of {limit}{open}")
         }
         Verdict::Passed => {
             format!("{subject} take {measured} {statistic}, within the limit of {limit}")
         }
         Verdict::Inconclusive | Verdict::Interrupted => format!(
-            "{} samples of {subject} are too few to hold {measured} {statistic} against the limit \
-             of {limit}",
-            result.samples
+            "{} samples of {subject} do not decide: {measured} {statistic}{}, against a limit of \
+             {limit}",
+            result.samples,
+            interval(result)
         ),
+    }
+}
+
+/// ` (480 ms to 610 ms)`, or as far as it is known.
+fn interval(result: &LimitResult) -> String {
+    let low = result.interval_low_ns.map(Nanos);
+    match (low, result.interval_high_ns.map(Nanos)) {
+        (Some(low), Some(high)) => format!(" ({low} to {high})"),
+        (Some(low), None) => format!(" ({low} or more)"),
+        _ => String::new(),
     }
 }
 

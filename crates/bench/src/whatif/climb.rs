@@ -1,14 +1,13 @@
 use std::collections::BTreeMap;
 
-use record::run::{Step, Verdict};
+use record::run::Step;
 use spec::array::Array;
 use units::Nanos;
 
 use super::document::{SeedEdge, Stopped};
 use crate::error::BenchError;
-use crate::ladder::{Climb, Edge, Judgement, Ladder, LadderOptions, StepResult, Stop};
+use crate::ladder::{Climb, Edge, Ladder, LadderOptions, StepResult, Stop};
 use crate::progress::Control;
-use crate::run::work_of;
 use crate::simulate::Stage;
 
 /// One seed's way to the edge.
@@ -55,9 +54,10 @@ impl Way<'_> {
         observe: &dyn Fn(&Step),
     ) -> Result<Climbed, BenchError> {
         let mut ladder = Ladder::new(LadderOptions {
-            climb: Climb::Search,
+            climb: Climb::Bisect,
             repeats: 1,
-            around: 0,
+            precision: 0.0,
+            looks_back: false,
             tiles_max: self.tiles_max,
             gain_min: LadderOptions::GAIN_MIN,
             budget: None,
@@ -66,7 +66,7 @@ impl Way<'_> {
         while let Some(tiles) = self.next(&ladder, guess) {
             let step = self.step(tiles, seed)?;
             observe(&step);
-            ladder.record(tiles, result(&step));
+            ladder.record(tiles, StepResult::of(&step, Nanos::ZERO));
             steps.insert(tiles, step);
         }
         Ok(Climbed { seed, edge: ladder.edge(), steps })
@@ -88,20 +88,5 @@ impl Way<'_> {
             None => Some(edge.held + 1),
             Some(stop) => (stop.tiles() > edge.held + 1).then(|| stop.tiles() - 1),
         }
-    }
-}
-
-fn result(step: &Step) -> StepResult {
-    let judgement = match step.verdict {
-        Verdict::Passed => Judgement::Passed,
-        Verdict::Failed => Judgement::Failed,
-        Verdict::Inconclusive | Verdict::Interrupted => Judgement::Inconclusive,
-    };
-    let interval = step.score.as_ref().and_then(|score| score.interval.as_ref());
-    StepResult {
-        judgement,
-        throughput: work_of(step),
-        throughput_high: interval.map(|interval| interval.high),
-        took: Nanos::ZERO,
     }
 }

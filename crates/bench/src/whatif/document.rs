@@ -1,4 +1,4 @@
-use record::run::{BrokenLimit, ToolFacts, Verdict};
+use record::run::{BrokenLimit, Statistic, ToolFacts, Verdict};
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 
@@ -197,7 +197,7 @@ pub struct LimitGap {
     /// The action or kind of I/O.
     pub name: String,
     /// `mean`, `max` or a percentile: `p95`.
-    pub statistic: String,
+    pub statistic: Statistic,
     /// The limit, in nanoseconds.
     pub limit_ns: u64,
     /// Measured, in nanoseconds, mean over repeats.

@@ -93,7 +93,7 @@ fn limit_gap(measured: &[&Step], modelled: &PooledLimit) -> Option<LimitGap> {
     Some(LimitGap {
         workload: modelled.workload.clone(),
         name: result.name.clone(),
-        statistic: result.statistic.clone(),
+        statistic: result.statistic,
         limit_ns: result.limit_ns,
         measured_ns: Nanos::from_secs_f64(stats::mean(&values)?).0,
         modelled_ns: result.measured_ns?,

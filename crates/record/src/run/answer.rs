@@ -12,6 +12,13 @@ pub struct Answer {
     pub tiles_held: Option<u32>,
     /// Virtual machines in those tiles.
     pub vms_held: Option<u32>,
+    /// Where the most tiles that hold lie; null where nothing was decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tiles_interval: Option<TilesInterval>,
+    /// How many tiles of full size the datastore has room for; null where disks had their full
+    /// size, or where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Capacity>,
     /// What ended the search.
     pub edge: Edge,
     /// The answer in a sentence a person can quote.
@@ -24,6 +31,28 @@ pub struct Answer {
     pub score_interval: Option<Interval>,
     /// How far the run got: `5 of at most 9 steps, interrupted in step 6 (6 tiles)`.
     pub progress: String,
+}
+
+/// The interval of the most tiles that hold.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TilesInterval {
+    /// Lower end.
+    pub low: u32,
+    /// Upper end; null if it is beyond what was or could be tried.
+    pub high: Option<u32>,
+    /// Share of such intervals that hold the true count.
+    pub confidence: f64,
+}
+
+/// Room for disks of full size, when those that were measured were smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Capacity {
+    /// Tiles of full size that fit.
+    pub tiles: u32,
+    /// What one of them needs, in bytes.
+    pub tile_bytes: u64,
+    /// What may be used, in bytes.
+    pub bytes: u64,
 }
 
 /// How far the question was answered.

@@ -12,7 +12,7 @@ mod tier;
 mod told;
 mod workload;
 
-pub use answer::{Answer, BrokenLimit, Edge, Status};
+pub use answer::{Answer, BrokenLimit, Capacity, Edge, Status, TilesInterval};
 pub use document::{
     EngineFacts, Origin, PlanValue, Prefill, RateFacts, Run, SIMULATED, ScaleFacts, TargetFacts,
     TileFacts, ToolFacts, Warning,
@@ -23,11 +23,11 @@ pub use model::{HostFacts, ModelFacts, PartFacts, PlaceFacts, VmFacts};
 pub use read::{ReadError, SCHEMA, json_schema, parse};
 pub use replay::{PlayedTrace, ReplayFacts};
 pub use step::{
-    Check, GeneratorHealth, IoTotal, Phase, PooledAction, PooledLimit, Score, Step, Throughput,
-    TileScore, Verdict, WarmUp,
+    Cause, Check, Disturbance, GeneratorHealth, IoTotal, Phase, PooledAction, PooledLimit, Score,
+    Step, Throughput, TileScore, Verdict, WarmUp,
 };
 pub use tier::{BehindTier, TierCounts, TierFacts};
 pub use told::{Told, listed, told};
 pub use workload::{
-    ActionResult, LimitOn, LimitResult, MetricResult, ReferenceOrigin, WorkloadResult,
+    ActionResult, LimitOn, LimitResult, MetricResult, ReferenceOrigin, Statistic, WorkloadResult,
 };

@@ -6,6 +6,7 @@ use super::{
     ActionResult, Figure, Interval, Latency, LimitResult, ModelFacts, ReplayFacts, Warning,
     WorkloadResult,
 };
+use crate::gauge::GaugeName;
 use crate::slice::Direction;
 
 /// One repeat of one step of the ladder.
@@ -29,6 +30,12 @@ pub struct Step {
     pub verdict: Verdict,
     /// Why, in a sentence.
     pub reason: String,
+    /// Why, for programs; absent in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+    /// Whose work was in the way, whatever the verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbances: Vec<Disturbance>,
     /// How it warmed up.
     pub warm_up: WarmUp,
     /// Measured time, in nanoseconds.
@@ -214,6 +221,9 @@ pub struct GeneratorHealth {
     /// 99th percentile of how late due work was handled, in nanoseconds; null if nothing
     /// was due.
     pub lateness_p99_ns: Option<u64>,
+    /// The longest lateness, in nanoseconds.
+    #[serde(default)]
+    pub lateness_max_ns: Option<u64>,
     /// Busiest worker thread's CPU time as a share of the measured time, 0 to 1.
     pub worker_cpu_max: Figure,
     /// User-mode CPU time of the whole process per finished I/O, in microseconds, over the
@@ -247,4 +257,70 @@ pub struct Check {
     pub tolerance: f64,
     /// Whether it passed.
     pub passed: bool,
+}
+
+/// Work of others that was in the way of a measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Disturbance {
+    /// What showed it.
+    pub gauge: GaugeName,
+    /// Who did most of it: the name of a process, or a word.
+    pub by: String,
+    /// How much it was: a share between 0 and 1, or a number of events.
+    pub value: f64,
+    /// How much is allowed.
+    pub limit: f64,
+}
+
+impl std::fmt::Display for Disturbance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (by, share, limit) = (&self.by, self.value * 100.0, self.limit * 100.0);
+        match self.gauge {
+            GaugeName::CpuOthers => write!(
+                f,
+                "other processes used {share:.0} % of the processors (limit {limit:.0} %), most of \
+                 it {by}"
+            ),
+            GaugeName::CpuSteal => {
+                write!(f, "{by} took {share:.1} % of the processors (limit {limit:.0} %)")
+            }
+            GaugeName::IoOthers => write!(
+                f,
+                "other processes moved {share:.0} % of the bytes (limit {limit:.0} %), most of them \
+                 {by}"
+            ),
+            GaugeName::Throttled => {
+                write!(f, "processors slowed down by {by}, {} times", self.value)
+            }
+            other => {
+                write!(f, "{} was {:.3} (limit {:.3}), {by}", other.title(), self.value, self.limit)
+            }
+        }
+    }
+}
+
+/// Why a step's verdict is what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Every limit held.
+    LimitsHeld,
+    /// A limit was broken.
+    LimitBroken,
+    /// Users gave up too many of their starts.
+    GaveUp,
+    /// A workload got no answer at all.
+    NoAnswer,
+    /// The samples do not decide.
+    Undecided,
+    /// Rates or service times still drifted.
+    NotSteady,
+    /// The load generator was the limit, or did not run.
+    Generator,
+    /// Somebody else's work was in the way.
+    Disturbed,
+    /// The measurement does not agree with itself.
+    Inconsistent,
+    /// It was ended early.
+    Unfinished,
 }

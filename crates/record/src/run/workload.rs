@@ -72,7 +72,7 @@ pub struct LimitResult {
     /// The action or kind of I/O.
     pub name: String,
     /// `mean`, `max` or a percentile: `p95`, `p99.9`.
-    pub statistic: String,
+    pub statistic: Statistic,
     /// The limit, in nanoseconds.
     pub limit_ns: u64,
     /// What was measured, in nanoseconds; null if there were too few samples.
@@ -85,6 +85,14 @@ pub struct LimitResult {
     pub confidence: Option<f64>,
     /// Samples the measurement stands on.
     pub samples: u64,
+    /// How many of them had not finished when the window ended, and had been waited for longer
+    /// than the limit: each is a lower bound.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unfinished: u64,
+    /// How probable it is that the limit was broken, from how blocks of the window differ;
+    /// null if the samples do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chance_of_break: Option<f64>,
     /// Whether it held.
     pub verdict: Verdict,
     /// Room left, as a share of the limit: `(limit - measured) / limit`; negative if broken.
@@ -92,6 +100,70 @@ pub struct LimitResult {
     /// Why the verdict is what it is, if that is not plain from the numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+impl LimitResult {
+    /// Whether the verdict of a step hangs on it. A maximum is reported and decides nothing:
+    /// it is one sample of thousands, and grows with the time measured.
+    pub fn decides(&self) -> bool {
+        self.statistic != Statistic::Max
+    }
+
+    /// Whether it was broken and decides.
+    pub fn is_broken(&self) -> bool {
+        self.decides() && self.verdict == Verdict::Failed
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// What a limit is held against. In files and on screens `p95`, `p99.9`, `mean` or `max`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(into = "String", try_from = "String")]
+#[schemars(with = "String")]
+pub enum Statistic {
+    /// A percentile, in per cent, above 0 and below 100.
+    Percentile(f64),
+    /// The mean.
+    Mean,
+    /// The maximum.
+    Max,
+}
+
+impl std::fmt::Display for Statistic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Percentile(p) => write!(f, "p{p}"),
+            Self::Mean => f.write_str("mean"),
+            Self::Max => f.write_str("max"),
+        }
+    }
+}
+
+impl From<Statistic> for String {
+    fn from(statistic: Statistic) -> Self {
+        statistic.to_string()
+    }
+}
+
+impl TryFrom<String> for Statistic {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let percentile = |text: &str| {
+            let p: f64 = text.strip_prefix('p')?.parse().ok()?;
+            (p > 0.0 && p < 100.0).then_some(Self::Percentile(p))
+        };
+        match text.as_str() {
+            "mean" => Ok(Self::Mean),
+            "max" => Ok(Self::Max),
+            other => percentile(other).ok_or_else(|| {
+                format!("\"{other}\" is no statistic (p95, p99.9, mean or max are)")
+            }),
+        }
+    }
 }
 
 /// What a limit is on.

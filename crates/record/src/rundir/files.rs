@@ -20,8 +20,12 @@ pub const EVENTS: &str = "events.jsonl";
 pub const SERIES: &str = "series.parquet";
 /// Actions by slice of time.
 pub const ACTIONS: &str = "actions.parquet";
+/// What had not finished by slice of time.
+pub const OPEN: &str = "open.parquet";
 /// The load generator's own state by slice of time.
 pub const GENERATOR: &str = "generator.parquet";
+/// What the machine, the device and modelled parts did meanwhile ([`crate::gauge`]).
+pub const GAUGES: &str = "gauges.parquet";
 /// The run at the resolution of looking at it ([`crate::rollup::Rollup`]).
 pub const ROLLUP: &str = "rollup.parquet";
 /// The report for people.
@@ -36,9 +40,9 @@ pub const PARTS: &str = "parts";
 pub const LOCK: &str = ".lock";
 
 /// Every file a complete or partial run may hold; anything else was put there by others.
-pub const ALL: [&str; 16] = [
-    RUN, PLAN, ARRAY, TILE, WORKLOAD, PREFLIGHT, ENV, EVENTS, SERIES, ACTIONS, GENERATOR, ROLLUP,
-    REPORT, HLOG, SUMS, LOCK,
+pub const ALL: [&str; 18] = [
+    RUN, PLAN, ARRAY, TILE, WORKLOAD, PREFLIGHT, ENV, EVENTS, SERIES, ACTIONS, OPEN, GENERATOR,
+    GAUGES, ROLLUP, REPORT, HLOG, SUMS, LOCK,
 ];
 
 /// End of the name of a directory that is not complete.

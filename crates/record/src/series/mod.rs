@@ -14,7 +14,9 @@ mod writer;
 pub use between::Stretch;
 pub use error::SeriesError;
 pub use read::{Rows, count_between, read, read_between, read_run};
-pub use record::{ActionRecord, GeneratorRecord, IoRecord, Record, StepKey};
+pub use record::{
+    ActionRecord, GaugeRecord, GeneratorRecord, IoRecord, OpenRecord, Record, StepKey,
+};
 pub use slices::{Slices, StoredSlice};
 pub use writer::Writer;
 

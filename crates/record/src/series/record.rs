@@ -3,6 +3,7 @@ use stats::Compact;
 use units::{Bytes, Nanos};
 
 use super::column::Found;
+use crate::gauge::{Gauge, GaugeName};
 use crate::run::Phase;
 use crate::rundir::files;
 use crate::slice::{Direction, GeneratorRow, SizeClass};
@@ -95,6 +96,42 @@ pub struct GeneratorRecord {
     pub width: Nanos,
     /// How it fared.
     pub row: GeneratorRow,
+}
+
+/// One row of `open.parquet`: what one instance had not finished when a slice ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenRecord {
+    /// Which part of which step.
+    pub key: StepKey,
+    /// Start of the slice, from the start of the step's load.
+    pub start: Nanos,
+    /// Width of the slice.
+    pub width: Nanos,
+    /// Tile, from 0.
+    pub tile: u32,
+    /// Workload.
+    pub workload: String,
+    /// Which of several of this workload in the tile, from 0.
+    pub copy: u32,
+    /// The kind of I/O, or the action.
+    pub name: String,
+    /// Which way an I/O goes; nothing for an action.
+    pub direction: Option<Direction>,
+    /// How long each had been waited for.
+    pub ages: Compact,
+}
+
+/// One row of `gauges.parquet`: one number of one slice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GaugeRecord {
+    /// Which part of which step.
+    pub key: StepKey,
+    /// Start of the slice, from the start of the step's load.
+    pub start: Nanos,
+    /// Width of the slice.
+    pub width: Nanos,
+    /// What was measured; gauges of later versions are left out.
+    pub gauge: Gauge,
 }
 
 /// A kind of row, and the file that holds it.
@@ -212,6 +249,62 @@ impl Record for ActionRecord {
             dropped: dropped[row],
             service,
             response,
+        });
+        Ok(rows.collect())
+    }
+}
+
+/// What stands in the column of directions for an action.
+pub(super) const ACTION: &str = "action";
+
+impl Record for OpenRecord {
+    const FILE: &'static str = files::OPEN;
+
+    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String> {
+        let found = Found(batch);
+        let common = Common::of(&found)?;
+        let (tile, copy) = (found.u32("tile")?, found.u32("copy")?);
+        let (workload, name) = (found.text("workload")?, found.text("name")?);
+        let on = found.text("on")?;
+        let of = |text: &str| match text {
+            ACTION => Ok(None),
+            text => named("on", &Direction::ALL, Direction::name, text).map(Some),
+        };
+        let ages = found.latency("age")?.into_iter().enumerate();
+        ages.map(|(row, ages)| {
+            Ok(Self {
+                key: common.keys[row],
+                start: Nanos(common.start[row]),
+                width: Nanos(common.width[row]),
+                tile: tile[row],
+                workload: workload.value(row).to_owned(),
+                copy: copy[row],
+                name: name.value(row).to_owned(),
+                direction: of(on.value(row))?,
+                ages,
+            })
+        })
+        .collect()
+    }
+}
+
+impl Record for GaugeRecord {
+    const FILE: &'static str = files::GAUGES;
+
+    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String> {
+        let found = Found(batch);
+        let common = Common::of(&found)?;
+        let (name, scope) = (found.text("name")?, found.text("scope")?);
+        let value = found.f64("value")?;
+        let known = |text: &str| GaugeName::ALL.iter().copied().find(|name| name.name() == text);
+        let rows = (0..value.len()).filter_map(|row| {
+            let (name, scope) = (known(name.value(row))?, scope.value(row).to_owned());
+            Some(Self {
+                key: common.keys[row],
+                start: Nanos(common.start[row]),
+                width: Nanos(common.width[row]),
+                gauge: Gauge { name, scope, value: value[row] },
+            })
         });
         Ok(rows.collect())
     }

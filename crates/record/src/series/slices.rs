@@ -4,12 +4,13 @@ use std::path::Path;
 use units::Nanos;
 
 use super::{
-    ActionRecord, GeneratorRecord, IoRecord, Record, Rows, SeriesError, StepKey, Stretch,
-    read_between, read_run,
+    ActionRecord, GaugeRecord, GeneratorRecord, IoRecord, OpenRecord, Record, Rows, SeriesError,
+    StepKey, Stretch, read_between, read_run,
 };
+use crate::gauge::Gauge;
 use crate::slice::GeneratorRow;
 
-/// One slice of a stored run: what the three series have of it.
+/// One slice of a stored run: what the series have of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredSlice {
     /// Which part of which step.
@@ -22,8 +23,12 @@ pub struct StoredSlice {
     pub io: Vec<IoRecord>,
     /// Actions that finished in it.
     pub actions: Vec<ActionRecord>,
+    /// What had not finished when it ended.
+    pub open: Vec<OpenRecord>,
     /// The generator's own state; nothing where a killed run lost it.
     pub generator: Option<GeneratorRow>,
+    /// What the machine and the device did meanwhile.
+    pub gauges: Vec<Gauge>,
 }
 
 /// The slices of a stored run, in the order in which they were measured.
@@ -31,7 +36,9 @@ pub struct StoredSlice {
 pub struct Slices {
     io: Peekable<Rows<IoRecord>>,
     actions: Peekable<Rows<ActionRecord>>,
+    open: Peekable<Rows<OpenRecord>>,
     generator: Peekable<Rows<GeneratorRecord>>,
+    gauges: Peekable<Rows<GaugeRecord>>,
 }
 
 /// Of which slice a row is.
@@ -43,7 +50,9 @@ impl Slices {
         Ok(Self {
             io: read_run(directory)?.peekable(),
             actions: read_run(directory)?.peekable(),
+            open: read_run(directory)?.peekable(),
             generator: read_run(directory)?.peekable(),
+            gauges: read_run(directory)?.peekable(),
         })
     }
 
@@ -52,7 +61,9 @@ impl Slices {
         Ok(Self {
             io: read_between(directory, stretches)?.peekable(),
             actions: read_between(directory, stretches)?.peekable(),
+            open: read_between(directory, stretches)?.peekable(),
             generator: read_between(directory, stretches)?.peekable(),
+            gauges: read_between(directory, stretches)?.peekable(),
         })
     }
 
@@ -73,6 +84,8 @@ impl Slices {
             width: slot.2,
             io: Vec::new(),
             actions: Vec::new(),
+            open: Vec::new(),
+            gauges: Vec::new(),
             generator: generator.map(|record| record.row),
         };
         while let Some(record) = next_of(&mut self.io, of_io, slot)? {
@@ -80,6 +93,12 @@ impl Slices {
         }
         while let Some(record) = next_of(&mut self.actions, of_action, slot)? {
             slice.actions.push(record);
+        }
+        while let Some(record) = next_of(&mut self.open, of_open, slot)? {
+            slice.open.push(record);
+        }
+        while let Some(record) = next_of(&mut self.gauges, of_gauge, slot)? {
+            slice.gauges.push(record.gauge);
         }
         Ok(Some(slice))
     }
@@ -98,6 +117,14 @@ fn of_generator(record: &GeneratorRecord) -> Slot {
 }
 
 fn of_io(record: &IoRecord) -> Slot {
+    (record.key, record.start, record.width)
+}
+
+fn of_open(record: &OpenRecord) -> Slot {
+    (record.key, record.start, record.width)
+}
+
+fn of_gauge(record: &GaugeRecord) -> Slot {
     (record.key, record.start, record.width)
 }
 

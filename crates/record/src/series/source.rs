@@ -4,8 +4,9 @@ use stats::Compact;
 
 use super::SeriesError;
 use super::column::Columns;
-use super::record::StepKey;
-use crate::slice::{InstanceEntry, Slice, Topology};
+use super::record::{ACTION, StepKey};
+use crate::gauge::Gauge;
+use crate::slice::{InstanceEntry, Slice, Topology, Unfinished};
 
 fn common(columns: &mut Columns, key: &StepKey, slice: &Slice, rows: usize) {
     let repeat = |value| std::iter::repeat_n(value, rows);
@@ -80,6 +81,48 @@ pub(super) fn actions(
     columns.latency("service", &rows.iter().map(|row| &row.service).collect::<Vec<_>>());
     columns.latency("response", &rows.iter().map(|row| &row.response).collect::<Vec<_>>());
     Ok(columns)
+}
+
+pub(super) fn open(
+    key: &StepKey,
+    topology: &Topology,
+    slice: &Slice,
+) -> Result<Columns, SeriesError> {
+    let (mut entries, mut names) = (Vec::new(), Vec::new());
+    for row in &slice.open {
+        let entry = lookup("instance", &topology.instances, row.instance.0 as usize)?;
+        entries.push(entry);
+        names.push(match row.what {
+            Unfinished::Action(action) => lookup("action", &entry.actions, action.into())?,
+            Unfinished::Io(kind, _) => lookup("kind of I/O", &entry.kinds, kind.into())?,
+        });
+    }
+    let rows = &slice.open;
+    let mut columns = Columns::default();
+    common(&mut columns, key, slice, rows.len());
+    instances(&mut columns, &entries);
+    columns.text("name", names.into_iter().map(String::as_str));
+    columns.text(
+        "on",
+        rows.iter().map(|row| match row.what {
+            Unfinished::Action(_) => ACTION,
+            Unfinished::Io(_, direction) => direction.name(),
+        }),
+    );
+    columns.u64("count", rows.iter().map(|row| row.ages.count()));
+    columns.latency("age", &rows.iter().map(|row| &row.ages).collect::<Vec<_>>());
+    Ok(columns)
+}
+
+pub(super) fn gauges(key: &StepKey, slice: &Slice, gauges: &[Gauge]) -> Columns {
+    let mut columns = Columns::default();
+    common(&mut columns, key, slice, gauges.len());
+    columns.text("name", gauges.iter().map(|gauge| gauge.name.name()));
+    columns.text("unit", gauges.iter().map(|gauge| gauge.name.unit()));
+    columns.text("scope", gauges.iter().map(|gauge| gauge.scope.as_str()));
+    columns.text("source", gauges.iter().map(|gauge| gauge.name.source()));
+    columns.f64("value", gauges.iter().map(|gauge| gauge.value));
+    columns
 }
 
 pub(super) fn generator(key: &StepKey, slice: &Slice) -> Columns {

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use units::Nanos;
 
 use super::part::Parts;
-use super::record::{ActionRecord, GeneratorRecord, IoRecord, Record};
+use super::record::{ActionRecord, GaugeRecord, GeneratorRecord, IoRecord, OpenRecord, Record};
 use super::{SeriesError, StepKey, source};
+use crate::gauge::Gauge;
 use crate::run::Phase;
 use crate::rundir::files;
 use crate::slice::{Slice, Topology};
@@ -13,7 +14,7 @@ use crate::slice::{Slice, Topology};
 /// A part spans at most this much time, so that a killed run loses no more.
 const PART_SPAN_MAX: Nanos = Nanos::from_secs(60);
 
-/// Writes the three series files of a run: I/O, actions and the generator.
+/// Writes the series files of a run: I/O, actions, what was unfinished, the generator, gauges.
 ///
 /// Memory is bounded: rows are encoded slice by slice, and every 60 s of load, every 8 MiB
 /// and at the end of every step and phase they become a complete file under `parts/`.
@@ -24,7 +25,9 @@ pub struct Writer {
     directory: PathBuf,
     io: Parts,
     actions: Parts,
+    unfinished: Parts,
     generator: Parts,
+    gauges: Parts,
     /// What the open parts hold, and since when.
     open: Option<(StepKey, Nanos)>,
     is_broken: bool,
@@ -39,12 +42,16 @@ impl Writer {
         let key = StepKey { step: 0, tiles: 0, repeat: 0, phase: Phase::WarmUp };
         let io = source::io(&key, &topology, &slice)?.into_batch().schema();
         let actions = source::actions(&key, &topology, &slice)?.into_batch().schema();
+        let unfinished = source::open(&key, &topology, &slice)?.into_batch().schema();
         let generator = source::generator(&key, &slice).into_batch().schema();
+        let gauges = source::gauges(&key, &slice, &[]).into_batch().schema();
         Ok(Self {
             directory: directory.to_owned(),
             io: Parts::new(directory, IoRecord::FILE, io),
             actions: Parts::new(directory, ActionRecord::FILE, actions),
+            unfinished: Parts::new(directory, OpenRecord::FILE, unfinished),
             generator: Parts::new(directory, GeneratorRecord::FILE, generator),
+            gauges: Parts::new(directory, GaugeRecord::FILE, gauges),
             open: None,
             is_broken: false,
         })
@@ -64,16 +71,27 @@ impl Writer {
             writer.open.get_or_insert((key, slice.start));
             writer.io.append(&source::io(&key, topology, slice)?.into_batch())?;
             writer.actions.append(&source::actions(&key, topology, slice)?.into_batch())?;
+            writer.unfinished.append(&source::open(&key, topology, slice)?.into_batch())?;
             writer.generator.append(&source::generator(&key, slice).into_batch())
+        })
+    }
+
+    /// Adds the gauges of the slice that was added last.
+    pub fn gauges(
+        &mut self,
+        key: StepKey,
+        slice: &Slice,
+        gauges: &[Gauge],
+    ) -> Result<(), SeriesError> {
+        self.guarded(|writer| {
+            writer.gauges.append(&source::gauges(&key, slice, gauges).into_batch())
         })
     }
 
     /// Joins all parts into the finished files and removes them.
     pub fn finish(mut self) -> Result<(), SeriesError> {
         self.guarded(|writer| {
-            writer.io.join()?;
-            writer.actions.join()?;
-            writer.generator.join()?;
+            writer.all().into_iter().try_for_each(Parts::join)?;
             let parts = writer.directory.join(files::PARTS);
             fs::remove_dir_all(&parts).map_err(SeriesError::io("removing", &parts))
         })
@@ -87,9 +105,12 @@ impl Writer {
 
     fn close_parts(&mut self) -> Result<(), SeriesError> {
         self.open = None;
-        self.io.close()?;
-        self.actions.close()?;
-        self.generator.close()
+        self.all().into_iter().try_for_each(Parts::close)
+    }
+
+    fn all(&mut self) -> [&mut Parts; 5] {
+        let Self { io, actions, unfinished, generator, gauges, .. } = self;
+        [io, actions, unfinished, generator, gauges]
     }
 
     fn guarded(

@@ -1,16 +1,17 @@
 //! A small run to write and read.
 
 use stats::{Compact, Histogram};
+use tilemark_record::gauge::{Gauge, GaugeName};
 use tilemark_record::run::{
     ActionResult, Answer, BrokenLimit, Check, Edge, EngineFacts, Figure, GeneratorHealth, Interval,
     IoTotal, Latency, LimitOn, LimitResult, MetricResult, Origin, PlanValue, PooledAction,
-    PooledLimit, Prefill, RateFacts, ReferenceOrigin, Run, SCHEMA, ScaleFacts, Score, Status, Step,
-    TargetFacts, Throughput, TileFacts, TileScore, ToolFacts, Verdict, WarmUp, Warning,
-    WorkloadResult,
+    PooledLimit, Prefill, RateFacts, ReferenceOrigin, Run, SCHEMA, ScaleFacts, Score, Statistic,
+    Status, Step, TargetFacts, Throughput, TileFacts, TileScore, ToolFacts, Verdict, WarmUp,
+    Warning, WorkloadResult,
 };
 use tilemark_record::slice::{
-    ActionRow, Direction, GeneratorRow, InstanceEntry, InstanceId, IoRow, SizeClass, Slice,
-    Topology, VmEntry, VmId,
+    ActionRow, Direction, GeneratorRow, InstanceEntry, InstanceId, IoRow, OpenRow, SizeClass,
+    Slice, Topology, Unfinished, VmEntry, VmId,
 };
 use units::{Bytes, Nanos};
 
@@ -40,6 +41,14 @@ pub fn topology() -> Topology {
         vms: vec![vm(0, "db"), vm(0, "web"), vm(1, "db"), vm(1, "web")],
         instances: vec![instance(0), instance(1)],
     }
+}
+
+/// What was seen beside a slice.
+pub fn gauges() -> Vec<Gauge> {
+    vec![
+        Gauge::of_host(GaugeName::CpuOthers, 0.25),
+        Gauge { name: GaugeName::DeviceBusy, scope: "sdb".to_owned(), value: 0.5 },
+    ]
 }
 
 /// One slice of a second, with a row per VM and direction.
@@ -72,6 +81,11 @@ pub fn slice(second: u64) -> Slice {
         width: Nanos::SECOND,
         io: io.collect(),
         actions: actions.collect(),
+        open: vec![OpenRow {
+            instance: InstanceId(1),
+            what: Unfinished::Action(0),
+            ages: latencies(2),
+        }],
         generator: GeneratorRow {
             submitted: 322,
             completed: 324,
@@ -88,7 +102,9 @@ fn limit(measured_ns: u64, verdict: Verdict) -> LimitResult {
     LimitResult {
         on: LimitOn::Action,
         name: "order".to_owned(),
-        statistic: "p95".to_owned(),
+        statistic: Statistic::Percentile(95.0),
+        unfinished: 0,
+        chance_of_break: None,
         limit_ns: 500_000_000,
         measured_ns: Some(measured_ns),
         interval_low_ns: Some(measured_ns - 10_000_000),
@@ -134,6 +150,8 @@ fn step(step: u32, tiles: u32, verdict: Verdict, limit: &LimitResult) -> Step {
         vms: tiles * 2,
         started: "2026-11-21T18:42:17Z".parse().expect("a time"),
         verdict,
+        cause: None,
+        disturbances: Vec::new(),
         reason: "order p95 against 500 ms".to_owned(),
         warm_up: WarmUp {
             rule: "throughput and p95 steady over five windows".to_owned(),
@@ -186,6 +204,7 @@ fn step(step: u32, tiles: u32, verdict: Verdict, limit: &LimitResult) -> Step {
         }),
         generator: GeneratorHealth {
             lateness_p99_ns: Some(40_000),
+            lateness_max_ns: None,
             worker_cpu_max: Figure::of(0.25),
             cpu_user_us_per_io: Figure::of(0.5),
             cpu_system_us_per_io: Figure::of(2.5),
@@ -267,6 +286,8 @@ pub fn run() -> Run {
             status: Status::Complete,
             tiles_held: Some(1),
             vms_held: Some(2),
+            tiles_interval: None,
+            capacity: None,
             edge: Edge::LimitBroken,
             sentence: "this datastore holds 1 tile (2 VMs)".to_owned(),
             first_broken: Some(BrokenLimit {

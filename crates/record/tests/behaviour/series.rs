@@ -4,7 +4,8 @@ use std::path::Path;
 use tilemark_record::run::Phase;
 use tilemark_record::rundir::{RunDir, RunDirError, RunId, files};
 use tilemark_record::series::{
-    ActionRecord, GeneratorRecord, IoRecord, Record, SeriesError, StepKey, Writer, read_run,
+    ActionRecord, GaugeRecord, GeneratorRecord, IoRecord, OpenRecord, Record, SeriesError, Slices,
+    StepKey, StoredSlice, Writer, read_run,
 };
 use tilemark_record::slice::{IoRow, VmId};
 use units::Nanos;
@@ -22,9 +23,9 @@ fn rows<R: Record>(directory: &Path) -> Vec<R> {
 fn write(writer: &mut Writer, step: u32, seconds: u64) {
     for second in 0..seconds {
         let phase = if second < 2 { Phase::WarmUp } else { Phase::Measured };
-        writer
-            .append(key(step, phase), &sample::topology(), &sample::slice(second))
-            .expect("appends");
+        let slice = sample::slice(second);
+        writer.append(key(step, phase), &sample::topology(), &slice).expect("appends");
+        writer.gauges(key(step, phase), &slice, &sample::gauges()).expect("appends");
     }
 }
 
@@ -55,6 +56,18 @@ fn every_row_of_every_series_reads_back_as_it_was_reported() {
     let generator: Vec<GeneratorRecord> = rows(dir.path());
     assert_eq!(generator.len(), 7);
     assert_eq!(generator[6].row, sample::slice(2).generator);
+
+    let open: Vec<OpenRecord> = rows(dir.path());
+    assert_eq!(open.len(), 7);
+    assert_eq!((open[0].tile, open[0].name.as_str(), open[0].direction), (1, "order", None));
+    assert_eq!(open[0].ages, sample::slice(0).open[0].ages);
+
+    let gauges: Vec<GaugeRecord> = rows(dir.path());
+    assert_eq!(gauges.len(), 7 * 2);
+    assert_eq!(gauges[1].gauge, sample::gauges()[1]);
+    let slices: Vec<StoredSlice> =
+        Slices::of(dir.path()).expect("opens").collect::<Result<_, _>>().expect("reads");
+    assert!(slices.iter().all(|slice| slice.open.len() == 1 && slice.gauges == sample::gauges()));
 }
 
 #[test]

@@ -61,8 +61,8 @@ impl Plain {
                 start: Nanos(at - zero),
                 width: Nanos(SLICE),
                 io: here.map(io_row).collect(),
-                actions: Vec::new(),
                 generator: GeneratorRow { in_flight_seconds: 3.0, ..GeneratorRow::default() },
+                ..Slice::default()
             };
             let key = StepKey { step: *step, tiles: *step, repeat: 1, phase: *phase };
             take(key, &topology(), &slice);
