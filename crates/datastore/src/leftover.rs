@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::{FileType, Mode, OFlags, fstat};
 use units::Bytes;
 
+use crate::held::{self, HeldDir};
 use crate::owned::{self, DISK_SUFFIX, STATE};
 use crate::owner::OwnerState;
 use crate::{DatastoreError, DiskRequest, Owned, Target, VirtualDisk, direct};
@@ -17,8 +18,8 @@ pub struct Leftover {
     pub run_id: String,
     /// Its sub-directory.
     pub path: PathBuf,
-    /// Where it kept state beside its disks.
-    pub state_dir: PathBuf,
+    /// Where it kept state beside its disks, if it came so far.
+    pub state_dir: Option<HeldDir>,
     /// Its disks, opened for reading only, by name.
     pub disks: Vec<VirtualDisk>,
 }
@@ -34,7 +35,7 @@ pub fn open_leftovers(target: &Target) -> Result<Vec<Leftover>, DatastoreError> 
         let disks = open_disks(&item, &path)?;
         Ok(Leftover {
             run_id: item.marker.map_or_else(String::new, |marker| marker.run_id),
-            state_dir: path.join(STATE),
+            state_dir: item.fd.shown_as(&path).open_dir(STATE).ok(),
             path,
             disks,
         })
@@ -58,7 +59,7 @@ pub fn find_kept(target: &Target) -> Result<Vec<KeptRun>, DatastoreError> {
     let (_, found) = crate::cleanup::scan(path)?;
     let kept = |item: &owned::OwnedDir| {
         let owned = crate::cleanup::describe(path, item);
-        let names = owned::entries(&item.fd)
+        let names = held::entries(&item.fd)
             .map_err(|error| DatastoreError::io("list", &owned.path, error))?;
         let disks = names.iter().filter_map(|file_name| disk_of(item, file_name));
         Ok(KeptRun { disks: disks.collect(), owned })
@@ -68,7 +69,7 @@ pub fn find_kept(target: &Target) -> Result<Vec<KeptRun>, DatastoreError> {
 
 fn disk_of(item: &owned::OwnedDir, file_name: &std::ffi::CStr) -> Option<DiskRequest> {
     let name = disk_name(file_name.to_str().ok()?)?;
-    let status = statat(&item.fd, file_name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let status = held::look(&item.fd, file_name).ok()?;
     let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
     is_file.then(|| DiskRequest { name, size: Bytes::new(status.st_size.unsigned_abs()) })
 }
@@ -79,10 +80,10 @@ fn open_disks(
 ) -> Result<Vec<VirtualDisk>, DatastoreError> {
     let io = |what, error| DatastoreError::io(what, path, error);
     let mut disks = Vec::new();
-    for file_name in owned::entries(&item.fd).map_err(|error| io("list", error))? {
+    for file_name in held::entries(&item.fd).map_err(|error| io("list", error))? {
         let Some(name) = file_name.to_str().ok().and_then(disk_name) else { continue };
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = openat(&item.fd, &file_name, flags, Mode::empty())
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+        let fd = held::open_at(&item.fd, &file_name, flags, Mode::empty())
             .map_err(|error| io("open a disk in", error))?;
         let status = fstat(&fd).map_err(|error| io("look at a disk in", error))?;
         if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {

@@ -1,9 +1,11 @@
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use datastore::{Datastore, DiskRequest, Fill, VirtualDisk};
+use datastore::{Datastore, DiskRequest, Fill, HeldDir, OwnDir, Removed, VirtualDisk};
 use engine::prefill;
 use engine::verify::{self, CheckError, Setup};
 use engine::{BackendChoice, EngineInstance, Running};
@@ -38,7 +40,27 @@ pub struct RealRig {
     stamp_seed: u64,
     options: engine::Options,
     /// Where verification keeps its state, if there is any.
-    state_dir: Option<PathBuf>,
+    state: Option<State>,
+}
+
+/// Where verification keeps its state.
+#[derive(Debug)]
+struct State {
+    dir: OwnDir,
+    /// The directory it is in and its name there, unless it is beside the disks.
+    outside: Option<(HeldDir, CString)>,
+}
+
+impl State {
+    fn make(path: &Path) -> std::io::Result<Self> {
+        let invalid = || std::io::Error::from(std::io::ErrorKind::InvalidFilename);
+        let base = path.parent().ok_or_else(invalid)?;
+        let name = path.file_name().ok_or_else(invalid)?;
+        let name = CString::new(name.as_bytes()).map_err(|_| invalid())?;
+        std::fs::create_dir_all(base)?;
+        let base = HeldDir::open(base)?;
+        Ok(Self { dir: OwnDir::make(&base, &name)?, outside: Some((base, name)) })
+    }
 }
 
 impl RealRig {
@@ -61,14 +83,13 @@ impl RealRig {
             pin: false,
             ..engine::Options::default()
         };
-        let state_dir = match (plan.verify.value, datastore.state_dir()) {
+        let state = match (plan.verify.value, datastore.state_dir()) {
             (false, _) => None,
-            (true, Some(beside)) => Some(beside.to_owned()),
-            (true, None) => {
-                std::fs::create_dir_all(&state_dir)
-                    .map_err(|source| BenchError::StateDir { path: state_dir.clone(), source })?;
-                Some(state_dir)
-            }
+            (true, Some(beside)) => Some(State { dir: beside.clone(), outside: None }),
+            (true, None) => Some(
+                State::make(&state_dir)
+                    .map_err(|source| BenchError::StateDir { path: state_dir, source })?,
+            ),
         };
         let seed = plan.seed.value;
         let stamp_seed =
@@ -81,7 +102,7 @@ impl RealRig {
             seed,
             stamp_seed,
             options,
-            state_dir,
+            state,
         })
     }
 
@@ -102,29 +123,28 @@ impl RealRig {
             seed,
             stamp_seed: seed,
             options,
-            state_dir: None,
+            state: None,
         }
     }
 
     /// Leaves the disks in place, whatever was to become of them, and where they are.
     pub fn keep(mut self) {
         self.keep = true;
-        self.remove_state();
+        // What stays is a few megabytes among the runs, where `runs` shows it.
+        self.remove_state(&mut Removed::default());
     }
 
     /// How this moment's writes are followed, if they are.
     fn verification(&self) -> Option<Setup> {
-        let state_dir = self.state_dir.clone()?;
+        let state_dir = self.state.as_ref()?.dir.clone();
         let now = u64::try_from(self.clocks().realtime_ns).unwrap_or(0);
         Some(Setup { state_dir, seed: self.stamp_seed, epoch_unix_ns: now })
     }
 
     /// Removes state that is kept elsewhere than beside the disks.
-    fn remove_state(&mut self) {
-        let beside = self.datastore.as_ref().and_then(|datastore| datastore.state_dir());
-        if let Some(own) = self.state_dir.take().filter(|own| Some(own.as_path()) != beside) {
-            // What stays is a few megabytes among the runs, where `runs` shows it.
-            let _ = std::fs::remove_dir_all(own);
+    fn remove_state(&mut self, removed: &mut Removed) {
+        if let Some(State { dir, outside: Some((base, name)) }) = self.state.take() {
+            removed.outside(dir, &base, &name);
         }
     }
 
@@ -133,15 +153,38 @@ impl RealRig {
         self.datastore.as_ref().expect("it is taken only when the rig is given up")
     }
 
-    /// Removes what was made, unless it is to be kept. Paths that stayed.
-    pub fn remove(mut self) -> Result<Vec<PathBuf>, BenchError> {
+    /// Leaves disks and state in place when the rig is given up: they are evidence. Where the
+    /// disks are, and the state if that is elsewhere.
+    pub fn keep_evidence(&mut self) -> Vec<PathBuf> {
+        self.keep = true;
+        let disks = self.datastore().path().to_owned();
+        let outside = self.state.as_ref().filter(|state| state.outside.is_some());
+        let state = outside.map(|state| state.dir.path().to_owned());
+        std::iter::once(disks).chain(state).collect()
+    }
+
+    /// Removes what was made, unless it is to be kept.
+    pub fn clear(mut self) -> Removed {
+        self.give_up()
+    }
+
+    /// As [`RealRig::clear`]; the first thing that could not be removed is the error. Paths
+    /// that stayed.
+    pub fn remove(self) -> Result<Vec<PathBuf>, BenchError> {
+        let mut removed = self.clear();
+        match removed.failed.is_empty() {
+            true => Ok(removed.kept),
+            false => Err(removed.failed.remove(0).into()),
+        }
+    }
+
+    fn give_up(&mut self) -> Removed {
+        let datastore = self.datastore.take().filter(|_| !self.keep);
+        let mut removed = datastore.map(Datastore::clear).unwrap_or_default();
         if !self.keep {
-            self.remove_state();
+            self.remove_state(&mut removed);
         }
-        match self.datastore.take() {
-            Some(datastore) if !self.keep => Ok(datastore.remove()?.kept),
-            _ => Ok(Vec::new()),
-        }
+        removed
     }
 
     fn fill(&self, need: &DiskNeed) -> Fill {
@@ -193,13 +236,8 @@ impl RealRig {
 
 impl Drop for RealRig {
     fn drop(&mut self) {
-        if !self.keep {
-            self.remove_state();
-        }
-        if let Some(datastore) = self.datastore.take().filter(|_| !self.keep) {
-            // A panic or an early return: nobody is left to tell, and `cleanup` finds the rest.
-            let _ = datastore.remove();
-        }
+        // A panic or an early return: nobody is left to tell, and `cleanup` finds the rest.
+        let _ = self.give_up();
     }
 }
 
@@ -274,8 +312,8 @@ impl Rig for RealRig {
     }
 
     fn check_written(&mut self) -> Result<Option<String>, BenchError> {
-        let Some(state_dir) = &self.state_dir else { return Ok(None) };
-        let report = verify::check_all(self.datastore().disks(), state_dir)?;
+        let Some(state) = &self.state else { return Ok(None) };
+        let report = verify::check_all(self.datastore().disks(), &state.dir)?;
         let wrong = report.disks.iter().flat_map(|disk| &disk.mismatches);
         let mut wrong: Vec<String> = wrong.map(ToString::to_string).collect();
         // What an earlier run left and this one did not use is not gone.
@@ -315,7 +353,7 @@ const PREPARED_BEFORE: &str = "prepared before";
 /// The seed of stamps on disks that were taken over. Where they are followed, it goes on with
 /// that of the earlier run. Where they are not, what is known of them is given up. Where nothing
 /// is known, stamps of an earlier run with the same seed must not pass for ours.
-fn stamp_seed(state_dir: Option<&Path>, plan: &ResolvedPlan) -> Result<u64, BenchError> {
+fn stamp_seed(state_dir: Option<&OwnDir>, plan: &ResolvedPlan) -> Result<u64, BenchError> {
     let seed = plan.seed.value;
     let Some(state_dir) = state_dir else { return Ok(seed) };
     if !plan.verify.value {

@@ -16,7 +16,8 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let leftovers = open_leftovers(&target::parse(&args.target)?).map_err(target::failure)?;
     let mut reports = Vec::new();
     for leftover in &leftovers {
-        let report = check_all(&leftover.disks, &leftover.state_dir)
+        let Some(state) = &leftover.state_dir else { continue };
+        let report = check_all(&leftover.disks, state)
             .map_err(|error| Failure::from_error(Exit::Failure, &error))?;
         if !report.disks.is_empty() {
             reports.push((leftover.run_id.as_str(), report));

@@ -1,17 +1,16 @@
 use std::collections::HashSet;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use datastore::VirtualDisk;
+use datastore::{HeldDir, VirtualDisk};
 
 use super::error::StateError;
 use super::mismatch::Mismatch;
 use super::sector::SECTOR;
 use super::state::State;
-use super::tracker::{judge_quiet, neighbours, state_path};
+use super::tracker::{judge_quiet, neighbours};
 use crate::aligned::AlignedBuffer;
 
 /// Bytes per read.
@@ -84,11 +83,11 @@ pub enum CheckError {
 /// that a run, or a killed run, left in `state_dir`. Nothing else may use the disks meanwhile.
 ///
 /// Disks without state are listed, not read.
-pub fn check_all(disks: &[VirtualDisk], state_dir: &Path) -> Result<Report, CheckError> {
-    let (known, unverified): (Vec<_>, Vec<_>) =
-        disks.iter().partition(|disk| state_path(state_dir, &disk.name).exists());
-    let given: HashSet<&str> = disks.iter().map(|disk| disk.name.as_str()).collect();
+pub fn check_all(disks: &[VirtualDisk], state_dir: &HeldDir) -> Result<Report, CheckError> {
     let mut missing = neighbours(state_dir);
+    let (known, unverified): (Vec<_>, Vec<_>) =
+        disks.iter().partition(|disk| missing.contains(&disk.name));
+    let given: HashSet<&str> = disks.iter().map(|disk| disk.name.as_str()).collect();
     missing.retain(|name| !given.contains(name.as_str()));
     missing.sort();
     Ok(Report {
@@ -98,7 +97,10 @@ pub fn check_all(disks: &[VirtualDisk], state_dir: &Path) -> Result<Report, Chec
     })
 }
 
-fn check_several(disks: &[&VirtualDisk], state_dir: &Path) -> Result<Vec<DiskReport>, CheckError> {
+fn check_several(
+    disks: &[&VirtualDisk],
+    state_dir: &HeldDir,
+) -> Result<Vec<DiskReport>, CheckError> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -120,10 +122,10 @@ fn check_several(disks: &[&VirtualDisk], state_dir: &Path) -> Result<Vec<DiskRep
 
 fn check(
     disk: &VirtualDisk,
-    state_dir: &Path,
+    state_dir: &HeldDir,
     buffer: &mut AlignedBuffer,
 ) -> Result<DiskReport, CheckError> {
-    let state = State::open(&state_path(state_dir, &disk.name))?;
+    let state = State::open(state_dir, &disk.name)?;
     let (size, expected) = (disk.size.get(), state.owner().size.get());
     if size != expected {
         return Err(CheckError::Size { disk: disk.name.clone(), size, expected });
