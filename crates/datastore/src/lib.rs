@@ -50,7 +50,7 @@ pub use cleanup::{Cleaned, CleanupOptions, Kept, Owned, cleanup, find_owned};
 pub use error::DatastoreError;
 pub use filled::Fill;
 pub use held::HeldDir;
-pub use leftover::{KeptRun, Leftover, find_kept, open_leftovers};
+pub use leftover::{DiskList, KeptRun, Leftover, find_kept, open_leftovers};
 pub use made::OwnDir;
 pub use options::Options;
 pub use owner::OwnerState;

@@ -265,14 +265,19 @@ impl Removal {
             return;
         }
         match held::single(name).and_then(|name| unlinkat(&parent, name, AtFlags::REMOVEDIR)) {
-            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::BUSY) => self.rest(dir, shown),
+            Err(error @ (Errno::NOTEMPTY | Errno::EXIST | Errno::BUSY)) => {
+                self.rest(dir, shown, error);
+            }
             result => drop(self.gone(result, shown)),
         }
     }
 
     /// What kept a directory from being removed.
-    fn rest(&mut self, dir: &HeldDir, shown: &Path) {
+    fn rest(&mut self, dir: &HeldDir, shown: &Path, error: Errno) {
         let names = held::entries(dir).unwrap_or_default();
+        if names.is_empty() {
+            self.failed.push((shown.to_owned(), error));
+        }
         let (lingering, others): (Vec<_>, Vec<_>) = names.iter().partition(|name| lingers(name));
         let shown = |name: &&CString| shown.join(held::name_path(name));
         self.lingering.extend(lingering.iter().map(shown));

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use datastore::{Datastore, DiskRequest, Fill, HeldDir, OwnDir, Removed, VirtualDisk};
+use datastore::{Datastore, DiskList, DiskRequest, Fill, HeldDir, OwnDir, Removed, VirtualDisk};
 use engine::prefill;
-use engine::verify::{self, CheckError, Setup};
+use engine::verify::{self, CheckError, DiskReport, Setup};
 use engine::{BackendChoice, EngineInstance, Running};
 use record::run::{Latency, Prefill, RateFacts, Warning};
 use rustix::time::{ClockId, clock_gettime};
@@ -47,8 +47,17 @@ pub struct RealRig {
 #[derive(Debug)]
 struct State {
     dir: OwnDir,
-    /// The directory it is in and its name there, unless it is beside the disks.
-    outside: Option<(HeldDir, CString)>,
+    /// Unless it is beside the disks.
+    outside: Option<Outside>,
+}
+
+/// State in a directory of its own.
+#[derive(Debug)]
+struct Outside {
+    base: HeldDir,
+    name: CString,
+    disks: DiskList,
+    listed: usize,
 }
 
 impl State {
@@ -59,7 +68,9 @@ impl State {
         let name = CString::new(name.as_bytes()).map_err(|_| invalid())?;
         std::fs::create_dir_all(base)?;
         let base = HeldDir::open(base)?;
-        Ok(Self { dir: OwnDir::make(&base, &name)?, outside: Some((base, name)) })
+        let dir = OwnDir::make(&base, &name)?;
+        let disks = DiskList::create(&dir)?;
+        Ok(Self { dir, outside: Some(Outside { base, name, disks, listed: 0 }) })
     }
 }
 
@@ -143,7 +154,9 @@ impl RealRig {
 
     /// Removes state that is kept elsewhere than beside the disks.
     fn remove_state(&mut self, removed: &mut Removed) {
-        if let Some(State { dir, outside: Some((base, name)) }) = self.state.take() {
+        if let Some(State { dir, outside: Some(outside) }) = self.state.take() {
+            let Outside { base, name, disks, .. } = outside;
+            drop(disks);
             removed.outside(dir, &base, &name);
         }
     }
@@ -230,7 +243,19 @@ impl RealRig {
         let request = |disk: &DiskNeed| DiskRequest { name: disk.name.clone(), size: disk.size };
         let requests: Vec<DiskRequest> = disks.iter().map(request).collect();
         let datastore = self.datastore.as_mut().expect("it is taken only at the end");
-        Ok(datastore.provision(&requests)?)
+        let provisioned = datastore.provision(&requests)?;
+        let outside = self.state.as_mut().and_then(|state| state.outside.as_mut());
+        if let Some(outside) = outside {
+            // After kill -9 the verification finds them by this.
+            for disk in &datastore.disks()[outside.listed..] {
+                outside.disks.add(disk).map_err(|source| BenchError::StateDir {
+                    path: outside.base.path().to_owned(),
+                    source,
+                })?;
+            }
+            outside.listed = datastore.disks().len();
+        }
+        Ok(provisioned)
     }
 }
 
@@ -314,8 +339,12 @@ impl Rig for RealRig {
     fn check_written(&mut self) -> Result<Option<String>, BenchError> {
         let Some(state) = &self.state else { return Ok(None) };
         let report = verify::check_all(self.datastore().disks(), &state.dir)?;
-        let wrong = report.disks.iter().flat_map(|disk| &disk.mismatches);
-        let mut wrong: Vec<String> = wrong.map(ToString::to_string).collect();
+        let mut wrong: Vec<String> = report.disks.iter().flat_map(DiskReport::bad).collect();
+        let total: u64 = report.disks.iter().map(DiskReport::bad_total).sum();
+        match total.saturating_sub(wrong.len() as u64) {
+            0 => {}
+            more => wrong.push(format!("and {more} more blocks")),
+        }
         // What an earlier run left and this one did not use is not gone.
         let gone = report.missing.iter().filter(|disk| !self.datastore().has_disk(disk));
         wrong.extend(gone.map(|disk| format!("disk \"{disk}\" is gone")));

@@ -277,6 +277,31 @@ fn a_file_that_the_file_system_hides_until_it_is_closed_fails_nothing() {
 }
 
 #[test]
+fn what_cannot_be_removed_is_told_and_keeps_nothing_else_from_going() {
+    let Some(dir) = roomy() else { return };
+    if !can_make_devices(&["mount", "umount"]) {
+        return;
+    }
+    let target = target(dir.path());
+    let mut store = Datastore::open(&target, Bytes::MIB, &anywhere("a")).expect("open");
+    store.provision(&[disk("vm/data", Bytes::MIB)]).expect("provision");
+    let ours = dir.path().join(".tilemark-a");
+    let state = ours.join("state");
+    let text = state.to_str().expect("plain");
+    run("mount", &["--bind", text, text]);
+    let busy = Undo("umount", vec![text.to_owned()]);
+    let removed = store.clear();
+    let [error] = &removed.failed[..] else { panic!("{removed:?}") };
+    assert!(error.to_string().contains(text), "{error}");
+    assert!(removed.removed.is_empty() && !ours.join("vm.data.disk").exists());
+    let done = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
+    assert_eq!((done.failed.len(), done.kept.len()), (1, 1), "{done:?}");
+    drop(busy);
+    let done = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
+    assert_eq!((done.failed.len(), done.removed.len()), (0, 1), "{done:?}");
+}
+
+#[test]
 fn a_state_directory_swapped_for_a_link_after_the_check_takes_no_write() {
     let Some(dir) = roomy() else { return };
     let target = target(dir.path());

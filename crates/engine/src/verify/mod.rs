@@ -23,7 +23,7 @@ mod state;
 mod tracker;
 mod window;
 
-pub use check::{CheckError, DiskReport, Report, check_all};
+pub use check::{CheckError, DiskReport, Report, Unreadable, check_all};
 pub use error::StateError;
 pub use kept::{forget, kept_seed};
 pub use layout::Owner;

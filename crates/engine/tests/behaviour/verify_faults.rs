@@ -135,6 +135,22 @@ fn a_whole_disk_gone_is_counted_in_full_and_listed_in_part() {
 }
 
 #[test]
+fn blocks_that_cannot_be_read_are_listed_and_the_rest_is_judged() {
+    let bench = Bench::new();
+    let file = File::options().write(true).open(bench.path(1)).unwrap();
+    // Wrong before the end of the file, absent behind it.
+    file.write_all_at(&[0; 4096], 8192).unwrap();
+    file.set_len((1 << 20) + 4096).unwrap();
+    let report = bench.check();
+    let disk = report.disks.iter().find(|disk| disk.name == NAMES[1]).unwrap();
+    assert_eq!(disk.mismatches_total, 1, "{:?}", disk.mismatches);
+    assert_eq!(disk.unreadable_total, 255);
+    assert_eq!(disk.unreadable[0].offset, (1 << 20) + 4096);
+    assert_eq!(disk.bytes_judged, (1 << 20) + 4096);
+    assert!(!report.passed());
+}
+
+#[test]
 fn a_disk_that_shrank_or_is_not_given_is_no_pass() {
     let bench = Bench::new();
     let report = check_all(&bench.disks[..1], &disks::own(bench.directory.path())).unwrap();
