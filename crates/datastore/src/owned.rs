@@ -129,11 +129,17 @@ fn allocated(dir: impl AsFd) -> rustix::io::Result<u64> {
     Ok(bytes)
 }
 
+fn size_of_fs(dir: impl AsFd) -> u64 {
+    rustix::fs::fstatvfs(dir).map_or(0, |space| space.f_blocks.saturating_mul(space.f_frsize))
+}
+
 /// What the given sub-directories hold.
 pub(crate) fn leftovers(dirs: &[OwnedDir]) -> Leftovers {
     dirs.iter().fold(Leftovers::default(), |sum, dir| {
         let reserved = match (&dir.marker, &dir.state) {
             (_, OwnerState::Dead) | (None, _) => 0,
+            // More than the file system has is nobody's reserve: only what is there counts.
+            (Some(marker), _) if marker.reserved_bytes > size_of_fs(&dir.fd) => 0,
             (Some(marker), _) => marker.reserved_bytes,
         };
         Leftovers {

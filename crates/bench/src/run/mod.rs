@@ -42,6 +42,7 @@ pub(crate) use crate::run::climber::{fill, work_of};
 use crate::run::document::{RunFacts, target_facts, warnings};
 use crate::score::References;
 use crate::step::Fleet;
+use crate::step::fleet::standing_users;
 use crate::step::runner::step_at_most;
 
 /// What a run is allowed, and where it leaves its results.
@@ -170,6 +171,7 @@ pub struct TileLoad {
 impl TileLoad {
     /// What one tile of a plan needs.
     pub fn of(plan: &ResolvedPlan) -> Result<Self, BenchError> {
+        enough_memory(plan)?;
         let fleet = build(plan, 1, 0)?;
         Ok(Self {
             bytes: fleet.disks().map(|disk| disk.size).sum(),
@@ -177,6 +179,26 @@ impl TileLoad {
             workloads: u32::try_from(fleet.members.len()).unwrap_or(u32::MAX),
         })
     }
+}
+
+/// Most users of a step. Each takes some hundred bytes of the generator's memory, so these are
+/// about a GiB; our choice.
+const USERS_MAX: u64 = 1 << 22;
+
+/// Refuses counts that no machine's memory holds before anything is made of them.
+fn enough_memory(plan: &ResolvedPlan) -> Result<(), BenchError> {
+    let users = |workload: &spec::workload::Workload| {
+        workload.groups.iter().map(|group| u64::from(standing_users(&group.load))).sum::<u64>()
+    };
+    let tiles = first_step(plan);
+    let of_tile = plan.tile_set.workloads.iter().fold(0u64, |sum, (workload, copies)| {
+        sum.saturating_add(users(workload).saturating_mul(u64::from(*copies)))
+    });
+    let users = of_tile.saturating_mul(u64::from(tiles));
+    if users > USERS_MAX {
+        return Err(BenchError::TooManyUsers { tiles, users, max: USERS_MAX });
+    }
+    Ok(())
 }
 
 pub(crate) fn build(plan: &ResolvedPlan, tiles: u32, round: u64) -> Result<Fleet, BenchError> {

@@ -143,6 +143,7 @@ pub fn failure(error: BenchError) -> Failure {
         | BenchError::Target(_) => Exit::Usage,
         BenchError::Refused(_)
         | BenchError::TooLarge { .. }
+        | BenchError::TooManyUsers { .. }
         | BenchError::NothingToReuse { .. }
         | BenchError::ArrayExists { .. }
         | BenchError::ReuseSize { .. }

@@ -277,6 +277,23 @@ fn a_file_that_the_file_system_hides_until_it_is_closed_fails_nothing() {
 }
 
 #[test]
+fn a_marker_that_reserves_more_than_there_is_keeps_nobody_out() {
+    let Some(dir) = roomy() else { return };
+    let target = target(dir.path());
+    let child = child::hold(&target, None);
+    let path = dir.path().join(".tilemark-killed/owner.json");
+    let text = fs::read_to_string(&path).expect("marker");
+    let reserve = |bytes: u64| {
+        let mut marker: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        marker["reserved_bytes"] = bytes.into();
+        fs::write(&path, marker.to_string()).expect("marker");
+        ids(&target, &anywhere("next"))
+    };
+    assert_eq!(reserve(1 << 63), [""; 0]);
+    child::kill(child);
+}
+
+#[test]
 fn what_cannot_be_removed_is_told_and_keeps_nothing_else_from_going() {
     let Some(dir) = roomy() else { return };
     if !can_make_devices(&["mount", "umount"]) {
