@@ -319,6 +319,23 @@ fn disks_that_do_not_fit_are_not_used_and_nothing_is_touched() {
 }
 
 #[test]
+fn more_users_than_memory_holds_are_refused_alike_before_anything_is_made() {
+    let Some(bench) = Bench::new() else { return };
+    let plan = bench.plan("4000000");
+    let (options, control) = (bench.options(), Control::default());
+    let all = [
+        plan_preview(&plan, &options).map(drop),
+        run(&plan, &options, &control, &mut NoObserver).map(drop),
+        prepare(&plan, &options, &control, &mut NoObserver).map(drop),
+    ];
+    for refused in all {
+        let error = refused.expect_err("32 million users");
+        assert!(matches!(error, BenchError::TooManyUsers { users: 32_000_000, .. }), "{error}");
+    }
+    assert!(bench.is_clean());
+}
+
+#[test]
 fn an_interrupted_preparation_leaves_nothing() {
     let Some(bench) = Bench::new() else { return };
     let control = Control::default();

@@ -1,8 +1,8 @@
 //! Reading files that others may have made: run directories and traces from elsewhere,
 //! definitions that somebody names.
 //!
-//! What it does: opens regular files and nothing else, without waiting for a pipe's writer, and
-//! reads no more of a text than is expected.
+//! What it does: opens regular files and nothing else, without waiting for a pipe's writer, reads
+//! no more of a text than is expected, and creates files where others may have put links.
 //!
 //! What it refuses: links (in directories from elsewhere), pipes, sockets, devices, directories,
 //! texts beyond their limit.
@@ -35,6 +35,16 @@ fn open_with(path: &Path, flags: i32) -> Result<File> {
         kind if kind.is_file() => Ok(file),
         kind => Err(refused(word(kind))),
     }
+}
+
+/// Creates a file for writing. What had the name loses it and keeps its content: in a directory
+/// that others may write to it may be a link, or a second name of their file.
+pub fn create(path: &Path) -> Result<File> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    File::create_new(path)
 }
 
 /// All of a regular file that is no link, of at most `max` bytes.
@@ -134,6 +144,22 @@ mod tests {
         }
         assert!(read_named_text(&link).is_ok(), "a link that somebody names is followed");
         assert!(read_named_text(&pipe).is_err(), "what it leads to is looked at all the same");
+    }
+
+    #[test]
+    fn a_link_planted_where_a_file_is_created_leads_nowhere() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let (victim, planted) = (dir.path().join("victim"), dir.path().join("run.json.tmp"));
+        std::fs::write(&victim, "foreign").expect("file");
+        let plants: [fn(&Path, &Path) -> Result<()>; 2] =
+            [|from, to| symlink(from, to), |from, to| std::fs::hard_link(from, to)];
+        for plant in plants {
+            plant(&victim, &planted).expect("planted");
+            std::io::Write::write_all(&mut create(&planted).expect("new"), b"ours").expect("ours");
+            assert_eq!(std::fs::read(&victim).expect("still there"), b"foreign");
+            assert_eq!(std::fs::read(&planted).expect("written"), b"ours");
+            std::fs::remove_file(&planted).expect("removed");
+        }
     }
 
     #[test]
