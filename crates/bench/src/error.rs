@@ -179,6 +179,16 @@ pub enum BenchError {
         /// What failed, disk by disk; never empty.
         failures: Vec<Failure>,
     },
+    /// More users than there is memory for.
+    #[error("{tiles} tiles have {users} users, and at most {max} are kept in memory")]
+    TooManyUsers {
+        /// Tiles of the first step.
+        tiles: u32,
+        /// Their users.
+        users: u64,
+        /// Most.
+        max: u64,
+    },
     /// There is no place for the state of verification.
     #[error("making {} for the state of verification", .path.display())]
     StateDir {
@@ -241,6 +251,9 @@ impl BenchError {
             Self::Prefill(error) => error.hint().map(str::to_owned),
             Self::RunDir(error) => error.hint().map(str::to_owned),
             Self::Series(error) => error.hint().map(str::to_owned),
+            Self::TooManyUsers { .. } => {
+                Some("begin with fewer tiles (--tiles), or a tile of fewer users".to_owned())
+            }
             Self::TooLarge { .. } => {
                 Some("use a smaller scale.footprint or a larger datastore".to_owned())
             }
@@ -285,7 +298,9 @@ impl BenchError {
             Self::Engine(_) => "engine",
             Self::Prefill(_) => "prefill",
             Self::RunDir(_) | Self::Series(_) => "run-directory",
-            Self::TooLarge { .. } | Self::ArrayTooSmall { .. } => "too-large",
+            Self::TooLarge { .. } | Self::TooManyUsers { .. } | Self::ArrayTooSmall { .. } => {
+                "too-large"
+            }
             Self::Plant { .. } => "array",
             Self::Runaway { .. } | Self::Simulation(_) => "simulation",
             Self::Storage { .. } => "storage-failed",

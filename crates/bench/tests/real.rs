@@ -132,7 +132,10 @@ impl Bench {
     fn run_again(&self, tiles: &str, verify: bool) -> FinishedRun {
         let options = RunOptions { keep: true, reuse: Some(Reuse::Latest), ..self.options() };
         let plan = self.plan_with(tiles, verify);
-        run(&plan, &options, &Control::default(), &mut NoObserver).expect("a run")
+        let run = run(&plan, &options, &Control::default(), &mut NoObserver);
+        let mut finished = run.expect("a run");
+        assert!(finished.clear().failed.is_empty());
+        finished
     }
 
     /// Whether nothing of ours is left on the target.
@@ -144,10 +147,12 @@ impl Bench {
 #[test]
 fn two_tiles_are_measured_on_a_real_directory_and_nothing_is_left() {
     let Some(bench) = Bench::new() else { return };
-    let finished = bench.run("1..2", &Control::default(), &mut NoObserver);
+    let mut finished = bench.run("1..2", &Control::default(), &mut NoObserver);
+    assert!(!bench.is_clean(), "the answer is told before anything is removed");
+    let removed = finished.clear();
     let run = &finished.run;
     assert!(matches!(finished.end, End::Complete), "{:?}", finished.end);
-    assert!(bench.is_clean() && finished.foreign.is_empty());
+    assert!(bench.is_clean() && removed.kept.is_empty(), "{removed:?}");
     assert_eq!(run.steps.len(), 2, "{}", run.answer.sentence);
     for step in &run.steps {
         // A shared machine may starve the generator; storage may not fail this limit.
@@ -176,7 +181,45 @@ fn a_verified_run_reads_back_every_block_it_wrote() {
     let verified = finished.run.warnings.iter().find(|warning| warning.id == "verified");
     let text = &verified.expect("it says so").text;
     assert!(text.starts_with("20 MiB were read back"), "{text}");
+    drop(finished);
     assert!(bench.is_clean());
+}
+
+#[test]
+fn wrong_blocks_are_all_listed_and_the_disks_stay_as_evidence() {
+    /// Zeroes two blocks of the first disk, once, while the load goes on.
+    struct Vandal<'a>(&'a Path, bool);
+    impl Observer for Vandal<'_> {
+        fn event(&mut self, event: &Progress<'_>) {
+            if !self.1 && matches!(event, Progress::Tick(tick) if tick.is_measured) {
+                self.1 = true;
+                let own = std::fs::read_dir(self.0).expect("the target").next().expect("ours");
+                let disks = std::fs::read_dir(own.expect("an entry").path()).expect("ours");
+                let mut disks: Vec<_> = disks.map(|disk| disk.expect("an entry").path()).collect();
+                disks.retain(|disk| disk.extension().is_some_and(|end| end == "disk"));
+                let file = std::fs::File::options().write(true).open(&disks[0]).expect("a disk");
+                for offset in [0, 4096] {
+                    std::os::unix::fs::FileExt::write_all_at(&file, &[0; 4096], offset)
+                        .expect("overwritten");
+                }
+                file.sync_all().expect("durable");
+            }
+        }
+    }
+    let Some(bench) = Bench::new() else { return };
+    let plan = bench.plan_with("1", true);
+    let mut vandal = Vandal(bench.target.path(), false);
+    let mut finished =
+        run(&plan, &bench.options(), &Control::default(), &mut vandal).expect("stored");
+    let End::Failed(BenchError::Mismatch(wrong)) = &finished.end else {
+        panic!("{:?}", finished.end);
+    };
+    assert!(!wrong.is_empty() && vandal.1);
+    let removed = finished.clear();
+    assert!(removed.removed.is_empty() && !bench.is_clean(), "{removed:?}");
+    assert!(finished.evidence[0].starts_with(bench.target.path()), "{:?}", finished.evidence);
+    let events = std::fs::read_to_string(finished.directory.join("events.jsonl")).expect("events");
+    assert!(events.contains("wrong-blocks"), "{events}");
 }
 
 #[test]
@@ -195,6 +238,7 @@ fn an_interrupt_during_a_step_leaves_a_partial_answer_and_a_clean_target() {
     let finished = bench.run("1..2", &control, &mut Once(Hand(&control), false));
     assert!(matches!(finished.end, End::Interrupted));
     assert_eq!(finished.run.answer.status, Status::Interrupted);
+    drop(finished);
     assert!(bench.is_clean());
 
     struct Once<'a>(Hand<'a>, bool);
@@ -272,6 +316,23 @@ fn disks_that_do_not_fit_are_not_used_and_nothing_is_touched() {
     let error = attempt(Reuse::Run("another".to_owned()), &bench.plan("1"));
     assert!(error.to_string().contains("cannot take over"), "{error}");
     assert_eq!(marker(), before);
+}
+
+#[test]
+fn more_users_than_memory_holds_are_refused_alike_before_anything_is_made() {
+    let Some(bench) = Bench::new() else { return };
+    let plan = bench.plan("4000000");
+    let (options, control) = (bench.options(), Control::default());
+    let all = [
+        plan_preview(&plan, &options).map(drop),
+        run(&plan, &options, &control, &mut NoObserver).map(drop),
+        prepare(&plan, &options, &control, &mut NoObserver).map(drop),
+    ];
+    for refused in all {
+        let error = refused.expect_err("32 million users");
+        assert!(matches!(error, BenchError::TooManyUsers { users: 32_000_000, .. }), "{error}");
+    }
+    assert!(bench.is_clean());
 }
 
 #[test]

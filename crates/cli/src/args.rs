@@ -235,6 +235,10 @@ pub struct VerifyArgs {
     /// The datastore a verified run wrote to (kept with --keep, or left by kill -9)
     #[arg(value_name = "DATASTORE")]
     pub target: String,
+    /// Where runs are stored, if not in the usual place: of a file or device, the state of
+    /// verification is there
+    #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true)]
+    pub out: Option<PathBuf>,
     /// What stdout carries
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,

@@ -19,6 +19,9 @@ pub enum Exit {
     ObjectiveFailed = 4,
     /// Finished without an answer: not steady, too few repeats, or a saturated generator.
     Inconclusive = 5,
+    /// Done and told, but something that Tilemark made could not be removed. Where there is
+    /// another code to end with, that one is used.
+    NotRemoved = 6,
     /// Interrupted (Ctrl-C); a partial result was written and marked as such.
     Interrupted = 130,
     /// Asked to end (SIGTERM); a partial result was written and marked as such.
@@ -40,5 +43,6 @@ Exit codes:
   3    refused before anything was written
   4    objective, comparison or verification failed
   5    inconclusive
+  6    done, but what Tilemark made could not be removed
   130  interrupted, partial result written
   143  terminated, partial result written";

@@ -14,13 +14,17 @@ macro_rules! say {
     };
 }
 
-/// What [`say!`] does.
+/// What [`say!`] does. Names from elsewhere must not steer the terminal.
 pub fn to_stderr(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", plain::shown(line));
 }
 
-/// Writes text to stdout.
+/// Writes text for people to stdout. Names from elsewhere must not steer the terminal.
 pub fn print(text: &str) -> Result<(), Failure> {
+    write(&plain::shown(text))
+}
+
+fn write(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -34,5 +38,5 @@ pub fn print(text: &str) -> Result<(), Failure> {
 pub fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| Failure::new(Exit::Failure, format!("making JSON: {error}")))?;
-    print(&(text + "\n"))
+    write(&(text + "\n"))
 }

@@ -7,19 +7,16 @@
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::Path;
 
-use rustix::fs::{
-    AtFlags, FileType, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, renameat,
-    statat, unlinkat,
-};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use units::Bytes;
 
-use crate::block::reopen;
-use crate::directory::{create_exclusive, kind_word};
-use crate::owned::{self, MARKER_FILE, MARKER_NEW, OPEN_DIR, OwnedDir, PREFIX, STATE};
+use crate::held::{self, HeldDir, NotPlain, name_path};
+use crate::made::OwnDir;
+use crate::owned::{self, MARKER_FILE, MARKER_NEW, OwnedDir, PREFIX, STATE};
 use crate::owner::{Held, Marker, OwnerState};
 use crate::preflight::Examination;
 use crate::{DatastoreError, Refusal};
@@ -73,7 +70,7 @@ pub enum AdoptProblem {
 
 /// The rule that replaces "the sub-directory does not exist" where one is to be taken over.
 pub(crate) fn check(
-    parent: &OwnedFd,
+    parent: &HeldDir,
     resolved: &Path,
     run_id: &str,
     examination: &mut Examination,
@@ -104,13 +101,13 @@ pub(crate) fn check_kind(path: &Path, kind: &'static str, examination: &mut Exam
     examination.check("adopt", (what, "a directory"), found, Some(refusal));
 }
 
-fn find(parent: &OwnedFd, run_id: &str) -> Result<OwnedDir, AdoptProblem> {
+fn find(parent: &HeldDir, run_id: &str) -> Result<OwnedDir, AdoptProblem> {
     let dirs = owned::scan(parent).unwrap_or_default();
     let is_wanted =
         |dir: &OwnedDir| dir.marker.as_ref().is_some_and(|marker| marker.run_id == run_id);
     let dir = dirs.into_iter().find(is_wanted).ok_or_else(|| {
         let name = format!("{PREFIX}{run_id}");
-        match statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+        match rustix::fs::statat(parent, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
             Ok(_) => AdoptProblem::NotOurs,
             Err(_) => AdoptProblem::Missing,
         }
@@ -129,7 +126,7 @@ fn has_ended(state: &OwnerState) -> Result<(), AdoptProblem> {
 }
 
 /// Locks the marker and reads it again under the lock: it may have changed hands since.
-fn hold(dir: &OwnedFd, run_id: &str) -> Result<(Held, Marker), AdoptProblem> {
+fn hold(dir: &HeldDir, run_id: &str) -> Result<(Held, Marker), AdoptProblem> {
     let file = open_plain(dir, MARKER_FILE, "owner.json")?.ok_or(AdoptProblem::NotOurs)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
@@ -137,7 +134,7 @@ fn hold(dir: &OwnedFd, run_id: &str) -> Result<(Held, Marker), AdoptProblem> {
         Err(error) => return Err(AdoptProblem::Unlockable { reason: error.to_string() }),
     }
     let mut held = Held(file);
-    if !owned::is_named(dir, MARKER_FILE, &held.0) {
+    if !held::is_named(dir, MARKER_FILE, &held.0) {
         // Another process has taken it over between the opening and the locking.
         return Err(AdoptProblem::Locked);
     }
@@ -150,22 +147,22 @@ fn hold(dir: &OwnedFd, run_id: &str) -> Result<(Held, Marker), AdoptProblem> {
     Ok((held, marker))
 }
 
-/// State files are later opened by path, so nothing among them may lead elsewhere.
-fn check_state(dir: &OwnedFd) -> Result<(), AdoptProblem> {
+/// Nothing among the state files may lead elsewhere.
+fn check_state(dir: &HeldDir) -> Result<(), AdoptProblem> {
     let foreign = |name: &CStr, found: &str| AdoptProblem::Foreign {
-        name: owned::name_path(name).display().to_string(),
+        name: name_path(name).display().to_string(),
         found: found.to_owned(),
     };
-    let state = match openat(dir, STATE, OPEN_DIR, Mode::empty()) {
+    let state = match held::open_dir(dir, STATE) {
         Ok(state) => state,
         Err(Errno::NOENT) => return Ok(()),
-        Err(_) => return Err(foreign(c"state", "thing that is no directory")),
+        Err(_) => return Err(foreign(STATE, "thing that is no directory")),
     };
-    let names = owned::entries(&state).map_err(|_| foreign(c"state", "unreadable directory"))?;
+    let names = held::entries(&state).map_err(|_| foreign(STATE, "unreadable directory"))?;
     for name in names {
-        let found = statat(&state, &name, AtFlags::SYMLINK_NOFOLLOW)
+        let found = held::look(&state, &name)
             .map_err(|_| foreign(&name, "file that cannot be looked at"))?;
-        is_plain(&found).map_err(|found| foreign(&name, found))?;
+        held::is_plain(&found).map_err(|found| foreign(&name, found))?;
     }
     Ok(())
 }
@@ -176,67 +173,50 @@ pub(crate) fn claim(
     needed: Bytes,
     run_id: &str,
     path: &Path,
-) -> Result<Held, DatastoreError> {
+) -> Result<(OwnDir, OwnDir, Held), DatastoreError> {
     let refused = |problem| Refusal::Adopt { path: path.to_owned(), problem };
     let (_old, marker) = hold(&dir.fd, run_id).map_err(refused)?;
     check_state(&dir.fd).map_err(refused)?;
     let marker = Marker { created: marker.created, ..Marker::new(run_id, needed) };
-    replace_marker(&dir.fd, &marker).map_err(|error| DatastoreError::io("mark", path, error))
+    let claimed = OwnDir::over(dir.fd.shown_as(path)).and_then(|own| {
+        let held = replace_marker(&own, &marker)?;
+        let state = own.sub(STATE)?;
+        Ok((own, state, held))
+    });
+    claimed.map_err(|error| DatastoreError::io("mark", path, error))
 }
 
 /// The new marker is locked before it is seen under its name; the old lock is held until then.
-fn replace_marker(dir: &OwnedFd, marker: &Marker) -> std::io::Result<Held> {
-    if owned::is_plain_file(dir, MARKER_NEW) {
-        unlinkat(dir, MARKER_NEW, AtFlags::empty())?;
-    }
-    let mut held = Held(create_exclusive(dir, MARKER_NEW)?);
+fn replace_marker(own: &OwnDir, marker: &Marker) -> std::io::Result<Held> {
+    // What a kill left of an earlier taking over.
+    let _ = own.unmake(MARKER_NEW);
+    let mut held = Held(own.create(MARKER_NEW)?);
     flock(&held.0, FlockOperation::NonBlockingLockExclusive)?;
     held.0.write_all(&marker.to_bytes())?;
     held.0.sync_all()?;
-    renameat(dir, MARKER_NEW, dir, MARKER_FILE)?;
-    match mkdirat(dir, STATE, Mode::RWXU) {
-        Ok(()) | Err(Errno::EXIST) => Ok(held),
-        Err(error) => Err(error.into()),
-    }
+    own.publish(&held.0, MARKER_NEW, MARKER_FILE)?;
+    Ok(held)
 }
 
 /// Opens a disk that is there already; `None` if it is not.
 pub(crate) fn open_disk(
-    dir: &OwnedFd,
+    dir: &OwnDir,
     name: &CStr,
     path: &Path,
 ) -> Result<Option<File>, DatastoreError> {
-    let shown = owned::name_path(name).display().to_string();
+    let shown = name_path(name).display().to_string();
     open_plain(dir, name, &shown)
         .map_err(|problem| Refusal::Adopt { path: path.to_owned(), problem }.into())
 }
 
-/// Opens a file for reading and writing after it is known to be a regular file with one name,
-/// on the file system of its directory: what else has this name is never opened at all.
-fn open_plain(dir: &OwnedFd, name: &CStr, shown: &str) -> Result<Option<File>, AdoptProblem> {
-    let foreign =
-        |found: &str| AdoptProblem::Foreign { name: shown.to_owned(), found: found.to_owned() };
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let node = match openat(dir, name, flags, Mode::empty()) {
-        Ok(node) => node,
-        Err(Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(foreign(&format!("file that cannot be opened ({error})"))),
-    };
-    let look = |object: &OwnedFd| fstat(object).map_err(|error| foreign(&error.to_string()));
-    let found = look(&node)?;
-    is_plain(&found).map_err(&foreign)?;
-    if found.st_dev != look(dir)?.st_dev {
-        return Err(foreign("file of another file system"));
-    }
-    reopen(node.as_fd(), OFlags::RDWR)
-        .map(Some)
-        .map_err(|error| foreign(&format!("file that cannot be opened ({error})")))
-}
-
-fn is_plain(found: &rustix::fs::Stat) -> Result<(), &'static str> {
-    match FileType::from_raw_mode(found.st_mode) {
-        FileType::RegularFile if found.st_nlink == 1 => Ok(()),
-        FileType::RegularFile => Err("file with several names"),
-        other => Err(kind_word(other)),
+fn open_plain(dir: impl AsFd, name: &CStr, shown: &str) -> Result<Option<File>, AdoptProblem> {
+    let foreign = |found: String| AdoptProblem::Foreign { name: shown.to_owned(), found };
+    match held::open_plain(dir, name, OFlags::RDWR) {
+        Ok(file) => Ok(Some(file)),
+        Err(NotPlain::Error(Errno::NOENT)) => Ok(None),
+        Err(NotPlain::Kind(found)) => Err(foreign(found.to_owned())),
+        Err(NotPlain::Error(error)) => {
+            Err(foreign(format!("file that cannot be opened ({error})")))
+        }
     }
 }

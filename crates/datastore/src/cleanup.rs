@@ -1,13 +1,14 @@
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 use units::Bytes;
 
+use crate::held::HeldDir;
 use crate::label::LABEL_LENGTH;
+use crate::made::Removal;
 use crate::owned::{self, OwnedDir};
 use crate::owner::OwnerState;
-use crate::{DatastoreError, Refusal, Target, block, file};
+use crate::{DatastoreError, Refusal, Target, block, file, store};
 
 /// Something of ours that a run left behind or is using.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,12 +45,14 @@ pub struct CleanupOptions {
 }
 
 /// What was removed and what stays.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Cleaned {
     /// What is gone.
     pub removed: Vec<Owned>,
     /// What is ours and stays.
     pub kept: Vec<Kept>,
+    /// What should be gone and could not be removed; where it is, is among `kept`.
+    pub failed: Vec<DatastoreError>,
 }
 
 /// Everything of ours at a target; reads only.
@@ -83,7 +86,7 @@ pub fn cleanup(target: &Target, options: &CleanupOptions) -> Result<Cleaned, Dat
     Ok(cleaned)
 }
 
-pub(crate) fn scan(dir: &Path) -> Result<(OwnedFd, Vec<OwnedDir>), DatastoreError> {
+pub(crate) fn scan(dir: &Path) -> Result<(HeldDir, Vec<OwnedDir>), DatastoreError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let fd = rustix::fs::open(dir, flags, Mode::empty()).map_err(|error| match error {
         rustix::io::Errno::NOENT => Refusal::Missing { path: dir.to_owned() }.into(),
@@ -95,6 +98,7 @@ pub(crate) fn scan(dir: &Path) -> Result<(OwnedFd, Vec<OwnedDir>), DatastoreErro
         .into(),
         error => DatastoreError::io("open directory", dir, error),
     })?;
+    let fd = HeldDir::of(fd, dir);
     let found = owned::scan(&fd).map_err(|error| DatastoreError::io("list", dir, error))?;
     Ok((fd, found))
 }
@@ -166,23 +170,39 @@ fn cleanup_directory(
             continue;
         }
         // A run may be taking it over at this moment.
-        let Some(_lock) = item.lock() else {
+        let Some(held) = item.lock() else {
             let reason = "another process holds its marker".to_owned();
             cleaned.kept.push(Kept { owned, reason });
             continue;
         };
-        let foreign = owned::remove(&fd, &item)
-            .map_err(|error| DatastoreError::io("remove", &owned.path, error))?;
-        if foreign.is_empty() {
-            cleaned.removed.push(owned);
-        } else {
-            let names: Vec<String> =
-                foreign.iter().map(|name| owned::name_path(name).display().to_string()).collect();
-            let reason = format!("not ours inside: {}", names.join(", "));
-            cleaned.kept.push(Kept { owned, reason });
+        let removal = owned::remove(&fd, (&item.name, &item.fd), item.marker_name(), held);
+        match stayed(&removal) {
+            None => cleaned.removed.push(owned),
+            Some(reason) => {
+                cleaned.failed.extend(store::failures(&owned.path, removal.failed));
+                cleaned.kept.push(Kept { owned, reason });
+            }
         }
     }
     Ok(())
+}
+
+/// Why a sub-directory stays; each name with the reason it stays for.
+fn stayed(removal: &Removal) -> Option<String> {
+    let list = |what: &str, names: &[PathBuf]| {
+        let names: Vec<String> = names.iter().map(|name| name.display().to_string()).collect();
+        (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
+    };
+    let failed: Vec<PathBuf> = removal.failed.iter().map(|(name, _)| name.clone()).collect();
+    let reasons: Vec<String> = [
+        list("not made by Tilemark, so it stays", &removal.kept),
+        list("kept by the file system until it is closed elsewhere", &removal.lingering),
+        list("cannot be removed", &failed),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
 fn cleanup_file(

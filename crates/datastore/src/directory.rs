@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rustix::fs::{
     Access as Permission, AtFlags, FallocateFlags, FileType, Mode, OFlags, accessat, fallocate,
-    fstat, mkdirat, openat, renameat, unlinkat,
+    fstat, unlinkat,
 };
 use rustix::io::Errno;
 use units::Bytes;
@@ -18,6 +18,8 @@ use crate::adopt;
 use crate::direct;
 use crate::file_system::{FileSystem, check_space, space_limit};
 use crate::filled::{self, Fill};
+use crate::held::{self, HeldDir, name_path};
+use crate::made::{OwnDir, Removal};
 use crate::owned::{self, DISK_SUFFIX, MARKER_FILE, MARKER_NEW, OwnedDir, PREFIX, STATE};
 use crate::owner::{Held, Marker, OwnerState, lock};
 use crate::preflight::{Examination, Warning};
@@ -29,7 +31,7 @@ const NAME_MAX: usize = 255;
 /// An examined directory, held open so that a swap of the path cannot redirect anything.
 #[derive(Debug)]
 pub(crate) struct Examined {
-    fd: OwnedFd,
+    dir: HeldDir,
     resolved: PathBuf,
     /// What is taken over.
     adopted: Option<OwnedDir>,
@@ -55,6 +57,7 @@ pub(crate) fn examine(
         }
     };
     let resolved = resolved(&fd, path);
+    let fd = HeldDir::of(fd, &resolved);
     examination.preflight.resolved = resolved.display().to_string();
     examination.check(
         "wrong-kind",
@@ -73,6 +76,7 @@ pub(crate) fn examine(
         }
     };
     file_system.check(examination, options);
+    check_beneath(&fd, &resolved, examination);
     check_writable(&fd, &resolved, examination);
     let adopted = match &options.adopt {
         Some(run_id) => adopt::check(&fd, &resolved, run_id, examination),
@@ -82,7 +86,7 @@ pub(crate) fn examine(
         }
     };
     check_room(&fd, file_system, (options, adopted.as_ref()), examination);
-    Some(Examined { fd, resolved, adopted })
+    Some(Examined { dir: fd, resolved, adopted })
 }
 
 fn open_directory(path: &Path) -> Result<OwnedFd, Refusal> {
@@ -143,7 +147,16 @@ pub(crate) fn check_run_id(options: &Options, examination: &mut Examination) {
     examination.check("run-id", rule, options.run_id.clone(), refusal);
 }
 
-fn check_writable(fd: &OwnedFd, resolved: &Path, examination: &mut Examination) {
+/// Below the directory everything is opened by openat2, and by nothing else.
+pub(crate) fn check_beneath(dir: impl AsFd, resolved: &Path, examination: &mut Examination) {
+    let can = held::can_open_beneath(dir);
+    let refusal = (!can).then(|| Refusal::NoOpenat2 { path: resolved.to_owned() });
+    let found = if can { "possible" } else { "not possible" };
+    let rule = ("files can be opened without leaving the directory (openat2)", "possible");
+    examination.check("no-openat2", rule, found, refusal);
+}
+
+fn check_writable(fd: &HeldDir, resolved: &Path, examination: &mut Examination) {
     let permission = Permission::WRITE_OK | Permission::EXEC_OK;
     let allowed = accessat(fd, c".", permission, AtFlags::EACCESS);
     let uid = rustix::process::geteuid().as_raw();
@@ -159,7 +172,7 @@ fn check_writable(fd: &OwnedFd, resolved: &Path, examination: &mut Examination) 
     examination.check("not-writable", ("the directory may be written to", "may"), found, refusal);
 }
 
-fn check_absent(fd: &OwnedFd, resolved: &Path, options: &Options, examination: &mut Examination) {
+fn check_absent(fd: &HeldDir, resolved: &Path, options: &Options, examination: &mut Examination) {
     let name = format!("{PREFIX}{}", options.run_id);
     let exists = rustix::fs::statat(fd, &name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
     let refusal = exists.then(|| Refusal::AlreadyThere { path: resolved.join(&name) });
@@ -172,7 +185,7 @@ fn check_absent(fd: &OwnedFd, resolved: &Path, options: &Options, examination: &
 }
 
 fn check_room(
-    fd: &OwnedFd,
+    fd: &HeldDir,
     mut file_system: FileSystem,
     (options, adopted): (&Options, Option<&OwnedDir>),
     examination: &mut Examination,
@@ -205,15 +218,15 @@ fn check_room(
 /// An open directory datastore. Dropping it leaves everything in place for `cleanup`.
 #[derive(Debug)]
 pub(crate) struct DirectoryStore {
-    parent: OwnedFd,
+    parent: HeldDir,
     name: CString,
-    fd: OwnedFd,
+    own: OwnDir,
+    state: OwnDir,
     /// Held open and locked for as long as the run lives.
-    _marker: Held,
+    marker: Held,
     /// Made by an earlier run: its disks are opened where they exist.
     is_adopted: bool,
     path: PathBuf,
-    state: PathBuf,
     buffered: bool,
 }
 
@@ -225,75 +238,60 @@ impl DirectoryStore {
         options: &Options,
     ) -> Result<Self, DatastoreError> {
         if let (Some(dir), Some(run_id)) = (examined.adopted, &options.adopt) {
-            return Self::adopt(examined.fd, &examined.resolved, dir, (needed, run_id, options));
+            return Self::adopt(examined.dir, &examined.resolved, dir, (needed, run_id, options));
         }
         let name = CString::new(format!("{PREFIX}{}", options.run_id))
             .expect("a valid run id holds no NUL");
-        let path = examined.resolved.join(owned::name_path(&name));
-        match mkdirat(&examined.fd, &name, Mode::RWXU) {
+        let path = examined.resolved.join(name_path(&name));
+        let fd = match held::make_dir(&examined.dir, &name) {
             Err(Errno::EXIST) => return Err(Refusal::AlreadyThere { path }.into()),
             made => made.map_err(|error| DatastoreError::io("create directory", &path, error))?,
-        }
-        let made = Self::furnish(&examined.fd, &name, needed, options)
+        };
+        let made = Self::furnish(HeldDir::of(fd, &path), needed, options)
             .map_err(|error| DatastoreError::io("create the marker in", &path, error));
-        let (fd, marker) = made.inspect_err(|_| {
-            let _ = unlinkat(&examined.fd, &name, AtFlags::REMOVEDIR);
+        let (own, state, marker) = made.inspect_err(|_| {
+            let _ = unlinkat(&examined.dir, &name, AtFlags::REMOVEDIR);
         })?;
-        let state = path.join(STATE);
-        Ok(Self {
-            parent: examined.fd,
-            name,
-            fd,
-            _marker: Held(marker),
-            is_adopted: false,
-            path,
-            state,
-            buffered: options.buffered,
-        })
+        let (parent, buffered) = (examined.dir, options.buffered);
+        Ok(Self { parent, name, own, state, marker, is_adopted: false, path, buffered })
     }
 
     fn adopt(
-        parent: OwnedFd,
+        parent: HeldDir,
         resolved: &Path,
         dir: OwnedDir,
         (needed, run_id, options): (Bytes, &str, &Options),
     ) -> Result<Self, DatastoreError> {
-        let path = resolved.join(owned::name_path(&dir.name));
-        let marker = adopt::claim(&dir, needed, run_id, &path)?;
-        let state = path.join(STATE);
-        let OwnedDir { name, fd, .. } = dir;
-        let buffered = options.buffered;
-        Ok(Self { parent, name, fd, _marker: marker, is_adopted: true, path, state, buffered })
+        let path = resolved.join(name_path(&dir.name));
+        let (own, state, marker) = adopt::claim(&dir, needed, run_id, &path)?;
+        let (name, buffered) = (dir.name, options.buffered);
+        Ok(Self { parent, name, own, state, marker, is_adopted: true, path, buffered })
     }
 
+    /// The marker first: without it nothing in here is known as ours.
     fn furnish(
-        parent: &OwnedFd,
-        name: &CString,
+        dir: HeldDir,
         needed: Bytes,
         options: &Options,
-    ) -> rustix::io::Result<(OwnedFd, File)> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = openat(parent, name, flags, Mode::empty())?;
-        let bytes = Marker::new(&options.run_id, needed).to_bytes();
-        let mut marker = create_exclusive(&fd, MARKER_NEW)?;
-        lock(&marker);
-        marker
-            .write_all(&bytes)
-            .and_then(|()| marker.sync_all())
-            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        renameat(&fd, MARKER_NEW, &fd, MARKER_FILE)?;
-        mkdirat(&fd, STATE, Mode::RWXU)?;
-        Ok((fd, marker))
+    ) -> std::io::Result<(OwnDir, OwnDir, Held)> {
+        let mut marker = Held(held::create(&dir, MARKER_NEW)?);
+        lock(&marker.0);
+        marker.0.write_all(&Marker::new(&options.run_id, needed).to_bytes())?;
+        marker.0.sync_all()?;
+        held::rename(&dir, MARKER_NEW, MARKER_FILE)?;
+        let own = OwnDir::over(dir)?;
+        let state = own.sub(STATE)?;
+        Ok((own, state, marker))
     }
 
     /// Where state beside the disks may be kept.
-    pub fn state_dir(&self) -> &Path {
+    pub fn state_dir(&self) -> &OwnDir {
         &self.state
     }
 
     /// Bytes that may be allocated now without touching the reserve.
     pub fn room(&self) -> Bytes {
-        crate::file_system::room(&self.fd)
+        crate::file_system::room(&self.own)
     }
 
     /// The sub-directory.
@@ -315,8 +313,8 @@ impl DirectoryStore {
             return Ok(None);
         }
         let file_name = disk_file_name(&request.name)?;
-        let path = self.path.join(owned::name_path(&file_name));
-        let Some(file) = adopt::open_disk(&self.fd, &file_name, &path)? else { return Ok(None) };
+        let path = self.path.join(name_path(&file_name));
+        let Some(file) = adopt::open_disk(&self.own, &file_name, &path)? else { return Ok(None) };
         let has = fstat(&file).map_err(|error| DatastoreError::io("look at", &path, error))?;
         let has = Bytes::new(has.st_size.unsigned_abs());
         if has != request.size {
@@ -328,18 +326,19 @@ impl DirectoryStore {
 
     /// Whether a disk of that name is in the sub-directory.
     pub fn has_disk(&self, disk: &str) -> bool {
-        disk_file_name(disk).is_ok_and(|name| owned::is_plain_file(&self.fd, &name))
+        disk_file_name(disk).is_ok_and(|name| held::is_plain_file(&self.own, &name))
     }
 
     /// Whether `disk` is recorded as filled like this.
     pub fn is_filled(&self, disk: &VirtualDisk, fill: &Fill) -> bool {
-        filled::read(&self.fd, disk).is_some_and(|recorded| recorded.is_like(fill))
+        filled::read(&self.state, disk).is_some_and(|recorded| recorded.is_like(fill))
     }
 
     /// Records that all of `disk` is written and durable.
     pub fn record_filled(&self, disk: &VirtualDisk, fill: &Fill) -> Result<(), DatastoreError> {
-        filled::write(&self.fd, disk, fill)
-            .map_err(|error| DatastoreError::io("record a filled disk in", &self.state, error))
+        filled::write(&self.state, disk, fill).map_err(|error| {
+            DatastoreError::io("record a filled disk in", self.state.path(), error)
+        })
     }
 
     /// Creates one disk file with all its space.
@@ -348,12 +347,14 @@ impl DirectoryStore {
         request: &DiskRequest,
     ) -> Result<(VirtualDisk, Vec<Warning>), DatastoreError> {
         let file_name = disk_file_name(&request.name)?;
-        let path = self.path.join(owned::name_path(&file_name));
-        filled::erase(&self.fd, &request.name);
-        let file = create_exclusive(&self.fd, &file_name)
+        let path = self.path.join(name_path(&file_name));
+        filled::erase(&self.state, &request.name);
+        let file = self
+            .own
+            .create(&file_name)
             .map_err(|error| DatastoreError::io("create disk file", &path, error))?;
         let undo = |error| {
-            let _ = unlinkat(&self.fd, &file_name, AtFlags::empty());
+            let _ = held::unlink(&self.own, &file_name);
             error
         };
         let mut warnings: Vec<Warning> =
@@ -389,27 +390,14 @@ impl DirectoryStore {
         Ok((disk, warning.into_iter().collect()))
     }
 
-    /// Removes everything this store created; the names kept because they are not ours.
-    pub fn remove(self) -> Result<(PathBuf, Vec<PathBuf>), DatastoreError> {
-        let dir = OwnedDir {
-            name: self.name,
-            fd: self.fd,
-            marker: None,
-            state: OwnerState::This,
-            allocated: 0,
-        };
-        // The sub-directory may have been renamed: then it is emptied and its new name stays.
-        let foreign = owned::remove(&self.parent, &dir)
-            .map_err(|error| DatastoreError::io("remove", &self.path, error))?;
-        let kept = foreign.iter().map(|name| self.path.join(owned::name_path(name))).collect();
-        Ok((self.path, kept))
+    /// Removes everything this store created. A sub-directory that was renamed is emptied, and
+    /// its new name stays.
+    pub fn remove(self) -> (PathBuf, Removal) {
+        drop(self.state);
+        let place = (&*self.name, &*self.own);
+        let removal = owned::remove(&self.parent, place, MARKER_FILE, Some(self.marker));
+        (self.path, removal)
     }
-}
-
-/// Creates a file that did not exist, readable and writable by its owner.
-pub(crate) fn create_exclusive(dir: &OwnedFd, name: &std::ffi::CStr) -> rustix::io::Result<File> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(dir, name, flags, Mode::RUSR | Mode::WUSR).map(File::from)
 }
 
 /// Allocates the disk's space, or sets its size where the file system cannot allocate.

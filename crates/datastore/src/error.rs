@@ -7,7 +7,7 @@ use units::Bytes;
 use crate::Refusal;
 
 /// Why a datastore could not be opened, provisioned or removed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum DatastoreError {
     /// The target did not pass its preflight; nothing was written.
     #[error(transparent)]

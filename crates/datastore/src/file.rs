@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Mode, OFlags, fstat, linkat, openat, statat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, fstat, linkat};
 use rustix::io::Errno;
 use units::Bytes;
 
@@ -15,6 +15,7 @@ use crate::direct::{self, Access};
 use crate::directory::reserve_to;
 use crate::file_examine::{Examined, Existing, identity, locate};
 use crate::file_system::room;
+use crate::held;
 use crate::layout::Carver;
 use crate::lease::{OpenElsewhere, open_elsewhere};
 use crate::owner::{Marker, OwnerState, lock};
@@ -201,23 +202,19 @@ fn create(
     marker: &Marker,
 ) -> Result<File, DatastoreError> {
     let mode = Mode::RUSR | Mode::WUSR;
-    let nameless = openat(dir, c".", OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, mode);
+    let nameless = held::open_at(dir, c".", OFlags::TMPFILE | OFlags::RDWR, mode);
     let result = match nameless {
         Ok(fd) if file_marker::write_attribute(&fd, marker).is_ok() => {
             let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
             linkat(rustix::fs::CWD, link, dir, name, AtFlags::SYMLINK_FOLLOW).map(|()| fd)
         }
-        _ => {
-            let flags =
-                OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            openat(dir, name, flags, mode).and_then(|fd| {
-                file_marker::write(dir, name, &fd, marker)
-                    .inspect_err(|_| {
-                        let _ = unlinkat(dir, name, AtFlags::empty());
-                    })
-                    .map(|()| fd)
-            })
-        }
+        _ => held::create(dir, name).and_then(|file| {
+            file_marker::write(dir, name, &file, marker)
+                .inspect_err(|_| {
+                    let _ = held::unlink(dir, name);
+                })
+                .map(|()| file.into())
+        }),
     };
     match result {
         Ok(fd) => {
@@ -236,13 +233,13 @@ fn remove_marked(
     file: &File,
     keep: bool,
 ) -> rustix::io::Result<bool> {
-    let named = match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+    let named = match held::look(dir, name) {
         Ok(named) => identity(&named) == identity(&fstat(file)?),
         Err(Errno::NOENT) => false,
         Err(error) => return Err(error),
     };
     if named && !keep {
-        unlinkat(dir, name, AtFlags::empty())?;
+        held::unlink(dir, name)?;
     }
     file_marker::erase(dir, name, file);
     Ok(named && !keep)

@@ -6,12 +6,10 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 
-use rustix::fs::{
-    AtFlags, Mode, OFlags, XattrFlags, fgetxattr, fremovexattr, fsetxattr, fstat, openat, renameat,
-    unlinkat,
-};
+use rustix::fs::{Mode, OFlags, XattrFlags, fgetxattr, fremovexattr, fsetxattr, fstat};
 use rustix::io::Errno;
 
+use crate::held;
 use crate::owner::Marker;
 
 const ATTRIBUTE: &CStr = c"user.tilemark";
@@ -29,8 +27,8 @@ pub(crate) fn read(dir: impl AsFd, name: &CStr, file: impl AsFd) -> Option<Marke
 }
 
 fn read_beside(dir: impl AsFd, name: &CStr, file: impl AsFd) -> Option<Marker> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let beside = File::from(openat(dir, beside(name, ""), flags, Mode::empty()).ok()?);
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+    let beside = File::from(held::open_at(dir, &beside(name, ""), flags, Mode::empty()).ok()?);
     let mut bytes = Vec::new();
     beside.take(BYTES_MAX as u64).read_to_end(&mut bytes).ok()?;
     let marker = Marker::parse(&bytes)?;
@@ -71,18 +69,17 @@ pub(crate) fn write_attribute(file: impl AsFd, marker: &Marker) -> rustix::io::R
 
 fn write_beside(dir: impl AsFd, name: &CStr, marker: &Marker) -> rustix::io::Result<()> {
     let new = beside(name, ".new");
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(openat(&dir, &new, flags, Mode::RUSR | Mode::WUSR)?);
+    let mut file = held::create(&dir, &new)?;
     file.write_all(&marker.to_bytes())
         .and_then(|()| file.sync_all())
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-    renameat(&dir, &new, &dir, beside(name, ""))
+    held::rename(dir, &new, &beside(name, ""))
 }
 
 /// Takes the marker off a file that stays, or away from one that is gone.
 pub(crate) fn erase(dir: impl AsFd, name: &CStr, file: impl AsFd) {
     if read_beside(&dir, name, &file).is_some() {
-        let _ = unlinkat(dir, beside(name, ""), AtFlags::empty());
+        let _ = held::unlink(dir, &beside(name, ""));
     }
     let _ = fremovexattr(file, ATTRIBUTE);
 }

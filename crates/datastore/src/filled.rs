@@ -3,24 +3,22 @@
 //! One JSON file per disk in the state directory. It is bound to the disk's inode, so that
 //! neither a copy nor a new disk of the same name passes for the one that was filled.
 
-use std::ffi::CString;
-use std::fs::File;
+use std::ffi::{CStr, CString};
 use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
 
-use rustix::fs::{AtFlags, Mode, OFlags, fstat, fsync, openat, renameat, unlinkat};
+use rustix::fs::{fstat, fsync};
 use serde::{Deserialize, Serialize};
 
 use crate::VirtualDisk;
-use crate::directory::{create_exclusive, file_name};
-use crate::owned::{OPEN_DIR, STATE};
+use crate::directory::file_name;
+use crate::made::OwnDir;
 
 /// The schema id in every record; drawn in `docs/formats/datastore.md`.
 const SCHEMA: &str = "tilemark.filled/1.0";
 /// The end of the name of every record: as long as that of a disk, so that it always fits.
 const SUFFIX: &str = ".full";
 /// A record while it is being written.
-const NEW: &str = "full.new";
+const NEW: &CStr = c"full.new";
 
 /// What a disk was filled with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,37 +66,32 @@ impl Record {
 }
 
 /// What `disk` was filled with, if that is recorded.
-pub(crate) fn read(dir: &OwnedFd, disk: &VirtualDisk) -> Option<Fill> {
-    let state = openat(dir, STATE, OPEN_DIR, Mode::empty()).ok()?;
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = openat(&state, record_name(&disk.name)?, flags, Mode::empty()).ok()?;
+pub(crate) fn read(state: &OwnDir, disk: &VirtualDisk) -> Option<Fill> {
+    let file = state.open_file(&record_name(&disk.name)?).ok()?;
     let mut bytes = Vec::new();
-    File::from(file).take(64 << 10).read_to_end(&mut bytes).ok()?;
+    file.take(64 << 10).read_to_end(&mut bytes).ok()?;
     let record: Record = serde_json::from_slice(&bytes).ok()?;
     let wanted = Record::new(disk, &record.fill).ok()?;
     record.is_of(&wanted).then_some(record.fill)
 }
 
 /// Records a filled disk: written aside, made durable, then renamed.
-pub(crate) fn write(dir: &OwnedFd, disk: &VirtualDisk, fill: &Fill) -> std::io::Result<()> {
+pub(crate) fn write(state: &OwnDir, disk: &VirtualDisk, fill: &Fill) -> std::io::Result<()> {
     let name = record_name(&disk.name).ok_or(std::io::ErrorKind::InvalidFilename)?;
-    let state = openat(dir, STATE, OPEN_DIR, Mode::empty())?;
-    let new = CString::new(NEW)?;
-    let _ = unlinkat(&state, &new, AtFlags::empty());
-    let mut file = create_exclusive(&state, &new)?;
+    // What a kill left of an earlier record.
+    let _ = state.unmake(NEW);
+    let mut file = state.create(NEW)?;
     file.write_all(&serde_json::to_vec_pretty(&Record::new(disk, fill)?)?)?;
     file.sync_all()?;
-    renameat(&state, &new, &state, &name)?;
-    Ok(fsync(&state)?)
+    state.publish(&file, NEW, &name)?;
+    Ok(fsync(state)?)
 }
 
 /// Removes the record of a disk that is about to be created.
-pub(crate) fn erase(dir: &OwnedFd, disk: &str) {
-    if let (Ok(state), Some(name)) =
-        (openat(dir, STATE, OPEN_DIR, Mode::empty()), record_name(disk))
-    {
+pub(crate) fn erase(state: &OwnDir, disk: &str) {
+    if let Some(name) = record_name(disk) {
         // A record that stays belongs to another inode, and is not believed.
-        let _ = unlinkat(state, name, AtFlags::empty());
+        let _ = state.unmake(&name);
     }
 }
 

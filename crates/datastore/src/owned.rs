@@ -3,16 +3,16 @@
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::AsFd;
 use std::path::Path;
 
-use rustix::fs::{
-    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, openat, statat, unlinkat,
-};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 
 use crate::file_system::Leftovers;
+pub(crate) use crate::held::name_path;
+use crate::held::{self, HeldDir, entries, is_named};
+use crate::made::{Removal, lingers};
 use crate::owner::{Held, Marker, OwnerState};
 
 /// The beginning of the name of every sub-directory of ours; the run id follows.
@@ -22,18 +22,15 @@ pub(crate) const MARKER_FILE: &CStr = c"owner.json";
 /// The marker while it is being written.
 pub(crate) const MARKER_NEW: &CStr = c"owner.json.new";
 /// Directory for state kept beside the disks.
-pub(crate) const STATE: &str = "state";
+pub(crate) const STATE: &CStr = c"state";
 /// The end of the name of every disk file.
 pub(crate) const DISK_SUFFIX: &str = ".disk";
-
-pub(crate) const OPEN_DIR: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A sub-directory with a valid marker, held open.
 #[derive(Debug)]
 pub(crate) struct OwnedDir {
     pub name: CString,
-    pub fd: OwnedFd,
+    pub fd: HeldDir,
     /// `None`: the process was killed between creating the directory and marking it; there is
     /// nothing in it but perhaps a half-written marker.
     pub marker: Option<Marker>,
@@ -75,7 +72,7 @@ pub(crate) fn scan(parent: impl AsFd) -> rustix::io::Result<Vec<OwnedDir>> {
 }
 
 fn look(parent: impl AsFd, name: CString) -> Option<OwnedDir> {
-    let fd = openat(parent, &name, OPEN_DIR, Mode::empty()).ok()?;
+    let fd = HeldDir::of(held::open_dir(parent, &name).ok()?, name_path(&name));
     let allocated = allocated(&fd).ok()?;
     match read_marker(&fd) {
         Some((file, marker)) => {
@@ -97,43 +94,43 @@ fn look(parent: impl AsFd, name: CString) -> Option<OwnedDir> {
 }
 
 fn read_marker(dir: impl AsFd) -> Option<(File, Marker)> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut file = File::from(openat(dir, MARKER_FILE, flags, Mode::empty()).ok()?);
-    let mut bytes = Vec::new();
-    (&mut file).take(64 << 10).read_to_end(&mut bytes).ok()?;
+    let (file, bytes) = read_small(dir, MARKER_FILE)?;
     Some((file, Marker::parse(&bytes)?))
 }
 
-/// Nothing but a half-written marker, and old enough not to be in the making. `rmdir` of it
-/// loses nothing.
+/// A file that is no link and not waited for, with the first 64 KiB of it.
+fn read_small(dir: impl AsFd, name: &CStr) -> Option<(File, Vec<u8>)> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+    let mut file = File::from(held::open_at(dir, name, flags, Mode::empty()).ok()?);
+    let mut bytes = Vec::new();
+    (&mut file).take(64 << 10).read_to_end(&mut bytes).ok()?;
+    Some((file, bytes))
+}
+
+/// Nothing but a marker half written by us, and old enough not to be in the making. `rmdir` of
+/// it loses nothing.
 fn is_unfinished(dir: impl AsFd) -> bool {
     const OLD_SECONDS: i64 = 60;
     let Ok(found) = rustix::fs::fstat(&dir) else { return false };
     let Ok(names) = entries(&dir) else { return false };
     let now = jiff::Timestamp::now().as_second();
-    names.iter().all(|name| name.as_c_str() == MARKER_NEW) && now - found.st_mtime >= OLD_SECONDS
-}
-
-/// The names in a directory, without `.` and `..`.
-pub(crate) fn entries(dir: impl AsFd) -> rustix::io::Result<Vec<CString>> {
-    let mut names = Vec::new();
-    for entry in Dir::read_from(dir)? {
-        let name = entry?.file_name().to_owned();
-        if !matches!(name.to_bytes(), b"." | b"..") {
-            names.push(name);
-        }
-    }
-    names.sort();
-    Ok(names)
+    let is_half = || read_small(&dir, MARKER_NEW).is_some_and(|(_, half)| Marker::begins(&half));
+    let is_rest =
+        |name: &CString| if name.as_c_str() == MARKER_NEW { is_half() } else { lingers(name) };
+    names.iter().all(is_rest) && now - found.st_mtime >= OLD_SECONDS
 }
 
 fn allocated(dir: impl AsFd) -> rustix::io::Result<u64> {
     let mut bytes = 0;
     for name in entries(&dir)? {
-        let found = statat(&dir, &name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let found = held::look(&dir, &name)?;
         bytes += u64::try_from(found.st_blocks).unwrap_or(0) * 512;
     }
     Ok(bytes)
+}
+
+fn size_of_fs(dir: impl AsFd) -> u64 {
+    rustix::fs::fstatvfs(dir).map_or(0, |space| space.f_blocks.saturating_mul(space.f_frsize))
 }
 
 /// What the given sub-directories hold.
@@ -141,6 +138,8 @@ pub(crate) fn leftovers(dirs: &[OwnedDir]) -> Leftovers {
     dirs.iter().fold(Leftovers::default(), |sum, dir| {
         let reserved = match (&dir.marker, &dir.state) {
             (_, OwnerState::Dead) | (None, _) => 0,
+            // More than the file system has is nobody's reserve: only what is there counts.
+            (Some(marker), _) if marker.reserved_bytes > size_of_fs(&dir.fd) => 0,
             (Some(marker), _) => marker.reserved_bytes,
         };
         Leftovers {
@@ -150,82 +149,28 @@ pub(crate) fn leftovers(dirs: &[OwnedDir]) -> Leftovers {
     })
 }
 
-/// Removes `dir` from `parent`: disk files, the state directory, the marker last, so that an
-/// interrupted removal is found again. Returns the names that are not ours and were kept,
-/// together with the directory; an empty list means that it is gone.
-pub(crate) fn remove(parent: impl AsFd, dir: &OwnedDir) -> rustix::io::Result<Vec<CString>> {
-    let mut foreign = Vec::new();
-    for name in entries(&dir.fd)? {
-        let bytes = name.to_bytes();
-        if name.as_c_str() == MARKER_FILE {
-            continue;
-        }
-        if bytes == STATE.as_bytes() {
-            remove_tree(&dir.fd, &name, &mut foreign)?;
-        } else if (bytes.ends_with(DISK_SUFFIX.as_bytes()) || name.as_c_str() == MARKER_NEW)
-            && is_plain_file(&dir.fd, &name)
-        {
-            gone(unlinkat(&dir.fd, &name, AtFlags::empty()))?;
-        } else {
-            foreign.push(name);
-        }
-    }
-    if foreign.is_empty() {
-        gone(unlinkat(&dir.fd, MARKER_FILE, AtFlags::empty()))?;
-        gone(unlinkat(parent, &dir.name, AtFlags::REMOVEDIR))?;
-    }
-    Ok(foreign)
-}
-
-/// Removes the state directory: plain files in one level, nothing else.
-fn remove_tree(
-    parent: impl AsFd,
-    name: &CStr,
-    foreign: &mut Vec<CString>,
-) -> rustix::io::Result<()> {
-    let before = foreign.len();
-    let dir = match openat(&parent, name, OPEN_DIR, Mode::empty()) {
-        Ok(dir) => dir,
-        Err(Errno::LOOP | Errno::NOTDIR) => {
-            foreign.push(name.to_owned());
-            return Ok(());
-        }
-        Err(error) => return Err(error),
-    };
-    for inner in entries(&dir)? {
-        if is_plain_file(&dir, &inner) {
-            gone(unlinkat(&dir, &inner, AtFlags::empty()))?;
-        } else {
-            foreign.push(inner);
-        }
-    }
-    if foreign.len() == before {
-        gone(unlinkat(parent, name, AtFlags::REMOVEDIR))?;
-    }
-    Ok(())
-}
-
-pub(crate) fn is_plain_file(dir: impl AsFd, name: &CStr) -> bool {
-    statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
-        .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
-}
-
-/// Whether `name` leads to the open `file`.
-pub(crate) fn is_named(dir: impl AsFd, name: &CStr, file: impl AsFd) -> bool {
-    let named = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
-    let open = rustix::fs::fstat(file);
-    matches!((named, open), (Ok(a), Ok(b)) if (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
-}
-
-/// That something is gone already is what was wanted.
-fn gone(result: rustix::io::Result<()>) -> rustix::io::Result<()> {
-    match result {
-        Err(Errno::NOENT) => Ok(()),
-        other => other,
+impl OwnedDir {
+    /// What is removed last: the marker, or the half of one.
+    pub fn marker_name(&self) -> &'static CStr {
+        if self.marker.is_some() { MARKER_FILE } else { MARKER_NEW }
     }
 }
 
-/// A name as a path, for messages.
-pub(crate) fn name_path(name: &CStr) -> &Path {
-    Path::new(std::ffi::OsStr::from_bytes(name.to_bytes()))
+/// Removes from `dir` what was made in it, then the file `marker`, then itself under its `name`
+/// in `parent`: an interrupted removal is found again. `held` is the marker where it is open: a
+/// file system may keep a removed file for as long as it is.
+pub(crate) fn remove(
+    parent: &HeldDir,
+    (name, dir): (&CStr, &HeldDir),
+    marker: &CStr,
+    held: Option<Held>,
+) -> Removal {
+    let mut removal = Removal::default();
+    let nothing = Path::new("");
+    let is_emptied = removal.empty(dir, nothing, &[marker]) && removal.list_of(dir, nothing);
+    drop(held);
+    if is_emptied && removal.gone(held::unlink(dir, marker), name_path(marker)) {
+        removal.removed_dir(parent, name, dir, nothing);
+    }
+    removal
 }

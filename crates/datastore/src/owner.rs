@@ -83,6 +83,13 @@ impl Marker {
             .then_some(marker)
     }
 
+    /// Whether these bytes are how the text of a marker begins, as a kill leaves it.
+    pub fn begins(bytes: &[u8]) -> bool {
+        let start = format!("{{\n  \"schema\": \"{MARKER_SCHEMA}\",");
+        let length = bytes.len().min(start.len());
+        bytes[..length] == start.as_bytes()[..length]
+    }
+
     /// The marker as it is stored.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec_pretty(self).expect("a marker has only text keys")
@@ -196,6 +203,15 @@ mod tests {
         let read = Marker::parse(&marker.to_bytes()).expect("valid");
         assert_eq!(read, marker);
         assert_eq!(read.state(null()), OwnerState::This);
+    }
+
+    #[test]
+    fn half_a_marker_is_known_by_its_beginning() {
+        let whole = Marker::new("run-1", Bytes::MIB).to_bytes();
+        for length in [0, 1, 20, 100, whole.len()] {
+            assert!(Marker::begins(&whole[..length]));
+        }
+        assert!(!Marker::begins(b"thesis"));
     }
 
     #[test]

@@ -101,6 +101,12 @@ pub enum Refusal {
         #[source]
         source: Arc<io::Error>,
     },
+    /// The kernel, or a filter of its calls, lacks the one call by which files are opened.
+    #[error("openat2 is not available on this machine, and below {} nothing is opened without it", path.display())]
+    NoOpenat2 {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The directory may not be written to by this user.
     #[error("{} may not be written to by user {uid}", path.display())]
     NotWritable {
@@ -300,6 +306,7 @@ impl Refusal {
             Self::ParentMissing { .. } => "parent-missing",
             Self::WrongKind { .. } => "wrong-kind",
             Self::Unreadable { .. } => "unreadable",
+            Self::NoOpenat2 { .. } => "no-openat2",
             Self::NotWritable { .. } => "not-writable",
             Self::ReadOnlyFs { .. } => "fs-read-only",
             Self::FileSystem { concern: FsConcern::Memory, .. } => "fs-memory",
@@ -353,6 +360,9 @@ impl Refusal {
             },
             Self::Unreadable { .. } | Self::NotWritable { .. } => {
                 "choose a target of your own, or run as a user who may use this one"
+            }
+            Self::NoOpenat2 { .. } => {
+                "it needs Linux 5.6, and in a container a filter that lets openat2 pass"
             }
             Self::FileSystem { .. } => {
                 "choose a directory on the storage to be measured, or allow this one with --allow-root-fs"

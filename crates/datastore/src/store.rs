@@ -1,11 +1,15 @@
+use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
 use units::Bytes;
 
 use crate::adopt;
 use crate::block::{self, BlockStore};
 use crate::directory::{self, DirectoryStore};
 use crate::file::FileStore;
+use crate::held::HeldDir;
+use crate::made::{OwnDir, Removal};
 use crate::preflight::{Examination, Preflight, Warning};
 use crate::{
     DatastoreError, DiskRequest, Fill, Options, Refusal, Target, VirtualDisk, file_examine, layout,
@@ -47,12 +51,52 @@ fn check_adoption(target: &Target, options: &Options, examination: &mut Examinat
 }
 
 /// What was removed and what stayed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Removed {
     /// Directories and files that are gone, and devices whose label was erased.
     pub removed: Vec<PathBuf>,
     /// What was found in a directory of ours and is not ours; it stays, with the directory.
     pub kept: Vec<PathBuf>,
+    /// What the file system keeps for as long as it is open somewhere, with the directory.
+    pub lingering: Vec<PathBuf>,
+    /// What could not be removed; the rest was.
+    pub failed: Vec<DatastoreError>,
+}
+
+impl Removed {
+    fn one(removed: Result<Option<PathBuf>, DatastoreError>) -> Self {
+        match removed {
+            Ok(path) => Self { removed: path.into_iter().collect(), ..Self::default() },
+            Err(error) => Self { failed: vec![error], ..Self::default() },
+        }
+    }
+
+    /// Removes a directory of ours beside the target, too.
+    pub fn outside(&mut self, dir: OwnDir, parent: &HeldDir, name: &CStr) {
+        let path = dir.path().to_owned();
+        let also = Self::directory(path, dir.remove(parent, name));
+        self.removed.extend(also.removed);
+        self.kept.extend(also.kept);
+        self.lingering.extend(also.lingering);
+        self.failed.extend(also.failed);
+    }
+
+    fn directory(path: PathBuf, removal: Removal) -> Self {
+        let all = |names: Vec<PathBuf>| names.iter().map(|name| path.join(name)).collect();
+        let is_complete = removal.is_complete();
+        Self {
+            kept: all(removal.kept),
+            lingering: all(removal.lingering),
+            failed: failures(&path, removal.failed),
+            removed: if is_complete { vec![path] } else { Vec::new() },
+        }
+    }
+}
+
+/// Failures inside a directory, as errors.
+pub(crate) fn failures(path: &Path, failed: Vec<(PathBuf, Errno)>) -> Vec<DatastoreError> {
+    let error = |(name, error)| DatastoreError::io("remove", path.join(name), error);
+    failed.into_iter().map(error).collect()
 }
 
 /// An open datastore. Dropping it closes everything and removes nothing: what a run leaves
@@ -134,9 +178,9 @@ impl Datastore {
         &self.disks
     }
 
-    /// A directory of ours for state beside the disks; only a directory target has one. It
-    /// is removed with the rest, and only plain files in it are.
-    pub fn state_dir(&self) -> Option<&Path> {
+    /// A directory of ours for state beside the disks; only a directory target has one. What is
+    /// made in it through this is removed with the rest.
+    pub fn state_dir(&self) -> Option<&OwnDir> {
         match &self.backing {
             Backing::Directory(store) => Some(store.state_dir()),
             Backing::File(_) | Backing::Block(_) => None,
@@ -271,22 +315,24 @@ impl Datastore {
         }
     }
 
-    /// Closes and removes all that was created: the sub-directory, the file (unless it
-    /// existed before), the label. A device that was only read is not touched.
+    /// As [`Datastore::clear`]; the first thing that could not be removed is the error.
     pub fn remove(self) -> Result<Removed, DatastoreError> {
+        let mut removed = self.clear();
+        if removed.failed.is_empty() { Ok(removed) } else { Err(removed.failed.remove(0)) }
+    }
+
+    /// Closes and removes all that was created: the sub-directory, the file (unless it
+    /// existed before), the label. A device that was only read is not touched. What cannot be
+    /// removed is told, and keeps nothing else from being removed.
+    pub fn clear(self) -> Removed {
         drop(self.disks);
-        let mut result = Removed::default();
         match self.backing {
             Backing::Directory(store) => {
-                let (path, kept) = store.remove()?;
-                if kept.is_empty() {
-                    result.removed.push(path);
-                }
-                result.kept = kept;
+                let (path, removal) = store.remove();
+                Removed::directory(path, removal)
             }
-            Backing::File(store) => result.removed.extend(store.remove()?),
-            Backing::Block(store) => result.removed.extend(store.remove()?),
+            Backing::File(store) => Removed::one(store.remove()),
+            Backing::Block(store) => Removed::one(store.remove()),
         }
-        Ok(result)
     }
 }

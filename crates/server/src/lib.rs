@@ -13,6 +13,7 @@
 
 mod app;
 mod assets;
+mod crowd;
 mod figures;
 mod guard;
 mod library;

@@ -8,18 +8,27 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
+use crate::crowd::Activity;
+
 /// How long a client may take nothing of what is sent.
 const WITHIN: Duration = Duration::from_secs(20);
 
 /// A connection to somebody who must take what is sent within [`WITHIN`], or is dropped.
 pub struct Patient {
     stream: TcpStream,
+    activity: Activity,
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl Patient {
-    pub fn new(stream: TcpStream) -> Self {
-        Self { stream, waiting: None }
+    pub fn new(stream: TcpStream, activity: Activity) -> Self {
+        Self { stream, activity, waiting: None }
+    }
+
+    fn note(&self, polled: &Poll<io::Result<usize>>) {
+        if matches!(polled, Poll::Ready(Ok(_))) {
+            self.activity.note();
+        }
     }
 
     fn wait<T>(
@@ -56,6 +65,7 @@ impl AsyncWrite for Patient {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.note(&polled);
         self.wait(polled, context)
     }
 
@@ -65,6 +75,7 @@ impl AsyncWrite for Patient {
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
+        self.note(&polled);
         self.wait(polled, context)
     }
 

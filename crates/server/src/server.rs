@@ -12,20 +12,19 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::app::App;
+use crate::crowd::{Activity, Crowd};
 use crate::listen::{Access, Door};
 use crate::patient::Patient;
 use crate::provider::Provider;
 use crate::routes;
 
-/// Connections at the same time; further ones are closed at once.
-const CONNECTIONS: usize = 256;
 /// Threads that answer, beside the one that serves.
 const THREADS: usize = 3;
 /// How long a request may take to arrive.
-const HEAD_WITHIN: Duration = Duration::from_secs(30);
+const HEAD_WITHIN: Duration = Duration::from_secs(10);
 /// How long those who watch are given to hear of the end; who has heard is not waited for.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Nice value: looking comes after measuring.
@@ -128,23 +127,18 @@ impl Serving {
     async fn serve(mut self, listener: TcpListener) {
         let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
         let router = routes::router(Arc::clone(&self.app));
-        let room = Arc::new(Semaphore::new(CONNECTIONS));
+        let mut crowd = Crowd::default();
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
                 _ = self.stopped.changed() => break,
             };
-            match (accepted, Arc::clone(&room).try_acquire_owned()) {
-                (Ok((stream, _)), Ok(place)) => {
-                    let router = router.clone();
-                    tokio::spawn(async move {
-                        connection(stream, router).await;
-                        drop(place);
-                    });
-                }
-                (Ok(_), Err(_)) => {}
+            match accepted {
+                Ok((stream, address)) => crowd.admit(address.ip(), |activity| {
+                    tokio::spawn(connection(stream, router.clone(), activity)).abort_handle()
+                }),
                 // Too many open files, most likely: a moment later there may be room.
-                (Err(_), _) => tokio::time::sleep(Duration::from_millis(100)).await,
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             }
         }
         drop(listener);
@@ -158,12 +152,15 @@ impl Serving {
     }
 }
 
-async fn connection(stream: TcpStream, router: Router) {
+async fn connection(stream: TcpStream, router: Router, activity: Activity) {
     let _ = stream.set_nodelay(true);
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_WITHIN)
-        .serve_connection(TokioIo::new(Patient::new(stream)), TowerToHyperService::new(router));
+        .serve_connection(
+            TokioIo::new(Patient::new(stream, activity)),
+            TowerToHyperService::new(router),
+        );
     // Whoever hung up or was too slow is gone; there is nobody to tell.
     let _ = serving.await;
 }

@@ -63,7 +63,7 @@ pub fn read_array(path: &Path) -> Result<Array, SpecError> {
 }
 
 pub(crate) fn read(path: &Path, what: &'static str) -> Result<String, SpecError> {
-    std::fs::read_to_string(path).map_err(|source| SpecError::Read {
+    plain::read_named_text(path).map_err(|source| SpecError::Read {
         what,
         path: path.to_owned(),
         source,

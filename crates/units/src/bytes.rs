@@ -53,10 +53,11 @@ impl Bytes {
         Self(self.0 - self.0 % unit.0)
     }
 
-    /// The smallest multiple of `unit` that is not below `self`. `unit` must not be zero.
+    /// The smallest multiple of `unit` that is not below `self`; saturates. `unit` must not be
+    /// zero.
     #[must_use]
     pub const fn round_up(self, unit: Self) -> Self {
-        Self(self.0.div_ceil(unit.0) * unit.0)
+        Self(self.0.div_ceil(unit.0).saturating_mul(unit.0))
     }
 
     /// `self * factor`, rounded down to a whole byte; saturates.
@@ -100,15 +101,18 @@ impl fmt::Display for Bytes {
 
 impl Add for Bytes {
     type Output = Self;
+    /// Saturates: sizes that somebody wrote down may add up to more than there can be, and must
+    /// not come round to a small number.
     fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
+        Self(self.0.saturating_add(other.0))
     }
 }
 
 impl Mul<u64> for Bytes {
     type Output = Self;
+    /// Saturates, as the sum does.
     fn mul(self, by: u64) -> Self {
-        Self(self.0 * by)
+        Self(self.0.saturating_mul(by))
     }
 }
 
@@ -273,6 +277,15 @@ pub fn decimal_and_binary(bytes_per_second: f64) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn sizes_that_add_up_to_more_than_there_can_be_do_not_wrap() {
+        let half = Bytes::new(1 << 63);
+        let most = Bytes::new(u64::MAX);
+        assert_eq!([half, half, Bytes::MIB * 64].into_iter().sum::<Bytes>(), most);
+        assert_eq!(half * 3, most);
+        assert_eq!(most.round_up(Bytes::MIB), most);
+    }
 
     #[test]
     fn four_k_is_4096_in_every_binary_spelling() {

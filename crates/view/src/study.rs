@@ -46,7 +46,7 @@ fn kept(base: &Path) -> Vec<RunId> {
 /// A result that is kept; none if its page cannot be read.
 fn own_study(base: &Path, id: &RunId) -> Option<StudyPage> {
     let path = base.join(store::DIRECTORY).join(id.as_str()).join(store::PAGE);
-    let mut page = read(id.as_str(), &std::fs::read_to_string(path).ok()?);
+    let mut page = read(id.as_str(), &plain::read_text(&path).ok()?);
     (page.row.is_own, page.row.made) = (true, Some(id.started().to_string()));
     Some(page)
 }

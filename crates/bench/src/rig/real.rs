@@ -1,11 +1,13 @@
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use datastore::{Datastore, DiskRequest, Fill, VirtualDisk};
+use datastore::{Datastore, DiskList, DiskRequest, Fill, HeldDir, OwnDir, Removed, VirtualDisk};
 use engine::prefill;
-use engine::verify::{self, CheckError, Setup};
+use engine::verify::{self, CheckError, DiskReport, Setup};
 use engine::{BackendChoice, EngineInstance, Running};
 use record::run::{Latency, Prefill, RateFacts, Warning};
 use rustix::time::{ClockId, clock_gettime};
@@ -39,7 +41,38 @@ pub struct RealRig {
     stamp_seed: u64,
     options: engine::Options,
     /// Where verification keeps its state, if there is any.
-    state_dir: Option<PathBuf>,
+    state: Option<State>,
+}
+
+/// Where verification keeps its state.
+#[derive(Debug)]
+struct State {
+    dir: OwnDir,
+    /// Unless it is beside the disks.
+    outside: Option<Outside>,
+}
+
+/// State in a directory of its own.
+#[derive(Debug)]
+struct Outside {
+    base: HeldDir,
+    name: CString,
+    disks: DiskList,
+    listed: usize,
+}
+
+impl State {
+    fn make(path: &Path) -> std::io::Result<Self> {
+        let invalid = || std::io::Error::from(std::io::ErrorKind::InvalidFilename);
+        let base = path.parent().ok_or_else(invalid)?;
+        let name = path.file_name().ok_or_else(invalid)?;
+        let name = CString::new(name.as_bytes()).map_err(|_| invalid())?;
+        std::fs::create_dir_all(base)?;
+        let base = HeldDir::open(base)?;
+        let dir = OwnDir::make(&base, &name)?;
+        let disks = DiskList::create(&dir)?;
+        Ok(Self { dir, outside: Some(Outside { base, name, disks, listed: 0 }) })
+    }
 }
 
 impl RealRig {
@@ -62,14 +95,13 @@ impl RealRig {
             pin: false,
             ..engine::Options::default()
         };
-        let state_dir = match (plan.verify.value, datastore.state_dir()) {
+        let state = match (plan.verify.value, datastore.state_dir()) {
             (false, _) => None,
-            (true, Some(beside)) => Some(beside.to_owned()),
-            (true, None) => {
-                std::fs::create_dir_all(&state_dir)
-                    .map_err(|source| BenchError::StateDir { path: state_dir.clone(), source })?;
-                Some(state_dir)
-            }
+            (true, Some(beside)) => Some(State { dir: beside.clone(), outside: None }),
+            (true, None) => Some(
+                State::make(&state_dir)
+                    .map_err(|source| BenchError::StateDir { path: state_dir, source })?,
+            ),
         };
         let seed = plan.seed.value;
         let stamp_seed =
@@ -82,7 +114,7 @@ impl RealRig {
             seed,
             stamp_seed,
             options,
-            state_dir,
+            state,
         })
     }
 
@@ -103,29 +135,30 @@ impl RealRig {
             seed,
             stamp_seed: seed,
             options,
-            state_dir: None,
+            state: None,
         }
     }
 
     /// Leaves the disks in place, whatever was to become of them, and where they are.
     pub fn keep(mut self) {
         self.keep = true;
-        self.remove_state();
+        // What stays is a few megabytes among the runs, where `runs` shows it.
+        self.remove_state(&mut Removed::default());
     }
 
     /// How this moment's writes are followed, if they are.
     fn verification(&self) -> Option<Setup> {
-        let state_dir = self.state_dir.clone()?;
+        let state_dir = self.state.as_ref()?.dir.clone();
         let now = u64::try_from(self.clocks().realtime_ns).unwrap_or(0);
         Some(Setup { state_dir, seed: self.stamp_seed, epoch_unix_ns: now })
     }
 
     /// Removes state that is kept elsewhere than beside the disks.
-    fn remove_state(&mut self) {
-        let beside = self.datastore.as_ref().and_then(|datastore| datastore.state_dir());
-        if let Some(own) = self.state_dir.take().filter(|own| Some(own.as_path()) != beside) {
-            // What stays is a few megabytes among the runs, where `runs` shows it.
-            let _ = std::fs::remove_dir_all(own);
+    fn remove_state(&mut self, removed: &mut Removed) {
+        if let Some(State { dir, outside: Some(outside) }) = self.state.take() {
+            let Outside { base, name, disks, .. } = outside;
+            drop(disks);
+            removed.outside(dir, &base, &name);
         }
     }
 
@@ -134,15 +167,38 @@ impl RealRig {
         self.datastore.as_ref().expect("it is taken only when the rig is given up")
     }
 
-    /// Removes what was made, unless it is to be kept. Paths that stayed.
-    pub fn remove(mut self) -> Result<Vec<PathBuf>, BenchError> {
+    /// Leaves disks and state in place when the rig is given up: they are evidence. Where the
+    /// disks are, and the state if that is elsewhere.
+    pub fn keep_evidence(&mut self) -> Vec<PathBuf> {
+        self.keep = true;
+        let disks = self.datastore().path().to_owned();
+        let outside = self.state.as_ref().filter(|state| state.outside.is_some());
+        let state = outside.map(|state| state.dir.path().to_owned());
+        std::iter::once(disks).chain(state).collect()
+    }
+
+    /// Removes what was made, unless it is to be kept.
+    pub fn clear(mut self) -> Removed {
+        self.give_up()
+    }
+
+    /// As [`RealRig::clear`]; the first thing that could not be removed is the error. Paths
+    /// that stayed.
+    pub fn remove(self) -> Result<Vec<PathBuf>, BenchError> {
+        let mut removed = self.clear();
+        match removed.failed.is_empty() {
+            true => Ok(removed.kept),
+            false => Err(removed.failed.remove(0).into()),
+        }
+    }
+
+    fn give_up(&mut self) -> Removed {
+        let datastore = self.datastore.take().filter(|_| !self.keep);
+        let mut removed = datastore.map(Datastore::clear).unwrap_or_default();
         if !self.keep {
-            self.remove_state();
+            self.remove_state(&mut removed);
         }
-        match self.datastore.take() {
-            Some(datastore) if !self.keep => Ok(datastore.remove()?.kept),
-            _ => Ok(Vec::new()),
-        }
+        removed
     }
 
     fn fill(&self, need: &DiskNeed) -> Fill {
@@ -188,19 +244,26 @@ impl RealRig {
         let request = |disk: &DiskNeed| DiskRequest { name: disk.name.clone(), size: disk.size };
         let requests: Vec<DiskRequest> = disks.iter().map(request).collect();
         let datastore = self.datastore.as_mut().expect("it is taken only at the end");
-        Ok(datastore.provision(&requests)?)
+        let provisioned = datastore.provision(&requests)?;
+        let outside = self.state.as_mut().and_then(|state| state.outside.as_mut());
+        if let Some(outside) = outside {
+            // After kill -9 the verification finds them by this.
+            for disk in &datastore.disks()[outside.listed..] {
+                outside.disks.add(disk).map_err(|source| BenchError::StateDir {
+                    path: outside.base.path().to_owned(),
+                    source,
+                })?;
+            }
+            outside.listed = datastore.disks().len();
+        }
+        Ok(provisioned)
     }
 }
 
 impl Drop for RealRig {
     fn drop(&mut self) {
-        if !self.keep {
-            self.remove_state();
-        }
-        if let Some(datastore) = self.datastore.take().filter(|_| !self.keep) {
-            // A panic or an early return: nobody is left to tell, and `cleanup` finds the rest.
-            let _ = datastore.remove();
-        }
+        // A panic or an early return: nobody is left to tell, and `cleanup` finds the rest.
+        let _ = self.give_up();
     }
 }
 
@@ -288,10 +351,14 @@ impl Rig for RealRig {
     }
 
     fn check_written(&mut self) -> Result<Option<String>, BenchError> {
-        let Some(state_dir) = &self.state_dir else { return Ok(None) };
-        let report = verify::check_all(self.datastore().disks(), state_dir)?;
-        let wrong = report.disks.iter().flat_map(|disk| &disk.mismatches);
-        let mut wrong: Vec<String> = wrong.map(ToString::to_string).collect();
+        let Some(state) = &self.state else { return Ok(None) };
+        let report = verify::check_all(self.datastore().disks(), &state.dir)?;
+        let mut wrong: Vec<String> = report.disks.iter().flat_map(DiskReport::bad).collect();
+        let total: u64 = report.disks.iter().map(DiskReport::bad_total).sum();
+        match total.saturating_sub(wrong.len() as u64) {
+            0 => {}
+            more => wrong.push(format!("and {more} more blocks")),
+        }
         // What an earlier run left and this one did not use is not gone.
         let gone = report.missing.iter().filter(|disk| !self.datastore().has_disk(disk));
         wrong.extend(gone.map(|disk| format!("disk \"{disk}\" is gone")));
@@ -329,7 +396,7 @@ const PREPARED_BEFORE: &str = "prepared before";
 /// The seed of stamps on disks that were taken over. Where they are followed, it goes on with
 /// that of the earlier run. Where they are not, what is known of them is given up. Where nothing
 /// is known, stamps of an earlier run with the same seed must not pass for ours.
-fn stamp_seed(state_dir: Option<&Path>, plan: &ResolvedPlan) -> Result<u64, BenchError> {
+fn stamp_seed(state_dir: Option<&OwnDir>, plan: &ResolvedPlan) -> Result<u64, BenchError> {
     let seed = plan.seed.value;
     let Some(state_dir) = state_dir else { return Ok(seed) };
     if !plan.verify.value {

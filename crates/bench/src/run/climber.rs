@@ -82,6 +82,31 @@ impl<'a, R: Rig> Climber<'a, R> {
         Ok(())
     }
 
+    /// What ended the climb, or what reading everything back found. Wrong blocks that were seen
+    /// on the way are a reason to look at all of them.
+    pub fn verified(&mut self, climbed: Result<(), BenchError>) -> Result<(), BenchError> {
+        let checked = match climbed {
+            Ok(()) => self.check_written(),
+            Err(BenchError::Mismatch(mut seen)) => {
+                match self.check_written() {
+                    Ok(()) => {}
+                    Err(BenchError::Mismatch(all)) => {
+                        let is_new = |wrong: &String| !seen.contains(wrong);
+                        let new: Vec<String> = all.into_iter().filter(is_new).collect();
+                        seen.extend(new);
+                    }
+                    Err(error) => seen.push(format!("not all was read back: {error}")),
+                }
+                Err(BenchError::Mismatch(seen))
+            }
+            Err(error) => Err(error),
+        };
+        if let Err(BenchError::Mismatch(wrong)) = &checked {
+            self.event("wrong-blocks", &json!({ "blocks": wrong }))?;
+        }
+        checked
+    }
+
     /// Writes the last documents; what is left is to finish the directory. The result is
     /// there even if it could not be written.
     pub fn finish(self, ladder: &Ladder, end: &End) -> (Run, Result<(), BenchError>) {

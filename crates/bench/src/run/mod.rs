@@ -25,7 +25,7 @@ pub use simulate::{ARRAY_PREFIX, SimulateOptions, simulate};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use datastore::{Datastore, Target};
+use datastore::{Datastore, Removed, Target};
 use jiff::Timestamp;
 use record::run::{Run, ToolFacts};
 use record::rundir::{RunDir, RunId, SameDevice, files, refuse_device_under_test};
@@ -42,6 +42,7 @@ pub(crate) use crate::run::climber::{fill, work_of};
 use crate::run::document::{RunFacts, target_facts, warnings};
 use crate::score::References;
 use crate::step::Fleet;
+use crate::step::fleet::standing_users;
 use crate::step::runner::step_at_most;
 
 /// What a run is allowed, and where it leaves its results.
@@ -87,8 +88,20 @@ pub struct FinishedRun {
     pub run: Run,
     /// How it ended.
     pub end: End,
-    /// What was found among our files on the target that was not ours, and stayed.
-    pub foreign: Vec<PathBuf>,
+    /// What was kept because blocks on it are wrong: the disks, and the state of their
+    /// verification where that is elsewhere.
+    pub evidence: Vec<PathBuf>,
+    /// What is still on the target.
+    rig: Option<RealRig>,
+}
+
+impl FinishedRun {
+    /// Removes from the target what was made there, unless it is to be kept; dropping does the
+    /// same in silence. The result is stored by then, and told, if the caller did: nothing that
+    /// goes wrong here can take it back.
+    pub fn clear(&mut self) -> Removed {
+        self.rig.take().map(RealRig::clear).unwrap_or_default()
+    }
 }
 
 /// Runs a plan on its datastore.
@@ -97,8 +110,8 @@ pub struct FinishedRun {
 ///
 /// When it cannot begin: the plan does not fit, the target is refused, the run directory
 /// cannot be made. Once the ladder is begun, whatever ends it is in the [`FinishedRun`].
-/// Either way nothing of ours is left on the target, unless `keep` is set or it cannot be
-/// removed.
+/// Either way nothing of ours is left on the target once the [`FinishedRun`] is cleared or
+/// dropped, unless `keep` is set, wrong blocks were found, or it cannot be removed.
 pub fn run(
     plan: &ResolvedPlan,
     options: &RunOptions,
@@ -136,10 +149,11 @@ pub fn run(
         facts.note_reuse(&reuse.to_string());
     }
     facts.reporter.clone_from(&options.reporter);
-    let finished = run_on(plan, facts, &mut rig, directory, control, observer);
-    let foreign = rig.remove();
-    let mut finished = finished?;
-    finished.foreign = foreign?;
+    let mut finished = run_on(plan, facts, &mut rig, directory, control, observer)?;
+    if matches!(finished.end, End::Failed(BenchError::Mismatch(_) | BenchError::Check(_))) {
+        finished.evidence = rig.keep_evidence();
+    }
+    finished.rig = Some(rig);
     Ok(finished)
 }
 
@@ -157,6 +171,7 @@ pub struct TileLoad {
 impl TileLoad {
     /// What one tile of a plan needs.
     pub fn of(plan: &ResolvedPlan) -> Result<Self, BenchError> {
+        enough_memory(plan)?;
         let fleet = build(plan, 1, 0)?;
         Ok(Self {
             bytes: fleet.disks().map(|disk| disk.size).sum(),
@@ -164,6 +179,26 @@ impl TileLoad {
             workloads: u32::try_from(fleet.members.len()).unwrap_or(u32::MAX),
         })
     }
+}
+
+/// Most users of a step. Each takes some hundred bytes of the generator's memory, so these are
+/// about a GiB; our choice.
+const USERS_MAX: u64 = 1 << 22;
+
+/// Refuses counts that no machine's memory holds before anything is made of them.
+fn enough_memory(plan: &ResolvedPlan) -> Result<(), BenchError> {
+    let users = |workload: &spec::workload::Workload| {
+        workload.groups.iter().map(|group| u64::from(standing_users(&group.load))).sum::<u64>()
+    };
+    let tiles = first_step(plan);
+    let of_tile = plan.tile_set.workloads.iter().fold(0u64, |sum, (workload, copies)| {
+        sum.saturating_add(users(workload).saturating_mul(u64::from(*copies)))
+    });
+    let users = of_tile.saturating_mul(u64::from(tiles));
+    if users > USERS_MAX {
+        return Err(BenchError::TooManyUsers { tiles, users, max: USERS_MAX });
+    }
+    Ok(())
 }
 
 pub(crate) fn build(plan: &ResolvedPlan, tiles: u32, round: u64) -> Result<Fleet, BenchError> {
@@ -226,7 +261,7 @@ fn run_on<R: Rig>(
     let reporter = facts.reporter.take();
     let mut climber = Climber::new(plan, facts, rig, &directory, control, &mut *observer)?;
     let climbed = ladder.climb(&mut climber);
-    let climbed = climbed.and_then(|()| climber.check_written());
+    let climbed = climber.verified(climbed);
     let end = match climbed {
         Ok(()) => End::Complete,
         Err(BenchError::Interrupted | BenchError::Aborted) => End::Interrupted,
@@ -249,7 +284,7 @@ fn run_on<R: Rig>(
             _ => (partial, End::Failed(error)),
         },
     };
-    Ok(FinishedRun { directory, run, end, foreign: Vec::new() })
+    Ok(FinishedRun { directory, run, end, evidence: Vec::new(), rig: None })
 }
 
 fn first_step_fits(

@@ -68,8 +68,10 @@ pub fn prepare(
     let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
     let load = TileLoad::of(plan)?;
     let needed = load.bytes * u64::from(tiles);
+    let store_options = datastore_options(plan, options, id.as_str());
+    datastore::preflight(&target, needed, &store_options)?;
     let disks: Vec<DiskNeed> = build(plan, tiles, 0)?.disks().cloned().collect();
-    let store = Datastore::open(&target, needed, &datastore_options(plan, options, id.as_str()))?;
+    let store = Datastore::open(&target, needed, &store_options)?;
     let mut prepared = Prepared {
         run_id: options.reuse.as_ref().map_or_else(|| id.to_string(), ToString::to_string),
         path: store.path().to_owned(),

@@ -120,7 +120,10 @@ impl Fleet {
             vcpus: workload.vms.iter().map(|vm| vm.vcpus).collect(),
             users: match workload.replay {
                 Some(_) => REPLAY_DEPTH,
-                None => workload.groups.iter().map(|group| users(&group.load)).sum(),
+                None => {
+                    let users = workload.groups.iter().map(|group| users(&group.load));
+                    users.fold(0, u32::saturating_add)
+                }
             },
             machine: built.machine,
         });
@@ -132,6 +135,14 @@ impl Fleet {
 /// I/Os that a recorded load may have under way before further ones wait in the generator, which
 /// is told: four times what Linux lets one queue of a device hold (1023, `nr_requests` of NVMe).
 const REPLAY_DEPTH: u32 = 4096;
+
+/// Users that exist from the beginning.
+pub(crate) const fn standing_users(load: &Load) -> u32 {
+    match load {
+        Load::Closed { users, .. } | Load::Paced { users, .. } => *users,
+        Load::Open { .. } => 0,
+    }
+}
 
 const fn users(load: &Load) -> u32 {
     match load {

@@ -23,7 +23,14 @@ pub fn run(args: &CleanupArgs) -> Result<Exit, Failure> {
         count => crate::say!("removed {count} control group(s) of killed runs"),
     }
     output::print(&report(&cleaned))?;
-    Ok(if cleaned.kept.is_empty() { Exit::Success } else { Exit::Failure })
+    for error in &cleaned.failed {
+        crate::say!("not removed: {}", super::run::chain(error));
+    }
+    Ok(match (cleaned.failed.is_empty(), cleaned.kept.is_empty()) {
+        (false, _) => Exit::NotRemoved,
+        (true, false) => Exit::Failure,
+        (true, true) => Exit::Success,
+    })
 }
 
 fn listing(found: &[Owned]) -> String {

@@ -52,11 +52,12 @@ pub fn run(args: &DemoArgs, color: Choice) -> Result<Exit, Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let format = run_args.stored.format;
     let mut viewer = live::viewer(Live::Web, color, format, &control, &signals, &base);
-    let finished = bench::run::run(&plan, &options, &control, &mut viewer).map_err(run::failure)?;
+    let mut finished =
+        bench::run::run(&plan, &options, &control, &mut viewer).map_err(run::failure)?;
     let page = viewer.into_page();
-    drop(place);
     output::print(&text::summary(&finished.run, Some(&finished.directory)))?;
-    run::left_in_place(&finished);
+    let is_removed = run::put_away(&mut finished);
+    drop(place);
     let was_stopped = control.request() != Request::GoOn;
     match page {
         Some(page) if std::io::stderr().is_terminal() && !was_stopped => {
@@ -66,8 +67,9 @@ pub fn run(args: &DemoArgs, color: Choice) -> Result<Exit, Failure> {
         Some(page) => page.leave(),
         None => {}
     }
-    match run::end(finished, signals.exit())? {
+    match run::end(finished, is_removed, signals.exit())? {
         exit @ (Exit::Interrupted | Exit::Terminated) if was_stopped => Ok(exit),
+        Exit::NotRemoved => Ok(Exit::NotRemoved),
         // A minute was not meant to give an answer; that there is a result is all it promises.
         _ => Ok(Exit::Success),
     }

@@ -37,17 +37,17 @@ pub fn run(args: &ReplayArgs, color: Choice) -> Result<Exit, Failure> {
         }
         None => bench::run::run(&plan, &options(args, base), &control, &mut viewer),
     };
-    let finished = finished.map_err(run::failure)?;
+    let mut finished = finished.map_err(run::failure)?;
     let page = viewer.into_page();
     match args.stored.format {
         Format::Text => output::print(&text::summary(&finished.run, Some(&finished.directory)))?,
         Format::Json => output::print_json(&finished.run)?,
     }
-    run::left_in_place(&finished);
+    let is_removed = run::put_away(&mut finished);
     if let Some(page) = page {
         page.leave();
     }
-    run::end(finished, signals.exit())
+    run::end(finished, is_removed, signals.exit())
 }
 
 fn options(args: &ReplayArgs, base: std::path::PathBuf) -> RunOptions {

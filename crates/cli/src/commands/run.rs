@@ -1,10 +1,12 @@
 //! `run`: the main job.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bench::progress::Control;
 use bench::run::{End, FinishedRun, Reuse, RunOptions};
 use bench::{BenchError, plan::ResolvedPlan};
+use datastore::Removed;
 use record::run::{Status, ToolFacts, Verdict};
 use record::rundir::{RunDirError, SameDevice};
 
@@ -28,24 +30,68 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let format = args.stored.format;
     let mut viewer = live::viewer(args.live, color, format, &control, &signals, &options.base);
-    let finished = bench::run::run(&plan, &options, &control, &mut viewer).map_err(failure)?;
+    let mut finished = bench::run::run(&plan, &options, &control, &mut viewer).map_err(failure)?;
     let page = viewer.into_page();
     match args.stored.format {
         Format::Text => output::print(&text::summary(&finished.run, Some(&finished.directory)))?,
         Format::Json => output::print_json(&finished.run)?,
     }
-    left_in_place(&finished);
+    let is_removed = put_away(&mut finished);
     if let Some(page) = page {
         page.leave();
     }
-    end(finished, signals.exit())
+    end(finished, is_removed, signals.exit())
 }
 
-/// Says what was found on the target that is not ours.
-pub fn left_in_place(finished: &FinishedRun) {
-    if !finished.foreign.is_empty() {
-        crate::say!("left in place, because Tilemark did not make them:");
-        finished.foreign.iter().for_each(|path| crate::say!("  {}", path.display()));
+/// Removes what was made on the target, now that the answer is told; whether all of it is gone
+/// that should be.
+pub fn put_away(finished: &mut FinishedRun) -> bool {
+    let removed = finished.clear();
+    tell_rest(&removed);
+    tell_evidence(finished);
+    for error in &removed.failed {
+        crate::say!("not removed: {}", chain(error));
+    }
+    if !removed.failed.is_empty() {
+        crate::say!("hint: tilemark cleanup {} tries again", finished.run.target.datastore);
+    }
+    removed.failed.is_empty()
+}
+
+/// An error with its causes, in one line.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+/// Says what stays on the target, and why.
+fn tell_rest(removed: &Removed) {
+    let list = |what: &str, paths: &[PathBuf]| {
+        if !paths.is_empty() {
+            crate::say!("{what}:");
+            paths.iter().for_each(|path| crate::say!("  {}", path.display()));
+        }
+    };
+    list("left in place, because Tilemark did not make them", &removed.kept);
+    list("kept by the file system until it is closed elsewhere", &removed.lingering);
+}
+
+/// Wrong blocks, each in a line, and where the evidence is.
+fn tell_evidence(finished: &FinishedRun) {
+    const LINES_MAX: usize = 100;
+    if let End::Failed(BenchError::Mismatch(wrong)) = &finished.end {
+        wrong.iter().take(LINES_MAX).for_each(|line| crate::say!("  {line}"));
+        if wrong.len() > LINES_MAX {
+            crate::say!("  {} more lines are in events.jsonl", wrong.len() - LINES_MAX);
+        }
+    }
+    if !finished.evidence.is_empty() {
+        crate::say!("kept, because blocks are wrong:");
+        finished.evidence.iter().for_each(|path| crate::say!("  {}", path.display()));
+        let target = &finished.run.target.datastore;
+        crate::say!(
+            "hint: tilemark verify {target} reads all again, tilemark cleanup {target} removes it"
+        );
     }
 }
 
@@ -97,6 +143,7 @@ pub fn failure(error: BenchError) -> Failure {
         | BenchError::Target(_) => Exit::Usage,
         BenchError::Refused(_)
         | BenchError::TooLarge { .. }
+        | BenchError::TooManyUsers { .. }
         | BenchError::NothingToReuse { .. }
         | BenchError::ArrayExists { .. }
         | BenchError::ReuseSize { .. }
@@ -109,8 +156,14 @@ pub fn failure(error: BenchError) -> Failure {
     Failure::from_error(exit, &error).hint(hint)
 }
 
-/// How a stored run ends the command.
-pub fn end(finished: FinishedRun, interrupted: Exit) -> Result<Exit, Failure> {
+/// How a stored run ends the command. That something could not be removed takes the place of
+/// success only.
+pub fn end(finished: FinishedRun, is_removed: bool, interrupted: Exit) -> Result<Exit, Failure> {
+    let exit = answered(finished, interrupted)?;
+    Ok(if exit == Exit::Success && !is_removed { Exit::NotRemoved } else { exit })
+}
+
+fn answered(finished: FinishedRun, interrupted: Exit) -> Result<Exit, Failure> {
     match finished.end {
         End::Failed(error) => Err(failure_while_running(error)),
         End::Interrupted => Ok(interrupted),

@@ -39,5 +39,5 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
     if let Some(page) = page {
         page.leave();
     }
-    run::end(finished, signals.exit())
+    run::end(finished, true, signals.exit())
 }

@@ -1,11 +1,11 @@
 //! Re-reads what verified runs left, and says what is not what was written.
 
 use datastore::open_leftovers;
-use engine::verify::{DiskReport, Mismatch, Report, check_all};
+use engine::verify::{DiskReport, Mismatch, Report, Unreadable, check_all};
 use serde_json::{Value, json};
 
 use crate::args::{Format, VerifyArgs};
-use crate::commands::target;
+use crate::commands::{runs, target};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -13,10 +13,13 @@ use crate::text::count;
 
 /// Judges every block whose writing was acknowledged.
 pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
-    let leftovers = open_leftovers(&target::parse(&args.target)?).map_err(target::failure)?;
+    let base = runs::base(args.out.as_deref())?;
+    let leftovers =
+        open_leftovers(&target::parse(&args.target)?, &base).map_err(target::failure)?;
     let mut reports = Vec::new();
     for leftover in &leftovers {
-        let report = check_all(&leftover.disks, &leftover.state_dir)
+        let Some(state) = &leftover.state_dir else { continue };
+        let report = check_all(&leftover.disks, state)
             .map_err(|error| Failure::from_error(Exit::Failure, &error))?;
         if !report.disks.is_empty() {
             reports.push((leftover.run_id.as_str(), report));
@@ -40,14 +43,21 @@ fn text(reports: &[(&str, Report)]) -> String {
     for (run, report) in reports {
         let bytes: u64 = report.disks.iter().map(|disk| disk.bytes_judged).sum();
         let wrong: u64 = report.disks.iter().map(|disk| disk.mismatches_total).sum();
+        let unreadable: u64 = report.disks.iter().map(|disk| disk.unreadable_total).sum();
         lines.push(format!(
             "{run}: {} acknowledged on {} re-read, {}",
             units::Bytes::new(bytes),
             count(report.disks.len() as u64, "disk"),
-            if wrong == 0 { "every block is right".to_owned() } else { format!("{wrong} wrong") },
+            match (wrong, unreadable) {
+                (0, 0) => "every block is right".to_owned(),
+                (wrong, 0) => format!("{wrong} wrong"),
+                (wrong, unreadable) => format!("{wrong} wrong, {unreadable} cannot be read"),
+            },
         ));
-        let all = report.disks.iter().flat_map(|disk| &disk.mismatches);
-        lines.extend(all.map(|mismatch| format!("  {mismatch}")));
+        let bad: Vec<String> = report.disks.iter().flat_map(DiskReport::bad).collect();
+        let more = (wrong + unreadable).saturating_sub(bad.len() as u64);
+        lines.extend(bad.iter().map(|bad| format!("  {bad}")));
+        lines.extend((more > 0).then(|| format!("  and {more} more blocks")));
         lines.extend(report.missing.iter().map(|disk| format!("  disk {disk} is gone")));
     }
     lines.join("\n") + "\n"
@@ -70,6 +80,8 @@ fn disk(disk: &DiskReport) -> Value {
         "judged_bytes": disk.bytes_judged,
         "mismatches": disk.mismatches_total,
         "first_mismatches": disk.mismatches.iter().map(mismatch).collect::<Vec<_>>(),
+        "unreadable": disk.unreadable_total,
+        "first_unreadable": disk.unreadable.iter().map(unreadable).collect::<Vec<_>>(),
     })
 }
 
@@ -80,5 +92,13 @@ fn mismatch(mismatch: &Mismatch) -> Value {
         "length_bytes": mismatch.length,
         "kind": mismatch.kind.name(),
         "text": mismatch.to_string(),
+    })
+}
+
+fn unreadable(block: &Unreadable) -> Value {
+    json!({
+        "disk": block.disk,
+        "offset_bytes": block.offset,
+        "text": block.to_string(),
     })
 }

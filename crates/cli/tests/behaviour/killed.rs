@@ -53,6 +53,25 @@ fn while_measuring() {
 }
 
 #[test]
+fn what_was_acknowledged_on_a_file_is_verified_after_kill_9() {
+    let Some(place) = Place::usable() else { return };
+    let mut run = place.start_on("file:ds/one", &["--verify"]);
+    run.wait_for("measuring");
+    run.signal(Signal::KILL);
+    assert_eq!(run.end().code, None, "a signal ended it");
+    let verified = place.output(&["verify", "file:ds/one"]);
+    assert_eq!(verified.status.code(), Some(0), "{}{}", out(&verified), err(&verified));
+    assert!(out(&verified).contains("every block is right"), "{}", out(&verified));
+    let file = std::fs::File::options().write(true).open(place.path("ds/one")).expect("the file");
+    let length = file.metadata().expect("stat").len();
+    let zeros = vec![0; usize::try_from(length).expect("small")];
+    std::os::unix::fs::FileExt::write_all_at(&file, &zeros, 0).expect("overwritten");
+    let verified = place.output(&["verify", "file:ds/one"]);
+    assert_eq!(verified.status.code(), Some(4), "{}{}", out(&verified), err(&verified));
+    assert!(out(&verified).contains(" wrong"), "{}", out(&verified));
+}
+
+#[test]
 fn a_live_run_is_kept_by_cleanup() {
     let Some(place) = Place::usable() else { return };
     let mut run = place.start(&[]);

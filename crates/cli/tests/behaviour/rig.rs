@@ -156,6 +156,15 @@ impl Place {
         Running::new(self.run_command(&[&long[..], more].concat()))
     }
 
+    /// As [`Place::start`], on another datastore.
+    pub fn start_on(&self, datastore: &str, more: &[&str]) -> Running {
+        let long = ["--duration", "60s", "--live", "line"];
+        let more = [&long[..], more].concat();
+        let mut words = run_words(&more);
+        words[1] = datastore;
+        Running::new(self.command(&words))
+    }
+
     /// Names in a directory.
     pub fn names(&self, directory: &str) -> Vec<String> {
         names(&self.path(directory))

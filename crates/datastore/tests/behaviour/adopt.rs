@@ -110,7 +110,7 @@ fn looking_whether_it_may_be_taken_over_changes_nothing() {
     let before = fs::read(ours.join("owner.json")).expect("marker");
     assert!(ids(&target(dir.path()), &adopting("a")).is_empty());
     assert_eq!(fs::read(ours.join("owner.json")).expect("marker"), before);
-    assert_eq!(names(&ours), ["owner.json", "state", "vm.data.disk"]);
+    assert_eq!(names(&ours), ["made.jsonl", "owner.json", "state", "vm.data.disk"]);
     // Once more, as the lock must be free again.
     assert!(ids(&target(dir.path()), &adopting("a")).is_empty());
 }
@@ -241,7 +241,7 @@ fn a_record_is_believed_only_for_the_very_file_that_was_filled() {
     assert!(!is_filled(), "a copy may have holes");
     fs::remove_file(&path).expect("remove");
     assert!(!is_filled(), "a new disk");
-    assert!(names(&ours.join("state")).is_empty(), "the record went with its disk");
+    assert_eq!(names(&ours.join("state")), ["made.jsonl"], "the record went with its disk");
 }
 
 #[test]

@@ -3,7 +3,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 
 use tilemark_datastore::{
-    CleanupOptions, Datastore, DatastoreError, Options, OwnerState, Refusal, Target, cleanup,
+    CleanupOptions, Datastore, DatastoreError, Fill, Options, OwnerState, Refusal, Target, cleanup,
     examine, find_owned, preflight,
 };
 use units::Bytes;
@@ -24,7 +24,7 @@ fn disks_are_new_allocated_files_and_removal_leaves_nothing() {
     let disks = store.provision(&wanted).expect("provision");
     assert_eq!(
         names(&dir.path().join(".tilemark-a")),
-        ["owner.json", "state", "t1.mail.data.disk", "t1.mail.log.disk"]
+        ["made.jsonl", "owner.json", "state", "t1.mail.data.disk", "t1.mail.log.disk"]
     );
     for (disk, wanted) in disks.iter().zip(&wanted) {
         let found = disk.file.metadata().expect("stat");
@@ -34,7 +34,7 @@ fn disks_are_new_allocated_files_and_removal_leaves_nothing() {
     }
     let again = store.provision(&wanted[..1]).expect("provision again");
     assert!(std::sync::Arc::ptr_eq(&again[0].file, &disks[0].file));
-    fs::write(store.state_dir().expect("state").join("verify"), b"x").expect("state file");
+    store.state_dir().expect("state").create(c"disk.verify").expect("state file");
     store.remove().expect("remove");
     assert!(names(dir.path()).is_empty());
 }
@@ -182,7 +182,7 @@ fn cleanup_keeps_what_is_not_ours_and_follows_no_link_out() {
     let ours = dir.path().join(".tilemark-a");
     fs::write(ours.join("notes.txt"), b"mine").expect("file");
     symlink(&outside, ours.join("x.disk")).expect("link");
-    fs::remove_dir(ours.join("state")).expect("state");
+    fs::remove_dir_all(ours.join("state")).expect("state");
     symlink(&outside, ours.join("state")).expect("link");
     drop(store);
     let done = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
@@ -191,6 +191,153 @@ fn cleanup_keeps_what_is_not_ours_and_follows_no_link_out() {
     assert_eq!(fs::read(outside.join("precious.disk")).expect("still there"), b"precious");
     assert_eq!(fs::read(ours.join("notes.txt")).expect("still there"), b"mine");
     assert!(ours.join("owner.json").exists(), "still found by the next cleanup");
+}
+
+#[test]
+fn files_with_names_like_ours_that_somebody_put_there_survive_and_are_named() {
+    let Some(dir) = roomy() else { return };
+    let target = target(dir.path());
+    let mut store = Datastore::open(&target, Bytes::MIB, &anywhere("a")).expect("open");
+    store.provision(&[disk("vm/data", Bytes::MIB)]).expect("provision");
+    store.state_dir().expect("state").create(c"vm%2Fdata.verify").expect("state file");
+    let ours = dir.path().join(".tilemark-a");
+    for name in ["precious.disk", "state/thesis.tex", "state/precious.verify", "owner.json.new"] {
+        fs::write(ours.join(name), b"precious").expect("file");
+    }
+    // One of ours, replaced: the name is listed, the file is not.
+    fs::remove_file(ours.join("vm.data.disk")).expect("remove");
+    fs::write(dir.path().join("other"), b"precious").expect("file");
+    fs::rename(dir.path().join("other"), ours.join("vm.data.disk")).expect("rename");
+    let removed = store.clear();
+    assert!(removed.failed.is_empty() && removed.removed.is_empty(), "{removed:?}");
+    drop(removed);
+    let done = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
+    assert!(done.removed.is_empty());
+    assert_eq!(
+        names(&ours),
+        ["made.jsonl", "owner.json", "owner.json.new", "precious.disk", "state", "vm.data.disk"]
+    );
+    let left = names(&ours.join("state"));
+    assert_eq!(left, ["made.jsonl", "precious.verify", "thesis.tex"]);
+    for name in ["precious.disk", "state/thesis.tex", "owner.json.new", "vm.data.disk"] {
+        assert!(done.kept[0].reason.contains(name), "{}", done.kept[0].reason);
+        assert_eq!(fs::read(ours.join(name)).expect("still there"), b"precious");
+    }
+}
+
+#[test]
+fn a_list_that_names_something_outside_removes_nothing_there() {
+    let Some(dir) = roomy() else { return };
+    let target = target(dir.path());
+    let outside = dir.path().join("outside");
+    fs::write(&outside, b"precious").expect("file");
+    drop(Datastore::open(&target, Bytes::MIB, &anywhere("a")).expect("open"));
+    let inode = std::os::unix::fs::MetadataExt::ino(&fs::metadata(&outside).expect("stat"));
+    let list = dir.path().join(".tilemark-a/made.jsonl");
+    let before = fs::read_to_string(&list).expect("list");
+    let line = format!("{{\"name\":\"../outside\",\"inode\":{inode}}}\n");
+    fs::write(&list, before + &line).expect("list");
+    let done = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
+    assert_eq!(done.removed.len(), 1, "{done:?}");
+    assert_eq!(fs::read(&outside).expect("still there"), b"precious");
+}
+
+#[test]
+fn what_was_announced_and_not_made_is_removed_only_while_it_is_empty() {
+    let Some(dir) = roomy() else { return };
+    let target = target(dir.path());
+    drop(Datastore::open(&target, Bytes::MIB, &anywhere("a")).expect("open"));
+    let ours = dir.path().join(".tilemark-a");
+    let list = fs::read_to_string(ours.join("made.jsonl")).expect("list");
+    let both = "{\"name\":\"x.disk\"}\n{\"name\":\"y.disk\"}\n{\"name\":\"z.di";
+    fs::write(ours.join("made.jsonl"), list + both).expect("list");
+    fs::write(ours.join("x.disk"), b"").expect("as a kill leaves it");
+    fs::write(ours.join("y.disk"), b"precious").expect("foreign");
+    let done = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
+    assert!(done.removed.is_empty() && done.kept[0].reason.contains("y.disk"));
+    assert!(!ours.join("x.disk").exists() && ours.join("y.disk").exists());
+}
+
+#[test]
+fn a_file_that_the_file_system_hides_until_it_is_closed_fails_nothing() {
+    let Some(dir) = roomy() else { return };
+    let target = target(dir.path());
+    let store = Datastore::open(&target, Bytes::MIB, &anywhere("a")).expect("open");
+    let ours = dir.path().join(".tilemark-a");
+    let hidden = [ours.join(".nfs000000000000f00d00000001"), ours.join("state/.fuse_hidden0001")];
+    hidden.iter().for_each(|path| fs::write(path, b"open elsewhere").expect("file"));
+    let removed = store.clear();
+    assert_eq!(removed.lingering, hidden);
+    assert!(removed.failed.is_empty() && removed.kept.is_empty(), "{removed:?}");
+    // The file system lets go of them.
+    hidden.iter().for_each(|path| fs::remove_file(path).expect("removed"));
+    let done = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
+    assert_eq!(done.removed.len(), 1, "{done:?}");
+    assert!(names(dir.path()).is_empty());
+}
+
+#[test]
+fn a_marker_that_reserves_more_than_there_is_keeps_nobody_out() {
+    let Some(dir) = roomy() else { return };
+    let target = target(dir.path());
+    let child = child::hold(&target, None);
+    let path = dir.path().join(".tilemark-killed/owner.json");
+    let text = fs::read_to_string(&path).expect("marker");
+    let reserve = |bytes: u64| {
+        let mut marker: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        marker["reserved_bytes"] = bytes.into();
+        fs::write(&path, marker.to_string()).expect("marker");
+        ids(&target, &anywhere("next"))
+    };
+    assert_eq!(reserve(1 << 63), [""; 0]);
+    child::kill(child);
+}
+
+#[test]
+fn what_cannot_be_removed_is_told_and_keeps_nothing_else_from_going() {
+    let Some(dir) = roomy() else { return };
+    if !can_make_devices(&["mount", "umount"]) {
+        return;
+    }
+    let target = target(dir.path());
+    let mut store = Datastore::open(&target, Bytes::MIB, &anywhere("a")).expect("open");
+    store.provision(&[disk("vm/data", Bytes::MIB)]).expect("provision");
+    let ours = dir.path().join(".tilemark-a");
+    let state = ours.join("state");
+    let text = state.to_str().expect("plain");
+    run("mount", &["--bind", text, text]);
+    let busy = Undo("umount", vec![text.to_owned()]);
+    let removed = store.clear();
+    let [error] = &removed.failed[..] else { panic!("{removed:?}") };
+    assert!(error.to_string().contains(text), "{error}");
+    assert!(removed.removed.is_empty() && !ours.join("vm.data.disk").exists());
+    let done = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
+    assert_eq!((done.failed.len(), done.kept.len()), (1, 1), "{done:?}");
+    drop(busy);
+    let done = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
+    assert_eq!((done.failed.len(), done.removed.len()), (0, 1), "{done:?}");
+}
+
+#[test]
+fn a_state_directory_swapped_for_a_link_after_the_check_takes_no_write() {
+    let Some(dir) = roomy() else { return };
+    let target = target(dir.path());
+    let mut store = Datastore::open(&target, Bytes::MIB, &anywhere("a")).expect("open");
+    let disks = store.provision(&[disk("vm/data", Bytes::MIB)]).expect("provision");
+    let (ours, outside) = (dir.path().join(".tilemark-a"), dir.path().join("outside"));
+    fs::create_dir(&outside).expect("directory");
+    fs::write(outside.join("full.new"), b"precious").expect("file");
+    fs::rename(ours.join("state"), ours.join("aside")).expect("rename");
+    symlink(&outside, ours.join("state")).expect("link");
+    let fill = Fill { seed: 1, compressible_percent: 0, dedupable_percent: 0 };
+    store.record_filled(&disks[0], &fill).expect("in the directory that was made");
+    store.state_dir().expect("state").create(c"x.verify").expect("in the same");
+    assert_eq!(names(&ours.join("aside")), ["made.jsonl", "vm.data.full", "x.verify"]);
+    drop(disks);
+    let removed = store.clear();
+    assert!(removed.kept.contains(&ours.join("state")), "{removed:?}");
+    assert_eq!(names(&outside), ["full.new"]);
+    assert_eq!(fs::read(outside.join("full.new")).expect("still there"), b"precious");
 }
 
 #[test]

@@ -1,31 +1,28 @@
-use std::io;
-use std::path::Path;
+use datastore::OwnDir;
 
 use super::error::StateError;
-use super::state::State;
-use super::tracker::{neighbours, state_path};
+use super::state::{State, entry_name};
+use super::tracker::neighbours;
 
 /// The seed of the state that an earlier verification left in a directory; nothing if there is
 /// none. A verification of the same disks goes on with it: their blocks carry it. State of a
 /// disk with another seed is refused when that disk is opened.
-pub fn kept_seed(state_dir: &Path) -> Result<Option<u64>, StateError> {
+pub fn kept_seed(state_dir: &OwnDir) -> Result<Option<u64>, StateError> {
     let names = neighbours(state_dir);
     let Some(name) = names.iter().min() else { return Ok(None) };
-    let state = State::open(&state_path(state_dir, name))?;
+    let state = State::open(state_dir, name)?;
     Ok(Some(state.owner().seed))
 }
 
 /// Removes the state of all disks in a directory, before they are written without being
 /// followed: it would call all that is written then lost.
-pub fn forget(state_dir: &Path) -> Result<(), StateError> {
+pub fn forget(state_dir: &OwnDir) -> Result<(), StateError> {
     for name in neighbours(state_dir) {
-        let path = state_path(state_dir, &name);
-        match std::fs::remove_file(&path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                return Err(StateError::Io { attempt: "remove", path, source });
-            }
-            _ => {}
-        }
+        let entry = entry_name(&name);
+        state_dir.unmake(&entry).map_err(|source| {
+            let path = state_dir.path().join(entry.to_string_lossy().as_ref());
+            StateError::Io { attempt: "remove", path, source }
+        })?;
     }
     Ok(())
 }

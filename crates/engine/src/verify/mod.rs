@@ -23,10 +23,10 @@ mod state;
 mod tracker;
 mod window;
 
-pub use check::{CheckError, DiskReport, Report, check_all};
+pub use check::{CheckError, DiskReport, Report, Unreadable, check_all};
 pub use error::StateError;
 pub use kept::{forget, kept_seed};
 pub use layout::Owner;
 pub use mismatch::{Expected, Found, Kind, Mismatch};
 pub use sector::HEADER as SECTOR_HEADER_BYTES;
-pub use tracker::{ReadTicket, Seal, Setup, Tracker, WriteTicket, Written, state_path};
+pub use tracker::{ReadTicket, Seal, Setup, Tracker, WriteTicket, Written};

@@ -1,11 +1,13 @@
 //! The state file of one virtual disk: which writes were submitted and acknowledged, block by
 //! block (drawn in `docs/formats/verification.md`).
 
-use std::fs::{File, OpenOptions};
+use std::ffi::{CStr, CString};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use datastore::{HeldDir, OwnDir};
 use rustix::fs::{FallocateFlags, fallocate};
 
 use super::error::StateError;
@@ -25,6 +27,7 @@ const SPLIT: u64 = u64::MAX;
 pub struct State {
     map: Map,
     file: File,
+    directory: HeldDir,
     path: PathBuf,
     owner: Owner,
     identity: Identity,
@@ -33,23 +36,28 @@ pub struct State {
 
 impl State {
     /// Opens the state of this disk, or makes it if there is none.
-    pub fn open_or_create(directory: &Path, owner: Owner) -> Result<Self, StateError> {
-        let path = directory.join(file_name(&owner.disk));
-        match Self::open(&path) {
+    pub fn open_or_create(directory: &OwnDir, owner: Owner) -> Result<Self, StateError> {
+        match Self::open(directory, &owner.disk) {
             Ok(state) if state.owner == owner => Ok(state),
-            Ok(state) => Err(StateError::Other { path, found: state.owner.clone(), wanted: owner }),
+            Ok(state) => Err(StateError::Other {
+                path: state.path.clone(),
+                found: state.owner.clone(),
+                wanted: owner,
+            }),
             Err(StateError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                Self::create(&path, &owner)?;
-                Self::open(&path)
+                Self::create(directory, &owner)?;
+                Self::open(directory, &owner.disk)
             }
             Err(error) => Err(error),
         }
     }
 
-    /// Opens an existing state file.
-    pub fn open(path: &Path) -> Result<Self, StateError> {
-        let file =
-            OpenOptions::new().read(true).write(true).open(path).map_err(failed("open", path))?;
+    /// Opens the state file of a disk in a directory.
+    pub fn open(directory: &HeldDir, disk: &str) -> Result<Self, StateError> {
+        let name = entry_name(disk);
+        let path = shown(directory, &name);
+        let path = path.as_path();
+        let file = directory.open_file(&name).map_err(failed("open", path))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(std::fs::TryLockError::WouldBlock) => {
@@ -64,27 +72,27 @@ impl State {
         let blocks = blocks_of(owner.size);
         let map = Map::new(&file, words_of(blocks)).map_err(failed("map", path))?;
         let identity = Identity::new(&owner.disk, owner.seed);
-        Ok(Self { map, file, path: path.to_owned(), owner, identity, blocks })
+        let (directory, path) = (directory.clone(), path.to_owned());
+        Ok(Self { map, file, directory, path, owner, identity, blocks })
     }
 
     /// Writes a new state file under a temporary name, so that a file of the final name is
     /// always whole.
-    fn create(path: &Path, owner: &Owner) -> Result<(), StateError> {
+    fn create(directory: &OwnDir, owner: &Owner) -> Result<(), StateError> {
+        let name = entry_name(&owner.disk);
+        let path = &shown(directory, &name);
         let header =
-            draw(owner).map_err(|reason| StateError::Format { path: path.to_owned(), reason })?;
-        let draft = path.with_extension("verify.partial");
+            draw(owner).map_err(|reason| StateError::Format { path: path.clone(), reason })?;
+        let draft = draft_name(&name);
+        // What a kill left of an earlier one.
+        let _ = directory.unmake(&draft);
         let blocks = blocks_of(owner.size);
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&draft)
-            .map_err(failed("create", &draft))?;
+        let file = directory.create(&draft).map_err(failed("create", path))?;
         file.set_len((words_of(blocks) * 8) as u64)
             .and_then(|()| reserve(&file, ((HEADER_WORDS + blocks) * 8) as u64))
             .and_then(|()| file.write_all_at(&header, 0))
-            .and_then(|()| std::fs::rename(&draft, path))
-            .inspect_err(|_| drop(std::fs::remove_file(&draft)))
+            .and_then(|()| directory.publish(&file, &draft, &name))
+            .inspect_err(|_| drop(directory.unmake(&draft)))
             .map_err(failed("create", path))
     }
 
@@ -99,8 +107,8 @@ impl State {
     }
 
     /// The directory of the state file.
-    pub fn directory(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new("."))
+    pub fn directory(&self) -> &HeldDir {
+        &self.directory
     }
 
     /// The last version issued; zero if none was.
@@ -175,6 +183,20 @@ impl Drop for State {
     fn drop(&mut self) {
         let _ = self.file.unlock();
     }
+}
+
+/// The name of a disk's state file, as the system takes it.
+pub fn entry_name(disk: &str) -> CString {
+    CString::new(file_name(disk)).expect("every byte but plain ones was encoded")
+}
+
+/// The name of a state file while it is written.
+fn draft_name(name: &CStr) -> CString {
+    CString::new([name.to_bytes(), b".partial"].concat()).expect("a name holds no NUL")
+}
+
+fn shown(directory: &HeldDir, name: &CStr) -> PathBuf {
+    directory.path().join(name.to_string_lossy().as_ref())
 }
 
 fn failed<'a>(attempt: &'static str, path: &'a Path) -> impl Fn(io::Error) -> StateError + 'a {

@@ -1,22 +1,20 @@
-use std::path::{Path, PathBuf};
-
-use datastore::VirtualDisk;
+use datastore::{HeldDir, OwnDir, VirtualDisk};
 use units::Nanos;
 
 use super::error::StateError;
 use super::judge::{Context, Fault, blocks, judge};
-use super::layout::{Owner, disk_name, file_name};
+use super::layout::{Owner, disk_name};
 use super::mismatch::{Expected, Found, Mismatch};
 use super::sector::{Header, Identity, SECTOR};
 use super::state::State;
 use super::window::{Window, low, widen};
 
 /// What a verification needs to know before the first write.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
     /// Where the state files live: 0.2 % of the disks' size, and 1.6 % more where writes are
     /// no multiples of 4 KiB.
-    pub state_dir: PathBuf,
+    pub state_dir: OwnDir,
     /// Tells this verification's blocks from those that an earlier one left.
     pub seed: u64,
     /// Unix time, in nanoseconds, at which the driver's clock shows zero.
@@ -269,14 +267,9 @@ fn name_of(state: &State, identity: Identity) -> Option<String> {
 }
 
 /// Names of all disks with a state file in the directory.
-pub fn neighbours(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter_map(|entry| disk_name(entry.file_name().to_str()?)).collect()
-}
-
-/// The state file of a disk.
-pub fn state_path(directory: &Path, disk: &str) -> PathBuf {
-    directory.join(file_name(disk))
+pub fn neighbours(directory: &HeldDir) -> Vec<String> {
+    let names = directory.names().unwrap_or_default();
+    names.iter().filter_map(|name| disk_name(name.to_str().ok()?)).collect()
 }
 
 fn index(count: u64) -> usize {

@@ -5,7 +5,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use datastore::VirtualDisk;
+use datastore::{HeldDir, OwnDir, VirtualDisk};
 use units::Bytes;
 
 /// A disk of its own file, with `O_DIRECT` where the file system has it.
@@ -29,4 +29,9 @@ pub fn on_file(path: &Path, name: &str, size: Bytes) -> VirtualDisk {
         writable: true,
         name: name.to_owned(),
     }
+}
+
+/// A directory for verification state, as one that a run made.
+pub fn own(path: &Path) -> OwnDir {
+    OwnDir::over(HeldDir::open(path).unwrap()).unwrap()
 }

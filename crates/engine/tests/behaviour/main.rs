@@ -6,6 +6,7 @@ mod faked;
 mod loads;
 mod prefill;
 mod real;
+mod verify_attack;
 mod verify_faults;
 mod verify_full;
 mod verify_kill;

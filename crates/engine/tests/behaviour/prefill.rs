@@ -20,7 +20,7 @@ fn plan(directory: &Path, name: &str, size: Bytes) -> Plan {
 }
 
 fn setup(directory: &Path) -> Setup {
-    Setup { state_dir: directory.to_owned(), seed: 3, epoch_unix_ns: 0 }
+    Setup { state_dir: disks::own(directory), seed: 3, epoch_unix_ns: 0 }
 }
 
 const ODD: Bytes = Bytes::new((3 << 20) + 8192);
@@ -48,7 +48,7 @@ fn every_block_of_every_disk_is_written_and_verified_and_filled_ones_are_left_al
     assert!(seen.windows(2).all(|pair| pair[0].done < pair[1].done));
 
     let disks: Vec<_> = plans.iter().map(|plan| plan.disk.clone()).collect();
-    let check = check_all(&disks, state.path()).unwrap();
+    let check = check_all(&disks, &disks::own(state.path())).unwrap();
     assert!(check.passed(), "{check:?}");
     assert_eq!(check.unverified, ["disk-2"]);
     assert!(check.disks.iter().all(|disk| disk.bytes_judged == ODD.get()));
@@ -104,7 +104,7 @@ fn a_cancelled_fill_says_how_far_it_got_and_what_it_wrote_still_verifies() {
     });
     let Err(PrefillError::Cancelled { done, total }) = result else { panic!("{result:?}") };
     assert!(done >= Bytes::MIB * 4 && done < total, "{done} of {total}");
-    let check = check_all(&[plans[0].disk.clone()], state.path()).unwrap();
+    let check = check_all(&[plans[0].disk.clone()], &disks::own(state.path())).unwrap();
     assert!(check.passed());
     assert_eq!(check.disks[0].bytes_judged, done.get());
 }
@@ -132,7 +132,9 @@ fn a_block_damaged_after_the_fill_is_named() {
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[(1 << 20) + 5000] ^= 1;
     std::fs::write(&path, &bytes).unwrap();
-    let check = check_all(&[disks::on_file(&path, "disk", Bytes::MIB * 2)], state.path()).unwrap();
+    let check =
+        check_all(&[disks::on_file(&path, "disk", Bytes::MIB * 2)], &disks::own(state.path()))
+            .unwrap();
     let mismatch = &check.disks[0].mismatches[0];
     assert_eq!((mismatch.kind, mismatch.offset), (Kind::Corrupt, (1 << 20) + 4608));
     assert_eq!(check.disks[0].mismatches_total, 1);

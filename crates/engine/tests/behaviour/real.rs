@@ -4,6 +4,7 @@ use tilemark_engine::fake::{self, Fake};
 use tilemark_engine::{BackendChoice, EngineError, Options, Running, start, tape};
 use units::Nanos;
 
+use crate::disks;
 use crate::loads::{BLOCK, Kind, Load, on_file};
 
 const SIZE: u64 = 8 << 20;
@@ -70,7 +71,7 @@ fn several_workers_share_the_instances_and_merge_their_slices() {
 fn what_was_written_is_read_back_and_verified() {
     let state = tempfile::tempdir().expect("a directory");
     let setup = tilemark_engine::verify::Setup {
-        state_dir: state.path().to_owned(),
+        state_dir: disks::own(state.path()),
         seed: 3,
         epoch_unix_ns: 0,
     };

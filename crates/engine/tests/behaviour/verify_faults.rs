@@ -35,7 +35,7 @@ impl Bench {
     }
 
     fn pass(&self) -> Vec<Vec<u8>> {
-        let state_dir = self.directory.path().to_owned();
+        let state_dir = disks::own(self.directory.path());
         let setup = Setup { state_dir, seed: 5, epoch_unix_ns: 1_700_000_000_000_000_000 };
         for (number, disk) in self.disks.iter().enumerate() {
             let mut tracker = Tracker::open(&setup, disk).unwrap();
@@ -58,7 +58,7 @@ impl Bench {
     }
 
     fn check(&self) -> Report {
-        check_all(&self.disks, self.directory.path()).unwrap()
+        check_all(&self.disks, &disks::own(self.directory.path())).unwrap()
     }
 
     /// Puts `bytes` on the second disk at `offset`, and gives what the check then names.
@@ -135,14 +135,30 @@ fn a_whole_disk_gone_is_counted_in_full_and_listed_in_part() {
 }
 
 #[test]
+fn blocks_that_cannot_be_read_are_listed_and_the_rest_is_judged() {
+    let bench = Bench::new();
+    let file = File::options().write(true).open(bench.path(1)).unwrap();
+    // Wrong before the end of the file, absent behind it.
+    file.write_all_at(&[0; 4096], 8192).unwrap();
+    file.set_len((1 << 20) + 4096).unwrap();
+    let report = bench.check();
+    let disk = report.disks.iter().find(|disk| disk.name == NAMES[1]).unwrap();
+    assert_eq!(disk.mismatches_total, 1, "{:?}", disk.mismatches);
+    assert_eq!(disk.unreadable_total, 255);
+    assert_eq!(disk.unreadable[0].offset, (1 << 20) + 4096);
+    assert_eq!(disk.bytes_judged, (1 << 20) + 4096);
+    assert!(!report.passed());
+}
+
+#[test]
 fn a_disk_that_shrank_or_is_not_given_is_no_pass() {
     let bench = Bench::new();
-    let report = check_all(&bench.disks[..1], bench.directory.path()).unwrap();
+    let report = check_all(&bench.disks[..1], &disks::own(bench.directory.path())).unwrap();
     assert_eq!(report.missing, [NAMES[1]]);
     assert!(!report.passed());
     let mut small = bench.disks.clone();
     small[0].size = Bytes::MIB;
-    let error = check_all(&small, bench.directory.path()).unwrap_err();
+    let error = check_all(&small, &disks::own(bench.directory.path())).unwrap_err();
     assert!(matches!(error, CheckError::Size { size: 1_048_576, .. }), "{error}");
 }
 
@@ -153,12 +169,14 @@ fn a_damaged_or_foreign_state_file_is_refused_and_never_repaired() {
     let mut bytes = std::fs::read(&state).unwrap();
     bytes[16] ^= 1;
     std::fs::write(&state, &bytes).unwrap();
-    let error = check_all(&bench.disks, bench.directory.path()).unwrap_err().to_string();
+    let error =
+        check_all(&bench.disks, &disks::own(bench.directory.path())).unwrap_err().to_string();
     assert!(error.contains("its header is damaged"), "{error}");
     bytes[8] = 9;
     std::fs::write(&state, &bytes).unwrap();
-    let error = check_all(&bench.disks, bench.directory.path()).unwrap_err().to_string();
+    let error =
+        check_all(&bench.disks, &disks::own(bench.directory.path())).unwrap_err().to_string();
     assert!(error.contains("its format is 9"), "{error}");
     std::fs::write(&state, b"short").unwrap();
-    assert!(check_all(&bench.disks, bench.directory.path()).is_err());
+    assert!(check_all(&bench.disks, &disks::own(bench.directory.path())).is_err());
 }

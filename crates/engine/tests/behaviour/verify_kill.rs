@@ -37,7 +37,7 @@ fn open(directory: &Path) -> [(VirtualDisk, u64); 2] {
 }
 
 fn setup(directory: &Path) -> Setup {
-    Setup { state_dir: directory.to_owned(), seed: 11, epoch_unix_ns: 0 }
+    Setup { state_dir: disks::own(directory), seed: 11, epoch_unix_ns: 0 }
 }
 
 fn random_stream() -> Stream {
@@ -122,7 +122,7 @@ fn killed_writers_lose_nothing_that_was_acknowledged() {
     let disks = || open(directory.path()).map(|(disk, _)| disk);
     for _ in 0..5 {
         run_and_kill(directory.path(), &mut random);
-        let report = check_all(&disks(), directory.path()).unwrap();
+        let report = check_all(&disks(), &disks::own(directory.path())).unwrap();
         assert!(report.passed(), "{:#?}", report.disks);
         let judged: u64 = report.disks.iter().map(|disk| disk.bytes_judged).sum();
         assert!(judged > SIZE / 4, "{report:?}");
@@ -138,7 +138,7 @@ fn killed_writers_lose_nothing_that_was_acknowledged() {
     let mut byte = [0];
     plain.read_exact_at(&mut byte, at).unwrap();
     plain.write_all_at(&[byte[0] ^ 0x80], at).unwrap();
-    let report = check_all(&[disk, other], directory.path()).unwrap();
+    let report = check_all(&[disk, other], &disks::own(directory.path())).unwrap();
     let [mismatch] = &report.disks[0].mismatches[..] else { panic!("{report:#?}") };
     assert_eq!((mismatch.kind, mismatch.offset), (Kind::Corrupt, at / 512 * 512));
     assert_eq!(mismatch.disk, "tile-1/db/data");

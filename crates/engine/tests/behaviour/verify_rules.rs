@@ -15,6 +15,8 @@ use tilemark_engine::verify::{
 };
 use units::{Bytes, Nanos};
 
+use crate::disks;
+
 const SECTOR: usize = 512;
 
 fn disk(name: &str, size: u64) -> VirtualDisk {
@@ -30,7 +32,7 @@ fn disk(name: &str, size: u64) -> VirtualDisk {
 }
 
 fn setup(directory: &Path) -> Setup {
-    Setup { state_dir: directory.to_owned(), seed: 7, epoch_unix_ns: 1_700_000_000_000_000_000 }
+    Setup { state_dir: disks::own(directory), seed: 7, epoch_unix_ns: 1_700_000_000_000_000_000 }
 }
 
 /// A tracker and the content of the disk it follows.

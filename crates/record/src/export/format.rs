@@ -1,4 +1,3 @@
-use std::fs::File;
 use std::io::{self, Write};
 use std::str::FromStr;
 
@@ -67,7 +66,7 @@ pub fn export(run: &StoredRun, format: Format, to: &mut dyn Write) -> Result<(),
 
 fn copy(run: &StoredRun, name: &str, to: &mut dyn Write) -> Result<(), ExportError> {
     let path = run.path().join(name);
-    let mut file = File::open(&path).map_err(RunDirError::io("opening", &path))?;
+    let mut file = plain::open(&path).map_err(RunDirError::io("opening", &path))?;
     io::copy(&mut file, to)?;
     Ok(())
 }

@@ -57,7 +57,7 @@ impl Rollup {
     pub fn read(directory: &Path) -> Result<Self, SeriesError> {
         let path = directory.join(files::ROLLUP);
         let content = |reason| SeriesError::Content { path: path.clone(), reason };
-        let file = File::open(&path).map_err(SeriesError::io("opening", &path))?;
+        let file = plain::open(&path).map_err(SeriesError::io("opening", &path))?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(file)
             .map_err(SeriesError::parquet("reading", &path))?;
         let notes = builder.metadata().file_metadata().key_value_metadata();

@@ -1,5 +1,5 @@
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -45,7 +45,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn of_file(path: &Path) -> io::Result<String> {
-    let (mut file, mut digest) = (File::open(path)?, Sha256::new());
+    let (mut file, mut digest) = (plain::open(path)?, Sha256::new());
     let mut buffer = vec![0; 64 << 10];
     loop {
         match file.read(&mut buffer)? {
@@ -76,7 +76,7 @@ pub(super) fn of_directory(directory: &Path) -> Result<String, RunDirError> {
     let mut sums = String::new();
     for name in names(directory)? {
         let path = directory.join(&name);
-        File::open(&path)
+        plain::open(&path)
             .and_then(|file| file.sync_all())
             .map_err(RunDirError::io("flushing", &path))?;
         let sum = of_file(&path).map_err(RunDirError::io("reading", &path))?;
@@ -88,7 +88,7 @@ pub(super) fn of_directory(directory: &Path) -> Result<String, RunDirError> {
 /// Compares a directory with its `SHA256SUMS`.
 pub(super) fn check(directory: &Path) -> Result<Vec<ChecksumProblem>, RunDirError> {
     let path = directory.join(files::SUMS);
-    let text = fs::read_to_string(&path).map_err(RunDirError::io("reading", &path))?;
+    let text = plain::read_text(&path).map_err(RunDirError::io("reading", &path))?;
     let (mut problems, mut unlisted) = (Vec::new(), names(directory)?);
     for (line, content) in text.lines().enumerate() {
         let Some((sum, name)) = content.split_once("  ") else {

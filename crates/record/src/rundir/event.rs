@@ -69,10 +69,13 @@ fn line(at: Nanos, kind: &str, fields: &impl Serialize) -> serde_json::Result<St
     Ok(serde_json::to_string(&event)? + "\n")
 }
 
+/// A week of an event a second is less.
+const EVENTS_MAX: u64 = 256 << 20;
+
 /// Reads all events. A last line without its end is what a killed writer leaves, and is
 /// skipped; any other unreadable line is an error.
 pub(super) fn read(path: &Path) -> Result<Vec<Event>, RunDirError> {
-    let bytes = std::fs::read(path).map_err(RunDirError::io("reading", path))?;
+    let bytes = plain::read(path, EVENTS_MAX).map_err(RunDirError::io("reading", path))?;
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let mut events = Vec::new();
     for (number, line) in bytes[..end].split(|byte| *byte == b'\n').enumerate() {

@@ -1,4 +1,4 @@
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -64,7 +64,7 @@ impl StoredRun {
         if !is_partial {
             return State::Complete;
         }
-        match File::open(self.path.join(files::LOCK)).map(|lock| lock.try_lock_shared()) {
+        match plain::open(&self.path.join(files::LOCK)).map(|lock| lock.try_lock_shared()) {
             Ok(Err(TryLockError::WouldBlock)) => State::Running,
             _ => State::Abandoned,
         }
@@ -139,7 +139,7 @@ impl StoredRun {
 
     fn text(&self, name: &str) -> Result<String, RunDirError> {
         let path = self.path.join(name);
-        fs::read_to_string(&path).map_err(RunDirError::io("reading", &path))
+        plain::read_text(&path).map_err(RunDirError::io("reading", &path))
     }
 
     fn json<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, RunDirError> {

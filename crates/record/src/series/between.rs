@@ -89,7 +89,7 @@ fn builder(
     path: &Path,
     stretches: &[Stretch],
 ) -> Result<ParquetRecordBatchReaderBuilder<File>, SeriesError> {
-    let file = File::open(path).map_err(SeriesError::io("opening", path))?;
+    let file = plain::open(path).map_err(SeriesError::io("opening", path))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file)
         .map_err(SeriesError::parquet("reading", path))?;
     let groups = builder.metadata().row_groups().iter().enumerate();

@@ -112,7 +112,7 @@ impl Parts {
         let mut joined = None;
         for number in 1..=self.written {
             let path = self.part(number);
-            let part = File::open(&path).map_err(SeriesError::io("reading", &path))?;
+            let part = plain::open(&path).map_err(SeriesError::io("reading", &path))?;
             let metadata = ParquetMetaDataReader::new()
                 .parse_and_finish(&part)
                 .map_err(SeriesError::parquet("reading", &path))?;

@@ -1,5 +1,5 @@
 use std::collections::VecDeque;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
@@ -23,7 +23,7 @@ pub struct Rows<R> {
 
 /// The rows of one series file.
 pub fn read<R: Record>(path: &Path) -> Result<Rows<R>, SeriesError> {
-    File::open(path).map_err(SeriesError::io("opening", path))?;
+    plain::open(path).map_err(SeriesError::io("opening", path))?;
     Ok(Rows::of([path.to_owned()]))
 }
 
@@ -105,7 +105,7 @@ impl<R: Record> Rows<R> {
 }
 
 fn open(path: &Path) -> Result<ParquetRecordBatchReader, SeriesError> {
-    let file = File::open(path).map_err(SeriesError::io("opening", path))?;
+    let file = plain::open(path).map_err(SeriesError::io("opening", path))?;
     ParquetRecordBatchReaderBuilder::try_new(file)
         .and_then(|builder| builder.with_batch_size(BATCH_ROWS).build())
         .map_err(SeriesError::parquet("reading", path))

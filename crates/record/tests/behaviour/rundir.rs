@@ -193,3 +193,35 @@ fn kill_9_in_the_middle_of_a_run_loses_only_the_open_part() {
     assert!(steps.abs_diff(events) <= 1, "all but the open part: {steps} of {events}");
     remove(&run).expect("removes");
 }
+
+#[test]
+fn what_lies_in_a_run_directory_from_elsewhere_is_read_only_where_it_is_a_plain_file() {
+    let base = tempfile::tempdir().expect("a directory");
+    let stored = finished(base.path(), 0);
+    let path = stored.path().to_owned();
+    let secret = base.path().join("secret");
+    std::fs::write(&secret, "root:x:0:0").expect("writes");
+    std::fs::remove_file(path.join(files::PLAN)).expect("removes");
+    symlink(&secret, path.join(files::PLAN)).expect("links");
+    let error = stored.plan().expect_err("a link");
+    assert!(format!("{error:?}").contains("symbolic link"), "{error:?}");
+    assert!(stored.check().is_err() || !stored.check().expect("sums").is_empty());
+
+    std::fs::remove_file(path.join(files::RUN)).expect("removes");
+    let made = std::process::Command::new("mkfifo").arg(path.join(files::RUN)).status();
+    assert!(made.expect("mkfifo").success());
+    let again = rundir::StoredRun::at(&path).expect("a run");
+    let error = again.run().expect_err("a pipe, and it did not wait for its writer");
+    assert!(format!("{error:?}").contains("fifo"), "{error:?}");
+
+    std::fs::remove_file(path.join(files::RUN)).expect("removes");
+    symlink("/dev/zero", path.join(files::SUMS).with_extension("x")).expect("links");
+    let long = std::fs::File::create(path.join(files::RUN)).expect("creates");
+    long.set_len(1 << 40).expect("sparse");
+    let again = rundir::StoredRun::at(&path).expect("a run");
+    let error = again.run().expect_err("too long");
+    assert!(format!("{error:?}").contains("1099511627776"), "{error:?}");
+    std::fs::remove_file(path.join(files::EVENTS)).expect("removes");
+    symlink("/dev/zero", path.join(files::EVENTS)).expect("links");
+    assert!(stored.events().is_err());
+}

@@ -117,3 +117,20 @@ fn paths_that_are_no_ids_lead_nowhere() {
     let long = format!("/?x={}", "a".repeat(5000));
     assert_eq!(get(port, &long).status, 414);
 }
+
+#[test]
+fn clients_that_never_finish_their_request_keep_no_viewer_out() {
+    use std::io::Write;
+    let fake = Arc::new(Fake::default());
+    let (_server, port) = fake.serve();
+    let slow: Vec<_> = (0..300)
+        .map(|_| {
+            let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).expect("listens");
+            // One that was ended meanwhile may say so.
+            let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: ");
+            stream
+        })
+        .collect();
+    assert_eq!(get(port, "/api/v1/runs").status, 200);
+    drop(slow);
+}

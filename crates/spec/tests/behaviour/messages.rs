@@ -473,3 +473,14 @@ fn a_name_that_is_not_shipped_and_a_file_that_is_not_there() {
     let file = spec::resolve_tile("mine/tile.toml", here).expect_err("no such file");
     assert_said!(format!("{}\n{}", render(&name), render(&file)));
 }
+
+#[test]
+fn a_pipe_as_a_tile_is_refused_and_not_waited_for() {
+    let dir = std::env::temp_dir().join(format!("tilemark-pipe-{}", std::process::id()));
+    let made = std::process::Command::new("mkfifo").arg(&dir).status().expect("mkfifo");
+    assert!(made.success());
+    let error = tilemark_spec::read_tile(&dir).expect_err("refused");
+    std::fs::remove_file(&dir).expect("removed");
+    let source = std::error::Error::source(&error).map(ToString::to_string);
+    assert!(source.is_some_and(|text| text.contains("fifo")), "{error:?}");
+}

@@ -1,5 +1,4 @@
 use std::collections::VecDeque;
-use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -55,11 +54,14 @@ pub fn is_store(directory: &Path) -> bool {
 /// If it is not one, was not finished, or a part is missing or cut short: the file is named.
 pub fn open(directory: &Path) -> Result<Store, TraceError> {
     let path = directory.join(TRACE_FILE);
-    let text = fs::read_to_string(&path).map_err(|source| missing(directory, &path, source))?;
+    let text = plain::read_text(&path).map_err(|source| missing(directory, &path, source))?;
     let manifest = Manifest::from_json(&path, &text)?;
     for part in &manifest.parts {
         let path = directory.join(&part.file);
-        let bytes = fs::metadata(&path).map_err(TraceError::io(&path))?.len();
+        let bytes = plain::open(&path)
+            .and_then(|part| part.metadata())
+            .map_err(TraceError::io(&path))?
+            .len();
         if bytes != part.bytes {
             let reason = format!("it has {bytes} bytes, and was written with {}", part.bytes);
             return Err(TraceError::format(&path, reason));
@@ -241,7 +243,7 @@ impl Reader {
 
     fn open_group(&mut self, group: Group) -> Result<OpenGroup, TraceError> {
         let path = self.shared.path(group.file);
-        let file = File::open(&path).map_err(TraceError::io(&path))?;
+        let file = plain::open(&path).map_err(TraceError::io(&path))?;
         let footer = match self.footer.take() {
             Some((number, footer)) if number == group.file => footer,
             _ => ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())

@@ -1,4 +1,3 @@
-use std::fs;
 use std::path::Path;
 
 use record::rundir::{Event, StoredRun, files};
@@ -32,7 +31,7 @@ impl Files {
 }
 
 fn text(directory: &Path, name: &str) -> Option<String> {
-    fs::read_to_string(directory.join(name)).ok()
+    plain::read_text(&directory.join(name)).ok()
 }
 
 fn json(directory: &Path, name: &str) -> Option<Value> {

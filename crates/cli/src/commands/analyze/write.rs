@@ -1,4 +1,4 @@
-use std::fs::{self, File};
+use std::fs;
 use std::io::BufWriter;
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub fn tables(answer: &Analysis, format: AnalyzeFormat, out: &Path) -> Result<()
 }
 
 fn write(table: &Table, format: AnalyzeFormat, path: &Path) -> Result<(), TableError> {
-    let mut to = BufWriter::new(File::create(path)?);
+    let mut to = BufWriter::new(plain::create(path)?);
     match format {
         AnalyzeFormat::Csv => {
             table.write_csv(&mut to)?;

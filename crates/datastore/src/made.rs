@@ -1,0 +1,312 @@
+//! A directory of ours and the list of what was made in it: only what is on the list is ever
+//! removed.
+//!
+//! Each name is listed before it is made, and again with its inode once it is: a name that was
+//! only announced when the process died leads to nothing, or to an empty file, or to something
+//! that is not ours.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::ops::Deref;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, FileType, OFlags, fstat, unlinkat};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::held::{self, HeldDir, NotPlain};
+
+/// The list in every directory of ours; drawn in `docs/formats/datastore.md`.
+pub(crate) const MADE_FILE: &CStr = c"made.jsonl";
+/// No more of a list is read: 100,000 names of the greatest length.
+const LIST_MAX: u64 = 32 << 20;
+
+/// A directory that we made, held open: what is made in it is listed in it first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnDir(HeldDir);
+
+impl Deref for OwnDir {
+    type Target = HeldDir;
+
+    fn deref(&self) -> &HeldDir {
+        &self.0
+    }
+}
+
+impl AsFd for OwnDir {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl OwnDir {
+    /// Makes a directory that did not exist in one that is held.
+    pub fn make(parent: &HeldDir, name: &CStr) -> std::io::Result<Self> {
+        let fd = held::make_dir(parent, name)?;
+        Self::over(HeldDir::of(fd, parent.path().join(held::name_path(name))))
+    }
+
+    /// Begins or goes on with the list in a directory that is ours alone.
+    pub fn over(dir: HeldDir) -> std::io::Result<Self> {
+        match held::create(&dir, MADE_FILE) {
+            Ok(_) | Err(Errno::EXIST) => Ok(Self(dir)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Makes the directory `name` in this one, or opens the one that was made here.
+    pub fn sub(&self, name: &CStr) -> std::io::Result<Self> {
+        match held::open_dir(self, name) {
+            Err(Errno::NOENT) => {
+                self.announce(name)?;
+                let made = Self::make(self, name)?;
+                self.list(name, &made)?;
+                Ok(made)
+            }
+            found => Self::over(HeldDir::of(found?, self.path().join(held::name_path(name)))),
+        }
+    }
+
+    /// Creates a file that did not exist.
+    pub fn create(&self, name: &CStr) -> std::io::Result<File> {
+        if held::look(self, name).is_ok() {
+            return Err(Errno::EXIST.into());
+        }
+        self.announce(name)?;
+        let file = held::create(self, name)?;
+        self.list(name, &file).inspect_err(|_| {
+            let _ = held::unlink(self, name);
+        })?;
+        Ok(file)
+    }
+
+    /// Gives the open `file`, called `from`, the name `to`, which may have been another's.
+    pub fn publish(&self, file: &File, from: &CStr, to: &CStr) -> std::io::Result<()> {
+        self.list(to, file)?;
+        Ok(held::rename(self, from, to)?)
+    }
+
+    /// Removes a file that was made here; what is not on the list stays, and is an error.
+    pub fn unmake(&self, name: &CStr) -> std::io::Result<()> {
+        match Listed::read(self)?.is_ours(self, name)? {
+            Ours::File => Ok(held::unlink(self, name)?),
+            Ours::Directory | Ours::No => Err(std::io::Error::other("Tilemark did not make it")),
+        }
+    }
+
+    /// Removes what was made in this directory, and the directory from `parent` if nothing else
+    /// is in it.
+    pub(crate) fn remove(self, parent: &HeldDir, name: &CStr) -> Removal {
+        let mut removal = Removal::default();
+        removal.directory(parent, name, &self.0, Path::new(""));
+        removal
+    }
+
+    fn announce(&self, name: &CStr) -> std::io::Result<()> {
+        self.append(&Line { name: text(name)?, inode: None }).map(drop)
+    }
+
+    /// Durable: what has content is found again after a power failure, too.
+    fn list(&self, name: &CStr, object: impl AsFd) -> std::io::Result<()> {
+        let inode = Some(fstat(object)?.st_ino);
+        self.append(&Line { name: text(name)?, inode })?.sync_data()
+    }
+
+    fn append(&self, line: &Line) -> std::io::Result<File> {
+        let mut list = open_list(self, OFlags::WRONLY | OFlags::APPEND)?;
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        list.write_all(&bytes)?;
+        Ok(list)
+    }
+}
+
+fn text(name: &CStr) -> std::io::Result<String> {
+    name.to_str().map(str::to_owned).map_err(|_| std::io::ErrorKind::InvalidFilename.into())
+}
+
+fn open_list(dir: impl AsFd, flags: OFlags) -> std::io::Result<File> {
+    held::open_plain(dir, MADE_FILE, flags).map_err(|found| match found {
+        NotPlain::Error(error) => error.into(),
+        NotPlain::Kind(found) => std::io::Error::other(format!("made.jsonl is a {found}")),
+    })
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    name: String,
+    /// Absent: about to be made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    inode: Option<u64>,
+}
+
+/// What was made in a directory: inodes by name.
+#[derive(Debug, Default)]
+struct Listed(HashMap<CString, Vec<u64>>);
+
+/// Whether something was made by us.
+#[derive(Debug, PartialEq, Eq)]
+enum Ours {
+    File,
+    Directory,
+    No,
+}
+
+impl Listed {
+    fn read(dir: impl AsFd) -> std::io::Result<Self> {
+        let mut bytes = Vec::new();
+        match open_list(dir, OFlags::RDONLY) {
+            Ok(list) => list.take(LIST_MAX).read_to_end(&mut bytes)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(error),
+        };
+        let mut listed = Self::default();
+        for line in bytes.split(|byte| *byte == b'\n') {
+            // A line that a power failure cut off names nothing.
+            let Ok(line) = serde_json::from_slice::<Line>(line) else { continue };
+            let Ok(name) = CString::new(line.name) else { continue };
+            if held::single(&name).is_ok() {
+                listed.0.entry(name).or_default().extend(line.inode);
+            }
+        }
+        Ok(listed)
+    }
+
+    fn is_ours(&self, dir: impl AsFd, name: &CStr) -> rustix::io::Result<Ours> {
+        let Some(inodes) = self.0.get(name) else { return Ok(Ours::No) };
+        let found = held::look(dir, name)?;
+        let is_listed = inodes.contains(&found.st_ino);
+        Ok(match FileType::from_raw_mode(found.st_mode) {
+            FileType::Directory if is_listed || inodes.is_empty() => Ours::Directory,
+            FileType::RegularFile if is_listed => Ours::File,
+            FileType::RegularFile if inodes.is_empty() && found.st_size == 0 => Ours::File,
+            _ => Ours::No,
+        })
+    }
+}
+
+/// What became of a removal.
+#[derive(Debug, Default)]
+pub(crate) struct Removal {
+    /// Found inside and not made by us: it stays, with all directories it is in.
+    pub kept: Vec<std::path::PathBuf>,
+    /// Removed, but kept by the file system under another name as long as it is open somewhere.
+    pub lingering: Vec<std::path::PathBuf>,
+    /// What could not be removed, and why.
+    pub failed: Vec<(std::path::PathBuf, Errno)>,
+}
+
+impl Removal {
+    /// Whether nothing is left.
+    pub fn is_complete(&self) -> bool {
+        self.kept.is_empty() && self.lingering.is_empty() && self.failed.is_empty()
+    }
+
+    /// Empties the open directory and removes it from `parent`.
+    fn directory(&mut self, parent: impl AsFd, name: &CStr, dir: &HeldDir, shown: &Path) {
+        if self.empty(dir, shown, &[]) && self.list_of(dir, shown) {
+            self.removed_dir(parent, name, dir, shown);
+        }
+    }
+
+    /// Removes what was made in `dir`, but for `last`; whether nothing else is left.
+    pub(crate) fn empty(&mut self, dir: &HeldDir, shown: &Path, last: &[&CStr]) -> bool {
+        let before = self.count();
+        match (Listed::read(dir), held::entries(dir)) {
+            (Ok(listed), Ok(names)) => {
+                for name in names.iter().filter(|name| !last.contains(&name.as_c_str())) {
+                    if name.as_c_str() != MADE_FILE {
+                        self.one(dir, name, &shown.join(held::name_path(name)), &listed);
+                    }
+                }
+            }
+            (Err(error), _) => {
+                let error = Errno::from_io_error(&error).unwrap_or(Errno::IO);
+                self.failed.push((shown.join("made.jsonl"), error));
+            }
+            (_, Err(error)) => self.failed.push((shown.to_owned(), error)),
+        }
+        self.count() == before
+    }
+
+    fn one(&mut self, dir: &HeldDir, name: &CStr, shown: &Path, listed: &Listed) {
+        if lingers(name) {
+            return self.lingering.push(shown.to_owned());
+        }
+        match listed.is_ours(dir, name) {
+            Ok(Ours::No) => self.kept.push(shown.to_owned()),
+            Ok(Ours::File) => drop(self.gone(held::unlink(dir, name), shown)),
+            Ok(Ours::Directory) => match dir.open_dir(name) {
+                Ok(inner) => self.directory(dir, name, &inner, shown),
+                Err(_) => self.kept.push(shown.to_owned()),
+            },
+            Err(error) => drop(self.gone(Err(error), shown)),
+        }
+    }
+
+    /// Removes the list itself, last but for the directory.
+    pub(crate) fn list_of(&mut self, dir: &HeldDir, shown: &Path) -> bool {
+        self.gone(held::unlink(dir, MADE_FILE), &shown.join("made.jsonl"))
+    }
+
+    /// Removes an emptied directory, if its name still leads to it.
+    pub(crate) fn removed_dir(
+        &mut self,
+        parent: impl AsFd,
+        name: &CStr,
+        dir: &HeldDir,
+        shown: &Path,
+    ) {
+        if !held::is_named(&parent, name, dir) {
+            // It was renamed: it is empty, and its new name is somebody's.
+            return;
+        }
+        match held::single(name).and_then(|name| unlinkat(&parent, name, AtFlags::REMOVEDIR)) {
+            Err(error @ (Errno::NOTEMPTY | Errno::EXIST | Errno::BUSY)) => {
+                self.rest(dir, shown, error);
+            }
+            result => drop(self.gone(result, shown)),
+        }
+    }
+
+    /// What kept a directory from being removed.
+    fn rest(&mut self, dir: &HeldDir, shown: &Path, error: Errno) {
+        let names = held::entries(dir).unwrap_or_default();
+        if names.is_empty() {
+            self.failed.push((shown.to_owned(), error));
+        }
+        let (lingering, others): (Vec<_>, Vec<_>) = names.iter().partition(|name| lingers(name));
+        let shown = |name: &&CString| shown.join(held::name_path(name));
+        self.lingering.extend(lingering.iter().map(shown));
+        self.kept.extend(others.iter().map(shown));
+    }
+
+    /// That something is gone already is what was wanted.
+    pub(crate) fn gone(&mut self, result: rustix::io::Result<()>, shown: &Path) -> bool {
+        match result {
+            Ok(()) | Err(Errno::NOENT) => true,
+            Err(error) => {
+                self.failed.push((shown.to_owned(), error));
+                false
+            }
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.kept.len() + self.lingering.len() + self.failed.len()
+    }
+}
+
+/// Names under which NFS and FUSE keep a removed file that is open somewhere: `.nfs` and digits
+/// (Linux `fs/nfs/unlink.c`), `.fuse_hidden` and digits (libfuse, `hidden_name`). They go when
+/// it is closed, so we never remove them.
+pub(crate) fn lingers(name: &CStr) -> bool {
+    let is_hex = |rest: &[u8]| !rest.is_empty() && rest.iter().all(u8::is_ascii_hexdigit);
+    let name = name.to_bytes();
+    [&b".nfs"[..], b".fuse_hidden"]
+        .iter()
+        .any(|prefix| name.strip_prefix(*prefix).is_some_and(is_hex))
+}

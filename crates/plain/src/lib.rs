@@ -1,0 +1,181 @@
+//! Reading files that others may have made: run directories and traces from elsewhere,
+//! definitions that somebody names.
+//!
+//! What it does: opens regular files and nothing else, without waiting for a pipe's writer, reads
+//! no more of a text than is expected, and creates files where others may have put links.
+//!
+//! What it refuses: links (in directories from elsewhere), pipes, sockets, devices, directories,
+//! texts beyond their limit.
+
+use std::fs::{File, FileType, OpenOptions};
+use std::io::{Error, ErrorKind, Read, Result};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+/// No text of ours comes near: a run of a thousand steps has a `run.json` of some 10 MiB.
+pub const TEXT_MAX: u64 = 64 << 20;
+
+/// Opens a regular file that is no link: for names inside a directory from elsewhere.
+pub fn open(path: &Path) -> Result<File> {
+    open_with(path, libc::O_NOFOLLOW).map_err(|error| match error.raw_os_error() {
+        Some(libc::ELOOP) => refused("symbolic link"),
+        _ => error,
+    })
+}
+
+/// Opens a regular file that somebody named, which may be by a link.
+pub fn open_named(path: &Path) -> Result<File> {
+    open_with(path, 0)
+}
+
+fn open_with(path: &Path, flags: i32) -> Result<File> {
+    // A pipe without a writer would be waited for.
+    let file = OpenOptions::new().read(true).custom_flags(flags | libc::O_NONBLOCK).open(path)?;
+    match file.metadata()?.file_type() {
+        kind if kind.is_file() => Ok(file),
+        kind => Err(refused(word(kind))),
+    }
+}
+
+/// Creates a file for writing. What had the name loses it and keeps its content: in a directory
+/// that others may write to it may be a link, or a second name of their file.
+pub fn create(path: &Path) -> Result<File> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    File::create_new(path)
+}
+
+/// All of a regular file that is no link, of at most `max` bytes.
+pub fn read(path: &Path, max: u64) -> Result<Vec<u8>> {
+    all_of(open(path)?, max)
+}
+
+/// As [`read`], as text of at most [`TEXT_MAX`].
+pub fn read_text(path: &Path) -> Result<String> {
+    text_of(open(path)?)
+}
+
+/// As [`read_text`], of a file that somebody named, which may be by a link.
+pub fn read_named_text(path: &Path) -> Result<String> {
+    text_of(open_named(path)?)
+}
+
+fn text_of(file: File) -> Result<String> {
+    String::from_utf8(all_of(file, TEXT_MAX)?).map_err(|_| ErrorKind::InvalidData.into())
+}
+
+fn all_of(file: File, max: u64) -> Result<Vec<u8>> {
+    let length = file.metadata()?.len();
+    let too_long = |length| {
+        let text = format!("it has {length} bytes, and at most {max} are read");
+        Error::new(ErrorKind::FileTooLarge, text)
+    };
+    if length > max {
+        return Err(too_long(length));
+    }
+    let mut bytes = Vec::new();
+    // It may grow meanwhile, or be one that has no length (in /proc).
+    file.take(max + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 {
+        length if length > max => Err(too_long(length)),
+        _ => Ok(bytes),
+    }
+}
+
+fn refused(found: &str) -> Error {
+    Error::new(ErrorKind::InvalidInput, format!("it is a {found}, not a regular file"))
+}
+
+fn word(kind: FileType) -> &'static str {
+    match kind {
+        kind if kind.is_dir() => "directory",
+        kind if kind.is_fifo() => "fifo",
+        kind if kind.is_socket() => "socket",
+        kind if kind.is_block_device() => "block device",
+        _ => "character device",
+    }
+}
+
+/// Text from elsewhere as it may be shown on a terminal: what would steer it (control characters
+/// and the marks that turn the direction of writing) becomes its escape, `\u{1b}`.
+pub fn shown(text: &str) -> std::borrow::Cow<'_, str> {
+    if !text.contains(is_steering) {
+        return text.into();
+    }
+    text.chars()
+        .fold(String::new(), |mut shown, c| {
+            match is_steering(c) {
+                true => shown.extend(c.escape_unicode()),
+                false => shown.push(c),
+            }
+            shown
+        })
+        .into()
+}
+
+/// Unicode's control characters but line end and tab, and its marks of direction (UAX 9).
+fn is_steering(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t'))
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_link_a_pipe_and_a_device_are_refused_by_what_they_are() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let (link, pipe) = (dir.path().join("link"), dir.path().join("pipe"));
+        symlink("/etc/passwd", &link).expect("link");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+        assert!(made.success());
+        for (path, what) in [
+            (link.as_path(), "symbolic link"),
+            (&pipe, "fifo"),
+            (Path::new("/dev/zero"), "character device"),
+            (dir.path(), "directory"),
+        ] {
+            let error = read_text(path).expect_err("refused").to_string();
+            assert!(error.contains(what), "{error}");
+        }
+        assert!(read_named_text(&link).is_ok(), "a link that somebody names is followed");
+        assert!(read_named_text(&pipe).is_err(), "what it leads to is looked at all the same");
+    }
+
+    #[test]
+    fn a_link_planted_where_a_file_is_created_leads_nowhere() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let (victim, planted) = (dir.path().join("victim"), dir.path().join("run.json.tmp"));
+        std::fs::write(&victim, "foreign").expect("file");
+        let plants: [fn(&Path, &Path) -> Result<()>; 2] =
+            [|from, to| symlink(from, to), |from, to| std::fs::hard_link(from, to)];
+        for plant in plants {
+            plant(&victim, &planted).expect("planted");
+            std::io::Write::write_all(&mut create(&planted).expect("new"), b"ours").expect("ours");
+            assert_eq!(std::fs::read(&victim).expect("still there"), b"foreign");
+            assert_eq!(std::fs::read(&planted).expect("written"), b"ours");
+            std::fs::remove_file(&planted).expect("removed");
+        }
+    }
+
+    #[test]
+    fn a_file_beyond_the_limit_is_refused_before_it_is_read() {
+        let file = tempfile::NamedTempFile::new().expect("temporary file");
+        file.as_file().set_len(1 << 40).expect("sparse");
+        let error = read_text(file.path()).expect_err("refused").to_string();
+        assert!(error.contains("1099511627776"), "{error}");
+        file.as_file().set_len(3).expect("short");
+        assert_eq!(read(file.path(), 3).expect("as long as allowed"), [0; 3]);
+    }
+
+    #[test]
+    fn what_would_steer_a_terminal_is_shown_and_not_sent() {
+        assert_eq!(shown("plain, \u{e4}\u{f6}\n"), "plain, \u{e4}\u{f6}\n");
+        assert_eq!(shown("\u{1b}]0;x\u{7}"), "\\u{1b}]0;x\\u{7}");
+        assert_eq!(shown("\u{9b}2J\r\u{202e}"), "\\u{9b}2J\\u{d}\\u{202e}");
+    }
+}

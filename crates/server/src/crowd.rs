@@ -1,0 +1,105 @@
+//! Who is connected: a bounded number, of which the one that was sent nothing for longest gives
+//! way, so that who is slow keeps nobody out.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::task::AbortHandle;
+
+/// Connections at the same time.
+const ALL_MAX: usize = 256;
+/// Those of them that one peer may have: half, so that no peer has all.
+const PEER_MAX: usize = ALL_MAX / 2;
+
+/// The connections there are.
+#[derive(Debug, Default)]
+pub struct Crowd {
+    clock: Arc<AtomicU64>,
+    places: Vec<Place>,
+}
+
+#[derive(Debug)]
+struct Place {
+    peer: IpAddr,
+    activity: Activity,
+    task: AbortHandle,
+}
+
+/// When a connection was last sent something, or was accepted, on a clock that counts such
+/// moments of all connections.
+#[derive(Debug, Clone)]
+pub struct Activity {
+    clock: Arc<AtomicU64>,
+    last: Arc<AtomicU64>,
+}
+
+impl Activity {
+    /// Something is sent now.
+    pub fn note(&self) {
+        self.last.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+    }
+}
+
+impl Crowd {
+    /// Admits a connection from a peer, whose task `start` begins. Where there is no room, the
+    /// one of that peer, or of all, that was sent nothing for longest is ended.
+    pub fn admit(&mut self, peer: IpAddr, start: impl FnOnce(Activity) -> AbortHandle) {
+        self.places.retain(|place| !place.task.is_finished());
+        let of_peer = self.places.iter().filter(|place| place.peer == peer).count();
+        if of_peer >= PEER_MAX {
+            self.end_idlest(|place| place.peer == peer);
+        } else if self.places.len() >= ALL_MAX {
+            self.end_idlest(|_| true);
+        }
+        let activity = Activity { clock: Arc::clone(&self.clock), last: Arc::default() };
+        activity.note();
+        let task = start(activity.clone());
+        self.places.push(Place { peer, activity, task });
+    }
+
+    fn end_idlest(&mut self, concerns: impl Fn(&Place) -> bool) {
+        let places = self.places.iter().enumerate().filter(|(_, place)| concerns(place));
+        let idlest = places.min_by_key(|(_, place)| place.activity.last.load(Ordering::Relaxed));
+        if let Some((number, _)) = idlest {
+            self.places.swap_remove(number).task.abort();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_peer_has_all_places_and_who_is_sent_something_keeps_its_own() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(crowded());
+    }
+
+    async fn crowded() {
+        let mut crowd = Crowd::default();
+        let admit = |crowd: &mut Crowd, peer: [u8; 4]| {
+            let mut own = None;
+            crowd.admit(peer.into(), |activity| {
+                own = Some(activity);
+                tokio::spawn(std::future::pending::<()>()).abort_handle()
+            });
+            own.expect("started")
+        };
+        let viewer = admit(&mut crowd, [10, 0, 0, 1]);
+        let place = crowd.places[0].task.clone();
+        for _ in 0..1000 {
+            admit(&mut crowd, [10, 0, 0, 2]);
+            viewer.note();
+        }
+        assert_eq!(crowd.places.len(), PEER_MAX + 1);
+        for last in 3..=200 {
+            admit(&mut crowd, [10, 0, 0, last]);
+            viewer.note();
+        }
+        assert_eq!(crowd.places.len(), ALL_MAX);
+        tokio::task::yield_now().await;
+        assert!(!place.is_finished(), "the viewer is still there");
+    }
+}
