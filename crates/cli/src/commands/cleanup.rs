@@ -22,6 +22,10 @@ pub fn run(args: &CleanupArgs) -> Result<Exit, Failure> {
         0 => {}
         count => crate::say!("removed {count} control group(s) of killed runs"),
     }
+    match capture::remove_stale() {
+        0 => {}
+        count => crate::say!("switched off {count} tracing instance(s) of killed recordings"),
+    }
     output::print(&report(&cleaned))?;
     Ok(if cleaned.kept.is_empty() { Exit::Success } else { Exit::Failure })
 }
