@@ -448,7 +448,8 @@ pub struct KneeRow {
 }
 
 /// What a tier of pages of 64 KiB would serve: LRU, write-back, everything comes in, empty at
-/// first. An I/O counts once for each page it touches.
+/// first. An I/O is served when all its pages are; of a sample of pages (`sampled_share` below
+/// 1) each page of an I/O counts for itself.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TierRow {
     /// Whose.

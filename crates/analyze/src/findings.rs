@@ -463,10 +463,11 @@ fn tiers(answer: &Analysis, drafts: &mut Vec<Draft>) {
         .reads_served
         .map_or_else(String::new, |reads| format!("{} of the reads and ", percent(reads)));
     let bytes = |value: f64| Bytes::new(1).scale(value).round_up(Bytes::new(1));
+    let of = if tier.sampled_share < 1.0 { "sampled page references" } else { "I/Os" };
     drafts.push(Draft {
         id: "tier",
         text: format!(
-            "A tier of {} with pages of 64 KiB, written back, would serve {reads}{} of the I/Os, \
+            "A tier of {} with pages of 64 KiB, written back, would serve {reads}{} of the {of}, \
              with {} written to it; {} are touched in all ({count} I/Os).",
             Bytes::new(tier.tier_bytes),
             percent(*served),

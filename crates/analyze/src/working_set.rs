@@ -1,7 +1,7 @@
 //! How much of the storage is in use, and how much cache would hold it.
 
 use cache::mrc::{CurvePoint, ExactStack, MissRatioCurve};
-use cache::tier::{Access, Config, VmId, WriteMode};
+use cache::tier::{Access, Config, Place, Step, VmId, Wait, WriteMode};
 use cache::{PageId, Tier};
 use machine::Operation;
 
@@ -44,11 +44,18 @@ pub(crate) struct Curve {
 }
 
 impl Curve {
-    /// Share of references that miss in a cache of `bytes`.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "pages, rounded")]
-    pub(crate) fn miss_ratio(&self, bytes: f64) -> f64 {
-        let pages = (bytes / self.page_bytes as f64 * self.share + 0.5).floor() as u64;
+    /// Share of references that miss in a cache of so many pages of the sample.
+    fn at_pages(&self, pages: u64) -> f64 {
         self.corrected(self.curve.miss_ratio(pages))
+    }
+
+    /// Share of references that miss in a cache of `bytes`, between whole pages on a line.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole pages")]
+    pub(crate) fn miss_ratio(&self, bytes: f64) -> f64 {
+        let pages = bytes / self.page_bytes as f64 * self.share;
+        let below = self.at_pages(pages.floor() as u64);
+        let above = self.at_pages(pages.ceil() as u64);
+        below + (above - below) * pages.fract()
     }
 
     fn corrected(&self, miss_ratio: f64) -> f64 {
@@ -70,13 +77,18 @@ impl Curve {
         self.corrected(self.curve.points().last().map_or(1.0, |point| point.miss_ratio))
     }
 
-    /// Some points of the curve, evenly on a scale of logarithms: bytes and miss ratio.
+    /// Some points of the curve, about evenly on a scale of logarithms: bytes and miss ratio.
+    /// Every one is at whole pages, and its bytes are those of these pages.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole pages")]
     pub(crate) fn points(&self, most: u32) -> Vec<(f64, f64)> {
         let points = self.curve.points();
         let (Some(first), Some(last)) = (points.first(), points.last()) else { return Vec::new() };
-        let (low, high) = (self.bytes(first), self.bytes(last));
+        let (low, high) = (first.pages as f64, last.pages as f64);
         let step = |at: u32| low * (high / low).powf(f64::from(at) / f64::from(most - 1));
-        (0..most).map(|at| step(at).round()).map(|bytes| (bytes, self.miss_ratio(bytes))).collect()
+        let mut pages: Vec<u64> = (0..most).map(|at| step(at).round() as u64).collect();
+        pages.dedup();
+        let bytes = |pages: u64| pages as f64 / self.share * self.page_bytes as f64;
+        pages.into_iter().map(|pages| (bytes(pages), self.at_pages(pages))).collect()
     }
 }
 
@@ -206,27 +218,54 @@ impl Subject {
         let config = Config { write_mode: WriteMode::Back, ..Config::new(scaled, page_bytes) };
         let mut tier = Tier::new(config).ok()?;
         let mut steps = Vec::new();
+        let mut served = Served::default();
+        // Of a sample only some pages of an I/O are there, so each counts for itself.
+        let is_whole = self.share >= 1.0;
         for (reference, id) in self.references.iter().zip(&self.ids) {
             let (first, last) = reference.small();
             let operation = if reference.is_write() { Operation::Write } else { Operation::Read };
             let offset = u64::from(*id) * PAGE + first * SMALL;
             let length = u32::try_from((last - first + 1) * SMALL).unwrap_or(u32::MAX);
             tier.access(&Access { vm: VmId(0), operation, offset, length }, &mut steps);
+            let waits = |step: &Step| step.place == Place::Backing && step.wait == Wait::Request;
+            let is_served = !steps.iter().any(waits);
+            served.take(reference.is_write(), is_whole && reference.goes_on(), is_served);
             if tier.wants_cleaning() {
                 tier.clean(64, &mut steps);
             }
             steps.clear();
         }
-        let counters = tier.counters();
-        let reads_served =
-            (counters.reads > 0).then(|| counters.read_hits as f64 / counters.reads as f64);
-        let written_bytes = counters.tier_written_bytes as f64 / self.share;
-        Some(TierAnswer {
-            bytes,
-            reads_served,
-            io_served: counters.acceleration_rate(),
-            written_bytes,
-        })
+        let written_bytes = tier.counters().tier_written_bytes as f64 / self.share;
+        let [reads_served, io_served] = served.shares();
+        Some(TierAnswer { bytes, reads_served, io_served, written_bytes })
+    }
+}
+
+/// What a tier alone served, by I/O: one with a page that the store had to answer is not.
+#[derive(Debug, Default)]
+struct Served {
+    /// Reads, then writes: all, and those that were not served.
+    counts: [[u64; 2]; 2],
+    /// Whether the I/O that goes on is served so far.
+    is_so_far: bool,
+}
+
+impl Served {
+    fn take(&mut self, is_write: bool, goes_on: bool, is_served: bool) {
+        let [all, failed] = &mut self.counts[usize::from(is_write)];
+        if !goes_on {
+            *all += 1;
+            self.is_so_far = true;
+        }
+        *failed += u64::from(self.is_so_far && !is_served);
+        self.is_so_far &= is_served;
+    }
+
+    /// Of the reads, and of all; none where there are none.
+    fn shares(&self) -> [Option<f64>; 2] {
+        let [reads, writes] = self.counts;
+        let all = [reads[0] + writes[0], reads[1] + writes[1]];
+        [reads, all].map(|[all, failed]| (all > 0).then(|| (all - failed) as f64 / all as f64))
     }
 }
 
@@ -280,6 +319,49 @@ mod tests {
             compared += 1;
         }
         assert!(compared >= 4, "only {compared} lines of the oracle were compared");
+    }
+
+    fn subject(records: &[(u64, Operation, u64, u32)]) -> Subject {
+        let mut pages = Pages::new(1000);
+        for (at, operation, offset, length) in records {
+            let operation = match operation {
+                Operation::Write => trace::Operation::Write,
+                _ => trace::Operation::Read,
+            };
+            let issue = units::Nanos(*at);
+            pages.push(&trace::IoRecord::new(issue, operation, *offset, *length));
+        }
+        Subject::new(&pages, None)
+    }
+
+    #[test]
+    fn an_io_of_which_the_tier_lacks_a_page_is_not_served_by_it() {
+        let kib = 1024;
+        let subject = subject(&[
+            (0, Operation::Read, 0, 64 * kib),
+            // Three pages, of which the first is in the tier.
+            (1, Operation::Read, 0, 192 * kib),
+            (2, Operation::Read, 0, 192 * kib),
+            (3, Operation::Write, 1 << 20, 64 * kib),
+        ]);
+        let tier = subject.tier(64 << 20).expect("a tier");
+        assert_eq!(tier.reads_served, Some(1.0 / 3.0));
+        assert_eq!(tier.io_served, Some(0.5));
+    }
+
+    #[test]
+    fn every_point_of_a_curve_is_at_the_very_size_it_names() {
+        let loops = (0..40_u64).map(|at| (at, Operation::Read, at % 5 * PAGE, 64 * 1024));
+        let curve = subject(&loops.collect::<Vec<_>>()).large_curve();
+        for (bytes, miss_ratio) in curve.points(50) {
+            let pages = bytes / PAGE as f64;
+            assert_eq!(pages.fract(), 0.0, "{bytes} B");
+            // A loop over five pages misses always in a smaller cache, and then never again.
+            let expected = if pages < 5.0 { 1.0 } else { 5.0 / 40.0 };
+            assert_eq!(miss_ratio, expected, "{pages} pages");
+        }
+        assert_eq!(curve.miss_ratio(4.0 * PAGE as f64), 1.0);
+        assert!(curve.miss_ratio(4.9 * PAGE as f64) > curve.miss_ratio(5.0 * PAGE as f64));
     }
 
     #[test]

@@ -88,6 +88,8 @@ pub struct Capture {
     pages_max: u64,
     batch: Vec<Event>,
     start: u64,
+    /// Events up to this time have been joined.
+    joined: u64,
     started_unix_ns: i64,
     cpu_start: u64,
     events: u64,
@@ -132,6 +134,7 @@ impl Capture {
             layout,
             batch: Vec::new(),
             start,
+            joined: start,
             started_unix_ns,
             cpu_start: now(ClockId::ProcessCPUTime),
             events: 0,
@@ -238,6 +241,7 @@ impl Capture {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(true),
             Err(source) => return Err(CaptureError::io(self.instance.path(), source)),
         };
+        let last = cpu.waiting.back().map_or(self.joined, |event| event.time);
         let (decoder, waiting) = (&self.decoder, &mut cpu.waiting);
         let missed = page::read(&self.layout, &self.page[..length], |time, data| {
             if let Some(event) = decoder.decode(time, data) {
@@ -247,7 +251,8 @@ impl Capture {
         match missed {
             Ok(Some(missed)) => {
                 self.lost += missed.count.unwrap_or(1);
-                self.joiner.lost(missed.before);
+                // What was read and joined before is older than anything that was lost.
+                self.joiner.lost(last, missed.before);
             }
             Ok(None) => {}
             Err(page::Broken) => self.broken_pages += 1,
@@ -264,6 +269,7 @@ impl Capture {
 
     /// Joins the events up to a time, those of all CPUs in order of time.
     fn join_until(&mut self, horizon: u64) {
+        self.joined = self.joined.max(horizon.min(now(ClockId::Monotonic)));
         self.batch.clear();
         for cpu in &mut self.cpus {
             let count = cpu.waiting.partition_point(|event| event.time <= horizon);

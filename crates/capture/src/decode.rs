@@ -53,6 +53,11 @@ impl Kind {
         }
     }
 
+    /// Whether something ends with it.
+    pub const fn is_end(self) -> bool {
+        matches!(self, Self::Complete | Self::BioComplete)
+    }
+
     /// The disks for whose I/O it counts.
     pub const fn reach(self) -> Reach {
         match self {

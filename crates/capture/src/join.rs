@@ -4,7 +4,9 @@
 //! Order of its events: kernel `block/blk-mq.c` (`blk_mq_submit_bio`, `blk_mq_start_request`,
 //! `blk_update_request`, `blk_mq_requeue_request`), `block/blk-merge.c`, `block/blk-flush.c`.
 
-use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{DeviceIndex, Flags, IoRecord, Operation, VmIndex};
 use units::Nanos;
 
@@ -35,11 +37,13 @@ pub struct Counts {
     pub records: u64,
     /// I/Os of somebody who was not asked for.
     pub unwanted: u64,
-    /// Ends of I/Os that were sent before the capture began, or whose other events were lost.
+    /// Ends of I/Os that were sent before the capture began, or whose other events were lost or
+    /// are not to be told from those of others.
     pub unmatched: u64,
     /// I/Os that had not ended when the capture did.
     pub unfinished: u64,
-    /// I/Os whose end was not seen within a minute, or because events were lost.
+    /// I/Os whose end was not seen within a minute, and those that were open when events were
+    /// lost or may be confused with one that was.
     pub abandoned: u64,
     /// Requests that became part of another one.
     pub merged: u64,
@@ -107,7 +111,18 @@ pub(crate) struct Watched {
     pub reach: Reach,
 }
 
+/// A time in which events of some CPU were lost.
+#[derive(Debug, Clone, Copy)]
+struct Gap {
+    from: u64,
+    before: u64,
+}
+
 /// Joins events, which must come in order of time.
+///
+/// Where events were lost nothing is concluded from those that were not: what is open when a gap
+/// begins, and what begins or ends in it, makes no record, and neither does what ends where it
+/// is not known whose end it is.
 #[derive(Debug)]
 pub(crate) struct Joiner {
     /// By device number.
@@ -118,8 +133,12 @@ pub(crate) struct Joiner {
     start: u64,
     /// The time of the latest event.
     latest: u64,
-    /// Events were lost before this time.
-    gap: u64,
+    /// Times in which events were lost and that no event has passed yet.
+    gaps: VecDeque<Gap>,
+    /// What was open when the last gap began: the next end there may be its own.
+    doubtful: FxHashSet<Key>,
+    /// Until then I/Os may be in flight whose beginning was lost.
+    uncounted_until: u64,
     counts: Counts,
 }
 
@@ -135,7 +154,9 @@ impl Joiner {
             window: Window::default(),
             start,
             latest: start,
-            gap: 0,
+            gaps: VecDeque::new(),
+            doubtful: FxHashSet::default(),
+            uncounted_until: 0,
             counts: Counts::default(),
         }
     }
@@ -144,9 +165,46 @@ impl Joiner {
         self.counts
     }
 
-    /// Events before `time` were lost: ends that are missing will not come.
-    pub fn lost(&mut self, time: u64) {
-        self.gap = self.gap.max(time);
+    /// Events after `from` and before `before` were lost.
+    pub fn lost(&mut self, from: u64, before: u64) {
+        self.gaps.push_back(Gap { from, before });
+    }
+
+    /// Enters and leaves gaps as time goes on; whether this is in one.
+    fn is_in_gap(&mut self, time: u64) -> bool {
+        if self.gaps.iter().any(|gap| gap.from < time) {
+            self.drop_all();
+        }
+        self.gaps.retain(|gap| {
+            let is_over = gap.from < time && gap.before <= time;
+            if is_over {
+                let until = gap.before.saturating_add(PATIENCE_NS);
+                self.uncounted_until = self.uncounted_until.max(until);
+            }
+            !is_over
+        });
+        self.gaps.iter().any(|gap| gap.from < time)
+    }
+
+    /// Makes no record of anything that is open.
+    fn drop_all(&mut self) {
+        let mut doubtful = FxHashSet::default();
+        for (key, entry) in std::mem::take(&mut self.open) {
+            doubtful.insert(key);
+            for open in entry.more.iter().chain([&entry.first]) {
+                self.window.gone(open.ticket);
+                self.counts.abandoned += 1;
+            }
+        }
+        for (disk, state) in (0..).zip(&mut self.states) {
+            for open in state.flushes.iter().chain(&state.flying) {
+                doubtful.insert(Key { disk, operation: Operation::Flush, sector: 0 });
+                self.window.gone(open.ticket);
+                self.counts.abandoned += 1;
+            }
+            *state = State::default();
+        }
+        self.doubtful.extend(doubtful);
     }
 
     /// Takes the next event; `sender` says whose it is. Whether it is one of a watched disk.
@@ -160,6 +218,10 @@ impl Joiner {
         }
         self.counts.late += u64::from(event.time < self.latest);
         self.latest = self.latest.max(event.time);
+        if !self.gaps.is_empty() && self.is_in_gap(event.time) {
+            self.counts.unmatched += u64::from(event.kind.is_end());
+            return true;
+        }
         match event.kind {
             // A request that the driver gave back is inserted once more.
             Kind::Insert if self.open.contains_key(&key(disk, event)) => {}
@@ -198,6 +260,9 @@ impl Joiner {
 
     /// Ends everything; the rest of the records.
     pub fn finish(&mut self, into: &mut Vec<IoRecord>) {
+        if !self.gaps.is_empty() {
+            self.drop_all();
+        }
         self.take(0, into);
         while let Some((ticket, _)) = self.window.oldest() {
             self.give_up(ticket);
@@ -264,23 +329,17 @@ impl Joiner {
         self.end(disk, open, event, key);
     }
 
-    /// The I/O that ended. One that was issued before events were lost gives way to one that
-    /// was issued after: its own end is among the lost.
+    /// The I/O that ended, if it is known which: one that was open when events were lost may
+    /// have ended here, and then what was issued since at its place is given up too.
     fn find_ended(&mut self, key: Key, sectors: u32) -> Option<Open> {
-        let gap = self.gap;
-        let is_sure = |open: &Open| open.issued.is_some_and(|issued| issued >= gap);
-        if let Some(open) = self.remove(key, |open| is_sure(open) && open.remaining >= sectors) {
-            while gap > 0
-                && let Some(old) = self.remove(key, |open| open.issued.is_some() && !is_sure(open))
-            {
-                self.drop_open(key.disk, &old);
+        if !self.doubtful.is_empty() && self.doubtful.remove(&key) {
+            while let Some(open) = self.remove(key, |open| open.issued.is_some()) {
+                self.drop_open(key.disk, &open);
                 self.counts.abandoned += 1;
             }
-            return Some(open);
+            return None;
         }
-        let start = self.start;
         self.remove(key, |open| open.issued.is_some() && open.remaining >= sectors)
-            .or_else(|| self.remove(key, |open| start + open.record.issue.0 < gap))
     }
 
     /// Ends an I/O, or the part of it that ended.
@@ -388,26 +447,33 @@ impl Joiner {
     }
 
     fn end_flush(&mut self, disk: u16, event: &Event) {
+        let key = Key { disk, operation: Operation::Flush, sector: 0 };
+        let is_doubtful = self.doubtful.remove(&key);
         let flying = &mut self.states[usize::from(disk)].flying;
         if flying.is_empty() {
             self.counts.unmatched += 1;
             return;
         }
         let open = flying.remove(0);
-        let key = Key { disk, operation: Operation::Flush, sector: 0 };
+        if is_doubtful {
+            self.counts.unmatched += 1;
+            self.counts.abandoned += 1;
+            return self.drop_open(disk, &open);
+        }
         self.end(disk, Open { remaining: 0, ..open }, event, key);
     }
 
     fn open(&mut self, disk: u16, event: &Event, operation: Operation, sender: Sender) -> Open {
         let state = &mut self.states[usize::from(disk)];
         let outstanding = u16::try_from(state.outstanding).unwrap_or(u16::MAX);
+        let outstanding = (self.latest >= self.uncounted_until).then_some(outstanding);
         state.outstanding += 1;
         // Records come in order of issue, whatever the events do.
         let issue = Nanos(self.latest - self.start);
         let is_flush = operation == Operation::Flush;
         let offset = if is_flush { 0 } else { event.sector.saturating_mul(SECTOR) };
         let record = IoRecord {
-            outstanding: Some(outstanding),
+            outstanding,
             vm: sender.vm,
             device: DeviceIndex(disk),
             flags: event.flags,

@@ -10,7 +10,7 @@
 //!
 //! Invariants: records come in order of issue; each I/O that was seen to start is a record or
 //! counted in [`Counts`] with the reason why not; the instance is gone when a [`Capture`] is
-//! dropped, and that of a killed capture when the next one starts.
+//! dropped, and that of a killed capture when the next one starts or [`remove_stale`] is asked.
 #![forbid(unsafe_code)]
 
 mod capture;
@@ -31,3 +31,4 @@ pub use devices::{Disk, Reach, disks_of};
 pub use error::CaptureError;
 pub use join::Counts;
 pub use owner::{By, Wanted};
+pub use tracefs::remove_stale;

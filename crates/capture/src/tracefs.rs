@@ -4,10 +4,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::OFlags;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
 use crate::error::CaptureError;
 
@@ -18,12 +21,19 @@ const PREFIX: &str = "tilemark-";
 /// Longer than any description.
 const TEXT_BYTES: usize = 64 << 10;
 
+/// A mount that no directory leads to and no other process sees; gone when it is closed.
+type PrivateMount = Arc<OwnedFd>;
+
 /// A mounted trace file system.
 #[derive(Debug, Clone)]
-pub(crate) struct Tracefs(PathBuf);
+pub(crate) struct Tracefs {
+    place: PathBuf,
+    mount: Option<PrivateMount>,
+}
 
 impl Tracefs {
-    /// Finds it, and block events in it.
+    /// Finds it, and block events in it. Where it is mounted nowhere and this user may mount,
+    /// it is mounted for this process alone.
     pub fn find() -> Result<Self, CaptureError> {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         let mounted = mounts.lines().filter_map(tracefs_mount);
@@ -31,22 +41,36 @@ impl Tracefs {
         let mut refused = None;
         for place in places {
             match fs::metadata(place.join("instances")) {
-                Ok(_) => return Self(place).with_events(),
+                Ok(_) => return Self { place, mount: None }.with_events(),
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     refused = Some(place);
                 }
                 Err(_) => {}
             }
         }
-        Err(refused.map_or(CaptureError::NoTracefs, |path| CaptureError::NotAllowed { path }))
+        if let Some(path) = refused {
+            return Err(CaptureError::NotAllowed { path });
+        }
+        Self::mounted_for_us().ok_or(CaptureError::NoTracefs)?.with_events()
+    }
+
+    /// A mount of our own (fsopen(2) and fsmount(2), Linux 5.2 and later), reached through its
+    /// descriptor.
+    fn mounted_for_us() -> Option<Self> {
+        let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC).ok()?;
+        fsconfig_create(&context).ok()?;
+        let none = MountAttrFlags::empty();
+        let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, none).ok()?;
+        let place = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
+        Some(Self { place, mount: Some(Arc::new(mount)) })
     }
 
     fn with_events(self) -> Result<Self, CaptureError> {
-        let path = self.0.join("events/block/block_rq_issue");
+        let path = self.place.join("events/block/block_rq_issue");
         match fs::metadata(&path) {
             Ok(_) => Ok(self),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                Err(CaptureError::NotAllowed { path: self.0 })
+                Err(CaptureError::NotAllowed { path: self.place })
             }
             Err(_) => Err(CaptureError::NoEvents { path }),
         }
@@ -54,7 +78,7 @@ impl Tracefs {
 
     /// Makes an instance that stands still, and removes those of captures that were killed.
     pub fn instance(&self) -> Result<Instance, CaptureError> {
-        let instances = self.0.join("instances");
+        let instances = self.place.join("instances");
         remove_leftovers(&instances);
         let process = std::process::id();
         let name = format!("{PREFIX}{process}-{}", started(process).unwrap_or(0));
@@ -63,7 +87,7 @@ impl Tracefs {
             let path = instances.join(format!("{name}-{number}"));
             match fs::create_dir(&path) {
                 Ok(()) => {
-                    let instance = Instance(path);
+                    let instance = Instance { path, _mount: self.mount.clone() };
                     instance.write("tracing_on", "0")?;
                     return Ok(instance);
                 }
@@ -82,18 +106,25 @@ fn tracefs_mount(line: &str) -> Option<PathBuf> {
     (words.next()? == "tracefs").then(|| PathBuf::from(place.replace("\\040", " ")))
 }
 
-/// Removes instances whose process has ended, however it did.
-fn remove_leftovers(instances: &Path) {
-    let Ok(entries) = fs::read_dir(instances) else { return };
+/// Switches off and removes what captures left that were killed; how many there were.
+pub fn remove_stale() -> usize {
+    Tracefs::find().map_or(0, |tracefs| remove_leftovers(&tracefs.place.join("instances")))
+}
+
+/// Removes instances whose process has ended, however it did, and says how many.
+fn remove_leftovers(instances: &Path) -> usize {
+    let Ok(entries) = fs::read_dir(instances) else { return 0 };
+    let mut removed = 0;
     for entry in entries.flatten() {
         let name = entry.file_name();
         let Some((process, start)) = name.to_str().and_then(maker) else { continue };
         if started(process) != Some(start) {
             // Somebody else's next start may have been faster.
             let _ = fs::write(entry.path().join("tracing_on"), "0");
-            let _ = fs::remove_dir(entry.path());
+            removed += usize::from(fs::remove_dir(entry.path()).is_ok());
         }
     }
+    removed
 }
 
 /// Process and start time in an instance's name.
@@ -112,40 +143,44 @@ fn started(process: u32) -> Option<u64> {
 
 /// A tracing instance of our own; gone when dropped.
 #[derive(Debug)]
-pub(crate) struct Instance(PathBuf);
+pub(crate) struct Instance {
+    path: PathBuf,
+    /// What the path leads through, where that is a mount of ours.
+    _mount: Option<PrivateMount>,
+}
 
 impl Instance {
     /// Any directory, for tests of what is written.
     #[cfg(test)]
     pub fn at(path: PathBuf) -> Self {
-        Self(path)
+        Self { path, _mount: None }
     }
 
     /// Writes a setting.
     pub fn write(&self, name: &str, value: &str) -> Result<(), CaptureError> {
-        let path = self.0.join(name);
+        let path = self.path.join(name);
         fs::write(&path, value).map_err(|source| CaptureError::io(&path, source))
     }
 
     /// Reads a setting or description.
     pub fn read(&self, name: &str) -> Result<String, CaptureError> {
-        let path = self.0.join(name);
+        let path = self.path.join(name);
         read_whole(&path).map_err(|source| CaptureError::io(&path, source))
     }
 
     /// Whether there is such a setting or event.
     pub fn has(&self, name: &str) -> bool {
-        self.0.join(name).exists()
+        self.path.join(name).exists()
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// The numbers of its CPUs.
     pub fn cpus(&self) -> Result<Vec<u32>, CaptureError> {
-        let path = self.0.join("per_cpu");
+        let path = self.path.join("per_cpu");
         let entries = fs::read_dir(&path).map_err(|source| CaptureError::io(&path, source))?;
         let number = |name: &str| name.strip_prefix("cpu")?.parse().ok();
         let mut cpus: Vec<u32> =
@@ -156,7 +191,7 @@ impl Instance {
 
     /// The raw pages of a CPU; reading them never waits.
     pub fn pages(&self, cpu: u32) -> Result<File, CaptureError> {
-        let path = self.0.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
+        let path = self.path.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
         let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
         OpenOptions::new()
             .read(true)
@@ -193,7 +228,7 @@ impl Drop for Instance {
         let _ = self.write("tracing_on", "0");
         let _ = self.write("events/enable", "0");
         // Where it is refused, somebody else reads it; the next start tries again.
-        let _ = fs::remove_dir(&self.0);
+        let _ = fs::remove_dir(&self.path);
     }
 }
 
@@ -230,6 +265,32 @@ mod tests {
     fn a_process_is_known_by_its_number_and_start() {
         assert!(started(std::process::id()).is_some_and(|start| start > 0));
         assert_eq!(started(u32::MAX), None);
+    }
+
+    #[test]
+    fn a_trace_file_system_mounted_for_us_is_seen_by_no_other_process() {
+        let mounts = || fs::read_to_string("/proc/self/mountinfo").expect("mounts");
+        let before = mounts();
+        let Some(tracefs) = Tracefs::mounted_for_us() else {
+            eprintln!("skipped: tracefs cannot be mounted by this user or kernel");
+            return;
+        };
+        assert!(tracefs.place.join("instances").is_dir());
+        assert_eq!(mounts(), before);
+    }
+
+    #[test]
+    fn the_instance_of_a_killed_capture_is_switched_off_and_removed_and_a_live_one_stays() {
+        let Ok(tracefs) = Tracefs::find() else {
+            eprintln!("skipped: there is no tracefs here, or not for this user");
+            return;
+        };
+        let live = tracefs.instance().expect("an instance");
+        // No process of this number started at boot.
+        let stale = tracefs.place.join("instances/tilemark-4194304-1-0");
+        fs::create_dir(&stale).expect("an instance");
+        assert!(remove_stale() >= 1);
+        assert!(!stale.exists() && live.path().exists());
     }
 
     #[test]

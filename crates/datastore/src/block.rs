@@ -7,18 +7,20 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{Advice, FileType, Mode, OFlags, fadvise, fstat, open};
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
 use units::Bytes;
 
+use crate::block_content::{check_ends, check_middle};
+use crate::claim::claim;
 use crate::device_number::DeviceNumber;
 use crate::direct::{self, Access};
 use crate::directory::{check_run_id, kind_word, note_links, resolved};
 use crate::file_system::check_space;
+use crate::graph::Relative;
 use crate::label::{LABEL_LENGTH, Label, RESERVED, data_end};
 use crate::layout::Carver;
 use crate::preflight::{Examination, Preflight, Warning};
-use crate::signature::{self, Found};
 use crate::sysfs::Device;
 use crate::{DatastoreError, DiskRequest, Options, Refusal, VirtualDisk, in_use};
 
@@ -65,7 +67,7 @@ pub(crate) fn examine(
             return None;
         }
     };
-    check_outside(&device, path, options, examination);
+    let relatives = check_outside(&device, path, options, examination);
     let mut file = match reopen(&node, OFlags::RDONLY) {
         Ok(file) => file,
         Err(error) => {
@@ -74,9 +76,11 @@ pub(crate) fn examine(
             return None;
         }
     };
-    check_inside(&mut file, path, options, examination);
+    // What is in use is not read for seconds to be refused all the same.
+    let look = if examination.refusals.is_empty() { Look::Whole } else { Look::Ends };
+    check_inside(&mut file, look, path, options, examination);
     if options.write {
-        check_exclusive(&node, path, examination);
+        check_exclusive(&node, &device, &relatives, path, examination);
     }
     Some(Examined { identity: identity_of(&mut file, &device), node, device })
 }
@@ -117,24 +121,48 @@ fn identity_of(file: &mut File, device: &Device) -> Identity {
 }
 
 /// The rules that need no opening, so that they also speak where that is not permitted.
-fn check_outside(device: &Device, path: &Path, options: &Options, examination: &mut Examination) {
+fn check_outside(
+    device: &Device,
+    path: &Path,
+    options: &Options,
+    examination: &mut Examination,
+) -> Vec<Relative> {
     examination.preflight.device = Some(device.facts());
     if !options.write {
-        return;
+        return Vec::new();
     }
-    in_use::check(device, path, examination);
+    let relatives = in_use::check(device, path, examination);
     let refusal =
         device.is_read_only().then(|| Refusal::ReadOnlyDevice { device: path.to_owned() });
     let found = if refusal.is_some() { "read-only" } else { "writable" };
     examination.check("device-read-only", ("it can be written", "writable"), found, refusal);
     check_identity(device, path, options, examination);
+    relatives
+}
+
+/// How much of the content is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// Both ends, and a sample of the middle.
+    Whole,
+    /// The ends alone, right after the whole.
+    Ends,
 }
 
 /// The rules on content and size.
-fn check_inside(file: &mut File, path: &Path, options: &Options, examination: &mut Examination) {
+fn check_inside(
+    file: &mut File,
+    look: Look,
+    path: &Path,
+    options: &Options,
+    examination: &mut Examination,
+) {
     let size = file.seek(SeekFrom::End(0)).unwrap_or(0);
     if options.write {
-        check_content(file, size, path, examination);
+        let label = check_ends(file, size, path, examination);
+        if look == Look::Whole {
+            check_middle(file, size, label.as_ref(), path, examination);
+        }
         examination.preflight.write_bytes =
             examination.preflight.needed_bytes + LABEL_LENGTH as u64;
     }
@@ -173,66 +201,34 @@ fn check_identity(device: &Device, path: &Path, options: &Options, examination: 
     examination.check(id, ("the device is named by identity", &limit), found, refusal);
 }
 
-/// The content rule: both ends zero, but for a valid label of ours.
-fn check_content(file: &File, size: u64, path: &Path, examination: &mut Examination) {
-    let (label, found) = match read_content(file, size) {
-        Ok(content) => content,
-        Err(error) => {
-            let refusal = Refusal::unreadable("read the ends of", path, error);
-            let rule = ("both ends can be read", "readable");
-            examination.check("unreadable", rule, refusal.to_string(), Some(refusal));
-            return;
-        }
-    };
-    let words = match (&found, &label) {
-        (Some(found), _) => {
-            format!("{} at byte {} ({} 8 MiB)", found.name, found.offset, found.end.word())
-        }
-        (None, Some(label)) => format!("the label of tilemark run {}", label.run_id),
-        (None, None) => "zeros".to_owned(),
-    };
-    let refusal = found.map(|found| Refusal::Content {
-        device: path.to_owned(),
-        signature: found.name.to_owned(),
-        offset: found.offset,
-        end: found.end,
-    });
-    let rule = ("the first and last 8 MiB are empty", "zeros, or a label of ours and zeros");
-    examination.check("content", rule, words, refusal);
-}
-
-fn read_content(file: &File, size: u64) -> std::io::Result<(Option<Label>, Option<Found>)> {
-    // What the page cache kept from before may differ from what is on the device.
-    let _ = fadvise(file, 0, None, Advice::DontNeed);
-    let length = usize::try_from(size.min(RESERVED)).expect("at most 8 MiB");
-    let mut first = vec![0; length];
-    file.read_exact_at(&mut first, 0)?;
-    let mut last = vec![0; length];
-    file.read_exact_at(&mut last, size - length as u64)?;
-    let label = Label::decode(&first, Bytes::new(size));
-    if label.is_some() {
-        first[..LABEL_LENGTH].fill(0);
-        // On a device below 16 MiB the ends overlap.
-        let overlap = usize::try_from(size - length as u64).unwrap_or(usize::MAX);
-        if let Some(seen) = LABEL_LENGTH.checked_sub(overlap) {
-            last[..seen].fill(0);
-        }
-    }
-    let found = signature::recognise(&first, &last, size);
-    Ok((label, found))
-}
-
 /// Asks the kernel for exclusive use and gives it back: it has the last word on mounts,
-/// volumes and arrays that no table shows (blkdev_get, `O_EXCL` without `O_CREAT`).
-fn check_exclusive(node: &OwnedFd, path: &Path, examination: &mut Examination) {
-    let refusal = match reopen(node, OFlags::RDONLY | OFlags::EXCL) {
-        Ok(_) => None,
-        Err(Errno::BUSY) => Some(Refusal::Busy { device: path.to_owned() }),
-        Err(error) => Some(Refusal::unreadable("open exclusively", path, error)),
+/// volumes and arrays that no table shows (blkdev_get, `O_EXCL` without `O_CREAT`). The same
+/// for what lies below, and for the lock.
+fn check_exclusive(
+    node: &OwnedFd,
+    device: &Device,
+    relatives: &[Relative],
+    path: &Path,
+    examination: &mut Examination,
+) {
+    let claimed = match reopen(node, OFlags::RDONLY | OFlags::EXCL) {
+        Ok(file) => claim(&file, device, relatives, path).map(drop),
+        Err(error) => Err(not_opened("open exclusively", path, error)),
     };
-    let found = if refusal.is_none() { "granted" } else { "not granted" };
-    let rule = ("the kernel grants exclusive use (O_EXCL)", "granted");
-    examination.check("busy", rule, found, refusal);
+    let refusal = claimed.err();
+    let found = refusal.as_ref().map_or_else(|| "granted".to_owned(), ToString::to_string);
+    let id = refusal.as_ref().map_or("busy", Refusal::id);
+    let rule = ("exclusive use (O_EXCL) and the lock (flock), also of what lies below", "granted");
+    examination.check(id, rule, found, refusal);
+}
+
+fn not_opened(attempted: &'static str, path: &Path, error: Errno) -> Refusal {
+    match error {
+        Errno::BUSY => {
+            Refusal::Busy { device: path.to_owned(), used: "itself, or a relative".to_owned() }
+        }
+        error => Refusal::unreadable(attempted, path, error),
+    }
 }
 
 /// An open block device. Exclusive use ends when the store and all its disks are dropped.
@@ -242,9 +238,13 @@ pub(crate) struct BlockStore {
     data: Arc<File>,
     /// For the label: through the page cache, because `data` takes aligned buffers only.
     label: Option<File>,
+    /// What else is held: devices below, and locks.
+    claims: Vec<File>,
     path: PathBuf,
     access: Access,
     writable: bool,
+    /// Whether a disk was given out, so that the middle may hold data of ours.
+    used: bool,
     carver: Carver,
     warnings: Vec<Warning>,
 }
@@ -262,15 +262,18 @@ impl BlockStore {
         let mut preflight = examination.into_result()?;
         let examined = examined.expect("an examination without refusal has its object");
         let flags = if options.write { OFlags::RDWR | OFlags::EXCL } else { OFlags::RDONLY };
-        let mut file = reopen(&examined.node, flags).map_err(|error| match error {
-            Errno::BUSY => DatastoreError::from(Refusal::Busy { device: path.to_owned() }),
-            error => DatastoreError::io("open", path, error),
-        })?;
+        let mut file = reopen(&examined.node, flags)
+            .map_err(|error| DatastoreError::from(not_opened("open", path, error)))?;
         let mut again = Examination::new(&target, needed);
         again.preflight.resolved.clone_from(&preflight.resolved);
         check_unchanged(&examined, &mut file, path, &mut again);
-        check_outside(&examined.device, path, options, &mut again);
-        check_inside(&mut file, path, options, &mut again);
+        let relatives = check_outside(&examined.device, path, options, &mut again);
+        let claims = if options.write {
+            claim(&file, &examined.device, &relatives, path)?
+        } else {
+            Vec::new()
+        };
+        check_inside(&mut file, Look::Ends, path, options, &mut again);
         let again = again.into_result()?;
         preflight.capacity_bytes = again.capacity_bytes;
         let label = options
@@ -286,9 +289,11 @@ impl BlockStore {
         let store = Self {
             data: Arc::new(file),
             label,
+            claims,
             path: path.to_owned(),
             access,
             writable: options.write,
+            used: false,
             carver: Carver::new(RESERVED, RESERVED + preflight.capacity_bytes),
             warnings: warning.into_iter().collect(),
         };
@@ -326,6 +331,7 @@ impl BlockStore {
             available: self.carver.available(),
             capacity: self.carver.available(),
         })?;
+        self.used = true;
         Ok(VirtualDisk {
             file: Arc::clone(&self.data),
             base,
@@ -337,11 +343,13 @@ impl BlockStore {
         })
     }
 
-    /// Erases the label; the device keeps the contents of the disks.
+    /// Erases the label of a device on which no disk was made. Where there was one the label
+    /// stays: it is what tells the next run that the data in the middle may be lost.
     pub fn remove(self) -> Result<Option<PathBuf>, DatastoreError> {
-        let Some(label) = self.label else { return Ok(None) };
+        let Some(label) = self.label.filter(|_| !self.used) else { return Ok(None) };
         erase_label(&label)
             .map_err(|error| DatastoreError::io("erase the label of", &self.path, error))?;
+        drop(self.claims);
         Ok(Some(self.path))
     }
 }
@@ -426,13 +434,12 @@ pub(crate) fn cleanup(
         destroy_data: destroy_data.map(str::to_owned),
         ..Options::default()
     };
-    in_use::check(&device, path, &mut examination);
+    let relatives = in_use::check(&device, path, &mut examination);
     check_identity(&device, path, &options, &mut examination);
     examination.into_result()?;
-    let mut file = reopen(&node, OFlags::RDWR | OFlags::EXCL).map_err(|error| match error {
-        Errno::BUSY => DatastoreError::from(Refusal::Busy { device: path.to_owned() }),
-        error => DatastoreError::io("open", path, error),
-    })?;
+    let mut file = reopen(&node, OFlags::RDWR | OFlags::EXCL)
+        .map_err(|error| DatastoreError::from(not_opened("open", path, error)))?;
+    let _claims = claim(&file, &device, &relatives, path)?;
     let now = label_in(&mut file).map_err(|error| DatastoreError::io("read", path, error))?;
     if now.as_ref() != Some(&label) {
         return Err(DatastoreError::from(Refusal::Changed {

@@ -2,25 +2,27 @@
 
 use std::ffi::CString;
 use std::fs::{self, File};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, open, statat};
 use rustix::io::Errno;
 use units::Bytes;
 
+use crate::backing::{FileId, Place};
 use crate::block::reopen;
+use crate::device_number::DeviceNumber;
 use crate::directory::{check_run_id, kind_word, note_links, resolved};
 use crate::file_system::{FileSystem, check_space, space_limit};
+use crate::graph::{Graph, Relative};
+use crate::kernel::{OpenElsewhere, open_elsewhere};
 use crate::label::RESERVED;
-use crate::lease::{OpenElsewhere, open_elsewhere};
 use crate::owner::{Marker, OwnerState};
 use crate::preflight::Examination;
 use crate::signature::{self, Found, UNKNOWN};
-use crate::sysfs::Device;
-use crate::{Options, Refusal, file_marker, mounts, owned};
+use crate::{Options, Refusal, file_marker, in_use, mounts, openers, owned};
 
 /// An examined file, or the place for one; both held open.
 #[derive(Debug)]
@@ -160,8 +162,9 @@ fn check_existing(
     let links = u32::try_from(existing.stat.st_nlink).unwrap_or(u32::MAX);
     let refusal = (links != 1).then(|| Refusal::HardLinks { path: path.to_owned(), links });
     examination.check("hard-links", ("the file has one name", "1"), links.to_string(), refusal);
-    check_swap(existing, path, examination);
-    check_users(existing, path, examination);
+    let relatives = Graph::read().relatives(existing.place());
+    check_swap(&relatives, path, examination);
+    check_users(existing, &relatives, path, examination);
     if existing.marker.is_none() {
         check_content(existing, path, examination);
     }
@@ -185,63 +188,71 @@ fn check_owner(existing: &Existing, path: &Path, options: &Options, examination:
     examination.check("file-not-ours", rule, found, refusal);
 }
 
-fn check_swap(existing: &Existing, path: &Path, examination: &mut Examination) {
+fn check_swap(relatives: &[Relative], path: &Path, examination: &mut Examination) {
     let rule = ("the file is not swapped to", "none");
-    let (found, refusal) = match mounts::swaps() {
-        Ok(swaps) if swaps.iter().any(|swap| names(swap, existing)) => {
-            ("active swap", Some(Refusal::Swap { path: path.to_owned() }))
-        }
-        Ok(_) => ("none", None),
+    let (found, refusal) = match in_use::swapped(relatives) {
+        Ok(Some(_)) => ("active swap", Some(Refusal::Swap { path: path.to_owned() })),
+        Ok(None) => ("none", None),
         Err(error) => ("unknown", Some(Refusal::unreadable("read", "/proc/swaps", error))),
     };
     examination.check("swap", rule, found, refusal);
 }
 
-fn names(path: &Path, existing: &Existing) -> bool {
-    fs::metadata(path).is_ok_and(|found| (found.dev(), found.ino()) == identity(&existing.stat))
+impl Existing {
+    fn place(&self) -> Place {
+        let device = DeviceNumber::from_packed(self.stat.st_dev);
+        Place::File(FileId { device, inode: self.stat.st_ino })
+    }
 }
 
-fn check_users(existing: &Existing, path: &Path, examination: &mut Examination) {
-    let used = |user: String| Some(Refusal::FileInUse { path: path.to_owned(), user });
+fn check_users(
+    existing: &Existing,
+    relatives: &[Relative],
+    path: &Path,
+    examination: &mut Examination,
+) {
     let owner = existing.marker.as_ref().map(|marker| marker.state(&existing.file));
-    let loop_device = Device::all_whole().into_iter().find(|device| {
-        device.backing_file().is_some_and(|backing| names(Path::new(&backing), existing))
-    });
-    let refusal = match (owner, loop_device) {
-        (Some(OwnerState::Alive { pid }), _) => used(format!("tilemark process {pid}")),
-        (Some(OwnerState::Elsewhere { host }), _) => used(format!("a tilemark run on host {host}")),
-        (_, Some(device)) => used(format!("block device {}", device.name)),
-        (_, None) => match open_elsewhere(&existing.file) {
-            OpenElsewhere::Yes => used(openers(existing)),
-            OpenElsewhere::No => None,
-            OpenElsewhere::Unknown(why) => {
-                examination.warn(
-                    "lease-unavailable",
-                    format!("whether {} is open elsewhere is not known: {why}", path.display()),
-                );
-                None
-            }
-        },
+    let user = match owner {
+        Some(OwnerState::Alive { pid }) => Some(format!("tilemark process {pid}")),
+        Some(OwnerState::Elsewhere { host }) => Some(format!("a tilemark run on host {host}")),
+        _ => in_use::holder(relatives)
+            .map(|(_, device)| format!("block device {device}"))
+            .or_else(|| mounted(relatives, examination))
+            .or_else(|| opened(existing, path, examination)),
     };
+    let refusal = user.map(|user| Refusal::FileInUse { path: path.to_owned(), user });
     let found = if refusal.is_some() { "in use" } else { "not in use" };
     examination.check("file-in-use", ("nobody else uses the file", "nobody"), found, refusal);
 }
 
-/// The processes that have the file open, as far as this user may see.
-fn openers(existing: &Existing) -> String {
-    let own = std::process::id().to_string();
-    let found = fs::read_dir("/proc").into_iter().flatten().flatten().find_map(|process| {
-        let pid = process.file_name().into_string().ok()?;
-        let _: u32 = pid.parse().ok()?;
-        let mut open = fs::read_dir(process.path().join("fd")).ok()?.flatten();
-        let hit = open.any(|fd| {
-            let ours = pid == own
-                && fd.file_name().to_str() == Some(&existing.file.as_raw_fd().to_string());
-            !ours && names(&fd.path(), existing)
-        });
-        hit.then_some(pid)
+/// Where the file is mounted without a loop device.
+fn mounted(relatives: &[Relative], examination: &mut Examination) -> Option<String> {
+    let all = mounts::all().map_err(|error| {
+        let text = format!("what is mounted cannot be read: {error}");
+        examination.warn("mounts-unseen", text);
     });
-    found.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
+    let (_, point, _) = in_use::mounted(relatives, &all.ok()?)?;
+    Some(format!("the mount at {point}"))
+}
+
+/// Who has the file open: the kernel says whether anybody, `/proc` who.
+fn opened(existing: &Existing, path: &Path, examination: &mut Examination) -> Option<String> {
+    let openers = || openers::of(&[existing.place()]).found.pop();
+    let process = |opener: openers::Opener| format!("process {}", opener.process);
+    match open_elsewhere(&existing.file) {
+        OpenElsewhere::Yes => Some(openers().map_or_else(|| "another process".to_owned(), process)),
+        OpenElsewhere::No => None,
+        OpenElsewhere::Unknown(why) => {
+            let found = openers().map(process);
+            if found.is_none() {
+                examination.warn(
+                    "lease-unavailable",
+                    format!("whether {} is open elsewhere is not known: {why}", path.display()),
+                );
+            }
+            found
+        }
+    }
 }
 
 fn check_content(existing: &Existing, path: &Path, examination: &mut Examination) {

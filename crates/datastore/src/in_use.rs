@@ -1,39 +1,36 @@
 //! Whether a block device, or anything it shares blocks with, is used by the system.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::Refusal;
-use crate::device_number::DeviceNumber;
+use crate::backing::Place;
+use crate::claim::lasting;
+use crate::graph::{Graph, Relative, Role};
 use crate::mounts::{self, AllMounts};
+use crate::openers::{self, Openers};
 use crate::preflight::Examination;
 use crate::sysfs::Device;
 
-/// The devices that share blocks with `device`: itself, its partitions, the disk it is a part
-/// of, and everything it is built on. Siblings of a partition share nothing with it.
-fn family(device: &Device) -> Vec<Device> {
-    let mut family = vec![device.clone()];
-    family.extend(device.partitions());
-    if device.partition().is_some() {
-        family.push(device.whole());
-    }
-    family.extend(device.all_slaves());
-    family
-}
-
-/// Checks every rule on use and relatives. There is no override for any of them.
-pub(crate) fn check(device: &Device, path: &Path, examination: &mut Examination) {
-    let family = family(device);
-    check_mounts(&family, path, examination);
-    check_swap(&family, path, examination);
-    check_holders(device, &family, path, examination);
+/// Checks every rule on use and relatives, and returns the relatives. There is no override for
+/// any of them.
+pub(crate) fn check(device: &Device, path: &Path, examination: &mut Examination) -> Vec<Relative> {
+    let graph = Graph::read();
+    let relatives = graph.relatives(Place::Device(device.number));
+    check_mounts(&relatives, path, examination);
+    check_swap(&relatives, path, examination);
+    check_holders(&graph, &relatives, path, examination);
+    check_openers(&relatives, path, examination);
     check_partitions(device, path, examination);
+    warn_of_the_unseen(&graph, &relatives, examination);
+    relatives
 }
 
-fn member(family: &[Device], number: DeviceNumber) -> Option<&Device> {
-    family.iter().find(|device| device.number == number)
+/// The first relative that is one of these places.
+pub(crate) fn member(relatives: &[Relative], place: Place) -> Option<&Relative> {
+    relatives.iter().find(|relative| relative.place == place)
 }
 
-fn check_mounts(family: &[Device], path: &Path, examination: &mut Examination) {
+fn check_mounts(relatives: &[Relative], path: &Path, examination: &mut Examination) {
     let rule = ("neither it nor a relative is mounted, in any mount namespace", "none");
     let all = match mounts::all() {
         Ok(all) => all,
@@ -52,7 +49,7 @@ fn check_mounts(family: &[Device], path: &Path, examination: &mut Examination) {
             ),
         );
     }
-    let hit = mounted(family, &all).map(|(used, mount_point, pid)| Refusal::Mounted {
+    let hit = mounted(relatives, &all).map(|(used, mount_point, pid)| Refusal::Mounted {
         device: path.to_owned(),
         used,
         mount_point,
@@ -62,24 +59,24 @@ fn check_mounts(family: &[Device], path: &Path, examination: &mut Examination) {
     examination.check("mounted", rule, found, hit);
 }
 
-fn mounted(family: &[Device], all: &AllMounts) -> Option<(String, String, u32)> {
+pub(crate) fn mounted(relatives: &[Relative], all: &AllMounts) -> Option<(String, String, u32)> {
     all.mounts.iter().find_map(|seen| {
-        let device = seen.mount.devices().into_iter().find_map(|used| member(family, used))?;
-        Some((device.name.clone(), seen.mount.point.clone(), seen.pid))
+        let used = seen.mount.places().into_iter().find_map(|used| member(relatives, used))?;
+        Some((used.name.clone(), seen.mount.point.clone(), seen.pid))
     })
 }
 
-fn check_swap(family: &[Device], path: &Path, examination: &mut Examination) {
+/// The relative that is swapped to.
+pub(crate) fn swapped(relatives: &[Relative]) -> std::io::Result<Option<&Relative>> {
+    let swaps = mounts::swaps()?;
+    Ok(swaps.iter().filter_map(|swap| Place::of(swap)).find_map(|used| member(relatives, used)))
+}
+
+fn check_swap(relatives: &[Relative], path: &Path, examination: &mut Examination) {
     let rule = ("neither it nor a relative is swapped to", "none");
-    let (found, refusal) = match mounts::swaps() {
-        Ok(swaps) => {
-            let used = swaps
-                .iter()
-                .filter_map(|swap| mounts::block_number(swap))
-                .find_map(|number| member(family, number));
-            let found = used.map_or_else(|| "none".to_owned(), |device| device.name.clone());
-            (found, used.map(|_| Refusal::Swap { path: path.to_owned() }))
-        }
+    let (found, refusal) = match swapped(relatives) {
+        Ok(None) => ("none".to_owned(), None),
+        Ok(Some(used)) => (used.name.clone(), Some(Refusal::Swap { path: path.to_owned() })),
         Err(error) => {
             let refusal = Refusal::unreadable("read", "/proc/swaps", error);
             (refusal.to_string(), Some(refusal))
@@ -88,31 +85,92 @@ fn check_swap(family: &[Device], path: &Path, examination: &mut Examination) {
     examination.check("swap", rule, found, refusal);
 }
 
-fn check_holders(device: &Device, family: &[Device], path: &Path, examination: &mut Examination) {
-    // What a volume is built on has that volume, and perhaps its sisters, as holders.
-    let slaves = device.all_slaves();
-    let users = family.iter().filter(|used| !slaves.contains(used)).find_map(|used| {
-        let holder = used.holders().into_iter().next()?;
-        Some((used.name.clone(), holder.name))
+/// The first device that is built on a relative: the relative, and the device.
+pub(crate) fn holder(relatives: &[Relative]) -> Option<(String, String)> {
+    relatives.iter().find_map(|relative| match &relative.role {
+        Role::Upper(used) => Some((used.clone(), relative.name.clone())),
+        _ => None,
+    })
+}
+
+fn check_holders(
+    graph: &Graph,
+    relatives: &[Relative],
+    path: &Path,
+    examination: &mut Examination,
+) {
+    let held = holder(relatives).map(|(used, holder)| {
+        let found = format!("{used} is held by {holder}");
+        (found, Refusal::Held { device: path.to_owned(), used, holder })
     });
-    let users = users.or_else(|| {
-        Device::all_whole().into_iter().find_map(|holder| {
-            let backing = PathBuf::from(holder.backing_file()?);
-            let used = member(family, mounts::block_number(&backing)?)?;
-            Some((used.name.clone(), holder.name))
-        })
+    let unknown = graph.lies_on_unknown(relatives).map(|name| {
+        let found = format!("unknown: \"{name}\"");
+        (found, Refusal::BackingUnknown { device: path.to_owned(), name: name.to_owned() })
     });
-    let found = users
-        .as_ref()
-        .map_or_else(|| "none".to_owned(), |(used, holder)| format!("{used} is held by {holder}"));
-    let refusal =
-        users.map(|(used, holder)| Refusal::Held { device: path.to_owned(), used, holder });
+    let (found, refusal) = held.or(unknown).unzip();
+    let id = refusal.as_ref().map_or("held", Refusal::id);
     examination.check(
-        "held",
-        ("no dm, md, bcache, multipath or loop device is on top of it", "none"),
-        found,
+        id,
+        ("no dm, md, bcache, zram, multipath or loop device is on top of it or beside it", "none"),
+        found.unwrap_or_else(|| "none".to_owned()),
         refusal,
     );
+}
+
+/// Who has a relative open in a way that does not go with writing to it.
+fn users(relatives: &[Relative]) -> Openers {
+    let places: Vec<Place> = relatives.iter().map(|relative| relative.place).collect();
+    let mut openers = openers::of(&places);
+    openers.found.retain(|opener| {
+        let watched = member(relatives, opener.place).is_some_and(Relative::is_watched_by_others);
+        opener.writes || !watched
+    });
+    openers
+}
+
+fn check_openers(relatives: &[Relative], path: &Path, examination: &mut Examination) {
+    let mut unreadable = 0;
+    let lasting = lasting(|| {
+        let mut users = users(relatives);
+        unreadable = users.unreadable;
+        users.found.pop()
+    });
+    if unreadable > 0 {
+        examination.warn(
+            "openers-unseen",
+            format!(
+                "the open files of {unreadable} processes may not be listed by this user; \
+                 exclusive use of the device is what protects against them"
+            ),
+        );
+    }
+    let refusal = lasting.map(|opener| Refusal::OpenElsewhere {
+        device: path.to_owned(),
+        used: member(relatives, opener.place).map_or_else(String::new, |used| used.name.clone()),
+        process: opener.process,
+        writes: opener.writes,
+    });
+    let found = refusal.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
+    let rule = ("no other process has it or a relative open", "none");
+    examination.check("open-elsewhere", rule, found, refusal);
+}
+
+/// What lies where this machine cannot look.
+fn warn_of_the_unseen(graph: &Graph, relatives: &[Relative], examination: &mut Examination) {
+    for name in graph.unknown() {
+        examination.warn(
+            "backing-unseen",
+            format!("a loop device lies on \"{name}\", which cannot be compared with the target"),
+        );
+    }
+    let far = ["nbd", "rbd", "drbd"];
+    let remote = relatives.iter().find(|it| far.iter().any(|kind| it.name.starts_with(kind)));
+    if let Some(remote) = remote {
+        examination.warn(
+            "far-side-unseen",
+            format!("{} is kept by a server, and who else uses it there is not known", remote.name),
+        );
+    }
 }
 
 fn check_partitions(device: &Device, path: &Path, examination: &mut Examination) {
@@ -127,11 +185,14 @@ fn check_partitions(device: &Device, path: &Path, examination: &mut Examination)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device_number::DeviceNumber;
     use crate::mounts::{Mount, SeenMount};
     use crate::sysfs::tests::tree;
 
-    fn at(tree: &tempfile::TempDir, name: &str) -> Device {
-        Device::at(&tree.path().join("block").join(name)).expect("device")
+    fn relatives(tree: &tempfile::TempDir, name: &str) -> Vec<Relative> {
+        let device = Device::at(&tree.path().join("block").join(name)).expect("device");
+        let graph = Graph::of(Device::listed(&tree.path().join("block")));
+        graph.relatives(Place::Device(device.number))
     }
 
     /// The stack of LVM, LUKS and multipath, which cannot be built everywhere for real: a
@@ -139,20 +200,14 @@ mod tests {
     #[test]
     fn everything_below_a_volume_is_held_and_the_top_is_not() {
         let tree = tree();
-        for (name, holder) in [
+        for (name, expected) in [
             ("sda", Some("dm-0")),
             ("sda/sda1", Some("dm-0")),
             ("dm-0", Some("dm-1")),
             ("dm-1", None),
         ] {
-            let device = at(&tree, name);
-            let mut examination = Examination::new("block:x", units::Bytes::ZERO);
-            check_holders(&device, &family(&device), Path::new("x"), &mut examination);
-            let found = examination.refusals.first().map(|refusal| match refusal {
-                Refusal::Held { holder, .. } => holder.clone(),
-                other => other.to_string(),
-            });
-            assert_eq!(found.as_deref(), holder, "{name}");
+            let found = holder(&relatives(&tree, name)).map(|(_, holder)| holder);
+            assert_eq!(found.as_deref(), expected, "{name}");
         }
     }
 
@@ -170,7 +225,7 @@ mod tests {
         };
         let all = AllMounts { mounts: vec![SeenMount { mount, pid: 7 }], unreadable: 0 };
         for name in ["sda", "sda/sda1", "dm-0", "dm-1"] {
-            let found = mounted(&family(&at(&tree, name)), &all);
+            let found = mounted(&relatives(&tree, name), &all);
             assert_eq!(found, Some(("sda1".to_owned(), "/data".to_owned(), 7)), "{name}");
         }
     }

@@ -14,8 +14,11 @@
 //! `O_EXCL` for as long as its disks are open.
 
 mod adopt;
+mod backing;
 mod behind;
 mod block;
+mod block_content;
+mod claim;
 mod cleanup;
 mod device_number;
 mod direct;
@@ -26,14 +29,17 @@ mod file_examine;
 mod file_marker;
 mod file_system;
 mod filled;
+mod graph;
 mod held;
 mod in_use;
+mod kernel;
 mod label;
 mod layout;
-mod lease;
 mod leftover;
 mod made;
+mod middle;
 mod mounts;
+mod openers;
 mod options;
 mod owned;
 mod owner;

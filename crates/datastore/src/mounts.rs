@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::backing::Place;
 use crate::device_number::DeviceNumber;
 
 /// One line of `mountinfo` (proc(5), `/proc/pid/mountinfo`).
@@ -87,6 +88,17 @@ impl Mount {
             devices.extend(block_number(Path::new(source)));
         }
         devices
+    }
+}
+
+impl Mount {
+    /// [`Self::devices`], and the file where an image is mounted without a loop device.
+    pub fn places(&self) -> Vec<Place> {
+        let mut places: Vec<Place> = self.devices().into_iter().map(Place::Device).collect();
+        if self.source.starts_with('/') {
+            places.extend(Place::of(Path::new(&self.source)));
+        }
+        places
     }
 }
 

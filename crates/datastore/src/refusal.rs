@@ -235,10 +235,40 @@ pub enum Refusal {
         partitions: Vec<String>,
     },
     /// The kernel does not grant exclusive use.
-    #[error("{} is in exclusive use by something else (EBUSY)", device.display())]
+    #[error("{} is in exclusive use by something else: {used} (EBUSY)", device.display())]
     Busy {
         /// The target.
         device: PathBuf,
+        /// The device that is in use: itself, or one it lies on.
+        used: String,
+    },
+    /// Another process has the device open, or what shares its blocks.
+    #[error("{} is in use: process {process} has {used} open {}", device.display(), access(*writes))]
+    OpenElsewhere {
+        /// The target.
+        device: PathBuf,
+        /// The device or file that is open: itself or a relative.
+        used: String,
+        /// Number and name.
+        process: String,
+        /// Whether it may write.
+        writes: bool,
+    },
+    /// Another process keeps the BSD lock of the device.
+    #[error("{} is locked by another process (flock): {used}", device.display())]
+    Locked {
+        /// The target.
+        device: PathBuf,
+        /// The device that is locked: itself or a relative.
+        used: String,
+    },
+    /// What a loop device lies on is not known.
+    #[error("{} lies on \"{name}\", and which file or device that is cannot be found out", device.display())]
+    BackingUnknown {
+        /// The target.
+        device: PathBuf,
+        /// The name as the kernel shows it.
+        name: String,
     },
     /// The kernel knows the device as read-only.
     #[error("{} is a read-only device", device.display())]
@@ -260,6 +290,21 @@ pub enum Refusal {
         offset: u64,
         /// Where it was looked for.
         end: End,
+    },
+    /// The ends of the device are empty, its middle is not.
+    #[error(
+        "{} is not empty: of {looked} blocks of 4 KiB looked at in its middle {filled} hold data, the first at byte {offset}",
+        device.display()
+    )]
+    MiddleContent {
+        /// The target.
+        device: PathBuf,
+        /// Blocks with a byte that is not zero.
+        filled: u64,
+        /// Blocks looked at.
+        looked: u64,
+        /// The first such byte on the device.
+        offset: u64,
     },
     /// The device to be overwritten was not named by identity.
     #[error("writing to {} destroys its data, and its identity was not given", device.display())]
@@ -291,6 +336,10 @@ pub enum Refusal {
         /// Its value at the opening.
         is: String,
     },
+}
+
+const fn access(writes: bool) -> &'static str {
+    if writes { "for writing" } else { "for reading" }
 }
 
 fn in_namespace(pid: u32) -> String {
@@ -325,6 +374,10 @@ impl Refusal {
             Self::Held { .. } => "held",
             Self::Partitions { .. } => "partitions",
             Self::Busy { .. } => "busy",
+            Self::OpenElsewhere { .. } => "open-elsewhere",
+            Self::Locked { .. } => "locked",
+            Self::BackingUnknown { .. } => "backing-unknown",
+            Self::MiddleContent { .. } => "content-middle",
             Self::ReadOnlyDevice { .. } => "device-read-only",
             Self::Content { .. } => "content",
             Self::IdentityMissing { .. } => "identity-missing",
@@ -381,6 +434,14 @@ impl Refusal {
             }
             Self::Mounted { .. } | Self::Held { .. } | Self::Busy { .. } => {
                 "there is no override for devices in use"
+            }
+            Self::OpenElsewhere { .. } => "stop that process, or choose another device",
+            Self::Locked { .. } => "wait until the lock is given back (lslocks shows who has it)",
+            Self::BackingUnknown { .. } => {
+                "run where the loop device's node and file can be reached, or use the file itself"
+            }
+            Self::MiddleContent { .. } => {
+                "if it may be lost, zero the whole device yourself (blkdiscard -z, or dd) and run again"
             }
             Self::Partitions { .. } => {
                 "name one partition as the target, or remove the partition table yourself if it may be lost"

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::backing::{self, Place};
 use crate::device_number::DeviceNumber;
 use crate::preflight::DeviceFacts;
 
@@ -34,7 +35,8 @@ impl Device {
         Self::listed(Path::new("/sys/block"))
     }
 
-    fn listed(dir: &Path) -> Vec<Self> {
+    /// The devices whose directories, or links to them, are in `dir`.
+    pub fn listed(dir: &Path) -> Vec<Self> {
         let entries = fs::read_dir(dir).into_iter().flatten().flatten();
         let mut devices: Vec<Self> = entries.filter_map(|entry| Self::at(&entry.path())).collect();
         devices.sort_by(|a, b| a.name.cmp(&b.name));
@@ -69,27 +71,9 @@ impl Device {
         parts
     }
 
-    /// Devices built on this one: dm (LVM, LUKS, multipath), md, bcache.
-    pub fn holders(&self) -> Vec<Self> {
-        Self::listed(&self.dir.join("holders"))
-    }
-
-    /// Devices this one is built on.
+    /// Devices this one is built on: dm (LVM, LUKS, multipath), md, bcache.
     pub fn slaves(&self) -> Vec<Self> {
         Self::listed(&self.dir.join("slaves"))
-    }
-
-    /// Everything below this device, however deep, each once.
-    pub fn all_slaves(&self) -> Vec<Self> {
-        let mut found: Vec<Self> = Vec::new();
-        let mut waiting = self.slaves();
-        while let Some(next) = waiting.pop() {
-            if found.iter().all(|known| known.number != next.number) {
-                waiting.extend(next.slaves());
-                found.push(next);
-            }
-        }
-        found
     }
 
     /// Size in bytes; sysfs counts in 512 B whatever the sector size.
@@ -121,9 +105,13 @@ impl Device {
         })
     }
 
+    /// The world wide name of the unit behind the device, which is the same on every path to it.
+    pub fn unit(&self) -> Option<String> {
+        self.attribute("wwid").or_else(|| self.attribute("device/wwid"))
+    }
+
     fn wwid(&self) -> Option<String> {
-        self.attribute("wwid")
-            .or_else(|| self.attribute("device/wwid"))
+        self.unit()
             .or_else(|| self.attribute("dm/uuid"))
             .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
     }
@@ -171,14 +159,12 @@ impl Device {
     /// What `--destroy-data` may say for this device, without regard to other devices.
     ///
     /// A partition is never named by its disk's serial alone: the suffix `-partN`, as udev
-    /// writes it, is added.
+    /// writes it, is added. No kernel name is among them, also not of what lies below.
     fn names(&self) -> Vec<String> {
         let whole = self.whole();
         let mut names: Vec<String> =
-            [whole.serial(), whole.wwid(), whole.backing_file()].into_iter().flatten().collect();
-        if whole.name.starts_with("zram") || whole.name.starts_with("ram") {
-            names.push(format!("{}-{}", whole.name, whole.size()));
-        }
+            [whole.serial(), whole.wwid(), whole.memory_name()].into_iter().flatten().collect();
+        names.extend(whole.loop_names());
         if let Some(part) = self.partition() {
             for name in &mut names {
                 *name += &format!("-part{part}");
@@ -187,6 +173,27 @@ impl Device {
         names.extend(self.by_id());
         names.dedup();
         names
+    }
+
+    /// A RAM disk has no serial; its disk sequence number is never given twice between two
+    /// starts of the machine (Documentation/ABI/stable/sysfs-block, `diskseq`).
+    fn memory_name(&self) -> Option<String> {
+        let kind = ["zram", "ram"].into_iter().find(|kind| self.name.starts_with(kind))?;
+        Some(format!("{kind}-seq{}-{}", self.number_of("diskseq")?, self.size()))
+    }
+
+    /// A loop device is named by its file, if the path still leads to it, or by the names of
+    /// the device it lies on.
+    fn loop_names(&self) -> Vec<String> {
+        let below = backing::below(self).and_then(Result::ok);
+        match below {
+            Some(Place::Device(number)) => {
+                let lower = Self::find(number).map(|lower| lower.names()).unwrap_or_default();
+                lower.into_iter().map(|name| name + "-loop").collect()
+            }
+            Some(Place::File(_)) => backing::verified_path(self).into_iter().collect(),
+            None => Vec::new(),
+        }
     }
 
     /// What `--destroy-data` may say: names that no other device of this machine has, because
@@ -221,25 +228,24 @@ pub(crate) mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
+    /// Adds a device to a made-up sysfs.
+    pub(crate) fn put(tree: &tempfile::TempDir, path: &str, number: &str) {
+        let dir = tree.path().join("block").join(path);
+        fs::create_dir_all(dir.join("slaves")).expect("directory");
+        fs::write(dir.join("dev"), number).expect("dev");
+    }
+
     /// A made-up sysfs: `sda` with partition `sda1`, held by `dm-0`, which is held by `dm-1`.
     pub(crate) fn tree() -> tempfile::TempDir {
         let tree = tempfile::tempdir().expect("temporary directory");
-        let make = |path: &str, number: &str| {
-            let dir = tree.path().join(path);
-            for sub in ["holders", "slaves"] {
-                fs::create_dir_all(dir.join(sub)).expect("directory");
-            }
-            fs::write(dir.join("dev"), number).expect("dev");
-        };
-        make("block/sda", "8:0\n");
-        make("block/sda/sda1", "8:1\n");
-        make("block/dm-0", "253:0\n");
-        make("block/dm-1", "253:1\n");
+        put(&tree, "sda", "8:0\n");
+        put(&tree, "sda/sda1", "8:1\n");
+        put(&tree, "dm-0", "253:0\n");
+        put(&tree, "dm-1", "253:1\n");
         fs::write(tree.path().join("block/sda/sda1/partition"), "1\n").expect("partition");
         for (upper, lower) in [("dm-0", "sda/sda1"), ("dm-1", "dm-0")] {
             let (up, low) =
                 (tree.path().join("block").join(upper), tree.path().join("block").join(lower));
-            symlink(&up, low.join("holders").join(upper)).expect("link");
             symlink(&low, up.join("slaves").join(low.file_name().expect("name"))).expect("link");
         }
         tree
@@ -250,14 +256,13 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn partitions_disks_holders_and_slaves_are_found() {
+    fn partitions_disks_and_slaves_are_found() {
         let tree = tree();
         let at = |name: &str| Device::at(&tree.path().join("block").join(name)).expect("device");
         let disk = at("sda");
         assert_eq!(names(&disk.partitions()), ["sda1"]);
         assert_eq!(at("sda/sda1").whole(), disk);
-        assert_eq!(names(&at("sda/sda1").holders()), ["dm-0"]);
-        assert_eq!(names(&at("dm-1").all_slaves()), ["dm-0", "sda1"]);
+        assert_eq!(names(&at("dm-1").slaves()), ["dm-0"]);
         assert_eq!(disk.whole(), disk);
     }
 

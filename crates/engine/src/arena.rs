@@ -12,23 +12,34 @@ const UNIT_BITS: u32 = 12;
 const ORDERS: usize = 11;
 const UNITS: usize = CHUNK >> UNIT_BITS;
 
-/// A buffer on loan from the worker's arena.
+/// Where a buffer lies: what the kernel is told. No bytes can be reached with it in safe code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Buffer {
+pub struct Address {
     /// First byte; aligned to 4096.
     pub(crate) start: NonNull<u8>,
     /// The registered chunk it lies in.
     pub(crate) chunk: u16,
+}
+
+// SAFETY: a plain address; whoever reads or writes there answers for it.
+unsafe impl Send for Address {}
+
+/// A buffer on loan from the worker's arena. There is one of each: the bytes of a loan have a
+/// single owner, who gives it back.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Buffer {
+    address: Address,
     /// Position of the first byte in the arena, in units of 4 KiB.
     unit: u32,
     order: u8,
 }
 
-// SAFETY: a buffer is a plain address; whoever holds the loan has sole use of the bytes, and
-// the arena that owns the memory outlives every loan (its worker joins or leaks it).
-unsafe impl Send for Buffer {}
-
 impl Buffer {
+    /// Where it lies.
+    pub(crate) fn address(&self) -> Address {
+        self.address
+    }
+
     /// A small number that tells this buffer's place in the arena from others.
     pub(crate) fn place(&self) -> usize {
         self.unit as usize
@@ -37,9 +48,10 @@ impl Buffer {
     /// The bytes of the loan.
     pub(crate) fn bytes_mut(&mut self, length: u32) -> &mut [u8] {
         assert!(length as usize <= 1 << (UNIT_BITS + u32::from(self.order)), "within the loan");
-        // SAFETY: the arena lends each range once, at least `length` long as just checked,
-        // and the kernel does not use it before submission or after completion.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), length as usize) }
+        // SAFETY: the arena lends each range once and a loan cannot be copied, it is at least
+        // `length` long as just checked, and the kernel does not use it before submission or
+        // after completion.
+        unsafe { std::slice::from_raw_parts_mut(self.address.start.as_ptr(), length as usize) }
     }
 }
 
@@ -134,7 +146,7 @@ impl Arena {
     /// Ends a loan.
     #[inline]
     pub(crate) fn give_back(&mut self, buffer: Buffer) {
-        let (_, side) = self.chunks[usize::from(buffer.chunk)];
+        let (_, side) = self.chunks[usize::from(buffer.address.chunk)];
         self.free[side as usize][usize::from(buffer.order)].push(buffer.unit);
     }
 
@@ -142,9 +154,9 @@ impl Arena {
         let (chunk, within) = (unit as usize / UNITS, unit as usize % UNITS);
         // SAFETY: `within` is below UNITS, so the address stays inside the chunk.
         let start = unsafe { self.chunks[chunk].0.add(within << UNIT_BITS) };
+        let chunk = u16::try_from(chunk).expect("the number of chunks is bounded by u16");
         Buffer {
-            start,
-            chunk: u16::try_from(chunk).expect("the number of chunks is bounded by u16"),
+            address: Address { start, chunk },
             unit,
             order: u8::try_from(order).expect("eleven orders"),
         }
@@ -274,6 +286,19 @@ mod tests {
         assert!(take(&mut arena, LENGTH_MAX).is_some(), "free neighbours are joined again");
     }
 
+    /// Which of the two is meant is clear only for a type that is not `Copy`: with a loan that
+    /// can be copied, and so changed in two places at once, this does not compile.
+    trait Single<Why> {
+        fn is_single() {}
+    }
+    impl<T> Single<()> for T {}
+    impl<T: Copy> Single<u8> for T {}
+
+    #[test]
+    fn a_loan_cannot_be_copied() {
+        <Buffer as Single<_>>::is_single();
+    }
+
     proptest! {
         #[test]
         fn loans_never_overlap(lengths in proptest::collection::vec((1_u32..=300_000, any::<bool>()), 1..200)) {
@@ -281,10 +306,10 @@ mod tests {
             let mut held: Vec<(Buffer, u32)> = Vec::new();
             for (length, give) in lengths {
                 if let Some(buffer) = take(&mut arena, length) {
-                    let start = buffer.start.addr().get();
+                    let start = buffer.address.start.addr().get();
                     prop_assert_eq!(start % 4096, 0);
                     for (other, other_length) in &held {
-                        let other = other.start.addr().get();
+                        let other = other.address.start.addr().get();
                         prop_assert!(start >= other + *other_length as usize || other >= start + length as usize);
                     }
                     held.push((buffer, length));

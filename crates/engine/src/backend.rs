@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 use machine::Operation;
 use units::Nanos;
 
-use crate::arena::Buffer;
+use crate::arena::Address;
 
 /// One request on its way to the storage.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +22,7 @@ pub struct Submission {
     /// Whether a write is durable before it is answered.
     pub durable: bool,
     /// Where the bytes go to or come from; `None` for a flush.
-    pub buffer: Option<Buffer>,
+    pub buffer: Option<Address>,
 }
 
 /// The answer to one request.

@@ -79,6 +79,8 @@ pub struct Fake {
     /// Answers of a recorded run, in the order they came; when not empty they decide
     /// everything, and requests beyond them are never answered.
     pub replay: Vec<Answer>,
+    /// From when on the machinery itself fails, whatever is in flight.
+    pub breaks: Option<Nanos>,
 }
 
 impl Default for Fake {
@@ -90,6 +92,7 @@ impl Default for Fake {
             stalls: Vec::new(),
             faults: Vec::new(),
             replay: Vec::new(),
+            breaks: None,
         }
     }
 }
@@ -204,6 +207,9 @@ impl Backend for &mut Storage {
     fn enter(&mut self, wait: Wait) -> io::Result<()> {
         for submission in std::mem::take(&mut self.queued) {
             self.accept(&submission);
+        }
+        if self.fake.breaks.is_some_and(|at| self.now >= at) {
+            return Err(io::Error::from_raw_os_error(libc::ENXIO));
         }
         if !self.done.is_empty() {
             return Ok(());

@@ -38,7 +38,7 @@ pub mod verify;
 mod wheel;
 mod worker;
 
-pub use arena::{Buffer, LENGTH_MAX};
+pub use arena::{Address, LENGTH_MAX};
 pub use backend::{Backend, Completion, Submission, Wait};
 pub use clock::Clock;
 pub use options::{BackendChoice, Options};

@@ -208,9 +208,7 @@ impl Uring {
 
 fn build(depth: u32) -> io::Result<IoUring> {
     let mut refusal = None;
-    for setup in
-        SETUPS.into_iter().skip(std::env::var("TM_SETUP").map_or(0, |v| v.parse().expect("n")))
-    {
+    for setup in SETUPS {
         let mut builder = IoUring::<squeue::Entry, cqueue::Entry>::builder();
         builder.dontfork().setup_clamp();
         setup(&mut builder);

@@ -204,10 +204,11 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         for instance in 0..self.instances.len() {
             self.deliver(u32::try_from(instance).expect("fewer than 2^32"), Event::Start);
         }
-        while !self.is_over() {
-            self.turn()?;
+        if let Err(error) = self.work() {
+            // Nobody waits for answers any more, but the kernel may still write to buffers.
+            self.give_up();
+            return Err(error);
         }
-        self.drain()?;
         self.pass_slice(self.now, true);
         if let Some(failure) = self.failure.take() {
             return Err(failure);
@@ -225,6 +226,13 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             ..Outcome::default()
         };
         Ok((outcome, self.outlet))
+    }
+
+    fn work(&mut self) -> Result<(), EngineError> {
+        while !self.is_over() {
+            self.turn()?;
+        }
+        self.drain()
     }
 
     fn is_over(&self) -> bool {
@@ -548,6 +556,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             }
             buffer = Some(lent);
         }
+        let address = buffer.as_ref().map(Buffer::address);
         let slot = self.slots.open(InFlight {
             instance: waiting.instance,
             disk: waiting.disk,
@@ -565,7 +574,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             offset,
             length: request.length,
             durable: request.durable,
-            buffer,
+            buffer: address,
         });
         self.fresh.push(slot);
         true
@@ -580,8 +589,9 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         match self.arena.lend(side, request.length) {
             Loan::Ready(buffer) => Some(buffer),
             Loan::NewChunk(buffer) => {
-                let (start, bytes) = self.arena.chunk(buffer.chunk);
-                self.backend.add_chunk(buffer.chunk, start, bytes);
+                let chunk = buffer.address().chunk;
+                let (start, bytes) = self.arena.chunk(chunk);
+                self.backend.add_chunk(chunk, start, bytes);
                 Some(buffer)
             }
             Loan::Exhausted => None,
@@ -599,9 +609,8 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             self.end_slice_if_due();
             self.answer_all();
         }
-        let lost = self.slots.abandon();
+        let lost = self.give_up();
         if lost > 0 {
-            self.arena.leak();
             self.warnings.push(Warning {
                 id: "requests-unanswered",
                 text: format!(
@@ -610,6 +619,15 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             });
         }
         Ok(())
+    }
+
+    /// Gives up what is in flight, with the memory it may still use, and says how much it was.
+    fn give_up(&mut self) -> u64 {
+        let lost = self.slots.abandon();
+        if lost > 0 {
+            self.arena.leak();
+        }
+        lost
     }
 }
 

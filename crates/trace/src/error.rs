@@ -51,7 +51,7 @@ pub enum TraceError {
         path: PathBuf,
     },
     /// A trace whose writing did not come to its end.
-    #[error("{} was not finished: whoever wrote it was stopped", path.display())]
+    #[error("{} was not finished: whoever wrote it was stopped before its first part was complete", path.display())]
     Unfinished {
         /// Its directory.
         path: PathBuf,
@@ -79,10 +79,7 @@ impl TraceError {
                 Some("it is left of an attempt that was stopped; remove it, or choose another name")
             }
             Self::Exists { .. } => Some("choose another name with --out, or remove it"),
-            Self::Unfinished { .. } => Some(
-                "its complete parts are ordinary Parquet files; record or import it again for the \
-                 whole of it",
-            ),
+            Self::Unfinished { .. } => Some("record or import it again"),
             _ => None,
         }
     }

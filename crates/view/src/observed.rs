@@ -92,7 +92,7 @@ impl ObservedSlice<'_> {
         ObservedSums {
             count: service.count(),
             bytes: self.rows.iter().map(|row| row.bytes).sum(),
-            service_p99: service.percentile(Ratio::new(0.99)),
+            service_p99: service.percentile(Ratio::new(0.99)).filter(|_| service.sum_ns() > 0),
         }
     }
 }
@@ -253,6 +253,17 @@ mod tests {
         let p99 = sums[0].1.service_p99.expect("one I/O").0;
         assert!((1_000_000..1_010_000).contains(&p99), "{p99}");
         assert_eq!(sums[1].1.service_p99, None);
+    }
+
+    #[test]
+    fn a_trace_without_latencies_has_counts_and_no_p99() {
+        let (mut observation, info) = (Observation::new(WIDTH), info(&["vda"]));
+        let bare = IoRecord::new(Nanos(10), Operation::Read, 0, 4096);
+        let mut sums = Vec::new();
+        let mut over = |slice: ObservedSlice<'_>| sums.push(slice.sums());
+        observation.add(&bare, &info, &mut over);
+        observation.finish(&info, &mut over);
+        assert_eq!(sums, [ObservedSums { count: 1, bytes: 4096, service_p99: None }]);
     }
 
     #[test]

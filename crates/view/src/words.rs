@@ -35,6 +35,9 @@ pub(crate) fn tiles_and_vms(tiles: u32, vms: u32) -> String {
     format!("{} ({})", count(tiles.into(), "tile"), count(vms.into(), "VM"))
 }
 
+/// Why nothing is said about how long it took.
+pub(crate) const NO_LATENCIES: &str = "These I/Os came without latencies, so none is shown.";
+
 /// Why nothing is said about so few.
 pub(crate) fn too_few(number: u64) -> String {
     match number {

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use indexmap::IndexMap;
-use spec::workload::{Action, Address, Burst, Load, Size, Step, Time, UserGroup, Workload};
+use serde::Serialize;
+use spec::workload::{Action, Burst, Load, Time, UserGroup, Workload};
+use toml::Value;
 use units::Nanos;
 
 use super::document::FitReport;
@@ -131,6 +133,9 @@ fn one_group(text: &mut String, group: &UserGroup) {
         parts.extend(schedule.every.map(|it| format!("every = {}", quoted(&it.to_text()))));
         let _ = writeln!(text, "schedule = {{ {} }}", parts.join(", "));
     }
+    if !group.phases.is_empty() {
+        let _ = writeln!(text, "phases = {}", inline(&group.phases));
+    }
 }
 
 fn load(load: &Load) -> String {
@@ -211,72 +216,21 @@ fn from(access: &Access) -> String {
 }
 
 fn one_action(text: &mut String, action: &Action) {
-    let _ = writeln!(text, "[[action]]\nname = {}\nsteps = [", quoted(&action.name));
+    let _ = writeln!(text, "[[action]]\nname = {}", quoted(&action.name));
+    #[expect(clippy::float_cmp, reason = "the default, or any other number")]
+    if action.weight != 1.0 {
+        let _ = writeln!(text, "weight = {:?}", action.weight);
+    }
+    text.push_str("steps = [\n");
     for step in &action.steps {
-        match step {
-            Step::Read(access) | Step::Write(access) => {
-                let verb = if matches!(step, Step::Write(_)) { "write" } else { "read" };
-                let durable = access.durable.map_or_else(String::new, |share| {
-                    format!(", durable = {}", quoted(&share.to_text()))
-                });
-                let _ = writeln!(
-                    text,
-                    "    {{ {verb} = {{ disk = {}, size = {}, address = {}{durable} }} }},",
-                    quoted(&access.disk),
-                    size(&access.size),
-                    address(&access.address)
-                );
-            }
-            Step::Flush(flush) => {
-                let _ = writeln!(text, "    {{ flush = {{ disk = {} }} }},", quoted(&flush.disk));
-            }
-            _ => {}
-        }
+        let _ = writeln!(text, "    {},", inline(step));
     }
     text.push_str("]\n");
 }
 
-fn size(size: &Size) -> String {
-    match size {
-        Size::Fixed(size) => quoted(&size.to_text()),
-        Size::Mix(mix) => {
-            let parts: Vec<String> =
-                mix.iter().map(|(size, weight)| format!("{} = {weight}", quoted(size))).collect();
-            format!("{{ {} }}", parts.join(", "))
-        }
-    }
-}
-
-fn address(address: &Address) -> String {
-    let Address::Reuse(reuse) = address else { return quoted("uniform") };
-    let again: Vec<String> = reuse
-        .again
-        .iter()
-        .map(|again| {
-            let (io, within) = (again.io.to_text(), again.within.to_text());
-            format!("{{ io = {}, within = {} }}", quoted(&io), quoted(&within))
-        })
-        .collect();
-    let run = reuse.run.map_or_else(String::new, |run| format!(", run = {run:?}"));
-    let same_size = if reuse.same_size { ", same-size = true" } else { "" };
-    let misaligned: Vec<String> = reuse
-        .misaligned
-        .iter()
-        .map(|places| {
-            let (io, by) = (places.io.to_text(), places.by.to_text());
-            format!("{{ io = {}, by = {} }}", quoted(&io), quoted(&by))
-        })
-        .collect();
-    let misaligned = match &misaligned[..] {
-        [] => String::new(),
-        some => format!(", misaligned = [{}]", some.join(", ")),
-    };
-    format!(
-        "{{ reuse = {{ sequential = {}{run}{same_size}, page = {}, again = [{}]{misaligned} }} }}",
-        quoted(&reuse.sequential.to_text()),
-        quoted(&reuse.page.to_text()),
-        again.join(", ")
-    )
+/// On one line, as the language itself would read it: nothing is left out.
+fn inline(part: &impl Serialize) -> String {
+    Value::try_from(part).expect("what was read from the language can be written in it").to_string()
 }
 
 /// A basic string: what TOML does not allow in one is escaped.
@@ -328,4 +282,40 @@ fn wrapped(text: &str) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Document {
+        action: Vec<Action>,
+    }
+
+    /// Every kind of step, and every field that a step may have.
+    const ACTION: &str = r#"
+        [[action]]
+        name = "all"
+        weight = 2.5
+        steps = [
+            { read = { disk = "d", size = "8k", count = 3, kind = "log", address = { zipf = { exponent = 0.9 } } } },
+            { write = { disk = "d", size = { "4k" = 9, "64k" = 1 }, durable = "5 %", address = "uniform" } },
+            { append = { disk = "d", size = "512B", count = 2 } },
+            { flush = { disk = "d", kind = "commit" } },
+            { cpu = { exponential = "2 ms" } },
+            { wait = "1 s" },
+            { parallel = [{ read = { disk = "d", size = "4k" } }, { wait = "5 ms" }] },
+            { repeat = { times = 4, steps = [{ flush = { disk = "d" } }] } },
+        ]
+    "#;
+
+    #[test]
+    fn no_kind_of_step_and_no_field_of_one_is_left_out_of_the_file() {
+        let read: Document = toml::from_str(ACTION).expect("valid");
+        let mut text = String::new();
+        one_action(&mut text, &read.action[0]);
+        assert_eq!(toml::from_str::<Document>(&text).expect("valid"), read, "{text}");
+    }
 }

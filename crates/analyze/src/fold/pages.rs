@@ -23,7 +23,8 @@ pub(crate) struct Reference {
     /// When, milliseconds; stays at its largest after 49 days.
     pub(crate) at_ms: u32,
     pub(crate) vm: u16,
-    /// First and last small page of it, and the top bit of the second for a write.
+    /// First and last small page of it; the top bit of the first for a page that is not the
+    /// first of its I/O, of the second for a write.
     first: u8,
     last: u8,
 }
@@ -35,7 +36,12 @@ impl Reference {
 
     /// First and last small page within the page, 0 to 15.
     pub(crate) fn small(self) -> (u64, u64) {
-        (u64::from(self.first), u64::from(self.last & 0x7f))
+        (u64::from(self.first & 0x7f), u64::from(self.last & 0x7f))
+    }
+
+    /// Whether it belongs to the I/O of the reference before it.
+    pub(crate) fn goes_on(self) -> bool {
+        self.first & 0x80 != 0
     }
 }
 
@@ -72,13 +78,15 @@ impl Pages {
         for page in first_page..=last_page {
             let id = device | (page & ((1 << DEVICE_SHIFT) - 1));
             if self.rate.takes(PageId(id)) {
-                self.keep(record, id, (first.max(page * 16) % 16, last.min(page * 16 + 15) % 16));
+                let goes_on = if page > first_page { 0x80 } else { 0 };
+                let within = (first.max(page * 16) % 16, last.min(page * 16 + 15) % 16);
+                self.keep(record, id, (within.0 | goes_on, within.1));
             }
         }
     }
 
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "small pages are below 16")]
+    #[expect(clippy::cast_possible_truncation, reason = "a small page is below 16, and one bit")]
     fn keep(&mut self, record: &IoRecord, page: u64, (first, last): (u64, u64)) {
         let write = if record.operation == Operation::Write { 0x80 } else { 0 };
         self.log.push(Reference {

@@ -6,13 +6,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use machine::{IoError, IoRequest};
-use record::run::Prefill;
 use record::slice::Slice;
 use sim::{Completion, Device, SimInstance};
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
-use crate::rig::{Clocks, Failure, Load, LoadOutcome, PrefillSoFar, Received, Rig};
+use crate::rig::{Clocks, Failure, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig};
 use crate::step::{DiskNeed, FleetInstance};
 
 /// One server with a fixed service time and a queue: the plainest disk that saturates.
@@ -100,7 +99,7 @@ impl Rig for FakeRig {
         &mut self,
         disks: &[DiskNeed],
         progress: &mut dyn FnMut(PrefillSoFar) -> bool,
-    ) -> Result<Option<Prefill>, BenchError> {
+    ) -> Result<Option<Prefilled>, BenchError> {
         let mut bytes = Bytes::ZERO;
         for disk in disks {
             if self.prepared.contains(&disk.name) {
@@ -119,13 +118,7 @@ impl Rig for FakeRig {
             bytes = bytes + disk.size;
             progress(PrefillSoFar { done: bytes, total: bytes, bytes_per_s: 1e9 });
         }
-        let done = Prefill {
-            bytes: bytes.get(),
-            first_write: None,
-            rewrite: None,
-            prepared_before_bytes: 0,
-            first_write_absent: None,
-        };
+        let done = Prefilled { bytes: bytes.get(), ..Prefilled::default() };
         Ok((bytes > Bytes::ZERO).then_some(done))
     }
 

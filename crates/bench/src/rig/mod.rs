@@ -2,10 +2,12 @@
 
 #[cfg(test)]
 pub mod fake;
+mod prefilled;
 mod real;
 mod simulated;
 mod warmed;
 
+pub use prefilled::Prefilled;
 pub use real::RealRig;
 pub use sim::plant::PlantError;
 pub use simulated::{SimLoad, SimRig, VIRTUAL_TIME};
@@ -72,7 +74,7 @@ pub trait Rig {
         &mut self,
         disks: &[DiskNeed],
         progress: &mut dyn FnMut(PrefillSoFar) -> bool,
-    ) -> Result<Option<record::run::Prefill>, BenchError>;
+    ) -> Result<Option<Prefilled>, BenchError>;
 
     /// Reads back everything that was written and verified. What was found, in words, if
     /// there is verification; blocks that are wrong are an error.

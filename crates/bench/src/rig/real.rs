@@ -6,17 +6,17 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use datastore::{Datastore, DiskList, DiskRequest, Fill, HeldDir, OwnDir, Removed, VirtualDisk};
-use engine::prefill;
+use engine::prefill::{self, RateStats};
 use engine::verify::{self, CheckError, DiskReport, Setup};
 use engine::{BackendChoice, EngineInstance, Running};
-use record::run::{Latency, Prefill, RateFacts, Warning};
+use record::run::Warning;
 use rustix::time::{ClockId, clock_gettime};
 use units::{Bytes, Nanos, Ratio};
 
 use crate::error::BenchError;
 use crate::host::{HostWatch, Watched};
 use crate::plan::ResolvedPlan;
-use crate::rig::{Clocks, Failure, Load, LoadOutcome, PrefillSoFar, Received, Rig};
+use crate::rig::{Clocks, Failure, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig};
 use crate::step::{DiskNeed, FleetInstance};
 
 /// Bounds of the I/Os each worker can have in flight. Within them it is as many as the step
@@ -299,7 +299,7 @@ impl Rig for RealRig {
         &mut self,
         disks: &[DiskNeed],
         progress: &mut dyn FnMut(PrefillSoFar) -> bool,
-    ) -> Result<Option<Prefill>, BenchError> {
+    ) -> Result<Option<Prefilled>, BenchError> {
         let open = self.provision(disks)?;
         let prepared_before_bytes = self.recognise(open.iter().zip(disks)).get();
         let plan = |(disk, need): (VirtualDisk, &DiskNeed)| {
@@ -314,12 +314,10 @@ impl Rig for RealRig {
         };
         let plans: Vec<prefill::Plan> = open.into_iter().zip(disks).map(plan).collect();
         if plans.iter().all(|plan| plan.filled) {
-            return Ok((prepared_before_bytes > 0).then(|| Prefill {
-                bytes: 0,
-                first_write: None,
-                rewrite: None,
+            return Ok((prepared_before_bytes > 0).then(|| Prefilled {
                 prepared_before_bytes,
                 first_write_absent: Some(PREPARED_BEFORE.to_owned()),
+                ..Prefilled::default()
             }));
         }
         // The rewrite figure is a fact about the storage, taken once.
@@ -341,10 +339,10 @@ impl Rig for RealRig {
         self.record(&report.filled, &plans)?;
         // What is there may have been written before it was left, in part or as a whole.
         let is_first = !report.filled.iter().any(|disk| self.datastore().is_adopted(disk));
-        Ok(Some(Prefill {
+        Ok(Some(Prefilled {
             bytes: report.first_write.bytes.get(),
-            first_write: rate_facts(&report.first_write).filter(|_| is_first),
-            rewrite: rate_facts(&report.rewrite),
+            first_write: if is_first { report.first_write } else { RateStats::default() },
+            rewrite: report.rewrite,
             prepared_before_bytes,
             first_write_absent: (!is_first).then(|| PREPARED_BEFORE.to_owned()),
         }))
@@ -417,15 +415,6 @@ fn percent(ratio: Ratio) -> u8 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 100")]
     let percent = (ratio.get() * 100.0).round() as u8;
     percent
-}
-
-fn rate_facts(stats: &prefill::RateStats) -> Option<RateFacts> {
-    (stats.bytes > Bytes::ZERO).then(|| RateFacts {
-        bytes: stats.bytes.get(),
-        duration_ns: stats.elapsed.0,
-        bytes_per_s: stats.bytes_per_second(),
-        service: Some(Latency::from(&stats.latency)),
-    })
 }
 
 /// Speed over at least half a second; until then, since the beginning.

@@ -2,7 +2,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use record::run::{ModelFacts, Prefill, TierFacts};
+use record::run::{ModelFacts, TierFacts};
 use record::slice::Slice;
 use sim::plant::{Plant, PlantDisk, PlantError, PlantInstance, PlantPlan, TierState, Warm};
 use sim::{Options, SimError, SimInstance, Simulation};
@@ -12,7 +12,7 @@ use workload::InstanceMachine;
 
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
-use crate::rig::{Clocks, Load, LoadOutcome, PrefillSoFar, Received, Rig, SharedState};
+use crate::rig::{Clocks, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig, SharedState};
 use crate::step::{DiskNeed, Fleet, FleetInstance};
 
 /// What moves the data of a simulation, as results name it.
@@ -201,7 +201,7 @@ impl Rig for SimRig<'_> {
         &mut self,
         _: &[DiskNeed],
         _: &mut dyn FnMut(PrefillSoFar) -> bool,
-    ) -> Result<Option<Prefill>, BenchError> {
+    ) -> Result<Option<Prefilled>, BenchError> {
         Ok(None)
     }
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use record::run::{Cause, Prefill, RateFacts, Run, Step, Warning};
+use record::run::{Cause, Run, Step, Warning};
 use record::rundir::{EventLog, RunDir};
 use serde_json::json;
 use units::Nanos;
@@ -9,7 +9,7 @@ use crate::error::BenchError;
 use crate::ladder::{Ladder, StepResult, StepRunner};
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer, Progress, Request};
-use crate::rig::Rig;
+use crate::rig::{Prefilled, Rig};
 use crate::run::document::RunFacts;
 use crate::run::kept::Kept;
 use crate::run::{End, answer, build, round};
@@ -32,7 +32,7 @@ pub struct Climber<'a, R> {
     steps: Vec<Step>,
     /// Number of each tile count, in the order they were visited.
     numbers: BTreeMap<u32, u32>,
-    prefill: Option<Prefill>,
+    prefill: Option<Prefilled>,
     backend: String,
     provisioned_tiles: u32,
     depth: u32,
@@ -130,8 +130,8 @@ impl<'a, R: Rig> Climber<'a, R> {
 
     fn document(&self, ladder: &Ladder, end: &End) -> Run {
         let answer = answer::answer(self.plan, &self.facts, ladder, end, &self.steps);
-        let mut run =
-            self.facts.run(self.plan, answer, self.steps.clone(), self.prefill.clone(), end);
+        let prefill = self.prefill.as_ref().map(Prefilled::document);
+        let mut run = self.facts.run(self.plan, answer, self.steps.clone(), prefill, end);
         run.engine.backend.clone_from(&self.backend);
         run.engine.depth = self.depth;
         let per_tile = self.facts.load.bytes.get();
@@ -162,10 +162,10 @@ impl<'a, R: Rig> Climber<'a, R> {
         self.provisioned_tiles = self.provisioned_tiles.max(tiles);
         if let Some(done) = done {
             self.event("prefill", &json!({ "tiles": tiles, "bytes": done.bytes }))?;
-            self.prefill = Some(match self.prefill.take() {
-                None => done,
-                Some(before) => both(&before, &done),
-            });
+            match &mut self.prefill {
+                Some(before) => before.add(done),
+                none => *none = Some(done),
+            }
         }
         Ok(())
     }
@@ -279,7 +279,7 @@ pub(crate) fn fill<R: Rig>(
     disks: &[DiskNeed],
     control: &Control,
     observer: &mut dyn Observer,
-) -> Result<Option<Prefill>, BenchError> {
+) -> Result<Option<Prefilled>, BenchError> {
     let done = rig.prepare(disks, &mut |so_far| {
         observer.event(&Progress::Prefill {
             done: so_far.done,
@@ -294,30 +294,4 @@ pub(crate) fn fill<R: Rig>(
         }
         other => other,
     }
-}
-
-fn both(before: &Prefill, more: &Prefill) -> Prefill {
-    let first_write = match (&before.first_write, &more.first_write) {
-        (Some(before), Some(more)) => Some(sum(before, more)),
-        (one, other) => one.clone().or_else(|| other.clone()),
-    };
-    let absent = || before.first_write_absent.clone().or_else(|| more.first_write_absent.clone());
-    let first_write_absent = if first_write.is_none() { absent() } else { None };
-    Prefill {
-        bytes: before.bytes + more.bytes,
-        first_write,
-        rewrite: before.rewrite.clone().or_else(|| more.rewrite.clone()),
-        prepared_before_bytes: before.prepared_before_bytes + more.prepared_before_bytes,
-        first_write_absent,
-    }
-}
-
-/// Bytes and time add up; the latencies stay those of the larger part, as summaries do not
-/// merge.
-fn sum(before: &RateFacts, more: &RateFacts) -> RateFacts {
-    let (bytes, duration_ns) = (before.bytes + more.bytes, before.duration_ns + more.duration_ns);
-    let larger = if before.bytes >= more.bytes { before } else { more };
-    #[expect(clippy::cast_precision_loss, reason = "exact below 8 PiB")]
-    let bytes_per_s = bytes as f64 / Nanos(duration_ns).as_secs_f64().max(f64::MIN_POSITIVE);
-    RateFacts { bytes, duration_ns, bytes_per_s, service: larger.service.clone() }
 }

@@ -87,7 +87,7 @@ pub fn prepare(
     let state = options.base.join(format!("{id}.verify"));
     // Until all is filled, only what an earlier run left is to stay.
     let mut rig = RealRig::new(store, plan, options.reuse.is_some(), state)?;
-    prepared.prefill = fill(&mut rig, &disks, control, observer)?;
+    prepared.prefill = fill(&mut rig, &disks, control, observer)?.map(|done| done.document());
     prepared.warnings = rig.datastore().warnings().to_vec();
     rig.keep();
     Ok(prepared)

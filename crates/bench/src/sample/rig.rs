@@ -3,14 +3,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use record::run::{ModelFacts, Prefill, TierCounts, TierFacts};
+use record::run::{ModelFacts, TierCounts, TierFacts};
 use record::slice::{ActionRow, Direction, GeneratorRow, InstanceId, IoRow, Slice, VmId};
 use stats::Compact;
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
-use crate::rig::{Clocks, Load, LoadOutcome, PrefillSoFar, Received, Rig};
+use crate::rig::{Clocks, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig};
 use crate::sample::latency::{Latencies, P95, chance, idle, slowdown};
 use crate::sample::template::templates;
 use crate::sample::{SampleOptions, edge_of};
@@ -75,7 +75,7 @@ impl<'a> Rig for SampleRig<'a> {
         &mut self,
         _: &[DiskNeed],
         _: &mut dyn FnMut(PrefillSoFar) -> bool,
-    ) -> Result<Option<Prefill>, BenchError> {
+    ) -> Result<Option<Prefilled>, BenchError> {
         Ok(None)
     }
 

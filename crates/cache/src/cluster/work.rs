@@ -44,6 +44,8 @@ pub struct Cluster {
 pub(super) struct Vm {
     pub(super) settings: ClusterVm,
     pub(super) counters: ClusterCounters,
+    /// Whether the store has answered a write that no flush has made durable yet.
+    pub(super) owes_flush: bool,
     scan: Scan,
 }
 
@@ -121,7 +123,7 @@ impl Cluster {
     pub fn access_while(&mut self, access: &Access, entry: Entry, steps: &mut Vec<ClusterStep>) {
         let host = self.vm(access.vm).settings.host;
         if access.operation == Operation::Flush {
-            steps.push(self.flush(access.vm, host));
+            self.flush(access.vm, host, steps);
             return;
         }
         let run = self.vm(access.vm).scan.observe(access.offset, access.length);
@@ -255,6 +257,11 @@ impl Cluster {
         self.vms[piece.vm].settings
     }
 
+    /// The store will answer a write of this virtual machine.
+    pub(super) fn owe_flush(&mut self, vm: usize) {
+        self.vms[vm].owes_flush = true;
+    }
+
     pub(super) fn count(&mut self, vm: usize) -> &mut ClusterCounters {
         &mut self.vms[vm].counters
     }
@@ -277,12 +284,19 @@ impl Cluster {
         })
     }
 
-    fn flush(&mut self, vm: VmId, by: HostId) -> ClusterStep {
-        let is_back = self.vm(vm).settings.writes != ClusterWrites::Through;
-        let place = if is_back { ClusterPlace::Share(by) } else { ClusterPlace::Backing };
+    /// Makes durable what was answered: by the share where it takes writes, and by the store
+    /// if a write went there since the last flush.
+    fn flush(&mut self, vm: VmId, by: HostId, steps: &mut Vec<ClusterStep>) {
+        let is_owed = std::mem::take(&mut self.vm(vm).owes_flush);
+        let is_back = self.vm(vm).settings.writes != ClusterWrites::Through
+            && self.shares[usize::from(by.0)].is_usable();
         let (operation, wait) = (Operation::Flush, Wait::Request);
-        let data = Data::Request;
-        ClusterStep { place, by, operation, offset: 0, address: 0, length: 0, data, wait }
+        let flush = |place| {
+            let data = Data::Request;
+            ClusterStep { place, by, operation, offset: 0, address: 0, length: 0, data, wait }
+        };
+        steps.extend(is_back.then(|| flush(ClusterPlace::Share(by))));
+        steps.extend((!is_back || is_owed).then(|| flush(ClusterPlace::Backing)));
     }
 
     pub(super) fn admits(&self, piece: Piece, operation: Operation) -> bool {

@@ -137,6 +137,7 @@ impl Cluster {
     }
 
     fn write_through(&mut self, piece: Piece, steps: &mut Steps) {
+        self.owe_flush(piece.vm);
         if self.dirty.get(piece.page).is_some() {
             self.supersede(piece, steps);
         }

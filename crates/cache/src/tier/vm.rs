@@ -40,4 +40,6 @@ pub(super) struct Vm {
     pub(super) scan: Scan,
     pub(super) pages: List,
     pub(super) counters: Counters,
+    /// Whether the backing store has answered a write that no flush has made durable yet.
+    pub(super) owes_flush: bool,
 }

@@ -79,7 +79,7 @@ impl Tier {
     /// Like [`Tier::access`], with a say in what comes in this time.
     pub fn access_while(&mut self, access: &Access, entry: Entry, steps: &mut Vec<Step>) {
         if access.operation == Operation::Flush {
-            steps.push(self.flush());
+            self.flush(access.vm, steps);
             return;
         }
         let is_write = access.operation == Operation::Write;
@@ -215,17 +215,22 @@ impl Tier {
         matches!(self.config.write_mode, WriteMode::Back | WriteMode::Only)
     }
 
-    /// The tier is durable: where it keeps writes, what it has answered is safe in it.
-    fn flush(&self) -> Step {
-        let place = if self.keeps_writes() { Place::Tier } else { Place::Backing };
-        Step {
+    /// The tier is durable: where it keeps writes, what it has answered is safe in it. What the
+    /// backing store has answered since the last flush is not: partial pages, and what was not
+    /// admitted.
+    fn flush(&mut self, vm: VmId, steps: &mut Vec<Step>) {
+        let is_owed = std::mem::take(&mut self.vm(vm).owes_flush);
+        let keeps_writes = self.keeps_writes();
+        let flush = |place| Step {
             place,
             operation: Operation::Flush,
             offset: 0,
             address: 0,
             length: 0,
             wait: Wait::Request,
-        }
+        };
+        steps.extend(keeps_writes.then(|| flush(Place::Tier)));
+        steps.extend((!keeps_writes || is_owed).then(|| flush(Place::Backing)));
     }
 
     fn count(&mut self, access: &Access, hit_bytes: u64, is_absorbed: bool) {
@@ -278,6 +283,7 @@ impl Tier {
         }
         let operation = if is_write { Operation::Write } else { Operation::Read };
         join(on_backing(piece, operation, Wait::Request), steps, open);
+        self.vm(piece.vm).owes_flush |= is_write;
         if is_admitted {
             self.fill(piece, is_write, steps);
         }

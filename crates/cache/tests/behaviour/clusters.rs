@@ -289,6 +289,22 @@ fn a_write_goes_through_when_too_few_peers_are_up_or_have_room() {
 }
 
 #[test]
+fn a_flush_reaches_the_store_when_it_has_acknowledged_a_write_in_write_back() {
+    let own = ClusterPlace::Share(HostId(0));
+    let flushed = |cluster: &mut Cluster| -> Vec<ClusterPlace> {
+        steps(cluster, Operation::Flush, 0, 0).iter().map(|step| step.place).collect()
+    };
+    // A part of a page that is not in; and a page with too few peers for its copies.
+    for (failed, length) in [(&[][..], 512), (&[HostId(1), HostId(2)], PAGE)] {
+        let mut cluster = cluster(ClusterWrites::Back { replicas: 2 });
+        cluster.fail(failed, &mut Vec::new());
+        assert_eq!(steps(&mut cluster, WRITE, 0, length)[0].place, ClusterPlace::Backing);
+        assert_eq!(flushed(&mut cluster), [own, ClusterPlace::Backing]);
+        assert_eq!(flushed(&mut cluster), [own], "nothing was written since");
+    }
+}
+
+#[test]
 fn a_host_without_a_share_reads_remotely_and_writes_through() {
     let shares = vec![1024 * KIB, 0];
     let mut cluster = Cluster::new(ClusterConfig::new(shares)).expect("in range");

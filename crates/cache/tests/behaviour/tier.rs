@@ -235,6 +235,34 @@ fn write_back_answers_from_the_tier_and_destages_in_order_between_the_watermarks
     assert_eq!(run(&mut tier, access(0, Operation::Flush, 0, 0))[0].place, Place::Tier);
 }
 
+fn flushed(tier: &mut Tier, vm: u16) -> Vec<Place> {
+    run(tier, access(vm, Operation::Flush, 0, 0)).iter().map(|step| step.place).collect()
+}
+
+#[test]
+fn a_flush_reaches_the_backing_store_when_it_has_acknowledged_a_write_in_write_back() {
+    let page = u64::from(64 * KIB);
+    let partial = access(0, Operation::Write, 0, 4096);
+    let whole = access(0, Operation::Write, 5 * page, 64 * KIB);
+    let refused = VmLimits { population: Population::ReadsOnly, ..VmLimits::default() };
+    for (write, limits, scan) in [
+        (partial, VmLimits::default(), None),
+        (whole, refused, None),
+        (whole, VmLimits::default(), Some(0)),
+    ] {
+        let mut tier = tier(|config| {
+            config.write_mode = WriteMode::Back;
+            config.sequential_bytes = scan;
+        });
+        tier.limit(VmId(0), limits);
+        let steps = run(&mut tier, write);
+        assert!(steps.iter().any(|step| step.place == Place::Backing), "{steps:?}");
+        assert_eq!(flushed(&mut tier, 1), [Place::Tier], "another VM wrote nothing");
+        assert_eq!(flushed(&mut tier, 0), [Place::Tier, Place::Backing], "{write:?}");
+        assert_eq!(flushed(&mut tier, 0), [Place::Tier], "nothing was written since");
+    }
+}
+
 #[test]
 fn a_request_over_missing_pages_stays_one_request_to_the_backing_store() {
     let mut tier = tier(|config| config.write_mode = WriteMode::Around);

@@ -194,22 +194,77 @@ fn ends_without_a_beginning_and_beginnings_without_an_end_are_counted() {
     assert_eq!((counts.unmatched, counts.unfinished, counts.unwanted), (2, 1, 1));
 }
 
+/// Events of one CPU are lost from 300 to 400; the marker stands where that is noticed.
+fn with_a_gap(events: &[Event]) -> (Vec<IoRecord>, Counts) {
+    join_with(events, |joiner| joiner.lost(START + 300, START + 400))
+}
+
+fn marker() -> Event {
+    Event { pid: u32::MAX, ..event(Kind::Start, 0, 0, 0) }
+}
+
 #[test]
-fn an_io_whose_end_was_lost_does_not_get_the_end_of_the_next_at_its_place() {
-    let marker = Event { pid: u32::MAX, ..event(Kind::Start, 0, 0, 0) };
-    let (records, counts) = join_with(
-        &[
-            event(Kind::Start, 1, 8, 8),
-            event(Kind::Issue, 2, 8, 8),
-            marker,
-            event(Kind::Start, 500, 8, 8),
-            event(Kind::Issue, 501, 8, 8),
-            event(Kind::Complete, 503, 8, 8),
-        ],
-        |joiner| joiner.lost(START + 400),
-    );
-    assert_eq!((records.len(), counts.abandoned), (1, 1));
-    assert_eq!((records[0].issue, records[0].device_time), (Nanos(500), Some(Nanos(2))));
+fn what_is_open_when_events_are_lost_gets_no_latency_from_a_later_end_at_its_place() {
+    let (records, counts) = with_a_gap(&[
+        event(Kind::Issue, 2, 8, 8),
+        marker(),
+        // The beginning of this one is among the lost.
+        event(Kind::Complete, 450, 8, 8),
+    ]);
+    assert_eq!(records, []);
+    assert_eq!((counts.abandoned, counts.unmatched), (1, 1));
+}
+
+#[test]
+fn what_waits_for_the_driver_when_events_are_lost_is_not_ended_by_another() {
+    let (records, counts) =
+        with_a_gap(&[event(Kind::Start, 2, 8, 8), marker(), event(Kind::Complete, 450, 8, 8)]);
+    assert_eq!(records, []);
+    assert_eq!((counts.abandoned, counts.unmatched), (1, 1));
+}
+
+#[test]
+fn what_begins_and_ends_while_events_are_lost_makes_no_record() {
+    let (records, counts) = with_a_gap(&[
+        marker(),
+        event(Kind::Issue, 310, 8, 8),
+        // Its own end and the beginning of the next may lie between.
+        event(Kind::Complete, 390, 8, 8),
+        event(Kind::Issue, 395, 16, 8),
+        event(Kind::Complete, 450, 16, 8),
+    ]);
+    assert_eq!(records, []);
+    assert_eq!(counts.unmatched, 2);
+}
+
+#[test]
+fn an_end_that_may_be_of_what_was_open_when_events_were_lost_ends_nothing() {
+    let end = |time| event(Kind::Complete, time, 8, 8);
+    let (records, counts) = with_a_gap(&[
+        event(Kind::Issue, 2, 8, 8),
+        marker(),
+        event(Kind::Issue, 500, 8, 8),
+        end(503),
+        event(Kind::Issue, 600, 8, 8),
+        end(609),
+    ]);
+    assert_eq!((counts.abandoned, counts.unmatched), (2, 1));
+    assert_eq!(records.len(), 1);
+    assert_eq!((records[0].issue, records[0].device_time), (Nanos(600), Some(Nanos(9))));
+    assert_eq!(records[0].outstanding, None, "others may be in flight");
+}
+
+#[test]
+fn a_flush_that_was_open_when_events_were_lost_gives_its_end_to_no_other() {
+    let (records, counts) = with_a_gap(&[
+        flush(Kind::Issue, 2),
+        marker(),
+        flush(Kind::Issue, 500),
+        flush(Kind::Complete, 501),
+        flush(Kind::Complete, 520),
+    ]);
+    assert_eq!(records, []);
+    assert_eq!((counts.abandoned, counts.unmatched), (2, 2));
 }
 
 #[test]

@@ -22,6 +22,10 @@ pub fn run(args: &CleanupArgs) -> Result<Exit, Failure> {
         0 => {}
         count => crate::say!("removed {count} control group(s) of killed runs"),
     }
+    match capture::remove_stale() {
+        0 => {}
+        count => crate::say!("switched off {count} tracing instance(s) of killed recordings"),
+    }
     output::print(&report(&cleaned))?;
     for error in &cleaned.failed {
         crate::say!("not removed: {}", super::run::chain(error));

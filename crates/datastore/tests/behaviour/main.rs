@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod adopt;
+mod attacks;
 mod block;
 mod child;
 mod directory;

@@ -1,5 +1,5 @@
 use datastore::VirtualDisk;
-use stats::Compact;
+use stats::{Compact, Histogram};
 use units::{Bytes, Nanos};
 
 use crate::payload::Freshness;
@@ -84,6 +84,16 @@ pub struct RateStats {
 }
 
 impl RateStats {
+    /// Adds what was written after it.
+    pub fn add(&mut self, more: &Self) {
+        self.bytes = self.bytes + more.bytes;
+        self.elapsed = self.elapsed + more.elapsed;
+        let mut latency = Histogram::new();
+        latency.merge_compact(&self.latency);
+        latency.merge_compact(&more.latency);
+        self.latency = latency.compact();
+    }
+
     /// Bytes per second over the elapsed time; zero if nothing was written.
     pub fn bytes_per_second(&self) -> f64 {
         if self.bytes == Bytes::ZERO {

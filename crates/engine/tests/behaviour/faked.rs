@@ -1,8 +1,8 @@
 //! The worker over fake storage in virtual time.
 
 use record::slice::Slice;
-use tilemark_engine::Options;
 use tilemark_engine::fake::{self, Fake, FakeRun, Fault, Stall};
+use tilemark_engine::{EngineError, Options};
 use units::Nanos;
 
 use crate::loads::{Kind, Load, nowhere};
@@ -72,6 +72,17 @@ fn slices_cover_the_run_without_gaps_and_obey_little() {
     assert_eq!(run.outcome.submitted, run.outcome.completed);
     let counted: u64 = run.slices.iter().map(|slice| slice.generator.completed).sum();
     assert_eq!(counted, run.outcome.completed, "slices hold every answer");
+}
+
+#[test]
+fn a_ring_that_fails_with_requests_in_flight_ends_with_its_own_error() {
+    let load = Load::new(Kind::Closed { users: 16, requests: u64::MAX }, MIB);
+    let fake = Fake { breaks: Some(Nanos::from_millis(1)), ..Fake::default() };
+    let options = Options { depth: 32, ..Options::default() };
+    let error = fake::run(vec![nowhere(load)], &options, fake, Nanos::from_secs(1))
+        .expect_err("nothing can be submitted any more");
+    let EngineError::Submit { source, .. } = error else { panic!("{error}") };
+    assert_eq!(source.raw_os_error(), Some(libc::ENXIO));
 }
 
 #[test]

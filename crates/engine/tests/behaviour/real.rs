@@ -62,6 +62,15 @@ fn ring_and_threads_answer_the_same_requests() {
     }
 }
 
+/// A variable once left in the product chose the ring's set-up and panicked on nonsense.
+#[test]
+fn no_variable_of_the_environment_chooses_how_a_ring_is_set_up() {
+    let mut again = std::process::Command::new(std::env::current_exe().expect("this test"));
+    again.args(["--exact", "real::ring_and_threads_answer_the_same_requests"]);
+    let ended = again.env("TM_SETUP", "nonsense").output().expect("started");
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
+}
+
 #[test]
 fn several_workers_share_the_instances_and_merge_their_slices() {
     run(BackendChoice::Auto, 3, 500);

@@ -29,6 +29,9 @@ pub(super) struct Manifest {
     clock: StoredClock,
     started_unix_ns: Option<i64>,
     has_latency: bool,
+    /// Whether more was to come when this was written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) unfinished: bool,
     pub(super) records: u64,
     pub(super) records_per_group: usize,
     vms: Vec<String>,
@@ -93,6 +96,7 @@ impl Manifest {
             },
             started_unix_ns: info.started_unix_ns,
             has_latency: info.has_latency,
+            unfinished: false,
             records: parts.iter().map(|part| part.records).sum(),
             records_per_group,
             vms: vms.to_vec(),

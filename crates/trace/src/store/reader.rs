@@ -22,7 +22,7 @@ use crate::{BATCH, DeviceIndex, IoRecord, Operation, Source, TraceError, TraceIn
 /// Records decoded at a time: their columns stay in a core's cache.
 const ROWS: usize = 8192;
 
-/// A finished trace; cheap to clone.
+/// A trace, or the complete parts of one that is unfinished; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store(Arc<Shared>);
 
@@ -51,8 +51,12 @@ pub fn is_store(directory: &Path) -> bool {
 /// Opens a trace; nothing but its description is read yet.
 ///
 /// # Errors
-/// If it is not one, was not finished, or a part is missing or cut short: the file is named.
+/// If it is not one, was stopped before its first part was complete, or a part is missing or cut
+/// short: the file is named.
 pub fn open(directory: &Path) -> Result<Store, TraceError> {
+    let partial = partial_of(directory);
+    let is_begun = !directory.exists() && partial.join(TRACE_FILE).is_file();
+    let directory = if is_begun { &partial } else { directory };
     let path = directory.join(TRACE_FILE);
     let text = plain::read_text(&path).map_err(|source| missing(directory, &path, source))?;
     let manifest = Manifest::from_json(&path, &text)?;
@@ -105,6 +109,12 @@ impl Store {
     /// The machine whose I/O it is; none where that was not known.
     pub fn host(&self) -> Option<&str> {
         self.0.manifest.host.as_deref()
+    }
+
+    /// Whether its writer was stopped, or is still at work: it has the parts that were complete
+    /// when it was opened, and what was lost is known up to then.
+    pub fn is_unfinished(&self) -> bool {
+        self.0.manifest.unfinished
     }
 
     /// Its records.

@@ -13,13 +13,16 @@ use super::part::{OpenPart, sum_of};
 use super::schema;
 use crate::{BATCH, IoRecord, Source, TraceError, TraceInfo};
 
+/// The description that takes the place of the one before.
+const NEXT_FILE: &str = "trace.json.next";
+
 /// How a trace is cut into parts.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Records of a part, of which the number of files follows; at least 1.
     pub records_per_part: u64,
     /// A part is completed when it spans this much time, too. A writer that is killed loses the
-    /// part it was writing, so a live capture wants a limit; files get many, so a trace of a
+    /// part it was writing and no other, so a live capture wants a limit; files get many, so a trace of a
     /// year does not.
     pub part_span_max: Option<Nanos>,
     /// Records of a row group: what a reader decodes on its own; 1 to `records_per_part`.
@@ -57,7 +60,8 @@ pub struct Written {
 /// Writes a trace: records in order of issue, to `NAME.tmt.partial` and, when finished, there.
 ///
 /// Memory is bounded by one row group. Dropped without [`Writer::finish`] or
-/// [`Writer::abandon`] it leaves the partial directory behind, with all complete parts.
+/// [`Writer::abandon`] it leaves the partial directory behind, in which all complete parts can
+/// be read.
 pub struct Writer {
     target: PathBuf,
     partial: PathBuf,
@@ -238,14 +242,19 @@ impl Writer {
         let closed = part.close()?;
         self.add_sum(&closed.sum, &closed.entry.file);
         self.entries.push(closed.entry);
-        Ok(())
+        self.note_progress()
     }
 
-    fn add_sum(&mut self, sum: &str, file: &str) {
-        self.sums.push_str(&format!("{sum}  {file}\n"));
+    /// Describes the parts that are complete, so that they can be read should no more come.
+    fn note_progress(&self) -> Result<(), TraceError> {
+        let mut manifest = self.manifest();
+        manifest.unfinished = true;
+        let json = manifest.to_json();
+        let path = self.partial.join(NEXT_FILE);
+        replace_file(&path, &self.partial.join(TRACE_FILE), &json)
     }
 
-    fn write_files(&mut self) -> Result<(), TraceError> {
+    fn manifest(&self) -> Manifest {
         let mut manifest = Manifest::new(
             &self.info,
             self.vms.as_slice(),
@@ -254,10 +263,18 @@ impl Writer {
             self.entries.clone(),
         );
         manifest.host.clone_from(&self.options.host);
-        let json = manifest.to_json();
+        manifest
+    }
+
+    fn add_sum(&mut self, sum: &str, file: &str) {
+        self.sums.push_str(&format!("{sum}  {file}\n"));
+    }
+
+    fn write_files(&mut self) -> Result<(), TraceError> {
+        let json = self.manifest().to_json();
         self.add_sum(&sum_of(&json), TRACE_FILE);
         write_file(&self.partial.join(SUMS_FILE), &self.sums)?;
-        write_file(&self.partial.join(TRACE_FILE), &json)?;
+        replace_file(&self.partial.join(NEXT_FILE), &self.partial.join(TRACE_FILE), &json)?;
         sync_directory(&self.partial).map_err(TraceError::io(&self.partial))
     }
 
@@ -350,6 +367,14 @@ fn write_file(path: &Path, text: &str) -> Result<(), TraceError> {
     File::create_new(path)
         .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
         .map_err(TraceError::io(path))
+}
+
+/// Writes a file beside another and puts it in its place: what is there is always whole.
+fn replace_file(beside: &Path, path: &Path, text: &str) -> Result<(), TraceError> {
+    // A rest of one that found no room.
+    let _ = fs::remove_file(beside);
+    write_file(beside, text)?;
+    fs::rename(beside, path).map_err(TraceError::io(path))
 }
 
 /// A new name is safe when its directory is.

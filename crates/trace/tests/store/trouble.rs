@@ -48,26 +48,51 @@ fn nothing_is_overwritten() {
     assert_eq!(fs::read(&file).expect("reading"), b"mine");
 }
 
-#[test]
-fn a_trace_whose_writer_was_killed_is_recognised_and_named() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("t.tmt");
-    let options = Options { records_per_part: 100, ..Options::default() };
-    let mut writer = Writer::create(&path, &info(1, 1), options.clone()).expect("creating");
+/// What a writer leaves that is killed while it writes the tenth of these parts.
+fn killed(directory: &Path, records_per_part: u64) -> PathBuf {
+    let path = directory.join("t.tmt");
+    let options = Options { records_per_part, ..Options::default() };
+    let mut writer = Writer::create(&path, &info(1, 1), options).expect("creating");
     writer.write(&records(1000)).expect("writing");
     drop(writer);
+    path
+}
+
+#[test]
+fn a_trace_whose_writer_was_killed_is_readable_up_to_its_last_complete_part() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = killed(directory.path(), 100);
     let partial = directory.path().join("t.tmt.partial");
     for asked in [&path, &partial] {
-        let error = store::open(asked).expect_err("it is not finished");
-        assert!(error.to_string().contains("t.tmt.partial was not finished"), "{error}");
-        let error = tilemark_trace::open(asked, &OpenOptions::default()).err();
-        let error = error.expect("it is not finished").to_string();
-        assert!(error.contains("t.tmt.partial was not finished"), "{error}");
+        let store = store::open(asked).expect("nine parts are complete");
+        assert!(store.is_unfinished());
+        assert_eq!((store.records(), read(asked).expect("readable")), (900, 900));
+        assert!(tilemark_trace::open(asked, &OpenOptions::default()).is_ok());
     }
     assert!(store::is_store(&partial), "it is ours all the same");
-    let error = Writer::create(&path, &info(1, 1), options).expect_err("the remains are there");
+    let error = Writer::create(&path, &info(1, 1), Options::default()).expect_err("remains");
     assert!(error.to_string().contains("t.tmt.partial exists"), "{error}");
     assert!(error.hint().expect("a way out").contains("remove it"));
+}
+
+#[test]
+fn a_trace_whose_writer_was_killed_in_its_first_part_says_so() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = killed(directory.path(), 1_000_000);
+    for asked in [&path, &directory.path().join("t.tmt.partial")] {
+        let error = store::open(asked).expect_err("no part is complete");
+        assert!(error.to_string().contains("t.tmt.partial was not finished"), "{error}");
+    }
+}
+
+#[test]
+fn a_finished_trace_is_not_called_unfinished() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = store::open(&stored(directory.path())).expect("opening");
+    assert!(!store.is_unfinished());
+    let names = fs::read_dir(directory.path().join("t.tmt")).expect("listing");
+    let left = names.flatten().filter(|entry| entry.file_name() == "trace.json.next");
+    assert_eq!(left.count(), 0);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use record::rollup::IoRow;
 use stats::Histogram;
-use units::Ratio;
+use units::{Nanos, Ratio};
 
 /// I/Os together.
 #[derive(Debug, Clone, Default)]
@@ -37,13 +37,24 @@ impl Sum {
         u64::try_from(self.histogram.sum_ns()).unwrap_or(u64::MAX)
     }
 
+    /// Service times, if there are any: I/Os of a source without latencies have 0, and no I/O
+    /// truly takes none.
+    pub fn times(&self) -> Option<&Histogram> {
+        (self.histogram.sum_ns() > 0).then_some(&self.histogram)
+    }
+
+    /// Their buckets; none where there are no times.
+    pub fn buckets(&self) -> Vec<(Nanos, u32)> {
+        self.times().map_or_else(Vec::new, |times| times.compact().buckets)
+    }
+
     /// A percentile in nanoseconds.
     pub fn percentile(&self, share: f64) -> Option<u64> {
-        self.histogram.percentile(Ratio::new(share)).map(|value| value.0)
+        self.times()?.percentile(Ratio::new(share)).map(|value| value.0)
     }
 
     pub fn max(&self) -> Option<u64> {
-        self.histogram.max().map(|value| value.0)
+        self.times()?.max().map(|value| value.0)
     }
 }
 

@@ -56,7 +56,7 @@ fn columns(scope: &Scope<'_>, points: &Points) -> Vec<Column> {
 
 fn close(sum: &mut Sum) -> Column {
     let column = Column {
-        buckets: sum.histogram.compact().buckets,
+        buckets: sum.buckets(),
         count: sum.count(),
         max: sum.max(),
         p99: sum.percentile(0.99),

@@ -200,6 +200,7 @@ impl Course {
             label: format!("{} p99", direction.name()),
             text: match value {
                 Some(p99) => Nanos(p99).to_string(),
+                None if sum.count() >= ENOUGH => "no latencies".to_owned(),
                 None => format!("too few {}s", direction.name()),
             },
             value: value.map(|p99| p99 as f64),

@@ -51,7 +51,7 @@ fn panel(direction: Direction, sums: &[Sum], edges: &[u64], limit: Nanos) -> Mat
 /// Below the first edge, between edges, above the last.
 fn cells(sum: &Sum, edges: &[u64]) -> Vec<u64> {
     let mut cells = vec![0; edges.len() + 1];
-    for (value, count) in sum.histogram.compact().buckets {
+    for (value, count) in sum.buckets() {
         let row = match value.0 {
             low if low <= edges[0] => 0,
             high if high > edges[edges.len() - 1] => edges.len(),
@@ -66,6 +66,9 @@ fn sentence(panels: &[MatrixPanel], limit: Nanos) -> String {
     let total: u64 = panels.iter().flat_map(|panel| &panel.count).sum();
     if total < ENOUGH {
         return words::too_few(total);
+    }
+    if panels.iter().flat_map(|panel| &panel.p99_ns).all(Option::is_none) {
+        return words::NO_LATENCIES.to_owned();
     }
     let broken: Vec<String> = panels.iter().filter_map(first_break).collect();
     if broken.is_empty() {

@@ -1,5 +1,6 @@
 use record::rollup::Rollup;
 use record::run::Phase;
+use stats::Histogram;
 use units::Nanos;
 use units::print::{clock, count, iops, percent};
 
@@ -33,7 +34,8 @@ pub(crate) fn moment(source: &Source, lens: &Lens) -> Moment {
     let tiles = Scope::new(fine, &here, Detail::Tiles, Phases::Course, None);
     let sums = scope.by_size();
     let (now, all) = (scope.sum(), course.sum());
-    let ends = (all.histogram.min(), all.histogram.max());
+    let times = all.times();
+    let ends = (times.and_then(Histogram::min), times.and_then(Histogram::max));
     let edges = edges::around(
         ends.0.map_or(10_000, |least| least.0),
         ends.1.map_or(1_000_000_000, |most| most.0),
@@ -179,7 +181,7 @@ fn nothing(source: &Source) -> Moment {
 
 fn counts(sum: &Sum, edges: &[u64]) -> Vec<u64> {
     let mut counts = vec![0; edges.len() - 1];
-    for (value, count) in sum.histogram.compact().buckets {
+    for (value, count) in sum.buckets() {
         counts[edges::row_of(edges, value.0)] += u64::from(count);
     }
     counts
@@ -218,8 +220,10 @@ fn sentence(now: &Sum, course: &Course, at: Nanos, width: Nanos, sizes: &[Sum]) 
     if now.count() < ENOUGH {
         return format!("At {when}: {}", words::lower(&words::too_few(now.count())));
     }
-    let p99 = now.percentile(0.99).unwrap_or(0);
     let rate = iops(rate(now.count(), width));
+    let Some(p99) = now.percentile(0.99) else {
+        return format!("At {when} for {width}: {rate}. {}", words::NO_LATENCIES);
+    };
     let beside = course.median().filter(|median| *median > 0).map(|median| {
         let times = units::print::number((crate::scope::ratio(p99, median) * 10.0).round() / 10.0);
         format!(", {times} times the median of the run")

@@ -21,7 +21,7 @@ pub(crate) fn percentiles(source: &Source, lens: &Lens) -> Percentiles {
         key: key.clone(),
         label: label.clone(),
         count: sum.count(),
-        points: points_of(&sum.histogram),
+        points: sum.times().map(points_of).unwrap_or_default(),
     };
     let curves: Vec<PercentileCurve> = grouping.groups.iter().zip(&sums).map(curve).collect();
     Percentiles { sentence: sentence(&grouping.groups, &sums), clock: "service".to_owned(), curves }
@@ -58,7 +58,7 @@ fn sentence(groups: &[(String, String)], sums: &[Sum]) -> String {
     let slowest = enough.max_by_key(|(_, sum)| sum.percentile(0.99));
     let Some(((_, label), sum)) = slowest else { return words::too_few(total) };
     let (Some(p50), Some(p99)) = (sum.percentile(0.5), sum.percentile(0.99)) else {
-        return words::too_few(total);
+        return words::NO_LATENCIES.to_owned();
     };
     let subject = if groups.len() > 1 { format!("Slowest, {label}") } else { label.clone() };
     format!(

@@ -1,3 +1,4 @@
+use stats::Histogram;
 use units::Nanos;
 use units::print::{clock, iops, percent};
 
@@ -92,10 +93,10 @@ fn close(groups: &mut [Group], sums: &mut [Sum], all_wait: &mut u64) {
     #[expect(clippy::cast_precision_loss, reason = "drawn, to a few digits")]
     let float = |value: Option<u64>| value.map(|value| value as f64);
     for (group, sum) in groups.iter_mut().zip(sums.iter_mut()) {
-        let histogram = &sum.histogram;
+        let times = sum.times();
         group.count.push(sum.count());
-        group.mean.push(histogram.mean_ns());
-        group.min.push(float(histogram.min().map(|value| value.0)));
+        group.mean.push(times.and_then(Histogram::mean_ns));
+        group.min.push(float(times.and_then(Histogram::min).map(|value| value.0)));
         group.max.push(float(sum.max()));
         group.p50.push(float(sum.percentile(0.5)));
         group.p95.push(float(sum.percentile(0.95)));
@@ -206,6 +207,9 @@ fn latency_sentence(groups: &[Group], points: &Points) -> String {
     if count < ENOUGH {
         return words::too_few(count);
     }
+    if groups.iter().flat_map(|group| &group.max).all(Option::is_none) {
+        return words::NO_LATENCIES.to_owned();
+    }
     let known = |group: &Group| -> Vec<(usize, f64)> {
         let values = group.p99.iter().zip(&group.count).enumerate();
         values
@@ -228,7 +232,7 @@ fn latency_sentence(groups: &[Group], points: &Points) -> String {
     let (least, median) = (values[0], values[values.len() / 2]);
     let at = clock(whole_seconds(points.at[point]));
     let label = &group.label;
-    if value >= SPIKE_TIMES * median {
+    if median > 0.0 && value >= SPIKE_TIMES * median {
         let share = group.wait_share[point].filter(|_| groups.len() > 1);
         let share =
             share.map(|share| format!("; {} of the waiting then was theirs", percent(share)));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use record::rollup::Rollup;
 use record::run::{HostFacts, ModelFacts, Phase, PlaceFacts, Run, Step, TierCounts, TierFacts};
 use record::slice::Direction;
+use trace::{Clock, IoRecord, Losses, Memory, Operation, TraceInfo};
 use units::{Bytes, Nanos};
 use view::document::{LiveState, RunKind};
 use view::sample::Sample;
@@ -183,6 +184,27 @@ fn a_recorded_trace_is_observed_and_not_judged() {
     assert!(!page.dimensions.has_ladder);
     assert_eq!(page.row.kind, RunKind::Recorded);
     insta::assert_snapshot!(told(&source, &Lens::default()));
+}
+
+#[test]
+fn a_trace_without_latencies_says_so_and_shows_no_time_that_nobody_took() {
+    let info = TraceInfo {
+        format: "test",
+        clock: Clock::Real { resolution: Nanos(1) },
+        started_unix_ns: None,
+        has_latency: false,
+        vms: vec!["db".to_owned()],
+        devices: Vec::new(),
+        losses: Losses::default(),
+    };
+    let io = |at: u64| IoRecord::new(Nanos::from_millis(at * 10), Operation::Read, at << 12, 4096);
+    let rollup = view::observed::observe(&mut Memory::new(info, (0..1000).map(io).collect()));
+    let source = Source::trace(TraceFacts::default(), Arc::new(rollup.expect("it reads")), None);
+    let text = told(&source, &Lens::default()) + &said(&source, &[]);
+    assert!(text.contains("came without latencies"), "{text}");
+    for invented in ["NaN", "inf", " 0 s", "p99 of"] {
+        assert!(!text.contains(invented), "{invented} in: {text}");
+    }
 }
 
 fn with_tier(step: &mut Step) {

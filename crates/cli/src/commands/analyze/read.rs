@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::thread;
 
-use ::analyze::{Filter, Fold, Settings, Subject};
+use ::analyze::{Filter, Fold, Remark, Settings, Subject};
 use trace::store::{self, Columns, Part, Store};
 use trace::{BATCH, OpenOptions, Source, TraceError, TraceInfo};
 
@@ -17,7 +17,7 @@ pub fn read(args: &AnalyzeArgs) -> Result<(Fold, Subject, Filter), Failure> {
     if let Some(run) = run_directory::open(&args.trace) {
         return run_directory::read(args, &run);
     }
-    if args.trace_format.is_none() && args.trace.is_dir() && store::is_store(&args.trace) {
+    if args.trace_format.is_none() && store::is_store(&args.trace) {
         let store = store::open(&args.trace).map_err(|error| failed(&error))?;
         return of_store(args, &store);
     }
@@ -124,7 +124,16 @@ fn of_store(args: &AnalyzeArgs, store: &Store) -> Result<(Fold, Subject, Filter)
     }
     let mut subject = subject(args, store.info());
     subject.info.format = "store";
+    subject.remarks.extend(store.is_unfinished().then(unfinished));
     Ok((whole, subject, filter))
+}
+
+/// What weakens everything that is said of it.
+fn unfinished() -> Remark {
+    Remark {
+        what: "The end of the trace".to_owned(),
+        why: "its writer was stopped or is still at work; this is of its complete parts".to_owned(),
+    }
 }
 
 fn of_parts(parts: &[Part], settings: &Settings) -> Result<Fold, TraceError> {

@@ -1,6 +1,4 @@
-//! Asking the kernel whether a file is open elsewhere.
-//!
-//! The only unsafe code of this crate: `fcntl` leases have no safe wrapper.
+//! Asking the kernel whether a file is open elsewhere; `fcntl` leases have no safe wrapper.
 
 use std::fs::File;
 use std::io;

@@ -1,0 +1,78 @@
+//! What a loop device lies on: a file or another device, known by number and inode. The name
+//! that sysfs shows is where it was when it was attached; it may be renamed, deleted or
+//! another file by now.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatxFlags, fstat, statx};
+use rustix::io::Errno;
+
+use crate::device_number::DeviceNumber;
+use crate::kernel::{LoopStatus, loop_status};
+use crate::sysfs::Device;
+
+/// What a file is, whatever its name: its file system's number and its inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct FileId {
+    pub device: DeviceNumber,
+    pub inode: u64,
+}
+
+/// Where blocks are kept: on a block device or in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Place {
+    Device(DeviceNumber),
+    File(FileId),
+}
+
+impl Place {
+    /// What the path leads to: a block device by its own number, anything else by its inode.
+    pub fn of(path: &Path) -> Option<Self> {
+        // Cached attributes do: a dead network file system must not stop the look-up.
+        let flags = AtFlags::STATX_DONT_SYNC;
+        let found = statx(CWD, path, flags, StatxFlags::TYPE | StatxFlags::INO).ok()?;
+        if FileType::from_raw_mode(found.stx_mode.into()) == FileType::BlockDevice {
+            let (major, minor) = (found.stx_rdev_major, found.stx_rdev_minor);
+            return Some(Self::Device(DeviceNumber { major, minor }));
+        }
+        let device = DeviceNumber { major: found.stx_dev_major, minor: found.stx_dev_minor };
+        Some(Self::File(FileId { device, inode: found.stx_ino }))
+    }
+}
+
+/// What lies below a loop device; `Err` names it where the kernel does not tell which object
+/// that is.
+pub(crate) fn below(device: &Device) -> Option<Result<Place, String>> {
+    let name = device.attribute("loop/backing_file")?;
+    let asked =
+        open(device, OFlags::empty()).and_then(|file| loop_status(&file)).ok().map(|status| {
+            match status {
+                LoopStatus::Device(packed) => Place::Device(DeviceNumber::from_packed(packed)),
+                LoopStatus::File { device, inode } => {
+                    Place::File(FileId { device: DeviceNumber::from_packed(device), inode })
+                }
+            }
+        });
+    Some(asked.or_else(|| Place::of(Path::new(&name))).ok_or(name))
+}
+
+/// The path of the file below a loop device, if it still leads to that file.
+pub(crate) fn verified_path(device: &Device) -> Option<String> {
+    let name = device.attribute("loop/backing_file")?;
+    let place @ Place::File(_) = below(device)?.ok()? else { return None };
+    (Place::of(Path::new(&name)) == Some(place)).then_some(name)
+}
+
+/// Opens a device for reading by the node the kernel gave it, if that node is this device.
+pub(crate) fn open(device: &Device, flags: OFlags) -> rustix::io::Result<File> {
+    let node = PathBuf::from("/dev").join(&device.name);
+    // Looked at first: what is no block device is not opened.
+    if crate::mounts::block_number(&node) != Some(device.number) {
+        return Err(Errno::NOENT);
+    }
+    let file: File =
+        rustix::fs::open(&node, flags | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?.into();
+    let opened = DeviceNumber::from_packed(fstat(&file)?.st_rdev);
+    if opened == device.number { Ok(file) } else { Err(Errno::NODEV) }
+}

@@ -1,0 +1,314 @@
+//! Which devices and files share blocks with a target: one graph of everything that lies on
+//! something else, followed in both directions.
+//!
+//! ```text
+//!        loop1   loop2          Downwards: what a loop device lies on, the slaves of dm (LVM,
+//!            \   /   \          LUKS, multipath), md and bcache, what zram writes back to, the
+//!            file     sdb       disk of a partition. Beside: the same unit on another path.
+//!                    / | \      Upwards from all of these: partitions, and whatever lies on
+//!                sdb1 sdb2 dm-0 them.
+//! ```
+//!
+//! Devices are compared by number and files by inode, never by name. Two things are not
+//! followed, because they divide blocks instead of sharing them: the sisters of a partition,
+//! and the other volumes on a disk that a volume manager claimed.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use crate::backing::{self, FileId, Place};
+use crate::device_number::DeviceNumber;
+use crate::sysfs::Device;
+
+/// How something lies on something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Link {
+    /// The kernel gave the lower one to the upper one alone (dm, md, bcache, zram).
+    Claimed,
+    /// The lower one stays open to everybody (loop).
+    Shared,
+}
+
+/// One device on top of a device or file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stacked {
+    upper: DeviceNumber,
+    lower: Place,
+    link: Link,
+}
+
+/// Every block device of this machine, and what lies on what.
+#[derive(Debug, Default)]
+pub(crate) struct Graph {
+    devices: Vec<Device>,
+    stacks: Vec<Stacked>,
+    /// Loop devices whose file or device the kernel does not tell: device and name.
+    unknown: Vec<(DeviceNumber, String)>,
+}
+
+/// What a relative is to the target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Role {
+    Target,
+    /// The disk of which the target, or something below it, is a partition.
+    Whole,
+    /// Below the target.
+    Lower(Link),
+    /// The same unit, reached on another path.
+    Twin,
+    /// A partition of another relative.
+    Part,
+    /// Built on another relative, which is named here.
+    Upper(String),
+}
+
+/// A device or file that shares blocks with the target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Relative {
+    pub place: Place,
+    pub name: String,
+    pub role: Role,
+}
+
+impl Relative {
+    /// Whether others may have it open for reading: the disk around a partition, and what a
+    /// volume manager claimed (multipathd keeps its paths open).
+    pub fn is_watched_by_others(&self) -> bool {
+        matches!(self.role, Role::Whole | Role::Lower(Link::Claimed))
+    }
+}
+
+impl Graph {
+    /// The graph of this machine.
+    pub fn read() -> Self {
+        Self::of(Device::all_whole())
+    }
+
+    /// The graph of these whole devices.
+    pub fn of(whole: Vec<Device>) -> Self {
+        let mut graph = Self::default();
+        for device in whole {
+            graph.note_claimed(&device);
+            match backing::below(&device) {
+                Some(Ok(lower)) => graph.stack(&device, lower, Link::Shared),
+                Some(Err(name)) => graph.unknown.push((device.number, name)),
+                None => {}
+            }
+            graph.devices.extend(device.partitions());
+            graph.devices.push(device);
+        }
+        graph
+    }
+
+    fn stack(&mut self, upper: &Device, lower: Place, link: Link) {
+        self.stacks.push(Stacked { upper: upper.number, lower, link });
+    }
+
+    fn note_claimed(&mut self, device: &Device) {
+        for slave in device.slaves() {
+            self.stack(device, Place::Device(slave.number), Link::Claimed);
+        }
+        // Documentation/admin-guide/blockdev/zram.rst: "none" without one.
+        let written_back = device.attribute("backing_dev").filter(|path| path.starts_with('/'));
+        if let Some(place) = written_back.and_then(|path| Place::of(Path::new(&path))) {
+            self.stack(device, place, Link::Claimed);
+        }
+    }
+
+    /// The device of that number.
+    pub fn device(&self, number: DeviceNumber) -> Option<&Device> {
+        self.devices.iter().find(|device| device.number == number)
+    }
+
+    /// What loop devices lie on that the kernel does not tell us about.
+    pub fn unknown(&self) -> impl Iterator<Item = &str> {
+        self.unknown.iter().map(|(_, name)| name.as_str())
+    }
+
+    /// Whether it is a loop device that lies on something unknown.
+    pub fn lies_on_unknown(&self, relatives: &[Relative]) -> Option<&str> {
+        let (_, name) = self.unknown.iter().find(|(number, _)| {
+            let place = Place::Device(*number);
+            relatives.iter().any(|relative| relative.place == place)
+        })?;
+        Some(name)
+    }
+
+    /// Everything that shares blocks with `start`, itself first, the near before the far.
+    pub fn relatives(&self, start: Place) -> Vec<Relative> {
+        let mut found = Found { graph: self, relatives: Vec::new(), waiting: VecDeque::new() };
+        found.add(start, Role::Target);
+        while let Some(at) = found.waiting.pop_front() {
+            found.go_down(at);
+        }
+        found.waiting = (0..found.relatives.len()).collect();
+        while let Some(at) = found.waiting.pop_front() {
+            found.go_up(at);
+        }
+        found.relatives
+    }
+
+    fn name(&self, place: Place) -> String {
+        match place {
+            Place::Device(number) => {
+                self.device(number).map_or_else(|| number.to_string(), |it| it.name.clone())
+            }
+            Place::File(FileId { device, inode }) => format!("file {device} inode {inode}"),
+        }
+    }
+
+    /// Other paths to the same unit: whole devices of the same world wide name and size, or
+    /// their partition of the same number.
+    fn twins(&self, device: &Device) -> Vec<DeviceNumber> {
+        let whole = device.whole();
+        let Some(unit) = whole.unit() else { return Vec::new() };
+        let others = self.devices.iter().filter(|other| {
+            other.number != whole.number
+                && other.unit().as_ref() == Some(&unit)
+                && other.size() == whole.size()
+        });
+        let same = |other: &Device| match device.partition() {
+            None => Some(other.number),
+            part => other.partitions().iter().find(|it| it.partition() == part).map(|it| it.number),
+        };
+        others.filter_map(same).collect()
+    }
+}
+
+/// A search in progress.
+struct Found<'a> {
+    graph: &'a Graph,
+    relatives: Vec<Relative>,
+    /// Positions in `relatives` whose neighbours were not yet looked at.
+    waiting: VecDeque<usize>,
+}
+
+impl Found<'_> {
+    fn add(&mut self, place: Place, role: Role) {
+        if self.relatives.iter().all(|known| known.place != place) {
+            self.waiting.push_back(self.relatives.len());
+            self.relatives.push(Relative { place, name: self.graph.name(place), role });
+        }
+    }
+
+    fn go_down(&mut self, at: usize) {
+        let (place, role) = (self.relatives[at].place, self.relatives[at].role.clone());
+        let Place::Device(number) = place else { return };
+        let graph = self.graph;
+        if let Some(device) = graph.device(number) {
+            if device.partition().is_some() {
+                self.add(Place::Device(device.whole().number), Role::Whole);
+            }
+            if role != Role::Whole {
+                for twin in graph.twins(device) {
+                    self.add(Place::Device(twin), Role::Twin);
+                }
+            }
+        }
+        for stacked in graph.stacks.iter().filter(|stacked| stacked.upper == number) {
+            self.add(stacked.lower, Role::Lower(stacked.link));
+        }
+    }
+
+    fn go_up(&mut self, at: usize) {
+        let Relative { place, name, role } = self.relatives[at].clone();
+        let graph = self.graph;
+        let divided = role == Role::Lower(Link::Claimed);
+        for stacked in graph.stacks.iter().filter(|stacked| stacked.lower == place) {
+            if !(divided && stacked.link == Link::Claimed) {
+                self.add(Place::Device(stacked.upper), Role::Upper(name.clone()));
+            }
+        }
+        if let Place::Device(number) = place
+            && role != Role::Whole
+        {
+            let parts = graph.device(number).map(Device::partitions).unwrap_or_default();
+            for part in parts {
+                self.add(Place::Device(part.number), Role::Part);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sysfs::tests::{put, tree};
+    use std::fs;
+
+    fn related(tree: &tempfile::TempDir, name: &str) -> Vec<String> {
+        let graph = graph(tree);
+        let device = Device::at(&tree.path().join("block").join(name)).expect("device");
+        let mut names: Vec<String> = graph
+            .relatives(Place::Device(device.number))
+            .into_iter()
+            .map(|relative| relative.name)
+            .filter(|name| !name.starts_with("file"))
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn graph(tree: &tempfile::TempDir) -> Graph {
+        Graph::of(Device::listed(&tree.path().join("block")))
+    }
+
+    /// `loop900` and `loop901` over two names of one file, `loop902` over another file.
+    fn with_loops() -> tempfile::TempDir {
+        let tree = tree();
+        let file = |name: &str| tree.path().join(name);
+        fs::write(file("image"), "x").expect("file");
+        fs::hard_link(file("image"), file("link")).expect("link");
+        fs::write(file("other"), "x").expect("file");
+        for (number, name) in [(900, "image"), (901, "link"), (902, "other")] {
+            put(&tree, &format!("loop{number}"), &format!("7:{number}"));
+            let attributes = tree.path().join(format!("block/loop{number}/loop"));
+            fs::create_dir(&attributes).expect("directory");
+            fs::write(attributes.join("backing_file"), file(name).to_str().expect("plain"))
+                .expect("attribute");
+        }
+        tree
+    }
+
+    #[test]
+    fn loop_devices_over_two_names_of_one_file_are_relatives() {
+        let tree = with_loops();
+        assert_eq!(related(&tree, "loop900"), ["loop900", "loop901"]);
+        assert_eq!(related(&tree, "loop902"), ["loop902"]);
+        let file = Place::of(&tree.path().join("link")).expect("a file");
+        assert_eq!(graph(&tree).relatives(file).len(), 3);
+    }
+
+    #[test]
+    fn what_a_loop_device_lies_on_is_what_its_file_is_now() {
+        let tree = with_loops();
+        fs::remove_file(tree.path().join("link")).expect("removed");
+        assert_eq!(related(&tree, "loop900"), ["loop900"]);
+        assert_eq!(graph(&tree).unknown().count(), 1);
+    }
+
+    #[test]
+    fn sisters_of_a_partition_and_of_a_volume_share_nothing() {
+        let tree = tree();
+        put(&tree, "sda/sda2", "8:2");
+        fs::write(tree.path().join("block/sda/sda2/partition"), "2").expect("partition");
+        put(&tree, "dm-2", "253:2");
+        let slave = tree.path().join("block/dm-2/slaves/sda1");
+        std::os::unix::fs::symlink(tree.path().join("block/sda/sda1"), slave).expect("link");
+        assert_eq!(related(&tree, "sda/sda2"), ["sda", "sda2"]);
+        assert_eq!(related(&tree, "dm-2"), ["dm-2", "sda", "sda1"]);
+        assert_eq!(related(&tree, "dm-0"), ["dm-0", "dm-1", "sda", "sda1"]);
+        assert_eq!(related(&tree, "sda"), ["dm-0", "dm-1", "dm-2", "sda", "sda1", "sda2"]);
+    }
+
+    #[test]
+    fn a_second_path_to_the_same_unit_is_a_relative_with_what_is_built_on_it() {
+        let tree = tree();
+        put(&tree, "sdb", "8:16");
+        for disk in ["sda", "sdb"] {
+            fs::write(tree.path().join(format!("block/{disk}/wwid")), "naa.5000c5").expect("wwid");
+        }
+        let all = ["dm-0", "dm-1", "sda", "sda1", "sdb"];
+        assert_eq!(related(&tree, "sdb"), all);
+    }
+}

@@ -1,0 +1,94 @@
+//! Which processes have a device or file open, found in `/proc`.
+//!
+//! Exclusive use is a question of manners: a virtual machine's disk, a database's raw volume
+//! or a user-space file system is often opened without it. What a process holds in other ways
+//! (mapped and closed, handed to the kernel, in a PID namespace beside ours) is not seen here.
+
+use std::fs;
+use std::path::Path;
+
+use crate::backing::Place;
+
+/// A process that has one of the places open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Opener {
+    pub place: Place,
+    /// Number and name: `4711 (qemu-kvm)`.
+    pub process: String,
+    /// Whether it may write.
+    pub writes: bool,
+}
+
+/// Who has which place open, as far as this user may see.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Openers {
+    pub found: Vec<Opener>,
+    /// Processes whose open files may not be listed.
+    pub unreadable: usize,
+}
+
+/// Looks through the open files of every process but this one.
+pub(crate) fn of(places: &[Place]) -> Openers {
+    let own = std::process::id();
+    let mut openers = Openers::default();
+    for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let pid = process.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
+        if pid.is_none_or(|pid| pid == own) {
+            continue;
+        }
+        match fs::read_dir(process.path().join("fd")) {
+            Ok(files) => openers.found.extend(
+                files.flatten().filter_map(|file| opener(&process.path(), &file.path(), places)),
+            ),
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                openers.unreadable += 1;
+            }
+            // The process ended.
+            Err(_) => {}
+        }
+    }
+    openers
+}
+
+fn opener(process: &Path, file: &Path, places: &[Place]) -> Option<Opener> {
+    let place = Place::of(file).filter(|place| places.contains(place))?;
+    let info = fs::read_to_string(process.join("fdinfo").join(file.file_name()?)).ok()?;
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
+    let flags = i32::from_str_radix(flags.trim(), 8).ok()?;
+    if flags & libc::O_PATH != 0 {
+        return None;
+    }
+    let name = fs::read_to_string(process.join("comm")).unwrap_or_default();
+    let pid = process.file_name()?.to_str()?;
+    let process = format!("{pid} ({})", name.trim().escape_debug());
+    Some(Opener { place, process, writes: flags & libc::O_ACCMODE != libc::O_RDONLY })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn who_writes_is_told_from_who_reads_and_this_process_is_left_out() {
+        let file = tempfile::NamedTempFile::new().expect("temporary file");
+        let place = Place::of(file.path()).expect("a file");
+        assert_eq!(of(&[place]).found, []);
+        for (writes, stdio) in [
+            (false, fs::File::open(file.path()).expect("open")),
+            (true, fs::File::create(file.path()).expect("open")),
+        ] {
+            let mut child = Command::new("cat")
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .stderr(stdio)
+                .spawn()
+                .expect("started");
+            let found = of(&[place]).found;
+            drop(child.stdin.take());
+            child.wait().expect("ended");
+            let process = format!("{} (cat)", child.id());
+            assert_eq!(found, [Opener { place, process, writes }]);
+        }
+    }
+}
