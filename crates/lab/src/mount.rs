@@ -14,11 +14,12 @@ use units::Bytes;
 
 use crate::error::LabError;
 use crate::files::Files;
-use crate::fs::{Lab, LabFs};
+use crate::fs::LabFs;
 use crate::judge::Judge;
 use crate::report::Report;
 use crate::schedule::Schedule;
 use crate::service::Service;
+use crate::shared::Lab;
 use crate::space::Space;
 use crate::truth::Truth;
 
