@@ -253,9 +253,9 @@ mod tests {
     #[test]
     fn a_misdirected_write_never_touches_where_it_was_meant() {
         let mut judge = judge("[[fault]]\nkind = \"misdirected\"", 1);
-        for block in 0..2000 {
+        let lengths = [512, 4096, 8192, 12288].into_iter().cycle();
+        for (block, length) in (0..2000).zip(lengths) {
             let size = 64 << 10;
-            let length = [512, 4096, 8192, 12288][block as usize % 4];
             let offset = block * 512 % (size - length);
             let seen = Seen { offset, length, size, ..seen(Op::Write) };
             let change = judge.verdict(Nanos::ZERO, &seen).change;

@@ -45,9 +45,12 @@ pub struct Lab {
     /// Reads that were answered with wrong bytes.
     pub wrong_reads: AtomicU64,
     /// Names of open directories as they were when they were opened.
-    pub listings: Mutex<HashMap<u64, Vec<(u64, FileType, OsString)>>>,
+    pub listings: Mutex<HashMap<u64, Listing>>,
     last_listing: AtomicU64,
 }
+
+/// Numbers, kinds and names in a directory.
+pub type Listing = Vec<(u64, FileType, OsString)>;
 
 /// Attributes that are set; others stay.
 pub struct SetAttributes {

@@ -56,7 +56,7 @@ fn a_torn_write_is_there_in_part() {
     let Some((lab, dir)) = with("[[fault]]\nkind = \"torn\"\nafter = 1") else { return };
     let bytes = second_write(&lab, 8192);
     let kept = bytes.iter().take_while(|byte| **byte == 2).count();
-    assert!(kept > 0 && kept < 4096 && kept % 512 == 0, "{kept}");
+    assert!(kept > 0 && kept < 4096 && kept.is_multiple_of(512), "{kept}");
     let wrong = (8192 + kept as u64, 4096 - kept as u64);
     assert_eq!(of(&lines(&dir, Kind::Torn), Event::Returned), [wrong]);
 }
@@ -128,7 +128,7 @@ fn errors_and_short_answers_are_told_and_change_nothing_else() {
     let file = direct(&lab.point().join("a.disk"));
     write(&file, 0, 1, 4096).expect("writes");
     let written = write(&file, 0, 2, 4096).expect("writes");
-    assert!(written > 0 && written < 4096 && written % 512 == 0, "{written}");
+    assert!(written > 0 && written < 4096 && written.is_multiple_of(512), "{written}");
     let bytes = read(&file, 0, 4096).expect("reads");
     assert!(!bytes.is_empty() && bytes.len() < 4096, "{}", bytes.len());
     let bytes = read(&file, 0, 4096).expect("reads");
