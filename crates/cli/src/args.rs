@@ -2,6 +2,7 @@
 
 mod analyze;
 mod import;
+mod lab;
 mod load;
 mod record;
 mod replay;
@@ -19,6 +20,7 @@ use units::{Bytes, Nanos};
 
 pub use analyze::{AnalyzeArgs, AnalyzeFormat, DirectionName, ViewName};
 pub use import::ImportArgs;
+pub use lab::{LabAction, LabArgs, LabMountArgs};
 pub use load::LoadArgs;
 use load::seed;
 pub use record::{By, RecordArgs};
@@ -76,6 +78,8 @@ pub enum Command {
     WhatIf(WhatIfArgs),
     /// Measure a disk and fit a model of it, for simulate
     Calibrate(CalibrateArgs),
+    /// Mount a modelled array as a file system, in real time, with faults on request
+    Lab(LabArgs),
     /// Record the I/O of disks as it happens, as a trace
     Record(RecordArgs),
     /// Say what observed I/O means: sizes, what made it slow, working sets

@@ -134,7 +134,7 @@ fn replay_defaults(made: &Definition) -> Values {
 }
 
 /// An array by its name, or from a file found from here, with changes.
-fn modelled(name: &str, with: &[String]) -> Result<Array, Failure> {
+pub fn modelled(name: &str, with: &[String]) -> Result<Array, Failure> {
     let definition = |error: SpecError| Failure::from_definition(&error);
     let changes = spec::array::overlay(with).map_err(definition)?;
     spec::resolve_array_with(&crate::user_arrays::find(name), Path::new(""), &[changes])

@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod export;
 mod import;
+mod lab;
 mod prepare;
 mod preview;
 pub mod record;
@@ -43,6 +44,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Replay(args) => replay::run(args, cli.color),
         Command::WhatIf(args) => what_if::run(args),
         Command::Calibrate(args) => calibrate::run(args),
+        Command::Lab(args) => lab::run(args),
         Command::Record(args) => record::run(args),
         Command::Analyze(args) => analyze::run(args),
         Command::Import(args) => import::run(args),

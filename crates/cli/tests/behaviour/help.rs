@@ -47,6 +47,7 @@ fn short_help_of_every_verb_fits_one_screen() {
         "replay",
         "what-if",
         "calibrate",
+        "lab",
         "record",
         "analyze",
         "import",

@@ -7,6 +7,7 @@ mod help;
 mod import;
 mod interruption;
 mod killed;
+mod lab;
 mod prepare;
 mod recording;
 mod redact;

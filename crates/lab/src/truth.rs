@@ -1,0 +1,95 @@
+//! The truth: every fault as it happens, one JSON object a line.
+//!
+//! | key | meaning |
+//! |---|---|
+//! | `t_ns` | since the mount |
+//! | `event` | `injected`: a fault was done; `returned`: a read was answered with wrong bytes |
+//! | `fault`, `rule` | its kind, and the rule's number in the file, from 1 |
+//! | `op`, `path`, `offset`, `length` | the request: what, the file below the mount point, bytes |
+//! | `detail` | of `injected`: what exactly (error number, bytes kept, where it went, which bit) |
+//! | `bad_offset`, `bad_length` | of `returned`: the run of bytes that are not those written last |
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::LabError;
+use crate::schedule::{Kind, Op};
+
+/// A line of the truth.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// Nanoseconds since the mount.
+    pub t_ns: u64,
+    /// What happened.
+    pub event: Event,
+    /// The kind of fault.
+    pub fault: Kind,
+    /// The rule's number in the file, from 1.
+    pub rule: usize,
+    /// What was asked.
+    pub op: Op,
+    /// The file, below the mount point.
+    pub path: String,
+    /// First byte asked for.
+    pub offset: u64,
+    /// Bytes asked for.
+    pub length: u64,
+    /// What exactly was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// First wrong byte.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bad_offset: Option<u64>,
+    /// Wrong bytes, whole sectors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bad_length: Option<u64>,
+}
+
+/// Kinds of lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Event {
+    /// A fault was done.
+    Injected,
+    /// A read was answered with wrong bytes.
+    Returned,
+}
+
+/// Where the truth is written.
+#[derive(Debug, Default)]
+pub struct Truth {
+    file: Option<Mutex<File>>,
+}
+
+impl Truth {
+    /// Makes a file that did not exist; without a path nothing is written.
+    pub(crate) fn new(path: Option<&Path>) -> Result<Self, LabError> {
+        let Some(path) = path else { return Ok(Self::default()) };
+        let file = OpenOptions::new().write(true).create_new(true).open(path);
+        let error = |source| LabError::Truth { path: path.to_owned(), source };
+        Ok(Self { file: Some(Mutex::new(file.map_err(error)?)) })
+    }
+
+    /// Writes a line. A full disk under the truth must not change what the lab does, so it goes on.
+    pub(crate) fn write(&self, line: &Line) {
+        let Some(file) = &self.file else { return };
+        let Ok(mut text) = serde_json::to_vec(line) else { return };
+        text.push(b'\n');
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = file.write_all(&text);
+    }
+}
+
+/// Reads the truth back; a last line that was cut off is left out.
+///
+/// # Errors
+///
+/// When the file cannot be read.
+pub fn read(path: &Path) -> std::io::Result<Vec<Line>> {
+    let text = std::fs::read_to_string(path)?;
+    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+}
