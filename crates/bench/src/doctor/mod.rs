@@ -5,8 +5,14 @@
 
 mod checks;
 
+use std::time::Duration;
+
+use record::run::Disturbance;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::host::HostWatch;
+use crate::host::disturbance::Seen;
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -84,6 +90,30 @@ impl Root {
     fn read(&self, path: &str) -> Option<String> {
         std::fs::read_to_string(self.0.join(path)).ok().map(|text| text.trim().to_owned())
     }
+}
+
+/// Watches the machine for a moment, and holds what others do against the bounds by which a run
+/// excuses its steps: what is harmful here makes a run inconclusive.
+pub fn watch(time: Duration) -> Vec<Finding> {
+    const ID: &str = "other-work";
+    let mut watch = HostWatch::default();
+    let seen = watch.look().and_then(|()| {
+        std::thread::sleep(time);
+        watch.look()
+    });
+    if seen.is_err() {
+        return vec![Finding::unknown(ID, "what other processes do")];
+    }
+    let found = Seen::of(watch.seconds()).disturbances(0.0);
+    if found.is_empty() {
+        return vec![Finding::good(ID, "nothing else uses processors or storage to speak of")];
+    }
+    let finding = |disturbance: Disturbance| {
+        let why = "steps that break a limit beside it are inconclusive";
+        let try_next = "end it, or wait for it, then measure";
+        Finding::harmful(ID, disturbance.to_string(), why, try_next)
+    };
+    found.into_iter().map(finding).collect()
 }
 
 /// Looks at the machine.

@@ -46,7 +46,7 @@ pub const fn simulated_values(profile: Profile) -> ProfileValues {
 }
 
 /// Seconds for a few tiles. Disks have their full size, so that a modelled cache holds the
-/// share of them that it would; a five-minute burst period at 1/5 takes 60 s, of which two
+/// share of them that it would; a five-minute burst period at 2/25 takes 24 s, of which five
 /// are measured. Caches begin filled, so that the warm-up has only queues to fill.
 const SIMULATED_QUICK: ProfileValues = ProfileValues {
     warm_up_min: Nanos::from_secs(30),
@@ -57,7 +57,7 @@ const SIMULATED_QUICK: ProfileValues = ProfileValues {
     repeats: 1,
     precision: 0.02,
     footprint: 1.0,
-    time: 1.0 / 5.0,
+    time: 2.0 / 25.0,
     budget: None,
 };
 
@@ -79,29 +79,28 @@ const SIMULATED_STANDARD: ProfileValues = ProfileValues {
 const SIMULATED_FULL: ProfileValues = FULL;
 
 /// An answer while one waits. Everything here is our choice:
-/// some twenty steps at 9 to 14 s fill five minutes, prefill included; a
-/// five-minute burst period at 1/100 takes 3 s, so a step measures two of them, and the
-/// warm-up rule has its five averages after 5 s; 1/512 makes a 279 GB data-centre tile
-/// 0.5 GB, which an ordinary disk writes in seconds, but which also fits into many caches:
-/// the result says so. 500 ms slices give the warm-up rule enough points. An interval of 6 % of
-/// the tiles is about what steps of six seconds can tell apart.
+/// some eighteen steps of 14 to 18 s fill five minutes, prefill included; a five-minute burst
+/// period at 1/150 takes 2 s, so a step measures the five separate rounds that the rule of
+/// steadiness wants and intervals need; 1/512 makes a 279 GB data-centre tile 0.5 GB, which an
+/// ordinary disk writes in seconds, but which also fits into many caches: the result says so.
+/// An interval of 6 % of the tiles is about what steps of ten seconds can tell apart.
 const QUICK: ProfileValues = ProfileValues {
     warm_up_min: Nanos::from_secs(3),
     warm_up_max: Nanos::from_secs(8),
-    duration: Nanos::from_secs(6),
-    lengthen_max: 4,
+    duration: Nanos::from_secs(10),
+    lengthen_max: 3,
     slice: Nanos::from_millis(500),
     repeats: 1,
     precision: 0.06,
     footprint: 1.0 / 512.0,
-    time: 1.0 / 100.0,
+    time: 1.0 / 150.0,
     budget: Some(Nanos::from_secs(300)),
 };
 
 /// The default. Three repeats are what the EMC and vSAN studies average (`workloads` 1.2);
-/// 120 s hold two five-minute burst periods at 1/5 and 10/(1-p) samples of a p99.9 from
-/// 84 I/Os per second on; 1/16 makes a data-centre tile 17 GB, above most controller
-/// caches. Two steps either side of the edge because passing there is partly luck.
+/// 120 s hold five five-minute burst periods at 2/25, which are the rounds of the rule of
+/// steadiness, and 10/(1-p) samples of a p99.9 from 84 I/Os per second on; 1/16 makes a
+/// data-centre tile 17 GB, above most controller caches.
 const STANDARD: ProfileValues = ProfileValues {
     warm_up_min: Nanos::from_secs(30),
     warm_up_max: Nanos::from_secs(180),
@@ -111,7 +110,7 @@ const STANDARD: ProfileValues = ProfileValues {
     repeats: 3,
     precision: 0.04,
     footprint: 1.0 / 16.0,
-    time: 1.0 / 5.0,
+    time: 2.0 / 25.0,
     budget: None,
 };
 

@@ -13,7 +13,7 @@ use crate::score::{References, SliceWork, slice_work};
 use crate::step::checks::{LittleSums, SUBMITTED_IS_COMPLETED};
 use crate::step::report::{StepFacts, StepPlace};
 use crate::step::runner::excuse;
-use crate::step::{ActionTotals, KindTotals, Window};
+use crate::step::{ActionTotals, KindTotals, Rounds, Window};
 use crate::verdict::{Judged, LimitSamples, Member, StepJudge};
 
 /// A step as its stored slices tell it.
@@ -25,6 +25,7 @@ pub struct Replayed<'a> {
     topology: Topology,
     window: Window,
     samples: LimitSamples,
+    rounds: Rounds,
     slices_per_block: usize,
     has_begun: bool,
     /// I/Os in flight when the last slice ended.
@@ -69,6 +70,7 @@ impl<'a> Replayed<'a> {
             topology,
             window,
             samples,
+            rounds: Rounds::new(slices_per_block),
             slices_per_block,
             has_begun: false,
             in_flight: 0,
@@ -90,6 +92,7 @@ impl<'a> Replayed<'a> {
         self.in_flight = slice.generator.in_flight;
         if phase == Phase::Measured {
             self.window.add(&slice);
+            self.rounds.add(&slice);
             let Self { tile, members, topology, samples, .. } = self;
             samples.add(&StepJudge { tile, members, topology }, &slice);
             self.work.push(slice_work(self.tile, &self.members, &self.topology, &slice));
@@ -170,7 +173,8 @@ impl<'a> Replayed<'a> {
         let beyond = |check: &&Check| check.id == SUBMITTED_IS_COMPLETED;
         let mut checks = Vec::from_iter(self.little.check());
         checks.extend(stored.checks.iter().find(beyond).cloned());
-        excuse(&mut judged, &checks, &stored.disturbances);
+        let steady = self.rounds.steady();
+        excuse(&mut judged, &checks, &steady, &stored.disturbances);
         let facts = StepFacts {
             tile: self.tile,
             references,
@@ -179,6 +183,7 @@ impl<'a> Replayed<'a> {
             window: &self.window,
             judged: judged.clone(),
             disturbances: stored.disturbances.clone(),
+            steady,
             work: &self.work,
             slices_per_block: self.slices_per_block,
             seed,

@@ -22,13 +22,15 @@ pub use reuse::Reuse;
 pub use sample::sample;
 pub use simulate::{ARRAY_PREFIX, SimulateOptions, simulate};
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use datastore::{Datastore, Removed, Target};
 use jiff::Timestamp;
-use record::run::{Run, ToolFacts};
+use record::run::{Origin, Run, ToolFacts};
 use record::rundir::{RunDir, RunId, SameDevice, files, refuse_device_under_test};
+use spec::plan::Profile;
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
@@ -133,6 +135,8 @@ pub fn run(
         refuse_device_under_test(&options.base, device, options.same_device)?;
     }
     let store = Datastore::open(&target, needed, &store_options)?;
+    let plan = &*with_room(plan, store.capacity())?;
+    let load = TileLoad::of(plan)?;
     let preflight = store.preflight().clone();
     let state = options.base.join(format!("{id}.verify"));
     let mut rig = RealRig::new(store, plan, options.keep, state)?;
@@ -210,6 +214,29 @@ pub(crate) fn build(plan: &ResolvedPlan, tiles: u32, round: u64) -> Result<Fleet
 /// one in another run of this seed: on another array, too, which pairs the repeats.
 pub(crate) fn round(tiles: u32, repeat: u32) -> u64 {
     u64::from(tiles) << 32 | u64::from(repeat)
+}
+
+/// A quick search wants room for at least so many tiles, so that it ends at a limit that breaks
+/// and not at a full datastore: several times what a disk of today holds.
+const QUICK_TILES: u64 = 256;
+/// Disks are not made smaller than this share of their size: a data-centre tile of 64 MiB, eight
+/// MiB a machine, is the least on which reads at random are not all neighbours.
+const FOOTPRINT_MIN: f64 = 1.0 / 4096.0;
+
+/// The plan with disks small enough that a quick search has room, where nobody chose their size.
+fn with_room(plan: &ResolvedPlan, capacity: Bytes) -> Result<Cow<'_, ResolvedPlan>, BenchError> {
+    let is_open = plan.profile.value == Profile::Quick
+        && plan.footprint.origin == Origin::Profile
+        && plan.climb.value == Climb::Search;
+    let mut roomy = Cow::Borrowed(plan);
+    while is_open && roomy.footprint.value / 2.0 >= FOOTPRINT_MIN {
+        let wanted = TileLoad::of(&roomy)?.bytes.get().saturating_mul(QUICK_TILES);
+        if wanted <= capacity.get() {
+            break;
+        }
+        roomy.to_mut().footprint.value /= 2.0;
+    }
+    Ok(roomy)
 }
 
 /// Tiles of the first step.

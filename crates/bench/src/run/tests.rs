@@ -369,7 +369,7 @@ fn a_simulated_run_of_the_same_seed_measures_the_same_and_so_does_a_stage() {
 
 #[test]
 fn a_plan_that_does_not_fit_the_simulated_array_says_so_before_anything_runs() {
-    let plan = simulated_plan("200000");
+    let plan = simulated_plan("80000");
     let base = tempfile::tempdir().expect("a directory");
     let options = SimulateOptions {
         base: base.path().to_owned(),
@@ -379,7 +379,7 @@ fn a_plan_that_does_not_fit_the_simulated_array_says_so_before_anything_runs() {
     };
     let error = simulate(&plan, &disks(), &options, &Control::default(), &mut NoObserver).err();
     let text = error.expect("too large").to_string();
-    assert!(text.starts_with("200000 tiles of 64 MiB need"), "{text}");
+    assert!(text.starts_with("80000 tiles of 64 MiB need"), "{text}");
     assert!(text.contains("and the array \"hdd-raid10\" holds"), "{text}");
     assert_eq!(std::fs::read_dir(base.path()).expect("a directory").count(), 0);
 }

@@ -3,6 +3,7 @@
 pub(crate) mod checks;
 pub(crate) mod fleet;
 pub(crate) mod report;
+mod rounds;
 pub(crate) mod runner;
 pub(crate) mod sink;
 mod tick;
@@ -12,6 +13,7 @@ mod window;
 
 pub(crate) use fleet::shape;
 pub use fleet::{DiskNeed, Fleet, FleetInstance};
+pub use rounds::Rounds;
 pub use totals::{ActionTotals, KindTotals, add_compact};
 pub use warm_up::{WarmUpBounds, WarmUpRule};
 pub use window::{DirectionTotals, GeneratorTotals, InstanceTotals, PLENTY_IN_FLIGHT, Window};

@@ -1,7 +1,7 @@
 use indexmap::IndexMap;
 use record::run::{
     ActionResult, Check, Disturbance, Figure, IoTotal, Latency, MetricResult, PooledAction, Score,
-    Step, Throughput, TileScore, Verdict, WarmUp, Warning, WorkloadResult,
+    Steady, Step, Throughput, TileScore, Verdict, WarmUp, Warning, WorkloadResult,
 };
 use record::slice::{Direction, Topology};
 use spec::ResolvedTile;
@@ -38,6 +38,8 @@ pub struct StepFacts<'a> {
     pub judged: Judged,
     /// Whose work was in the way.
     pub disturbances: Vec<Disturbance>,
+    /// Whether the window was steady.
+    pub steady: Steady,
     /// Every instance's count, slice by slice of the window.
     pub work: &'a [SliceWork],
     /// Slices in one burst period, at least 1.
@@ -86,6 +88,7 @@ impl StepFacts<'_> {
             reason: self.judged.reason,
             disturbances: self.disturbances,
             warm_up,
+            steady: Some(self.steady),
             measured_ns: window.duration.0,
             workloads,
             limits: self.judged.pooled,

@@ -2,7 +2,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use record::gauge::Gauge;
-use record::run::{Cause, Check, Disturbance, Figure, Phase, Step, Verdict, WarmUp, Warning};
+use record::run::{
+    Cause, Check, Disturbance, Figure, Phase, Steady, Step, Verdict, WarmUp, Warning,
+};
 use record::series::StepKey;
 use record::slice::{Slice, Topology};
 use spec::ResolvedTile;
@@ -21,7 +23,7 @@ use crate::step::fleet::Fleet;
 use crate::step::report::{StepFacts, StepPlace, untested_limits};
 use crate::step::sink::Sink;
 use crate::step::tick::tick;
-use crate::step::{WarmUpBounds, WarmUpRule, Window};
+use crate::step::{Rounds, WarmUpBounds, WarmUpRule, Window};
 use crate::verdict::{Judged, LimitSamples, StepJudge};
 
 /// How often a stop request is looked at while no slice arrives.
@@ -206,6 +208,7 @@ impl<R: Rig> StepBench<'_, R> {
     ) -> Measured {
         let error = name_failures(error, place.tiles, outcome);
         let mut judged = course.judged();
+        let steady = course.rounds.steady();
         let mut checks = Vec::from_iter(course.little.check());
         checks.push(submitted_is_completed(outcome));
         let disturbances = course.disturbances();
@@ -222,7 +225,7 @@ impl<R: Rig> StepBench<'_, R> {
             judged.cause = Cause::Unfinished;
             judged.reason = format!("the step was not finished: {error}");
         } else {
-            excuse(&mut judged, &checks, &disturbances);
+            excuse(&mut judged, &checks, &steady, &disturbances);
         }
         let mut warnings = outcome.warnings.clone();
         warnings.extend(untested_limits(&judged));
@@ -235,6 +238,7 @@ impl<R: Rig> StepBench<'_, R> {
             window: &course.window,
             judged,
             disturbances,
+            steady,
             work: &course.work,
             slices_per_block: course.slices_per_block,
             seed: self.plan.seed.value,
@@ -269,7 +273,12 @@ impl<R: Rig> StepBench<'_, R> {
 }
 
 /// A verdict that something else than the storage explains is none.
-pub fn excuse(judged: &mut Judged, checks: &[Check], disturbances: &[Disturbance]) {
+pub fn excuse(
+    judged: &mut Judged,
+    checks: &[Check],
+    steady: &Steady,
+    disturbances: &[Disturbance],
+) {
     if let Some(check) = checks.iter().find(|check| !check.passed) {
         let figure =
             |figure: &Figure| figure.value.map_or_else(String::new, |v| format!("{v:.3} "));
@@ -287,7 +296,23 @@ pub fn excuse(judged: &mut Judged, checks: &[Check], disturbances: &[Disturbance
     {
         judged.reason = worst.to_string();
         (judged.verdict, judged.cause) = (Verdict::Inconclusive, Cause::Disturbed);
+    } else if drifts_towards_a_limit(judged, steady) {
+        judged.reason = format!("it was not steady while measured: {}", steady.detail);
+        (judged.verdict, judged.cause) = (Verdict::Inconclusive, Cause::NotSteady);
     }
+}
+
+/// A closest limit with less room than this could break if what drifts went on: rounds that
+/// are not steady have moved by a fifth, and answers near a full device move by more than rates.
+const ROOM_FOR_DRIFT: f64 = 0.5;
+
+/// Whether a window that passed was not steady, with a limit near enough to matter.
+fn drifts_towards_a_limit(judged: &Judged, steady: &Steady) -> bool {
+    let decide = judged.pooled.iter().map(|pooled| &pooled.result).filter(|own| own.decides());
+    let room = decide.filter_map(|limit| limit.margin.value).reduce(f64::min);
+    judged.verdict == Verdict::Passed
+        && steady.reached == Some(false)
+        && room.is_some_and(|room| room < ROOM_FOR_DRIFT)
 }
 
 fn key(place: &StepPlace, phase: Phase) -> StepKey {
@@ -326,6 +351,7 @@ pub struct Course<'a> {
     target_max: Nanos,
     /// What the window's limits are held against.
     pub samples: LimitSamples,
+    rounds: Rounds,
     watch: Option<HostWatch>,
     work: Vec<SliceWork>,
     slices_per_block: usize,
@@ -347,6 +373,7 @@ impl<'a> Course<'a> {
         Self {
             judge,
             samples: LimitSamples::new(&judge, slices_per_block(plan)),
+            rounds: Rounds::new(slices_per_block(plan)),
             watch,
             window: Window::new(judge.topology, Nanos::ZERO, 0),
             elapsed: Nanos::ZERO,
@@ -403,20 +430,24 @@ impl<'a> Course<'a> {
         }
         self.window.add(slice);
         self.samples.add(&self.judge, slice);
+        self.rounds.add(slice);
         self.work.push(slice_work(self.tile, self.judge.members, self.judge.topology, slice));
         self.lengthen();
     }
 
-    /// Too few samples are answered with time, a burst period (or a quarter of the window)
-    /// at once, up to the profile's bound.
+    /// Samples that do not decide and rounds that drift near a limit are answered with time, a
+    /// burst period (or a quarter of the window) at once, up to the profile's bound.
     fn lengthen(&mut self) {
         let longer = self.target.saturating_add(self.extension);
-        if self.window.duration >= self.target
-            && longer <= self.target_max
-            && self.judge.wants_more_samples(&self.judged())
-        {
+        if self.window.duration >= self.target && longer <= self.target_max && self.wants_more() {
             self.target = longer;
         }
+    }
+
+    fn wants_more(&self) -> bool {
+        let judged = self.judged();
+        self.judge.wants_more_samples(&judged)
+            || drifts_towards_a_limit(&judged, &self.rounds.steady())
     }
 
     fn is_complete(&self) -> bool {
@@ -486,20 +517,21 @@ pub fn place_now(step: u32, repeat: u32, order: u32, tiles: u32) -> StepPlace {
     StepPlace { step, repeat, order, tiles, started: Timestamp::now() }
 }
 
-/// Warnings that hold for a step whatever was measured.
-fn unsteady(warm_up: &WarmUp) -> Option<Warning> {
-    (!warm_up.reached).then(|| Warning {
+/// A window that was not steady, whatever it came to.
+fn unsteady(step: &Step) -> Option<Warning> {
+    let steady = step.steady.as_ref().filter(|steady| steady.reached == Some(false))?;
+    Some(Warning {
         id: "not-steady".to_owned(),
-        text: "the step was measured although its steady state was not shown".to_owned(),
-        value: Some(warm_up.detail.clone()),
-        limit: None,
-        hint: Some("a longer measure.warm-up-max (or --standard) lets the rule decide".to_owned()),
+        text: "rates or service times drifted while they were measured".to_owned(),
+        value: Some(steady.detail.clone()),
+        limit: Some(steady.rule.clone()),
+        hint: Some("a longer measure.warm-up-max (or --standard) lets it settle".to_owned()),
     })
 }
 
 /// A measured step with what its own figures warn of.
 pub fn complete(mut step: Step) -> Step {
-    step.warnings.extend(unsteady(&step.warm_up));
+    step.warnings.extend(unsteady(&step));
     step.warnings.extend(step.checks.iter().filter(|check| !check.passed).map(broken_check));
     step
 }
@@ -547,6 +579,10 @@ mod tests {
         Judged { verdict, cause, reason, pooled, instances, broken: None, generator }
     }
 
+    fn calm() -> Steady {
+        Steady { rule: String::new(), reached: Some(true), detail: String::new() }
+    }
+
     fn compiler() -> Disturbance {
         let (by, value, limit) = ("cc1plus".to_owned(), 0.83, 0.1);
         Disturbance { gauge: GaugeName::CpuOthers, by, value, limit }
@@ -555,14 +591,14 @@ mod tests {
     #[test]
     fn a_limit_broken_beside_a_compiler_is_not_blamed_on_the_storage() {
         let mut failed = judged(Verdict::Failed, Cause::LimitBroken);
-        excuse(&mut failed, &[], &[compiler()]);
+        excuse(&mut failed, &[], &calm(), &[compiler()]);
         assert_eq!((failed.verdict, failed.cause), (Verdict::Inconclusive, Cause::Disturbed));
         assert_eq!(
             failed.reason,
             "other processes used 83 % of the processors (limit 10 %), most of it cc1plus"
         );
         let mut passed = judged(Verdict::Passed, Cause::LimitsHeld);
-        excuse(&mut passed, &[], &[compiler()]);
+        excuse(&mut passed, &[], &calm(), &[compiler()]);
         assert_eq!(passed.verdict, Verdict::Passed, "others only make answers longer");
     }
 
@@ -577,7 +613,7 @@ mod tests {
             passed: false,
         };
         let mut passed = judged(Verdict::Passed, Cause::LimitsHeld);
-        excuse(&mut passed, &[check], &[]);
+        excuse(&mut passed, &[check], &calm(), &[]);
         assert_eq!((passed.verdict, passed.cause), (Verdict::Inconclusive, Cause::Inconsistent));
         assert!(passed.reason.contains("found 8.000 of 4.000 I/Os in flight"), "{}", passed.reason);
     }

@@ -3,29 +3,22 @@ use record::slice::Slice;
 use stats::SteadyRule;
 use units::Nanos;
 
-/// Decides when a step is warm, from its slices.
-///
-/// Throughput and mean service time, each averaged over one span (a burst period, or half
-/// the shortest warm-up if that is longer), are taken a quarter of a span apart; five such
-/// values in a row must keep to the rule of the SNIA performance test (range at most 20 %,
-/// slope at most 10 % of the mean). Averages over whole burst periods, because bursts are
-/// load and not warming; overlapping ones, because five separate five-minute periods are
-/// longer than the warm-up of most benchmarks.
+use crate::step::Rounds;
+
+/// Decides when a step is warm, from its slices: throughput and mean service time of two
+/// spans, one behind the other, agree within a tenth of their mean. A span is a burst period, or
+/// half the shortest warm-up if that is longer. Whether the measured time is steady is asked
+/// again of that time itself ([`crate::step::Rounds`]): waiting for five separate rounds before
+/// the first counts would double what a benchmark takes.
 #[derive(Debug, Clone)]
 pub struct WarmUpRule {
     shortest: Nanos,
     longest: Nanos,
     slice: Nanos,
-    /// Slices in one average.
+    /// Slices in one span.
     span: usize,
-    seen: Vec<Seen>,
+    rounds: Rounds,
     elapsed: Nanos,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Seen {
-    operations: f64,
-    service_seconds: f64,
 }
 
 /// What the bounds of a warm-up are.
@@ -41,7 +34,8 @@ pub struct WarmUpBounds {
     pub burst_period: Nanos,
 }
 
-const VALUES: usize = 5;
+/// Two spans, a tenth apart at most.
+const SPANS: SteadyRule = SteadyRule { window: 2, range_max: 0.10, slope_max: 0.10 };
 
 impl WarmUpRule {
     /// A rule that has seen nothing.
@@ -53,7 +47,7 @@ impl WarmUpRule {
             longest: bounds.longest,
             slice: bounds.slice,
             span: usize::try_from(slices).unwrap_or(usize::MAX),
-            seen: Vec::new(),
+            rounds: Rounds::new(1),
             elapsed: Nanos::ZERO,
         }
     }
@@ -61,12 +55,17 @@ impl WarmUpRule {
     /// Takes a slice; returns how it warmed up when the warm-up is over.
     pub fn push(&mut self, slice: &Slice) -> Option<WarmUp> {
         self.elapsed += slice.width;
-        let (count, sum) = slice.io.iter().fold((0_u64, 0_u128), |(count, sum), row| {
-            (count + row.service.count(), sum + row.service.sum_ns)
-        });
-        #[expect(clippy::cast_precision_loss, reason = "only compared within per cents")]
-        self.seen.push(Seen { operations: count as f64, service_seconds: sum as f64 / 1e9 });
-        self.over()
+        self.rounds.add(slice);
+        if self.elapsed < self.shortest {
+            return None;
+        }
+        let checks = self.checks();
+        let reached = checks.as_ref().is_some_and(|checks| checks.iter().all(|c| c.steady));
+        if !reached && self.elapsed < self.longest {
+            return None;
+        }
+        let (rule, duration_ns) = (self.rule_text(), self.elapsed.0);
+        Some(WarmUp { rule, reached, duration_ns, detail: self.detail(checks) })
     }
 
     /// Time left until the cap.
@@ -74,34 +73,10 @@ impl WarmUpRule {
         self.longest.saturating_sub(self.elapsed)
     }
 
-    fn over(&self) -> Option<WarmUp> {
-        if self.elapsed < self.shortest {
-            return None;
-        }
-        let checks = self.checks();
-        let is_steady = checks.as_ref().is_some_and(|checks| checks.iter().all(|c| c.steady));
-        if !is_steady && self.elapsed < self.longest {
-            return None;
-        }
-        Some(WarmUp {
-            rule: self.rule_text(),
-            reached: is_steady,
-            duration_ns: self.elapsed.0,
-            detail: self.detail(checks),
-        })
-    }
-
     /// Throughput and service time, if there are enough slices.
     fn checks(&self) -> Option<[stats::WindowCheck; 2]> {
-        let apart = (self.span / (VALUES - 1)).max(1);
-        let needed = self.span.saturating_add(apart * (VALUES - 1));
-        if self.seen.len() < needed {
-            return None;
-        }
-        let ends = (0..VALUES).map(|back| self.seen.len() - (VALUES - 1 - back) * apart);
-        let averages = ends.map(|end| average(&self.seen[end - self.span..end]));
-        let (rates, times): (Vec<f64>, Vec<f64>) = averages.unzip();
-        Some([SteadyRule::SNIA.check(&rates)?, SteadyRule::SNIA.check(&times)?])
+        let (rates, times) = self.rounds.last(SPANS.window, self.span)?;
+        Some([SPANS.check(&rates)?, SPANS.check(&times)?])
     }
 
     fn span_time(&self) -> Nanos {
@@ -110,8 +85,7 @@ impl WarmUpRule {
 
     fn rule_text(&self) -> String {
         format!(
-            "SNIA: {VALUES} averages over {}, range at most 20 %, slope at most 10 %, \
-             of throughput and service time; {} to {}",
+            "two spans of {} within 10 % of each other, in throughput and service time; {} to {}",
             self.span_time(),
             self.shortest,
             self.longest
@@ -126,22 +100,12 @@ impl WarmUpRule {
                 self.longest
             ),
             Some([rate, time]) => format!(
-                "throughput: range {:.1} %, slope {:.1} %; service time: range {:.1} %, \
-                 slope {:.1} %",
+                "throughput {:.1} % apart, service time {:.1} %",
                 rate.range * 100.0,
-                rate.slope * 100.0,
-                time.range * 100.0,
-                time.slope * 100.0
+                time.range * 100.0
             ),
         }
     }
-}
-
-/// Operations per slice and mean service time in seconds.
-fn average(seen: &[Seen]) -> (f64, f64) {
-    let operations: f64 = seen.iter().map(|slice| slice.operations).sum();
-    let seconds: f64 = seen.iter().map(|slice| slice.service_seconds).sum();
-    (operations, if operations > 0.0 { seconds / operations } else { 0.0 })
 }
 
 #[cfg(test)]

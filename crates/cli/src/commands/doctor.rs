@@ -1,6 +1,8 @@
 //! Why this machine may not be fit for measuring.
 
-use bench::doctor::{Finding, Root, Severity, examine};
+use std::time::Duration;
+
+use bench::doctor::{Finding, Root, Severity, examine, watch};
 use datastore::{Options, Target};
 use units::Bytes;
 
@@ -14,16 +16,21 @@ use crate::text::count;
 /// Prints what was found, the worst first.
 pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     let mut findings = examine(&Root::default());
+    findings.extend(watch(WATCH));
     if let Some(target) = &args.target {
         findings.extend(of_datastore(&target::parse(target)?));
     }
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    let is_fit = findings.iter().all(|finding| finding.severity != Severity::Harmful);
     match args.format {
         Format::Json => output::print_json(&findings)?,
         Format::Text => output::print(&text(&findings))?,
     }
-    Ok(Exit::Success)
+    Ok(if is_fit { Exit::Success } else { Exit::Inconclusive })
 }
+
+/// How long other work is watched: two seconds tell a tenth of a processor from none.
+const WATCH: Duration = Duration::from_secs(2);
 
 /// What the rules of safety say about a datastore, and what is worth knowing about it.
 fn of_datastore(target: &Target) -> Vec<Finding> {

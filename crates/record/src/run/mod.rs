@@ -24,7 +24,7 @@ pub use read::{ReadError, SCHEMA, json_schema, parse};
 pub use replay::{PlayedTrace, ReplayFacts};
 pub use step::{
     Cause, Check, Disturbance, GeneratorHealth, IoTotal, Phase, PooledAction, PooledLimit, Score,
-    Step, Throughput, TileScore, Verdict, WarmUp,
+    Steady, Step, Throughput, TileScore, Verdict, WarmUp,
 };
 pub use tier::{BehindTier, TierCounts, TierFacts};
 pub use told::{Told, listed, told};

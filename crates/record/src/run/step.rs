@@ -38,6 +38,9 @@ pub struct Step {
     pub disturbances: Vec<Disturbance>,
     /// How it warmed up.
     pub warm_up: WarmUp,
+    /// Whether the measured time was steady; absent in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<Steady>,
     /// Measured time, in nanoseconds.
     pub measured_ns: u64,
     /// What each workload reached.
@@ -153,6 +156,17 @@ pub struct WarmUp {
     pub reached: bool,
     /// How long it took, in nanoseconds.
     pub duration_ns: u64,
+    /// What the rule saw.
+    pub detail: String,
+}
+
+/// Whether the measured time was steady.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Steady {
+    /// The rule it was held against.
+    pub rule: String,
+    /// Whether it was met; null if there was too little to hold against it.
+    pub reached: Option<bool>,
     /// What the rule saw.
     pub detail: String,
 }
