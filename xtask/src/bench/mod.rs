@@ -4,6 +4,7 @@
 //! because machines drift; nothing here judges.
 
 mod analyze;
+mod answer;
 mod cache;
 mod cpu;
 mod device;
@@ -52,6 +53,8 @@ const GROUPS: &[Group] = &[
     Group { name: "engine.seq_1m", run: pairs::seq_1m },
     Group { name: "engine.qd1", run: pairs::qd1 },
     Group { name: "engine.tiles_40", run: tiles::tiles_40 },
+    Group { name: "answer.lab", run: answer::lab },
+    Group { name: "answer.disk", run: answer::disk },
     Group { name: "ui", run: page::ui },
     Group { name: "api", run: page::api },
     Group { name: "report", run: page::report },

@@ -308,11 +308,12 @@ impl Ladder {
         let room = held.and_then(|rung| rung.runs.last()?.room).unwrap_or(0.0);
         let factor = if room > FAR { 4 } else { 2 };
         let wanted = edge.held.saturating_mul(factor).max(1);
-        if wanted <= cap || edge.held < cap && !self.rungs.contains_key(&cap) {
+        let is_ceiling = cap < self.options.tiles_max;
+        if wanted <= cap || !is_ceiling && edge.held < cap {
             return self.lacks(wanted.min(cap), 1);
         }
         // Between what is held and a ceiling, halving.
-        if edge.held + 1 < cap && cap < self.options.tiles_max {
+        if is_ceiling && edge.held < cap {
             return self.lacks(edge.held + (cap - edge.held).div_ceil(2), 1);
         }
         if edge.held == 0 { None } else { self.lacks(edge.held, self.options.repeats) }
