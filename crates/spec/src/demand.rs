@@ -257,7 +257,7 @@ fn mean_size(size: &Size) -> f64 {
 }
 
 /// Mean of a time in seconds.
-fn mean_time(time: &Time) -> f64 {
+pub fn mean_time(time: &Time) -> f64 {
     match time {
         Time::Fixed(time) | Time::Random(RandomTime::Exponential(time)) => time.as_secs_f64(),
         Time::Random(RandomTime::Uniform(low, high)) => {

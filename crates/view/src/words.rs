@@ -1,6 +1,6 @@
 //! Sentences that several views say, and the parts they are made of.
 
-use record::run::{BrokenLimit, LimitResult, PooledLimit, Run, Status, Step};
+use record::run::{BrokenLimit, LimitResult, PooledLimit, Resource, Run, Status, Step, told_waits};
 use record::slice::Direction;
 use units::print::{bytes_per_second, clock, count, iops};
 use units::{Nanos, Ratio};
@@ -119,6 +119,29 @@ fn held_and_broken(run: &Run, held: u32, broken: &BrokenLimit) -> String {
         let more = count(broken.tiles.into(), "tile");
         format!("holds at least {tiles}; {more} break {name}: {measured}.")
     }
+}
+
+/// What was at its limit in a step that broke, and what its broken action waited for; nothing
+/// where the run does not know.
+pub(crate) fn limited(step: &Step) -> Option<String> {
+    let found = step.bottleneck.as_ref().filter(|found| found.kind.is_seen());
+    let found = found.map(|found| format!("{}.", capital(&found.text)));
+    let waits = told_waits(&step.waits).map(|waits| {
+        let limit =
+            closest(&[step]).map(|limit| format!("{} {}", limit.workload, limit.result.name));
+        format!(
+            "Of the time of {} {waits}.",
+            limit.unwrap_or_else(|| "the action that broke".to_owned())
+        )
+    });
+    let parts: Vec<String> = found.into_iter().chain(waits).collect();
+    (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+/// Whether a step ended at something that is no storage.
+pub(crate) fn is_beyond_storage(step: &Step) -> bool {
+    let kind = step.bottleneck.as_ref().map(|found| found.kind);
+    matches!(kind, Some(Resource::HostCpu | Resource::VmCpu | Resource::Generator))
 }
 
 /// What was seen of a recorded trace; there is nothing to judge.

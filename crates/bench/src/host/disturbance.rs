@@ -161,6 +161,29 @@ pub fn gauges(second: &HostSecond, device: &str) -> Vec<Gauge> {
     all
 }
 
+/// Means of the gauges of these seconds, each over the time in which it was read.
+pub fn means(seconds: &[HostSecond], device: &str) -> Vec<Gauge> {
+    let mut sums: Vec<(Gauge, f64)> = Vec::new();
+    for second in seconds {
+        let width = second.width.as_secs_f64();
+        for gauge in gauges(second, device) {
+            let known = sums
+                .iter_mut()
+                .find(|(sum, _)| (sum.name, &sum.scope) == (gauge.name, &gauge.scope));
+            match known {
+                Some((sum, time)) => {
+                    sum.value += gauge.value * width;
+                    *time += width;
+                }
+                None => sums.push((Gauge { value: gauge.value * width, ..gauge }, width)),
+            }
+        }
+    }
+    let mean =
+        |(sum, time): (Gauge, f64)| Gauge { value: sum.value / time.max(f64::MIN_POSITIVE), ..sum };
+    sums.into_iter().map(mean).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,6 +212,21 @@ mod tests {
         assert_eq!((one.gauge, one.by.as_str()), (GaugeName::CpuOthers, "cc1plus"));
         assert!((one.value - 0.41).abs() < 1e-9);
         assert_eq!(Seen::of(&vec![second(&[("cron", 50)], &[]); 4]).disturbances(1e9), []);
+    }
+
+    #[test]
+    fn means_weigh_each_look_with_the_time_it_covers() {
+        let disk = |ms, width| HostSecond {
+            width,
+            disk: Some((Nanos::from_millis(ms), Nanos::from_millis(10 * ms), 0)),
+            ..second(&[], &[])
+        };
+        let seconds = [disk(1000, Nanos::SECOND), disk(0, Nanos::from_secs(3)), second(&[], &[])];
+        let of = |name| means(&seconds, "sda").into_iter().find(|gauge| gauge.name == name);
+        let busy = of(GaugeName::DeviceBusy).expect("it was read");
+        assert_eq!((busy.scope.as_str(), busy.value), ("sda", 0.25));
+        assert_eq!(of(GaugeName::DeviceQueue).map(|gauge| gauge.value), Some(2.5));
+        assert_eq!(of(GaugeName::PressureIo), None, "what was not read has no mean");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::score::{References, SliceWork, slice_work};
 use crate::step::checks::{LittleSums, SUBMITTED_IS_COMPLETED};
 use crate::step::report::{StepFacts, StepPlace};
 use crate::step::runner::excuse;
+use crate::step::waits;
 use crate::step::{ActionTotals, KindTotals, Rounds, Window};
 use crate::verdict::{Judged, LimitSamples, Member, StepJudge};
 
@@ -176,6 +177,7 @@ impl<'a> Replayed<'a> {
         let steady = self.rounds.steady();
         excuse(&mut judged, &checks, &steady, &stored.disturbances);
         let facts = StepFacts {
+            gauges: stored.gauges.clone(),
             tile: self.tile,
             references,
             members: &self.members,
@@ -195,7 +197,14 @@ impl<'a> Replayed<'a> {
             tiles: stored.tiles,
             started: stored.started,
         };
-        let step = facts.step(&place, stored.warm_up.clone(), checks, stored.warnings.clone());
+        let warm_up = stored.warm_up.clone();
+        let mut step = facts.step(&place, warm_up, checks, stored.warnings.clone());
+        step.model.clone_from(&stored.model);
+        if stored.waits.is_empty() {
+            // Earlier versions looked for none.
+            step.waits.clear();
+        }
+        waits::tell(&mut step);
         (step, judged)
     }
 }

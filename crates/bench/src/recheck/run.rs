@@ -216,6 +216,7 @@ fn compare(
         items.push(Item::compare("verdict", &stored.verdict, &again.verdict));
         items.push(Item::compare("reason", &stored.reason, &again.reason));
     }
+    items.push(Item::compare("waits of the broken action", &stored.waits, &again.waits));
     items.push(Item::compare("measured time", &stored.measured_ns, &again.measured_ns));
     items.push(Item::compare("limits", &stored.limits.len(), &again.limits.len()));
     for (stored, again) in stored.limits.iter().zip(&again.limits) {

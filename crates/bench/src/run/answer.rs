@@ -1,5 +1,6 @@
 use record::run::{
-    Answer, BrokenLimit, Edge, Figure, Interval, Status, Step, TilesInterval, Verdict,
+    Answer, Bottleneck, BrokenLimit, Edge, Figure, Interval, Resource, Status, Step, TilesInterval,
+    Verdict,
 };
 use units::Bytes;
 
@@ -31,6 +32,7 @@ pub fn answer(
         edge: words.edge(),
         sentence: words.sentence(score.value),
         first_broken: words.first_broken(),
+        bottleneck: words.bottleneck(),
         score,
         score_interval,
         progress: words.progress(),
@@ -147,6 +149,9 @@ impl Words<'_> {
             (held, stop) => self.holds(held, stop),
         };
         text += &self.room();
+        if let Some(found) = self.bottleneck().filter(|_| self.is_decided()) {
+            text += &format!("; {}", found.text);
+        }
         if let Some(score) = score {
             text += &format!("; score {score:.2}");
         }
@@ -284,6 +289,25 @@ impl Words<'_> {
             .iter()
             .find(|step| step.tiles == tiles && step.verdict == Verdict::Failed)?;
         broken_limit(step)
+    }
+
+    /// What was at its limit: room, if that ended the search; else what was in the step that
+    /// broke, or in the one that held.
+    fn bottleneck(&self) -> Option<Bottleneck> {
+        if self.edge() == Edge::CapacityReached {
+            return Some(Bottleneck {
+                kind: Resource::Capacity,
+                name: self.facts.target.datastore.clone(),
+                utilisation: None,
+                text: format!("room for disks was at its limit: {} fit", self.facts.fits),
+                source: "size of the disks and of the datastore".to_owned(),
+            });
+        }
+        let edge = self.ladder.edge();
+        let tiles = edge.stop.map_or(edge.held, Stop::tiles);
+        let steps = self.steps.iter().filter(|step| step.tiles == tiles);
+        let broken = steps.clone().find(|step| step.verdict == Verdict::Failed);
+        broken.or_else(|| steps.last())?.bottleneck.clone()
     }
 
     fn progress(&self) -> String {

@@ -13,10 +13,10 @@ use crate::rig::{Prefilled, Rig};
 use crate::run::document::RunFacts;
 use crate::run::kept::Kept;
 use crate::run::{End, answer, build, round};
-use crate::step::DiskNeed;
 use crate::step::checks::repeats_within_3_percent;
 use crate::step::report::StepPlace;
 use crate::step::runner::{StepBench, complete, step_at_most};
+use crate::step::{DiskNeed, bottleneck};
 
 /// Runs the ladder's steps on a rig and stores what comes of them.
 pub struct Climber<'a, R> {
@@ -192,6 +192,7 @@ impl<'a, R: Rig> Climber<'a, R> {
     /// Stores a step, measured wholly or in part.
     fn keep(&mut self, mut step: Step) -> Result<(), BenchError> {
         step.checks.extend(self.repeats_check(&step));
+        step.bottleneck = Some(bottleneck::of(&step, &self.steps));
         let step = complete(step);
         for warning in &step.warnings {
             self.observer.event(&Progress::Warning(warning));

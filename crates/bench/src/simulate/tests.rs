@@ -1,4 +1,4 @@
-use record::run::{Step, Verdict};
+use record::run::{Resource, Step, Verdict, Waited};
 use spec::ResolvedTile;
 use spec::array::Array;
 use units::Nanos;
@@ -130,4 +130,47 @@ fn settings_out_of_range_are_named() {
     let wrong = Settings { footprint: 2.0, ..brief() };
     let error = Stage::new(&shop(), &wrong).expect_err("a refusal");
     assert_eq!(error.to_string(), "scale.footprint is 2, and must be above 0 and at most 1");
+}
+
+/// Four cores of which 84 % may be used, and a processor that is asked for 40 ms an order: 20
+/// users ask for more than a core of two has.
+fn thoughtful(cores: u32) -> (Array, ResolvedTile) {
+    let mut array = spec::shipped::array("vnx5500").expect("it is shipped");
+    let hosts = array.hosts.as_mut().expect("it has hosts");
+    (hosts.count, hosts.cores) = (1, cores);
+    let shop = SHOP.replace("{ cpu = \"1ms\" }", "{ cpu = \"40ms\" }");
+    let shop = shop.replace("vcpus = 2", "vcpus = 32");
+    (array, tile_of(vec![workload(&shop.replace("\"200ms\"", "\"100ms\""))]))
+}
+
+#[test]
+fn an_array_with_idle_disks_blames_its_processors_and_not_its_reads() {
+    let (array, tile) = thoughtful(4);
+    let found = step(&array, &tile, 2, &brief(), 7).expect("a step");
+    assert_eq!(found.verdict, Verdict::Failed, "{}", found.reason);
+    let bottleneck = found.bottleneck.expect("it is named");
+    assert_eq!(bottleneck.kind, Resource::HostCpu, "{bottleneck:?}");
+    assert_eq!(bottleneck.name, "processors of host-1");
+    assert_eq!(found.waits[0].what, Waited::Processor, "{:?}", found.waits);
+    assert!(found.reason.contains("; of their time on average "), "{}", found.reason);
+    let (array, tile) = thoughtful(64);
+    let wide = step(&array, &tile, 2, &brief(), 7).expect("a step");
+    assert_eq!(wide.verdict, Verdict::Passed, "{}", wide.reason);
+    assert_eq!(wide.bottleneck.expect("it is named").kind, Resource::NoneSeen);
+    assert_eq!(wide.waits, [], "nothing broke");
+}
+
+#[test]
+fn an_array_of_few_disks_blames_them_and_the_reads_that_wait_for_them() {
+    let mut array = disks();
+    for pool in &mut array.pools {
+        pool.count = 4;
+    }
+    let tile = tile_of(vec![workload(&SHOP.replace("256MiB", "32GiB"))]);
+    let found = step(&array, &tile, 12, &brief(), 7).expect("a step");
+    assert_eq!(found.verdict, Verdict::Failed, "{}", found.reason);
+    let bottleneck = found.bottleneck.expect("it is named");
+    assert_eq!(bottleneck.kind, Resource::Disk, "{bottleneck:?}");
+    let reads = Waited::Reads { disk: "tables".to_owned() };
+    assert_eq!(found.waits[0].what, reads, "{:?}", found.waits);
 }

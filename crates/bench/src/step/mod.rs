@@ -1,5 +1,6 @@
 //! One step: what its slices add up to, when it is warm, and how it is run.
 
+pub(crate) mod bottleneck;
 pub(crate) mod checks;
 pub(crate) mod fleet;
 pub(crate) mod report;
@@ -8,6 +9,7 @@ pub(crate) mod runner;
 pub(crate) mod sink;
 mod tick;
 mod totals;
+pub(crate) mod waits;
 mod warm_up;
 mod window;
 

@@ -1,4 +1,5 @@
 use indexmap::IndexMap;
+use record::gauge::Gauge;
 use record::run::{
     ActionResult, Check, Disturbance, Figure, IoTotal, Latency, MetricResult, PooledAction, Score,
     Steady, Step, Throughput, TileScore, Verdict, WarmUp, Warning, WorkloadResult,
@@ -11,6 +12,7 @@ use crate::score::{
     BLOCKS_MIN, References, SliceWork, TileWork, applications_score, metric_rate, score_interval,
     tile_means,
 };
+use crate::step::waits::Dialogues;
 use crate::step::{ActionTotals, Window};
 use crate::verdict::{Judged, Member};
 
@@ -40,6 +42,8 @@ pub struct StepFacts<'a> {
     pub disturbances: Vec<Disturbance>,
     /// Whether the window was steady.
     pub steady: Steady,
+    /// Means of the machine's gauges.
+    pub gauges: Vec<Gauge>,
     /// Every instance's count, slice by slice of the window.
     pub work: &'a [SliceWork],
     /// Slices in one burst period, at least 1.
@@ -76,6 +80,13 @@ impl StepFacts<'_> {
         let score = self.score(&workloads);
         let actions = self.pooled_actions();
         let window = self.window;
+        let dialogues =
+            Dialogues { tile: self.tile, members: self.members, topology: self.topology, window };
+        let waits = self
+            .judged
+            .broken
+            .as_ref()
+            .map_or_else(Vec::new, |(member, limit)| dialogues.waits(member.workload, limit));
         Step {
             step: place.step,
             repeat: place.repeat,
@@ -87,6 +98,9 @@ impl StepFacts<'_> {
             cause: Some(self.judged.cause),
             reason: self.judged.reason,
             disturbances: self.disturbances,
+            bottleneck: None,
+            waits,
+            gauges: self.gauges,
             warm_up,
             steady: Some(self.steady),
             measured_ns: window.duration.0,

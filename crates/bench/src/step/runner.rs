@@ -12,7 +12,7 @@ use units::Nanos;
 
 use crate::error::BenchError;
 use crate::host::HostWatch;
-use crate::host::disturbance::{Seen, gauges};
+use crate::host::disturbance::{Seen, gauges, means};
 use crate::plan::{ResolvedPlan, longest_period, workloads_of};
 use crate::progress::{Control, Observer, Progress, Request};
 use crate::replay::Playing;
@@ -23,7 +23,7 @@ use crate::step::fleet::Fleet;
 use crate::step::report::{StepFacts, StepPlace, untested_limits};
 use crate::step::sink::Sink;
 use crate::step::tick::tick;
-use crate::step::{Rounds, WarmUpBounds, WarmUpRule, Window};
+use crate::step::{Rounds, WarmUpBounds, WarmUpRule, Window, bottleneck, waits};
 use crate::verdict::{Judged, LimitSamples, StepJudge};
 
 /// How often a stop request is looked at while no slice arrives.
@@ -102,7 +102,10 @@ impl<R: Rig> StepBench<'_, R> {
         let after = self.rig.clocks();
         let replay = course.playing.facts(self.plan, unit, &outcome);
         let mut measured = self.conclude(course, place, error, &outcome, (before, after));
-        (measured.step.model, measured.step.replay) = (model, replay);
+        let step = &mut measured.step;
+        (step.model, step.replay) = (model, replay);
+        step.bottleneck = Some(bottleneck::of(step, &[]));
+        waits::tell(step);
         Ok(measured)
     }
 
@@ -211,7 +214,7 @@ impl<R: Rig> StepBench<'_, R> {
         let steady = course.rounds.steady();
         let mut checks = Vec::from_iter(course.little.check());
         checks.push(submitted_is_completed(outcome));
-        let disturbances = course.disturbances();
+        let (disturbances, gauges) = (course.disturbances(), course.gauges());
         let disturbances = match judged.verdict {
             Verdict::Passed => disturbances,
             // Whoever works on while nothing is asked of the storage does not work for it.
@@ -231,6 +234,7 @@ impl<R: Rig> StepBench<'_, R> {
         warnings.extend(untested_limits(&judged));
         warnings.extend(clock_step(before, after));
         let facts = StepFacts {
+            gauges,
             tile: &self.plan.tile_set,
             references: self.references,
             members: course.judge.members,
@@ -464,6 +468,11 @@ impl<'a> Course<'a> {
         let Some(watch) = &mut self.watch else { return Vec::new() };
         let device = watch.device().to_owned();
         watch.look_if_due().map_or_else(Vec::new, |second| gauges(second, &device))
+    }
+
+    fn gauges(&self) -> Vec<Gauge> {
+        let watch = self.watch.as_ref();
+        watch.map_or_else(Vec::new, |watch| means(watch.seconds(), watch.device()))
     }
 
     fn disturbances(&self) -> Vec<Disturbance> {

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use record::run::{Step, Verdict};
-use spec::study::formula::{Binary, Function, Node, Tree, Variable};
+use spec::study::formula::{Binary, Comparison, Function, Node, Tree, Variable};
 use spec::study::{ResolvedConfiguration, ResolvedStudy};
+use units::Ratio;
 
 use super::absent::{Absent, Number, finite};
 use super::figures;
 use super::point::{PointError, Simulate};
+use super::report::CONFIDENCE;
 
 /// What came of every step: one result for each repeat.
 pub(super) type Results = BTreeMap<(usize, u32), Vec<Result<Step, PointError>>>;
@@ -27,6 +29,9 @@ pub(super) enum Of {
     Repeat(usize),
     /// Every figure is the mean of all.
     Mean,
+    /// The same, and a comparison holds or does not if the interval of the difference between
+    /// its sides does over the repeats, which are compared in pairs; else it is not decided.
+    Intervals,
 }
 
 /// Evaluates formulas.
@@ -37,12 +42,14 @@ pub(super) struct Evaluator<'a> {
     /// Who knows working sets; none where nothing may be simulated.
     pub simulate: Option<(&'a dyn Simulate, u64)>,
     pub repeats: u32,
+    /// Whether claims are evaluated: of a step that broke a limit there is then no figure.
+    pub is_claim: bool,
 }
 
 /// The value of a formula that needs no step.
 pub(super) fn constant(study: &ResolvedStudy, node: &Node, bound: Bound<'_>) -> Option<f64> {
     let results = Results::new();
-    let none = Evaluator { study, results: &results, simulate: None, repeats: 1 };
+    let none = Evaluator { study, results: &results, simulate: None, repeats: 1, is_claim: false };
     none.value(node, bound, Of::Repeat(0)).ok()
 }
 
@@ -67,22 +74,62 @@ impl<'a> Evaluator<'a> {
             }
             Tree::Negate(part) => Ok(-number(part)?),
             Tree::Not(part) => Ok(truth(number(part)? == 0.0)),
+            // What is multiplied by 0 is not asked for: `(strain(...) <= 1) * iops(...)`.
+            Tree::Binary(Binary::Multiply, a, b) => match number(a)? {
+                0.0 => Ok(0.0),
+                a => arithmetic(Binary::Multiply, a, number(b)?),
+            },
             Tree::Binary(binary, a, b) => arithmetic(*binary, number(a)?, number(b)?),
-            Tree::And(a, b) => Ok(truth(number(a)? != 0.0 && number(b)? != 0.0)),
+            Tree::And(a, b) => match (number(a), number(b)) {
+                (Ok(0.0), _) | (_, Ok(0.0)) => Ok(0.0),
+                (a, b) => a.and(b).map(|_| 1.0),
+            },
             Tree::Or(a, b) => {
                 let (a, b) = (number(a)?, number(b)?);
                 Ok(truth(a != 0.0 || b != 0.0))
             }
             Tree::Compare(first, rest) => {
                 let (mut left, mut holds) = (number(first)?, true);
+                let mut before = &**first;
                 for (comparison, right) in rest {
-                    let right = number(right)?;
-                    holds &= comparison.holds(left, right);
-                    left = right;
+                    let value = number(right)?;
+                    holds &= match of {
+                        Of::Intervals => self.orders(*comparison, before, right, bound)?,
+                        _ => comparison.holds(left, value),
+                    };
+                    (left, before) = (value, right);
                 }
                 Ok(truth(holds))
             }
             Tree::Call(function, arguments) => self.call(*function, arguments, bound, of),
+        }
+    }
+
+    /// Whether one side is before the other over the repeats: the random numbers of a repeat are
+    /// the same in every configuration, so that differences are taken repeat by repeat.
+    fn orders(
+        &self,
+        comparison: Comparison,
+        left: &Node,
+        right: &Node,
+        bound: Bound<'_>,
+    ) -> Result<bool, Absent> {
+        let repeats = usize::try_from(self.repeats).unwrap_or(1);
+        let differences = (0..repeats)
+            .map(|repeat| {
+                let side = |node| self.value(node, bound, Of::Repeat(repeat));
+                Ok(side(left)? - side(right)?)
+            })
+            .collect::<Result<Vec<f64>, Absent>>()?;
+        let interval = stats::mean_interval(&differences, Ratio::new(CONFIDENCE))
+            .ok_or_else(|| Absent::because("an order needs two repeats or more to be decided"))?;
+        match [interval.low, interval.high].map(|end| comparison.holds(end, 0.0)) {
+            [low, high] if low == high => Ok(low),
+            _ => Err(Absent(format!(
+                "the order is not decided: the sides differ by {:.4} to {:.4} over {repeats} \
+                 repeats (95 %)",
+                interval.low, interval.high
+            ))),
         }
     }
 
@@ -143,7 +190,8 @@ impl<'a> Evaluator<'a> {
                 for tiles in &configuration.tiles {
                     let bound = Bound { tiles: Some(*tiles), ..bound };
                     // Where the peak is, is asked of the means: repeats of a flat top differ.
-                    let of = if function == Function::Argmax { Of::Mean } else { of };
+                    let is_mean = function == Function::Argmax || of == Of::Intervals;
+                    let of = if is_mean { Of::Mean } else { of };
                     let value = self.value(&arguments[1], bound, of)?;
                     let is_better = |best: f64| match function {
                         Function::Smallest => value < best,
@@ -186,13 +234,19 @@ impl<'a> Evaluator<'a> {
         let names: Vec<&str> = arguments[2..].iter().filter_map(Node::as_text).collect();
         let one = |repeat: usize| {
             let step = self.step(index, tiles, configuration, repeat)?;
+            if self.is_claim && step.verdict == Verdict::Failed && function != Function::Strain {
+                return Err(Absent(format!(
+                    "not comparable: {} at {tiles} broke a limit ({})",
+                    configuration.name, step.reason
+                )));
+            }
             figures::figure(function, step, configuration, &names)
                 .and_then(|value| finite(value, function.signature().name))
                 .map_err(|Absent(why)| Absent(format!("{} at {tiles}: {why}", configuration.name)))
         };
         match of {
             Of::Repeat(repeat) => one(repeat),
-            Of::Mean => {
+            Of::Mean | Of::Intervals => {
                 let repeats = usize::try_from(self.repeats).unwrap_or(1);
                 let sum = (0..repeats).try_fold(0.0, |sum, repeat| Ok(sum + one(repeat)?))?;
                 Ok(sum / f64::from(self.repeats))

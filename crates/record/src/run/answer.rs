@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, Interval, LimitResult};
+use super::{Bottleneck, Figure, Interval, LimitResult};
 
 /// The run's answer. A score never stands alone: the verdict is beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +25,10 @@ pub struct Answer {
     pub sentence: String,
     /// The first limit that broke one step above; null if none did.
     pub first_broken: Option<BrokenLimit>,
+    /// What was at its limit in the step that broke, else in the one that held; absent in runs
+    /// of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bottleneck: Option<Bottleneck>,
     /// Score at `tiles_held`, in tiles' worth of work.
     pub score: Figure,
     /// Interval of the score; null if it has none.

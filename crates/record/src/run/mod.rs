@@ -7,6 +7,7 @@ mod latency;
 mod model;
 mod read;
 mod replay;
+mod resource;
 mod step;
 mod tier;
 mod told;
@@ -22,6 +23,7 @@ pub use latency::Latency;
 pub use model::{HostFacts, ModelFacts, PartFacts, PlaceFacts, VmFacts};
 pub use read::{ReadError, SCHEMA, json_schema, parse};
 pub use replay::{PlayedTrace, ReplayFacts};
+pub use resource::{Bottleneck, Resource, Wait, Waited, told_waits};
 pub use step::{
     Cause, Check, Disturbance, GeneratorHealth, IoTotal, Phase, PooledAction, PooledLimit, Score,
     Steady, Step, Throughput, TileScore, Verdict, WarmUp,

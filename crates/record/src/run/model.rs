@@ -66,6 +66,9 @@ pub struct HostFacts {
     pub name: String,
     /// Share of all its cores that was used, 0 to 1: nominal, as vCenter counts.
     pub used: f64,
+    /// Share of all its cores that virtual machines may use.
+    #[serde(default = "all")]
+    pub capacity: f64,
     /// Largest of a second.
     pub used_max_1s: f64,
     /// Largest of sums over 20 seconds.
@@ -76,6 +79,10 @@ pub struct HostFacts {
     pub ready_max_1s: f64,
     /// Largest of sums over 20 seconds, per second.
     pub ready_max_20s: f64,
+}
+
+const fn all() -> f64 {
+    1.0
 }
 
 /// What the virtual CPUs of a virtual machine did; of several of the same name, their means,

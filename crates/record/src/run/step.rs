@@ -3,10 +3,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ActionResult, Figure, Interval, Latency, LimitResult, ModelFacts, ReplayFacts, Warning,
-    WorkloadResult,
+    ActionResult, Bottleneck, Figure, Interval, Latency, LimitResult, ModelFacts, ReplayFacts,
+    Wait, Warning, WorkloadResult,
 };
-use crate::gauge::GaugeName;
+use crate::gauge::{Gauge, GaugeName};
 use crate::slice::Direction;
 
 /// One repeat of one step of the ladder.
@@ -36,6 +36,15 @@ pub struct Step {
     /// Whose work was in the way, whatever the verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbances: Vec<Disturbance>,
+    /// What was at its limit; absent in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bottleneck: Option<Bottleneck>,
+    /// What the action whose limit broke waited for, largest share first; empty if none broke.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<Wait>,
+    /// Means of the machine's gauges over the measured time; empty where nobody looked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gauges: Vec<Gauge>,
     /// How it warmed up.
     pub warm_up: WarmUp,
     /// Whether the measured time was steady; absent in runs of earlier versions.

@@ -152,6 +152,9 @@ fn step(step: u32, tiles: u32, verdict: Verdict, limit: &LimitResult) -> Step {
         verdict,
         cause: None,
         disturbances: Vec::new(),
+        bottleneck: None,
+        waits: Vec::new(),
+        gauges: Vec::new(),
         reason: "order p95 against 500 ms".to_owned(),
         warm_up: WarmUp {
             rule: "throughput and p95 steady over five windows".to_owned(),
@@ -298,6 +301,7 @@ pub fn run() -> Run {
                 copy: 0,
                 limit: broken,
             }),
+            bottleneck: None,
             score: Figure::of(0.9),
             score_interval: Interval::new(0.85, 0.95, 0.95, "bootstrap, 2000 resamples, seed 42"),
             progress: "2 of 2 steps".to_owned(),

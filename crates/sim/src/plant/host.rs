@@ -118,6 +118,7 @@ impl HostSeconds {
         HostFacts {
             name: name(number),
             used,
+            capacity: host.parameters().capacity.get(),
             used_max_1s,
             used_max_20s,
             ready,

@@ -98,6 +98,10 @@ fn with(link: &str, step: Option<u32>) -> String {
 }
 
 fn contribution(focus: &Focus<'_>, waits: &Waits) -> Option<Finding> {
+    // Where something else than storage was the limit, I/Os are not what to look at next.
+    if focus.broken().is_some_and(words::is_beyond_storage) {
+        return None;
+    }
     let cause = waits.worst()?;
     let (wait, ios) = (percent(cause.share_of_wait), percent(cause.share_of_count));
     let lens = cause.part.lens();

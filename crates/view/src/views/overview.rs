@@ -27,9 +27,11 @@ pub(crate) fn overview(source: &Source, lens: &Lens) -> Overview {
     }
 }
 
-/// The cause, with the tiles it is about where that is not the run's answer.
+/// The cause, with the tiles it is about where that is not the run's answer: what the run found
+/// at its limit and what the broken action waited for, where the run knows; else what most of
+/// the waiting in I/Os was.
 fn cause(focus: &Focus<'_>, waits: &Waits) -> String {
-    let said = waits.sentence();
+    let said = focus.broken().and_then(words::limited).unwrap_or_else(|| waits.sentence());
     match focus.broken() {
         Some(step) => {
             let tiles = units::print::count(step.tiles.into(), "tile");

@@ -4,7 +4,10 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use record::rollup::Rollup;
-use record::run::{HostFacts, ModelFacts, Phase, PlaceFacts, Run, Step, TierCounts, TierFacts};
+use record::run::{
+    Bottleneck, HostFacts, ModelFacts, Phase, PlaceFacts, Resource, Run, Step, TierCounts,
+    TierFacts, Wait, Waited,
+};
 use record::slice::Direction;
 use trace::{Clock, IoRecord, Losses, Memory, Operation, TraceInfo};
 use units::{Bytes, Nanos};
@@ -106,11 +109,11 @@ fn links_of_heroes_and_findings_lead_to_a_page_with_a_lens_that_parses() {
     }
 }
 
-#[test]
-fn the_cause_is_the_part_with_the_most_waiting_beyond_its_number() {
+/// Two large classes of writes wait longest.
+fn large_writes(step: u32) -> Plain {
     let (small, large) = (vec![1_000_000; 90], vec![20_000_000; 20]);
     let row = |direction, class, workload, latencies: &Vec<u64>| Row {
-        step: 1,
+        step,
         phase: Phase::Measured,
         at: 0,
         tile: 1,
@@ -120,15 +123,20 @@ fn the_cause_is_the_part_with_the_most_waiting_beyond_its_number() {
         bytes: 1,
         latencies: latencies.clone(),
     };
-    let plain = Plain {
+    Plain {
         rows: vec![
             row(Direction::Read, 1, "mail", &small),
             row(Direction::Write, 1, "mail", &small),
             row(Direction::Write, 5, "shop", &large),
             row(Direction::Write, 7, "shop", &large),
         ],
-        slices: vec![(1, Phase::Measured, 0)],
-    };
+        slices: vec![(step, Phase::Measured, 0)],
+    }
+}
+
+#[test]
+fn the_cause_is_the_part_with_the_most_waiting_beyond_its_number() {
+    let plain = large_writes(1);
     let run = Sample { steps: 1, ..SMALL }.run();
     let source = Source::in_memory(run, Arc::new(plain.rollup()));
     let found = model::overview(&source, &Lens::default());
@@ -242,6 +250,42 @@ fn a_tier_says_what_came_from_it() {
 }
 
 #[test]
+fn a_step_that_ran_out_of_processors_is_not_blamed_on_its_ios() {
+    let mut run = SMALL.run();
+    let broken = run.answer.first_broken.as_ref().expect("a limit broke").tiles;
+    let step = run.steps.iter_mut().find(|step| step.tiles == broken).expect("its step");
+    let found = |kind, text: &str| Bottleneck {
+        kind,
+        name: "processors of host-3".to_owned(),
+        utilisation: Some(0.99),
+        text: text.to_owned(),
+        source: "the model".to_owned(),
+    };
+    step.bottleneck = Some(found(Resource::HostCpu, "processors of host-3 99 % busy"));
+    step.waits = vec![Wait { what: Waited::Processor, share: 0.83 }];
+    let page = |run: &Run| {
+        let number = run.steps.iter().find(|step| step.tiles == broken).expect("its step").step;
+        let rollup = large_writes(number).rollup();
+        let source = Source::in_memory(run.clone(), Arc::new(rollup));
+        model::overview(&source, &Lens::default())
+    };
+    let overview = page(&run);
+    assert!(overview.cause.contains("rocessors of host-3 99 % busy."), "{}", overview.cause);
+    assert!(overview.cause.contains("on average 83 % went to a processor."), "{}", overview.cause);
+    assert!(!overview.cause.to_lowercase().contains("writes"), "{}", overview.cause);
+    let ids = |overview: &view::document::Overview| -> Vec<String> {
+        overview.findings.iter().map(|finding| finding.id.clone()).collect()
+    };
+    assert!(!ids(&overview).contains(&"contribution".to_owned()), "{:?}", overview.findings);
+    let step = run.steps.iter_mut().find(|step| step.tiles == broken).expect("its step");
+    step.bottleneck = Some(found(Resource::NoneSeen, "nothing was at its limit"));
+    step.waits.clear();
+    let unknown = page(&run);
+    assert!(ids(&unknown).contains(&"contribution".to_owned()), "{:?}", unknown.findings);
+    assert!(unknown.cause.contains("rites of 64 KiB and above"), "{}", unknown.cause);
+}
+
+#[test]
 fn who_ran_on_which_host_is_told_where_there_are_several() {
     let mut run = SMALL.run();
     let first = run.steps.first_mut().expect("a step");
@@ -254,6 +298,7 @@ fn who_ran_on_which_host_is_told_where_there_are_several() {
     let host = HostFacts {
         name: "host-1".to_owned(),
         used: 0.5,
+        capacity: 1.0,
         used_max_1s: 0.5,
         used_max_20s: 0.5,
         ready: 0.0,

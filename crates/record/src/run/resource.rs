@@ -1,0 +1,140 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::print::percent;
+
+/// What was at its limit, or came nearest to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bottleneck {
+    /// What it is; `none-seen` where nothing that can be seen was at its limit.
+    pub kind: Resource,
+    /// Which one: `pool lun1 disks`, `host-3`, `sda`. With `none-seen` what came nearest; empty
+    /// where nothing could be looked at.
+    pub name: String,
+    /// Share of it that was used, 0 to 1; null where it has none.
+    pub utilisation: Option<f64>,
+    /// What was seen, in words.
+    pub text: String,
+    /// Where that was read, and what it was held against.
+    pub source: String,
+}
+
+/// Kinds of what can be at its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resource {
+    /// Disks of a model.
+    Disk,
+    /// Disks of a model's tier.
+    Tier,
+    /// A link or a network of a model.
+    Link,
+    /// A controller of a model: its processor or its memory for writes.
+    Controller,
+    /// A queue of a model in which I/Os wait to be sent.
+    Queue,
+    /// Processors of a host.
+    HostCpu,
+    /// Virtual processors of one machine.
+    VmCpu,
+    /// The device under test.
+    Device,
+    /// Flushes of the device under test.
+    Flush,
+    /// The load generator.
+    Generator,
+    /// Room for disks.
+    Capacity,
+    /// None of what can be seen.
+    NoneSeen,
+}
+
+impl Resource {
+    /// Whether it was found to be something.
+    pub fn is_seen(self) -> bool {
+        self != Self::NoneSeen
+    }
+}
+
+/// What a broken action's own dialogue waited for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Wait {
+    /// What it waited for.
+    pub what: Waited,
+    /// Its share of the action's mean response time, 0 to 1.
+    pub share: f64,
+}
+
+/// What an action can wait for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "on")]
+pub enum Waited {
+    /// Reads of a disk.
+    Reads {
+        /// The disk's name in the workload.
+        disk: String,
+    },
+    /// Writes of a disk, appends included.
+    Writes {
+        /// The disk's name in the workload.
+        disk: String,
+    },
+    /// Flushes of a disk.
+    Flushes {
+        /// The disk's name in the workload.
+        disk: String,
+    },
+    /// A processor: its work, and on a modelled host the wait for one.
+    Processor,
+    /// A pause that is part of the dialogue.
+    Pause,
+    /// Its turn: from its intended start to its first step.
+    Queue,
+    /// What the means of its steps do not explain.
+    Unexplained,
+}
+
+impl std::fmt::Display for Waited {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Reads { disk } => write!(f, "reads of disk {disk}"),
+            Self::Writes { disk } => write!(f, "writes to disk {disk}"),
+            Self::Flushes { disk } => write!(f, "flushes of disk {disk}"),
+            Self::Processor => f.write_str("a processor"),
+            Self::Pause => f.write_str("its own pauses"),
+            Self::Queue => f.write_str("earlier work of its users"),
+            Self::Unexplained => f.write_str("what its steps do not explain"),
+        }
+    }
+}
+
+/// Shares below this are not worth a word.
+const TOLD_MIN: f64 = 0.1;
+
+/// `on average 71 % went to reads of disk db, 20 % to a processor`: the largest two of an action's
+/// time; nothing where no share is known.
+pub fn told_waits(waits: &[Wait]) -> Option<String> {
+    let worth = waits.iter().filter(|wait| wait.share >= TOLD_MIN).take(2);
+    let parts: Vec<String> =
+        worth.map(|wait| format!("{} to {}", percent(wait.share), wait.what)).collect();
+    let (first, rest) = parts.split_first()?;
+    let first = first.replacen(" to ", " went to ", 1);
+    Some(format!("on average {}", [&[first], rest].concat().join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_two_waits_are_told_and_small_ones_are_not() {
+        let wait = |what, share| Wait { what, share };
+        let reads = Waited::Reads { disk: "db".to_owned() };
+        let all = [wait(reads, 0.71), wait(Waited::Queue, 0.2), wait(Waited::Pause, 0.05)];
+        let told = told_waits(&all).expect("something is told");
+        assert_eq!(
+            told,
+            "on average 71 % went to reads of disk db, 20 % to earlier work of its users"
+        );
+        assert_eq!(told_waits(&all[2..]), None);
+    }
+}
