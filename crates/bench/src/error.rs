@@ -141,6 +141,23 @@ pub enum BenchError {
     /// A directory has no disks before a run makes them.
     #[error("a directory holds nothing that could be read without writing it first")]
     NothingToRead,
+    /// The tile that a calibration is checked with cannot be read.
+    #[error("reading the shipped tile {tile}")]
+    CheckTile {
+        /// The tile.
+        tile: &'static str,
+        /// Why.
+        #[source]
+        source: Box<spec::SpecError>,
+    },
+    /// What would be calibrated is memory.
+    #[error("calibrating {target}: {why}, so memory would be measured, not the storage")]
+    PageCache {
+        /// The target.
+        target: String,
+        /// How that is known.
+        why: String,
+    },
     /// An array by this name could not be found again.
     #[error("array name \"{name}\" {why}")]
     ArrayName {
@@ -274,6 +291,11 @@ impl BenchError {
             Self::NothingToRead => {
                 Some("leave out --read-only, or name a file or block device with data".to_owned())
             }
+            Self::PageCache { .. } => Some(
+                "name a target on a file system with direct I/O; --buffered calibrates all the \
+                 same, and every use of the array says so"
+                    .to_owned(),
+            ),
             Self::ArrayName { .. } | Self::ArrayExists { .. } => {
                 Some("choose another with --name NAME or --out FILE".to_owned())
             }
@@ -286,6 +308,8 @@ impl BenchError {
     pub const fn id(&self) -> &'static str {
         match self {
             Self::Plan(_) | Self::Target(_) | Self::PrepareSearch | Self::NothingToRead => "plan",
+            Self::PageCache { .. } => "page-cache",
+            Self::CheckTile { .. } => "tile",
             Self::NothingToReuse { .. } | Self::ReuseSize { .. } => "reuse",
             Self::ArrayName { .. } | Self::ArrayExists { .. } => "array-name",
             Self::ArrayFile { .. } | Self::ArrayText { .. } => "array-file",

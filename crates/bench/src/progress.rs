@@ -179,6 +179,16 @@ impl Control {
     }
 }
 
+/// A time that is only estimated: `12 s`, `4 min`, `1 h 10 min`.
+pub fn about(time: Nanos) -> String {
+    let seconds = time.0.div_ceil(1_000_000_000);
+    match (seconds, seconds.div_ceil(60)) {
+        (0..100, _) => format!("{seconds} s"),
+        (_, minutes @ 0..100) => format!("{minutes} min"),
+        (_, minutes) => format!("{} h {} min", minutes / 60, minutes % 60),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -178,6 +178,11 @@ pub struct CalibrateArgs {
     /// Only read, from what is there; for files and block devices
     #[arg(long, help_heading = "What is measured")]
     pub read_only: bool,
+    /// Calibrate a target without direct I/O, where memory answers
+    ///
+    /// The array says so in every later use.
+    #[arg(long, help_heading = "What is measured")]
+    pub buffered: bool,
     /// Size of the disk that is measured, at least 8 MiB
     ///
     /// It is filled first. One that fits into a cache measures the cache. Example: 16GiB

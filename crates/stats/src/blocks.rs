@@ -113,13 +113,29 @@ pub fn mean_of_blocks(blocks: &[Compact], confidence: Ratio) -> Option<Interval>
     if rows.len() < 2 || confidence >= Ratio::ONE {
         return None;
     }
-    let (sum, all) = rows.iter().fold((0.0, 0.0), |sum, row| (sum.0 + row.0, sum.1 + row.1));
-    let (value, count) = (sum / all, rows.len() as f64);
-    let squares: f64 = rows.iter().map(|(sum, all)| (sum - value * all).powi(2)).sum();
-    let error = (count / (count - 1.0) * squares).sqrt() / all;
+    let count = rows.len() as f64;
+    let (value, error) = ratio(&rows)?;
     let student = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
     let half = student.inverse_cdf(1.0 - (1.0 - confidence.get()) / 2.0) * error;
     Some(Interval { value, low: value - half, high: value + half })
+}
+
+/// The relative standard error of a rate, `(events, time)` by block. Nothing with fewer than
+/// two blocks or without an event.
+pub fn error_of_rate(blocks: &[(f64, f64)]) -> Option<f64> {
+    let (rate, error) = ratio(blocks)?;
+    (rate > 0.0).then(|| error / rate)
+}
+
+/// A ratio of two sums over blocks, and its standard error.
+fn ratio(rows: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let (sum, all) = rows.iter().fold((0.0, 0.0), |sum, row| (sum.0 + row.0, sum.1 + row.1));
+    if rows.len() < 2 || all <= 0.0 {
+        return None;
+    }
+    let (value, count) = (sum / all, rows.len() as f64);
+    let squares: f64 = rows.iter().map(|(sum, all)| (sum - value * all).powi(2)).sum();
+    Some((value, (count / (count - 1.0) * squares).sqrt() / all))
 }
 
 #[cfg(test)]
@@ -218,5 +234,8 @@ mod tests {
         // t(1) at 97.5 % is 12.706; the error of a mean of two that are 2 apart is 1.
         assert!((found.high - 2e6 - 12.706e6).abs() < 2e4, "{found:?}");
         assert_eq!(mean_of_blocks(&apart[..1], p95()), None);
+        // The error of a rate of two blocks, 100 and 300 in a second each: 100 of 200.
+        assert_eq!(error_of_rate(&[(100.0, 1.0), (300.0, 1.0)]), Some(0.5));
+        assert_eq!(error_of_rate(&[(0.0, 1.0), (0.0, 1.0)]), None);
     }
 }

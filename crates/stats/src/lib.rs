@@ -19,6 +19,7 @@ mod hdr;
 mod histogram;
 mod interval;
 mod layout;
+mod levels;
 mod packed;
 mod percentile;
 pub mod queueing;
@@ -27,13 +28,14 @@ mod steady;
 mod summary;
 mod usl;
 
-pub use blocks::{mean_of_blocks, percentile_of_blocks, probability_beyond};
+pub use blocks::{error_of_rate, mean_of_blocks, percentile_of_blocks, probability_beyond};
 pub use bootstrap::{Method, Resampling, bootstrap, bootstrap_two};
 pub use capacity::{ClosedSystem, LITTLE_TOLERANCE, LittleCheck, Operation, Solution, utilisation};
 pub use edge::{EdgeEstimate, EdgeModel, Trial};
 pub use hdr::HistogramError;
 pub use histogram::{Compact, Histogram, RELATIVE_PRECISION};
 pub use interval::{Interval, Tally, mean_interval, pass_probability};
+pub use levels::{PRIOR_FREEDOM, RatioOfRuns, Repeat, deviation_of_repeats, ratio_of_runs};
 pub use packed::Packed;
 pub use percentile::{
     PercentileEstimate, RankInterval, enough_samples, nearest_rank, percentile_ranks,

@@ -1,8 +1,10 @@
 //! Two runs side by side: what `bench` judges, and their distributions.
 
 use bench::compare::{
-    self as judge, Comparison, Difference, MetricComparison, Options, Seeds, Subject, Unit, Verdict,
+    self as judge, Comparison, Difference, MetricComparison, Options, Seeds, Subject, Unit,
+    Verdict, Within,
 };
+use record::run::Run;
 use units::Nanos;
 use units::print::{bytes_per_second, change, count, number};
 
@@ -44,8 +46,9 @@ fn judged(page: ComparePage, a: &Source, b: &Source) -> ComparePage {
         let sentence = "Only distributions are compared: what was only watched has no figures.";
         return ComparePage { sentence: sentence.to_owned(), ..page };
     };
-    let subject_a = Subject { run: run_a, environment: a.files().environment.as_ref() };
-    let subject_b = Subject { run: run_b, environment: b.files().environment.as_ref() };
+    let (within_a, within_b) = (within(a), within(b));
+    let subject_a = subject(run_a, a, within_a.as_ref());
+    let subject_b = subject(run_b, b, within_b.as_ref());
     match judge::compare(&[subject_a], &[subject_b], &Options::default()) {
         Err(error) => {
             ComparePage { sentence: format!("Nothing can be compared: {error}."), ..page }
@@ -61,6 +64,15 @@ fn judged(page: ComparePage, a: &Source, b: &Source) -> ComparePage {
             ..page
         },
     }
+}
+
+/// How sure its figures are; nothing where its series are not at hand.
+fn within(source: &Source) -> Option<Within> {
+    Within::of(source.run()?, source.directory()?).ok()
+}
+
+fn subject<'a>(run: &'a Run, source: &'a Source, within: Option<&'a Within>) -> Subject<'a> {
+    Subject { run, environment: source.files().environment.as_ref(), within }
 }
 
 fn row(difference: &Difference) -> DifferenceRow {
@@ -110,8 +122,18 @@ fn metric(metric: &MetricComparison) -> CompareMetric {
         high: metric.change.and_then(|change| change.high),
         samples: [metric.repeats_a, metric.repeats_b].map(|repeats| repeats as u64),
         verdict: metric.verdict.name().to_owned(),
-        reason: metric.reason.clone(),
+        reason: metric.reason.clone().or_else(|| bounded(metric)),
     }
+}
+
+/// Which of the two is a lower bound.
+fn bounded(metric: &MetricComparison) -> Option<String> {
+    let side = match (metric.at_least_a, metric.at_least_b) {
+        (true, false) => "A",
+        (false, true) => "B",
+        _ => return None,
+    };
+    Some(format!("{side} is a lower bound, and so the change is one"))
 }
 
 fn value(value: f64, unit: Unit) -> String {
@@ -126,11 +148,19 @@ fn value(value: f64, unit: Unit) -> String {
 
 /// `4 tiles: read p99 from 1.1 ms to 38 ms (35x)`.
 fn changed(metric: &MetricComparison) -> String {
-    let by = metric.change.map(|by| format!(" ({})", change(by.value)));
+    let bound = match metric.bound {
+        Some(judge::Bound::AtLeast) => "at least ",
+        Some(judge::Bound::AtMost) => "at most ",
+        None => "",
+    };
+    let by = metric.change.map(|by| format!(" ({bound}{})", change(by.value)));
+    let least = |at_least: bool| if at_least { "at least " } else { "" };
     format!(
-        "{} from {} to {}{}",
+        "{} from {}{} to {}{}{}",
         name(metric),
+        least(metric.at_least_a),
         value(metric.median_a, metric.unit),
+        least(metric.at_least_b),
         value(metric.median_b, metric.unit),
         by.unwrap_or_default()
     )

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use record::env::Environment;
 use record::run::{ToolFacts, Warning};
 use serde::Serialize;
-use spec::array::Disk;
+use spec::array::{Calibrated, Disk};
 use stats::Histogram;
 use units::{Nanos, Ratio};
 
@@ -56,6 +56,8 @@ pub struct Calibration {
     pub chosen: &'static str,
     /// The fitted disk, as in the array file.
     pub disk: Disk,
+    /// How far it is off with a tile, as in the array file.
+    pub calibrated: Calibrated,
     /// Its demerits.
     pub demerits: Demerits,
     /// Every kind of model that was tried, best first.

@@ -5,6 +5,7 @@
 //! time, and [`Calibration`] says how well that went, by the measure that simulators of disks
 //! are judged by ([`demerit()`]).
 
+mod check;
 mod demerit;
 mod disk;
 mod document;

@@ -75,27 +75,12 @@ fn is_ours(text: &str) -> bool {
     source.is_some_and(|source| source.starts_with(OURS))
 }
 
-/// The array's file: one pool of one fitted disk.
-fn array_text(calibration: &Calibration) -> Result<String, BenchError> {
-    let day = calibration.started.strftime("%Y-%m-%d");
-    let percent = |share: Option<f64>| {
-        share.map_or_else(|| "unknown".to_owned(), |share| format!("{:.1} %", share * 100.0))
-    };
-    let demerits = &calibration.demerits;
-    let array = Array {
-        name: calibration.name.clone(),
-        title: format!("{}, measured on {day}", calibration.target_summary),
-        source: format!(
-            "{OURS}, {day}: {}. Model: {}; mean demerit {} over fitted loops, {} over others, \
-             {} up to p99; the device against itself {}. Command: {}",
-            calibration.machine.sentence(),
-            calibration.chosen,
-            percent(demerits.training),
-            percent(demerits.validation),
-            percent(demerits.all_p99),
-            percent(calibration.noise.floor),
-            calibration.command,
-        ),
+/// One pool of one fitted disk.
+pub fn array(name: &str, disk: &Disk) -> Array {
+    Array {
+        name: name.to_owned(),
+        title: String::new(),
+        source: String::new(),
         hosts: None,
         lun_queue: None,
         link: None,
@@ -104,7 +89,35 @@ fn array_text(calibration: &Calibration) -> Result<String, BenchError> {
         pools: vec![pool()],
         local: None,
         places: Vec::new(),
-        disks: IndexMap::<String, Disk>::from([("fitted".to_owned(), calibration.disk.clone())]),
+        disks: IndexMap::from([("fitted".to_owned(), disk.clone())]),
+        calibration: None,
+    }
+}
+
+/// The array's file.
+fn array_text(calibration: &Calibration) -> Result<String, BenchError> {
+    let day = calibration.started.strftime("%Y-%m-%d");
+    let percent = |share: Option<f64>| {
+        share.map_or_else(|| "unknown".to_owned(), |share| format!("{:.1} %", share * 100.0))
+    };
+    let demerits = &calibration.demerits;
+    let found = &calibration.calibrated;
+    let array = Array {
+        title: format!("{}, measured on {day}", calibration.target_summary),
+        source: format!(
+            "{OURS}, {day}: {}. Model: {}; {}; mean demerit {} over fitted loops, {} over others, \
+             {} up to p99; the device against itself {}. Command: {}",
+            calibration.machine.sentence(),
+            calibration.chosen,
+            found.sentence(),
+            percent(demerits.training),
+            percent(demerits.validation),
+            percent(demerits.all_p99),
+            percent(calibration.noise.floor),
+            calibration.command,
+        ),
+        calibration: Some(found.clone()),
+        ..array(&calibration.name, &calibration.disk)
     };
     toml::to_string_pretty(&array).map_err(|source| BenchError::ArrayText { source })
 }

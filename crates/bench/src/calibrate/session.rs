@@ -5,18 +5,21 @@ use datastore::{Datastore, Target};
 use jiff::Timestamp;
 use record::run::{ToolFacts, Warning};
 use record::rundir::RunId;
+use spec::array::{Calibrated, TileCheck};
 use units::{Bytes, Nanos};
 
+use super::check;
 use super::document::{Calibration, CandidateFacts, Demerits, Machine, Noise, point_facts};
 use super::fit::{Effort, Fit, fit};
 use super::loops::Span;
+use super::matrix::matrix;
 use super::measure::{Measured, Pace};
 use super::model_disk;
 use super::noise::noise_warnings;
-use super::place::Place;
+use super::place::{Place, array};
 use super::sweep::{Contact, ROUNDS, Sweep, sweep};
 use crate::error::BenchError;
-use crate::progress::{Control, Request};
+use crate::progress::{Control, Request, about};
 use crate::rig::RealRig;
 use crate::run::summary;
 
@@ -49,6 +52,8 @@ pub struct CalibrateOptions {
     pub overwrite_file: bool,
     /// A directory on a memory, overlay or root file system may be used.
     pub allow_root_fs: bool,
+    /// What the page cache answers is measured too, instead of being refused.
+    pub buffered: bool,
     /// The program.
     pub tool: ToolFacts,
     /// The command, for the file's source.
@@ -72,14 +77,19 @@ pub fn calibrate(
     let (store, subject) = open(options)?;
     let mut warnings: Vec<Warning> =
         store.warnings().iter().map(|found| warning(&found.id, found.text.clone())).collect();
-    let (sweep, left) = measure_on(store, options, subject.span, (control, tell))?;
+    tell(&whole(options));
+    let mut rig = RealRig::over(store, options.seed, slice(options));
+    let found = measure_on(&mut rig, &subject, options, (control, &mut *tell));
+    let removed = rig.remove();
+    let (sweep, fit, check) = found?;
+    let left = removed?;
     warnings
         .extend(left.iter().map(|path| {
             warning("foreign", format!("left in place, not ours: {}", path.display()))
         }));
-    let fit = fit_to(&sweep.points, &subject, options, (control, tell))?;
     warnings.extend(sweep.warning());
-    let calibration = subject.report(options, &sweep, &fit, warnings);
+    let calibrated = Calibrated { buffered: subject.is_buffered, check };
+    let calibration = subject.report(options, (&sweep, &fit, calibrated), warnings);
     subject.place.save(&calibration)?;
     Ok(calibration)
 }
@@ -91,6 +101,8 @@ struct Subject {
     machine: Machine,
     target_summary: String,
     span: Span,
+    /// Whether the page cache is measured too.
+    is_buffered: bool,
     /// What the target has room for.
     capacity: Bytes,
 }
@@ -103,17 +115,28 @@ fn open(options: &CalibrateOptions) -> Result<(Datastore, Subject), BenchError> 
     }
     let space = options.space.max(SPACE_MIN).round_up(Bytes::MIB);
     let store_options = store_options(options, started)?;
-    datastore::preflight(&options.target, space, &store_options)?;
+    let needed = if options.read_only { space } else { space + check::disks(space)? };
+    let before = datastore::preflight(&options.target, needed, &store_options)?;
+    let cached = page_cache(&before);
+    if let Some(why) = cached.clone().filter(|_| !options.buffered) {
+        return Err(BenchError::PageCache { target: options.target.to_string(), why });
+    }
     let environment = record::env::capture(options.target.path(), options.tool.clone());
     let device = environment.storage.devices.first().map(|device| device.name.clone());
     let place = Place::of(options, device.as_deref())?;
-    let store = Datastore::open(&options.target, space, &store_options)?;
+    let store = Datastore::open(&options.target, needed, &store_options)?;
+    // What a target says of direct I/O is known for sure when it is open.
+    let cached = cached.or_else(|| page_cache(store.preflight()));
+    if let Some(why) = cached.clone().filter(|_| !options.buffered) {
+        return Err(BenchError::PageCache { target: options.target.to_string(), why });
+    }
     let subject = Subject {
         started,
         place,
         machine: Machine::of(&environment),
         target_summary: summary(store.preflight()),
         span: Span { size: space, seed: options.seed },
+        is_buffered: cached.is_some(),
         capacity: store.capacity().max(space),
     };
     Ok((store, subject))
@@ -136,21 +159,49 @@ fn store_options(
     })
 }
 
-/// Runs the loops and removes the disk, also after a failure. What was left because it is not
-/// ours comes along.
+/// How long all of it takes, filling the disk aside.
+fn whole(options: &CalibrateOptions) -> String {
+    let Pace { warm_up, duration } = pace(options);
+    let loops = matrix(options.quick, options.read_only).len() as u64 * u64::from(ROUNDS);
+    let loops = Nanos(loops.saturating_mul(warm_up.0 + duration.0));
+    let fit = Nanos::from(effort(options).at_most);
+    let all = about(loops.saturating_add(fit));
+    format!("about {all} and a check: {} of loops, at most {} of fitting", about(loops), about(fit))
+}
+
+/// Why what is measured is memory, if it is: direct I/O is refused, or the file system has
+/// nothing but memory, whatever it says.
+fn page_cache(found: &datastore::Preflight) -> Option<String> {
+    let refused = found.warnings.iter().find(|warning| warning.id == "direct-refused");
+    let memory = found.file_system.as_ref().map(|facts| facts.fs_type.as_str());
+    let memory = memory.filter(|kind| ["tmpfs", "ramfs"].contains(kind));
+    let words = |kind| format!("it is on {kind}, which is memory");
+    refused.map(|warning| warning.text.clone()).or_else(|| memory.map(words))
+}
+
+/// Width of the slices of a loop.
+fn slice(options: &CalibrateOptions) -> Nanos {
+    Nanos(pace(options).duration.0 / 8).max(Nanos::from_millis(1))
+}
+
+/// Runs the loops, fits a model, and holds it against a step of a tile on the same target.
 fn measure_on(
-    store: Datastore,
+    rig: &mut RealRig,
+    subject: &Subject,
     options: &CalibrateOptions,
-    span: Span,
-    contact: Contact<'_>,
-) -> Result<(Sweep, Vec<PathBuf>), BenchError> {
-    let pace = pace(options);
-    let mut rig =
-        RealRig::over(store, options.seed, Nanos(pace.duration.0 / 8).max(Nanos::from_millis(1)));
-    let sweep = sweep(&mut rig, options, (span, pace), contact);
-    let removed = rig.remove();
-    let sweep = sweep?;
-    Ok((sweep, removed?))
+    (control, tell): Contact<'_>,
+) -> Result<(Sweep, Fit, Option<TileCheck>), BenchError> {
+    let sweep = sweep(rig, options, (subject.span, pace(options)), (control, &mut *tell))?;
+    let fit = fit_to(&sweep.points, subject, options, (control, &mut *tell))?;
+    if options.read_only {
+        return Ok((sweep, fit, None));
+    }
+    let stage =
+        check::stage(subject.span.size, Nanos(pace(options).duration.0 * u64::from(ROUNDS)))?;
+    rig.set_slice(stage.plan().slice.value);
+    let array = array("fitted", &model_disk(&fit.best().model));
+    let found = check::check(rig, &stage, (&array, options.seed), (control, tell))?;
+    Ok((sweep, fit, Some(found)))
 }
 
 fn fit_to(
@@ -170,8 +221,7 @@ impl Subject {
     fn report(
         &self,
         options: &CalibrateOptions,
-        sweep: &Sweep,
-        fit: &Fit,
+        (sweep, fit, calibrated): (&Sweep, &Fit, Calibrated),
         mut warnings: Vec<Warning>,
     ) -> Calibration {
         let best = fit.best();
@@ -201,6 +251,7 @@ impl Subject {
             drift: sweep.drift,
             chosen: best.name,
             disk: model_disk(&best.model),
+            calibrated,
             demerits: Demerits::of(&points),
             candidates: fit.candidates.iter().map(candidate).collect(),
             points,

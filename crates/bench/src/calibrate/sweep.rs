@@ -1,4 +1,7 @@
+use std::time::Instant;
+
 use record::run::Warning;
+use units::Nanos;
 
 use super::document::{Drift, Noise};
 use super::loops::Span;
@@ -7,7 +10,7 @@ use super::measure::{Answers, Measured, Pace, Passage, measure};
 use super::noise::{CpuTimes, cpu_noise};
 use super::session::CalibrateOptions;
 use crate::error::BenchError;
-use crate::progress::{Control, NoObserver};
+use crate::progress::{Control, NoObserver, about};
 use crate::rig::Rig;
 use crate::run::fill;
 
@@ -57,7 +60,7 @@ pub fn sweep<R: Rig>(
         fill(rig, &[span.disk()], control, &mut NoObserver)?;
     }
     let matrix = matrix(options.quick, options.read_only);
-    let before = CpuTimes::now();
+    let (before, begun) = (CpuTimes::now(), Instant::now());
     let (mut own_s, mut worker_cpu, mut number) = (0.0, 0.0_f64, 0);
     let all = matrix.len() * usize::try_from(ROUNDS).unwrap_or(1);
     let one = |point: &Point| {
@@ -65,7 +68,9 @@ pub fn sweep<R: Rig>(
         number += 1;
         own_s += passage.cpu_s;
         worker_cpu = worker_cpu.max(passage.worker_cpu);
-        tell(&line((point, &passage), (number, all)));
+        let left = (all as u64).saturating_sub(number) as f64 / number as f64;
+        let left = about(Nanos::from_secs_f64(begun.elapsed().as_secs_f64() * left));
+        tell(&format!("{}, {left} of loops left", line((point, &passage), (number, all))));
         Ok(passage.answers)
     };
     let rounds = in_rounds(&matrix, options.seed, one)?;
@@ -127,7 +132,6 @@ fn line((point, passage): (&Point, &Passage), (number, of): (u64, usize)) -> Str
 
 #[cfg(test)]
 mod tests {
-    use units::Nanos;
 
     use super::*;
 

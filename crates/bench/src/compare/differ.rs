@@ -179,8 +179,8 @@ mod tests {
             "load_average": [0.1, 0.2, 0.3]});
         let new = json!({"kernel": {"release": "6.12"}, "memory": {"available_bytes": 2},
             "load_average": [0.2, 0.2, 0.3]});
-        let a = Subject { run: &runs[0], environment: Some(&old) };
-        let b = Subject { run: &runs[1], environment: Some(&new) };
+        let a = Subject { run: &runs[0], environment: Some(&old), within: None };
+        let b = Subject { run: &runs[1], environment: Some(&new), within: None };
         let found = environment(&[a], &[b]);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!((found[0].key.as_str(), found[0].b[0].as_str()), ("kernel.release", "6.12"));
@@ -193,8 +193,8 @@ mod tests {
         let mut model = run(1, vec![]);
         model.target.kind = "simulated".to_owned();
         let machine = json!({"kernel": {"release": "6.1"}});
-        let real = [Subject { run: &measured, environment: Some(&machine) }];
-        let virtual_time = [Subject { run: &model, environment: None }];
+        let real = [Subject { run: &measured, environment: Some(&machine), within: None }];
+        let virtual_time = [Subject { run: &model, environment: None, within: None }];
         assert_eq!(simulated(&real, &real), None);
         let note = simulated(&real, &virtual_time).expect("a note");
         assert!(note.starts_with("group A is measured on real storage and group B is simulated"));
@@ -208,7 +208,7 @@ mod tests {
     fn runs_of_one_side_that_disagree_are_a_difference_too() {
         let (one, mut other) = (run(1, vec![]), run(2, vec![]));
         other.scale.footprint = 0.1;
-        let a = [&one, &other].map(|run| Subject { run, environment: None });
+        let a = [&one, &other].map(|run| Subject { run, environment: None, within: None });
         let found = plan(&a, &a);
         assert_eq!(found[0].key, "scale.footprint");
         assert_eq!(found[0].a, ["0.1", "1.0"]);
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn seeds_are_told_apart_from_the_plan() {
         let (one, two) = (run(1, vec![]), run(2, vec![]));
-        let subject = |run| [Subject { run, environment: None }];
+        let subject = |run| [Subject { run, environment: None, within: None }];
         assert_eq!(plan(&subject(&one), &subject(&two)), []);
         assert_eq!(seeds(&side(&subject(&one)), &side(&subject(&two))), Seeds::Different);
         assert_eq!(seeds(&side(&subject(&one)), &side(&subject(&one))), Seeds::Same);

@@ -17,6 +17,9 @@ pub struct Comparison {
     pub min_effect: f64,
     /// Confidence of the intervals: 0.95 for 95 %.
     pub confidence: f64,
+    /// By how much two runs of the same thing differ in 95 % of cases, at least as far as is
+    /// known: 0.03 for 3 %.
+    pub between_runs: f64,
     /// Where the machines, targets or programs differ.
     pub environment: Vec<Difference>,
     /// Where the plans, tiles or scales differ.
@@ -114,9 +117,18 @@ pub struct MetricComparison {
     pub median_a: f64,
     /// Median of group B, in `unit`.
     pub median_b: f64,
-    /// How much B differs from A; null where A's median is zero and B's is not.
+    /// Whether the true value of group A is its median or more.
+    pub at_least_a: bool,
+    /// The same of group B.
+    pub at_least_b: bool,
+    /// How much B differs from A; null where A's median is zero and B's is not, and where both
+    /// are lower bounds.
     pub change: Option<Change>,
-    /// Two-sided probability of a difference this large by chance (Mann and Whitney).
+    /// Whether the change is a bound itself, because one of the groups is; null if not.
+    pub bound: Option<Bound>,
+    /// Two-sided probability of a difference this large by chance: Student's t over blocks,
+    /// repeats and runs; Mann and Whitney's test where a value is zero or nothing says how sure
+    /// it is.
     pub p: f64,
     /// What it comes to.
     pub verdict: Verdict,
@@ -128,12 +140,23 @@ pub struct MetricComparison {
 /// A relative change of B against A: 0.05 is 5 % more.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
-    /// Hodges and Lehmann's estimate.
+    /// Ratio of the geometric means less one; Hodges and Lehmann's estimate where a value is
+    /// zero or nothing says how sure it is.
     pub value: f64,
-    /// Lower end of its interval; null if there are too few repeats for one.
+    /// Lower end of its interval; null if it has none, or is open there.
     pub low: Option<f64>,
-    /// Upper end of its interval; null if there are too few repeats for one.
+    /// Upper end of its interval; null if it has none, or is open there.
     pub high: Option<f64>,
+}
+
+/// On which side of the truth a change is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// The true change is this or more.
+    AtLeast,
+    /// The true change is this or less.
+    AtMost,
 }
 
 /// What a figure, or all of them, came to.

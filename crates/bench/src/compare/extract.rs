@@ -1,9 +1,14 @@
 //! Figures out of runs: for each, one value per repeat.
 
 use indexmap::IndexMap;
-use record::run::{IoTotal, Run, Step, Verdict as StepVerdict};
+use record::run::{
+    Answer, Edge, IoTotal, LimitResult, PooledLimit, Run, Statistic, Step, TilesInterval,
+    Verdict as StepVerdict,
+};
+use record::slice::Direction;
 
 use super::document::{Better, Unit};
+use super::judge::Subject;
 
 /// What a figure is, without its values.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -40,29 +45,46 @@ impl Metric {
     }
 }
 
+/// A figure in one repeat.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sample {
+    /// Position of its run in the group.
+    pub run: usize,
+    pub value: f64,
+    /// Its relative standard error, as far as the run itself can tell.
+    pub error: Option<f64>,
+    /// Whether the true value is this or more: nothing was seen to end there.
+    pub at_least: bool,
+}
+
 /// All values of all figures of one group, figures in the order they were first met.
-pub(super) type Values = IndexMap<Metric, Vec<f64>>;
+pub(super) type Values = IndexMap<Metric, Vec<Sample>>;
+
+/// Half of an interval at 95 % in standard errors.
+const NORMAL_95: f64 = 1.959_964;
 
 /// Every figure of these runs. Steps that were interrupted or whose generator was saturated
 /// say nothing about the storage and are left out; their number is the second answer.
-pub(super) fn values<'a>(runs: impl IntoIterator<Item = &'a Run>) -> (Values, usize) {
+pub(super) fn values(subjects: &[Subject<'_>]) -> (Values, usize) {
     let mut values = Values::new();
     let mut left_out = 0;
-    for run in runs {
-        of_run(run, &mut values);
-        for step in &run.steps {
+    for (number, subject) in subjects.iter().enumerate() {
+        of_run(subject.run, number, &mut values);
+        for step in &subject.run.steps {
             if step.generator.saturated || step.verdict == StepVerdict::Interrupted {
                 left_out += 1;
             } else {
-                of_step(step, &mut values);
+                of_step(step, (subject, number), &mut values);
             }
         }
     }
     (values, left_out)
 }
 
-fn of_run(run: &Run, values: &mut Values) {
-    let mut add = |name: &str, title: &str, unit, value: Option<f64>| {
+fn of_run(run: &Run, number: usize, values: &mut Values) {
+    let answer = &run.answer;
+    let at_least = !matches!(answer.edge, Edge::LimitBroken | Edge::ThroughputFlat);
+    let mut add = |name: &str, title: &str, unit, value: Option<f64>, error| {
         let metric = Metric {
             tiles: None,
             name: name.to_owned(),
@@ -70,53 +92,107 @@ fn of_run(run: &Run, values: &mut Values) {
             unit,
             better: Better::Higher,
         };
-        push(values, metric, value);
+        push(values, metric, value.map(|value| Sample { run: number, value, error, at_least }));
     };
-    add("tiles-held", "tiles held", Unit::Tiles, run.answer.tiles_held.map(f64::from));
-    add("score", "score", Unit::TilesWorth, run.answer.score.value);
+    let tiles = answer.tiles_held.map(f64::from);
+    add("tiles-held", "tiles held", Unit::Tiles, tiles, error_of_tiles(answer));
+    let interval = answer.score_interval.as_ref().map(|interval| (interval.low, interval.high));
+    let score = answer.score.value;
+    add("score", "score", Unit::TilesWorth, score, error_of_interval(score, interval));
 }
 
-fn push(values: &mut Values, metric: Metric, value: Option<f64>) {
-    if let Some(value) = value.filter(|v| v.is_finite()) {
-        values.entry(metric).or_default().push(value);
+/// The interval of the tiles held as a relative standard error; an open end is as far as the
+/// other.
+fn error_of_tiles(answer: &Answer) -> Option<f64> {
+    let TilesInterval { low, high, .. } = answer.tiles_interval?;
+    let held = f64::from(answer.tiles_held.filter(|held| *held > 0)?);
+    let below = (held / f64::from(low.max(1))).ln();
+    let above = high.map_or(below, |high| (f64::from(high) / held).ln());
+    Some(below.max(above).max(0.0) / NORMAL_95)
+}
+
+fn error_of_interval(value: Option<f64>, interval: Option<(f64, f64)>) -> Option<f64> {
+    let (value, (low, high)) = value.filter(|value| *value > 0.0).zip(interval)?;
+    Some((high - low) / (2.0 * NORMAL_95 * value))
+}
+
+fn push(values: &mut Values, metric: Metric, sample: Option<Sample>) {
+    if let Some(sample) = sample.filter(|sample| sample.value.is_finite()) {
+        values.entry(metric).or_default().push(sample);
     }
 }
 
-fn of_step(step: &Step, values: &mut Values) {
-    let mut add = |name: String, title: String, unit, better, value| {
-        push(values, Metric { tiles: Some(step.tiles), name, title, unit, better }, value);
+fn of_step(step: &Step, (subject, number): (&Subject<'_>, usize), values: &mut Values) {
+    let within = |name: &str| subject.within.and_then(|within| within.error(step, name));
+    let mut put = |name: String, title: String, (unit, better), sample| {
+        push(values, Metric { tiles: Some(step.tiles), name, title, unit, better }, sample);
     };
-    let score = step.score.as_ref().and_then(|score| score.total.value);
-    add("score".into(), "score".into(), Unit::TilesWorth, Better::Higher, score);
+    let sample = |value, error| Sample { run: number, value, error, at_least: false };
+    let score = step.score.as_ref().and_then(|score| {
+        let value = score.total.value?;
+        let interval = score.interval.as_ref().map(|interval| (interval.low, interval.high));
+        Some(sample(value, error_of_interval(Some(value), interval)))
+    });
+    put("score".into(), "score".into(), (Unit::TilesWorth, Better::Higher), score);
     let throughput = &step.throughput;
     for (name, unit, value) in [
         ("iops", Unit::PerSecond, throughput.operations_per_s),
         ("bytes", Unit::BytesPerSecond, throughput.bytes_per_s),
     ] {
-        add(name.into(), name.into(), unit, Better::Higher, Some(value));
+        let sample = Some(sample(value, within(name)));
+        put(name.into(), name.into(), (unit, Better::Higher), sample);
     }
     for (name, title, value) in step.io.iter().flat_map(latencies) {
-        add(name, title, Unit::Nanoseconds, Better::Lower, value);
+        let sample = value.map(|value| sample(value, within(&name)));
+        put(name, title, (Unit::Nanoseconds, Better::Lower), sample);
     }
     for (workload, value) in normalised(step) {
-        let (name, title) = (format!("workload/{workload}"), format!("{workload} work"));
-        add(name, title, Unit::TilesWorth, Better::Higher, Some(value));
+        let (name, title) = (work_name(&workload), format!("{workload} work"));
+        let sample = Some(sample(value, within(&name)));
+        put(name, title, (Unit::TilesWorth, Better::Higher), sample);
     }
-    for ((workload, limit, statistic), measured) in limits(step) {
-        let name = format!("limit/{workload}/{limit}/{statistic}");
-        let title = format!("{workload} {limit} {statistic}");
-        add(name, title, Unit::Nanoseconds, Better::Lower, Some(measured));
+    for pooled in &step.limits {
+        let limit = &pooled.result;
+        let name = limit_name(pooled);
+        let title = format!("{} {} {}", pooled.workload, limit.name, limit.statistic);
+        let value = limit.measured_ns.map(|ns| Sample {
+            at_least: is_lower_bound(limit),
+            ..sample(ns as f64, within(&name))
+        });
+        put(name, title, (Unit::Nanoseconds, Better::Lower), value);
     }
+}
+
+/// Whether so much had not finished that what was measured is one of its ages.
+fn is_lower_bound(limit: &LimitResult) -> bool {
+    let beyond = match limit.statistic {
+        Statistic::Percentile(p) => limit.samples as f64 * (1.0 - p / 100.0),
+        Statistic::Mean | Statistic::Max => 0.0,
+    };
+    limit.unfinished as f64 > beyond
+}
+
+/// `limit/shop/order/p95`.
+pub(super) fn limit_name(pooled: &PooledLimit) -> String {
+    format!("limit/{}/{}/{}", pooled.workload, pooled.result.name, pooled.result.statistic)
+}
+
+/// `workload/shop`.
+pub(super) fn work_name(workload: &str) -> String {
+    format!("workload/{workload}")
+}
+
+/// `read/p99`.
+pub(super) fn latency_name(direction: Direction, statistic: &str) -> String {
+    format!("{}/{statistic}", direction.name())
 }
 
 /// Service time of one direction: the median and the 99th percentile.
 fn latencies(io: &IoTotal) -> [(String, String, Option<f64>); 2] {
-    let direction = serde_json::to_value(io.direction).ok();
-    let direction =
-        direction.as_ref().and_then(serde_json::Value::as_str).unwrap_or("io").to_owned();
+    let direction = io.direction;
     [("p50", io.service.p50_ns), ("p99", io.service.p99_ns)].map(|(statistic, value)| {
         let (name, title) =
-            (format!("{direction}/{statistic}"), format!("{direction} {statistic}"));
+            (latency_name(direction, statistic), format!("{} {statistic}", direction.name()));
         (name, title, value.map(|ns| ns as f64))
     })
 }
@@ -136,30 +212,22 @@ fn normalised(step: &Step) -> Vec<(String, f64)> {
         .collect()
 }
 
-/// What was measured against each limit over all tiles, which decided the step.
-fn limits(step: &Step) -> impl Iterator<Item = ((&str, &str, String), f64)> {
-    step.limits.iter().filter_map(|pooled| {
-        let limit = &pooled.result;
-        let key = (pooled.workload.as_str(), limit.name.as_str(), limit.statistic.to_string());
-        Some((key, limit.measured_ns? as f64))
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{run, step};
+    use super::super::fixtures::{run, step, subjects};
     use super::*;
 
     fn named(values: &Values, id: &str) -> Vec<f64> {
         let found = values.iter().find(|(metric, _)| metric.id() == id);
-        found.map(|(_, values)| values.clone()).unwrap_or_default()
+        let samples = found.into_iter().flat_map(|(_, samples)| samples);
+        samples.map(|sample| sample.value).collect()
     }
 
     #[test]
     fn repeats_of_one_run_and_of_many_are_pooled_by_tile_count() {
         let first = run(1, vec![step(2, 1.0), step(2, 1.1), step(4, 2.0)]);
         let second = run(2, vec![step(2, 1.2)]);
-        let (values, left_out) = values([&first, &second]);
+        let (values, left_out) = values(&subjects(&[first, second]));
         assert_eq!(left_out, 0);
         assert_eq!(named(&values, "tiles-held"), [6.0, 6.0]);
         assert_eq!(named(&values, "2-tiles/iops").len(), 3);
@@ -168,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_limit_is_that_of_all_tiles_and_work_is_their_geometric_mean() {
-        let (values, _) = values([&run(1, vec![step(2, 1.0)])]);
+        let (values, _) = values(&subjects(&[run(1, vec![step(2, 1.0)])]));
         assert_eq!(named(&values, "2-tiles/limit/shop/order/p95"), [105_000_000.0]);
         let work = named(&values, "2-tiles/workload/shop");
         assert!((work[0] - (0.9_f64 * 0.8).sqrt()).abs() < 1e-12, "{work:?}");
@@ -178,7 +246,17 @@ mod tests {
     fn a_saturated_generator_says_nothing_about_the_storage() {
         let mut saturated = step(2, 1.0);
         saturated.generator.saturated = true;
-        let (values, left_out) = values([&run(1, vec![saturated])]);
+        let (values, left_out) = values(&subjects(&[run(1, vec![saturated])]));
         assert_eq!((left_out, named(&values, "2-tiles/iops").len()), (1, 0));
+    }
+
+    #[test]
+    fn a_percentile_that_is_the_age_of_what_never_finished_is_a_lower_bound() {
+        let mut hung = step(2, 1.0);
+        let limit = |hung: &Step| is_lower_bound(&hung.limits[0].result);
+        hung.limits[0].result.unfinished = 50;
+        assert!(!limit(&hung), "5 % of 1000 samples are beyond the p95");
+        hung.limits[0].result.unfinished = 51;
+        assert!(limit(&hung));
     }
 }

@@ -114,5 +114,5 @@ pub fn runs(first_seed: u64, count: u64, level: f64) -> Vec<Run> {
 
 /// The runs without their environment.
 pub fn subjects(runs: &[Run]) -> Vec<Subject<'_>> {
-    runs.iter().map(|run| Subject { run, environment: None }).collect()
+    runs.iter().map(|run| Subject { run, environment: None, within: None }).collect()
 }

@@ -3,7 +3,9 @@
 use units::Nanos;
 use units::print::change as changed;
 
-use super::document::{Change, Comparison, Difference, MetricComparison, Seeds, Unit, Verdict};
+use super::document::{
+    Bound, Change, Comparison, Difference, MetricComparison, Seeds, Unit, Verdict,
+};
 
 /// The whole comparison, ending in a newline.
 pub fn render(comparison: &Comparison) -> String {
@@ -24,7 +26,7 @@ pub fn render(comparison: &Comparison) -> String {
     reasons(&comparison.metrics, &mut line);
     line("");
     line(&format!(
-        "change: B against A (Hodges-Lehmann) with its {} interval; p: Mann-Whitney, two-sided",
+        "change: B against A, {} interval of blocks, repeats and runs; p: Student's t",
         percent(comparison.confidence)
     ));
     line(&legend(comparison.min_effect));
@@ -134,12 +136,18 @@ fn cells(metric: &MetricComparison) -> Vec<String> {
     let part = |pick: fn(&Change) -> Option<f64>| {
         metric.change.as_ref().and_then(pick).map_or_else(|| "-".to_owned(), changed)
     };
+    let least = |at_least: bool, text: String| if at_least { format!(">={text}") } else { text };
+    let bound = match metric.bound {
+        Some(Bound::AtLeast) => "at least ",
+        Some(Bound::AtMost) => "at most ",
+        None => "",
+    };
     vec![
         format!("{indent}{}", metric.title),
-        value(metric.median_a, metric.unit),
-        value(metric.median_b, metric.unit),
+        least(metric.at_least_a, value(metric.median_a, metric.unit)),
+        least(metric.at_least_b, value(metric.median_b, metric.unit)),
         format!("{}+{}", metric.repeats_a, metric.repeats_b),
-        part(|change| Some(change.value)),
+        format!("{bound}{}", part(|change| Some(change.value))),
         part(|change| change.low),
         part(|change| change.high),
         probability(metric.p),
@@ -232,7 +240,9 @@ mod tests {
 
     /// These runs on that machine.
     fn on<'a>(runs: &'a [Run], environment: &'a Value) -> Vec<Subject<'a>> {
-        runs.iter().map(|run| Subject { run, environment: Some(environment) }).collect()
+        runs.iter()
+            .map(|run| Subject { run, environment: Some(environment), within: None })
+            .collect()
     }
 
     #[test]
@@ -247,7 +257,7 @@ mod tests {
 
     #[test]
     fn too_few_repeats_are_said_once() {
-        let (a, b) = (runs(0, 3, 1.0), runs(0, 3, 1.2));
+        let (a, b) = (runs(0, 1, 1.0), runs(0, 1, 1.2));
         let found = compare(&subjects(&a), &subjects(&b), &Options::default());
         insta::assert_snapshot!(render(&found.expect("comparable")));
     }

@@ -139,6 +139,11 @@ impl RealRig {
         }
     }
 
+    /// Gives later loads slices of this width.
+    pub const fn set_slice(&mut self, slice: Nanos) {
+        self.options.slice = slice;
+    }
+
     /// Leaves the disks in place, whatever was to become of them, and where they are.
     pub fn keep(mut self) {
         self.keep = true;

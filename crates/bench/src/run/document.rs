@@ -4,11 +4,12 @@ use datastore::{Preflight, Target};
 use jiff::Timestamp;
 use machine::GENERATOR;
 use record::run::{
-    Answer, Capacity, EngineFacts, Prefill, Run, SCHEMA, ScaleFacts, Step, TargetFacts, TileFacts,
-    ToolFacts, Warning,
+    Answer, Capacity, Edge, EngineFacts, Prefill, Run, SCHEMA, ScaleFacts, Status, Step,
+    TargetFacts, TileFacts, TilesInterval, ToolFacts, Warning,
 };
 use record::rundir::{RunId, sha256_hex};
 use spec::ResolvedTile;
+use spec::array::Calibrated;
 use spec::plan::Profile;
 use units::Bytes;
 
@@ -16,6 +17,7 @@ use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
 use crate::run::{End, Reporter, TileLoad};
 use crate::score::References;
+use crate::whatif::times;
 
 /// What is known of a run before its first step.
 #[derive(Debug)]
@@ -37,6 +39,8 @@ pub struct RunFacts<'a> {
     tool: ToolFacts,
     plan_sha256: String,
     warnings: Vec<Warning>,
+    /// How far the array is off, if it was fitted to storage.
+    pub calibration: Option<Calibrated>,
     /// What makes the report.
     pub reporter: Option<Arc<dyn Reporter>>,
 }
@@ -62,6 +66,7 @@ impl<'a> RunFacts<'a> {
             tool: tool.clone(),
             plan_sha256: sha256_hex(plan.to_toml()?.as_bytes()),
             warnings: Vec::new(),
+            calibration: None,
             reporter: None,
         })
     }
@@ -127,7 +132,10 @@ impl<'a> RunFacts<'a> {
             plan: plan.values(),
             prefill,
             steps,
-            answer,
+            answer: match &self.calibration {
+                Some(known) => widened(answer, known),
+                None => answer,
+            },
             warnings: self.warnings(plan, end),
         }
     }
@@ -157,6 +165,33 @@ impl<'a> RunFacts<'a> {
         }
         warnings
     }
+}
+
+/// The answer of a model with the model's own error beside it.
+fn widened(mut answer: Answer, known: &Calibrated) -> Answer {
+    let mut by = String::new();
+    if let Some((held, (low, high))) = answer.tiles_held.zip(known.factors()) {
+        let is_edge = matches!(answer.edge, Edge::LimitBroken | Edge::ThroughputFlat);
+        let alone = TilesInterval { low: held, high: is_edge.then_some(held), confidence: 0.95 };
+        let own = answer.tiles_interval.unwrap_or(alone);
+        let (low, high) =
+            (times(own.low, low, f64::floor), own.high.map(|own| times(own, high, f64::ceil)));
+        answer.tiles_interval = Some(TilesInterval { low, high, ..own });
+        by = match high {
+            Some(high) => format!("; with the error of the model {low} to {high} tiles"),
+            None => format!("; with the error of the model at least {low} tiles"),
+        };
+    }
+    let said =
+        format!("{}{by}; the array is a calibrated one: {}", answer.sentence, known.sentence());
+    answer.sentence = said;
+    if known.is_too_far_off() {
+        answer.sentence = format!("this model cannot answer: {}", answer.sentence);
+        if answer.status == Status::Complete {
+            answer.status = Status::Inconclusive;
+        }
+    }
+    answer
 }
 
 fn full_bytes(plan: &ResolvedPlan) -> Result<Option<Bytes>, BenchError> {
@@ -245,5 +280,48 @@ pub(crate) fn summary(preflight: &Preflight) -> String {
         (Some(file_system), None) => format!("{} on {}", file_system.fs_type, file_system.source),
         (None, Some(device)) => device,
         (None, None) => preflight.resolved.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use spec::array::TileCheck;
+    use units::Nanos;
+
+    use super::*;
+
+    fn answered(modelled_us: u64, buffered: bool) -> Answer {
+        let mut answer = crate::compare::fixtures::run(1, Vec::new()).answer;
+        let interval = TilesInterval { low: 18, high: Some(20), confidence: 0.95 };
+        (answer.tiles_held, answer.tiles_interval) = (Some(19), Some(interval));
+        answer.sentence = "the array holds 19 tiles".to_owned();
+        let check = TileCheck {
+            tile: "general".to_owned(),
+            measured_rate: 1000.0,
+            modelled_rate: 1000.0,
+            measured_time: Nanos::from_micros(800),
+            modelled_time: Nanos::from_micros(modelled_us),
+        };
+        widened(answer, &Calibrated { buffered, check: Some(check) })
+    }
+
+    /// Predicted 19, measured 6, 7 and 12, and no word of doubt.
+    #[test]
+    fn a_calibrated_array_answers_with_its_error() {
+        let found = answered(600, true);
+        assert_eq!(found.tiles_interval.map(|i| (i.low, i.high)), Some((13, Some(20))));
+        assert!(
+            found.sentence.contains("; with the error of the model 13 to 20 tiles"),
+            "{found:?}"
+        );
+        assert!(found.sentence.contains("through the page cache"), "{found:?}");
+        assert_eq!(found.status, Status::Complete);
+    }
+
+    #[test]
+    fn an_array_that_is_too_far_off_does_not_answer() {
+        let found = answered(35, false);
+        assert_eq!(found.status, Status::Inconclusive);
+        assert!(found.sentence.starts_with("this model cannot answer: "), "{found:?}");
     }
 }

@@ -75,6 +75,7 @@ pub fn simulate(
     };
     let stored = stored_plan(plan);
     let mut facts = RunFacts::new(&stored, &references, load, &options.tool, &id, target)?;
+    facts.calibration.clone_from(&array.calibration);
     facts.reporter.clone_from(&options.reporter);
     let directory = RunDir::create(&options.base, &id)?;
     directory.write_text(files::PLAN, &stored.to_toml()?)?;

@@ -35,6 +35,11 @@ impl Stage {
         Ok(Self { plan, references })
     }
 
+    /// The plan of its steps.
+    pub(crate) const fn plan(&self) -> &ResolvedPlan {
+        &self.plan
+    }
+
     /// What counts as one tile's worth of each workload.
     pub fn references(&self) -> &References {
         &self.references

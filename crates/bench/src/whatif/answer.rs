@@ -8,7 +8,7 @@ use super::document::{
     Bottleneck, Broken, ModelError, ModelKind, Point, SCHEMA, SeedEdge, Side, Stopped, WhatIf,
 };
 use super::model_error::model_error;
-use super::run::Options;
+use super::run::{LENGTHEN_MAX, Options};
 use super::utilisation::bottleneck;
 use super::{Changed, Subject};
 use crate::run::{TileLoad, broken_limit, work_of};
@@ -36,12 +36,16 @@ impl Answered<'_> {
             let edges: Vec<SeedEdge> = self.sides[0].iter().map(Climbed::seed_edge).collect();
             model_error(run, &self.modelled, &edges)
         });
-        let factors =
-            error.as_ref().map_or((1.0, 1.0), |error| (error.low_factor, error.high_factor));
+        let calibrated = || array.calibration.as_ref()?.factors();
+        let measured = error.as_ref().map(|error| (error.low_factor, error.high_factor));
+        let factors = measured.or_else(calibrated).unwrap_or((1.0, 1.0));
         let base = side(&self.sides[0], array, self.tiles_max[0], factors);
         let changed = side(&self.sides[1], &self.changed.array, self.tiles_max[1], factors);
-        let edges = base.edges.iter().chain(&changed.edges);
-        let conclusive = edges.clone().all(|edge| edge.stopped != Stopped::Inconclusive);
+        let refused = error.as_ref().and_then(|error| error.refused.clone());
+        let refused = refused.or_else(|| undecided(&base, &changed));
+        let known = array.calibration.as_ref().filter(|_| error.is_none());
+        let too_far = known.filter(|known| known.is_too_far_off());
+        let refused = refused.or_else(|| too_far.map(|known| known.sentence()));
         WhatIf {
             schema: SCHEMA.to_owned(),
             tool: self.options.tool.clone(),
@@ -53,8 +57,11 @@ impl Answered<'_> {
             model: *model,
             array: array.title.clone(),
             changes: self.changed.changes.iter().map(|change| change.words.clone()).collect(),
-            sentence: self.sentence(&base, &changed, error.as_ref()),
-            conclusive,
+            conclusive: refused.is_none(),
+            sentence: match refused {
+                Some(why) => format!("this model cannot answer: {why}"),
+                None => self.sentence(&base, &changed, error.as_ref()),
+            },
             assumptions: self.assumptions(&base),
             base,
             changed,
@@ -107,6 +114,9 @@ impl Answered<'_> {
                                   whatever the size of an I/O; more disks are more of it"
                 .to_owned(),
         });
+        if let Some(known) = &array.calibration {
+            assumed.push(format!("the array is a calibrated one: {}", known.sentence()));
+        }
         if matches!(model, ModelKind::Given | ModelKind::Fitted) && array.hosts.is_none() {
             assumed.push(
                 "processors of the hosts are never short: CPU steps take their own time".to_owned(),
@@ -129,7 +139,11 @@ impl Answered<'_> {
         assumed.push(format!(
             "the interval is the least and the most of {} seeds, the same for both arrays{}",
             self.seeds.len(),
-            if run.target.is_simulated() { "" } else { ", widened by the error of the model" }
+            if run.target.is_simulated() && array.calibration.is_none() {
+                ""
+            } else {
+                ", widened by the error of the model"
+            }
         ));
         if *model == ModelKind::Own && run.answer.tiles_held.is_some_and(|held| held != base.tiles)
         {
@@ -142,6 +156,21 @@ impl Answered<'_> {
     }
 }
 
+/// Why nothing is known although every step was simulated for as long as it may be.
+fn undecided(base: &Side, changed: &Side) -> Option<String> {
+    let open = |side: &Side| {
+        let edges = side.edges.iter();
+        edges.filter(|edge| edge.stopped == Stopped::Inconclusive).count()
+    };
+    let (open, all) = (open(base) + open(changed), base.edges.len() + changed.edges.len());
+    (open > 0).then(|| {
+        format!(
+            "{open} of {all} searches ended at a step that says nothing, even measured for \
+             {LENGTHEN_MAX} times as long"
+        )
+    })
+}
+
 fn side(climbs: &[Climbed], array: &Array, tiles_max: u32, factors: (f64, f64)) -> Side {
     let edges: Vec<SeedEdge> = climbs.iter().map(Climbed::seed_edge).collect();
     let mut held: Vec<u32> = edges.iter().map(|edge| edge.tiles).collect();
@@ -152,8 +181,8 @@ fn side(climbs: &[Climbed], array: &Array, tiles_max: u32, factors: (f64, f64)) 
     let last = typical.and_then(Climbed::last_step);
     Side {
         tiles,
-        low: scaled(low, factors.0, f64::floor),
-        high: scaled(high, factors.1, f64::ceil).min(tiles_max.max(high)),
+        low: times(low, factors.0, f64::floor),
+        high: times(high, factors.1, f64::ceil).min(tiles_max.max(high)),
         at_least: typical.is_some_and(|climb| climb.edge.stop.is_none()),
         tiles_max,
         breaks: last.filter(|step| step.tiles > tiles).map(|step| Broken {
@@ -175,7 +204,7 @@ fn reason(step: &Step) -> String {
 }
 
 /// Tiles times a factor, rounded away from the prediction; whole products stay.
-fn scaled(tiles: u32, factor: f64, round: fn(f64) -> f64) -> u32 {
+pub(crate) fn times(tiles: u32, factor: f64, round: fn(f64) -> f64) -> u32 {
     const EXACT: f64 = 1e-9;
     let product = f64::from(tiles) * factor;
     let whole = product.round();

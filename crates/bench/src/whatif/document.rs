@@ -31,7 +31,7 @@ pub struct WhatIf {
     pub changes: Vec<String>,
     /// The answer in a sentence a person can quote.
     pub sentence: String,
-    /// Whether the edges of both were found with every seed.
+    /// Whether the edges of both were found with every seed, by a model that is not too far off.
     pub conclusive: bool,
     /// The array as it is.
     pub base: Side,
@@ -156,6 +156,8 @@ pub struct Point {
 /// How far the model is from what was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ModelError {
+    /// Why the model is too far off to answer; null if it is not.
+    pub refused: Option<String>,
     /// Most tiles that held in the measured run; null if it does not say.
     pub measured_tiles: Option<u32>,
     /// Whether the measured run found no edge, so that more may hold.

@@ -18,7 +18,9 @@ mod subject;
 mod tests;
 mod text;
 mod utilisation;
+mod work;
 
+pub(crate) use answer::times;
 pub use change::{Change, ChangeError, Changed, Changes};
 pub use document::{
     Bottleneck, Broken, LimitGap, ModelError, ModelKind, Point, SCHEMA, SeedEdge, Side, StepGap,
@@ -28,3 +30,4 @@ pub use fit::{FitError, fit};
 pub use run::{Options, Progress, what_if};
 pub use subject::{Subject, SubjectError, subject};
 pub use text::text;
+pub use work::Far;

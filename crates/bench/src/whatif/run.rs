@@ -11,8 +11,10 @@ use super::answer::Answered;
 use super::climb::{Climbed, Way};
 use super::document::{ModelKind, WhatIf};
 use super::model_error;
+use super::work::{Far, Work};
 use super::{Changed, Subject};
 use crate::error::BenchError;
+use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Request};
 use crate::rig::{Rig, SimRig};
 use crate::run::TileLoad;
@@ -51,7 +53,20 @@ pub enum Progress {
         tiles: u32,
         /// What it came to.
         verdict: Verdict,
+        /// How far the whole is.
+        far: Far,
     },
+}
+
+/// A step may be measured for so many times its time while its samples decide nothing: time is
+/// virtual, and a search that ends for want of samples has found no edge. Our choice; the
+/// percentile's interval is then a quarter as wide.
+pub(super) const LENGTHEN_MAX: u32 = 16;
+
+/// How steps are run: as in the plan, and longer where that decides nothing.
+pub(super) fn settings(plan: &ResolvedPlan) -> Settings {
+    let asked = Settings::of_plan(plan);
+    Settings { lengthen_max: asked.lengthen_max.max(LENGTHEN_MAX), ..asked }
 }
 
 /// The names of the two sides.
@@ -64,6 +79,12 @@ enum Job {
     Climb { side: usize, seed: usize, guess: Option<u32> },
     /// A step of the unchanged array with the run's own seed.
     Step { tiles: u32 },
+}
+
+/// What a thread tells.
+enum Told {
+    Step { side: usize, seed: usize, tiles: u32, verdict: Verdict },
+    JobDone,
 }
 
 #[derive(Debug)]
@@ -90,7 +111,7 @@ pub fn what_if(
     observe: &mut dyn FnMut(&Progress),
 ) -> Result<WhatIf, BenchError> {
     let plan = &subject.plan;
-    let stage = Stage::new(&plan.tile_set, &Settings::of_plan(plan))?;
+    let stage = Stage::new(&plan.tile_set, &settings(plan))?;
     let load = TileLoad::of(plan)?;
     let arrays = [&subject.array, &changed.array];
     let most = |array: &Array| -> Result<u32, BenchError> {
@@ -112,9 +133,12 @@ pub fn what_if(
     let pool = Pool { ways: &ways, seeds: &seeds, threads: threads.map_or(1, NonZeroUsize::get) };
     observe(&Progress::Begins { seeds: options.repeats, threads: pool.threads });
 
+    let counts = measured_counts(subject, tiles_max[0]);
+    let guess = subject.run.answer.tiles_held;
     let first = [0, 1].map(|side| Job::Climb { side, seed: 0, guess: None });
+    let mut work = Work::new(guess, options.repeats, &counts);
     let mut sides = [Vec::new(), Vec::new()];
-    for (side, done) in pool.all(&first, control, observe)?.into_iter().enumerate() {
+    for (side, done) in pool.all(&first, control, (observe, &mut work))?.into_iter().enumerate() {
         if let Done::Climbed(climbed) = done {
             sides[side].push(*climbed);
         }
@@ -123,13 +147,16 @@ pub fn what_if(
     let mut jobs: Vec<Job> = (1..seeds.len())
         .flat_map(|seed| [0, 1].map(|side| Job::Climb { side, seed, guess: guesses[side] }))
         .collect();
-    let counts = measured_counts(subject, tiles_max[0]);
     let known = |tiles: &u32| sides[0].iter().any(|one| one.steps.contains_key(tiles));
     jobs.extend(
         counts.iter().filter(|tiles| !known(tiles)).map(|tiles| Job::Step { tiles: *tiles }),
     );
+    work.left(jobs.iter().map(|job| match job {
+        Job::Climb { guess, .. } => Work::of_climb_from(guess.unwrap_or(0)),
+        Job::Step { tiles } => Work::of_step(*tiles),
+    }));
     let mut modelled = BTreeMap::new();
-    for (job, done) in jobs.iter().zip(pool.all(&jobs, control, observe)?) {
+    for (job, done) in jobs.iter().zip(pool.all(&jobs, control, (observe, &mut work))?) {
         match (job, done) {
             (Job::Climb { side, .. }, Done::Climbed(climbed)) => sides[*side].push(*climbed),
             (Job::Step { tiles }, Done::Step(step)) => {
@@ -182,17 +209,19 @@ impl Pool<'_> {
         &self,
         jobs: &[Job],
         control: &Control,
-        observe: &mut dyn FnMut(&Progress),
+        (observe, far): (&mut dyn FnMut(&Progress), &mut Work),
     ) -> Result<Vec<Done>, BenchError> {
         let next = AtomicUsize::new(0);
         let results: Mutex<Vec<Option<Result<Done, BenchError>>>> =
             Mutex::new(jobs.iter().map(|_| None).collect());
         let (sender, receiver) = mpsc::channel();
-        let work = |sender: mpsc::Sender<Progress>| {
+        let work = |sender: mpsc::Sender<Told>| {
             while control.request() == Request::GoOn {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(job) = jobs.get(index) else { return };
                 let result = self.one(*job, &sender);
+                // Nobody listens only when everything ends.
+                let _ = sender.send(Told::JobDone);
                 let mut results = results.lock().expect("no thread panics while it holds the lock");
                 results[index] = Some(result);
             }
@@ -204,20 +233,24 @@ impl Pool<'_> {
                 scope.spawn(move || work(sender));
             }
             drop(sender);
-            for progress in receiver {
-                observe(&progress);
+            for told in receiver {
+                match told {
+                    Told::JobDone => far.job_is_done(),
+                    Told::Step { side, seed, tiles, verdict } => {
+                        let (side, far) = (SIDES[side], far.step_is_done(tiles));
+                        observe(&Progress::Step { side, seed: seed + 1, tiles, verdict, far });
+                    }
+                }
             }
         });
         let results = results.into_inner().expect("no thread panics while it holds the lock");
         results.into_iter().map(|result| result.unwrap_or(Err(BenchError::Interrupted))).collect()
     }
 
-    fn one(&self, job: Job, sender: &mpsc::Sender<Progress>) -> Result<Done, BenchError> {
+    fn one(&self, job: Job, sender: &mpsc::Sender<Told>) -> Result<Done, BenchError> {
         let tell = |side: usize, seed: usize, step: &Step| {
             let (tiles, verdict) = (step.tiles, step.verdict);
-            // Nobody listens only when everything ends.
-            let _ =
-                sender.send(Progress::Step { side: SIDES[side], seed: seed + 1, tiles, verdict });
+            let _ = sender.send(Told::Step { side, seed, tiles, verdict });
         };
         match job {
             Job::Climb { side, seed, guess } => self.ways[side]

@@ -109,3 +109,54 @@ fn the_stored_schema_is_that_of_the_types() {
     let stored = std::fs::read_to_string(path).unwrap_or_default();
     assert!(stored == fresh, "docs/schemas/what-if-1.0.json: run this with TILEMARK_UPDATE=1");
 }
+
+/// Two users who pause for a second: of the four seconds that a run measured, too little is
+/// seen to say where the 95th percentile is, which once was an edge of no tile.
+#[test]
+fn a_step_with_too_few_samples_is_measured_for_longer() {
+    const SLOW: &str = r#"
+name = "clerks"
+title = "Clerks"
+source = "ours"
+metric = { unit = "orders/s", count = "actions" }
+[[vm]]
+name = "db"
+vcpus = 1
+[[vm.disk]]
+name = "tables"
+size = "256MiB"
+[[users]]
+name = "users"
+vm = "db"
+load = { closed = { users = 3, think = { exponential = "1s" } } }
+[[action]]
+name = "order"
+steps = [{ read = { disk = "tables", size = "8k" } }]
+[[limit]]
+action = "order"
+percentile = 95
+limit = "200ms"
+source = "test"
+"#;
+    let tile = crate::fixtures::tile_of(vec![crate::fixtures::workload(SLOW)]);
+    let brief = crate::simulate::Settings {
+        warm_up_min: units::Nanos::from_secs(2),
+        warm_up_max: units::Nanos::from_secs(4),
+        duration: units::Nanos::from_secs(4),
+        lengthen_max: 1,
+        slice: units::Nanos::from_millis(500),
+        footprint: 1.0,
+        time: 1.0,
+    };
+    let plan = brief.plan("any", &tile).expect("a plan");
+    let step = |settings: &crate::simulate::Settings| {
+        let stage = crate::simulate::Stage::new(&tile, settings).expect("a stage");
+        let control = crate::progress::Control::default();
+        stage.step(&shipped("hdd-raid10"), (1, 0), 7, &control).expect("a step")
+    };
+    let as_measured = step(&brief);
+    assert_eq!(as_measured.cause, Some(record::run::Cause::Undecided), "{}", as_measured.reason);
+    let longer = step(&super::run::settings(&plan));
+    assert_eq!(longer.verdict, record::run::Verdict::Passed, "{}", longer.reason);
+    assert!(longer.measured_ns <= 16 * as_measured.measured_ns, "the time is bounded");
+}

@@ -30,7 +30,10 @@ pub fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
                 Format::Text => output::print(&text::calibration(&found))?,
                 Format::Json => output::print_json(&found)?,
             }
-            Ok(Exit::Success)
+            Ok(match found.calibrated.is_too_far_off() {
+                true => Exit::Inconclusive,
+                false => Exit::Success,
+            })
         }
     }
 }
@@ -50,6 +53,7 @@ fn options(args: &CalibrateArgs) -> Result<CalibrateOptions, Failure> {
         destroy_data: args.destroy_data.clone(),
         overwrite_file: args.overwrite_file,
         allow_root_fs: args.allow_root_fs,
+        buffered: args.buffered,
         tool: run::tool(),
         command: command(),
     })

@@ -1,6 +1,6 @@
 //! Two sides of runs, held against each other.
 
-use bench::compare::{self, Decision, Options, Strictness, Subject};
+use bench::compare::{self, Decision, Options, Strictness, Subject, Within};
 use record::rundir::StoredRun;
 use serde_json::Value;
 
@@ -22,7 +22,9 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         runs.iter().map(value).collect()
     };
     let (environments_a, environments_b) = (environments(&a), environments(&b));
-    let (a, b) = (subjects(&a, &environments_a)?, subjects(&b, &environments_b)?);
+    let (within_a, within_b) = (within(&a)?, within(&b)?);
+    let a = subjects(&a, &environments_a, &within_a)?;
+    let b = subjects(&b, &environments_b, &within_b)?;
     let options = Options { min_effect: args.min_effect, ..Options::default() };
     let comparison = compare::compare(&a, &b, &options)
         .map_err(|error| Failure::from_error(Exit::Usage, &error))?;
@@ -41,12 +43,25 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
 fn subjects<'a>(
     runs: &'a [StoredRun],
     environments: &'a [Option<Value>],
+    within: &'a [Within],
 ) -> Result<Vec<Subject<'a>>, Failure> {
     runs.iter()
         .zip(environments)
-        .map(|(stored, environment)| {
+        .zip(within)
+        .map(|((stored, environment), within)| {
             let run = stored.run().map_err(runs::failure)?;
-            Ok(Subject { run, environment: environment.as_ref() })
+            Ok(Subject { run, environment: environment.as_ref(), within: Some(within) })
+        })
+        .collect()
+}
+
+/// How sure the figures of each run are.
+fn within(runs: &[StoredRun]) -> Result<Vec<Within>, Failure> {
+    runs.iter()
+        .map(|stored| {
+            let run = stored.run().map_err(runs::failure)?;
+            Within::of(run, stored.path())
+                .map_err(|error| Failure::from_error(Exit::Failure, &error))
         })
         .collect()
 }

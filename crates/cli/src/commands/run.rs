@@ -146,6 +146,7 @@ pub fn failure(error: BenchError) -> Failure {
         | BenchError::TooManyUsers { .. }
         | BenchError::NothingToReuse { .. }
         | BenchError::ArrayExists { .. }
+        | BenchError::PageCache { .. }
         | BenchError::ReuseSize { .. }
         | BenchError::Datastore(_)
         | BenchError::RunDir(RunDirError::OnDeviceUnderTest { .. }) => Exit::Refused,

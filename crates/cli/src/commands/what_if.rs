@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bench::BenchError;
-use bench::progress::Control;
+use bench::progress::{Control, about};
 use bench::whatif::{self, ChangeError, Changes, Options, Progress, Subject, SubjectError};
 use record::rundir::{self, RunDirError, StoredRun};
 use spec::array::{Array, TierPlace, WriteMode};
@@ -126,9 +126,15 @@ fn tell(progress: &Progress, subject: &Subject, begun: Instant) {
                 subject.array.title
             );
         }
-        Progress::Step { side, seed, tiles, verdict } => {
-            let seconds = begun.elapsed().as_secs();
-            crate::say!("{seconds:>4} s  {side}, seed {seed}, {tiles} tiles: {}", verdict.name());
+        Progress::Step { side, seed, tiles, verdict, far } => {
+            let left = far.time_left(begun.elapsed().into());
+            crate::say!(
+                "{:>3} of {} done, about {} left  {side}, seed {seed}, {tiles} tiles: {}",
+                far.jobs_done,
+                far.jobs,
+                about(left),
+                verdict.name()
+            );
         }
     }
 }

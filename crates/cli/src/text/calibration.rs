@@ -34,7 +34,12 @@ pub fn calibration(found: &Calibration) -> String {
         ));
         lines.extend(warning.hint.as_ref().map(|hint| format!("hint: {hint}")));
     }
+    lines.push(format!("checked   {}", found.calibrated.sentence()));
     lines.push(format!("saved     {}", found.path.display()));
+    if found.calibrated.is_too_far_off() {
+        lines.push("this model cannot answer: it is off by more than a factor of 2".to_owned());
+        return lines.join("\n") + "\n";
+    }
     lines.push(format!("use       tilemark simulate --array {} ...", array_name(found)));
     lines.join("\n") + "\n"
 }

@@ -32,7 +32,9 @@ fn a_directory_is_measured_fitted_saved_and_left_empty() {
     let Some(place) = Place::usable() else { return };
     let args = words(&["--format", "json", "--out", "mine.toml", "dir:ds"]);
     let output = place.output(&args);
-    assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
+    // Whether so small a model is good enough to answer is a question of the machine.
+    let is_told = |code: Option<i32>| matches!(code, Some(0 | 5));
+    assert!(is_told(output.status.code()), "{}{}", out(&output), err(&output));
     let found: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
     assert_eq!(found["schema"], "tilemark.calibration/1.0");
     let points = found["points"].as_array().expect("loops");
@@ -45,10 +47,12 @@ fn a_directory_is_measured_fitted_saved_and_left_empty() {
     let shown = place.output(&["array", "show", "./mine.toml", "--format", "json"]);
     assert_eq!(shown.status.code(), Some(0), "{}", err(&shown));
     let array: serde_json::Value = serde_json::from_str(&out(&shown)).expect("JSON");
+    assert!(number(&array["calibration"]["check"]["measured-rate"]) > 0.0, "{array}");
+    assert_eq!(array["calibration"]["buffered"], false);
     assert!(array["source"].as_str().is_some_and(|text| text.contains("mean demerit")));
     // What calibrate made, it may replace; anything else it may not.
     let again = place.output(&args);
-    assert_eq!(again.status.code(), Some(0), "{}", err(&again));
+    assert!(is_told(again.status.code()), "{}", err(&again));
     place.write("theirs.toml", "name = \"theirs\"\n");
     let refused = place.output(&words(&["--out", "theirs.toml", "dir:ds"]));
     assert_eq!(refused.status.code(), Some(3), "{}", err(&refused));
@@ -75,6 +79,30 @@ fn what_may_not_be_measured_is_refused_before_anything_is_written() {
     assert_eq!(place.output(&large).status.code(), Some(3), "more than there is room for");
     assert!(place.names("ds").is_empty());
     assert_eq!(std::fs::read_to_string(place.path("data")).expect("still there"), "not ours");
+}
+
+/// A model 3,509 % off was saved and recommended, because the target was memory.
+#[test]
+fn memory_is_not_calibrated_as_storage_unless_asked_and_then_it_says_so() {
+    if !std::path::Path::new("/dev/shm").is_dir() {
+        return;
+    }
+    let place = Place::new();
+    let memory = tempfile::tempdir_in("/dev/shm").expect("a directory in memory");
+    let target = format!("dir:{}", memory.path().display());
+    let refused = place.output(&words(&["--out", "mine.toml", &target]));
+    assert_eq!(refused.status.code(), Some(3), "{}", err(&refused));
+    assert!(err(&refused).contains("memory would be measured"), "{}", err(&refused));
+    assert!(err(&refused).contains("--buffered"), "{}", err(&refused));
+    assert!(!place.path("mine.toml").exists());
+    assert_eq!(std::fs::read_dir(memory.path()).expect("it is there").count(), 0);
+    let insisted = place.output(&words(&["--buffered", "--out", "mine.toml", &target]));
+    assert!(matches!(insisted.status.code(), Some(0 | 5)), "{}", err(&insisted));
+    let told = "calibrated through the page cache";
+    assert!(out(&insisted).contains(told), "{}", out(&insisted));
+    let use_it = ["simulate", "--array", "./mine.toml", "--tile", "micro/read-4k-qd1", "--tiles"];
+    let used = place.output(&[&use_it[..], &["1"]].concat());
+    assert!(out(&used).contains(told), "{}{}", out(&used), err(&used));
 }
 
 #[test]

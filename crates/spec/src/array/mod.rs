@@ -9,6 +9,7 @@
 //! Every stage but the pools may be absent and then costs nothing. Hosts with disks of their
 //! own (`local`) stand in the place of everything behind the link.
 
+mod calibrated;
 mod merge;
 pub mod names;
 mod overlay;
@@ -17,6 +18,7 @@ mod types;
 
 pub(crate) use sizes::{shipped, times};
 
+pub use calibrated::{Calibrated, OFF_MAX, TileCheck};
 pub use overlay::{overlay, with, with_all};
 pub use types::{
     Array, Controller, Disk, Hosts, IoCpu, Link, Local, LunQueue, PlaceRule, Pool, Raid,

@@ -3,6 +3,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Rate, Ratio};
 
+use super::Calibrated;
+
 /// A model of storage, and of the hosts in front of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -42,6 +44,9 @@ pub struct Array {
     /// Disks by name, for pools and tiers; beside the shipped presets.
     #[serde(rename = "disk", default)]
     pub disks: IndexMap<String, Disk>,
+    /// How far a fitted array is off, from calibrating it; absent if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibrated>,
 }
 
 /// Hosts that run the virtual machines; machines go to hosts in turn, and each tile begins one

@@ -166,6 +166,11 @@ impl Source {
         self.facts.run.as_ref()
     }
 
+    /// Where it is stored; nothing if it is in memory alone.
+    pub(crate) fn directory(&self) -> Option<&std::path::Path> {
+        self.facts.stored.as_ref().map(StoredRun::path)
+    }
+
     /// Its I/O at the resolution of looking.
     pub fn rollup(&self) -> &Rollup {
         &self.rollup

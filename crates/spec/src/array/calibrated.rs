@@ -1,0 +1,119 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+use units::print::change;
+
+/// An array that is off by more than this factor, in rate or time, cannot answer. Our choice:
+/// the number of tiles it predicts is then off by as much.
+pub const OFF_MAX: f64 = 2.0;
+
+/// What `tilemark calibrate` knows of an array that it fitted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Calibrated {
+    /// Whether the page cache was measured too, because the storage refused direct I/O.
+    #[serde(default)]
+    pub buffered: bool,
+    /// A step of a tile on the storage against the same step on the array; absent if nothing
+    /// could be written there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<TileCheck>,
+}
+
+/// A step of a tile, measured and modelled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TileCheck {
+    /// The tile; one of it ran.
+    pub tile: String,
+    /// I/Os per second on the storage, above 0.
+    pub measured_rate: f64,
+    /// I/Os per second on the array, above 0.
+    pub modelled_rate: f64,
+    /// Mean time of an I/O on the storage.
+    pub measured_time: Nanos,
+    /// Mean time of an I/O on the array.
+    pub modelled_time: Nanos,
+}
+
+impl TileCheck {
+    /// By what tiles that the array holds are to be multiplied, at most 1 and at least 1: what
+    /// a queue can do is the inverse of its service time (the utilisation law, Denning and
+    /// Buzen 1978), so an array that answers twice as fast as the storage may hold twice as
+    /// many tiles, and one that does half as much in the same step half as many.
+    pub fn factors(&self) -> (f64, f64) {
+        let time = self.modelled_time.as_secs_f64() / self.measured_time.as_secs_f64();
+        let rate = self.measured_rate / self.modelled_rate;
+        let known = [time, rate].into_iter().filter(|factor| factor.is_finite() && *factor > 0.0);
+        known.fold((1.0, 1.0), |(low, high), factor| (low.min(factor), high.max(factor)))
+    }
+}
+
+impl Calibrated {
+    /// By what tiles that the array holds are to be multiplied; nothing if it was not checked.
+    pub fn factors(&self) -> Option<(f64, f64)> {
+        self.check.as_ref().map(TileCheck::factors)
+    }
+
+    /// Whether it is known to be too far off to answer.
+    pub fn is_too_far_off(&self) -> bool {
+        self.factors().is_some_and(|(low, high)| low < 1.0 / OFF_MAX || high > OFF_MAX)
+    }
+
+    /// How far the array is off, in a sentence.
+    pub fn sentence(&self) -> String {
+        let cache = if self.buffered {
+            "it was calibrated through the page cache, so memory was measured too; "
+        } else {
+            ""
+        };
+        let Some(check) = &self.check else {
+            return format!("{cache}nobody knows how far it is off: no tile was run on both");
+        };
+        let time = check.modelled_time.as_secs_f64() / check.measured_time.as_secs_f64();
+        format!(
+            "{cache}with one tile {} it is off by {} in I/Os per second ({:.0} measured, {:.0} \
+             modelled) and {} in their mean time ({} measured, {} modelled)",
+            check.tile,
+            change(check.modelled_rate / check.measured_rate - 1.0),
+            check.measured_rate,
+            check.modelled_rate,
+            change(time - 1.0),
+            check.measured_time,
+            check.modelled_time
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(rates: (f64, f64), micros: (u64, u64)) -> TileCheck {
+        TileCheck {
+            tile: "general".to_owned(),
+            measured_rate: rates.0,
+            modelled_rate: rates.1,
+            measured_time: Nanos::from_micros(micros.0),
+            modelled_time: Nanos::from_micros(micros.1),
+        }
+    }
+
+    #[test]
+    fn an_array_that_is_faster_than_its_storage_may_hold_too_many_tiles() {
+        assert_eq!(check((1000.0, 1000.0), (500, 250)).factors(), (0.5, 1.0));
+        assert_eq!(check((1000.0, 500.0), (500, 500)).factors(), (1.0, 2.0));
+        assert_eq!(check((500.0, 1000.0), (500, 1000)).factors(), (0.5, 2.0));
+        assert_eq!(check((0.0, 0.0), (0, 0)).factors(), (1.0, 1.0), "nothing is no error");
+    }
+
+    #[test]
+    fn the_page_cache_is_said_first_and_what_is_not_known_is_said() {
+        let unknown = Calibrated { buffered: true, check: None };
+        assert!(unknown.sentence().starts_with("it was calibrated through the page cache"));
+        assert!(unknown.sentence().ends_with("no tile was run on both"));
+        let known = Calibrated { buffered: false, check: Some(check((774.0, 780.0), (774, 35))) };
+        assert!(known.sentence().contains("(774 us measured, 35 us modelled)"), "{known:?}");
+        assert!(known.is_too_far_off() && !unknown.is_too_far_off());
+    }
+}
