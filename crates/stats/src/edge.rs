@@ -223,7 +223,7 @@ mod tests {
         let mut uniform = move || (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
         let (mut held, mut tries, mut widths) = (0, 0, 0.0);
         for spread in [0.003, 0.03, 0.1] {
-            for _ in 0..40 {
+            for _ in 0..16 {
                 let truth = 3.0 + 60.0 * uniform();
                 let mut model = EdgeModel::new(107);
                 for step in 0..14_u32 {

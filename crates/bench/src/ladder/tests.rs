@@ -47,6 +47,9 @@ fn distinct(runs: &[Next]) -> usize {
 }
 
 proptest! {
+    // A search fits a curve after every step: some hundred milliseconds each without optimising.
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
     #[test]
     fn the_edge_of_any_monotone_storage_is_found(edge in 0_u32..=64, repeats in 1_u32..=3) {
         let options = LadderOptions { repeats, ..options() };
