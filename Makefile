@@ -19,7 +19,7 @@ build: setup-build ## build target/release/tilemark, with the page where Node is
 demo: build ## what this is, in a minute, live in a browser (DATASTORE=DIR)
 	@scripts/demo "$(DATASTORE)"
 
-answer: build ## how many datacenter tiles does this disk hold? (DATASTORE=DIR, four minutes)
+answer: build ## how many datacenter tiles does this disk hold? (DATASTORE=DIR, five minutes)
 	@scripts/answer "$(DATASTORE)"
 
 test: ## run every test

@@ -90,12 +90,25 @@ pub struct Overview {
     pub ladder: String,
     /// How long one step takes at most, all repeats.
     pub step_at_most: Nanos,
+    /// How much the whole run is, as far as that is known.
+    pub whole: Whole,
     /// The seed.
     pub seed: u64,
     /// Whether storage and time are a model.
     pub is_simulated: bool,
     /// Where the run directory will be.
     pub directory: PathBuf,
+}
+
+/// How much a run is, before it is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whole {
+    /// It ends by the clock: no step is begun that would end later.
+    Time(Nanos),
+    /// So many runs of steps at most.
+    Runs(u32),
+    /// Until the edge is known: so many runs at the edge at least.
+    Search(u32),
 }
 
 /// One slice, for a live view.

@@ -276,6 +276,9 @@ pub enum RunsAction {
     Show {
         /// A run's directory, the beginning of its id, or `latest`
         run: String,
+        /// Print every step, limit and response time, not one screen
+        #[arg(long)]
+        verbose: bool,
     },
     /// Remove one
     Rm {

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bench::progress::{Overview, Progress, Tick};
 use record::rundir::RunId;
@@ -15,6 +15,7 @@ use server::{
 use trace::{IoRecord, TraceInfo};
 use units::Nanos;
 
+use crate::live::TimeLeft;
 use crate::push::Pushing;
 
 /// The environment variable that hands the token on: it is not shown in lists of processes.
@@ -33,6 +34,7 @@ pub struct Page {
     /// A finished recording.
     trace: Option<PathBuf>,
     run: Option<RunId>,
+    left: TimeLeft,
 }
 
 impl Page {
@@ -51,6 +53,7 @@ impl Page {
             recording: None,
             trace: None,
             run: None,
+            left: TimeLeft::default(),
         })
     }
 
@@ -107,16 +110,18 @@ impl Page {
         if let Progress::Planned(overview) = event {
             self.planned(overview);
         }
+        let now = Instant::now();
+        self.left.hear(event, now);
         let Some(feed) = &mut self.feed else { return };
         match event {
             Progress::Prefill { done, total, .. } => {
-                feed.prepared(done.as_f64() / total.as_f64().max(1.0));
+                feed.prepared(done.as_f64() / total.as_f64().max(1.0), self.left.told(now));
             }
             Progress::StepBegins { tiles, .. } => feed.step(*tiles),
             Progress::Slice { key, topology, slice, tiers, .. } => {
                 feed.slice(*key, topology, slice, tiers);
             }
-            Progress::Tick(tick) => feed.second(&second(tick)),
+            Progress::Tick(tick) => feed.second(&second(tick, self.left.told(now))),
             Progress::StepEnds(_) => feed.judging(),
             Progress::Finished { .. } => feed.end(),
             Progress::Planned(_) | Progress::Warning(_) => {}
@@ -173,10 +178,11 @@ impl Page {
     }
 }
 
-fn second(tick: &Tick) -> Second {
+fn second(tick: &Tick, run_left: Option<String>) -> Second {
     Second {
         is_measured: tick.is_measured,
         left_ns: Some(tick.left.0),
+        run_left,
         operations_per_s: tick.operations_per_s,
         bytes_per_s: tick.bytes_per_s,
         p99_ns: tick.service_p99.map(|time| time.0),

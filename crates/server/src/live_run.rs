@@ -87,10 +87,12 @@ impl LiveRun {
         let state = LiveState {
             version: 1,
             phase: "preparing".to_owned(),
+            headline: String::new(),
             sentence: String::new(),
             tiles: 0,
             elapsed_ns: 0,
             left_ns: None,
+            run_left: None,
             prepared: None,
             operations_per_s: 0.0,
             bytes_per_s: 0.0,
@@ -187,12 +189,14 @@ impl LiveRun {
 }
 
 /// What the last second was like.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Second {
     /// Whether it is measured, not warming up.
     pub is_measured: bool,
     /// Time left of this part at most, nanoseconds.
     pub left_ns: Option<u64>,
+    /// Time left of the whole run, in words.
+    pub run_left: Option<String>,
     /// I/Os a second.
     pub operations_per_s: f64,
     /// Bytes a second.
@@ -208,10 +212,10 @@ impl Feed {
     }
 
     /// Disks are being filled; share that is done, 0 to 1.
-    pub fn prepared(&self, share: f64) {
+    pub fn prepared(&self, share: f64, run_left: Option<String>) {
         self.run.change(|state| {
             "preparing".clone_into(&mut state.phase);
-            state.prepared = Some(share);
+            (state.prepared, state.run_left) = (Some(share), run_left);
         });
     }
 
@@ -239,6 +243,7 @@ impl Feed {
         self.run.change(|state| {
             (if second.is_measured { "measured" } else { "warm-up" }).clone_into(&mut state.phase);
             state.left_ns = second.left_ns;
+            state.run_left.clone_from(&second.run_left);
             state.operations_per_s = second.operations_per_s;
             state.bytes_per_s = second.bytes_per_s;
             state.p99_ns = second.p99_ns;

@@ -165,6 +165,7 @@ fn view_answer(view: View, schemas: &mut SchemaGenerator) -> Value {
         View::Moment => answer::<doc::Moment>(schemas),
         View::Curve => answer::<doc::TileCurve>(schemas),
         View::Tier => answer::<doc::TierPage>(schemas),
+        View::Machine => answer::<doc::MachinePage>(schemas),
     }
 }
 

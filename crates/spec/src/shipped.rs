@@ -1,6 +1,7 @@
 //! The definitions in `tiles/` and `arrays/`, part of the program: no file is read at run time.
 
 use crate::array::Array;
+use crate::check::plural;
 use crate::error::SpecError;
 use crate::load::{load_array, load_tile, load_workload};
 use crate::nearest::did_you_mean;
@@ -155,7 +156,7 @@ pub(crate) fn not_shipped(
     let known: Vec<&str> = known.collect();
     let help = format!(
         "{}; a path to your own file ends in .toml",
-        did_you_mean(name, &known, &format!("{what}s"))
+        did_you_mean(name, &known, &plural(what))
     );
     SpecError::NotShipped { what, name: name.to_owned(), help }
 }

@@ -88,6 +88,16 @@ fn factor(ratio: f64) -> String {
     }
 }
 
+/// A time that nobody knows exactly: `less than 1 min`, `about 4 min`, `about 3 h`.
+pub fn about(time: Nanos) -> String {
+    let seconds = time.0 / 1_000_000_000;
+    match seconds {
+        0..=44 => "less than 1 min".to_owned(),
+        45..=7_199 => format!("about {} min", (seconds + 30) / 60),
+        _ => format!("about {} h", (seconds + 1_800) / 3_600),
+    }
+}
+
 /// A time of a run as a clock shows it, minutes first: `00:41`, `1:02:07`, `00:41.5`.
 pub fn clock(time: Nanos) -> String {
     let millis = time.0 / 1_000_000;
@@ -118,6 +128,16 @@ fn grouped(digits: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_that_is_guessed_is_not_told_to_the_second() {
+        let told = |seconds| about(Nanos::from_secs(seconds));
+        assert_eq!(told(44), "less than 1 min");
+        assert_eq!(told(45), "about 1 min");
+        assert_eq!(told(130), "about 2 min");
+        assert_eq!(told(7_199), "about 120 min");
+        assert_eq!(told(9_100), "about 3 h");
+    }
 
     #[test]
     fn numbers_are_grouped_and_small_ones_keep_decimals() {

@@ -1,8 +1,8 @@
 use serde::Serialize;
 
 use crate::document::{
-    HeatMap, LatencyMatrix, LoadMatrix, MapPage, Moment, Overview, Percentiles, Series, TierPage,
-    TileCurve,
+    HeatMap, LatencyMatrix, LoadMatrix, MachinePage, MapPage, Moment, Overview, Percentiles,
+    Series, TierPage, TileCurve,
 };
 use crate::request::{Request, View};
 use crate::source::Source;
@@ -23,6 +23,7 @@ pub enum Document {
     Moment(Moment),
     Curve(TileCurve),
     Tier(TierPage),
+    Machine(MachinePage),
 }
 
 impl Document {
@@ -39,6 +40,7 @@ impl Document {
             Self::Moment(document) => &document.sentence,
             Self::Curve(document) => &document.sentence,
             Self::Tier(document) => &document.sentence,
+            Self::Machine(document) => &document.sentence,
         }
     }
 }
@@ -48,7 +50,7 @@ impl Document {
 pub fn answer(source: &Source, request: &Request) -> Document {
     let lens = &request.lens;
     // What tiers did is in no series, so a closer look would lose it.
-    let is_whole = matches!(request.view, View::Tier | View::Curve);
+    let is_whole = matches!(request.view, View::Tier | View::Curve | View::Machine);
     let window = lens.time.filter(|_| !is_whole);
     let window = window.map(|(from, to)| (from, to.unwrap_or(source.rollup().end())));
     let zoomed = window.and_then(|window| source.zoomed(window));
@@ -64,5 +66,6 @@ pub fn answer(source: &Source, request: &Request) -> Document {
         View::Moment => Document::Moment(views::moment(source, lens)),
         View::Curve => Document::Curve(views::curve(source)),
         View::Tier => Document::Tier(views::tier(source, lens)),
+        View::Machine => Document::Machine(views::machine(source, lens)),
     }
 }

@@ -178,6 +178,7 @@ fn views(lens: &Lens) -> impl Iterator<Item = Request> + '_ {
         View::Map,
         View::Moment,
         View::Tier,
+        View::Machine,
     ];
     let by = |breakdown: Breakdown| Lens { breakdown, ..lens.clone() };
     let series = BREAKDOWNS.into_iter().flat_map(move |breakdown| {

@@ -53,11 +53,13 @@ pub enum View {
     Curve,
     /// [`crate::document::TierPage`].
     Tier,
+    /// [`crate::document::MachinePage`].
+    Machine,
 }
 
 impl View {
     /// All views.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Overview,
         Self::Series,
         Self::HeatMap,
@@ -68,6 +70,7 @@ impl View {
         Self::Moment,
         Self::Curve,
         Self::Tier,
+        Self::Machine,
     ];
 
     /// Its name in addresses.
@@ -83,6 +86,7 @@ impl View {
             Self::Moment => "moment",
             Self::Curve => "curve",
             Self::Tier => "tier",
+            Self::Machine => "machine",
         }
     }
 
@@ -103,7 +107,7 @@ impl View {
             Self::Percentiles => &["t", "step", "dir", "bs", "sel", "tile", "wl", "by"],
             Self::Moment => &["t", "step", "dir", "bs", "sel", "tile", "wl", "at"],
             Self::Curve => &[],
-            Self::Tier => &["t", "step", "points"],
+            Self::Tier | Self::Machine => &["t", "step", "points"],
         }
     }
 }

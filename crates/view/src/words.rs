@@ -1,6 +1,8 @@
 //! Sentences that several views say, and the parts they are made of.
 
-use record::run::{BrokenLimit, LimitResult, PooledLimit, Resource, Run, Status, Step, told_waits};
+use record::run::{
+    BrokenLimit, LimitResult, PooledLimit, Resource, Run, Status, Step, Verdict, told_waits,
+};
 use record::slice::Direction;
 use units::print::{bytes_per_second, clock, count, iops};
 use units::{Nanos, Ratio};
@@ -78,7 +80,7 @@ pub(crate) fn answer_of(run: &Run) -> String {
 }
 
 /// `bench`'s own sentence, without the score, which stands beside it.
-fn stored_sentence(run: &Run) -> String {
+pub(crate) fn stored_sentence(run: &Run) -> String {
     let sentence = run.answer.sentence.as_str();
     let said = sentence.rsplit_once("; score ").map_or(sentence, |(said, _)| said);
     let said = if said.is_empty() { "no answer was stored" } else { said };
@@ -86,7 +88,7 @@ fn stored_sentence(run: &Run) -> String {
 }
 
 /// How near the steps that held came to a limit.
-fn nearest(run: &Run, held: u32) -> String {
+pub(crate) fn nearest(run: &Run, held: u32) -> String {
     let steps: Vec<&Step> = run.steps.iter().filter(|step| step.tiles == held).collect();
     let nearest = closest(&steps).map(|limit| {
         let name = limit_name(&limit.workload, &limit.result);
@@ -238,6 +240,31 @@ pub(crate) fn live(source: &Source, state: &LiveState) -> String {
     let (reads, writes, _) = directions(&scope);
     let felt = p99("p99 read", &reads) + &p99("p99 write", &writes);
     format!("{}{tiles}, {so_far}: {}{felt}.", capital(name), iops(state.operations_per_s))
+}
+
+/// What is known of the answer so far: `Held so far: 8 tiles; 16 failed. Trying 12, about 2 min
+/// left.` Empty of what is only observed.
+pub(crate) fn live_headline(source: &Source, state: &LiveState) -> String {
+    if source.is_observed() {
+        return String::new();
+    }
+    let with = |verdict| source.steps().iter().filter(move |step| step.verdict == verdict);
+    let failed = with(Verdict::Failed).map(|step| step.tiles).min();
+    let below = |tiles: &u32| failed.is_none_or(|failed| *tiles < failed);
+    let held = with(Verdict::Passed).map(|step| step.tiles).filter(below).max();
+    let held = match held {
+        Some(held) => format!("Held so far: {}", count(held.into(), "tile")),
+        None => "Nothing held so far".to_owned(),
+    };
+    let failed = failed.map_or_else(String::new, |tiles| format!("; {tiles} failed"));
+    let doing = match (state.phase.as_str(), state.tiles) {
+        ("ended", _) => return format!("{held}{failed}."),
+        ("preparing", _) => "Filling disks".to_owned(),
+        (_, 0) => "Beginning".to_owned(),
+        (_, tiles) => format!("Trying {tiles}"),
+    };
+    let left = state.run_left.as_ref().map(|left| format!(", {left}"));
+    format!("{held}{failed}. {doing}{}.", left.unwrap_or_default())
 }
 
 fn progress(source: &Source, state: &LiveState) -> &'static str {

@@ -163,3 +163,7 @@ export const CLASS_RANGES = [
 
 export const directionName = (direction: string): string =>
   direction === 'r' || direction === 'read' ? 'reads' : 'writes';
+
+/** A key of a file in words: `measure.slice_ns` is `measure: slice`; its value carries the unit. */
+export const keyWords = (key: string): string =>
+  key.replace(/[_-](ns|bytes)$/, '').replace(/\.(?=[^.])/g, ': ').replace(/[_-]/g, ' ');

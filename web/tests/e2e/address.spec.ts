@@ -33,7 +33,7 @@ test('choices are in the address, usual ones are not, and back leads back', asyn
 
 test('unknown keys are ignored', async ({ page }) => {
   await open(page, `/run/${FINISHED}?zoo=1&m=zoo&v=1`);
-  await expect(page.locator('.lead').first()).toContainText('holds 7 tiles');
+  await expect(page.locator('.answer .big').first()).toContainText('7 tiles');
 });
 
 test('links to other pages carry the lens', async ({ page }) => {

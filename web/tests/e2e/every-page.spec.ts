@@ -31,9 +31,13 @@ for (const [name, path] of PAGES(LIVE)) {
 
 test('the overview answers in its first sentence, with units, and deep links lead to the proof', async ({ page }) => {
   await open(page, `/run/${FINISHED}`);
-  const lead = page.locator('.lead').first();
-  await expect(lead).toContainText('holds 7 tiles');
-  await expect(lead).toContainText('IOPS');
+  const answer = page.getByRole('region', { name: 'The answer' });
+  await expect(answer.locator('.big').first()).toContainText('7 tiles');
+  await expect(answer).toContainText('quick estimate, disks 1/512');
+  await expect(answer).toContainText('112 ms of 100 ms');
+  await expect(answer).toContainText('disturbed');
+  const [above, below] = await Promise.all([answer.boundingBox(), page.getByRole('region', { name: /^Lens/ }).boundingBox()]);
+  expect((above?.y ?? 0) + (above?.height ?? 0)).toBeLessThanOrEqual((below?.y ?? 0) + 1);
   await expect(page.getByText('breaks at 8').first()).toBeVisible();
   await page.locator('.findings a').first().click();
   await expect(page).toHaveURL(/workload\?by=bs&dir=w&m=lat/);

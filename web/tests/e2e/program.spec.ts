@@ -109,7 +109,7 @@ test('the report of the run opens without the program', async ({ page }) => {
   await page.goto(pathToFileURL(report).href);
   test.skip((await page.locator('#app').count()) === 0, 'the report was written without the page');
   await settled(page);
-  await expect(page.locator('.lead').first()).not.toBeEmpty();
+  await expect(page.locator('.lead, .answer .big').first()).not.toBeEmpty();
   await accessible(page);
   const found = errors(page);
   for (const [name, path] of PAGES(id)) {

@@ -23,7 +23,7 @@ test('opens from a file, without network, on the answer', async ({ page }) => {
   page.on('request', (request) => asked.push(request.url()));
   const started = Date.now();
   await page.goto(address);
-  await expect(page.locator('.lead').first()).toContainText('holds 7 tiles');
+  await expect(page.locator('.answer .big').first()).toContainText('7 tiles');
   await settled(page);
   test.info().annotations.push({ type: 'opened in', description: `${Date.now() - started} ms` });
   expect(asked.filter((url) => !/^(file|data|blob):/.test(url))).toEqual([]);

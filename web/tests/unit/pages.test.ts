@@ -6,7 +6,7 @@ import { claimsTable, findClaims, kindsOf, otherSections, outcomeAddition, outco
 
 const run = (id: string, patch: Partial<RunRow> = {}): RunRow => ({
   id, kind: 'measured', state: 'complete', status: 'complete', started: '2026-11-22T06:00:00.123Z', duration_ns: 1, tile: 'datacenter', target: 'nvme0n1',
-  sentence: 'Holds 3 tiles.', tiles_held: 3, score: null, size_bytes: 1, spark: [], error: null, ...patch,
+  sentence: 'Holds 3 tiles.', tiles_held: 3, tiles: '3 tiles', profile: 'quick', scale: 'disks 1/512', disturbed_steps: 0, score: null, size_bytes: 1, spark: [], error: null, ...patch,
 });
 
 describe('the list of runs', () => {
@@ -30,7 +30,7 @@ describe('the list of runs', () => {
     expect(stateOf(run('a', { kind: 'recorded' }))).toBe('observed');
     expect(stateOf(run('a', { kind: 'recorded', status: null }))).toBe('observed');
     expect(startedText('2026-11-22T06:00:00.123Z')).toBe('2026-11-22 06:00');
-    expect(startedText('')).toBe('');
+    expect(startedText('')).toBe('not known');
   });
   it('compares two, the older one as the baseline', () => {
     const runs = [run('new', { started: '2026-11-23T00:00:00Z' }), run('old')];

@@ -145,7 +145,22 @@ fn between(before: &Look, now: &Look) -> HostSecond {
             *second.bytes_of_others.entry(process.name.clone()).or_default() += now - then;
         }
     }
+    second.cap();
     second
+}
+
+impl HostSecond {
+    /// Others cannot have used more than the machine worked beside us: a parent that waits for a
+    /// child inherits all of its time at once, also what was counted while the child ran.
+    fn cap(&mut self) {
+        let most = self.busy.saturating_sub(self.own).saturating_sub(self.steal).as_secs_f64();
+        let all: f64 = self.cpu_of_others.values().map(|cpu| cpu.as_secs_f64()).sum();
+        if all > most {
+            for cpu in self.cpu_of_others.values_mut() {
+                *cpu = Nanos::from_secs_f64(cpu.as_secs_f64() * most / all);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -170,6 +185,25 @@ mod tests {
         assert_eq!(found.own, Nanos::from_millis(600));
         assert_eq!(found.busy, Nanos::from_millis(1200));
         assert_eq!(found.width, Nanos::SECOND);
+    }
+
+    #[test]
+    fn what_a_parent_inherits_from_a_child_is_not_work_of_this_second() {
+        let process = |name: &str, cpu_s: u64| super::super::proc::Process {
+            name: name.to_owned(),
+            cpu: Nanos::from_secs(cpu_s),
+            bytes: None,
+        };
+        let mut before = look(1, 100, &[]);
+        before.others = [((7, 1), process("make", 0))].into();
+        let mut now = look(2, 400, &[]);
+        now.others = [((7, 1), process("make", 90))].into();
+        let second = between(&before, &now);
+        assert_eq!(
+            second.cpu_of_others["make"],
+            Nanos::from_millis(300),
+            "of 600 ms busy, 300 ours"
+        );
     }
 
     #[test]

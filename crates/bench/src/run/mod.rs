@@ -36,7 +36,7 @@ use units::{Bytes, Nanos};
 use crate::error::BenchError;
 use crate::ladder::{Climb, Ladder, LadderOptions};
 use crate::plan::ResolvedPlan;
-use crate::progress::{Control, Observer, Overview, Progress};
+use crate::progress::{Control, Observer, Overview, Progress, Whole};
 use crate::replay::{self, with_traces};
 use crate::rig::{RealRig, Rig};
 use crate::run::climber::Climber;
@@ -365,9 +365,22 @@ fn overview(
         tiles_max,
         ladder: ladder_words(plan),
         step_at_most: step_time(plan),
+        whole: whole(plan),
         seed: plan.seed.value,
         is_simulated: facts.target.is_simulated(),
         directory: directory.path().to_owned(),
+    }
+}
+
+/// How much the whole run is.
+fn whole(plan: &ResolvedPlan) -> Whole {
+    let repeats = plan.repeats.value;
+    match (plan.climb.value.range(), plan.method.budget) {
+        (Some((first, last)), _) => {
+            Whole::Runs(last.saturating_sub(first).saturating_add(1).saturating_mul(repeats))
+        }
+        (None, Some(time)) => Whole::Time(time),
+        (None, None) => Whole::Search(repeats),
     }
 }
 

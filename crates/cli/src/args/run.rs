@@ -3,9 +3,18 @@ use units::Bytes;
 
 use super::{Live, LoadArgs, StoredArgs};
 
+/// What people do first.
+const EXAMPLES: &str = "\
+Examples:
+  tilemark run --quick /mnt/datastore            an estimate in five minutes
+  tilemark run /mnt/datastore --tile vdi         three repeats of every step
+  tilemark run --tiles 1..8 /mnt/datastore       a curve from 1 to 8 tiles
+  tilemark run --quick --destroy-data=SERIAL block:/dev/disk/by-id/NAME
+  tilemark run plan.toml                         everything in a file";
+
 /// `run`, `plan`, `check` and `prepare` take the same options.
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("profile"))]
+#[command(group = clap::ArgGroup::new("profile"), after_help = EXAMPLES)]
 pub struct RunArgs {
     /// A plan file (*.toml) or a datastore: dir:PATH, file:PATH, block:PATH
     ///
@@ -16,9 +25,9 @@ pub struct RunArgs {
     #[arg(value_name = "PLAN|DATASTORE")]
     pub target: String,
 
-    /// About three minutes: short steps, one repeat
+    /// Five minutes: short steps, one repeat
     ///
-    /// Schedules run 60 times as fast and disks are smaller; the result says so.
+    /// Schedules run 100 times as fast and disks are smaller; the result says so.
     #[arg(long, group = "profile", help_heading = "How thorough")]
     pub quick: bool,
     /// Tens of minutes: three repeats, steady-state rule (default)
@@ -107,6 +116,9 @@ pub struct RunArgs {
     /// until the result. Also: TILEMARK_LIVE
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Live::Auto, env = "TILEMARK_LIVE", hide_env = true, hide_possible_values = true, help_heading = "Output")]
     pub live: Live,
+    /// Print every step, limit and response time, not one screen
+    #[arg(long, help_heading = "Output")]
+    pub verbose: bool,
     /// Print the merged plan with each value's origin, and stop
     #[arg(long, help_heading = "Output")]
     pub print_config: bool,

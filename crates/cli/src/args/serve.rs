@@ -17,7 +17,7 @@ pub struct ServeArgs {
     ///
     /// Only this machine can ask by default. At another address a token is needed, which is in
     /// the printed address; there is no encryption. Examples: 8000, 0.0.0.0:8000
-    #[arg(long, value_name = "ADDRESS", env = "TILEMARK_LISTEN", hide_env = true)]
+    #[arg(long, value_name = "ADDRESS", env = "TILEMARK_LISTEN", hide_env = true, alias = "port")]
     pub listen: Option<Listen>,
     /// Where run directories are kept
     #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true)]

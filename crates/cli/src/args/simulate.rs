@@ -43,6 +43,9 @@ pub struct SimulateArgs {
     /// Where results go.
     #[command(flatten)]
     pub stored: StoredArgs,
+    /// Print every step, limit and response time, not one screen
+    #[arg(long, help_heading = "Output")]
+    pub verbose: bool,
     /// The view of the run: auto, web, full, line or off
     ///
     /// As for `tilemark run`; it shows virtual time and how fast it passes.

@@ -63,9 +63,14 @@ const fn after_interrupt(args: &RunArgs) -> &'static str {
 fn command(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared) -> Option<String> {
     let tile = args.load.tile.as_ref().map_or_else(String::new, |tile| format!(" --tile {tile}"));
     let root = if args.allow_root_fs { " --allow-root-fs" } else { "" };
+    let profile = match (args.quick, args.full) {
+        (true, _) => " --quick",
+        (_, true) => " --full",
+        _ => "",
+    };
     prepared.can_be_reused.then(|| {
         format!(
-            "tilemark run {}{tile} --footprint {}{root} --reuse {}",
+            "tilemark run{profile} {}{tile} --footprint {}{root} --reuse {}",
             args.target, plan.footprint.value, prepared.run_id
         )
     })

@@ -40,7 +40,9 @@ pub fn run(args: &ReplayArgs, color: Choice) -> Result<Exit, Failure> {
     let mut finished = finished.map_err(run::failure)?;
     let page = viewer.into_page();
     match args.stored.format {
-        Format::Text => output::print(&text::summary(&finished.run, Some(&finished.directory)))?,
+        Format::Text => {
+            output::print(&text::result(&finished.run, Some(&finished.directory), args.verbose))?
+        }
         Format::Json => output::print_json(&finished.run)?,
     }
     let is_removed = run::put_away(&mut finished);

@@ -33,7 +33,9 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     let mut finished = bench::run::run(&plan, &options, &control, &mut viewer).map_err(failure)?;
     let page = viewer.into_page();
     match args.stored.format {
-        Format::Text => output::print(&text::summary(&finished.run, Some(&finished.directory)))?,
+        Format::Text => {
+            output::print(&text::result(&finished.run, Some(&finished.directory), args.verbose))?
+        }
         Format::Json => output::print_json(&finished.run)?,
     }
     let is_removed = put_away(&mut finished);

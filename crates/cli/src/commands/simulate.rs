@@ -33,7 +33,9 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
         .map_err(run::failure)?;
     let page = viewer.into_page();
     match args.stored.format {
-        Format::Text => output::print(&text::summary(&finished.run, Some(&finished.directory)))?,
+        Format::Text => {
+            output::print(&text::result(&finished.run, Some(&finished.directory), args.verbose))?
+        }
         Format::Json => output::print_json(&finished.run)?,
     }
     if let Some(page) = page {

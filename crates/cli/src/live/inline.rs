@@ -9,11 +9,11 @@ use ratatui::text::Line;
 use ratatui::widgets::{Gauge, Paragraph, Sparkline, Widget};
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
-use super::FinalWarnings;
 use super::line::{
-    Pace, begin_line, judged, overview_lines, phase_line, prefill_line, rate_line, share,
+    Pace, begin_line, judged, of_all, overview_lines, phase_line, prefill_line, rate_line, share,
 };
 use super::terminal::StderrTerminal;
+use super::{FinalWarnings, TimeLeft};
 use crate::text::{latency, number};
 
 /// Lines of the part that changes in place.
@@ -35,6 +35,9 @@ pub struct Inline {
     address: Option<String>,
     view: View,
     pace: Pace,
+    left: TimeLeft,
+    /// The step that goes on, in a line.
+    step: String,
     /// When the changing part was last drawn.
     drawn: Option<Instant>,
 }
@@ -52,7 +55,19 @@ impl Inline {
         let view = View { color, ..View::default() };
         let (request, pace) = (Request::GoOn, Pace::default());
         let control = Arc::clone(control);
-        Ok(Self { terminal, control, request, warnings, address, view, pace, drawn: None })
+        let left = TimeLeft::default();
+        Ok(Self {
+            terminal,
+            control,
+            request,
+            warnings,
+            address,
+            view,
+            pace,
+            left,
+            step: String::new(),
+            drawn: None,
+        })
     }
 
     /// Writes lines above the changing part, where they stay.
@@ -214,13 +229,14 @@ fn whole(value: f64) -> u64 {
 impl Observer for Inline {
     fn event(&mut self, event: &Progress<'_>) {
         self.pace.hear(event);
+        self.left.hear(event, Instant::now());
         match event {
             Progress::Planned(overview) => {
                 self.keep(overview_lines(overview, self.address.as_deref()));
             }
             Progress::Prefill { done, total, bytes_per_s } => {
                 let view = &mut self.view;
-                view.title = "filling the virtual disks".to_owned();
+                view.title = format!("filling the virtual disks{}", of_all(&self.left));
                 view.phase = prefill_line(*done, *total, *bytes_per_s);
                 view.progress = done.as_f64() / total.as_f64().max(1.0);
                 view.rates.clear();
@@ -228,12 +244,14 @@ impl Observer for Inline {
                 view.limits.clear();
             }
             Progress::StepBegins { .. } => {
-                self.view.title = begin_line(event);
+                self.step = begin_line(event);
+                self.view.title = format!("{}{}", self.step, of_all(&self.left));
                 self.view.history.clear();
                 self.view.limits.clear();
             }
             Progress::Slice { .. } => {}
             Progress::Tick(tick) => {
+                self.view.title = format!("{}{}", self.step, of_all(&self.left));
                 self.view.tick(tick, &self.pace);
                 let is_fresh = |drawn: Instant| drawn.elapsed() < SIMULATED_EVERY;
                 if self.pace.is_simulated() && self.drawn.is_some_and(is_fresh) {

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use bench::progress::{LimitSoFar, Observer, Overview, Progress, Tick};
 use units::{Bytes, Nanos, decimal_and_binary};
 
-use super::FinalWarnings;
+use super::{FinalWarnings, TimeLeft};
 use crate::text::{count, number, step_line};
 
 /// One plain line for each thing that happens; ticks only now and then.
@@ -15,6 +15,7 @@ pub struct Lines {
     /// When the last one was, on our own clock.
     last_said: Option<Instant>,
     pace: Pace,
+    left: TimeLeft,
     warnings: FinalWarnings,
     /// The beginning of the page's address, if there is a page.
     address: Option<String>,
@@ -59,6 +60,7 @@ const SIMULATED_EVERY: Duration = Duration::from_secs(2);
 impl Observer for Lines {
     fn event(&mut self, event: &Progress<'_>) {
         self.pace.hear(event);
+        self.left.hear(event, Instant::now());
         match event {
             Progress::Planned(overview) => overview_lines(overview, self.address.as_deref())
                 .iter()
@@ -68,7 +70,7 @@ impl Observer for Lines {
             }
             Progress::StepBegins { .. } => {
                 self.last_tick = None;
-                crate::say!("{}", begin_line(event));
+                crate::say!("{}{}", begin_line(event), of_all(&self.left));
             }
             Progress::Slice { .. } => {}
             Progress::Tick(tick) => self.tick(tick),
@@ -93,6 +95,7 @@ impl Lines {
             last_tick: None,
             last_said: None,
             pace: Pace::default(),
+            left: TimeLeft::default(),
             warnings,
             address,
         }
@@ -143,15 +146,21 @@ pub(super) fn overview_lines(overview: &Overview, address: Option<&str>) -> Vec<
             overview.bytes_per_tile
         ),
         format!(
-            "ladder     {}; room for {}; a step takes at most {}; seed {}",
+            "ladder     {}; room for {}; a step takes at most {}{}; seed {}",
             overview.ladder,
             count(u64::from(overview.tiles_max), "tile"),
             overview.step_at_most,
+            if overview.is_simulated { " of virtual time" } else { "" },
             overview.seed
         ),
     ];
     lines.extend(address.map(|address| format!("page       {address}/run/{}", overview.id)));
     lines
+}
+
+/// `; about 4 min left of the run`.
+pub(super) fn of_all(left: &TimeLeft) -> String {
+    left.told(Instant::now()).map_or_else(String::new, |told| format!("; {told} of the run"))
 }
 
 pub(super) fn begin_line(event: &Progress<'_>) -> String {

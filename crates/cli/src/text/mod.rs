@@ -1,5 +1,6 @@
 //! Results as text for people: plain functions from stored results to lines.
 
+mod brief;
 mod calibration;
 mod model;
 mod recording;
@@ -8,15 +9,25 @@ mod step;
 mod summary;
 mod table;
 
+use brief::brief;
 pub use calibration::calibration;
 pub use model::model;
 pub use recording::recorded;
 pub use replay::replay;
 pub use step::{limit_name, step_line};
-pub use summary::{prefill_line, summary};
+pub use summary::prefill_line;
+use summary::summary;
 pub use table::Table;
 
+use std::path::Path;
+
+use record::run::Run;
 use units::Nanos;
+
+/// A run's result: on one screen, or all of it.
+pub fn result(run: &Run, directory: Option<&Path>, is_verbose: bool) -> String {
+    if is_verbose { summary(run, directory) } else { brief(run, directory) }
+}
 
 /// `12,345` or `1.2` for small values: three significant digits are plenty for a reader.
 pub fn number(value: f64) -> String {

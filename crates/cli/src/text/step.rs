@@ -4,7 +4,7 @@ use units::Nanos;
 use super::{latency, number};
 
 /// The limit with the least room left in a step, over all its tiles.
-fn tightest(step: &Step) -> Option<&PooledLimit> {
+pub(super) fn tightest(step: &Step) -> Option<&PooledLimit> {
     let room = |limit: &PooledLimit| limit.result.margin.value.unwrap_or(f64::INFINITY);
     step.limits
         .iter()

@@ -39,7 +39,7 @@ pub fn summary(run: &Run, directory: Option<&Path>) -> String {
 }
 
 /// How sure the limit that ended the search is.
-fn broken(answer: &Answer) -> Option<String> {
+pub(super) fn broken(answer: &Answer) -> Option<String> {
     let broken = answer.first_broken.as_ref()?;
     let limit = &broken.limit;
     Some(format!(
@@ -224,7 +224,11 @@ fn workloads(run: &Run, step: &Step) -> Vec<String> {
         ">lost",
     ]);
     let tile = tile_to_show(run, step);
-    for workload in step.workloads.iter().filter(|workload| workload.tile == tile) {
+    let own = step.workloads.iter().filter(|workload| workload.tile == tile);
+    if own.clone().flat_map(|workload| &workload.actions).all(|one| one.response.samples == 0) {
+        return vec![format!("no action ended at {}", count(u64::from(step.tiles), "tile"))];
+    }
+    for workload in own {
         for (index, action) in workload.actions.iter().enumerate() {
             let first = |text: String| if index == 0 { text } else { String::new() };
             table.row(vec![
@@ -288,14 +292,23 @@ fn warnings(run: &Run) -> Vec<String> {
 }
 
 fn warning(told: &Told<'_>) -> String {
-    let place = Some(told.place()).filter(|place| !place.is_empty());
-    let place = place.map_or_else(String::new, |place| format!("{place}: "));
     let hint = told.first.hint.as_ref();
     let hint = hint.map_or_else(String::new, |hint| format!("\n           hint: {hint}"));
-    format!("warning    {place}{} [{}]{hint}", told.text(), told.first.id)
+    told_line(told) + &hint
 }
 
-fn details(answer: &Answer, steps: &[Step]) -> Vec<String> {
+/// What is told, without what to do about it; that all blocks were right is good news.
+pub(super) fn told_line(told: &Told<'_>) -> String {
+    let place = Some(told.place()).filter(|place| !place.is_empty());
+    let place = place.map_or_else(String::new, |place| format!("{place}: "));
+    let (id, text) = (told.first.id.as_str(), told.text());
+    match id {
+        "verified" => format!("verified   {place}{text}"),
+        _ => format!("warning    {place}{text} [{id}]"),
+    }
+}
+
+pub(super) fn details(answer: &Answer, steps: &[Step]) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(score) = answer.score.value {
         let interval = answer.score_interval.as_ref().map_or_else(String::new, |interval| {

@@ -74,7 +74,7 @@ fn every_io_of_a_trace_is_played_once_on_a_directory_and_the_stored_plan_plays_i
     assert_eq!(again.tile.sha256, first.tile.sha256, "the same load");
     let compared = out(&place.output(&["compare", &first.id, "vs", &again.id]));
     assert!(!compared.contains("different tiles"), "{compared}");
-    let shown = out(&place.output(&["runs", "show", &first.id]));
+    let shown = out(&place.output(&["runs", "show", &first.id, "--verbose"]));
     assert!(shown.contains("1 copy played to the end"), "{shown}");
     assert!(shown.contains("sent after due: "), "{shown}");
 }

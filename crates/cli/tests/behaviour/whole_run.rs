@@ -72,7 +72,7 @@ fn a_datacenter_tile_ends_with_a_verdict_and_an_honest_exit_code() {
     assert_eq!(run.tile.vms, 8);
     assert!(!run.steps[0].limits.is_empty(), "limits over all tiles");
     assert!(place.names("ds").is_empty());
-    let shown = out(&place.output(&["runs", "show", &run.id]));
+    let shown = out(&place.output(&["runs", "show", &run.id, "--verbose"]));
     assert!(shown.contains("limits at 1 tile") && shown.contains("shop order p95"), "{shown}");
 }
 
@@ -88,6 +88,20 @@ fn a_stored_run_is_listed_shown_exported_compared_and_removed() {
     let json: serde_json::Value =
         serde_json::from_str(&out(&place.output(&["runs", "--format", "json"]))).expect("JSON");
     assert_eq!(json[0]["state"], "complete");
+    assert_eq!(json[0]["profile"], first.profile.as_str());
+    assert_eq!(json[0]["datastore"], first.target.datastore.as_str());
+    let told = first.answer.tiles_held.map(|_| first.answer.tiles_text());
+    assert_eq!(
+        json[0]["tiles"].as_str().map(|tiles| told.as_ref().map(|t| t.starts_with(tiles))),
+        told.as_ref().map(|_| Some(true)),
+        "the JSON has what the text has: {json}"
+    );
+    let brief = out(&place.output(&["runs", "show", &first.id]));
+    let is_path = |line: &&str| line.starts_with("results") || line.starts_with("datastore");
+    for line in brief.lines().filter(|line| !is_path(line)) {
+        assert!(line.chars().count() <= 80, "wider than a terminal: {line}");
+    }
+    assert!(brief.lines().count() <= 40, "more than a screen: {brief}");
     let shown = out(&place.output(&["runs", "show", &first.id, "--format", "json"]));
     assert_eq!(document(&shown), first);
 

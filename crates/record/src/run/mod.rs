@@ -3,6 +3,7 @@
 mod answer;
 mod document;
 mod figure;
+mod headline;
 mod latency;
 mod model;
 mod read;

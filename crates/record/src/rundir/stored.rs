@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::{ChecksumProblem, Event, RunDirError, RunId, checksum, event, files};
 use crate::env::Environment;
 use crate::run::{self, Run};
-use crate::series::{self, ActionRecord, GeneratorRecord, IoRecord, SeriesError};
+use crate::series::{self, ActionRecord, GaugeRecord, GeneratorRecord, IoRecord, SeriesError};
 
 /// What became of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,6 +115,11 @@ impl StoredRun {
 
     /// Rows of `generator.parquet`, or of the parts a killed run left.
     pub fn generator(&self) -> Result<series::Rows<GeneratorRecord>, SeriesError> {
+        series::read_run(&self.path)
+    }
+
+    /// Rows of `gauges.parquet`, or of the parts a killed run left; none in earlier versions.
+    pub fn gauges(&self) -> Result<series::Rows<GaugeRecord>, SeriesError> {
         series::read_run(&self.path)
     }
 

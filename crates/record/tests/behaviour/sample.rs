@@ -162,6 +162,7 @@ fn step(step: u32, tiles: u32, verdict: Verdict, limit: &LimitResult) -> Step {
             duration_ns: 10_000_000_000,
             detail: "steady after 10 s".to_owned(),
         },
+        steady: None,
         measured_ns: 30_000_000_000,
         workloads: (0..tiles).map(|tile| workload(tile, limit.clone())).collect(),
         limits: vec![PooledLimit {

@@ -31,10 +31,12 @@ fn state(rollup: &Rollup) -> LiveState {
     LiveState {
         version: rollup.end().0,
         phase: span.map_or("preparing", |span| phase(span.phase)).to_owned(),
+        headline: String::new(),
         sentence: String::new(),
         tiles: span.map_or(0, |span| span.tiles),
         elapsed_ns: rollup.end().0,
         left_ns: None,
+        run_left: None,
         prepared: None,
         operations_per_s: float(count) / time,
         bytes_per_s: float(bytes) / time,

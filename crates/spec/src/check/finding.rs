@@ -70,12 +70,7 @@ impl Findings {
     /// `name` must be one of `known`.
     pub fn known(&mut self, place: Place, what: &str, name: &str, known: &[&str]) {
         if !known.contains(&name) {
-            let many = match what.split_once(' ') {
-                Some(("kind", rest)) => format!("kinds {rest}"),
-                _ if what.ends_with("ay") => format!("{what}s"),
-                _ => what.strip_suffix('y').map_or(format!("{what}s"), |stem| format!("{stem}ies")),
-            };
-            let help = did_you_mean(name, known, &many);
+            let help = did_you_mean(name, known, &plural(what));
             self.add_help(place, format!("there is no {what} \"{name}\""), help);
         }
     }
@@ -156,5 +151,27 @@ impl Findings {
         if text.trim().is_empty() {
             self.add(place, format!("{what} is empty"));
         }
+    }
+}
+
+/// Several of what a name is of: `arrays`, `studies`, `kinds of disk`.
+pub(crate) fn plural(what: &str) -> String {
+    match what.split_once(' ') {
+        Some(("kind", rest)) => format!("kinds {rest}"),
+        _ if what.ends_with("ay") => format!("{what}s"),
+        _ => what.strip_suffix('y').map_or(format!("{what}s"), |stem| format!("{stem}ies")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_of_a_study_are_studies() {
+        assert_eq!(plural("shipped study"), "shipped studies");
+        assert_eq!(plural("array"), "arrays");
+        assert_eq!(plural("kind of disk"), "kinds of disk");
+        assert_eq!(plural("tile"), "tiles");
     }
 }

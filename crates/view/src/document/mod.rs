@@ -3,7 +3,9 @@
 
 mod compare;
 mod curve;
+mod headline;
 mod latency;
+mod machine;
 mod map;
 mod moment;
 mod overview;
@@ -14,10 +16,12 @@ mod tier;
 
 pub use compare::{CompareMetric, ComparePage, CompareSide, CurveOfSide, DifferenceRow};
 pub use curve::{CurveLimit, CurvePoint, TileCurve};
+pub use headline::{Doubt, Headline};
 pub use latency::{
     HeatMap, LatencyMatrix, LoadCell, LoadMatrix, MatrixPanel, PercentileCurve, PercentilePoint,
     Percentiles,
 };
+pub use machine::{DisturbedSpan, MachineGauge, MachinePage};
 pub use map::{LimitHeld, MapItem, MapPage, TrailPoint};
 pub use moment::{Moment, MomentEvent};
 pub use overview::{Finding, Hero, Overview, SizeRow};

@@ -3,6 +3,8 @@ use record::rundir::Event;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Headline;
+
 /// `GET /api/v1/runs`: what is stored, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunList {
@@ -63,6 +65,18 @@ pub struct RunRow {
     pub sentence: String,
     /// Tiles held, if the run asked.
     pub tiles_held: Option<u32>,
+    /// The same with its interval: `26 to 29 tiles`, `at least 8 tiles`.
+    #[serde(default)]
+    pub tiles: Option<String>,
+    /// The profile: `quick`, `standard`, `full`; none of what was only observed.
+    #[serde(default)]
+    pub profile: Option<String>,
+    /// What was scaled down: `disks 1/512`; none at full size.
+    #[serde(default)]
+    pub scale: Option<String>,
+    /// Steps in which other work was in the way.
+    #[serde(default)]
+    pub disturbed_steps: u32,
     /// The score, if there is one.
     pub score: Option<f64>,
     /// Bytes of the directory.
@@ -78,6 +92,9 @@ pub struct RunRow {
 pub struct RunPage {
     /// Its line in the list.
     pub row: RunRow,
+    /// The answer in parts; none while the run goes on, and of what was only observed.
+    #[serde(default)]
+    pub headline: Option<Headline>,
     /// `run.json`; none if it could not be read yet.
     pub run: Option<Run>,
     /// `env.json`.
@@ -142,6 +159,9 @@ pub struct LiveState {
     pub version: u64,
     /// `preparing`, `warm-up`, `measured`, `judging`, `ended`.
     pub phase: String,
+    /// What is known of the answer so far: `Held so far: 8 tiles. Trying 12, about 2 min left.`
+    #[serde(default)]
+    pub headline: String,
     /// One sentence: what runs, how far it is, what users feel.
     pub sentence: String,
     /// Tiles in the step.
@@ -150,6 +170,9 @@ pub struct LiveState {
     pub elapsed_ns: u64,
     /// Time left of this part of the step at most, nanoseconds.
     pub left_ns: Option<u64>,
+    /// Time left of the whole run in words: `about 2 min left`; none where nobody can tell.
+    #[serde(default)]
+    pub run_left: Option<String>,
     /// Share of the preparation that is done, 0 to 1.
     pub prepared: Option<f64>,
     /// I/Os a second in the last second.

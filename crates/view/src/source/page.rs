@@ -10,6 +10,7 @@ impl Source {
         let files = &self.facts.files;
         RunPage {
             row: self.row(),
+            headline: crate::views::headline(self),
             run: self.facts.run.clone(),
             environment: files.environment.clone(),
             preflight: files.preflight.clone(),

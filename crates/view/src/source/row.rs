@@ -73,6 +73,10 @@ fn nameless(state: RunState) -> RunRow {
         target: String::new(),
         sentence: String::new(),
         tiles_held: None,
+        tiles: None,
+        profile: None,
+        scale: None,
+        disturbed_steps: 0,
         score: None,
         size_bytes: 0,
         spark: Vec::new(),
@@ -92,11 +96,25 @@ fn of_run(run: &Run, state: RunState) -> RunRow {
         target: run.target.summary.clone(),
         sentence: words::answer_of(run),
         tiles_held: run.answer.tiles_held,
+        tiles: run.answer.tiles_held.map(|_| run.answer.tiles_text()),
+        profile: Some(run.profile.clone()),
+        scale: scale(run),
+        disturbed_steps: disturbed(run),
         score: run.answer.score.value,
         size_bytes: 0,
         spark: Vec::new(),
         error: None,
     }
+}
+
+fn scale(run: &Run) -> Option<String> {
+    let footprint = run.scale.footprint;
+    (footprint > 0.0 && footprint < 1.0).then(|| format!("disks 1/{:.0}", 1.0 / footprint))
+}
+
+fn disturbed(run: &Run) -> u32 {
+    let disturbed = run.steps.iter().filter(|step| !step.disturbances.is_empty());
+    u32::try_from(disturbed.count()).unwrap_or(u32::MAX)
 }
 
 const fn status(status: Status) -> &'static str {

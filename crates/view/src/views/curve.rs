@@ -31,13 +31,18 @@ fn sentence(source: &Source) -> String {
         let done = units::print::count(run.steps.len() as u64, "step");
         return format!("{done} done so far; where it breaks is not known yet.");
     }
-    let answer = words::answer_of(run);
     let first = run.steps.first().map(|step| step.tiles);
     if first.is_some_and(|tiles| run.steps.iter().all(|step| step.tiles == tiles)) {
-        return format!("{answer} With one number of tiles there is no curve.");
+        return "With one number of tiles there is no curve.".to_owned();
     }
     let gain = (run.answer.edge == Edge::LimitBroken).then(|| gain(source)).flatten();
-    gain.map_or(answer.clone(), |gain| format!("{answer} {gain}"))
+    gain.unwrap_or_else(|| format!("{} different numbers of tiles were run.", tried(&run.steps)))
+}
+
+/// How many different numbers of tiles were run.
+fn tried(steps: &[Step]) -> u64 {
+    let tiles: std::collections::BTreeSet<u32> = steps.iter().map(|step| step.tiles).collect();
+    tiles.len() as u64
 }
 
 /// What the step that broke brought beside the one that held.

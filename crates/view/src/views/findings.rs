@@ -24,7 +24,6 @@ const AROUND: Nanos = Nanos::from_secs(15);
 /// The most important ones, by effect.
 pub(super) fn of(source: &Source, lens: &Lens, focus: &Focus<'_>, waits: &Waits) -> Vec<Finding> {
     let mut found = Vec::new();
-    found.extend(broken(source, focus));
     found.extend(saturated(focus));
     let scope = focus.cause();
     found.extend(errors(&scope));
@@ -35,25 +34,6 @@ pub(super) fn of(source: &Source, lens: &Lens, focus: &Focus<'_>, waits: &Waits)
     found.sort_by(|a, b| b.effect.total_cmp(&a.effect));
     found.truncate(MOST);
     found
-}
-
-fn broken(source: &Source, focus: &Focus<'_>) -> Option<Finding> {
-    let broken = source.run()?.answer.first_broken.as_ref().filter(|_| focus.broken().is_some())?;
-    let limit = &broken.limit;
-    Some(Finding {
-        id: "limit".to_owned(),
-        text: format!(
-            "With {} {} is {}, worst in tile {} ({}).",
-            count(broken.tiles.into(), "tile"),
-            words::limit_name(&broken.workload, limit),
-            words::of_limit(limit),
-            broken.tile.saturating_add(1),
-            count(limit.samples, "sample")
-        ),
-        effect: 1.0,
-        samples: limit.samples,
-        link: format!("map?step={}", focus.broken()?.step),
-    })
 }
 
 /// A generator that was the limit makes all else worthless.

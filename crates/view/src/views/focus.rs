@@ -47,6 +47,23 @@ impl<'a> Focus<'a> {
         self.scope(self.broke.as_deref().or(self.held.as_deref()))
     }
 
+    /// The measured time of the step that broke, else of the one that held, else of all.
+    pub fn broken_or_held(&self, detail: Detail) -> Scope<'a> {
+        let steps = self.broke.as_deref().or(self.held.as_deref());
+        Scope::new(self.source, self.lens, detail, Phases::Summary, steps)
+    }
+
+    /// `With 5 tiles, the step that broke`; nothing where the lens says what is shown.
+    pub fn step_words(&self) -> Option<String> {
+        let (pairs, what) = match (&self.broke, &self.held) {
+            (Some(pairs), _) => (pairs, "the step that broke"),
+            (None, Some(pairs)) if !self.source.is_running() => (pairs, "the step that held"),
+            _ => return None,
+        };
+        let step = self.source.steps().iter().find(|s| pairs.contains(&(s.step, s.repeat)))?;
+        Some(format!("With {}, {what}", units::print::count(step.tiles.into(), "tile")))
+    }
+
     fn scope(&self, steps: Option<&[(u32, u32)]>) -> Scope<'a> {
         Scope::new(self.source, self.lens, Detail::Usual, Phases::Summary, steps)
     }

@@ -11,58 +11,21 @@ use crate::words::{self, rate};
 /// Points of a hero's course.
 const SPARK: usize = 60;
 
-/// Four numbers. A run that was asked how many tiles hold says that, and how near its users are
-/// to a limit; the others say how much I/O there was and how long it took.
+/// Four numbers: how near users are to a limit where there is one, how much I/O there was, and how
+/// long it took. How many tiles hold is said by the headline.
 pub(super) fn of(source: &Source, focus: &Focus<'_>) -> Vec<Hero> {
     let scope = focus.held();
     let course = Course::of(&scope);
     let note = focus.time_words(&scope);
     let mut heroes: Vec<Hero> = Vec::new();
-    heroes.extend(tiles(source));
     heroes.extend(limit(source, focus));
     heroes.push(course.operations(&note));
-    let slower = course.reads.percentile(0.99) > course.writes.percentile(0.99);
-    let latencies =
-        [course.latency(Direction::Read, &note), course.latency(Direction::Write, &note)];
-    match heroes.len() {
-        3 => heroes.extend(latencies.into_iter().nth(usize::from(!slower))),
-        2 => heroes.extend(latencies),
-        _ => {
-            heroes.push(course.bytes(&note));
-            heroes.extend(latencies);
-        }
+    if heroes.len() == 1 {
+        heroes.push(course.bytes(&note));
     }
+    heroes.push(course.latency(Direction::Read, &note));
+    heroes.push(course.latency(Direction::Write, &note));
     heroes
-}
-
-fn tiles(source: &Source) -> Option<Hero> {
-    let run = source.run().filter(|_| !source.is_running())?;
-    let held = run.answer.tiles_held?;
-    let asked = run.steps.iter().any(|step| step.tiles != held) || !limits_are_none(source);
-    let score = run.answer.score.value.map(|score| format!("score {score:.2}; "));
-    let tried = run.steps.iter().map(|step| step.tiles).max().unwrap_or(0);
-    let broken = match &run.answer.first_broken {
-        Some(broken) => {
-            let name = words::limit_name(&broken.workload, &broken.limit);
-            let verb = if broken.tiles == 1 { "breaks" } else { "break" };
-            format!("{} {verb} {name}", count(broken.tiles.into(), "tile"))
-        }
-        None => format!("more than {} were not tried", count(tried.into(), "tile")),
-    };
-    asked.then(|| Hero {
-        label: "tiles held".to_owned(),
-        text: count(held.into(), "tile"),
-        value: Some(held.into()),
-        unit: "tiles".to_owned(),
-        note: score.unwrap_or_default() + &broken,
-        samples: None,
-        spark: Vec::new(),
-        link: "map".to_owned(),
-    })
-}
-
-fn limits_are_none(source: &Source) -> bool {
-    source.steps().iter().all(|step| step.limits.is_empty())
 }
 
 /// What users are nearest to noticing.

@@ -18,8 +18,25 @@ pub(super) fn of(source: &Source) -> (Nanos, String) {
             let name = crate::words::limit_name(&limit.workload, &limit.result);
             (Nanos(limit.result.limit_ns), format!("the run's limit on {name}"))
         }
-        None => (USUAL, "usual for databases (Exchange, Oracle CALIBRATE_IO)".to_owned()),
+        None => (
+            USUAL,
+            format!("usual for databases (Exchange, Oracle CALIBRATE_IO){}", judged_by(source)),
+        ),
     }
+}
+
+/// By what the run itself is judged: limits on actions are longer than those on single I/Os, of
+/// which an action has many.
+fn judged_by(source: &Source) -> String {
+    let limits = source.steps().iter().flat_map(|step| &step.limits);
+    let tightest = limits.min_by_key(|limit| limit.result.limit_ns);
+    tightest.map_or_else(String::new, |limit| {
+        format!(
+            ", a guide for single I/Os; this run is judged by whole actions, such as {}: {}",
+            crate::words::limit_name(&limit.workload, &limit.result),
+            Nanos(limit.result.limit_ns)
+        )
+    })
 }
 
 /// The run's own limit on I/O, if it has one.

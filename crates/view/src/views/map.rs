@@ -4,18 +4,21 @@ use record::slice::Direction;
 use units::Nanos;
 use units::print::{count, iops};
 
+use super::focus::Focus;
 use crate::document::{LimitHeld, MapItem, MapPage, TrailPoint};
 use crate::request::Lens;
-use crate::scope::{Detail, ENOUGH, Phases, Points, Scope, Sum, ratio};
+use crate::scope::{Detail, ENOUGH, Points, Scope, Sum, ratio};
 use crate::source::Source;
 use crate::words::{self, rate};
 
 /// Points of an item's course.
 const TRAIL: usize = 12;
 
-/// Who does how much, and how it fares.
+/// Who does how much, and how it fares: in the step that broke, or the one that held, unless the
+/// lens says another or a time.
 pub(crate) fn map(source: &Source, lens: &Lens) -> MapPage {
-    let scope = Scope::new(source, lens, Detail::Tiles, Phases::Summary, None);
+    let focus = Focus::new(source, lens);
+    let scope = focus.broken_or_held(Detail::Tiles);
     let points = scope.frame.points(TRAIL);
     let mut members = Members::of(&scope, &points);
     let mut items: Vec<MapItem> = Vec::new();
@@ -25,7 +28,8 @@ pub(crate) fn map(source: &Source, lens: &Lens) -> MapPage {
     }
     items.retain(|item| item.count > 0);
     items.sort_by_key(|item| std::cmp::Reverse(item.count));
-    MapPage { sentence: sentence(&items), items }
+    let place = focus.step_words().map_or_else(String::new, |words| format!("{words}: "));
+    MapPage { sentence: place + &sentence(&items), items }
 }
 
 /// The ten with the most waiting, of a part of the run.

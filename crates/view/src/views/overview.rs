@@ -56,7 +56,7 @@ fn sentence(source: &Source, lens: &Lens) -> String {
     }
 }
 
-fn verdict(source: &Source, lens: &Lens) -> &'static str {
+pub(super) fn verdict(source: &Source, lens: &Lens) -> &'static str {
     if let Some(step) = of_step(source, lens) {
         return step.verdict.name();
     }

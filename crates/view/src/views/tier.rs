@@ -151,7 +151,7 @@ fn held_sentence(capacity: u64, counts: &[TierCounts], points: &Points) -> Strin
     let evicted = counts.iter().map(|counts| counts.evicted_bytes).sum();
     let room = match counts.iter().position(|counts| counts.evicted_bytes > 0) {
         Some(first) => format!(
-            "from {} on it made room, {} in all",
+            "from {} on it made room, {} in all with warm-up",
             clock(whole_seconds(points.at[first])),
             Bytes::new(evicted)
         ),
@@ -416,8 +416,8 @@ fn sentence(is_present: bool, totals: &Totals, steps: &[TierSteps]) -> String {
     };
     let evicted = Bytes::new(counts.evicted_bytes);
     let room = match counts.evicted_bytes {
-        0 => "nothing had to go".to_owned(),
-        _ => format!("{evicted} had to go to make room"),
+        0 => "nothing had to go in measured time".to_owned(),
+        _ => format!("{evicted} had to go in measured time to make room"),
     };
     format!("{reads}, {writes}, and {room}.")
 }

@@ -74,6 +74,13 @@ impl Plain {
         Source::in_memory(run, Arc::new(self.rollup()))
     }
 
+    /// The same without an answer: nothing held and nothing broke, so that no step is preferred.
+    pub fn unjudged(&self) -> Source {
+        let mut run = self.source().run().expect("a run").clone();
+        (run.answer.tiles_held, run.answer.first_broken) = (None, None);
+        Source::in_memory(run, Arc::new(self.rollup()))
+    }
+
     /// Rows of a lens, by its own words.
     pub fn rows<'a>(
         &'a self,
@@ -232,3 +239,4 @@ ask_for!(map, Map, view::document::MapPage);
 ask_for!(moment, Moment, view::document::Moment);
 ask_for!(curve, Curve, view::document::TileCurve);
 ask_for!(tier, Tier, view::document::TierPage);
+ask_for!(machine, Machine, view::document::MachinePage);

@@ -3,11 +3,13 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use record::gauge::{Gauge, GaugeName};
 use record::rollup::Rollup;
 use record::run::{
-    Bottleneck, HostFacts, ModelFacts, Phase, PlaceFacts, Resource, Run, Step, TierCounts,
-    TierFacts, Wait, Waited,
+    Bottleneck, Capacity, Disturbance, HostFacts, ModelFacts, Phase, PlaceFacts, Resource, Run,
+    Step, TierCounts, TierFacts, TilesInterval, Verdict, Wait, Waited, Warning,
 };
+use record::rundir::{RunDir, RunId, StoredRun};
 use record::slice::Direction;
 use trace::{Clock, IoRecord, Losses, Memory, Operation, TraceInfo};
 use units::{Bytes, Nanos};
@@ -150,10 +152,12 @@ fn state(phase: &str) -> LiveState {
     LiveState {
         version: 1,
         phase: phase.to_owned(),
+        headline: String::new(),
         sentence: String::new(),
         tiles: 3,
         elapsed_ns: 57_000_000_000,
         left_ns: Some(53_000_000_000),
+        run_left: None,
         prepared: Some(0.42),
         operations_per_s: 18_400.0,
         bytes_per_s: 1e8,
@@ -385,7 +389,8 @@ fn a_tier_that_is_full_and_dirty_says_since_when_and_how_much() {
     let near = &model::tier(&source, &Lens { points: 4000, ..Lens::default() }).tiers[0];
     let evicted = Bytes::new((slices - 2) << 20);
     let held = format!(
-        "At the end it holds 512 MiB of 1 GiB (50 %); from 00:02 on it made room, {evicted} in all."
+        "At the end it holds 512 MiB of 1 GiB (50 %); from 00:02 on it made room, {evicted} in all with \
+         warm-up."
     );
     assert_eq!(near.held_sentence, held);
     let dirty = "At most 256 MiB waited to be written to the backing store, at 00:02: 25 % of the tier's 1 GiB.";
@@ -421,4 +426,101 @@ fn two_runs_are_compared_by_what_bench_judges_and_by_their_distributions() {
     assert!(page.difference.iter().flatten().any(|change| *change != 0.0));
     let same = compare(&a, &a);
     assert!(same.difference.iter().flatten().all(|change| *change == 0.0));
+}
+
+fn headline_of(run: Run) -> String {
+    let source = Source::in_memory(run, Arc::new(SMALL.rollup()));
+    let headline = source.page().headline.expect("a run that has ended has one");
+    serde_json::to_string_pretty(&headline).expect("JSON")
+}
+
+#[test]
+fn the_headline_says_speed_and_capacity_and_what_weakens_them_each_once() {
+    let mut run = SMALL.run();
+    run.profile = "quick".to_owned();
+    run.scale.footprint = 1.0 / 512.0;
+    let answer = &mut run.answer;
+    answer.tiles_interval = Some(TilesInterval { low: 1, high: Some(3), confidence: 0.95 });
+    answer.capacity = Some(Capacity { tiles: 0, tile_bytes: 256 << 30, bytes: 100 << 30 });
+    run.steps[1].disturbances = vec![Disturbance {
+        gauge: GaugeName::CpuOthers,
+        by: "rustc".to_owned(),
+        value: 0.4,
+        limit: 0.1,
+    }];
+    run.warnings = vec![Warning {
+        id: "scaled-footprint".to_owned(),
+        text: "disks have 1/512 of their full size".to_owned(),
+        value: None,
+        limit: None,
+        hint: None,
+    }];
+    insta::assert_snapshot!(headline_of(run));
+}
+
+#[test]
+fn a_count_that_failed_after_an_overload_is_told_beside_the_answer() {
+    let mut run = SMALL.run();
+    let mut again = run.steps[0].clone();
+    (again.verdict, again.repeat, again.order) = (Verdict::Failed, 2, 9);
+    run.steps.push(again);
+    let told = headline_of(run);
+    assert!(told.contains("1 tile passed before the overload with 3 tiles"), "{told}");
+}
+
+#[test]
+fn a_running_ladder_says_what_held_so_far_and_how_long_it_still_takes() {
+    let mut run = SMALL.run();
+    run.steps.truncate(2);
+    let state = LiveState { run_left: Some("about 2 min left".to_owned()), ..state("measured") };
+    let source = Source::live(None, Some(run), Arc::new(SMALL.rollup()), state);
+    let said = &source.live_state().expect("it runs").headline;
+    assert_eq!(said, "Held so far: 2 tiles. Trying 3, about 2 min left.");
+    assert_eq!(source.page().headline, None);
+}
+
+#[test]
+fn what_the_machine_did_is_drawn_where_it_was_not_near_zero() {
+    let base = tempfile::tempdir().expect("a directory");
+    let stored = with_gauges(base.path());
+    let source = Source::open(stored).expect("a run");
+    let found = model::machine(&source, &Lens::default());
+    let names: Vec<&str> = found.gauges.iter().map(|gauge| gauge.name.as_str()).collect();
+    assert_eq!(names, ["cpu.others", "device.busy"], "steal is near zero");
+    assert_eq!(found.idle, ["processors taken by the hypervisor"]);
+    assert_eq!(found.gauges[0].max.iter().flatten().copied().fold(0.0, f64::max), 0.5);
+    assert_eq!(found.disturbed.len(), 1);
+    assert!(found.disturbed[0].text.contains("rustc"), "{found:?}");
+    assert_eq!(found.at_ns.len(), found.gauges[0].mean.len());
+    insta::assert_snapshot!(found.sentence);
+}
+
+/// A stored run of two steps with gauges; in the second others were in the way.
+fn with_gauges(base: &std::path::Path) -> StoredRun {
+    let sample = Sample { steps: 2, slices: 12, slice: Nanos::SECOND, ..Sample::LADDER };
+    let mut run = sample.run();
+    run.steps[1].disturbances = vec![Disturbance {
+        gauge: GaugeName::CpuOthers,
+        by: "rustc".to_owned(),
+        value: 0.5,
+        limit: 0.1,
+    }];
+    let id = RunId::new("sample", jiff::Timestamp::UNIX_EPOCH).expect("an id");
+    let directory = RunDir::create(base, &id).expect("a run directory");
+    let mut writer = directory.series().expect("a writer");
+    sample.each_slice(|key, topology, slice| {
+        writer.append(key, topology, slice).expect("a slice");
+        let others = if key.step == 2 { 0.5 } else { 0.01 };
+        let gauges = [
+            Gauge::of_host(GaugeName::CpuOthers, others),
+            Gauge::of_host(GaugeName::CpuSteal, 0.001),
+            Gauge { name: GaugeName::DeviceBusy, scope: "sda".to_owned(), value: 0.9 },
+        ];
+        writer.gauges(key, slice, &gauges).expect("gauges");
+    });
+    writer.finish().expect("the series");
+    run.id = id.to_string();
+    directory.write_run(&run).expect("run.json");
+    let path = directory.finish().expect("complete");
+    StoredRun::at(&path).expect("a stored run")
 }

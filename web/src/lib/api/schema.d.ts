@@ -205,6 +205,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/machine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A view through a lens */
+        get: operations["getMachine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/events": {
         parameters: {
             query?: never;
@@ -335,6 +352,13 @@ export interface components {
              * @description Virtual machines in those tiles.
              */
             vms_held: number | null;
+            /** @description Where the most tiles that hold lie; null where nothing was decided. */
+            tiles_interval?: components["schemas"]["TilesInterval"] | null;
+            /**
+             * @description How many tiles of full size the datastore has room for; null where disks had their full
+             *     size, or where nobody knows.
+             */
+            capacity?: components["schemas"]["Capacity"] | null;
             /** @description What ended the search. */
             edge: components["schemas"]["Edge"];
             /** @description The answer in a sentence a person can quote. */
@@ -375,6 +399,26 @@ export interface components {
             /** @description The limit and what was measured. */
             limit: components["schemas"]["LimitResult"];
         };
+        /** @description Room for disks of full size, when those that were measured were smaller. */
+        Capacity: {
+            /**
+             * Format: uint32
+             * @description Tiles of full size that fit.
+             */
+            tiles: number;
+            /**
+             * Format: uint64
+             * @description What one of them needs, in bytes.
+             */
+            tile_bytes: number;
+            /**
+             * Format: uint64
+             * @description What may be used, in bytes.
+             */
+            bytes: number;
+        };
+        /** @description Why a step's verdict is what it is. */
+        Cause: "limits-held" | "limit-broken" | "gave-up" | "no-answer" | "undecided" | "not-steady" | "generator" | "disturbed" | "inconsistent" | "unfinished";
         /** @description A check of the measurement against itself. */
         Check: {
             /** @description Stable identifier: `littles-law`, `submitted-is-completed`. */
@@ -607,6 +651,55 @@ export interface components {
         };
         /** @description Which way the data goes. */
         Direction: "read" | "write" | "flush";
+        /** @description Work of others that was in the way of a measurement. */
+        Disturbance: {
+            /** @description What showed it. */
+            gauge: components["schemas"]["GaugeName"];
+            /** @description Who did most of it: the name of a process, or a word. */
+            by: string;
+            /**
+             * Format: double
+             * @description How much it was: a share between 0 and 1, or a number of events.
+             */
+            value: number;
+            /**
+             * Format: double
+             * @description How much is allowed.
+             */
+            limit: number;
+        };
+        /** @description A stretch of the run's axis in which somebody else's work was in the way. */
+        DisturbedSpan: {
+            /**
+             * Format: uint32
+             * @description Step of the ladder, from 1.
+             */
+            step: number;
+            /**
+             * Format: uint32
+             * @description Repeat, from 1.
+             */
+            repeat: number;
+            /**
+             * Format: uint64
+             * @description Its begin on the axis, nanoseconds.
+             */
+            from_ns: number;
+            /**
+             * Format: uint64
+             * @description Its end.
+             */
+            to_ns: number;
+            /** @description Whose work, and how much. */
+            text: string;
+        };
+        /** @description A reason to trust an answer less. */
+        Doubt: {
+            /** @description `disturbed`, `hysteresis`, or the identifier of the warning. */
+            id: string;
+            /** @description In a sentence. */
+            text: string;
+        };
         /** @description What ended the search. */
         Edge: "limit-broken" | "throughput-flat" | "capacity-reached" | "ladder-ended" | "none";
         /** @description How load was made. */
@@ -679,6 +772,8 @@ export interface components {
             /** @description Where it is proven, as in [`Hero::link`]. */
             link: string;
         };
+        /** @description What is measured. */
+        GaugeName: "cpu.own" | "cpu.others" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "cpu.throttled" | "part.utilisation";
         /** @description How the load generator itself fared: the measurement's alibi. */
         GeneratorHealth: {
             /**
@@ -687,6 +782,12 @@ export interface components {
              *     was due.
              */
             lateness_p99_ns: number | null;
+            /**
+             * Format: uint64
+             * @description The longest lateness, in nanoseconds.
+             * @default null
+             */
+            lateness_max_ns: number | null;
             /** @description Busiest worker thread's CPU time as a share of the measured time, 0 to 1. */
             worker_cpu_max: components["schemas"]["Figure"];
             /**
@@ -734,6 +835,29 @@ export interface components {
             p99: (number | null)[];
             /** @description Part of all waiting in the point, 0 to 1 (contribution to latency); empty for rates. */
             wait_share: (number | null)[];
+        };
+        /** @description The answer of a run in parts, each said once: what is printed first and large. */
+        Headline: {
+            /** @description `passed`, `failed`, `inconclusive` or `interrupted`. */
+            verdict: string;
+            /** @description What was scaled down to get it: `quick estimate, disks 1/512`; none at full size. */
+            estimate: string | null;
+            /** @description By speed: `26 to 29 tiles`, `at least 8 tiles`, `no tile`, `not known`. */
+            speed: string;
+            /** @description What belongs to it: `27 most likely, 95 % interval; 216 VMs; score 22.40`. */
+            speed_note: string;
+            /** @description By capacity, at full size: `room for 3 tiles`; none where disks had their full size. */
+            capacity: string | null;
+            /** @description `one tile needs 256 GiB, 104 GiB may be used`. */
+            capacity_note: string | null;
+            /** @description What breaks, or what ended the search, as a sentence. */
+            breaks: string;
+            /** @description Where it is proven: a page's path and query below the run, `map?step=5`. */
+            link: string | null;
+            /** @description Why it breaks, as a sentence. */
+            why: string | null;
+            /** @description What weakens the answer, the heaviest first. */
+            doubts: components["schemas"]["Doubt"][];
         };
         /** @description `heatmap`: I/Os by time and service time. */
         HeatMap: {
@@ -971,7 +1095,7 @@ export interface components {
             /** @description The action or kind of I/O. */
             name: string;
             /** @description `mean`, `max` or a percentile: `p95`, `p99.9`. */
-            statistic: string;
+            statistic: components["schemas"]["Statistic"];
             /**
              * Format: uint64
              * @description The limit, in nanoseconds.
@@ -1002,6 +1126,18 @@ export interface components {
              * @description Samples the measurement stands on.
              */
             samples: number;
+            /**
+             * Format: uint64
+             * @description How many of them had not finished when the window ended, and had been waited for longer
+             *     than the limit: each is a lower bound.
+             */
+            unfinished?: number;
+            /**
+             * Format: double
+             * @description How probable it is that the limit was broken, from how blocks of the window differ;
+             *     null if the samples do not say.
+             */
+            chance_of_break?: number | null;
             /** @description Whether it held. */
             verdict: components["schemas"]["Verdict"];
             /** @description Room left, as a share of the limit: `(limit - measured) / limit`; negative if broken. */
@@ -1021,6 +1157,11 @@ export interface components {
             version: number;
             /** @description `preparing`, `warm-up`, `measured`, `judging`, `ended`. */
             phase: string;
+            /**
+             * @description What is known of the answer so far: `Held so far: 8 tiles. Trying 12, about 2 min left.`
+             * @default
+             */
+            headline: string;
             /** @description One sentence: what runs, how far it is, what users feel. */
             sentence: string;
             /**
@@ -1038,6 +1179,11 @@ export interface components {
              * @description Time left of this part of the step at most, nanoseconds.
              */
             left_ns: number | null;
+            /**
+             * @description Time left of the whole run in words: `about 2 min left`; none where nobody can tell.
+             * @default null
+             */
+            run_left: string | null;
             /**
              * Format: double
              * @description Share of the preparation that is done, 0 to 1.
@@ -1109,6 +1255,36 @@ export interface components {
             limit_source: string;
             /** @description Filled cells. */
             cells: components["schemas"]["LoadCell"][];
+        };
+        /** @description One number of the machine over time. */
+        MachineGauge: {
+            /** @description Its name in `gauges.parquet`: `cpu.others`. */
+            name: string;
+            /** @description What a person reads beside it. */
+            title: string;
+            /** @description `host`, or a device. */
+            scope: string;
+            /** @description `share`, `bytes_per_s` or `count`. */
+            unit: string;
+            /** @description Mean of each point; none where it was not read. */
+            mean: (number | null)[];
+            /** @description Most of each point. */
+            max: (number | null)[];
+        };
+        /** @description `machine`: what else the machine did while load was on, and when it was in the way. */
+        MachinePage: {
+            /** @description A sentence about it. */
+            sentence: string;
+            /** @description Begin of each point on the run's axis, nanoseconds. */
+            at_ns: number[];
+            /** @description Length of each point. */
+            width_ns: number[];
+            /** @description What was not near zero all the time. */
+            gauges: components["schemas"]["MachineGauge"][];
+            /** @description Titles of what was near zero all the time. */
+            idle: string[];
+            /** @description Steps in which others were in the way. */
+            disturbed: components["schemas"]["DisturbedSpan"][];
         };
         /** @description One workload of one tile; of a recorded trace one VM. */
         MapItem: {
@@ -1636,6 +1812,11 @@ export interface components {
         RunPage: {
             /** @description Its line in the list. */
             row: components["schemas"]["RunRow"];
+            /**
+             * @description The answer in parts; none while the run goes on, and of what was only observed.
+             * @default null
+             */
+            headline: components["schemas"]["Headline"] | null;
             /** @description `run.json`; none if it could not be read yet. */
             run: components["schemas"]["Run"] | null;
             /** @description `env.json`. */
@@ -1691,6 +1872,27 @@ export interface components {
              * @description Tiles held, if the run asked.
              */
             tiles_held: number | null;
+            /**
+             * @description The same with its interval: `26 to 29 tiles`, `at least 8 tiles`.
+             * @default null
+             */
+            tiles: string | null;
+            /**
+             * @description The profile: `quick`, `standard`, `full`; none of what was only observed.
+             * @default null
+             */
+            profile: string | null;
+            /**
+             * @description What was scaled down: `disks 1/512`; none at full size.
+             * @default null
+             */
+            scale: string | null;
+            /**
+             * Format: uint32
+             * @description Steps in which other work was in the way.
+             * @default 0
+             */
+            disturbed_steps: number;
             /**
              * Format: double
              * @description The score, if there is one.
@@ -1825,6 +2027,8 @@ export interface components {
              */
             max_ns: number | null;
         };
+        /** @description What a limit is held against. In files and on screens `p95`, `p99.9`, `mean` or `max`. */
+        Statistic: string;
         /** @description How far the question was answered. */
         Status: "complete" | "interrupted" | "inconclusive";
         /** @description One repeat of one step of the ladder. */
@@ -1861,6 +2065,10 @@ export interface components {
             verdict: components["schemas"]["Verdict"];
             /** @description Why, in a sentence. */
             reason: string;
+            /** @description Why, for programs; absent in runs of earlier versions. */
+            cause?: components["schemas"]["Cause"] | null;
+            /** @description Whose work was in the way, whatever the verdict. */
+            disturbances?: components["schemas"]["Disturbance"][];
             /** @description How it warmed up. */
             warm_up: components["schemas"]["WarmUp"];
             /**
@@ -2380,6 +2588,24 @@ export interface components {
             tile: number;
             /** @description Geometric mean of its workloads' normalised metrics; 1 is one tile's worth. */
             geometric_mean: components["schemas"]["Figure"];
+        };
+        /** @description The interval of the most tiles that hold. */
+        TilesInterval: {
+            /**
+             * Format: uint32
+             * @description Lower end.
+             */
+            low: number;
+            /**
+             * Format: uint32
+             * @description Upper end; null if it is beyond what was or could be tried.
+             */
+            high: number | null;
+            /**
+             * Format: double
+             * @description Share of such intervals that hold the true count.
+             */
+            confidence: number;
         };
         /** @description The program that measured. */
         ToolFacts: {
@@ -3021,6 +3247,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TierPage"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMachine: {
+        parameters: {
+            query?: {
+                /** @description Time on the run's axis in seconds, from-to or from- to the end [default: all measured time] */
+                t?: string;
+                /** @description Step of the ladder, from 1 [default: all] */
+                step?: number;
+                /** @description Most points over time [default: 600] */
+                points?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A view through a lens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MachinePage"];
                 };
             };
             /** @description Why there is no answer (RFC 9457) */

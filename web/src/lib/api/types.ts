@@ -34,6 +34,9 @@ export type TrailPoint = Schemas['TrailPoint'];
 export type Moment = Schemas['Moment'];
 export type MomentEvent = Schemas['MomentEvent'];
 export type TileCurve = Schemas['TileCurve'];
+export type MachinePage = Schemas['MachinePage'];
+export type MachineGauge = Schemas['MachineGauge'];
+export type Headline = Schemas['Headline'];
 export type CurvePoint = Schemas['CurvePoint'];
 export type CurveLimit = Schemas['CurveLimit'];
 export type TierPage = Schemas['TierPage'];
@@ -68,6 +71,7 @@ export interface Documents {
   map: MapPage;
   moment: Moment;
   curve: TileCurve;
+  machine: MachinePage;
   tier: TierPage;
 }
 

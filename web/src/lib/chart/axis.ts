@@ -26,6 +26,23 @@ export function timeTicks(from: number, to: number, count: number): Tick[] {
   return list;
 }
 
+/**
+ * Those of some whole numbers, ascending, whose labels do not touch: the first and the last always
+ * (where both fit), the others from the left as far as there is room.
+ */
+export function apartFrom(values: readonly number[], x: (value: number) => number, font: number): number[] {
+  const half = (value: number): number => (String(value).length * font * 0.6) / 2 + 2;
+  const clear = (a: number, b: number): boolean => x(b) - x(a) >= half(a) + half(b);
+  const last = values.at(-1);
+  const kept: number[] = [];
+  for (const value of values) {
+    const before = kept.at(-1);
+    const fits = before === undefined || clear(before, value);
+    if (fits && (value === last || last === undefined || clear(value, last) || before === undefined)) kept.push(value);
+  }
+  return kept;
+}
+
 /** Powers of ten, and 2 and 5 between them where few decades are shown. */
 export function logTicks(low: number, high: number, most: number): number[] {
   const first = Math.floor(Math.log10(low));

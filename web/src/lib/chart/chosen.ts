@@ -1,4 +1,4 @@
-// Which lines of many are drawn: eight percentiles over time cross each other and say nothing.
+// Which lines of many are drawn, four at most: more cross each other and say nothing.
 
 import type { Group } from '../api/types';
 import { FEW } from './lines';
@@ -9,9 +9,12 @@ export const ALL_UP_TO = 3;
 const ENOUGH = 0.9;
 const MOST = 3;
 
-/** A group's part of all waiting: its service times added, of those of all groups. Nothing waits: 0. */
+/** Whether groups are of latencies; of rates there is no waiting, but a number of I/Os. */
+export const isWaiting = (groups: readonly Group[]): boolean => groups.some((group) => group.p99.length > 0);
+
+/** A group's part of all waiting: its service times added, of those of all groups; of rates its part of the I/Os. */
 export function waitParts(groups: readonly Group[]): number[] {
-  const waits = groups.map((group) => group.count.reduce((sum, count, at) => sum + count * (group.mean[at] ?? 0), 0));
+  const waits = groups.map((group) => group.count.reduce((sum, count, at) => sum + count * (isWaiting(groups) ? (group.mean[at] ?? 0) : 1), 0));
   const all = waits.reduce((sum, wait) => sum + wait, 0);
   return waits.map((wait) => (all > 0 ? wait / all : 0));
 }
@@ -27,7 +30,7 @@ export function usual(groups: readonly Group[]): Set<string> {
   const keys = new Set<string>();
   let sum = 0;
   for (const { group, part } of order) {
-    if (sum >= ENOUGH || keys.size >= MOST || part === 0) break;
+    if (sum >= ENOUGH || keys.size >= (isWaiting(groups) ? MOST : MOST + 1) || part === 0) break;
     keys.add(group.key);
     sum += part;
   }

@@ -9,6 +9,21 @@ export interface Part {
   values: ArrayLike<number | null>;
 }
 
+/** Parts with less than this share of everything are one part together: nobody sees them. */
+const FOLD_BELOW = 0.01;
+
+/** The same with the parts that are near zero all the time taken together as the last one. */
+export function folded(parts: readonly Part[], colour: string): Part[] {
+  const sums = parts.map((part) => Array.from(part.values).reduce<number>((sum, value) => sum + (value ?? 0), 0));
+  const all = sums.reduce((sum, own) => sum + own, 0);
+  const small = parts.filter((_, position) => (sums[position] ?? 0) < FOLD_BELOW * all);
+  if (small.length < 2) return [...parts];
+  const values = Array.from({ length: small[0]?.values.length ?? 0 }, (_, column) => small.reduce((sum, part) => sum + (part.values[column] ?? 0), 0));
+  const rest: Part = { key: 'folded', label: `${small.length} others, below 1 %`, colour, isHatched: true, values };
+  const large = parts.filter((part) => !small.includes(part));
+  return values.some((value) => value > 0) ? [...large, rest] : large;
+}
+
 /** Edges of each part in each column, from below: one more list than there are parts. */
 export function stacked(parts: readonly Part[], length: number, isShare: boolean): Float64Array[] {
   const edges = Array.from({ length: parts.length + 1 }, () => new Float64Array(length));

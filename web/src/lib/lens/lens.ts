@@ -60,6 +60,7 @@ export const VIEW_KEYS: Record<ViewName, readonly string[]> = {
   moment: [...FILTERS, 'at'],
   curve: [],
   tier: ['t', 'step', 'points'],
+  machine: ['t', 'step', 'points'],
 };
 
 const MEASURES: readonly string[] = ['iops', 'bw', 'lat'];

@@ -3,17 +3,25 @@
 import type { RunKind, RunRow } from '../api/types';
 import { counted } from '../format';
 
-/** `2026-11-22 06:00`, UTC as it is stored. */
+/** `2026-11-22 06:00`, UTC as it is stored; `not known` of a trace that does not say. */
 export const startedText = (started: string): string => {
   const found = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})/.exec(started);
+  // Imported traces often begin at 0 of a clock of their own.
+  if (!started || found?.[1]?.startsWith('1970')) return 'not known';
   return found ? `${found[1]} ${found[2]}` : started;
 };
+
+/** `datacenter on ext4 on vda`; of a trace whose file is named as its device the name once. */
+export const placeOf = (run: RunRow): string => (run.target && run.target !== run.tile ? `${run.tile} on ${run.target}` : run.tile);
+
+/** `quick, disks 1/512`: what a reader must know before the number. */
+export const scaleText = (run: RunRow): string => [run.profile, run.scale].filter(Boolean).join(', ');
 
 export const KINDS: Readonly<Record<RunKind, { name: string; words: string }>> = {
   measured: { name: 'Measured', words: 'on real storage' },
   simulated: { name: 'Simulated', words: 'a model of storage: nothing real was measured' },
   replayed: { name: 'Replayed', words: 'a trace was played' },
-  recorded: { name: 'Recorded', words: 'the I/O of something else was observed' },
+  recorded: { name: 'Trace', words: 'the I/O of something else, recorded or imported' },
   sample: { name: 'Sample', words: 'comes with the program' },
 };
 
@@ -61,7 +69,7 @@ export function choose(chosen: readonly string[], id: string): string[] {
 
 /** Commands that do what this page does not. */
 export const COMMANDS = [
-  { text: 'tilemark run --quick .', label: 'Measure the storage of this directory, in about a minute:' },
+  { text: 'tilemark run --quick .', label: 'Measure the storage of this directory, in five minutes:' },
   { text: 'tilemark simulate --array vnx5500 --tiles 1..5', label: 'Ask a modelled array instead; nothing is written:' },
   { text: 'tilemark record', label: 'Watch what disks of this machine do:' },
   { text: 'tilemark import TRACE --out NAME', label: 'Bring in a trace of another tool (blktrace, vscsiStats, fio and others):' },

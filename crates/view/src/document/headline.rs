@@ -1,0 +1,36 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The answer of a run in parts, each said once: what is printed first and large.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Headline {
+    /// `passed`, `failed`, `inconclusive` or `interrupted`.
+    pub verdict: String,
+    /// What was scaled down to get it: `quick estimate, disks 1/512`; none at full size.
+    pub estimate: Option<String>,
+    /// By speed: `26 to 29 tiles`, `at least 8 tiles`, `no tile`, `not known`.
+    pub speed: String,
+    /// What belongs to it: `27 most likely, 95 % interval; 216 VMs; score 22.40`.
+    pub speed_note: String,
+    /// By capacity, at full size: `room for 3 tiles`; none where disks had their full size.
+    pub capacity: Option<String>,
+    /// `one tile needs 256 GiB, 104 GiB may be used`.
+    pub capacity_note: Option<String>,
+    /// What breaks, or what ended the search, as a sentence.
+    pub breaks: String,
+    /// Where it is proven: a page's path and query below the run, `map?step=5`.
+    pub link: Option<String>,
+    /// Why it breaks, as a sentence.
+    pub why: Option<String>,
+    /// What weakens the answer, the heaviest first.
+    pub doubts: Vec<Doubt>,
+}
+
+/// A reason to trust an answer less.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Doubt {
+    /// `disturbed`, `hysteresis`, or the identifier of the warning.
+    pub id: String,
+    /// In a sentence.
+    pub text: String,
+}
