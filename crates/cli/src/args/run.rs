@@ -14,7 +14,7 @@ Examples:
 
 /// `run`, `plan`, `check` and `prepare` take the same options.
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("profile"), after_help = EXAMPLES)]
+#[command(group = clap::ArgGroup::new("profile"), after_long_help = EXAMPLES)]
 pub struct RunArgs {
     /// A plan file (*.toml) or a datastore: dir:PATH, file:PATH, block:PATH
     ///
@@ -117,7 +117,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Live::Auto, env = "TILEMARK_LIVE", hide_env = true, hide_possible_values = true, help_heading = "Output")]
     pub live: Live,
     /// Print every step, limit and response time, not one screen
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, hide_short_help = true, help_heading = "Output")]
     pub verbose: bool,
     /// Print the merged plan with each value's origin, and stop
     #[arg(long, help_heading = "Output")]

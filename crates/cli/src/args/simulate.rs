@@ -44,7 +44,7 @@ pub struct SimulateArgs {
     #[command(flatten)]
     pub stored: StoredArgs,
     /// Print every step, limit and response time, not one screen
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, hide_short_help = true, help_heading = "Output")]
     pub verbose: bool,
     /// The view of the run: auto, web, full, line or off
     ///

@@ -87,7 +87,7 @@ impl RateStats {
     /// Adds what was written after it.
     pub fn add(&mut self, more: &Self) {
         self.bytes = self.bytes + more.bytes;
-        self.elapsed = self.elapsed + more.elapsed;
+        self.elapsed += more.elapsed;
         let mut latency = Histogram::new();
         latency.merge_compact(&self.latency);
         latency.merge_compact(&more.latency);

@@ -121,7 +121,7 @@ fn limit_cells(limit: &LimitResult) -> Vec<Cell> {
         None => limit.verdict.name().to_owned(),
     };
     vec![
-        Cell::text(limit.statistic.clone()),
+        Cell::text(limit.statistic),
         Cell::number(Nanos(limit.limit_ns).to_string()),
         Cell::number(time(limit.measured_ns).unwrap_or_else(|| "none".to_owned())),
         Cell::number(format!("{interval}{confidence}")),
