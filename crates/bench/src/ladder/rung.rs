@@ -21,7 +21,7 @@ pub struct StepResult {
     /// How probable it is that a limit was broken, 0 to 1; absent where the step says nothing
     /// about the storage.
     pub failed: Option<f64>,
-    /// Whether the step says nothing for a reason that may pass: it is tried again.
+    /// Whether the step decides nothing for a reason that may pass: it is tried again.
     pub try_again: bool,
     /// Room left under the closest limit, as a share of it; absent if nothing was measured.
     pub room: Option<f64>,
@@ -60,7 +60,12 @@ impl StepResult {
             failed,
             try_again: step.verdict == Verdict::Inconclusive
                 && match step.cause {
-                    Some(Cause::Disturbed | Cause::Inconsistent | Cause::NotSteady) => true,
+                    Some(
+                        Cause::Disturbed
+                        | Cause::Inconsistent
+                        | Cause::NotSteady
+                        | Cause::Undecided,
+                    ) => true,
                     Some(Cause::Generator) => !step.generator.saturated,
                     _ => false,
                 },
@@ -103,11 +108,15 @@ impl Rung {
     pub fn judgement(&self) -> Judgement {
         let said = || self.runs.iter().filter_map(|run| run.failed);
         let (failed, count) = said().fold((0.0, 0.0), |sum, failed| (sum.0 + failed, sum.1 + 1.0));
-        match failed * 2.0 - count {
-            _ if count == 0.0 => Judgement::Inconclusive,
-            more if more < 0.0 => Judgement::Passed,
-            more if more > 0.0 => Judgement::Failed,
-            _ => Judgement::Inconclusive,
+        let more = failed * 2.0 - count;
+        let any = |wanted| self.runs.iter().any(|run| run.judgement == wanted);
+        // Samples that do not decide lean to one side, but decide nothing alone.
+        if more < 0.0 && any(Judgement::Passed) {
+            Judgement::Passed
+        } else if more > 0.0 && any(Judgement::Failed) {
+            Judgement::Failed
+        } else {
+            Judgement::Inconclusive
         }
     }
 

@@ -162,6 +162,10 @@ impl Ladder {
     /// The last step once more, if it said nothing for a reason that may pass.
     fn retry(&self) -> Option<Next> {
         let rung = self.rungs.get(self.order.last()?)?;
+        // One that another run of the same count has decided has done its part.
+        if rung.runs.iter().any(|run| run.judgement != Judgement::Inconclusive) {
+            return None;
+        }
         let in_vain = rung.runs.iter().rev().take_while(|run| run.try_again).count();
         (1..=RETRIES).contains(&in_vain).then(|| self.again(*self.order.last().unwrap_or(&1)))
     }

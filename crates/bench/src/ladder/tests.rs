@@ -137,6 +137,24 @@ fn most_runs_of_a_count_decide_and_the_others_are_told() {
     assert_eq!(ladder.failed_below(), [0; 0]);
 }
 
+/// Seen on the way: an only step with too few samples was told as a tile that holds.
+#[test]
+fn samples_that_do_not_decide_never_make_a_count_held() {
+    struct Few(u32);
+    impl StepRunner for Few {
+        type Error = std::convert::Infallible;
+        fn run_step(&mut self, _: u32, _: u32) -> Result<StepResult, Self::Error> {
+            self.0 += 1;
+            let plain = StepResult::plain(Judgement::Inconclusive, Some(1.0), Nanos::SECOND);
+            Ok(StepResult { failed: Some(0.1), try_again: true, ..plain })
+        }
+    }
+    let (mut ladder, mut few) = (Ladder::new(LadderOptions { repeats: 1, ..options() }), Few(0));
+    let Ok(()) = ladder.climb(&mut few);
+    assert_eq!((few.0, ladder.edge().held), (3, 0));
+    assert_eq!(ladder.edge().stop, Some(Stop::Inconclusive { tiles: 1 }));
+}
+
 #[test]
 fn a_disturbed_step_is_tried_twice_more_and_never_counts() {
     struct Disturbed(Vec<u32>);

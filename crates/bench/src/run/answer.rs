@@ -148,7 +148,9 @@ impl Words<'_> {
             }
             (held, stop) => self.holds(held, stop),
         };
-        text += &self.room();
+        if edge.held > 0 || edge.stop.is_some() {
+            text += &self.room();
+        }
         if let Some(found) = self.bottleneck().filter(|_| self.is_decided()) {
             text += &format!("; {}", found.text);
         }

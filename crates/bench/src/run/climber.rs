@@ -264,7 +264,7 @@ impl<R: Rig> Climber<'_, R> {
             Some(Cause::GaveUp | Cause::NoAnswer) => true,
             _ => false,
         };
-        let rests = is_overload || result.try_again;
+        let rests = is_overload || result.try_again && result.failed.is_none();
         if rests { self.plan.duration.value } else { Nanos::ZERO }
     }
 }

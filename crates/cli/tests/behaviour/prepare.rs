@@ -65,7 +65,8 @@ fn prepared_disks_are_reused_also_after_kill_9_and_removed_on_request() {
     }
     let said = text(&prepared);
     assert!(prepared.status.success() && said.contains("first write "), "{said}");
-    let used = said.lines().find_map(|line| line.strip_prefix("use        tilemark run ds "));
+    let used =
+        said.lines().find_map(|line| line.strip_prefix("use        tilemark run --quick ds "));
     let used: Vec<&str> = used.expect("how to use it").split(' ').collect();
     assert_eq!(left(place), 1);
 

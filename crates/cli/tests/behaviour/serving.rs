@@ -168,7 +168,7 @@ fn a_recorded_trace_is_served() {
 fn what_cannot_be_served_says_why() {
     let place = Place::new();
     let output = place.output(&["serve", "nothing-of-that-name"]);
-    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", err(&output));
     let output = place.output(&["serve", "--listen", "no port:at all"]);
     assert_eq!(output.status.code(), Some(2), "{}", err(&output));
     let output = place.output(&["serve", "--inherited", "127.0.0.1", "runs"]);

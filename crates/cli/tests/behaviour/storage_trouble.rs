@@ -70,7 +70,7 @@ fn what_was_measured_is_shown_even_if_there_is_no_room_to_store_it() {
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));
     assert!(err(&output).contains("No space left on device"), "{}", err(&output));
     assert!(err(&output).contains("hint: free space there"), "{}", err(&output));
-    assert!(out(&output).contains("tiles  VMs"), "{}", out(&output));
+    assert!(out(&output).contains("tiles  verdict"), "{}", out(&output));
     assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
 }
 

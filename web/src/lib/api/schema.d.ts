@@ -365,12 +365,36 @@ export interface components {
             sentence: string;
             /** @description The first limit that broke one step above; null if none did. */
             first_broken: components["schemas"]["BrokenLimit"] | null;
+            /**
+             * @description What was at its limit in the step that broke, else in the one that held; absent in runs
+             *     of earlier versions.
+             */
+            bottleneck?: components["schemas"]["Bottleneck"] | null;
             /** @description Score at `tiles_held`, in tiles' worth of work. */
             score: components["schemas"]["Figure"];
             /** @description Interval of the score; null if it has none. */
             score_interval: components["schemas"]["Interval"] | null;
             /** @description How far the run got: `5 of at most 9 steps, interrupted in step 6 (6 tiles)`. */
             progress: string;
+        };
+        /** @description What was at its limit, or came nearest to it. */
+        Bottleneck: {
+            /** @description What it is; `none-seen` where nothing that can be seen was at its limit. */
+            kind: components["schemas"]["Resource"];
+            /**
+             * @description Which one: `pool lun1 disks`, `host-3`, `sda`. With `none-seen` what came nearest; empty
+             *     where nothing could be looked at.
+             */
+            name: string;
+            /**
+             * Format: double
+             * @description Share of it that was used, 0 to 1; null where it has none.
+             */
+            utilisation: number | null;
+            /** @description What was seen, in words. */
+            text: string;
+            /** @description Where that was read, and what it was held against. */
+            source: string;
         };
         /** @description A limit that broke, and where. */
         BrokenLimit: {
@@ -772,6 +796,18 @@ export interface components {
             /** @description Where it is proven, as in [`Hero::link`]. */
             link: string;
         };
+        /** @description One number of one slice. */
+        Gauge: {
+            /** @description What was measured. */
+            name: components["schemas"]["GaugeName"];
+            /** @description Of what: `host`, a device, a process, a part of a model. */
+            scope: string;
+            /**
+             * Format: double
+             * @description The value, in the unit of its name.
+             */
+            value: number;
+        };
         /** @description What is measured. */
         GaugeName: "cpu.own" | "cpu.others" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "cpu.throttled" | "part.utilisation";
         /** @description How the load generator itself fared: the measurement's alibi. */
@@ -919,6 +955,12 @@ export interface components {
              * @description Share of all its cores that was used, 0 to 1: nominal, as vCenter counts.
              */
             used: number;
+            /**
+             * Format: double
+             * @description Share of all its cores that virtual machines may use.
+             * @default 1
+             */
+            capacity: number;
             /**
              * Format: double
              * @description Largest of a second.
@@ -1757,6 +1799,8 @@ export interface components {
              */
             late_1ms: number;
         };
+        /** @description Kinds of what can be at its limit. */
+        Resource: "disk" | "tier" | "link" | "controller" | "queue" | "host-cpu" | "vm-cpu" | "device" | "flush" | "generator" | "capacity" | "none-seen";
         /** @description One run: what was asked, what happened, what it means. The document behind `run.json`. */
         Run: {
             /** @description Name and version of this format: `tilemark.run/1.0`. Minor versions only add fields. */
@@ -2031,6 +2075,15 @@ export interface components {
         Statistic: string;
         /** @description How far the question was answered. */
         Status: "complete" | "interrupted" | "inconclusive";
+        /** @description Whether the measured time was steady. */
+        Steady: {
+            /** @description The rule it was held against. */
+            rule: string;
+            /** @description Whether it was met; null if there was too little to hold against it. */
+            reached: boolean | null;
+            /** @description What the rule saw. */
+            detail: string;
+        };
         /** @description One repeat of one step of the ladder. */
         Step: {
             /**
@@ -2069,8 +2122,16 @@ export interface components {
             cause?: components["schemas"]["Cause"] | null;
             /** @description Whose work was in the way, whatever the verdict. */
             disturbances?: components["schemas"]["Disturbance"][];
+            /** @description What was at its limit; absent in runs of earlier versions. */
+            bottleneck?: components["schemas"]["Bottleneck"] | null;
+            /** @description What the action whose limit broke waited for, largest share first; empty if none broke. */
+            waits?: components["schemas"]["Wait"][];
+            /** @description Means of the machine's gauges over the measured time; empty where nobody looked. */
+            gauges?: components["schemas"]["Gauge"][];
             /** @description How it warmed up. */
             warm_up: components["schemas"]["WarmUp"];
+            /** @description Whether the measured time was steady; absent in runs of earlier versions. */
+            steady?: components["schemas"]["Steady"] | null;
             /**
              * Format: uint64
              * @description Measured time, in nanoseconds.
@@ -2686,6 +2747,45 @@ export interface components {
              * @description Largest of sums over 20 seconds, per second.
              */
             ready_max_20s: number;
+        };
+        /** @description What a broken action's own dialogue waited for. */
+        Wait: {
+            /** @description What it waited for. */
+            what: components["schemas"]["Waited"];
+            /**
+             * Format: double
+             * @description Its share of the action's mean response time, 0 to 1.
+             */
+            share: number;
+        };
+        /** @description What an action can wait for. */
+        Waited: {
+            /** @constant */
+            on: "reads";
+            /** @description The disk's name in the workload. */
+            disk: string;
+        } | {
+            /** @constant */
+            on: "writes";
+            /** @description The disk's name in the workload. */
+            disk: string;
+        } | {
+            /** @constant */
+            on: "flushes";
+            /** @description The disk's name in the workload. */
+            disk: string;
+        } | {
+            /** @constant */
+            on: "processor";
+        } | {
+            /** @constant */
+            on: "pause";
+        } | {
+            /** @constant */
+            on: "queue";
+        } | {
+            /** @constant */
+            on: "unexplained";
         };
         /** @description How a step warmed up. */
         WarmUp: {
