@@ -139,14 +139,18 @@ mod tests {
     #[test]
     fn nothing_that_says_how_sure_a_value_is_is_no_interval() {
         let one = run(&[0.0], None);
-        assert_eq!(ratio_of_runs(&[one.clone()], &[one.clone()], 0.01, p95()), None);
+        assert_eq!(
+            ratio_of_runs(std::slice::from_ref(&one), std::slice::from_ref(&one), 0.01, p95()),
+            None
+        );
         assert_eq!(ratio_of_runs(&[], &[one], 0.01, p95()), None);
     }
 
     #[test]
     fn repeats_of_one_run_do_not_make_up_for_other_runs() {
         let many = run(&[0.0; 50], Some(0.0));
-        let found = ratio_of_runs(&[many.clone()], &[many], 0.01, p95()).expect("repeats");
+        let found =
+            ratio_of_runs(std::slice::from_ref(&many), &[many], 0.01, p95()).expect("repeats");
         assert!(half(&found) > 0.02, "{found:?}");
         let runs = vec![run(&[0.0], Some(0.0)); 50];
         let more = ratio_of_runs(&runs, &runs, 0.01, p95()).expect("runs");
@@ -156,7 +160,8 @@ mod tests {
     #[test]
     fn repeats_that_agree_by_luck_are_not_surer_than_their_blocks() {
         let lucky = run(&[0.0, 0.0, 0.0], Some(0.3));
-        let found = ratio_of_runs(&[lucky.clone()], &[lucky], 0.0, p95()).expect("repeats");
+        let found =
+            ratio_of_runs(std::slice::from_ref(&lucky), &[lucky], 0.0, p95()).expect("repeats");
         assert!(half(&found) > 0.3, "{found:?}");
     }
 

@@ -166,7 +166,10 @@ impl Ladder {
         if rung.runs.iter().any(|run| run.judgement != Judgement::Inconclusive) {
             return None;
         }
-        let in_vain = rung.runs.iter().rev().take_while(|run| run.try_again).count();
+        // Who names counts and repeats gets those; a search wants an answer.
+        let searches = self.options.climb == Climb::Search;
+        let is_wanted = |run: &&StepResult| run.try_again && (searches || run.failed.is_none());
+        let in_vain = rung.runs.iter().rev().take_while(is_wanted).count();
         (1..=RETRIES).contains(&in_vain).then(|| self.again(*self.order.last().unwrap_or(&1)))
     }
 

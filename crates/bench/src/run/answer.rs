@@ -307,9 +307,9 @@ impl Words<'_> {
         }
         let edge = self.ladder.edge();
         let tiles = edge.stop.map_or(edge.held, Stop::tiles);
-        let steps = self.steps.iter().filter(|step| step.tiles == tiles);
+        let mut steps = self.steps.iter().filter(|step| step.tiles == tiles);
         let broken = steps.clone().find(|step| step.verdict == Verdict::Failed);
-        broken.or_else(|| steps.last())?.bottleneck.clone()
+        broken.or_else(|| steps.next_back())?.bottleneck.clone()
     }
 
     fn progress(&self) -> String {

@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn bursts_are_load_and_not_drift() {
-        let burst = |number: u64| if number % 4 == 0 { 9000 } else { 500 };
+        let burst = |number: u64| if number.is_multiple_of(4) { 9000 } else { 500 };
         assert_eq!(rounds(4, 20, burst).reached, Some(true));
         assert_eq!(rounds(4, 16, burst).reached, None, "four rounds are too few");
     }

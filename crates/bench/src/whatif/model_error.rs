@@ -92,7 +92,7 @@ fn edge_off(measured: Option<u32>, at_least: bool, (low, high): (u32, u32)) -> O
 /// Why what decides is too far off at a count that held, if it is.
 fn limit_off(steps: &[StepGap]) -> Option<String> {
     let held = steps.iter().filter(|step| step.measured == Verdict::Passed);
-    held.filter_map(|step| {
+    let mut told = held.filter_map(|step| {
         let decide = step.limits.iter().filter(|limit| limit.statistic != Statistic::Max);
         let share = |limit: &LimitGap| {
             Nanos(limit.measured_ns).as_secs_f64() / Nanos(limit.limit_ns).as_secs_f64()
@@ -112,8 +112,8 @@ fn limit_off(steps: &[StepGap]) -> Option<String> {
                 Nanos(modelled)
             )
         })
-    })
-    .last()
+    });
+    told.next_back()
 }
 
 fn gap(run: &Run, tiles: u32, step: &Step) -> Option<StepGap> {

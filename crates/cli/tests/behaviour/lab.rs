@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use lab::truth::{self, Event};
 use lab::{Kind, LabError, Mounted, Options, Schedule};
-use record::run::{Run, Status};
+use record::run::{Cause, Run, Status, Verdict};
 use rustix::process::Signal;
 use units::Bytes;
 
@@ -254,7 +254,18 @@ fn the_edge_that_a_real_run_finds_is_that_of_the_same_array_simulated() {
     let simulated = read(&place.output(&simulate_words(&simulated)));
     let real = read(&place.run_command(&more).output().expect("it starts"));
     let held = |run: &Run| run.answer.tiles_held.unwrap_or(0);
-    assert_eq!((real.answer.status, held(&simulated)), (Status::Complete, 2));
+    assert_eq!(held(&simulated), 2);
+    if real.answer.status == Status::Inconclusive {
+        // Other tests run beside this one: what they do to it is told, and nothing else is.
+        let silent = real.steps.iter().filter(|step| step.verdict == Verdict::Inconclusive);
+        for step in silent {
+            let told = matches!(step.cause, Some(Cause::Disturbed | Cause::Generator));
+            assert!(told, "{:?}: {}", step.cause, step.reason);
+        }
+        eprintln!("skipped: this machine is busy: {}", real.answer.sentence);
+        return;
+    }
+    assert_eq!(real.answer.status, Status::Complete);
     let lateness = lab.report().lateness;
     assert_eq!(
         held(&real),
@@ -274,9 +285,7 @@ fn lab_words<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 /// A mounted lab as a user has it; none where that is not possible.
 fn mounted(place: &Place, more: &[&str]) -> Option<Running> {
-    if lab(fast(), "").is_none() {
-        return None;
-    }
+    lab(fast(), "")?;
     let mut running = Running::new(place.command(&lab_words(more)));
     running.wait_for("Ctrl-C unmounts");
     Some(running)
