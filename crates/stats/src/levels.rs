@@ -150,7 +150,8 @@ mod tests {
     fn repeats_of_one_run_do_not_make_up_for_other_runs() {
         let many = run(&[0.0; 50], Some(0.0));
         let found =
-            ratio_of_runs(std::slice::from_ref(&many), &[many], 0.01, p95()).expect("repeats");
+            ratio_of_runs(std::slice::from_ref(&many), std::slice::from_ref(&many), 0.01, p95())
+                .expect("repeats");
         assert!(half(&found) > 0.02, "{found:?}");
         let runs = vec![run(&[0.0], Some(0.0)); 50];
         let more = ratio_of_runs(&runs, &runs, 0.01, p95()).expect("runs");
@@ -161,7 +162,8 @@ mod tests {
     fn repeats_that_agree_by_luck_are_not_surer_than_their_blocks() {
         let lucky = run(&[0.0, 0.0, 0.0], Some(0.3));
         let found =
-            ratio_of_runs(std::slice::from_ref(&lucky), &[lucky], 0.0, p95()).expect("repeats");
+            ratio_of_runs(std::slice::from_ref(&lucky), std::slice::from_ref(&lucky), 0.0, p95())
+                .expect("repeats");
         assert!(half(&found) > 0.3, "{found:?}");
     }
 
