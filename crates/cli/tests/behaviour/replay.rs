@@ -224,8 +224,13 @@ fn kinds(place: &Place, run: &Run, workload: &str) -> Vec<(String, u64)> {
     let directory = place.runs().into_iter().find(|it| it.ends_with(&run.id)).expect("its run");
     let stored = StoredRun::at(&directory).expect("a run directory");
     let mut kinds = std::collections::BTreeMap::<String, u64>::new();
+    // Beside other work a step is run again; each of its runs plays the whole trace.
+    let last = run.steps.last().expect("a step").repeat;
     for row in stored.series().expect("a series") {
         let row = row.expect("a row");
+        if row.key.repeat != last {
+            continue;
+        }
         let counts = workload == "played" || row.key.phase == record::run::Phase::Measured;
         if row.workload == workload && counts {
             *kinds.entry(row.kind).or_default() += row.response.count();
