@@ -65,7 +65,7 @@ impl Samples {
 /// Samples of every limit of every instance over a window, in blocks of slices.
 ///
 /// A block is a burst period, because slices within one are not alike; where the window has
-/// fewer than [`BLOCKS_MIN`] of them, a slice: bursts then count as chance, and intervals are
+/// fewer than five of them, a slice: bursts then count as chance, and intervals are
 /// too wide rather than too narrow.
 #[derive(Debug, Clone)]
 pub struct LimitSamples {

@@ -15,7 +15,7 @@ const STEPS: usize = 8;
 /// Warnings that are told.
 const WARNINGS: usize = 3;
 
-/// A run's result on one screen of 80 columns; [`super::summary`] has all of it.
+/// A run's result on one screen of 80 columns; `super::summary` has all of it.
 pub fn brief(run: &Run, directory: Option<&Path>) -> String {
     let target = &run.target;
     let label = if target.is_simulated() { "array" } else { "datastore" };
