@@ -32,6 +32,8 @@ test('a span is brushed, a moment opened and closed, focus comes back', async ({
   for (let i = 0; i < 4; i += 1) await page.keyboard.press('Shift+ArrowRight');
   await page.keyboard.press('b');
   await expect(page).toHaveURL(/t=10-51/);
+  // Enter opens the moment under the cursor: of the span, once its numbers are drawn.
+  await expect(surface).not.toHaveClass(/stale/);
   await page.keyboard.press('Enter');
   await expect(page).toHaveURL(/at=/);
   await expect(page.locator('aside')).toBeFocused();
@@ -39,8 +41,7 @@ test('a span is brushed, a moment opened and closed, focus comes back', async ({
   // A key on a button that is off does nothing, and nothing waits for it.
   await expect(next).toBeEnabled();
   await next.press('Enter');
-  // 00:37 in the span; on a busy machine the whole run's spikes may still stand there.
-  await expect(page.locator('aside h2')).toContainText(/00:37|01:14/);
+  await expect(page.locator('aside h2')).toContainText('00:37');
   await page.keyboard.press('Escape');
   await expect(page.locator('aside')).toHaveCount(0);
 });
