@@ -278,7 +278,7 @@ impl Words<'_> {
     /// Why the step with this many tiles did not pass.
     fn reason(&self, tiles: u32) -> String {
         let steps = self.steps.iter().filter(|step| step.tiles == tiles);
-        let failed = |verdict| steps.clone().rfind(|step| step.verdict == verdict);
+        let failed = |verdict| steps.clone().find(|step| step.verdict == verdict);
         failed(Verdict::Failed)
             .or_else(|| failed(Verdict::Inconclusive))
             .map_or_else(|| "it did not pass".to_owned(), |step| step.reason.clone())

@@ -124,19 +124,18 @@ pub fn run(
     let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
         .map_err(|source| BenchError::Random { source })?;
     let options = &reuse::resolved(plan, options)?;
+    let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
+    let store_options = datastore_options(plan, options, id.as_str());
+    let plan = &*with_room(plan, &target, &store_options)?;
     let references = References::of(plan)?;
     let load = TileLoad::of(plan)?;
-    let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
     let needed = load.bytes * u64::from(first_step(plan));
-    let store_options = datastore_options(plan, options, id.as_str());
     // A target that is not there is the first thing to say; where results go comes after it.
     datastore::preflight(&target, needed, &store_options)?;
     if let Some(device) = device_of(&target) {
         refuse_device_under_test(&options.base, device, options.same_device)?;
     }
     let store = Datastore::open(&target, needed, &store_options)?;
-    let plan = &*with_room(plan, store.capacity())?;
-    let load = TileLoad::of(plan)?;
     let preflight = store.preflight().clone();
     let state = options.base.join(format!("{id}.verify"));
     let mut rig = RealRig::new(store, plan, options.keep, state)?;
@@ -219,21 +218,28 @@ pub(crate) fn round(tiles: u32, repeat: u32) -> u64 {
 /// A quick search wants room for at least so many tiles, so that it ends at a limit that breaks
 /// and not at a full datastore: several times what a disk of today holds.
 const QUICK_TILES: u64 = 256;
-/// Disks are not made smaller than this share of their size: a data-centre tile of 64 MiB, eight
-/// MiB a machine, is the least on which reads at random are not all neighbours.
+/// Disks are not made smaller than this share of their size; our choice. A data-centre tile has
+/// 64 MiB then, eight a machine, of which caches on the way hold even more: the result says so.
 const FOOTPRINT_MIN: f64 = 1.0 / 4096.0;
 
 /// The plan with disks small enough that a quick search has room, where nobody chose their size.
-fn with_room(plan: &ResolvedPlan, capacity: Bytes) -> Result<Cow<'_, ResolvedPlan>, BenchError> {
+/// A target that is refused changes nothing: it is refused with the sizes of the profile.
+pub(crate) fn with_room<'a>(
+    plan: &'a ResolvedPlan,
+    target: &Target,
+    options: &datastore::Options,
+) -> Result<Cow<'a, ResolvedPlan>, BenchError> {
     let is_open = plan.profile.value == Profile::Quick
         && plan.footprint.origin == Origin::Profile
         && plan.climb.value == Climb::Search;
     let mut roomy = Cow::Borrowed(plan);
-    while is_open && roomy.footprint.value / 2.0 >= FOOTPRINT_MIN {
-        let wanted = TileLoad::of(&roomy)?.bytes.get().saturating_mul(QUICK_TILES);
-        if wanted <= capacity.get() {
-            break;
-        }
+    if !is_open {
+        return Ok(roomy);
+    }
+    let Ok(found) = datastore::preflight(target, Bytes::ZERO, options) else { return Ok(roomy) };
+    while roomy.footprint.value / 2.0 >= FOOTPRINT_MIN
+        && TileLoad::of(&roomy)?.bytes.get().saturating_mul(QUICK_TILES) > found.capacity_bytes
+    {
         roomy.to_mut().footprint.value /= 2.0;
     }
     Ok(roomy)

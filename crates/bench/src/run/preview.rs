@@ -7,7 +7,7 @@ use crate::replay::with_traces;
 use crate::run::document::summary;
 use crate::run::{
     RunOptions, TileLoad, datastore_options, first_step, first_step_fits, ladder_words, reuse,
-    step_time,
+    step_time, with_room,
 };
 use crate::step::runner::step_at_most;
 
@@ -44,10 +44,11 @@ pub struct Preview {
 pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview, BenchError> {
     let plan = &*with_traces(plan)?;
     let options = &reuse::resolved(plan, options)?;
-    let load = TileLoad::of(plan)?;
     let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
-    let needed = load.bytes * u64::from(first_step(plan));
     let store_options = datastore_options(plan, options, "preview");
+    let plan = &*with_room(plan, &target, &store_options)?;
+    let load = TileLoad::of(plan)?;
+    let needed = load.bytes * u64::from(first_step(plan));
     let examination = datastore::examine(&target, needed, &store_options);
     let capacity = Bytes::new(examination.preflight.capacity_bytes);
     let fits = capacity.get().checked_div(load.bytes.get());

@@ -150,6 +150,35 @@ fn capacity_not_speed_is_said_when_the_datastore_is_full() {
     assert!(answer.sentence.contains("capacity, not speed, was the limit"), "{}", answer.sentence);
 }
 
+/// `plan` shows, and `run` makes, disks of the same size: both ask here.
+#[test]
+fn a_quick_search_makes_its_disks_smaller_only_where_nobody_chose_their_size() {
+    let place = tempfile::tempdir().expect("a directory");
+    let target = Target::Directory(place.path().to_owned());
+    let options = datastore::Options {
+        write: true,
+        allow_root_fs: true,
+        space_max: Some(Bytes::MIB * 4000),
+        run_id: "test".to_owned(),
+        ..datastore::Options::default()
+    };
+    if let Err(refused) = datastore::preflight(&target, Bytes::MIB * 4000, &options) {
+        eprintln!("skipped: {refused}");
+        return;
+    }
+    let mut plan = plan(Values::default());
+    plan.footprint = crate::plan::Setting { value: 1.0, origin: Origin::Profile };
+    let footprint =
+        |plan: &ResolvedPlan| with_room(plan, &target, &options).expect("a plan").footprint.value;
+    // A tile of 64 MiB, 256 of which have room in 4,000 MiB at an eighth of that.
+    assert_eq!(footprint(&plan), 1.0 / 8.0);
+    plan.footprint.origin = Origin::Flag;
+    assert_eq!(footprint(&plan), 1.0, "who names a footprint gets it");
+    plan.footprint.origin = Origin::Profile;
+    plan.climb.value = Climb::Range { first: 1, last: 3 };
+    assert_eq!(footprint(&plan), 1.0, "a range has the room that it asks for");
+}
+
 #[test]
 fn a_plan_whose_first_step_does_not_fit_names_both_sizes() {
     let plan = plan(Values { tiles: Some("4".to_owned()), ..Values::default() });
