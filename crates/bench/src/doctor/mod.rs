@@ -104,7 +104,11 @@ pub fn watch(time: Duration) -> Vec<Finding> {
     if seen.is_err() {
         return vec![Finding::unknown(ID, "what other processes do")];
     }
-    let found = Seen::of(watch.seconds()).disturbances(0.0);
+    let found = Seen::of(watch.seconds(), watch.device()).disturbances(0.0);
+    if found.is_empty() && watch.seconds().iter().any(|second| second.hides_bytes) {
+        let what = "nothing else uses processors; what other users' processes do to storage";
+        return vec![Finding::unknown(ID, what)];
+    }
     if found.is_empty() {
         return vec![Finding::good(ID, "nothing else uses processors or storage to speak of")];
     }

@@ -5,7 +5,12 @@
 //!
 //! What it refuses: blaming what the storage itself needs. A server that answers our I/O on
 //! this machine (a Ceph daemon, a FUSE file system) works while the load runs and rests when it
-//! rests: whoever is to be blamed is looked at again in a moment without load.
+//! rests: whoever is to be blamed is looked at again in a moment without load. What the device
+//! moves beyond our bytes is compared the same way (a resync, a scrub, a process that only root
+//! may see); what happens below it, in a member of a RAID or another partition, is not seen there.
+//!
+//! Waiting for storage (PSI) is stored and decides nothing: it does not say whose, nor for which
+//! disk.
 
 use std::collections::BTreeMap;
 
@@ -22,6 +27,8 @@ pub const CPU_OF_OTHERS_MAX: f64 = 0.10;
 pub const STEAL_MAX: f64 = 0.01;
 /// Share of the bytes moved that may be others', and what is too little to matter.
 pub const BYTES_OF_OTHERS_MAX: f64 = 0.05;
+/// Share of the time in which some task may wait for memory: what `doctor` allows storage.
+pub const MEMORY_PRESSURE_MAX: f64 = 0.05;
 /// A megabyte a second is a log file, not a neighbour.
 const BYTES_A_SECOND_MIN: f64 = 1e6;
 
@@ -35,13 +42,15 @@ pub struct Seen {
     throttled: u64,
     cpu_of_others: BTreeMap<String, f64>,
     bytes_of_others: BTreeMap<String, f64>,
-    device_bytes: Option<f64>,
+    waited_for_memory: f64,
+    /// The device under test and what it moved, for whomever.
+    device: Option<(String, f64)>,
 }
 
 impl Seen {
-    /// The sum of these seconds.
+    /// The sum of these seconds; `device` is the name of the one under test.
     #[expect(clippy::cast_precision_loss, reason = "bytes of a window are far below 2^53")]
-    pub fn of(seconds: &[HostSecond]) -> Self {
+    pub fn of(seconds: &[HostSecond], device: &str) -> Self {
         let mut sum = Self::default();
         for second in seconds {
             let width = second.width.as_secs_f64();
@@ -55,8 +64,11 @@ impl Seen {
             for (name, bytes) in &second.bytes_of_others {
                 *sum.bytes_of_others.entry(name.clone()).or_default() += *bytes as f64;
             }
+            if let Some([memory, _]) = second.pressure {
+                sum.waited_for_memory += memory.as_secs_f64();
+            }
             if let Some((_, _, bytes)) = second.disk {
-                *sum.device_bytes.get_or_insert(0.0) += bytes as f64;
+                sum.device.get_or_insert_with(|| (device.to_owned(), 0.0)).1 += bytes as f64;
             }
         }
         sum
@@ -66,60 +78,70 @@ impl Seen {
         self.cpu_of_others.values().sum::<f64>() / self.cpu_seconds.max(f64::MIN_POSITIVE)
     }
 
-    fn bytes_a_second(&self) -> f64 {
-        self.bytes_of_others.values().sum::<f64>() / self.seconds.max(f64::MIN_POSITIVE)
-    }
-
     /// What was in the way, if `own_bytes` of ours were moved in this time.
     pub fn disturbances(&self, own_bytes: f64) -> Vec<Disturbance> {
         if self.seconds <= 0.0 {
             return Vec::new();
         }
-        let mut found = Vec::new();
-        let cpu = self.cpu_share();
-        if cpu > CPU_OF_OTHERS_MAX {
-            found.push(Disturbance {
-                gauge: GaugeName::CpuOthers,
-                by: largest(&self.cpu_of_others),
-                value: cpu,
-                limit: CPU_OF_OTHERS_MAX,
-            });
-        }
+        let of = |gauge, by: &str, value, limit| {
+            (value > limit).then(|| Disturbance { gauge, by: by.to_owned(), value, limit })
+        };
         let steal = self.steal / self.cpu_seconds.max(f64::MIN_POSITIVE);
-        if steal > STEAL_MAX {
-            let by = "the hypervisor's other guests".to_owned();
-            found.push(Disturbance {
-                gauge: GaugeName::CpuSteal,
-                by,
-                value: steal,
-                limit: STEAL_MAX,
-            });
-        }
-        if self.throttled > 0 {
-            #[expect(clippy::cast_precision_loss, reason = "a few events")]
-            let value = self.throttled as f64;
-            let by = "heat".to_owned();
-            found.push(Disturbance { gauge: GaugeName::Throttled, by, value, limit: 0.0 });
-        }
+        #[expect(clippy::cast_precision_loss, reason = "a few events")]
+        let throttled = self.throttled as f64;
+        let mut found = vec![
+            of(
+                GaugeName::CpuOthers,
+                &largest(&self.cpu_of_others),
+                self.cpu_share(),
+                CPU_OF_OTHERS_MAX,
+            ),
+            of(GaugeName::CpuSteal, "the hypervisor's other guests", steal, STEAL_MAX),
+            of(GaugeName::Throttled, "heat", throttled, 0.0),
+            of(
+                GaugeName::PressureMemory,
+                "the machine is short of it",
+                self.waiting_for_memory(),
+                MEMORY_PRESSURE_MAX,
+            ),
+        ];
         let others: f64 = self.bytes_of_others.values().sum();
-        let share = others / (others + own_bytes).max(f64::MIN_POSITIVE);
-        if self.bytes_a_second() > BYTES_A_SECOND_MIN && share > BYTES_OF_OTHERS_MAX {
-            found.push(Disturbance {
-                gauge: GaugeName::IoOthers,
-                by: largest(&self.bytes_of_others),
-                value: share,
-                limit: BYTES_OF_OTHERS_MAX,
-            });
+        let share = |others: f64| others / (others + own_bytes).max(f64::MIN_POSITIVE);
+        if others > self.negligible() && share(others) > BYTES_OF_OTHERS_MAX {
+            let by = largest(&self.bytes_of_others);
+            found.push(of(GaugeName::IoOthers, &by, share(others), BYTES_OF_OTHERS_MAX));
+        } else if let Some((name, bytes)) = &self.device {
+            let beyond = bytes - others - own_bytes;
+            if beyond > self.negligible() {
+                let limit = BYTES_OF_OTHERS_MAX;
+                found.push(of(GaugeName::DeviceBytes, name, share(beyond), limit));
+            }
         }
-        found
+        found.into_iter().flatten().collect()
+    }
+
+    fn waiting_for_memory(&self) -> f64 {
+        self.waited_for_memory / self.seconds.max(f64::MIN_POSITIVE)
+    }
+
+    /// Bytes that nobody feels.
+    fn negligible(&self) -> f64 {
+        BYTES_A_SECOND_MIN * self.seconds
     }
 
     /// Those of `found` that go on in this time, in which nothing was asked of the storage: a
-    /// process that rests with the load worked for it.
-    pub fn confirms(&self, found: Vec<Disturbance>) -> Vec<Disturbance> {
+    /// process that rests with the load worked for it, and so did what a file system or a RAID
+    /// writes beside each of our bytes. `load` is the time they were found in.
+    pub fn confirms(&self, found: Vec<Disturbance>, load: &Self) -> Vec<Disturbance> {
+        let a_second = |bytes: f64, of: &Self| bytes / of.seconds.max(f64::MIN_POSITIVE);
         let goes_on = |disturbance: &Disturbance| match disturbance.gauge {
             GaugeName::CpuOthers => self.cpu_share() > CPU_OF_OTHERS_MAX / 2.0,
-            GaugeName::IoOthers => self.bytes_a_second() > BYTES_A_SECOND_MIN,
+            GaugeName::PressureMemory => self.waiting_for_memory() > MEMORY_PRESSURE_MAX / 2.0,
+            GaugeName::IoOthers => self.bytes_of_others.values().sum::<f64>() > self.negligible(),
+            GaugeName::DeviceBytes => {
+                let all = |of: &Self| of.device.as_ref().map_or(0.0, |(_, all)| a_second(*all, of));
+                all(self) > BYTES_A_SECOND_MIN.max(BYTES_OF_OTHERS_MAX * all(load))
+            }
             _ => true,
         };
         found.into_iter().filter(goes_on).collect()
@@ -146,8 +168,10 @@ pub fn gauges(second: &HostSecond, device: &str) -> Vec<Gauge> {
         host(GaugeName::CpuOthers, share(others) / cores),
         host(GaugeName::CpuSteal, share(second.steal) / cores),
         host(GaugeName::CpuWaiting, share(second.ready)),
-        host(GaugeName::IoOthers, rate(second.bytes_of_others.values().sum())),
     ];
+    if !second.hides_bytes {
+        all.push(host(GaugeName::IoOthers, rate(second.bytes_of_others.values().sum())));
+    }
     if let Some([memory, io]) = second.pressure {
         all.push(host(GaugeName::PressureMemory, share(memory)));
         all.push(host(GaugeName::PressureIo, share(io)));
@@ -207,11 +231,11 @@ mod tests {
     #[test]
     fn a_compiler_beside_the_run_is_named_with_its_share() {
         let busy = vec![second(&[("cc1plus", 800), ("make", 20)], &[]); 4];
-        let found = Seen::of(&busy).disturbances(1e9);
+        let found = Seen::of(&busy, "").disturbances(1e9);
         let [one] = found.as_slice() else { panic!("one disturbance: {found:?}") };
         assert_eq!((one.gauge, one.by.as_str()), (GaugeName::CpuOthers, "cc1plus"));
         assert!((one.value - 0.41).abs() < 1e-9);
-        assert_eq!(Seen::of(&vec![second(&[("cron", 50)], &[]); 4]).disturbances(1e9), []);
+        assert_eq!(Seen::of(&vec![second(&[("cron", 50)], &[]); 4], "").disturbances(1e9), []);
     }
 
     #[test]
@@ -231,19 +255,59 @@ mod tests {
 
     #[test]
     fn a_writer_is_a_disturbance_by_its_share_of_the_bytes() {
-        let seen = Seen::of(&vec![second(&[], &[("dd", 100_000_000)]); 2]);
+        let seen = Seen::of(&vec![second(&[], &[("dd", 100_000_000)]); 2], "");
         assert_eq!(seen.disturbances(1e8)[0].by, "dd");
         assert_eq!(seen.disturbances(1e11), [], "one part in five hundred is none");
-        let log = Seen::of(&vec![second(&[], &[("journald", 9000)]); 2]);
+        let log = Seen::of(&vec![second(&[], &[("journald", 9000)]); 2], "");
         assert_eq!(log.disturbances(0.0), [], "a log file is none");
     }
 
     #[test]
     fn a_server_of_the_storage_that_rests_with_the_load_is_not_blamed() {
-        let load = Seen::of(&vec![second(&[("ceph-osd", 900)], &[("ceph-osd", 90_000_000)]); 4]);
+        let load =
+            Seen::of(&vec![second(&[("ceph-osd", 900)], &[("ceph-osd", 90_000_000)]); 4], "");
         let found = load.disturbances(9e7);
         assert_eq!(found.len(), 2);
-        assert_eq!(Seen::of(&[second(&[("ceph-osd", 10)], &[])]).confirms(found.clone()), []);
-        assert_eq!(Seen::of(&[second(&[("cc1", 900)], &[])]).confirms(found).len(), 1);
+        let rest = |cpu| Seen::of(&[second(&[cpu], &[])], "");
+        assert_eq!(rest(("ceph-osd", 10)).confirms(found.clone(), &load), []);
+        assert_eq!(rest(("cc1", 900)).confirms(found, &load).len(), 1);
+    }
+
+    fn moved(bytes: u64) -> HostSecond {
+        HostSecond { disk: Some((Nanos::ZERO, Nanos::ZERO, bytes)), ..second(&[], &[]) }
+    }
+
+    /// Seen on 57cdf73: what a device moved for others was read and never looked at.
+    #[test]
+    fn a_device_that_moves_bytes_nobody_is_seen_to_ask_for_is_a_disturbance_if_it_goes_on() {
+        let load = Seen::of(&vec![moved(100_000_000); 4], "md0");
+        let found = load.disturbances(200e6);
+        let [one] = found.as_slice() else { panic!("one disturbance: {found:?}") };
+        assert_eq!((one.gauge, one.by.as_str(), one.value), (GaugeName::DeviceBytes, "md0", 0.5));
+        let rest = |bytes| Seen::of(&[moved(bytes)], "md0");
+        assert_eq!(rest(50_000_000).confirms(found.clone(), &load), found);
+        assert_eq!(rest(2_000_000).confirms(found, &load), [], "a journal that rests with us");
+        assert_eq!(load.disturbances(399e6), [], "all of it is ours");
+    }
+
+    #[test]
+    fn bytes_that_may_not_be_seen_are_no_zero() {
+        let of = |hides_bytes| {
+            let all = gauges(&HostSecond { hides_bytes, ..second(&[], &[]) }, "sda");
+            all.iter().any(|gauge| gauge.name == GaugeName::IoOthers)
+        };
+        assert_eq!((of(false), of(true)), (true, false));
+    }
+
+    #[test]
+    fn a_machine_short_of_memory_is_a_disturbance_while_it_lasts() {
+        let short = |ms| {
+            let pressure = Some([Nanos::from_millis(ms), Nanos::ZERO]);
+            Seen::of(&[HostSecond { pressure, ..second(&[], &[]) }], "")
+        };
+        let found = short(300).disturbances(1e9);
+        assert_eq!(found.first().map(|one| one.gauge), Some(GaugeName::PressureMemory));
+        assert_eq!(short(200).confirms(found.clone(), &short(300)), found);
+        assert_eq!(short(0).confirms(found, &short(300)), []);
     }
 }

@@ -21,6 +21,8 @@ pub(super) struct Look {
     pub waited: BTreeMap<u64, Nanos>,
     /// Every other process, by id and start time.
     pub others: BTreeMap<(u32, u64), Process>,
+    /// Whether the bytes of some of them may not be seen (not root).
+    pub hides_bytes: bool,
     /// Time in which some task waited for memory, and for storage; nothing where the kernel
     /// does not count it.
     pub pressure: Option<[Nanos; 2]>,
@@ -62,6 +64,7 @@ impl Look {
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "/proc/stat has no cpu"))?;
         let pressure =
             |of: &str| pressure(&std::fs::read_to_string(format!("/proc/pressure/{of}")).ok()?);
+        let (others, hides_bytes) = others();
         Ok(Self {
             at: clock(ClockId::Monotonic),
             own: clock(ClockId::ProcessCPUTime),
@@ -69,7 +72,8 @@ impl Look {
             steal: stat.steal,
             cores: stat.cores,
             waited: waited(),
-            others: others(),
+            others,
+            hides_bytes,
             pressure: pressure("memory").zip(pressure("io")).map(|(memory, io)| [memory, io]),
             throttled: throttled(),
             disk: device
@@ -124,18 +128,21 @@ fn pressure(text: &str) -> Option<Nanos> {
 /// Kernel threads work for whoever asked, often for us.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-fn others() -> BTreeMap<(u32, u64), Process> {
+fn others() -> (BTreeMap<(u32, u64), Process>, bool) {
+    let mut hides_bytes = false;
     let own = std::process::id();
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let of = |entry: std::fs::DirEntry| {
         let id: u32 = entry.file_name().to_str()?.parse().ok()?;
         let stat = std::fs::read_to_string(entry.path().join("stat")).ok().filter(|_| id != own)?;
         let (start, mut process) = process(&stat)?;
-        let io = std::fs::read_to_string(entry.path().join("io")).ok();
-        process.bytes = io.and_then(|io| moved(&io));
+        let io = std::fs::read_to_string(entry.path().join("io"));
+        hides_bytes |= io.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied);
+        process.bytes = io.ok().and_then(|io| moved(&io));
         Some(((id, start), process))
     };
-    entries.filter_map(of).collect()
+    let others = entries.filter_map(of).collect();
+    (others, hides_bytes)
 }
 
 /// Start time and figures of `/proc/PID/stat` (proc_pid_stat(5)); nothing for kernel threads.

@@ -22,6 +22,8 @@ pub struct HostSecond {
     pub cpu_of_others: BTreeMap<String, Nanos>,
     /// Bytes that other processes moved to and from storage, by name.
     pub bytes_of_others: BTreeMap<String, u64>,
+    /// Whether the bytes of some other process may not be seen (not root).
+    pub hides_bytes: bool,
     /// Times a processor slowed down because it was hot.
     pub throttled: u64,
     /// Time some task waited for memory, and for storage.
@@ -127,6 +129,7 @@ fn between(before: &Look, now: &Look) -> HostSecond {
             (busy, queued, now.bytes.saturating_sub(then.bytes))
         }),
         cores: now.cores,
+        hides_bytes: now.hides_bytes,
         ..HostSecond::default()
     };
     for (id, process) in &now.others {

@@ -263,6 +263,7 @@ impl<R: Rig> StepBench<'_, R> {
 impl<R: Rig> StepBench<'_, R> {
     fn confirmed(&self, course: &mut Course<'_>, found: Vec<Disturbance>) -> Vec<Disturbance> {
         let Some(watch) = &mut course.watch else { return found };
+        let load = Seen::of(watch.seconds(), watch.device());
         watch.restart();
         if watch.look().is_err() {
             return found;
@@ -270,7 +271,7 @@ impl<R: Rig> StepBench<'_, R> {
         watch.restart();
         self.rig.rest(QUIET, self.control);
         match watch.look() {
-            Ok(()) => Seen::of(watch.seconds()).confirms(found),
+            Ok(()) => Seen::of(watch.seconds(), watch.device()).confirms(found, &load),
             Err(_) => found,
         }
     }
@@ -479,8 +480,10 @@ impl<'a> Course<'a> {
         let bytes: u64 = self.window.directions.iter().map(|direction| direction.bytes).sum();
         #[expect(clippy::cast_precision_loss, reason = "bytes of a window are far below 2^53")]
         let own = bytes as f64;
-        let seconds = self.watch.as_ref().map_or(&[][..], HostWatch::seconds);
-        Seen::of(seconds).disturbances(own)
+        let watch = self.watch.as_ref();
+        watch.map_or_else(Vec::new, |watch| {
+            Seen::of(watch.seconds(), watch.device()).disturbances(own)
+        })
     }
 }
 

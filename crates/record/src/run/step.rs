@@ -312,6 +312,15 @@ impl std::fmt::Display for Disturbance {
                 "other processes moved {share:.0} % of the bytes (limit {limit:.0} %), most of them \
                  {by}"
             ),
+            GaugeName::DeviceBytes => write!(
+                f,
+                "{share:.0} % of the bytes of {by} were not this run's (limit {limit:.0} %), and \
+                 no process was seen to move them"
+            ),
+            GaugeName::PressureMemory => write!(
+                f,
+                "tasks waited for memory in {share:.0} % of the time (limit {limit:.0} %): {by}"
+            ),
             GaugeName::Throttled => {
                 write!(f, "processors slowed down by {by}, {} times", self.value)
             }
