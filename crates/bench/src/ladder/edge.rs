@@ -111,10 +111,13 @@ pub(super) fn plateau(rungs: &BTreeMap<u32, Rung>, gain_min: f64) -> Option<Stop
 }
 
 /// An untested count between two that passed, where the upper one did so little more work that
-/// a plateau probably begins between them.
+/// a plateau probably begins between them. One tested there did not pass, and the curve over all
+/// steps says where to go on.
 pub(super) fn knee(rungs: &BTreeMap<u32, Rung>) -> Option<u32> {
     gains(rungs).into_iter().find_map(|Gain { below, tiles, gain, .. }| {
-        (gain < KNEE_GAIN && tiles - below > 1).then(|| below + (tiles - below) / 2)
+        let is_untested = rungs.range(below + 1..tiles).next().is_none();
+        let is_knee = gain < KNEE_GAIN && tiles - below > 1 && is_untested;
+        is_knee.then(|| below + (tiles - below) / 2)
     })
 }
 

@@ -199,6 +199,21 @@ fn falling_throughput_stops_the_climb_like_a_plateau() {
     assert_eq!(ladder.edge().held, 6);
 }
 
+/// Seen on 57cdf73 by reading: a count between two that passed that itself did not was "untested",
+/// and run for ever.
+#[test]
+fn a_count_that_did_not_pass_is_not_taken_for_an_untested_knee() {
+    let options = LadderOptions { repeats: 1, ..options() };
+    let mut left = 200;
+    let (ladder, runs) = climb(options, |tiles, _| {
+        left -= 1;
+        assert!(left > 0, "the search does not end");
+        let holds = passes_if(tiles != 6 && tiles != 12);
+        (holds, f64::from(tiles.min(4)) + 0.6 * f64::from(tiles.saturating_sub(4)))
+    });
+    assert!(runs.len() < 60, "{} runs, {:?}", runs.len(), ladder.edge());
+}
+
 #[test]
 fn noise_of_one_tile_near_the_edge_is_not_a_plateau() {
     let result = |tiles: u32, work: f64, high: f64, is_passed: bool| {
