@@ -60,6 +60,15 @@ pub trait Backend {
     /// Queues a request; it is handed over by the next [`Backend::enter`].
     fn push(&mut self, submission: &Submission);
 
+    /// Hands over what is queued and does not wait for answers; it may wait for room in the
+    /// storage's queue. One that never does leaves all to [`Backend::enter`].
+    ///
+    /// # Errors
+    /// As [`Backend::enter`].
+    fn submit(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Hands over everything queued and waits as told.
     ///
     /// # Errors

@@ -72,6 +72,8 @@ pub struct Fake {
     pub service: Nanos,
     /// How many requests it serves at once, at least 1; more wait in order.
     pub servers: usize,
+    /// How many it takes; who hands over more waits until one is answered.
+    pub queue: usize,
     /// Times in which it does nothing.
     pub stalls: Vec<Stall>,
     /// Requests that fail.
@@ -84,11 +86,12 @@ pub struct Fake {
 }
 
 impl Default for Fake {
-    /// One server with a service time of 100 us, no stall, no fault.
+    /// One server with a service time of 100 us, a queue without end, no stall, no fault.
     fn default() -> Self {
         Self {
             service: Nanos::from_micros(100),
             servers: 1,
+            queue: usize::MAX,
             stalls: Vec::new(),
             faults: Vec::new(),
             replay: Vec::new(),
@@ -182,6 +185,16 @@ impl Storage {
         self.pending.push(Reverse((finish, order, submission.slot, result)));
     }
 
+    fn answer_until_now(&mut self) {
+        while let Some(Reverse((at, _, slot, result))) = self.pending.peek().copied() {
+            if at > self.now {
+                break;
+            }
+            self.pending.pop();
+            self.done.push_back(Completion { slot, result, at: self.now });
+        }
+    }
+
     /// When service that begins at `start` is over; a stall stops the clock of the service.
     fn finish(&self, start: Nanos) -> Nanos {
         let mut finish = start + self.fake.service;
@@ -204,10 +217,20 @@ impl Backend for &mut Storage {
         self.queued.push(*submission);
     }
 
-    fn enter(&mut self, wait: Wait) -> io::Result<()> {
+    fn submit(&mut self) -> io::Result<()> {
         for submission in std::mem::take(&mut self.queued) {
+            while self.pending.len() >= self.fake.queue {
+                let Some(Reverse((at, ..))) = self.pending.peek().copied() else { break };
+                self.now = self.now.max(at);
+                self.answer_until_now();
+            }
             self.accept(&submission);
         }
+        Ok(())
+    }
+
+    fn enter(&mut self, wait: Wait) -> io::Result<()> {
+        self.submit()?;
         if self.fake.breaks.is_some_and(|at| self.now >= at) {
             return Err(io::Error::from_raw_os_error(libc::ENXIO));
         }
@@ -216,13 +239,7 @@ impl Backend for &mut Storage {
         }
         let next = self.pending.peek().map_or(Nanos::MAX, |Reverse((at, ..))| *at);
         self.now = self.now.max(next.min(wait.until));
-        while let Some(Reverse((at, _, slot, result))) = self.pending.peek().copied() {
-            if at > self.now {
-                break;
-            }
-            self.pending.pop();
-            self.done.push_back(Completion { slot, result, at: self.now });
-        }
+        self.answer_until_now();
         Ok(())
     }
 

@@ -21,6 +21,7 @@ mod counts;
 mod direct;
 mod disks;
 pub mod fake;
+mod held;
 mod iowq;
 mod merge;
 mod options;

@@ -15,7 +15,7 @@ pub(crate) struct InFlight {
     pub(crate) disk: u32,
     pub(crate) request: IoRequest,
     /// When the machine asked.
-    pub(crate) emitted: Nanos,
+    pub(crate) admitted: Nanos,
     /// Just before the call that handed it to the kernel.
     pub(crate) submitted: Nanos,
     pub(crate) buffer: Option<Buffer>,
@@ -115,7 +115,7 @@ mod tests {
                 pattern: Pattern::default(),
                 durable: false,
             },
-            emitted: Nanos::ZERO,
+            admitted: Nanos::ZERO,
             submitted: Nanos::ZERO,
             buffer: None,
             ticket: None,

@@ -159,15 +159,7 @@ impl Uring {
         }
         let entered = self.submitter.submit_with_args(want, &args);
         self.submissions.sync();
-        match entered {
-            Ok(_) => Ok(()),
-            Err(error) => match error.raw_os_error() {
-                // Time is up, a signal came, or the kernel is short of something until
-                // answers are reaped: the worker's next turn does that and comes back.
-                Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
-                _ => Err(error),
-            },
-        }
+        forgive(entered)
     }
 
     fn entry(&self, submission: &Submission) -> squeue::Entry {
@@ -220,6 +212,18 @@ fn build(depth: u32) -> io::Result<IoUring> {
     Err(refusal.expect("at least one set-up was tried"))
 }
 
+/// Time is up, a signal came, or the kernel is short of something until answers are reaped: the
+/// worker's next turn does that and comes back.
+fn forgive(entered: io::Result<usize>) -> io::Result<()> {
+    match entered {
+        Err(error) => match error.raw_os_error() {
+            Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
+            _ => Err(error),
+        },
+        Ok(_) => Ok(()),
+    }
+}
+
 impl Backend for Uring {
     #[inline]
     fn now(&mut self) -> Nanos {
@@ -234,6 +238,17 @@ impl Backend for Uring {
             }
             _ => self.push_to_ring(submission),
         }
+    }
+
+    fn submit(&mut self) -> io::Result<()> {
+        // Requests that this thread shares with helpers are dealt out when it enters.
+        if matches!(self.helpers, Helpers::PerSpareCpu(_)) {
+            return Ok(());
+        }
+        self.submissions.sync();
+        let submitted = self.submitter.submit();
+        self.submissions.sync();
+        forgive(submitted)
     }
 
     fn enter(&mut self, wait: Wait) -> io::Result<()> {

@@ -13,6 +13,7 @@ use crate::backend::{Backend, Completion, Submission, Wait};
 use crate::content::{Content, Departure};
 use crate::counts::Counts;
 use crate::disks::{Disk, DiskTable};
+use crate::held::Held;
 use crate::slots::{InFlight, Slots};
 use crate::telemetry::{Outlet, Span, Telemetry};
 use crate::wheel::Wheel;
@@ -32,6 +33,11 @@ const ERROR_DELAY: Nanos = Nanos::from_millis(1);
 const BURN_PIECE: Nanos = Nanos::from_micros(20);
 /// How long a stopped worker waits for its last answers.
 const DRAIN_MAX: Nanos = Nanos::from_secs(30);
+/// With more in flight than this the storage's queue may be full, so that handing over waits:
+/// the least that a queue of today holds (31 commands of SATA) and one.
+const QUEUE_MIN: u64 = 32;
+/// A turn that took longer may have been held by a queue that holds less.
+const TURN_LONG: Nanos = Nanos::from_millis(1);
 /// Longest wait for a fuller batch of answers.
 const LINGER_MAX: Nanos = Nanos::from_micros(50);
 
@@ -55,7 +61,6 @@ struct Alarm {
 struct Waiting {
     instance: u32,
     disk: u32,
-    emitted: Nanos,
     request: IoRequest,
 }
 
@@ -110,7 +115,9 @@ pub(crate) struct Worker<M, B, O> {
     stop: Arc<AtomicBool>,
     until: Nanos,
     dispatching: bool,
+    held: Held,
     now: Nanos,
+    turn_start: Nanos,
     slice_start: Nanos,
     /// When to try to pass the slice on.
     slice_end: Nanos,
@@ -187,7 +194,9 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             stop: job.stop,
             until: job.until,
             dispatching: true,
+            held: Held::default(),
             now: Nanos::ZERO,
+            turn_start: Nanos::ZERO,
             slice_start: Nanos::ZERO,
             slice_end,
             cpu_before: Nanos::ZERO,
@@ -252,20 +261,29 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
 
     /// Hands requests to the storage and waits for answers, a timer, or the slice's end.
     fn hand_over(&mut self) -> Result<(), EngineError> {
-        let now = self.backend.now();
+        let mut now = self.backend.now();
+        let last_turn = now.saturating_sub(std::mem::replace(&mut self.turn_start, now));
         self.counts.pass_time(now);
         self.counts.in_flight += self.fresh.len() as u64;
         self.counts.submitted += self.fresh.len() as u64;
         self.counts.slice_submitted += self.fresh.len() as u64;
+        let may_be_held = self.counts.in_flight > QUEUE_MIN || last_turn > TURN_LONG;
+        let is_timed = may_be_held && !self.fresh.is_empty();
         for slot in self.fresh.drain(..) {
             let flight = self.slots.submitted(slot, now);
-            self.telemetry.lateness.record(now.saturating_sub(flight.emitted));
+            self.telemetry.lateness.record(self.held.lateness(flight.admitted, now));
             self.handed_over_late.record(now.saturating_sub(flight.request.due));
         }
+        let backend = self.backend_name;
+        let failed = |source| EngineError::Submit { backend, source };
+        if is_timed {
+            self.backend.submit().map_err(failed)?;
+            let handed_over = self.backend.now();
+            self.held.add(now, handed_over);
+            now = handed_over;
+        }
         let wait = self.wait(now);
-        self.backend
-            .enter(wait)
-            .map_err(|source| EngineError::Submit { backend: self.backend_name, source })
+        self.backend.enter(wait).map_err(failed)
     }
 
     fn wait(&mut self, now: Nanos) -> Wait {
@@ -431,7 +449,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             let Some((at, alarm)) = self.wheel.pop(self.now) else { return };
             let Alarm { instance, token, fire } = alarm;
             if !matches!(fire, Fire::Failed(_)) {
-                self.telemetry.lateness.record(self.now.saturating_sub(at));
+                self.telemetry.lateness.record(self.held.lateness(at, self.now));
             }
             self.deliver(
                 instance,
@@ -521,7 +539,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             self.fail(instance, disk, &request, IoError::Os(number));
             return;
         }
-        let waiting = Waiting { instance, disk, emitted: self.now, request };
+        let waiting = Waiting { instance, disk, request };
         if !self.waiting.is_empty() || !self.admit(&waiting) {
             self.counts.queued += 1;
             self.waiting.push_back(waiting);
@@ -561,8 +579,8 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             instance: waiting.instance,
             disk: waiting.disk,
             request: *request,
-            emitted: waiting.emitted,
-            submitted: waiting.emitted,
+            admitted: self.now,
+            submitted: self.now,
             buffer,
             ticket,
             settled: false,

@@ -45,6 +45,37 @@ fn a_stall_under_a_paced_load_shows_in_the_response_time_of_all_who_waited() {
     assert_eq!(run.outcome.submitted, run.outcome.completed);
 }
 
+/// The longest lateness of the generator.
+fn latest(slices: &[Slice]) -> Nanos {
+    let buckets = slices.iter().flat_map(|slice| &slice.generator.lateness.buckets);
+    buckets.map(|(value, _)| *value).max().unwrap_or_default()
+}
+
+/// Seen on 57cdf73: 160 tiles on a disk that could not serve them were "the generator did not
+/// run for 1.2 s", because requests waited for slots of the generator while 13,000 others were
+/// in flight.
+#[test]
+fn waiting_for_a_slot_while_the_storage_holds_all_of_them_is_not_lateness() {
+    let load = Load::new(Kind::Paced { every: Nanos::from_micros(125) }, MIB);
+    let stall = Stall { at: Nanos::from_secs(1), length: Nanos::from_millis(500) };
+    let run = run(load, 32, Fake { stalls: vec![stall], ..Fake::default() }, 3);
+    assert!(run.slices.iter().map(|slice| slice.generator.queued).sum::<u64>() > 3_900);
+    assert!(latest(&run.slices) < Nanos::from_millis(1), "{}", latest(&run.slices));
+}
+
+/// Seen there, too: a file's device had 256 tags, and whoever asked for one more slept in the
+/// kernel.
+#[test]
+fn a_worker_held_by_the_storages_full_queue_was_not_late() {
+    let load = Load::new(Kind::Paced { every: Nanos::from_micros(125) }, MIB);
+    let stall = Stall { at: Nanos::from_secs(1), length: Nanos::from_millis(500) };
+    let fake = Fake { queue: 64, stalls: vec![stall], ..Fake::default() };
+    let run = run(load, 8192, fake, 6);
+    assert!(latest(&run.slices) < Nanos::from_millis(5), "{}", latest(&run.slices));
+    let (_, response) = longer(&run.slices, Nanos::from_millis(100));
+    assert!(response > 8_000, "the answers show it: {response}");
+}
+
 #[test]
 fn without_a_stall_service_and_response_agree_and_nothing_queues() {
     let load = Load::new(Kind::Paced { every: Nanos::from_micros(125) }, MIB);
