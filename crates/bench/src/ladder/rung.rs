@@ -120,6 +120,11 @@ impl Rung {
         }
     }
 
+    /// Whether none of its runs says anything about the storage.
+    pub fn said_nothing(&self) -> bool {
+        self.runs.iter().all(|run| run.failed.is_none())
+    }
+
     /// Mean work done over the runs, in tiles' worth; absent if a run has none.
     pub fn throughput(&self) -> Option<f64> {
         self.mean(|run| run.throughput)

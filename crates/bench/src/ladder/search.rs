@@ -76,6 +76,8 @@ const FAR: f64 = 0.75;
 const RUNS_MAX: usize = 9;
 /// A step that was disturbed is tried so often again; three in a row are no accident.
 const RETRIES: usize = 2;
+/// So many counts may be disturbed whenever they are tried, and others are tried beside them.
+const DISTURBED_MAX: usize = 2;
 /// Counts among which the most telling one is looked for.
 const CANDIDATES_MAX: u32 = 40;
 
@@ -281,15 +283,12 @@ impl Ladder {
 
     fn next_of_search(&self) -> Option<Next> {
         let edge = self.edge();
-        // Counts about which nothing can be said are a ceiling.
-        let said_nothing = judged(self.rungs.iter(), Judgement::Inconclusive);
-        let nothing = |tiles: &&u32| self.rungs[*tiles].runs.iter().all(|run| run.failed.is_none());
-        let ceiling = said_nothing.iter().filter(nothing).min().map_or(u32::MAX, |tiles| tiles - 1);
-        let cap = self.options.tiles_max.min(ceiling);
+        let is_broken = matches!(edge.stop, Some(Stop::Limit { .. } | Stop::Flat { .. }));
+        let cap = self.options.tiles_max.min(self.ceiling(is_broken));
         if let Some(tiles) = super::edge::knee(&self.rungs) {
             return Some(self.again(tiles));
         }
-        if !matches!(edge.stop, Some(Stop::Limit { .. } | Stop::Flat { .. })) {
+        if !is_broken {
             return self.grow(&edge, cap);
         }
         if let Some((overload, before)) = self.first_overload()
@@ -307,6 +306,17 @@ impl Ladder {
             }
         }
         if edge.held == 0 { None } else { self.lacks(edge.held, self.options.repeats) }
+    }
+
+    /// The most tiles worth trying: counts about which nothing can be said are a ceiling. Where an
+    /// edge is known, a few that were only disturbed are not; more say that the machine is not fit.
+    fn ceiling(&self, is_broken: bool) -> u32 {
+        let silent = self.rungs.iter().filter(|(_, rung)| rung.said_nothing());
+        let (disturbed, lasting): (Vec<_>, Vec<_>) =
+            silent.partition(|(_, rung)| rung.runs.iter().all(|run| run.try_again));
+        let excused = is_broken && disturbed.len() <= DISTURBED_MAX;
+        let counted = lasting.iter().chain(disturbed.iter().filter(|_| !excused));
+        counted.map(|(tiles, _)| *tiles - 1).min().unwrap_or(u32::MAX)
     }
 
     /// Twice as many tiles as are held, four times where every limit is far away.
@@ -334,8 +344,9 @@ impl Ladder {
         let step = ((high - low) / CANDIDATES_MAX + 1) as usize;
         let spread = (low..=high).step_by(step);
         let tested = self.rungs.range(low..=high).map(|(tiles, _)| *tiles);
-        let mut counts: Vec<u32> =
-            spread.chain(tested).filter(|tiles| runs(tiles) < RUNS_MAX).collect();
+        let is_silent = |tiles: &u32| self.rungs.get(tiles).is_some_and(Rung::said_nothing);
+        let is_open = |tiles: &u32| runs(tiles) < RUNS_MAX && !is_silent(tiles);
+        let mut counts: Vec<u32> = spread.chain(tested).filter(is_open).collect();
         counts.sort_unstable();
         counts.dedup();
         counts

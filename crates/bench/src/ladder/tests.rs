@@ -175,6 +175,29 @@ fn a_disturbed_step_is_tried_twice_more_and_never_counts() {
     assert_eq!((ladder.edge().held, ladder.edge().interval.high), (3, None));
 }
 
+/// Seen on a real disk: 94 tiles were disturbed three times, and nothing above was tried again
+/// although 130 had failed.
+#[test]
+fn a_count_that_is_always_disturbed_does_not_end_a_search_between_others() {
+    struct Disturbed(Vec<u32>);
+    impl StepRunner for Disturbed {
+        type Error = std::convert::Infallible;
+        fn run_step(&mut self, tiles: u32, _: u32) -> Result<StepResult, Self::Error> {
+            self.0.push(tiles);
+            if tiles == 12 {
+                let plain = StepResult::plain(Judgement::Inconclusive, None, Nanos::SECOND);
+                return Ok(StepResult { try_again: true, ..plain });
+            }
+            Ok(StepResult::plain(passes_if(tiles <= 13), Some(f64::from(tiles)), Nanos::SECOND))
+        }
+    }
+    let mut ladder = Ladder::new(LadderOptions { repeats: 1, ..options() });
+    let mut runner = Disturbed(Vec::new());
+    let Ok(()) = ladder.climb(&mut runner);
+    assert!(runner.0.contains(&12), "{:?}", runner.0);
+    assert_eq!(ladder.edge().held, 13, "{:?}", runner.0);
+}
+
 #[test]
 fn a_count_that_passed_is_looked_at_again_after_the_first_overload() {
     let options = LadderOptions { looks_back: true, repeats: 1, ..options() };
