@@ -1,5 +1,5 @@
-//! A RAM block device to measure on: a zram device that nobody uses, or the one named in
-//! `TILEMARK_BENCH_DEVICE`.
+//! What is measured on: a RAM block device (a zram device that nobody uses, or the one named in
+//! `TILEMARK_BENCH_DEVICE`), or a file on this machine's disk, below `TILEMARK_BENCH_DIR`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,6 +50,69 @@ impl RamDevice {
             .trim()
             .parse()?;
         Ok(Self { path: path.to_owned(), identity: format!("{name}-{}", sectors * 512), reset })
+    }
+}
+
+/// What both programs read and write.
+#[derive(Debug)]
+pub(crate) enum Place {
+    Ram(RamDevice),
+    Disk(DiskFile),
+}
+
+impl Place {
+    /// The path that a peer is told.
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::Ram(device) => &device.path,
+            Self::Disk(file) => &file.0,
+        }
+    }
+
+    /// The target as `tilemark run` takes it, with what it wants to hear.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let path = self.path().display();
+        match self {
+            Self::Ram(device) => {
+                vec![format!("block:{path}"), "--destroy-data".to_owned(), device.identity.clone()]
+            }
+            Self::Disk(_) => {
+                let allowed = ["--overwrite-file", "--allow-root-fs"].map(str::to_owned);
+                [vec![format!("file:{path}")], allowed.to_vec()].concat()
+            }
+        }
+    }
+
+    /// Where our first virtual disk begins: a device keeps 8 MiB before it.
+    pub(crate) fn offset_bytes(&self) -> u64 {
+        match self {
+            Self::Ram(_) => 8 << 20,
+            Self::Disk(_) => 0,
+        }
+    }
+}
+
+/// A file as large as the micro workloads' disk, removed when dropped.
+#[derive(Debug)]
+pub(crate) struct DiskFile(PathBuf);
+
+impl DiskFile {
+    pub(crate) fn set_up() -> Result<Self> {
+        let directory = std::env::var_os("TILEMARK_BENCH_DIR").unwrap_or_else(|| ".".into());
+        let path = std::path::absolute(directory)?
+            .join(format!("tilemark-bench-{}.file", std::process::id()));
+        let file = fs::File::create_new(&path).with_context(|| path.display().to_string())?;
+        let made = Self(path);
+        file.set_len(SIZE_BYTES)?;
+        Ok(made)
+    }
+}
+
+impl Drop for DiskFile {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_file(&self.0) {
+            eprintln!("removing {}: {error}", self.0.display());
+        }
     }
 }
 

@@ -1,26 +1,28 @@
 //! The peer: fio with its best settings for the job, as documented in its manual.
 
-use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use super::device::Place;
 use super::pairs::{Job, Outcome};
 use super::process;
 
-/// Runs the same job with fio on the same part of the device.
-pub(crate) fn run(device: &Path, job: &Job) -> Result<Outcome> {
+/// Runs the same job with fio on the same part of the same place, in huge pages from a pool
+/// that the caller filled.
+pub(crate) fn run(place: &Place, job: &Job) -> Result<Outcome> {
     let mut command = Command::new("fio");
+    command.arg("--iomem=mmaphuge");
     command.args(["--name=peer", "--ioengine=io_uring", "--direct=1", "--fixedbufs"]);
     command.args(["--registerfiles", "--norandommap", "--randrepeat=0", "--time_based"]);
     command.args(["--output-format=json", "--group_reporting", "--lat_percentiles=1"]);
-    command.arg(format!("--filename={}", device.display()));
+    command.arg(format!("--filename={}", place.path().display()));
     command.arg(format!("--rw={}", job.fio_rw));
     command.arg(format!("--bs={}", job.block_bytes));
     command.arg(format!("--iodepth={}", job.outstanding));
     command.arg(format!("--runtime={}", job.seconds));
-    command.arg(format!("--offset={}", job.offset_bytes));
+    command.arg(format!("--offset={}", place.offset_bytes()));
     command.arg(format!("--size={}", job.size_bytes));
     if job.outstanding >= 16 {
         command.args(["--iodepth_batch_submit=16", "--iodepth_batch_complete_min=16"]);

@@ -9,6 +9,7 @@ mod cache;
 mod cpu;
 mod device;
 mod fio;
+mod huge;
 mod import;
 mod page;
 mod pairs;
@@ -52,6 +53,10 @@ const GROUPS: &[Group] = &[
     Group { name: "engine.mixed_8k", run: pairs::mixed_8k },
     Group { name: "engine.seq_1m", run: pairs::seq_1m },
     Group { name: "engine.qd1", run: pairs::qd1 },
+    Group { name: "engine.file_qd1", run: pairs::file_qd1 },
+    Group { name: "engine.file_qd1_busy", run: pairs::file_qd1_busy },
+    Group { name: "engine.file_qd32", run: pairs::file_qd32 },
+    Group { name: "engine.file_seq_1m", run: pairs::file_seq_1m },
     Group { name: "engine.tiles_40", run: tiles::tiles_40 },
     Group { name: "answer.lab", run: answer::lab },
     Group { name: "answer.disk", run: answer::disk },

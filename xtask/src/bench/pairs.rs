@@ -1,24 +1,26 @@
-//! Interleaved pairs: peer, ours, peer, ours, ... on one RAM device, one worker thread each.
+//! Interleaved pairs: peer, ours, peer, ours, ... on one RAM device or one file, one worker
+//! thread each, both with their buffers in huge pages.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
+use std::process::{Child, Command};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use super::device::RamDevice;
+use super::device::{DiskFile, Place, RamDevice};
+use super::huge::Pool;
 use super::{Figure, fio, median, tilemark};
 
 /// One load, as both programs are told it.
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
-    /// The shipped tile that is this load.
-    pub tile: &'static str,
+    /// The tile that is this load, shipped or a file.
+    pub tile: Cow<'static, str>,
     pub fio_rw: &'static str,
     pub block_bytes: u32,
     pub outstanding: u32,
     pub read_percent: u32,
     pub seconds: u32,
-    /// Where our first virtual disk lies on a device: after the reserved 8 MiB.
-    pub offset_bytes: u64,
     pub size_bytes: u64,
 }
 
@@ -35,26 +37,33 @@ pub(crate) struct Outcome {
 
 const PAIRS: usize = 5;
 const MIXED: Job = Job {
-    tile: "micro/mixed-8k",
+    tile: Cow::Borrowed("micro/mixed-8k"),
     fio_rw: "randrw",
     block_bytes: 8192,
     outstanding: 64,
     read_percent: 70,
     seconds: 6,
-    offset_bytes: 8 << 20,
     size_bytes: 1 << 30,
 };
 
-/// Runs the pairs; the device was filled by a first run of the writing tile, so that reads
-/// decompress real data.
+/// fio's buffers, and what its bookkeeping may want.
+const HUGE_BYTES: u64 = 128 << 20;
+
+/// Runs the pairs on a RAM device.
 fn pairs(job: &Job) -> Result<Vec<(Outcome, Outcome)>> {
-    let device = RamDevice::set_up()?;
+    pairs_on(&Place::Ram(RamDevice::set_up()?), job)
+}
+
+/// Runs the pairs; the place was filled by a first run of the writing tile, so that reads meet
+/// real data.
+fn pairs_on(place: &Place, job: &Job) -> Result<Vec<(Outcome, Outcome)>> {
     let out = scratch()?;
-    tilemark::run(&device, &Job { seconds: 3, ..MIXED }, &out)?;
+    let _huge = Pool::with(HUGE_BYTES)?;
+    tilemark::run(place, &Job { seconds: 3, ..MIXED }, &out)?;
     let mut results = Vec::new();
     for pair in 1..=PAIRS {
-        let theirs = fio::run(&device.path, job)?;
-        let ours = tilemark::run(&device, job, &out)?;
+        let theirs = fio::run(place, job)?;
+        let ours = tilemark::run(place, job, &out)?;
         eprintln!(
             "{} pair {pair}: fio {:.0} IOPS {:.2} us CPU/IO p50 {:.1} us p99 {:.1} us, \
              tilemark {:.0} IOPS {:.2} us CPU/IO p50 {:.1} us p99 {:.1} us",
@@ -102,7 +111,12 @@ fn cpu(outcome: &Outcome) -> f64 {
 }
 
 pub(crate) fn read_4k(name: &str) -> Result<Vec<Figure>> {
-    let job = Job { tile: "micro/read-4k", fio_rw: "randread", block_bytes: 4096, ..MIXED };
+    let job = Job {
+        tile: Cow::Borrowed("micro/read-4k"),
+        fio_rw: "randread",
+        block_bytes: 4096,
+        ..MIXED
+    };
     let results = pairs(&job)?;
     Ok(vec![
         Figure::new(format!("{name}.iops_vs_fio"), ratio(&results, operations), "ratio"),
@@ -114,40 +128,115 @@ pub(crate) fn read_4k(name: &str) -> Result<Vec<Figure>> {
 
 pub(crate) fn mixed_8k(name: &str) -> Result<Vec<Figure>> {
     let results = pairs(&MIXED)?;
-    Ok(vec![
-        Figure::new(format!("{name}.iops_vs_fio"), ratio(&results, operations), "ratio"),
-        Figure::new(format!("{name}.iops"), ours(&results, operations), "1/s"),
-    ])
+    Ok(rates(name, &results))
+}
+
+fn seq_job() -> Job {
+    let tile = Cow::Borrowed("micro/seq-read-1m");
+    Job { tile, fio_rw: "read", block_bytes: 1 << 20, outstanding: 8, ..MIXED }
 }
 
 pub(crate) fn seq_1m(name: &str) -> Result<Vec<Figure>> {
-    let job = Job {
-        tile: "micro/seq-read-1m",
-        fio_rw: "read",
-        block_bytes: 1 << 20,
-        outstanding: 8,
-        ..MIXED
-    };
-    let results = pairs(&job)?;
-    Ok(vec![
-        Figure::new(format!("{name}.bytes_vs_fio"), ratio(&results, bytes), "ratio"),
-        Figure::new(format!("{name}.bytes_per_s"), ours(&results, bytes), "B/s"),
-    ])
+    Ok(throughput(name, &pairs(&seq_job())?))
 }
 
+fn throughput(name: &str, results: &[(Outcome, Outcome)]) -> Vec<Figure> {
+    vec![
+        Figure::new(format!("{name}.bytes_vs_fio"), ratio(results, bytes), "ratio"),
+        Figure::new(format!("{name}.bytes_per_s"), ours(results, bytes), "B/s"),
+    ]
+}
+
+const QD1: Job = Job {
+    tile: Cow::Borrowed("micro/read-4k-qd1"),
+    fio_rw: "randread",
+    block_bytes: 4096,
+    outstanding: 1,
+    ..MIXED
+};
+
 pub(crate) fn qd1(name: &str) -> Result<Vec<Figure>> {
-    let job = Job {
-        tile: "micro/read-4k-qd1",
-        fio_rw: "randread",
-        block_bytes: 4096,
-        outstanding: 1,
-        ..MIXED
-    };
-    let results = pairs(&job)?;
-    Ok(vec![
-        Figure::new(format!("{name}.p50_vs_fio"), ratio(&results, |o| o.p50_ns), "ratio"),
-        Figure::new(format!("{name}.p99_vs_fio"), ratio(&results, |o| o.p99_ns), "ratio"),
-        Figure::new(format!("{name}.p50_ns"), ours(&results, |o| o.p50_ns), "ns"),
-        Figure::new(format!("{name}.p99_ns"), ours(&results, |o| o.p99_ns), "ns"),
-    ])
+    let results = pairs(&QD1)?;
+    Ok(latencies(name, &results))
+}
+
+fn latencies(name: &str, results: &[(Outcome, Outcome)]) -> Vec<Figure> {
+    vec![
+        Figure::new(format!("{name}.p50_vs_fio"), ratio(results, |o| o.p50_ns), "ratio"),
+        Figure::new(format!("{name}.p99_vs_fio"), ratio(results, |o| o.p99_ns), "ratio"),
+        Figure::new(format!("{name}.p50_ns"), ours(results, |o| o.p50_ns), "ns"),
+        Figure::new(format!("{name}.p99_ns"), ours(results, |o| o.p99_ns), "ns"),
+    ]
+}
+
+fn rates(name: &str, results: &[(Outcome, Outcome)]) -> Vec<Figure> {
+    vec![
+        Figure::new(format!("{name}.iops_vs_fio"), ratio(results, operations), "ratio"),
+        Figure::new(format!("{name}.iops"), ours(results, operations), "1/s"),
+    ]
+}
+
+/// One outstanding read of a file.
+pub(crate) fn file_qd1(name: &str) -> Result<Vec<Figure>> {
+    let results = pairs_on(&Place::Disk(DiskFile::set_up()?), &QD1)?;
+    Ok(rates(name, &results).into_iter().chain(latencies(name, &results)).collect())
+}
+
+/// The same beside a process that computes without a pause.
+pub(crate) fn file_qd1_busy(name: &str) -> Result<Vec<Figure>> {
+    let neighbour = Neighbour::start()?;
+    let results = pairs_on(&Place::Disk(DiskFile::set_up()?), &QD1)?;
+    drop(neighbour);
+    Ok(rates(name, &results).into_iter().chain(latencies(name, &results)).collect())
+}
+
+/// 32 outstanding reads of a file; no shipped tile has so many.
+pub(crate) fn file_qd32(name: &str) -> Result<Vec<Figure>> {
+    let directory = scratch()?.with_extension("tile");
+    std::fs::create_dir_all(&directory)?;
+    std::fs::write(directory.join("read-qd32.toml"), QD32)?;
+    let tile = directory.join("tile.toml");
+    std::fs::write(&tile, QD32_TILE)?;
+    let tile = Cow::Owned(tile.to_string_lossy().into_owned());
+    let job = Job { tile, outstanding: 32, ..QD1 };
+    let results = pairs_on(&Place::Disk(DiskFile::set_up()?), &job)?;
+    std::fs::remove_dir_all(&directory)?;
+    Ok(rates(name, &results))
+}
+
+const QD32: &str = r#"
+name = "read-qd32"
+title = "4 KiB random reads, 32 outstanding"
+source = "Made for a figure."
+metric = { unit = "IOPS", count = "io", reference = 3200 }
+vm = [{ name = "vm", disk = [{ name = "data", size = "16GiB" }] }]
+users = [{ name = "stream", vm = "vm", load = { closed = { users = 32 } } }]
+action = [{ name = "read", steps = [{ read = { disk = "data", size = "4k" } }] }]
+"#;
+const QD32_TILE: &str = "name = \"read-qd32\"\ntitle = \"4 KiB reads, 32 outstanding\"\n\
+                         source = \"Made for a figure.\"\n[[workload]]\nuse = \"read-qd32.toml\"\n";
+
+/// Sequential reads of 1 MiB of a file.
+pub(crate) fn file_seq_1m(name: &str) -> Result<Vec<Figure>> {
+    let results = pairs_on(&Place::Disk(DiskFile::set_up()?), &seq_job())?;
+    Ok(throughput(name, &results))
+}
+
+/// A process that computes; ended when dropped.
+struct Neighbour(Child);
+
+impl Neighbour {
+    fn start() -> Result<Self> {
+        let mut command = Command::new("sh");
+        command.args(["-c", "while :; do :; done"]);
+        Ok(Self(command.spawn().context("starting a shell")?))
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        // One that has ended already is not an error.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }

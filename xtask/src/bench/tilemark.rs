@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::device::RamDevice;
+use super::device::Place;
 use super::pairs::{Job, Outcome};
 use super::process::{self, Cost};
 
@@ -30,14 +30,13 @@ pub(crate) fn run_json(arguments: &[&str], out: &Path) -> Result<(Value, Cost)> 
     Ok((serde_json::from_str(&text).context("tilemark's JSON")?, cost))
 }
 
-/// Runs one micro tile with one worker on the device.
-pub(crate) fn run(device: &RamDevice, job: &Job, out: &Path) -> Result<Outcome> {
-    let target = format!("block:{}", device.path.display());
+/// Runs one tile of one disk with one worker.
+pub(crate) fn run(place: &Place, job: &Job, out: &Path) -> Result<Outcome> {
+    let words = place.words();
     let duration = format!("{}s", job.seconds - 1);
-    let arguments = [
-        target.as_str(),
+    let options = [
         "--tile",
-        job.tile,
+        job.tile.as_ref(),
         "--tiles",
         "1",
         "--workers",
@@ -52,9 +51,8 @@ pub(crate) fn run(device: &RamDevice, job: &Job, out: &Path) -> Result<Outcome> 
         "1s",
         "--duration",
         &duration,
-        "--destroy-data",
-        &device.identity,
     ];
+    let arguments: Vec<&str> = words.iter().map(String::as_str).chain(options).collect();
     let (json, _) = run_json(&arguments, out)?;
     let step = &json["steps"][0];
     let operations_per_s = step["throughput"]["operations_per_s"].as_f64().context("throughput")?;
