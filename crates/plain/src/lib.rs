@@ -2,15 +2,17 @@
 //! definitions that somebody names.
 //!
 //! What it does: opens regular files and nothing else, without waiting for a pipe's writer, reads
-//! no more of a text than is expected, and creates files where others may have put links.
+//! no more of a text than is expected, creates files where others may have put links, and holds
+//! directories whose name others may give to something else.
 //!
 //! What it refuses: links (in directories from elsewhere), pipes, sockets, devices, directories,
 //! texts beyond their limit.
 
-use std::fs::{File, FileType, OpenOptions};
+use std::fs::{DirBuilder, File, FileType, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 /// No text of ours comes near: a run of a thousand steps has a `run.json` of some 10 MiB.
 pub const TEXT_MAX: u64 = 64 << 20;
@@ -45,6 +47,51 @@ pub fn create(path: &Path) -> Result<File> {
         _ => {}
     }
     File::create_new(path)
+}
+
+/// A directory that was just made and is held open: names below it are looked up from it, whatever
+/// happens to its own name or to the directories above, and only its owner may make any.
+#[derive(Debug)]
+pub struct Held {
+    /// Open for as long as names are looked up through it.
+    _directory: File,
+    at: PathBuf,
+    path: PathBuf,
+}
+
+impl Held {
+    /// Makes the directory; one that is there, or that somebody put there instead, is refused.
+    pub fn make(path: &Path) -> Result<Self> {
+        DirBuilder::new().mode(0o755).create(path)?;
+        let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+        let directory = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        let at = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+        let own = rustix::process::geteuid().as_raw();
+        if directory.metadata()?.uid() != own || std::fs::read_dir(&at)?.next().is_some() {
+            let text = "somebody replaced it while it was made";
+            return Err(Error::new(ErrorKind::PermissionDenied, text));
+        }
+        Ok(Self { _directory: directory, at, path: path.to_owned() })
+    }
+
+    /// Where to write: a path that leads to it for as long as it is held.
+    pub fn at(&self) -> &Path {
+        &self.at
+    }
+
+    /// The name it was made with.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// What a person calls a path below a held directory; any other is as it was.
+pub fn named(path: &Path) -> PathBuf {
+    let held = Path::new("/proc/self/fd");
+    let Ok(below) = path.strip_prefix(held) else { return path.to_owned() };
+    let mut parts = below.components();
+    let directory = parts.next().and_then(|number| std::fs::read_link(held.join(number)).ok());
+    directory.map_or_else(|| path.to_owned(), |directory| directory.join(parts.as_path()))
 }
 
 /// All of a regular file that is no link, of at most `max` bytes.
@@ -125,6 +172,23 @@ fn is_steering(c: char) -> bool {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    /// Who owns the directory above can rename ours and put a link in its place.
+    #[test]
+    fn what_is_written_below_a_held_directory_stays_there_when_its_name_is_taken() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let (ours, theirs) = (dir.path().join("run"), dir.path().join("theirs"));
+        std::fs::create_dir(&theirs).expect("creates");
+        let held = Held::make(&ours).expect("makes");
+        std::fs::rename(&ours, dir.path().join("away")).expect("renames");
+        symlink(&theirs, &ours).expect("links");
+        std::fs::write(held.at().join("file"), "text").expect("writes");
+        assert_eq!(std::fs::read_dir(&theirs).expect("lists").count(), 0);
+        let file = named(&held.at().join("file"));
+        assert!(file.ends_with("away/file") && file.exists(), "{}", file.display());
+        assert_eq!(named(Path::new("/srv/file")), Path::new("/srv/file"));
+        Held::make(&ours).expect_err("a link has the name");
+    }
 
     #[test]
     fn a_link_a_pipe_and_a_device_are_refused_by_what_they_are() {

@@ -124,7 +124,7 @@ impl<'a, R: Rig> Climber<'a, R> {
             self.observer.event(&Progress::Warning(warning));
         }
         self.event("run-end", &json!({ "answer": run.answer.sentence }))?;
-        self.kept.finish(self.directory.path())?;
+        self.kept.finish(self.directory.at())?;
         Ok(self.directory.write_run(run)?)
     }
 

@@ -22,6 +22,12 @@ pub enum ExportError {
         /// Which run.
         id: String,
     },
+    /// There is nothing to write.
+    #[error("run {id} has no series")]
+    NoSeries {
+        /// Which run.
+        id: String,
+    },
     /// The name is not that of a format.
     #[error("\"{text}\" is not an export format; there are {known}")]
     UnknownFormat {

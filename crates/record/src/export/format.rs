@@ -53,7 +53,13 @@ impl FromStr for Format {
 pub fn export(run: &StoredRun, format: Format, to: &mut dyn Write) -> Result<(), ExportError> {
     match format {
         Format::Json => copy(run, files::RUN, to)?,
-        Format::Csv => csv::write(run.series()?, to)?,
+        Format::Csv => {
+            let mut rows = run.series()?.peekable();
+            if rows.peek().is_none() {
+                return Err(ExportError::NoSeries { id: run.id().to_string() });
+            }
+            csv::write(rows, to)?;
+        }
         Format::Parquet if !run.path().join(files::SERIES).exists() => {
             return Err(ExportError::NotFinished { id: run.id().to_string() });
         }

@@ -109,6 +109,6 @@ impl RunDirError {
 
     /// Adds what was attempted on which path to an error of the operating system.
     pub(crate) fn io(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { attempt, path: path.to_owned(), source }
+        move |source| Self::Io { attempt, path: plain::named(path), source }
     }
 }

@@ -15,7 +15,8 @@ use crate::series::{SeriesError, Writer};
 #[derive(Debug)]
 pub struct RunDir {
     base: PathBuf,
-    path: PathBuf,
+    /// Root may write it below a directory of somebody else.
+    held: plain::Held,
     id: RunId,
     /// Locked for as long as this process lives; the kernel lets go after kill -9.
     _lock: File,
@@ -27,14 +28,14 @@ impl RunDir {
     pub fn create(base: &Path, id: &RunId) -> Result<Self, RunDirError> {
         fs::create_dir_all(base).map_err(RunDirError::io("creating", base))?;
         let path = base.join(format!("{id}{}", files::PARTIAL));
-        fs::create_dir(&path).map_err(RunDirError::io("creating", &path))?;
-        let lock_path = path.join(files::LOCK);
+        let held = plain::Held::make(&path).map_err(RunDirError::io("creating", &path))?;
+        let lock_path = held.at().join(files::LOCK);
         let lock = File::create_new(&lock_path).map_err(RunDirError::io("creating", &lock_path))?;
         lock.lock().map_err(RunDirError::io("locking", &lock_path))?;
         sync_directory(base)?;
         Ok(Self {
             base: base.to_owned(),
-            path,
+            held,
             id: id.clone(),
             _lock: lock,
             broken: Arc::default(),
@@ -43,7 +44,12 @@ impl RunDir {
 
     /// Where it is while the run lasts.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.held.path()
+    }
+
+    /// Where its files are written, whatever its name is by then.
+    pub fn at(&self) -> &Path {
+        self.held.at()
     }
 
     /// The run's id.
@@ -53,7 +59,7 @@ impl RunDir {
 
     /// Writes a file as indented JSON; see [`RunDir::write_text`].
     pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), RunDirError> {
-        let path = self.path.join(name);
+        let path = self.at().join(name);
         let mut text = serde_json::to_string_pretty(value)
             .map_err(|error| RunDirError::io("writing", &path)(error.into()))?;
         text.push('\n');
@@ -68,7 +74,7 @@ impl RunDir {
 
     /// Writes a file durably and at once: to a temporary name, flushed, renamed.
     pub fn write_text(&self, name: &str, text: &str) -> Result<(), RunDirError> {
-        let path = self.path.join(name);
+        let path = self.at().join(name);
         replace(&path, text.as_bytes()).map_err(|error| {
             self.broken.store(true, Ordering::Relaxed);
             RunDirError::io("writing", &path)(error)
@@ -78,36 +84,36 @@ impl RunDir {
     /// Like [`RunDir::write_text`], for a file without which the run is complete: that it
     /// cannot be written leaves nothing behind.
     pub fn write_optional(&self, name: &str, text: &str) -> Result<(), RunDirError> {
-        let path = self.path.join(name);
+        let path = self.at().join(name);
         replace(&path, text.as_bytes()).map_err(RunDirError::io("writing", &path))
     }
 
     /// Opens `events.jsonl` for appending.
     pub fn events(&self) -> Result<EventLog, RunDirError> {
-        EventLog::open(&self.path.join(files::EVENTS), Arc::clone(&self.broken))
+        EventLog::open(&self.at().join(files::EVENTS), Arc::clone(&self.broken))
     }
 
     /// Starts the series. Finish the writer before finishing the directory.
     pub fn series(&self) -> Result<Writer, SeriesError> {
-        Writer::create(&self.path)
+        Writer::create(self.at())
     }
 
     /// Writes `SHA256SUMS` and gives the directory its final name, which it returns. After
     /// any failed write, of this call or before, the directory stays partial.
     pub fn finish(self) -> Result<PathBuf, RunDirError> {
         if self.broken.load(Ordering::Relaxed) {
-            return Err(RunDirError::Broken { path: self.path });
+            return Err(RunDirError::Broken { path: self.path().to_owned() });
         }
-        if self.path.join(files::PARTS).exists() {
-            return Err(RunDirError::SeriesOpen { path: self.path });
+        if self.at().join(files::PARTS).exists() {
+            return Err(RunDirError::SeriesOpen { path: self.path().to_owned() });
         }
-        let sums = checksum::of_directory(&self.path)?;
+        let sums = checksum::of_directory(self.at())?;
         self.write_text(files::SUMS, &sums)?;
-        let lock = self.path.join(files::LOCK);
+        let lock = self.at().join(files::LOCK);
         fs::remove_file(&lock).map_err(RunDirError::io("removing", &lock))?;
-        sync_directory(&self.path)?;
+        sync_directory(self.at())?;
         let path = self.base.join(self.id.as_str());
-        fs::rename(&self.path, &path).map_err(RunDirError::io("renaming", &self.path))?;
+        fs::rename(self.path(), &path).map_err(RunDirError::io("renaming", self.path()))?;
         sync_directory(&self.base)?;
         Ok(path)
     }

@@ -65,12 +65,12 @@ impl SeriesError {
     }
 
     pub(crate) fn io(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { attempt, path: path.to_owned(), source }
+        move |source| Self::Io { attempt, path: plain::named(path), source }
     }
 
     /// Unwraps what the Parquet library wrapped, so that a full disk is seen as one.
     pub(crate) fn parquet(attempt: &'static str, path: &Path) -> impl FnOnce(ParquetError) -> Self {
-        let path = path.to_owned();
+        let path = plain::named(path);
         move |error| match error {
             ParquetError::External(inner) => match inner.downcast::<io::Error>() {
                 Ok(source) => Self::Io { attempt, path, source: *source },

@@ -273,6 +273,15 @@ fn openmetrics_buckets_are_cumulative_and_end_at_the_count() {
 }
 
 #[test]
+fn a_run_without_series_is_not_exported_as_an_empty_table() {
+    let base = tempfile::tempdir().expect("a directory");
+    let run = stored(base.path());
+    std::fs::remove_file(run.path().join("series.parquet")).expect("removes");
+    let error = export(&run, Format::Csv, &mut Vec::new()).expect_err("nothing to write");
+    assert_eq!(error.to_string(), "run 20261121T184207Z-datacenter-abcdef has no series");
+}
+
+#[test]
 fn an_unknown_format_is_refused_with_the_known_ones() {
     let error = "xml".parse::<Format>().expect_err("unknown");
     assert_eq!(
