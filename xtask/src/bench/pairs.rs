@@ -1,9 +1,10 @@
-//! Interleaved pairs: peer, ours, peer, ours, ... on one RAM device or one file, one worker
+//! Pairs, whose order follows the Thue-Morse sequence, on one RAM device or one file, one worker
 //! thread each, both with their buffers in huge pages.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::process::{Child, Command};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 
@@ -35,7 +36,9 @@ pub(crate) struct Outcome {
     pub p99_ns: f64,
 }
 
-const PAIRS: usize = 5;
+const PAIRS: usize = 8;
+/// io_uring lets go of a file only some time after its process has ended.
+const PAUSE: Duration = Duration::from_secs(1);
 const MIXED: Job = Job {
     tile: Cow::Borrowed("micro/mixed-8k"),
     fio_rw: "randrw",
@@ -61,13 +64,20 @@ fn pairs_on(place: &Place, job: &Job) -> Result<Vec<(Outcome, Outcome)>> {
     let _huge = Pool::with(HUGE_BYTES)?;
     tilemark::run(place, &Job { seconds: 3, ..MIXED }, &out)?;
     let mut results = Vec::new();
-    for pair in 1..=PAIRS {
-        let theirs = fio::run(place, job)?;
-        let ours = tilemark::run(place, job, &out)?;
+    for pair in 0..PAIRS {
+        // Who comes second may find caches warmer, or a host's allowance of I/O used up.
+        let (theirs, ours) = if pair.count_ones().is_multiple_of(2) {
+            let theirs = calm(|| fio::run(place, job))?;
+            (theirs, calm(|| tilemark::run(place, job, &out))?)
+        } else {
+            let ours = calm(|| tilemark::run(place, job, &out))?;
+            (calm(|| fio::run(place, job))?, ours)
+        };
         eprintln!(
-            "{} pair {pair}: fio {:.0} IOPS {:.2} us CPU/IO p50 {:.1} us p99 {:.1} us, \
+            "{} pair {}: fio {:.0} IOPS {:.2} us CPU/IO p50 {:.1} us p99 {:.1} us, \
              tilemark {:.0} IOPS {:.2} us CPU/IO p50 {:.1} us p99 {:.1} us",
             job.tile,
+            pair + 1,
             theirs.operations_per_s,
             theirs.cpu_us_per_io,
             theirs.p50_ns / 1e3,
@@ -81,6 +91,13 @@ fn pairs_on(place: &Place, job: &Job) -> Result<Vec<(Outcome, Outcome)>> {
     }
     std::fs::remove_dir_all(&out)?;
     Ok(results)
+}
+
+/// One run, and a pause after it.
+fn calm(run: impl FnOnce() -> Result<Outcome>) -> Result<Outcome> {
+    let outcome = run();
+    std::thread::sleep(PAUSE);
+    outcome
 }
 
 /// A directory for run directories that is removed again, in the system's temporary one.

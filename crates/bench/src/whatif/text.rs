@@ -16,12 +16,12 @@ pub fn text(answer: &WhatIf) -> String {
     lines.push(side("changed", &answer.changed));
     for (name, side) in [("as it is", &answer.base), ("changed", &answer.changed)] {
         if let Some(broken) = &side.breaks {
-            lines.push(format!("  {name}, {} tiles: {}", broken.tiles, broken.reason));
+            lines.push(format!("  {name}, {}: {}", tiles(broken.tiles), broken.reason));
         }
         if let Some(part) = &side.bottleneck {
             lines.push(format!(
-                "  {name}, {} tiles: busiest {}, U {:.1} % = X {:.2} x D {:.2} %",
-                part.tiles,
+                "  {name}, {}: busiest {}, U {:.1} % = X {:.2} x D {:.2} %",
+                tiles(part.tiles),
                 part.part,
                 part.utilisation * 100.0,
                 part.work,
@@ -77,8 +77,8 @@ fn model_error(error: &ModelError) -> Vec<String> {
 fn step_gap(step: &StepGap) -> String {
     let word = |verdict: Verdict| verdict.name();
     format!(
-        "  {} tiles: {:.0} I/Os per second measured ({}), {:.0} modelled ({}): {}",
-        step.tiles,
+        "  {}: {:.0} I/Os per second measured ({}), {:.0} modelled ({}): {}",
+        tiles(step.tiles),
         step.measured_operations_per_s,
         word(step.measured),
         step.modelled_operations_per_s,
@@ -105,4 +105,8 @@ fn percent(model: f64, measured: f64) -> String {
     } else {
         "nothing to compare with".to_owned()
     }
+}
+
+fn tiles(number: u32) -> String {
+    units::print::count(number.into(), "tile")
 }

@@ -41,8 +41,10 @@ pub struct LoadArgs {
     pub tile: Option<String>,
     /// How many tiles: 4, or 1..8; searched if absent
     ///
-    /// The search doubles until a limit breaks, halves the gap, then runs every step around
-    /// the edge. Of a range, simulate runs every step. Numbers are from 1.
+    /// A run grows until a limit breaks, then runs the counts that tell most about the edge until
+    /// its interval is narrow or the time is up; simulate doubles, and halves the gap. Of a range,
+    /// simulate runs every step, a run those that are not surely beyond the edge. Numbers are
+    /// from 1.
     #[arg(long, value_name = "N|A..B", help_heading = "What runs")]
     pub tiles: Option<String>,
     /// Search no further than N tiles

@@ -129,10 +129,11 @@ fn tell(progress: &Progress, subject: &Subject, begun: Instant) {
         Progress::Step { side, seed, tiles, verdict, far } => {
             let left = far.time_left(begun.elapsed().into());
             crate::say!(
-                "{:>3} of {} done, about {} left  {side}, seed {seed}, {tiles} tiles: {}",
+                "{:>3} of {} done, about {} left  {side}, seed {seed}, {}: {}",
                 far.jobs_done,
                 far.jobs,
                 about(left),
+                units::print::count(u64::from(*tiles), "tile"),
                 verdict.name()
             );
         }
