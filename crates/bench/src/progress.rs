@@ -120,6 +120,8 @@ pub struct Tick {
     pub is_measured: bool,
     /// Time left of the warm-up's cap or of the measured window.
     pub left: Nanos,
+    /// Whether the window goes on beyond what was asked for, because it did not decide.
+    pub is_longer: bool,
     /// I/Os per second in the slice.
     pub operations_per_s: f64,
     /// Share of them that are reads, 0 to 1.

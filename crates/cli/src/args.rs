@@ -188,7 +188,7 @@ pub struct CalibrateArgs {
     /// It is filled first. One that fits into a cache measures the cache. Example: 16GiB
     #[arg(long, value_name = "SIZE", default_value = "2GiB", help_heading = "What is measured")]
     pub space: Bytes,
-    /// Measured time of each loop [default: 1.4s, 600ms with --quick]
+    /// Measured time of each loop, all its rounds together [default: 2s, 800ms with --quick]
     #[arg(long, value_name = "TIME", help_heading = "What is measured")]
     pub point: Option<Nanos>,
     /// Sets of parameters each kind of model tries [default: 240, 80 with --quick]

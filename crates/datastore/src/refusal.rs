@@ -137,8 +137,8 @@ pub enum Refusal {
     },
     /// The bytes needed do not fit under the limits.
     #[error(
-        "{} needs {needed} ({} B); at most {limit} ({} B) may be used: {rule}",
-        path.display(), needed.get(), limit.get()
+        "{} needs {needed} ({} B); {} may be used: {rule}",
+        path.display(), needed.get(), at_most(*limit)
     )]
     Space {
         /// The path.
@@ -346,6 +346,13 @@ fn in_namespace(pid: u32) -> String {
     if pid == 0 { String::new() } else { format!(" in the mount namespace of process {pid}") }
 }
 
+fn at_most(limit: Bytes) -> String {
+    match limit.get() {
+        0 => "nothing".to_owned(),
+        bytes => format!("at most {limit} ({bytes} B)"),
+    }
+}
+
 impl Refusal {
     /// A stable name of the rule, for scripts and documentation.
     pub const fn id(&self) -> &'static str {
@@ -420,7 +427,9 @@ impl Refusal {
             Self::FileSystem { .. } => {
                 "choose a directory on the storage to be measured, or allow this one with --allow-root-fs"
             }
-            Self::Space { .. } => "use fewer tiles, a smaller footprint or a larger target",
+            Self::Space { .. } => {
+                "use a larger target, fewer tiles or a smaller --footprint (of a replay, --size)"
+            }
             Self::AlreadyThere { .. } => "another run has this id; see tilemark cleanup",
             Self::NotOurs { .. } => {
                 "choose a path that does not exist, or give up the file's content with --overwrite-file"

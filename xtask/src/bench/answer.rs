@@ -68,6 +68,7 @@ const FOOTPRINT: &str = "0.001953125";
 /// What one run answered.
 #[derive(Debug)]
 struct Answered {
+    /// The most likely count.
     held: Option<f64>,
     low: f64,
     high: f64,
@@ -90,7 +91,7 @@ fn ask(arguments: &[&str], seed: u32, out: &Path) -> Result<(Answered, Value)> {
     eprintln!("answer: {}", answer["sentence"].as_str().unwrap_or("no answer"));
     let interval = &answer["tiles_interval"];
     let answered = Answered {
-        held: answer["tiles_held"].as_f64(),
+        held: interval["most_likely"].as_f64().or_else(|| answer["tiles_held"].as_f64()),
         low: interval["low"].as_f64().unwrap_or(0.0),
         // An interval that is open, or none at all, excludes nothing.
         high: interval["high"].as_f64().unwrap_or(f64::INFINITY),

@@ -443,7 +443,7 @@ mod tests {
         let (low, high) = (tiles - 1, Some(tiles + 1));
         run.answer.tiles_held = Some(tiles);
         run.answer.tiles_interval =
-            Some(record::run::TilesInterval { low, high, confidence: 0.95 });
+            Some(record::run::TilesInterval { low, high, most_likely: None, confidence: 0.95 });
         run.answer.edge = edge;
         run
     }

@@ -72,6 +72,8 @@ impl Edge {
         let mut interval = model.estimate(CONFIDENCE);
         interval.low = interval.low.min(held);
         interval.high = interval.high.map(|high| high.max(held).min(tiles_max));
+        let high = interval.high.unwrap_or(tiles_max).max(interval.low);
+        interval.most_likely = interval.most_likely.clamp(interval.low, high);
         Self { held, interval, stop: stop(rungs, held, flat) }
     }
 }

@@ -76,6 +76,8 @@ const FAR: f64 = 0.75;
 const RUNS_MAX: usize = 9;
 /// A step that was disturbed is tried so often again; three in a row are no accident.
 const RETRIES: usize = 2;
+/// The next step takes about as long as so many before it did on average.
+const ALIKE: usize = 3;
 /// So many counts may be disturbed whenever they are tried, and others are tried beside them.
 const DISTURBED_MAX: usize = 2;
 /// Counts among which the most telling one is looked for.
@@ -107,6 +109,8 @@ pub struct Ladder {
     rungs: BTreeMap<u32, Rung>,
     /// Tile counts in the order they ran.
     order: Vec<u32>,
+    /// How long each step took, in that order.
+    took: Vec<Nanos>,
     spent: Nanos,
     out_of_time: bool,
 }
@@ -118,6 +122,7 @@ impl Ladder {
             options,
             rungs: BTreeMap::new(),
             order: Vec::new(),
+            took: Vec::new(),
             spent: Nanos::ZERO,
             out_of_time: false,
         }
@@ -145,6 +150,7 @@ impl Ladder {
     pub fn record(&mut self, tiles: u32, result: StepResult) {
         self.spend(result.took);
         self.order.push(tiles);
+        self.took.push(result.took);
         self.rungs.entry(tiles).or_default().runs.push(result);
     }
 
@@ -168,8 +174,11 @@ impl Ladder {
         if rung.runs.iter().any(|run| run.judgement != Judgement::Inconclusive) {
             return None;
         }
-        // Who names counts and repeats gets those; a search wants an answer.
-        let searches = self.options.climb == Climb::Search;
+        // Who names counts and repeats gets those. A search that grows wants an answer of this very
+        // count; near a known edge samples that do not decide say what they can, and another count
+        // may say more.
+        let is_broken = matches!(self.edge().stop, Some(Stop::Limit { .. } | Stop::Flat { .. }));
+        let searches = self.options.climb == Climb::Search && !is_broken;
         let is_wanted = |run: &&StepResult| run.try_again && (searches || run.failed.is_none());
         let in_vain = rung.runs.iter().rev().take_while(is_wanted).count();
         (1..=RETRIES).contains(&in_vain).then(|| self.again(*self.order.last().unwrap_or(&1)))
@@ -367,8 +376,10 @@ impl Ladder {
 
     fn is_over_budget(&self) -> bool {
         let Some(budget) = self.options.budget else { return false };
-        let longest = self.rungs.values().flat_map(|rung| &rung.runs).map(|run| run.took).max();
-        longest.is_some_and(|longest| self.spent.saturating_add(longest) > budget)
+        let last = &self.took[self.took.len().saturating_sub(ALIKE)..];
+        let sum = last.iter().fold(Nanos::ZERO, |sum, took| sum.saturating_add(*took));
+        let mean = Nanos(sum.0 / last.len().max(1) as u64);
+        !last.is_empty() && self.spent.saturating_add(mean) > budget
     }
 }
 

@@ -47,7 +47,12 @@ pub(crate) fn held_of(edge: &ladder::Edge) -> Option<u32> {
 
 fn interval_of(edge: &ladder::Edge) -> TilesInterval {
     let ladder::Edge { interval, .. } = edge;
-    TilesInterval { low: interval.low, high: interval.high, confidence: ladder::CONFIDENCE }
+    TilesInterval {
+        low: interval.low,
+        high: interval.high,
+        most_likely: Some(interval.most_likely),
+        confidence: ladder::CONFIDENCE,
+    }
 }
 
 /// The mean over the repeats of the held step; its interval from runs x tiles, or from the
@@ -210,12 +215,14 @@ impl Words<'_> {
         match interval.high {
             Some(high) if self.is_decided() && (interval.low, high) == (held, held) => tiles,
             Some(high) if self.is_decided() => {
-                let (low, vms) = (interval.low, held.saturating_mul(self.facts.load.vms));
-                let vms = count(vms, "VM");
-                format!(
-                    "{low} to {high} tiles ({:.0} %), {held} most likely ({vms})",
-                    ladder::CONFIDENCE * 100.0
-                )
+                let (low, likely) = (interval.low, interval.most_likely);
+                let vms = count(likely.saturating_mul(self.facts.load.vms), "VM");
+                let sure = ladder::CONFIDENCE * 100.0;
+                let ran = match likely == held {
+                    true => String::new(),
+                    false => format!("; {} ran and held", count(held, "tile")),
+                };
+                format!("{low} to {high} tiles ({sure:.0} %), {likely} most likely ({vms}){ran}")
             }
             _ => format!("at least {tiles}"),
         }

@@ -32,6 +32,8 @@ pub struct Climber<'a, R> {
     steps: Vec<Step>,
     /// Number of each tile count, in the order they were visited.
     numbers: BTreeMap<u32, u32>,
+    /// How long storage and machine rest before the next step.
+    rest_due: Nanos,
     prefill: Option<Prefilled>,
     backend: String,
     provisioned_tiles: u32,
@@ -63,6 +65,7 @@ impl<'a, R: Rig> Climber<'a, R> {
             begun_ns,
             steps: Vec::new(),
             numbers: BTreeMap::new(),
+            rest_due: Nanos::ZERO,
             prefill: None,
             backend: "none".to_owned(),
             provisioned_tiles: 0,
@@ -222,6 +225,7 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
 
     fn run_step(&mut self, tiles: u32, repeat: u32) -> Result<StepResult, BenchError> {
         let begun = self.now();
+        self.rig.rest(std::mem::take(&mut self.rest_due), self.control);
         match self.control.request() {
             Request::GoOn => {}
             Request::Stop => return Err(BenchError::Interrupted),
@@ -244,12 +248,11 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
         self.backend = measured.backend;
         self.depth = self.depth.max(measured.depth);
         let result = StepResult::of(&measured.step, Nanos::ZERO);
-        let rest = self.rest_after(&measured.step, &result);
+        self.rest_due = self.rest_after(&measured.step, &result);
         self.keep(measured.step)?;
         if let Some(error) = measured.error {
             return Err(error);
         }
-        self.rig.rest(rest, self.control);
         Ok(StepResult { took: self.now().saturating_sub(begun), ..result })
     }
 }

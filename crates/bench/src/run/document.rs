@@ -172,7 +172,9 @@ fn widened(mut answer: Answer, known: &Calibrated) -> Answer {
     let mut by = String::new();
     if let Some((held, (low, high))) = answer.tiles_held.zip(known.factors()) {
         let is_edge = matches!(answer.edge, Edge::LimitBroken | Edge::ThroughputFlat);
-        let alone = TilesInterval { low: held, high: is_edge.then_some(held), confidence: 0.95 };
+        let high_alone = is_edge.then_some(held);
+        let alone =
+            TilesInterval { low: held, high: high_alone, most_likely: None, confidence: 0.95 };
         let own = answer.tiles_interval.unwrap_or(alone);
         let (low, high) =
             (times(own.low, low, f64::floor), own.high.map(|own| times(own, high, f64::ceil)));
@@ -292,7 +294,8 @@ mod tests {
 
     fn answered(modelled_us: u64, buffered: bool) -> Answer {
         let mut answer = crate::compare::fixtures::run(1, Vec::new()).answer;
-        let interval = TilesInterval { low: 18, high: Some(20), confidence: 0.95 };
+        let interval =
+            TilesInterval { low: 18, high: Some(20), most_likely: None, confidence: 0.95 };
         (answer.tiles_held, answer.tiles_interval) = (Some(19), Some(interval));
         answer.sentence = "the array holds 19 tiles".to_owned();
         let check = TileCheck {

@@ -351,6 +351,7 @@ pub struct Course<'a> {
     pub warm_up: Option<WarmUp>,
     /// The window's length as of now; it grows while samples are too few.
     pub target: Nanos,
+    asked: Nanos,
     rule: WarmUpRule,
     extension: Nanos,
     target_max: Nanos,
@@ -384,6 +385,7 @@ impl<'a> Course<'a> {
             elapsed: Nanos::ZERO,
             warm_up: (playing.is_any() && plan.warm_up_max.value == Nanos::ZERO).then(no_warm_up),
             target,
+            asked: target,
             rule: WarmUpRule::new(WarmUpBounds {
                 shortest: plan.warm_up_min.value,
                 longest: plan.warm_up_max.value,
@@ -415,6 +417,11 @@ impl<'a> Course<'a> {
             None => self.rule.left(),
             Some(_) => self.target.saturating_sub(self.window.duration),
         }
+    }
+
+    /// Whether the window was made longer than the plan asked for.
+    pub fn is_longer(&self) -> bool {
+        self.target > self.asked
     }
 
     fn take(&mut self, slice: &Slice) {

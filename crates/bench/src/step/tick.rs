@@ -25,6 +25,7 @@ pub fn tick(course: &Course<'_>, slice: &Slice) -> Tick {
         elapsed: course.elapsed,
         is_measured: course.phase() == Phase::Measured && course.window.duration > Nanos::ZERO,
         left: course.left(),
+        is_longer: course.is_longer(),
         operations_per_s: count / seconds,
         read_share: if count > 0.0 { reads / count } else { 0.0 },
         bytes_per_s: bytes / seconds,

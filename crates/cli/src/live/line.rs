@@ -183,7 +183,12 @@ pub(super) fn prefill_line(done: Bytes, total: Bytes, bytes_per_s: f64) -> Strin
 
 /// What is going on.
 pub(super) fn phase_line(tick: &Tick) -> String {
-    let state = if tick.is_measured { "measuring" } else { "warming up" };
+    let state = match (tick.is_measured, tick.is_longer) {
+        (false, _) => "warming up",
+        (true, false) => "measuring",
+        // Otherwise the time left would seem to run backwards.
+        (true, true) => "measuring for longer, as it did not decide",
+    };
     format!("{state}, {} left", tick.left)
 }
 

@@ -1,10 +1,12 @@
 //! The first signal ends a run in order, the second at once.
 
-use record::run::Status;
+use std::time::Duration;
+
+use record::run::{Status, Verdict};
 use record::rundir::StoredRun;
 use rustix::process::Signal;
 
-use crate::rig::Place;
+use crate::rig::{Place, Running};
 
 fn is_interrupted(place: &Place) {
     let runs = place.runs();
@@ -68,3 +70,45 @@ fn ctrl_c_twice_aborts_and_what_is_left_is_found_by_cleanup() {
     assert_eq!(place.output(&["cleanup", "ds"]).status.code(), Some(0));
     assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
 }
+
+/// Starts that come at random, whatever became of those before, with a limit that is broken when
+/// half of them are late.
+const ARRIVALS: &str = r#"
+name = "arrivals"
+title = "Reads that arrive at random"
+source = "Made up for a test."
+metric = { unit = "IOPS", count = "io", reference = 60 }
+vm = [{ name = "vm", disk = [{ name = "data", size = "16GiB" }] }]
+users = [{ name = "users", vm = "vm", load = { open = { rate = "60/s" } } }]
+action = [{ name = "read", steps = [{ read = { disk = "data", size = "8k" } }] }]
+limit = [{ action = "read", percentile = 95, limit = "500ms", source = "Made up for a test." }]
+"#;
+
+/// Seen at 1fa88dc: ten seconds of SIGSTOP were the storage's.
+#[test]
+fn a_program_that_was_stopped_while_it_measured_does_not_blame_the_storage() {
+    let Some(place) = Place::usable() else { return };
+    place.write("arrivals.toml", ARRIVALS);
+    place.write("stopped.toml", TILE_OF_ARRIVALS);
+    let options = ["--tile", "stopped.toml", "--duration", "6s", "--live", "line"];
+    let mut run = Running::new(place.run_command(&options));
+    run.wait_for("measuring");
+    run.signal(Signal::STOP);
+    std::thread::sleep(Duration::from_secs(3));
+    run.signal(Signal::CONT);
+    let ended = run.end();
+    let stored = StoredRun::at(&place.runs()[0]).expect("a run directory");
+    let run = stored.run().expect("run.json");
+    let first = &run.steps[0];
+    assert_eq!(first.verdict, Verdict::Inconclusive, "{}\n{}", first.reason, ended.stderr);
+    assert!(first.reason.contains("did not run for"), "{}", first.reason);
+    let failed = run.steps.iter().filter(|step| step.verdict == Verdict::Failed).count();
+    assert_eq!(failed, 0, "{}", ended.stderr);
+}
+
+const TILE_OF_ARRIVALS: &str = r#"
+name = "stopped"
+title = "Reads that arrive at random"
+source = "Made up for a test."
+workload = [{ use = "arrivals.toml" }]
+"#;

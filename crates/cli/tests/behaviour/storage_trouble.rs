@@ -1,5 +1,7 @@
 //! Storage that fills up, fails or goes away under a run.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -105,4 +107,35 @@ fn a_step_that_cannot_be_made_ends_the_run_and_says_how_far_it_got() {
     let stored = StoredRun::at(&place.runs()[0]).expect("a run directory");
     let run = stored.run().expect("what was measured is stored");
     assert!(!run.steps.is_empty(), "{}", run.answer.sentence);
+}
+
+/// Makes a directory one that nothing can be removed from, or undoes it; root needs more than
+/// permissions for that.
+fn lock(directory: &Path, is_locked: bool) -> bool {
+    if rustix::process::geteuid().is_root() {
+        let change = if is_locked { "+i" } else { "-i" };
+        let changed = Command::new("chattr").arg(change).arg(directory).output();
+        return changed.is_ok_and(|output| output.status.success());
+    }
+    let mode = Permissions::from_mode(if is_locked { 0o555 } else { 0o755 });
+    std::fs::set_permissions(directory, mode).is_ok()
+}
+
+#[test]
+fn what_cannot_be_removed_is_told_after_the_answer_and_has_a_code_of_its_own() {
+    let Some(place) = Place::usable() else { return };
+    let mut run = Running::new(place.run_command(&["--live", "line", "--duration", "3s"]));
+    run.wait_for("measuring");
+    let made = place.path("ds").join(&place.names("ds")[0]);
+    if !lock(&made, true) {
+        eprintln!("skipped: this file system has no immutable directories (chattr +i)");
+        return;
+    }
+    let ended = run.end();
+    assert!(lock(&made, false), "{}", made.display());
+    assert_eq!(ended.code, Some(6), "{}", ended.stderr);
+    assert!(ended.stdout.contains("this datastore holds"), "{}", ended.stdout);
+    assert!(ended.stderr.contains(&place.names("ds")[0]), "{}", ended.stderr);
+    assert_eq!(place.output(&["cleanup", "ds"]).status.code(), Some(0));
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
 }

@@ -44,6 +44,10 @@ pub struct TilesInterval {
     pub low: u32,
     /// Upper end; null if it is beyond what was or could be tried.
     pub high: Option<u32>,
+    /// Where the edge most probably is by all steps together; it may lie between counts that ran.
+    /// Absent where no curve was fitted: then `tiles_held`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_likely: Option<u32>,
     /// Share of such intervals that hold the true count.
     pub confidence: f64,
 }

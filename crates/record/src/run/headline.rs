@@ -64,6 +64,7 @@ mod tests {
             tiles_interval: interval.map(|(low, high)| TilesInterval {
                 low,
                 high,
+                most_likely: None,
                 confidence: 0.95,
             }),
             capacity: None,

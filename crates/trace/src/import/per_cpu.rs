@@ -1,6 +1,6 @@
 //! The files of one block trace: blktrace writes one per CPU, `DEVICE.blktrace.CPU`.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::compression::unpack;
@@ -44,12 +44,12 @@ pub(super) fn open(
 ) -> Result<Box<dyn Source>, TraceError> {
     if let [file] = files {
         let format = Some(Format::Blktrace);
-        let reader = File::open(file).map_err(|source| failed(file, source))?;
+        let reader = plain::open(file).map_err(|source| failed(file, source))?;
         return open_stream(reader, file, &OpenOptions { format, ..options.clone() });
     }
     let mut inputs = Vec::new();
     for file in files {
-        let reader = File::open(file).and_then(unpack).map_err(|source| failed(file, source))?;
+        let reader = plain::open(file).and_then(unpack).map_err(|source| failed(file, source))?;
         let mut input = Input::new(reader, file, blktrace::BUFFER);
         input.fill()?;
         // A CPU that did no I/O leaves an empty file.

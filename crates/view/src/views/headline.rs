@@ -60,8 +60,10 @@ fn speed_note(run: &Run) -> String {
         let sure = percent(own.confidence);
         parts.push(match own.high == Some(own.low) {
             true => format!("{sure} sure"),
-            false => format!("{held} most likely, {sure} interval"),
+            false => format!("{} most likely, {sure} interval", own.most_likely.unwrap_or(held)),
         });
+        let is_between = own.most_likely.is_some_and(|likely| likely != held);
+        parts.extend(is_between.then(|| format!("{held} ran and held")));
     }
     parts.extend(answer.vms_held.filter(|_| held > 0).map(|vms| count(vms.into(), "VM")));
     if let Some(score) = answer.score.value {

@@ -444,7 +444,8 @@ fn the_headline_says_speed_and_capacity_and_what_weakens_them_each_once() {
     run.profile = "quick".to_owned();
     run.scale.footprint = 1.0 / 512.0;
     let answer = &mut run.answer;
-    answer.tiles_interval = Some(TilesInterval { low: 1, high: Some(3), confidence: 0.95 });
+    answer.tiles_interval =
+        Some(TilesInterval { low: 1, high: Some(3), most_likely: Some(2), confidence: 0.95 });
     answer.capacity = Some(Capacity { tiles: 0, tile_bytes: 256 << 30, bytes: 100 << 30 });
     run.steps[1].disturbances = vec![Disturbance {
         gauge: GaugeName::CpuOthers,

@@ -202,6 +202,23 @@ fn files_of_all_cpus_are_one_trace_merged_by_time() {
     assert_eq!(records("sdb").len(), 1);
 }
 
+/// A folder from elsewhere may hold anything under such a name; a pipe was waited for.
+#[test]
+fn a_pipe_or_a_link_among_the_files_of_a_folder_is_refused_and_not_waited_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("sda.blktrace.0");
+    let made = std::process::Command::new("mkfifo").arg(&file).status().expect("mkfifo");
+    assert!(made.success());
+    let refusal = |what: &str| {
+        let error = open(folder.path(), &OpenOptions::default()).map(|_| ()).expect_err(what);
+        assert!(error.to_string().contains(what), "{error}");
+    };
+    refusal("it is a fifo");
+    fs::remove_file(&file).expect("removed");
+    std::os::unix::fs::symlink("/etc/passwd", &file).expect("linked");
+    refusal("it is a symbolic link");
+}
+
 #[test]
 fn a_trace_of_queue_events_only_is_one_record_each_in_bounded_memory() {
     let many = 200_000;
