@@ -103,7 +103,7 @@ fn by_sections(blocks: &[Compact], value: Nanos, share: Ratio, at: f64) -> Optio
         clippy::cast_sign_loss,
         reason = "float casts saturate"
     )]
-    let sections = blocks.chunks((each as usize).max(1)).map(|chunk| merged(chunk));
+    let sections = blocks.chunks((each as usize).max(1)).map(merged);
     let middle = (value.0.max(1) as f64).ln();
     let squares: Vec<f64> = sections
         .filter_map(|section| section.percentile(share))

@@ -2663,6 +2663,12 @@ export interface components {
              */
             high: number | null;
             /**
+             * Format: uint32
+             * @description Where the edge most probably is by all steps together; it may lie between counts that ran.
+             *     Absent where no curve was fitted: then `tiles_held`.
+             */
+            most_likely?: number | null;
+            /**
              * Format: double
              * @description Share of such intervals that hold the true count.
              */
