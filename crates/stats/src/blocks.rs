@@ -120,8 +120,10 @@ fn by_sections(blocks: &[Compact], value: Nanos, share: Ratio, at: f64) -> Optio
     ))
 }
 
-/// Fewer sections say too little of how they differ.
-const SECTIONS_MIN: usize = 5;
+/// Two differ by one number, which may be small by luck. In the test of coverage 95 to 100 in 100
+/// upper ends held where levels of blocks wander by up to 4.5 times, and 93 to 100 where by 20
+/// (97.5 meant).
+const SECTIONS_MIN: usize = 3;
 /// A section has so many samples beyond its percentile on average; with fewer it would be that of
 /// its maximum, or of none.
 const BEYOND_MIN: f64 = 1.0;
@@ -192,36 +194,59 @@ mod tests {
         histogram.compact()
     }
 
-    /// Exponential latencies whose mean wanders from block to block.
-    fn series(random: &mut Xoshiro256PlusPlus, blocks: usize, wander: f64) -> Vec<Compact> {
+    /// Exponential latencies, `each` in a block, whose mean wanders from block to block.
+    fn series(
+        random: &mut Xoshiro256PlusPlus,
+        blocks: usize,
+        each: usize,
+        wander: f64,
+    ) -> Vec<Compact> {
         let mut uniform = move || (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
         (0..blocks)
             .map(|_| {
                 let level = 1e6 * (wander * (uniform() - 0.5)).exp();
                 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-                block((0..200).map(|_| (-level * (1.0 - uniform()).ln()) as u64 + 1))
+                block((0..each).map(|_| (-level * (1.0 - uniform()).ln()) as u64 + 1))
             })
             .collect()
     }
 
     /// The interval of one half must hold the percentile of a very long series: what the
-    /// interval of independent samples did in 8 % of pairs of real runs.
+    /// interval of independent samples did in 8 % of pairs of real runs. Levels of blocks wander
+    /// by up to 1.6, 4.5 and 20 times.
     #[test]
     fn intervals_of_few_wandering_blocks_hold_the_true_percentile() {
+        const TRIES: usize = 400;
+        let sizes = [
+            (2, 200),
+            (3, 100),
+            (4, 200),
+            (8, 200),
+            (16, 200),
+            (8, 30),
+            (16, 20),
+            (20, 9),
+            (40, 3),
+        ];
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-        let truth = merged(&series(&mut random, 20_000, 1.5)).percentile(p95()).expect("many");
-        for blocks in [2, 4, 8, 16] {
-            let holds = |found: &PercentileEstimate| {
-                found.low <= truth && found.high.is_none_or(|high| truth <= high)
-            };
-            let tries = 400;
-            let held = (0..tries)
-                .filter_map(|_| {
-                    percentile_of_blocks(&series(&mut random, blocks, 1.5), p95(), p95())
-                })
-                .filter(holds)
-                .count();
-            assert!(held * 100 >= tries * 90, "{held} of {tries} with {blocks} blocks");
+        for (wander, least) in [(0.5, 90), (1.5, 90), (3.0, 88)] {
+            let long = merged(&series(&mut random, 20_000, 200, wander));
+            let truth = long.percentile(p95()).expect("many");
+            for (blocks, each) in sizes {
+                let tries = (0..TRIES).filter_map(|_| {
+                    percentile_of_blocks(&series(&mut random, blocks, each, wander), p95(), p95())
+                });
+                let below =
+                    |found: &PercentileEstimate| found.high.is_none_or(|high| truth <= high);
+                let (mut held, mut bounded) = (0, 0);
+                for found in tries {
+                    held += usize::from(found.low <= truth && below(&found));
+                    bounded += usize::from(below(&found));
+                }
+                let of = format!("{TRIES} with {blocks} blocks of {each} that wander by {wander}");
+                assert!(held * 100 >= TRIES * least, "{held} of {of}");
+                assert!(bounded * 100 >= TRIES * 92, "{bounded} upper ends of {of}");
+            }
         }
     }
 
@@ -272,7 +297,7 @@ mod tests {
     #[test]
     fn the_chance_of_being_beyond_a_bound_goes_from_nought_to_one() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
-        let blocks = series(&mut random, 8, 0.5);
+        let blocks = series(&mut random, 8, 200, 0.5);
         let at = |bound| probability_beyond(&blocks, p95(), Nanos(bound)).expect("samples");
         assert!(at(1_000_000) > 0.99, "{}", at(1_000_000));
         assert!(at(20_000_000) < 0.01, "{}", at(20_000_000));
