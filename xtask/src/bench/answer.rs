@@ -69,7 +69,7 @@ const FOOTPRINT: &str = "0.001953125";
 #[derive(Debug)]
 struct Answered {
     /// The most likely count.
-    held: Option<f64>,
+    likely: Option<f64>,
     low: f64,
     high: f64,
 }
@@ -91,7 +91,7 @@ fn ask(arguments: &[&str], seed: u32, out: &Path) -> Result<(Answered, Value)> {
     eprintln!("answer: {}", answer["sentence"].as_str().unwrap_or("no answer"));
     let interval = &answer["tiles_interval"];
     let answered = Answered {
-        held: interval["most_likely"].as_f64().or_else(|| answer["tiles_held"].as_f64()),
+        likely: interval["most_likely"].as_f64().or_else(|| answer["tiles_held"].as_f64()),
         low: interval["low"].as_f64().unwrap_or(0.0),
         // An interval that is open, or none at all, excludes nothing.
         high: interval["high"].as_f64().unwrap_or(f64::INFINITY),
@@ -108,7 +108,7 @@ pub(crate) fn lab(name: &str) -> Result<Vec<Figure>> {
     let same = ["--tile", "./tile.toml", "--quick", "--footprint", FOOTPRINT];
     let longer = ["--array", "./array.toml", "--duration", "120s", "--repeats", "5"];
     let (truth, _) = ask(&[&["simulate"][..], &longer, &same].concat(), 99, &out)?;
-    let truth = truth.held.context("the true edge in virtual time")?;
+    let truth = truth.likely.context("the true edge in virtual time")?;
     eprintln!("{name}: the array holds {truth} tiles in virtual time");
     let array = spec::load_array("array.toml", ARRAY).context("the array")?;
     let mut all = Vec::new();
@@ -137,17 +137,17 @@ pub(crate) fn disk(name: &str) -> Result<Vec<Figure>> {
     std::fs::remove_dir_all(&out)?;
     let others = |own: usize| {
         let others = all.iter().enumerate().filter(|(at, _)| *at != own);
-        median(&others.filter_map(|(_, answer)| answer.held).collect::<Vec<_>>())
+        median(&others.filter_map(|(_, answer)| answer.likely).collect::<Vec<_>>())
     };
     figures(name, &all, others)
 }
 
 fn figures(name: &str, all: &[Answered], truth: impl Fn(usize) -> f64) -> Result<Vec<Figure>> {
-    let held: Vec<f64> = all.iter().filter_map(|answer| answer.held).collect();
+    let held: Vec<f64> = all.iter().filter_map(|answer| answer.likely).collect();
     ensure!(held.len() > 1, "fewer than two runs had an answer");
     let holds = |(at, answer): &(usize, &Answered)| {
         let truth = truth(*at);
-        answer.held.is_some() && answer.low <= truth && truth <= answer.high
+        answer.likely.is_some() && answer.low <= truth && truth <= answer.high
     };
     #[expect(clippy::cast_precision_loss, reason = "a handful of runs")]
     let share = all.iter().enumerate().filter(holds).count() as f64 / all.len() as f64;
