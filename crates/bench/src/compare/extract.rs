@@ -55,6 +55,8 @@ pub(super) struct Sample {
     pub error: Option<f64>,
     /// Whether the true value is this or more: nothing was seen to end there.
     pub at_least: bool,
+    /// Whether other work was in the way: the true value is this or better.
+    pub disturbed: bool,
 }
 
 /// All values of all figures of one group, figures in the order they were first met.
@@ -64,7 +66,8 @@ pub(super) type Values = IndexMap<Metric, Vec<Sample>>;
 const NORMAL_95: f64 = 1.959_964;
 
 /// Every figure of these runs. Steps that were interrupted or whose generator was saturated
-/// say nothing about the storage and are left out; their number is the second answer.
+/// say nothing about the storage and are left out; their number is the second answer. Those that
+/// other work disturbed count where a group has no others.
 pub(super) fn values(subjects: &[Subject<'_>]) -> (Values, usize) {
     let mut values = Values::new();
     let mut left_out = 0;
@@ -78,13 +81,18 @@ pub(super) fn values(subjects: &[Subject<'_>]) -> (Values, usize) {
             }
         }
     }
+    for samples in values.values_mut() {
+        if samples.iter().any(|sample| !sample.disturbed) {
+            samples.retain(|sample| !sample.disturbed);
+        }
+    }
     (values, left_out)
 }
 
 fn of_run(run: &Run, number: usize, values: &mut Values) {
     let answer = &run.answer;
     let at_least = !matches!(answer.edge, Edge::LimitBroken | Edge::ThroughputFlat);
-    let mut add = |name: &str, title: &str, unit, value: Option<f64>, error| {
+    let mut add = |name: &str, title: &str, unit, value: Option<f64>, error, disturbed| {
         let metric = Metric {
             tiles: None,
             name: name.to_owned(),
@@ -92,13 +100,17 @@ fn of_run(run: &Run, number: usize, values: &mut Values) {
             unit,
             better: Better::Higher,
         };
-        push(values, metric, value.map(|value| Sample { run: number, value, error, at_least }));
+        let sample = |value| Sample { run: number, value, error, at_least, disturbed };
+        push(values, metric, value.map(sample));
     };
     let tiles = answer.tiles_held.map(f64::from);
-    add("tiles-held", "tiles held", Unit::Tiles, tiles, error_of_tiles(answer));
+    // Disturbed steps never break a count, so the number of tiles is a lower bound already.
+    add("tiles-held", "tiles held", Unit::Tiles, tiles, error_of_tiles(answer), false);
     let interval = answer.score_interval.as_ref().map(|interval| (interval.low, interval.high));
     let score = answer.score.value;
-    add("score", "score", Unit::TilesWorth, score, error_of_interval(score, interval));
+    let mut held = run.steps.iter().filter(|step| Some(step.tiles) == answer.tiles_held);
+    let disturbed = held.any(|step| !step.disturbances.is_empty());
+    add("score", "score", Unit::TilesWorth, score, error_of_interval(score, interval), disturbed);
 }
 
 /// The interval of the tiles held as a relative standard error; an open end is as far as the
@@ -127,7 +139,8 @@ fn of_step(step: &Step, (subject, number): (&Subject<'_>, usize), values: &mut V
     let mut put = |name: String, title: String, (unit, better), sample| {
         push(values, Metric { tiles: Some(step.tiles), name, title, unit, better }, sample);
     };
-    let sample = |value, error| Sample { run: number, value, error, at_least: false };
+    let disturbed = !step.disturbances.is_empty();
+    let sample = |value, error| Sample { run: number, value, error, at_least: false, disturbed };
     let score = step.score.as_ref().and_then(|score| {
         let value = score.total.value?;
         let interval = score.interval.as_ref().map(|interval| (interval.low, interval.high));
@@ -214,7 +227,7 @@ fn normalised(step: &Step) -> Vec<(String, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{run, step, subjects};
+    use super::super::fixtures::{disturbed, run, step, subjects};
     use super::*;
 
     fn named(values: &Values, id: &str) -> Vec<f64> {
@@ -248,6 +261,15 @@ mod tests {
         saturated.generator.saturated = true;
         let (values, left_out) = values(&subjects(&[run(1, vec![saturated])]));
         assert_eq!((left_out, named(&values, "2-tiles/iops").len()), (1, 0));
+    }
+
+    #[test]
+    fn a_disturbed_step_counts_only_where_there_is_no_other() {
+        let first = run(1, vec![disturbed(step(2, 0.5)), step(2, 1.0), disturbed(step(4, 1.0))]);
+        let (values, left_out) = values(&subjects(&[first]));
+        assert_eq!(left_out, 0);
+        assert_eq!(named(&values, "2-tiles/iops"), [1000.0]);
+        assert_eq!(named(&values, "4-tiles/iops"), [1000.0]);
     }
 
     #[test]

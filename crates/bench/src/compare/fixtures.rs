@@ -1,4 +1,5 @@
 //! Small runs for tests.
+use record::gauge::GaugeName;
 use record::run::{Run, Step};
 use serde_json::{Value, json};
 
@@ -62,6 +63,13 @@ pub fn step(tiles: u32, level: f64) -> Step {
         "checks": [], "warnings": []
     }));
     serde_json::from_value(value).expect("a valid step")
+}
+
+/// The same beside a program that computes.
+pub fn disturbed(mut step: Step) -> Step {
+    let of = json!({"by": "cc", "gauge": GaugeName::CpuOthers, "value": 0.5, "limit": 0.1});
+    step.disturbances = vec![serde_json::from_value(of).expect("a disturbance")];
+    step
 }
 
 fn workload(tile: u32, level: f64, normalised: f64) -> Value {

@@ -186,7 +186,10 @@ fn judge(
         _ if at_least == [true; 2] => {
             (Verdict::Inconclusive, Some("both are lower bounds".to_owned()))
         }
-        Some(change) => verdict(change, bound, metric.better, [a.len(), b.len()], options),
+        Some(change) => {
+            let found = verdict(change, bound, metric.better, [a.len(), b.len()], options);
+            excused(found, [a, b].map(|samples| samples.iter().any(|sample| sample.disturbed)))
+        }
         None => (Verdict::Inconclusive, Some("the baseline is zero".to_owned())),
     };
     Some(MetricComparison {
@@ -311,6 +314,21 @@ fn verdict(
     (verdict, None)
 }
 
+/// What is left of a verdict beside other work, which only makes a side look worse than it is:
+/// "worse" says nothing where that is B, "better" where it is A, "same" in both cases.
+fn excused(
+    (found, reason): (Verdict, Option<String>),
+    disturbed: [bool; 2],
+) -> (Verdict, Option<String>) {
+    let side = match (found, disturbed) {
+        (Verdict::Worse | Verdict::Same, [_, true]) => 'B',
+        (Verdict::Better | Verdict::Same, [true, _]) => 'A',
+        _ => return (found, reason),
+    };
+    let text = format!("every step of group {side} was disturbed by other work");
+    (Verdict::Inconclusive, Some(text))
+}
+
 /// Repeats on each side from which the largest possible difference can be told from chance:
 /// the smallest `n` with `2 / C(2n, n) <= 1 - confidence`, at most 20; 4 for 95 %.
 fn repeats_needed(confidence: Ratio) -> usize {
@@ -364,7 +382,7 @@ fn notes(a: &[String], b: &[String], left_out: [usize; 2]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::super::document::{Decision, Strictness};
-    use super::super::fixtures::{run, runs, step, subjects};
+    use super::super::fixtures::{disturbed, run, runs, step, subjects};
     use super::*;
 
     /// Five runs around a level, scattered by about 1 %.
@@ -413,6 +431,29 @@ mod tests {
         assert_eq!(comparison.verdict, Verdict::Inconclusive);
         assert_eq!(comparison.decision(Strictness::Lenient), Decision::Accept);
         assert_eq!(comparison.decision(Strictness::Strict), Decision::Inconclusive);
+    }
+
+    /// Seen of two runs of one plan: the second, beside other tests, was "worse", exit 4.
+    #[test]
+    fn what_other_work_could_have_done_is_not_the_storages() {
+        let with = |level: f64, is_disturbed: bool| -> Vec<Run> {
+            let mut runs = runs(0, 5, level);
+            if is_disturbed {
+                runs.iter_mut().for_each(|run| run.steps = vec![disturbed(step(4, level))]);
+            }
+            runs
+        };
+        let verdict = |a: (f64, bool), b: (f64, bool)| {
+            let (a, b) = (with(a.0, a.1), with(b.0, b.1));
+            let found = compare(&subjects(&a), &subjects(&b), &Options::default());
+            metric(&found.expect("comparable"), "4-tiles/iops").verdict
+        };
+        assert_eq!(verdict((1.0, false), (0.5, true)), Verdict::Inconclusive);
+        assert_eq!(verdict((1.0, true), (0.5, false)), Verdict::Worse);
+        assert_eq!(verdict((0.5, true), (1.0, false)), Verdict::Inconclusive);
+        assert_eq!(verdict((0.5, false), (1.0, true)), Verdict::Better);
+        assert_eq!(verdict((1.0, true), (1.0, false)), Verdict::Inconclusive);
+        assert_eq!(verdict((1.0, false), (1.0, true)), Verdict::Inconclusive);
     }
 
     /// Rank tests of three against three say at most p = 0.1, so that slow-sata against

@@ -125,13 +125,19 @@ fn a_stored_run_is_listed_shown_exported_compared_and_removed() {
         assert!(err(&again).contains("hint: name a file that does not exist"), "{}", err(&again));
     }
 
-    let compared = place.output(&["compare", &first.id, &second.id]);
-    assert_eq!(compared.status.code(), Some(0), "{}", err(&compared));
-    assert!(out(&compared).contains("note: each group is one run"), "{}", out(&compared));
-    let strict = place.output(&["compare", &first.id, "vs", &second.id, "--strict"]);
-    assert_eq!(strict.status.code(), Some(5), "inconclusive is a failure if asked for");
     let json = out(&place.output(&["compare", &first.id, &second.id, "--format", "json"]));
-    serde_json::from_str::<serde_json::Value>(&json).expect("one JSON document");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("one JSON document");
+    // Two runs of a second beside other tests may differ truly.
+    let (lenient, strict) = match json["verdict"].as_str() {
+        Some("worse") => (4, 4),
+        Some("inconclusive") => (0, 5),
+        _ => (0, 0),
+    };
+    let compared = place.output(&["compare", &first.id, &second.id]);
+    assert_eq!(compared.status.code(), Some(lenient), "{}", err(&compared));
+    assert!(out(&compared).contains("note: each group is one run"), "{}", out(&compared));
+    let compared = place.output(&["compare", &first.id, "vs", &second.id, "--strict"]);
+    assert_eq!(compared.status.code(), Some(strict), "inconclusive is a failure if asked for");
 
     std::fs::write(place.runs()[1].join("run.json"), "{").expect("damage");
     let listed = out(&place.output(&["runs"]));
