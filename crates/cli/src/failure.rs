@@ -2,8 +2,10 @@
 
 use std::error::Error;
 
-use clap::error::ErrorKind;
+use clap::CommandFactory;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::args::Cli;
 use crate::definition;
 use crate::exit::Exit;
 
@@ -56,7 +58,7 @@ impl Failure {
         let (mut message, mut hints) = (Vec::new(), Vec::new());
         for line in text.lines().filter(is_kept).filter(|line| !line.trim().is_empty()) {
             match line.trim_start().strip_prefix("tip: ") {
-                Some(tip) => hints.push(tip.to_owned()),
+                Some(tip) => hints.push(nearer(error).unwrap_or_else(|| tip.to_owned())),
                 None => message.push(line.strip_prefix("error: ").unwrap_or(line).to_owned()),
             }
         }
@@ -78,4 +80,19 @@ impl Failure {
             crate::say!("hint: {}", hint);
         }
     }
+}
+
+/// The command a slip of the fingers meant: clap measures by letters in common, and so takes `rn`
+/// for `runs`.
+fn nearer(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(wanted)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    // Below `study` and the like are other commands.
+    if std::env::args_os().nth(1).is_none_or(|first| first != wanted.as_str()) {
+        return None;
+    }
+    let program = Cli::command();
+    let name = spec::nearest(wanted, program.get_subcommands().map(clap::Command::get_name))?;
+    Some(format!("the nearest command is '{name}'"))
 }

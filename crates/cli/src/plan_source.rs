@@ -294,7 +294,7 @@ fn load_values(load: &LoadArgs, profile: Option<Profile>) -> Values {
         warm_up_max: load.warm_up_max,
         duration: load.duration,
         slice: load.slice,
-        footprint: load.footprint,
+        footprint: load.footprint.or(load.full_size.then_some(1.0)),
         time: load.time_scale,
         seed: load.seed,
         ..Values::default()

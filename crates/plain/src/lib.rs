@@ -66,8 +66,8 @@ impl Held {
         let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
         let directory = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
         let at = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
-        let own = rustix::process::geteuid().as_raw();
-        if directory.metadata()?.uid() != own || std::fs::read_dir(&at)?.next().is_some() {
+        let is_empty = std::fs::read_dir(&at)?.next().is_none();
+        if !is_empty || directory.metadata()?.uid() != owner_of_new_files(&at)? {
             let text = "somebody replaced it while it was made";
             return Err(Error::new(ErrorKind::PermissionDenied, text));
         }
@@ -83,6 +83,15 @@ impl Held {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Whom a file belongs to that we make there. That is us, but on a file system that knows no
+/// owners (FAT, CIFS), or where root is nobody (NFS).
+fn owner_of_new_files(directory: &Path) -> Result<u32> {
+    let probe = directory.join("probe");
+    let owner = File::create_new(&probe)?.metadata()?.uid();
+    std::fs::remove_file(&probe)?;
+    Ok(owner)
 }
 
 /// What a person calls a path below a held directory; any other is as it was.

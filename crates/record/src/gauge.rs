@@ -74,6 +74,8 @@ gauges! {
         "I/Os waiting in or below the device's queue";
     DeviceBytes "device.bytes" "B/s" "/proc/diskstats"
         "bytes that the device moved";
+    Paused "generator.paused" "s" "the clock, while slices are waited for"
+        "the longest time in which this program did not run";
     Throttled "cpu.throttled" "events" "/sys/devices/system/cpu/cpu*/thermal_throttle"
         "times a processor slowed down because it was hot";
     Utilisation "part.utilisation" "share of the time" "the model"

@@ -36,6 +36,6 @@ pub use load::{
     load_array, load_plan, load_study, load_tile, load_workload, read_array, read_plan, read_tile,
     read_workload,
 };
-pub use nearest::did_you_mean;
+pub use nearest::{did_you_mean, nearest};
 pub use resolve::{ResolvedTile, array_text, resolve_array, resolve_array_with, resolve_tile};
 pub use schema::{Kind, schema};

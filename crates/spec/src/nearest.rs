@@ -2,10 +2,7 @@
 
 /// The known name most like `wanted`, if any is near enough to be a slip of the fingers:
 /// at most a third of its letters differ (Damerau-Levenshtein), or one begins with the other.
-pub(crate) fn nearest<'a>(
-    wanted: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = wanted.to_lowercase();
     known
         .into_iter()

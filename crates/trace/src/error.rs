@@ -85,12 +85,12 @@ impl TraceError {
     }
 
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { path: path.to_owned(), source }
+        move |source| Self::Io { path: plain::named(path), source }
     }
 
     /// Unwraps what the Parquet library wrapped, so that a full disk is seen as one.
     pub(crate) fn parquet(path: &Path) -> impl FnOnce(ParquetError) -> Self {
-        let path = path.to_owned();
+        let path = plain::named(path);
         move |error| match error {
             ParquetError::External(inner) => match inner.downcast::<io::Error>() {
                 Ok(source) => Self::Io { path, source: *source },
@@ -101,7 +101,7 @@ impl TraceError {
     }
 
     pub(crate) fn format(path: &Path, reason: impl Into<String>) -> Self {
-        Self::Format { path: path.to_owned(), reason: reason.into() }
+        Self::Format { path: plain::named(path), reason: reason.into() }
     }
 }
 

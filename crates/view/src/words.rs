@@ -97,10 +97,13 @@ pub(crate) fn nearest(run: &Run, held: u32) -> String {
     nearest.unwrap_or_default()
 }
 
-/// The limit of these steps with the least room, which is the first one that broke if one did.
+/// The limit of these steps with the least room, of those that decide, which is the first one that
+/// broke if one did.
 pub(crate) fn closest<'a>(steps: &[&'a Step]) -> Option<&'a PooledLimit> {
     let limits = steps.iter().flat_map(|step| &step.limits);
-    limits.filter(|limit| limit.result.measured_ns.is_some()).min_by(|a, b| {
+    let counts =
+        |limit: &&PooledLimit| limit.result.decides() && limit.result.measured_ns.is_some();
+    limits.filter(counts).min_by(|a, b| {
         let room = |limit: &PooledLimit| limit.result.margin.value.unwrap_or(f64::INFINITY);
         room(a).total_cmp(&room(b))
     })

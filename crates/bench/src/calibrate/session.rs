@@ -21,7 +21,7 @@ use super::sweep::{Contact, ROUNDS, Sweep, sweep};
 use crate::error::BenchError;
 use crate::progress::{Control, Request, about};
 use crate::rig::RealRig;
-use crate::run::summary;
+use crate::run::{page_cache, summary};
 
 /// What to calibrate, and what is allowed.
 #[derive(Debug, Clone)]
@@ -167,16 +167,6 @@ fn whole(options: &CalibrateOptions) -> String {
     let fit = Nanos::from(effort(options).at_most);
     let all = about(loops.saturating_add(fit));
     format!("about {all} and a check: {} of loops, at most {} of fitting", about(loops), about(fit))
-}
-
-/// Why what is measured is memory, if it is: direct I/O is refused, or the file system has
-/// nothing but memory, whatever it says.
-fn page_cache(found: &datastore::Preflight) -> Option<String> {
-    let refused = found.warnings.iter().find(|warning| warning.id == "direct-refused");
-    let memory = found.file_system.as_ref().map(|facts| facts.fs_type.as_str());
-    let memory = memory.filter(|kind| ["tmpfs", "ramfs"].contains(kind));
-    let words = |kind| format!("it is on {kind}, which is memory");
-    refused.map(|warning| warning.text.clone()).or_else(|| memory.map(words))
 }
 
 /// Width of the slices of a loop.

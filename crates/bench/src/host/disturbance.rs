@@ -19,6 +19,7 @@ use record::run::Disturbance;
 use units::Nanos;
 
 use super::HostSecond;
+use crate::verdict::PAUSE_SHARE_MAX;
 
 /// Share of all processors that others may use. A tenth: of two cores a fifth of one, which
 /// delays a generator's thread in one of ten wake-ups at most.
@@ -43,6 +44,8 @@ pub struct Seen {
     cpu_of_others: BTreeMap<String, f64>,
     bytes_of_others: BTreeMap<String, f64>,
     waited_for_memory: f64,
+    /// The longest, in seconds.
+    paused: f64,
     /// The device under test and what it moved, for whomever.
     device: Option<(String, f64)>,
 }
@@ -64,6 +67,7 @@ impl Seen {
             for (name, bytes) in &second.bytes_of_others {
                 *sum.bytes_of_others.entry(name.clone()).or_default() += *bytes as f64;
             }
+            sum.paused = sum.paused.max(second.paused.as_secs_f64());
             if let Some([memory, _]) = second.pressure {
                 sum.waited_for_memory += memory.as_secs_f64();
             }
@@ -89,7 +93,9 @@ impl Seen {
         let steal = self.steal / self.cpu_seconds.max(f64::MIN_POSITIVE);
         #[expect(clippy::cast_precision_loss, reason = "a few events")]
         let throttled = self.throttled as f64;
+        let paused = self.paused / self.seconds;
         let mut found = vec![
+            of(GaugeName::Paused, "stopped, or not scheduled", paused, PAUSE_SHARE_MAX),
             of(
                 GaugeName::CpuOthers,
                 &largest(&self.cpu_of_others),
@@ -148,6 +154,13 @@ impl Seen {
     }
 }
 
+/// Without what is only inferred: what a device moved beyond our bytes may be what they need
+/// themselves (a journal, an inode with each flush), and only a rest tells.
+pub fn seen(mut found: Vec<Disturbance>) -> Vec<Disturbance> {
+    found.retain(|disturbance| disturbance.gauge != GaugeName::DeviceBytes);
+    found
+}
+
 fn largest(by_name: &BTreeMap<String, f64>) -> String {
     let largest = by_name.iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
     largest.map_or_else(|| "another process".to_owned(), |(name, _)| name.clone())
@@ -168,6 +181,7 @@ pub fn gauges(second: &HostSecond, device: &str) -> Vec<Gauge> {
         host(GaugeName::CpuOthers, share(others) / cores),
         host(GaugeName::CpuSteal, share(second.steal) / cores),
         host(GaugeName::CpuWaiting, share(second.ready)),
+        host(GaugeName::Paused, second.paused.as_secs_f64()),
     ];
     if !second.hides_bytes {
         all.push(host(GaugeName::IoOthers, rate(second.bytes_of_others.values().sum())));
@@ -211,6 +225,7 @@ pub fn means(seconds: &[HostSecond], device: &str) -> Vec<Gauge> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::HostWatch;
 
     fn second(cpu: &[(&str, u64)], bytes: &[(&str, u64)]) -> HostSecond {
         HostSecond {
@@ -288,6 +303,32 @@ mod tests {
         assert_eq!(rest(50_000_000).confirms(found.clone(), &load), found);
         assert_eq!(rest(2_000_000).confirms(found, &load), [], "a journal that rests with us");
         assert_eq!(load.disturbances(399e6), [], "all of it is ours");
+    }
+
+    /// Seen on a quiet disk: one tile that passed was marked because "46 % of the bytes of vda
+    /// were not this run's"; they were the inodes that its own flushes wrote.
+    #[test]
+    fn bytes_of_a_device_that_no_rest_confirmed_are_not_told() {
+        let load = Seen::of(&vec![moved(20_000_000); 4], "vda").disturbances(40e6);
+        assert_eq!(load.len(), 1);
+        assert_eq!(seen(load), []);
+    }
+
+    /// The engine takes the time off in which the storage held a worker; a stop that falls into
+    /// it is seen by those who wait for slices.
+    #[test]
+    fn a_program_that_stood_still_is_a_disturbance_whatever_its_workers_say() {
+        let stood = |ms| HostSecond { paused: Nanos::from_millis(ms), ..second(&[], &[]) };
+        let of = |ms| Seen::of(&[stood(3), stood(ms), stood(1), stood(0)], "").disturbances(1e9);
+        let found = of(2000);
+        assert_eq!(found.first().map(|one| (one.gauge, one.value)), Some((GaugeName::Paused, 0.5)));
+        assert_eq!(of(30), []);
+        let mut watch = HostWatch::default();
+        watch.look().expect("proc");
+        watch.waited(Nanos::from_millis(100), Nanos::from_millis(99));
+        watch.waited(Nanos::from_millis(100), Nanos::from_secs(3));
+        watch.look().expect("proc");
+        assert_eq!(watch.seconds()[0].paused, Nanos::from_millis(2900));
     }
 
     #[test]

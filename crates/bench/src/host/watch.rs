@@ -26,6 +26,8 @@ pub struct HostSecond {
     pub hides_bytes: bool,
     /// Times a processor slowed down because it was hot.
     pub throttled: u64,
+    /// The longest time in which this program did not run although it was due.
+    pub paused: Nanos,
     /// Time some task waited for memory, and for storage.
     pub pressure: Option<[Nanos; 2]>,
     /// The device under test: time busy, I/O time queued, bytes.
@@ -41,6 +43,8 @@ pub struct HostWatch {
     pub(super) seconds: Vec<HostSecond>,
     pub(super) cores: u32,
     pub(super) device: Option<Watched>,
+    /// Since the last look.
+    pub(super) paused: Nanos,
 }
 
 /// The device under test.
@@ -74,11 +78,19 @@ impl HostWatch {
     pub fn look(&mut self) -> io::Result<()> {
         let now = Look::now(self.device.as_ref().map(|device| device.number))?;
         self.cores = now.cores;
+        let paused = std::mem::take(&mut self.paused);
         if let Some(before) = &self.before {
-            self.seconds.push(between(before, &now));
+            self.seconds.push(HostSecond { paused, ..between(before, &now) });
         }
         self.before = Some(now);
         Ok(())
+    }
+
+    /// Whoever wanted to wait for `wanted` at most came back after `took`. A process that is
+    /// stopped, or a machine that is taken away, stops this thread with all others; a worker that
+    /// the storage holds in the kernel does not.
+    pub fn waited(&mut self, wanted: Nanos, took: Nanos) {
+        self.paused = self.paused.max(took.saturating_sub(wanted));
     }
 
     /// Looks if the last look is long enough ago; what happened since, if it did.
@@ -95,6 +107,7 @@ impl HostWatch {
 
     /// Forgets what was seen; the next second begins at the last look.
     pub fn restart(&mut self) {
+        self.paused = Nanos::ZERO;
         self.seconds.clear();
     }
 

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use stats::{EdgeEstimate, EdgeModel, Trial};
 
-use crate::ladder::{Judgement, Rung};
+use crate::ladder::{Judgement, Rung, StepResult};
 
 /// Confidence of the interval of tiles held.
 pub const CONFIDENCE: f64 = 0.95;
@@ -103,13 +103,30 @@ pub(super) fn model(rungs: &BTreeMap<u32, Rung>, flat: Option<Stop>, tiles_max: 
     EdgeModel::new(tiles_max).after(trials)
 }
 
-/// The first step that passed and did no more work than the one that passed before it.
+/// The first step that passed and did no more work than the one that passed before it, although
+/// nobody was in the way.
 pub(super) fn plateau(rungs: &BTreeMap<u32, Rung>, gain_min: f64) -> Option<Stop> {
     gains(rungs).into_iter().find_map(|Gain { tiles, gain, gain_high, .. }| {
         // One tile more near the edge adds less than a short step's work varies.
-        let is_shown = gain_high < GAIN_HIGH_MAX;
+        let is_shown = gain_high < GAIN_HIGH_MAX && !rungs[&tiles].is_disturbed();
         (gain < gain_min && is_shown).then_some(Stop::Flat { tiles, gain })
     })
+}
+
+/// Whether a disturbed step kept its limits only because it did no more work than fewer tiles
+/// had done: then it neither holds nor shows a plateau.
+pub(super) fn says_nothing(
+    rungs: &BTreeMap<u32, Rung>,
+    (tiles, run): (u32, &StepResult),
+    gain_min: f64,
+) -> bool {
+    let passed = |rung: &&Rung| rung.judgement() == Judgement::Passed;
+    let mut below = rungs.range(..tiles).rev().filter(|(_, rung)| passed(rung));
+    let before = below.find_map(|(count, rung)| Some((*count, rung.throughput()?)));
+    let adds = before.zip(run.throughput).is_none_or(|((count, before), work)| {
+        (work - before) / f64::from(tiles - count) >= gain_min
+    });
+    run.disturbed && run.judgement == Judgement::Passed && !adds
 }
 
 /// An untested count between two that passed, where the upper one did so little more work that

@@ -24,6 +24,8 @@ pub struct StepResult {
     pub failed: Option<f64>,
     /// Whether the step decides nothing for a reason that may pass: it is tried again.
     pub try_again: bool,
+    /// Whether somebody else's work was in the way: what was done may be less than it could be.
+    pub disturbed: bool,
     /// Room left under the closest limit, as a share of it; absent if nothing was measured.
     pub room: Option<f64>,
     /// Work done, in tiles' worth; absent when the tile has no scored workload.
@@ -70,6 +72,7 @@ impl StepResult {
                     Some(Cause::Generator) => !step.generator.saturated,
                     _ => false,
                 },
+            disturbed: !step.disturbances.is_empty(),
             room,
             throughput: score.and_then(|score| score.applications.value),
             throughput_high: interval.map(|interval| interval.high),
@@ -86,6 +89,13 @@ impl StepResult {
         Self { throughput_high: high, ..self }
     }
 
+    /// The same of a step that kept its limits, but did so little work beside somebody else's that
+    /// it says nothing.
+    #[must_use]
+    pub fn silenced(self) -> Self {
+        Self { judgement: Judgement::Inconclusive, failed: None, try_again: true, ..self }
+    }
+
     /// A step that only passed or failed, or says nothing.
     pub fn plain(judgement: Judgement, throughput: Option<f64>, took: Nanos) -> Self {
         let failed = match judgement {
@@ -97,6 +107,7 @@ impl StepResult {
             judgement,
             failed,
             try_again: false,
+            disturbed: false,
             room: None,
             throughput,
             throughput_high: None,
@@ -135,7 +146,13 @@ impl Rung {
         self.runs.iter().all(|run| run.failed.is_none())
     }
 
-    /// Mean work done over the runs, in tiles' worth; absent if a run has none.
+    /// Whether all of its runs were disturbed.
+    pub fn is_disturbed(&self) -> bool {
+        self.runs.iter().all(|run| run.disturbed)
+    }
+
+    /// Mean work done over the runs, in tiles' worth; absent if a run has none. Runs that were
+    /// disturbed count where there are no others.
     pub fn throughput(&self) -> Option<f64> {
         self.mean(|run| run.throughput)
     }
@@ -146,8 +163,10 @@ impl Rung {
     }
 
     fn mean(&self, value: impl Fn(&StepResult) -> Option<f64>) -> Option<f64> {
-        let sum: Option<f64> = self.runs.iter().map(value).sum();
-        let count = u32::try_from(self.runs.len()).ok().filter(|count| *count > 0)?;
+        let all = self.is_disturbed();
+        let counted = || self.runs.iter().filter(|run| all || !run.disturbed);
+        let sum: Option<f64> = counted().map(value).sum();
+        let count = u32::try_from(counted().count()).ok().filter(|count| *count > 0)?;
         Some(sum? / f64::from(count))
     }
 }

@@ -99,6 +99,15 @@ pub trait StepRunner {
 
     /// Runs `tiles` tiles for the `repeat`-th time (from 0) and judges them.
     fn run_step(&mut self, tiles: u32, repeat: u32) -> Result<StepResult, Self::Error>;
+
+    /// Hears what the ladder makes of the step that just ran.
+    ///
+    /// # Errors
+    ///
+    /// What ends the climb.
+    fn ran(&mut self, _ladder: &Ladder) -> Result<(), Self::Error> {
+        Ok(())
+    }
 }
 
 /// The steps run so far and the rules for the next one. It assumes nothing about the
@@ -137,6 +146,7 @@ impl Ladder {
             }
             let result = runner.run_step(next.tiles, next.repeat)?;
             self.record(next.tiles, result);
+            runner.ran(self)?;
         }
         Ok(())
     }
@@ -146,8 +156,12 @@ impl Ladder {
         self.spent = self.spent.saturating_add(time);
     }
 
-    /// Adds a finished step.
+    /// Adds a finished step. One that was disturbed and passed with no more work than fewer tiles
+    /// did says nothing.
     pub fn record(&mut self, tiles: u32, result: StepResult) {
+        let is_silent =
+            super::edge::says_nothing(&self.rungs, (tiles, &result), self.options.gain_min);
+        let result = if is_silent { result.silenced() } else { result };
         self.spend(result.took);
         self.order.push(tiles);
         self.took.push(result.took);
@@ -177,9 +191,9 @@ impl Ladder {
         // Who names counts and repeats gets those. A search that grows wants an answer of this very
         // count; near a known edge samples that do not decide say what they can, and another count
         // may say more.
-        let is_broken = matches!(self.edge().stop, Some(Stop::Limit { .. } | Stop::Flat { .. }));
-        let searches = self.options.climb == Climb::Search && !is_broken;
-        let is_wanted = |run: &&StepResult| run.try_again && (searches || run.failed.is_none());
+        let is_open = || !matches!(self.edge().stop, Some(Stop::Limit { .. } | Stop::Flat { .. }));
+        let searches = || self.options.climb == Climb::Search && is_open();
+        let is_wanted = |run: &&StepResult| run.try_again && (run.failed.is_none() || searches());
         let in_vain = rung.runs.iter().rev().take_while(is_wanted).count();
         (1..=RETRIES).contains(&in_vain).then(|| self.again(*self.order.last().unwrap_or(&1)))
     }
@@ -293,7 +307,7 @@ impl Ladder {
     fn next_of_search(&self) -> Option<Next> {
         let edge = self.edge();
         let is_broken = matches!(edge.stop, Some(Stop::Limit { .. } | Stop::Flat { .. }));
-        let cap = self.options.tiles_max.min(self.ceiling(is_broken));
+        let cap = self.options.tiles_max.min(self.ceiling(edge.held, is_broken));
         if let Some(tiles) = super::edge::knee(&self.rungs) {
             return Some(self.again(tiles));
         }
@@ -317,10 +331,11 @@ impl Ladder {
         if edge.held == 0 { None } else { self.lacks(edge.held, self.options.repeats) }
     }
 
-    /// The most tiles worth trying: counts about which nothing can be said are a ceiling. Where an
-    /// edge is known, a few that were only disturbed are not; more say that the machine is not fit.
-    fn ceiling(&self, is_broken: bool) -> u32 {
-        let silent = self.rungs.iter().filter(|(_, rung)| rung.said_nothing());
+    /// The most tiles worth trying: counts above `held` about which nothing can be said are a
+    /// ceiling. Where an edge is known, a few that were only disturbed are not; more say that the
+    /// machine is not fit.
+    fn ceiling(&self, held: u32, is_broken: bool) -> u32 {
+        let silent = self.rungs.range(held + 1..).filter(|(_, rung)| rung.said_nothing());
         let (disturbed, lasting): (Vec<_>, Vec<_>) =
             silent.partition(|(_, rung)| rung.runs.iter().all(|run| run.try_again));
         let excused = is_broken && disturbed.len() <= DISTURBED_MAX;

@@ -74,9 +74,11 @@ impl<'a> SimRig<'a> {
         let is_alone = self.array.pools.iter().all(|pool| pool.per_tile);
         let has_pools = !self.array.pools.is_empty();
         let counted = if is_alone && has_pools { tiles.min(1) } else { tiles };
-        let fleet = Fleet::build(self.plan, counted, WARMING)
+        let one = Fleet::build(self.plan, 1, WARMING)
             .map_err(|source| BenchError::Build { tile: self.plan.tile.value.clone(), source })?;
-        let instances: Vec<PlantInstance> = fleet.instances.iter().map(plant_instance).collect();
+        let one: Vec<PlantInstance> = one.instances.iter().map(plant_instance).collect();
+        let of = |tile| one.iter().map(move |first| PlantInstance { tile, ..first.clone() });
+        let instances: Vec<PlantInstance> = (0..counted).flat_map(of).collect();
         Plant::has_room(self.array, &instances)
             .map_err(|source| BenchError::Plant { array, source })
     }

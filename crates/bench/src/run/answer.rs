@@ -6,9 +6,9 @@ use units::Bytes;
 
 use crate::ladder::{self, Judgement, Ladder, Stop};
 use crate::plan::ResolvedPlan;
-use crate::run::End;
 use crate::run::climber::work_of;
 use crate::run::document::{RunFacts, profile_name};
+use crate::run::{End, USERS_MAX};
 use crate::score::work_interval;
 
 /// What the steps so far say.
@@ -129,9 +129,18 @@ impl Words<'_> {
 
     /// Whether the cap is the datastore's, not the plan's.
     fn is_capacity(&self) -> bool {
+        self.asked() > self.facts.fits && !self.is_memory()
+    }
+
+    /// Whether the cap is the generator's.
+    fn is_memory(&self) -> bool {
+        self.facts.load.kept_in_memory() < self.asked().min(self.facts.fits)
+    }
+
+    /// The most tiles the plan asks for.
+    fn asked(&self) -> u32 {
         let last = self.plan.climb.value.range().map(|(_, last)| last);
-        let asked = last.or(self.plan.tiles_max.value);
-        asked.is_none_or(|asked| asked > self.facts.fits)
+        last.or(self.plan.tiles_max.value).unwrap_or(u32::MAX)
     }
 
     fn sentence(&self, score: Option<f64>) -> String {
@@ -139,6 +148,7 @@ impl Words<'_> {
             End::Complete => self.scale(),
             End::Interrupted => "interrupted: ".to_owned(),
             End::Failed(error) => format!("ended by an error ({error}): "),
+            End::NotYet => "so far: ".to_owned(),
         };
         let edge = self.ladder.edge();
         text += &match (edge.held, edge.stop) {
@@ -195,6 +205,9 @@ impl Words<'_> {
         let tail = match stop {
             Some(Stop::Limit { tiles }) => {
                 format!("; {} because {}", fails(tiles, tiles == held + 1), self.reason(tiles))
+            }
+            Some(Stop::Flat { tiles, gain }) if gain < 0.0 => {
+                format!("; {} do less work than fewer", count(tiles, "tile"))
             }
             Some(Stop::Flat { tiles, gain }) => {
                 format!("; tile {tiles} adds {:.1} % of a tile's work", gain * 100.0)
@@ -266,6 +279,9 @@ impl Words<'_> {
                 "; capacity, not speed, was the limit: {capacity} hold {} of {load} each",
                 self.facts.fits
             )
+        } else if self.ladder.hit_the_cap() && self.is_memory() {
+            let most = units::print::count(USERS_MAX, "user");
+            format!(", the most whose users are kept in memory (at most {most})")
         } else {
             ", the most this run was asked to try".to_owned()
         }
@@ -286,9 +302,14 @@ impl Words<'_> {
     fn reason(&self, tiles: u32) -> String {
         let steps = self.steps.iter().filter(|step| step.tiles == tiles);
         let failed = |verdict| steps.clone().find(|step| step.verdict == verdict);
-        failed(Verdict::Failed)
-            .or_else(|| failed(Verdict::Inconclusive))
-            .map_or_else(|| "it did not pass".to_owned(), |step| step.reason.clone())
+        if let Some(step) = failed(Verdict::Failed).or_else(|| failed(Verdict::Inconclusive)) {
+            return step.reason.clone();
+        }
+        let disturbance = steps.clone().find_map(|step| step.disturbances.first());
+        disturbance.map_or_else(
+            || "it did not pass".to_owned(),
+            |found| format!("no more work was done than by fewer, beside others: {found}"),
+        )
     }
 
     fn first_broken(&self) -> Option<BrokenLimit> {
@@ -339,6 +360,7 @@ impl Words<'_> {
             End::Complete => text,
             End::Interrupted => format!("{text}; interrupted"),
             End::Failed(_) => format!("{text}; ended by an error"),
+            End::NotYet => format!("{text} so far"),
         }
     }
 }

@@ -256,6 +256,12 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
         }
         Ok(StepResult { took: self.now().saturating_sub(begun), ..result })
     }
+
+    /// What is known so far is stored, for whoever looks meanwhile and should the program be killed.
+    fn ran(&mut self, ladder: &Ladder) -> Result<(), BenchError> {
+        let run = self.document(ladder, &End::NotYet);
+        Ok(self.directory.write_run(&run)?)
+    }
 }
 
 impl<R: Rig> Climber<'_, R> {

@@ -39,6 +39,8 @@ pub struct RunFacts<'a> {
     tool: ToolFacts,
     plan_sha256: String,
     warnings: Vec<Warning>,
+    /// What is seen of caches on the way to real storage.
+    pub caches: Option<String>,
     /// How far the array is off, if it was fitted to storage.
     pub calibration: Option<Calibrated>,
     /// What makes the report.
@@ -66,6 +68,7 @@ impl<'a> RunFacts<'a> {
             tool: tool.clone(),
             plan_sha256: sha256_hex(plan.to_toml()?.as_bytes()),
             warnings: Vec::new(),
+            caches: None,
             calibration: None,
             reporter: None,
         })
@@ -140,6 +143,26 @@ impl<'a> RunFacts<'a> {
         }
     }
 
+    /// A footprint below full size is said in every result: caches hold more of it.
+    fn scaled(&self, plan: &ResolvedPlan) -> Option<Warning> {
+        let footprint = plan.footprint.value;
+        let caches = self.caches.as_ref().map_or_else(String::new, |seen| format!(" ({seen})"));
+        (footprint < 1.0).then(|| Warning {
+            id: "scaled-footprint".to_owned(),
+            text: format!(
+                "disks have 1/{:.0} of their full size, so caches of the storage hold more of them \
+                 than they would{caches}",
+                1.0 / footprint
+            ),
+            value: Some(format!("{footprint:.6}")),
+            limit: Some("1".to_owned()),
+            hint: Some(match self.target.is_simulated() {
+                true => "a simulation without --footprint has the full size".to_owned(),
+                false => "--full-size, --standard and --full use larger disks".to_owned(),
+            }),
+        })
+    }
+
     fn tile(&self, plan: &ResolvedPlan) -> TileFacts {
         TileFacts {
             name: plan.tile_set.tile.name.clone(),
@@ -152,7 +175,7 @@ impl<'a> RunFacts<'a> {
 
     fn warnings(&self, plan: &ResolvedPlan, end: &End) -> Vec<Warning> {
         let mut warnings = self.warnings.clone();
-        warnings.extend(scaled(plan, self.target.is_simulated()));
+        warnings.extend(self.scaled(plan));
         warnings.extend(plan.traces.all().flat_map(|(_, trace)| trace.warnings.clone()));
         if let End::Failed(error) = end {
             warnings.push(Warning {
@@ -210,23 +233,25 @@ pub(crate) fn tile_sha256(tile: &ResolvedTile) -> String {
     sha256_hex(&serde_json::to_vec(tile).unwrap_or_default())
 }
 
-/// A footprint below full size is said in every result: caches hold more of it.
-fn scaled(plan: &ResolvedPlan, is_simulated: bool) -> Option<Warning> {
-    let footprint = plan.footprint.value;
-    (footprint < 1.0).then(|| Warning {
-        id: "scaled-footprint".to_owned(),
-        text: format!(
-            "disks have 1/{:.0} of their full size, so caches of the storage hold more of them \
-             than they would",
-            1.0 / footprint
-        ),
-        value: Some(format!("{footprint:.6}")),
-        limit: Some("1".to_owned()),
-        hint: Some(match is_simulated {
-            true => "a simulation without --footprint has the full size".to_owned(),
-            false => "--standard and --full use larger footprints".to_owned(),
-        }),
-    })
+/// Why what is measured is memory, if it is: direct I/O is refused, or the file system has
+/// nothing but memory, whatever it says.
+pub(crate) fn page_cache(found: &Preflight) -> Option<String> {
+    let refused = found.warnings.iter().find(|warning| warning.id == "direct-refused");
+    let memory = found.file_system.as_ref().map(|facts| facts.fs_type.as_str());
+    let memory = memory.filter(|kind| ["tmpfs", "ramfs"].contains(kind));
+    let words = |kind| format!("it is on {kind}, which is memory");
+    refused.map(|warning| warning.text.clone()).or_else(|| memory.map(words))
+}
+
+/// What is seen of caches on the way: a size of disks that misses them cannot be chosen without.
+pub fn caches(plan: &ResolvedPlan, preflight: &Preflight) -> String {
+    let is_cached = plan.buffered.value || page_cache(preflight).is_some();
+    let page_cache =
+        if is_cached { "the page cache answers" } else { "the page cache is bypassed" };
+    let device = preflight.device.as_ref();
+    let device = device.and_then(|device| Some((&device.name, device.write_cache.as_ref()?)));
+    let device = device.map_or_else(String::new, |(name, cache)| format!("{name} says {cache}, "));
+    format!("{page_cache}, {device}and what lies behind cannot be seen")
 }
 
 pub(crate) const fn profile_name(profile: Profile) -> &'static str {

@@ -14,7 +14,7 @@ mod simulate;
 mod tests;
 
 pub(crate) use answer::{broken_limit, held_of, score as score_of};
-pub(crate) use document::{summary, tile_sha256};
+pub(crate) use document::{page_cache, summary, tile_sha256};
 pub use prepare::{Prepared, prepare};
 pub use preview::{Preview, plan_preview};
 pub use report::Reporter;
@@ -41,7 +41,7 @@ use crate::replay::{self, with_traces};
 use crate::rig::{RealRig, Rig};
 use crate::run::climber::Climber;
 pub(crate) use crate::run::climber::{fill, work_of};
-use crate::run::document::{RunFacts, target_facts, warnings};
+use crate::run::document::{RunFacts, caches, target_facts, warnings};
 use crate::score::References;
 use crate::step::Fleet;
 use crate::step::fleet::standing_users;
@@ -79,6 +79,8 @@ pub enum End {
     Interrupted,
     /// Something ended it; what was measured until then is stored.
     Failed(BenchError),
+    /// It has not: what was measured until now is stored meanwhile, and no [`FinishedRun`] has it.
+    NotYet,
 }
 
 /// A run that is over and stored.
@@ -148,6 +150,7 @@ pub fn run(
     let target = target_facts(plan, &target, &preflight);
     let mut facts = RunFacts::new(plan, &references, load, &options.tool, &id, target)?;
     facts.note(warnings(&preflight));
+    facts.caches = Some(caches(plan, &preflight));
     if let Some(reuse) = &options.reuse {
         facts.note_reuse(&reuse.to_string());
     }
@@ -169,39 +172,51 @@ pub struct TileLoad {
     pub vms: u32,
     /// Its workloads, copies counted each.
     pub workloads: u32,
+    /// Its users that are there all the time.
+    pub users: u64,
 }
 
 impl TileLoad {
     /// What one tile of a plan needs.
     pub fn of(plan: &ResolvedPlan) -> Result<Self, BenchError> {
-        enough_memory(plan)?;
+        let users = users_of_tile(plan);
+        let tiles = first_step(plan);
+        let all = users.saturating_mul(u64::from(tiles));
+        if all > USERS_MAX {
+            return Err(BenchError::TooManyUsers { tiles, users: all, max: USERS_MAX });
+        }
         let fleet = build(plan, 1, 0)?;
         Ok(Self {
             bytes: fleet.disks().map(|disk| disk.size).sum(),
             vms: fleet.vms(),
             workloads: u32::try_from(fleet.members.len()).unwrap_or(u32::MAX),
+            users,
         })
+    }
+
+    /// The most tiles that a run may try: as many as were asked for, as their disks fit, and as
+    /// their users are kept in memory.
+    pub fn tiles_max(&self, asked: Option<u32>, fits: u32) -> u32 {
+        asked.unwrap_or(fits).min(fits).min(self.kept_in_memory())
+    }
+
+    /// The most tiles whose users are kept in memory.
+    pub fn kept_in_memory(&self) -> u32 {
+        u32::try_from(USERS_MAX / self.users.max(1)).unwrap_or(u32::MAX)
     }
 }
 
-/// Most users of a step. Each takes some hundred bytes of the generator's memory, so these are
-/// about a GiB; our choice.
-const USERS_MAX: u64 = 1 << 22;
+/// Most users of a step. 4 million take 1.0 GiB of the generator's memory (a million closed-loop
+/// users of one disk: 0.23 GiB measured); our choice.
+pub(super) const USERS_MAX: u64 = 1 << 22;
 
-/// Refuses counts that no machine's memory holds before anything is made of them.
-fn enough_memory(plan: &ResolvedPlan) -> Result<(), BenchError> {
+fn users_of_tile(plan: &ResolvedPlan) -> u64 {
     let users = |workload: &spec::workload::Workload| {
         workload.groups.iter().map(|group| u64::from(standing_users(&group.load))).sum::<u64>()
     };
-    let tiles = first_step(plan);
-    let of_tile = plan.tile_set.workloads.iter().fold(0u64, |sum, (workload, copies)| {
+    plan.tile_set.workloads.iter().fold(0, |sum, (workload, copies)| {
         sum.saturating_add(users(workload).saturating_mul(u64::from(*copies)))
-    });
-    let users = of_tile.saturating_mul(u64::from(tiles));
-    if users > USERS_MAX {
-        return Err(BenchError::TooManyUsers { tiles, users, max: USERS_MAX });
-    }
-    Ok(())
+    })
 }
 
 pub(crate) fn build(plan: &ResolvedPlan, tiles: u32, round: u64) -> Result<Fleet, BenchError> {
@@ -287,7 +302,7 @@ fn run_on<R: Rig>(
     let fits = rig.tiles_that_fit(facts.load.bytes);
     first_step_fits(plan, facts.load, fits, rig.capacity())?;
     facts.fits = fits;
-    let tiles_max = plan.tiles_max.value.map_or(fits, |asked| asked.min(fits));
+    let tiles_max = facts.load.tiles_max(plan.tiles_max.value, fits);
     let overview = overview(plan, &facts, &directory, tiles_max);
     observer.event(&Progress::Planned(&overview));
     let mut ladder = Ladder::new(ladder_options(plan, tiles_max, rig.can_rest()));

@@ -54,7 +54,7 @@ pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview
     let fits = capacity.get().checked_div(load.bytes.get());
     let fits = fits.map_or(u32::MAX, |fits| u32::try_from(fits).unwrap_or(u32::MAX));
     let fits = first_step_fits(plan, load, fits, capacity).ok().map(|()| fits);
-    let tiles_max = fits.map(|fits| plan.tiles_max.value.map_or(fits, |asked| asked.min(fits)));
+    let tiles_max = fits.map(|fits| load.tiles_max(plan.tiles_max.value, fits));
     let top = match plan.climb.value.range() {
         None => tiles_max,
         Some((_, last)) => tiles_max.map(|most| most.min(last)),

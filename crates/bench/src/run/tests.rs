@@ -70,6 +70,15 @@ struct Ran {
 }
 
 fn run_fake(plan: &ResolvedPlan, rig: &mut FakeRig, control: &Control) -> Result<Ran, BenchError> {
+    run_fake_with(plan, TileLoad::of(plan)?, rig, control)
+}
+
+fn run_fake_with(
+    plan: &ResolvedPlan,
+    load: TileLoad,
+    rig: &mut FakeRig,
+    control: &Control,
+) -> Result<Ran, BenchError> {
     let base = tempfile::tempdir().expect("a directory");
     let id = RunId::new("test", Timestamp::now()).expect("random letters");
     let directory = RunDir::create(base.path(), &id)?;
@@ -77,7 +86,6 @@ fn run_fake(plan: &ResolvedPlan, rig: &mut FakeRig, control: &Control) -> Result
     let references = References::of(plan)?;
     let tool = ToolFacts { version: "0".to_owned(), commit: None };
     let target = Target::Directory("/nowhere".into());
-    let load = TileLoad::of(plan)?;
     let target = target_facts(plan, &target, &preflight());
     let facts = RunFacts::new(plan, &references, load, &tool, &id, target)?;
     let finished = run_on(plan, facts, rig, directory, control, &mut NoObserver)?;
@@ -148,6 +156,22 @@ fn capacity_not_speed_is_said_when_the_datastore_is_full() {
     let answer = &ran.finished.run.answer;
     assert_eq!((answer.tiles_held, answer.edge), (Some(3), Edge::CapacityReached));
     assert!(answer.sentence.contains("capacity, not speed, was the limit"), "{}", answer.sentence);
+}
+
+/// Without it, a search of tiles of a million users takes all of a machine's memory.
+#[test]
+fn a_search_ends_at_the_most_tiles_whose_users_are_kept_in_memory() {
+    let plan = plan(Values::default());
+    let load = TileLoad::of(&plan).expect("a tile");
+    assert_eq!((load.users, load.kept_in_memory()), (50, 83_886));
+    let many = TileLoad { users: USERS_MAX / 3, ..load };
+    assert_eq!((many.tiles_max(None, 9), many.tiles_max(Some(2), 9)), (3, 2));
+    assert_eq!(many.tiles_max(Some(8), 1), 1);
+    let mut rig = rig(&plan, Nanos::from_micros(10));
+    let ran = run_fake_with(&plan, many, &mut rig, &Control::default()).expect("a run");
+    let answer = &ran.finished.run.answer;
+    assert_eq!((answer.tiles_held, answer.edge), (Some(3), Edge::LadderEnded));
+    assert!(answer.sentence.contains("users are kept in memory"), "{}", answer.sentence);
 }
 
 /// `plan` shows, and `run` makes, disks of the same size: both ask here.

@@ -9,7 +9,7 @@
 //! grows.
 
 use record::gauge::{GaugeName, HOST};
-use record::run::{Bottleneck, Cause, HostFacts, ModelFacts, Resource, Step, Verdict};
+use record::run::{Bottleneck, Cause, HostFacts, ModelFacts, PartFacts, Resource, Step, Verdict};
 use record::slice::Direction;
 use units::print::percent;
 
@@ -67,13 +67,30 @@ fn of_model(model: &ModelFacts) -> Bottleneck {
     match (working, waiting) {
         (Some(working), _) if full(&working) => working,
         (_, Some(waiting)) if full(&waiting) => waiting,
-        (Some(nearest), _) | (None, Some(nearest)) => Bottleneck {
+        (Some(nearest), _) | (None, Some(nearest)) => table(model).unwrap_or_else(|| Bottleneck {
             text: format!("nothing in the model was at its limit: {} at most", nearest.text),
             kind: Resource::NoneSeen,
             ..nearest
-        },
+        }),
         (None, None) => nothing("the model has no part that could be"),
     }
+}
+
+/// What can be said of a disk without servers that could be busy.
+fn table(model: &ModelFacts) -> Option<Bottleneck> {
+    let is_table = |part: &&PartFacts| part.utilisation_max == 0.0 && part.inside > 0.0;
+    let table = model.parts.iter().filter(|part| part.kind == "disk").find(is_table)?;
+    Some(Bottleneck {
+        kind: Resource::NoneSeen,
+        name: table.name.clone(),
+        utilisation: None,
+        text: format!(
+            "{} answers from a table of what was measured, and when that is at its limit is not \
+             known; {:.1} I/Os were inside on average",
+            table.name, table.inside
+        ),
+        source: LAW.to_owned(),
+    })
 }
 
 fn parts(model: &ModelFacts) -> (Vec<Bottleneck>, Vec<Bottleneck>) {
@@ -264,6 +281,10 @@ mod tests {
         assert!(found.utilisation.expect("known") > 0.98, "of what may be used: {found:?}");
         let full = modelled(disks(), 0.2);
         assert_eq!(full.kind, Resource::Queue, "nothing behind the queue is busy: {full:?}");
+        // Seen of a calibrated disk: "disks 0 % busy at most" where it answered no more a second.
+        let table = modelled(vec![part("pool disk disks", "disk", 0.0)], 0.2);
+        assert_eq!((table.kind, table.utilisation), (Resource::NoneSeen, None), "{table:?}");
+        assert!(table.text.contains("not known; 1.0 I/Os were inside"), "{table:?}");
         let idle = modelled(vec![part("link", "link", 0.3)], 0.2);
         assert_eq!((idle.kind, idle.name.as_str()), (Resource::NoneSeen, "link"));
     }

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use record::gauge::Gauge;
@@ -12,7 +12,7 @@ use units::Nanos;
 
 use crate::error::BenchError;
 use crate::host::HostWatch;
-use crate::host::disturbance::{Seen, gauges, means};
+use crate::host::disturbance::{Seen, gauges, means, seen};
 use crate::plan::{ResolvedPlan, longest_period, workloads_of};
 use crate::progress::{Control, Observer, Progress, Request};
 use crate::replay::Playing;
@@ -123,7 +123,10 @@ impl<R: Rig> StepBench<'_, R> {
                 Request::Stop => return Err(BenchError::Interrupted),
                 Request::Abort => return Err(BenchError::Aborted),
             }
-            let slice = match load.next(POLL) {
+            let asked = Instant::now();
+            let received = load.next(POLL);
+            course.waited(asked.elapsed());
+            let slice = match received {
                 Received::Slice(slice) => slice,
                 Received::Nothing => {
                     silent = silent.saturating_add(POLL.into());
@@ -215,13 +218,17 @@ impl<R: Rig> StepBench<'_, R> {
         let mut checks = Vec::from_iter(course.little.check());
         checks.push(submitted_is_completed(outcome));
         let (disturbances, gauges) = (course.disturbances(), course.gauges());
+        // What is written through a cache reaches the device long after it was asked for.
+        let is_direct = !self.plan.buffered.value;
+        let disturbances = if is_direct { disturbances } else { seen(disturbances) };
         let disturbances = match judged.verdict {
-            Verdict::Passed => disturbances,
             // Whoever works on while nothing is asked of the storage does not work for it.
-            _ if error.is_none() && !disturbances.is_empty() => {
+            Verdict::Failed | Verdict::Inconclusive
+                if error.is_none() && !disturbances.is_empty() =>
+            {
                 self.confirmed(&mut course, disturbances)
             }
-            _ => disturbances,
+            _ => seen(disturbances),
         };
         if let Some(error) = &error {
             judged.verdict = Verdict::Interrupted;
@@ -266,13 +273,13 @@ impl<R: Rig> StepBench<'_, R> {
         let load = Seen::of(watch.seconds(), watch.device());
         watch.restart();
         if watch.look().is_err() {
-            return found;
+            return seen(found);
         }
         watch.restart();
         self.rig.rest(QUIET, self.control);
         match watch.look() {
             Ok(()) => Seen::of(watch.seconds(), watch.device()).confirms(found, &load),
-            Err(_) => found,
+            Err(_) => seen(found),
         }
     }
 }
@@ -469,6 +476,13 @@ impl<'a> Course<'a> {
 
     fn judged(&self) -> Judged {
         self.judge.judge(&self.window, &self.samples)
+    }
+
+    /// Notes how long a slice was waited for.
+    fn waited(&mut self, took: Duration) {
+        if let Some(watch) = &mut self.watch {
+            watch.waited(POLL.into(), took.into());
+        }
     }
 
     /// Looks at the machine, if it is time to.

@@ -162,7 +162,8 @@ pub(super) fn missed(claim: &ClaimResult) -> Vec<String> {
     };
     let reason = claim.reason.as_deref().map_or_else(String::new, |reason| format!(": {reason}"));
     let mut lines = vec![format!("{} {what}{reason}", claim.id)];
-    let why = claim.why.as_deref().unwrap_or("the study does not say why");
+    let unknown = if claim.reason.is_some() { "" } else { "the study does not say why" };
+    let why = claim.why.as_deref().unwrap_or(unknown);
     lines.extend(why.lines().map(|line| format!("  {line}")));
     lines
 }

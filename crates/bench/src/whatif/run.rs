@@ -118,7 +118,7 @@ pub fn what_if(
         let rig = SimRig::new(array, plan);
         match rig.tiles_that_fit(load.bytes) {
             0 => rig.has_room(1, load.bytes).map(|()| 1),
-            fits => Ok(options.tiles_max.map_or(fits, |most| most.clamp(1, fits))),
+            fits => Ok(load.tiles_max(options.tiles_max, fits).max(1)),
         }
     };
     let tiles_max = [most(arrays[0])?, most(arrays[1])?];

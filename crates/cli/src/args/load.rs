@@ -58,6 +58,9 @@ pub struct LoadArgs {
     /// stated in the result, as smaller disks fit caches better. Example: 0.1
     #[arg(long, value_name = "F", allow_negative_numbers = true, help_heading = "What runs")]
     pub footprint: Option<f64>,
+    /// Keep disks as large as the tile has them: --footprint 1
+    #[arg(long, conflicts_with = "footprint", hide_short_help = true, help_heading = "What runs")]
+    pub full_size: bool,
     /// Multiply times of bursts and phases by F, above 0
     ///
     /// Think times and rates stay as they are. The profile decides if absent; stated in the

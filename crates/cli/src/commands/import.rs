@@ -11,6 +11,7 @@ use trace::derive::Derived;
 use trace::store::{self, Options, Written};
 use trace::{Losses, OpenOptions, Source, TraceError};
 use units::Bytes;
+use units::print::count;
 
 use crate::args::{Format, ImportArgs};
 use crate::exit::Exit;
@@ -114,24 +115,24 @@ fn tell(losses: &Losses) {
 
 fn text(imported: &Imported) -> String {
     let span = match (imported.first_issue_ns, imported.last_issue_ns) {
-        (Some(first), Some(last)) => units::Nanos(last - first).to_text(),
+        (Some(first), Some(last)) => units::Nanos(last - first).to_string(),
         _ => "no time".to_owned(),
     };
     let latency = if imported.has_latency { "with latencies" } else { "without latencies" };
     format!(
-        "{} I/Os of {} ({latency}) over {span}, {} VMs, {} devices\n\
+        "{} of {} ({latency}) over {span}, {}, {}\n\
          left out: {} bad, {} that are no I/O of their own; out of order: {}\n\
-         written: {} ({} in {} files)\n",
-        imported.records,
+         written: {} ({} in {})\n",
+        count(imported.records, "I/O"),
         imported.from,
-        imported.vms,
-        imported.devices,
+        count(imported.vms as u64, "VM"),
+        count(imported.devices as u64, "device"),
         imported.bad,
         imported.skipped,
         imported.disordered,
         imported.out.display(),
-        Bytes::new(imported.bytes).to_text(),
-        imported.parts,
+        Bytes::new(imported.bytes),
+        count(imported.parts as u64, "file"),
     )
 }
 

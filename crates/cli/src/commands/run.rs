@@ -169,7 +169,7 @@ pub fn end(finished: FinishedRun, is_removed: bool, interrupted: Exit) -> Result
 fn answered(finished: FinishedRun, interrupted: Exit) -> Result<Exit, Failure> {
     match finished.end {
         End::Failed(error) => Err(failure_while_running(error)),
-        End::Interrupted => Ok(interrupted),
+        End::Interrupted | End::NotYet => Ok(interrupted),
         End::Complete => Ok(match finished.run.answer.status {
             Status::Inconclusive => Exit::Inconclusive,
             Status::Interrupted => interrupted,

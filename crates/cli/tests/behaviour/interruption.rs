@@ -6,7 +6,7 @@ use record::run::{Status, Verdict};
 use record::rundir::StoredRun;
 use rustix::process::Signal;
 
-use crate::rig::{Place, Running};
+use crate::rig::{Place, Running, write_arrivals};
 
 fn is_interrupted(place: &Place) {
     let runs = place.runs();
@@ -71,26 +71,13 @@ fn ctrl_c_twice_aborts_and_what_is_left_is_found_by_cleanup() {
     assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
 }
 
-/// Starts that come at random, whatever became of those before, with a limit that is broken when
-/// half of them are late.
-const ARRIVALS: &str = r#"
-name = "arrivals"
-title = "Reads that arrive at random"
-source = "Made up for a test."
-metric = { unit = "IOPS", count = "io", reference = 60 }
-vm = [{ name = "vm", disk = [{ name = "data", size = "16GiB" }] }]
-users = [{ name = "users", vm = "vm", load = { open = { rate = "60/s" } } }]
-action = [{ name = "read", steps = [{ read = { disk = "data", size = "8k" } }] }]
-limit = [{ action = "read", percentile = 95, limit = "500ms", source = "Made up for a test." }]
-"#;
-
 /// Seen at 1fa88dc: ten seconds of SIGSTOP were the storage's.
 #[test]
 fn a_program_that_was_stopped_while_it_measured_does_not_blame_the_storage() {
     let Some(place) = Place::usable() else { return };
-    place.write("arrivals.toml", ARRIVALS);
-    place.write("stopped.toml", TILE_OF_ARRIVALS);
-    let options = ["--tile", "stopped.toml", "--duration", "6s", "--live", "line"];
+    // Half of the reads are late when the limit is broken.
+    write_arrivals(&place, 60, 95, "500ms");
+    let options = ["--tile", "arrivals-tile.toml", "--duration", "6s", "--live", "line"];
     let mut run = Running::new(place.run_command(&options));
     run.wait_for("measuring");
     run.signal(Signal::STOP);
@@ -105,10 +92,3 @@ fn a_program_that_was_stopped_while_it_measured_does_not_blame_the_storage() {
     let failed = run.steps.iter().filter(|step| step.verdict == Verdict::Failed).count();
     assert_eq!(failed, 0, "{}", ended.stderr);
 }
-
-const TILE_OF_ARRIVALS: &str = r#"
-name = "stopped"
-title = "Reads that arrive at random"
-source = "Made up for a test."
-workload = [{ use = "arrivals.toml" }]
-"#;

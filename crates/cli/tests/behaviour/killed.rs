@@ -1,5 +1,7 @@
 //! After `kill -9` nothing is left that `cleanup` does not find, and nothing else is touched.
 
+use record::run::Status;
+use record::rundir::{State, StoredRun};
 use rustix::process::Signal;
 
 use crate::rig::{Place, err, out};
@@ -50,6 +52,24 @@ fn while_filling() {
 #[test]
 fn while_measuring() {
     killed_at("measuring", &[]);
+}
+
+/// The page of a run that goes on reads the same file. Seen: "Nothing held so far", whatever had.
+#[test]
+fn steps_that_had_ended_are_there_while_it_runs_and_after_kill_9() {
+    let Some(place) = Place::usable() else { return };
+    let mut run = place.start(&["--tiles", "1..2"]);
+    run.wait_for("step: 2 tiles");
+    run.signal(Signal::KILL);
+    run.end();
+    let stored = StoredRun::at(&place.runs()[0]).expect("a run directory");
+    assert_eq!(stored.state(), State::Abandoned);
+    let run = stored.run().expect("what it had found");
+    assert!(!run.steps.is_empty() && run.steps.iter().all(|step| step.tiles == 1));
+    assert_eq!(run.answer.status, Status::Interrupted);
+    let shown = place.output(&["runs", "show", run.id.as_str()]);
+    assert_eq!(shown.status.code(), Some(0), "{}", err(&shown));
+    assert!(out(&shown).contains("\nso far: "), "{}", out(&shown));
 }
 
 #[test]

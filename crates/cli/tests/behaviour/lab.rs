@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use lab::truth::{self, Event};
 use lab::{Kind, LabError, Mounted, Options, Schedule};
 use record::run::{Cause, Run, Status, Verdict};
+use record::rundir::StoredRun;
 use rustix::process::Signal;
 use units::Bytes;
 
-use crate::rig::{Place, Running, err, out, simulate_words};
+use crate::rig::{Place, Running, err, out, simulate_words, write_arrivals};
 
 /// Room for small disks beside the 5 GiB and the fifth that are always left.
 const SIZE: Bytes = Bytes::new(7 << 30);
@@ -179,6 +180,25 @@ fn errors_and_short_answers_end_a_run_with_the_operation_and_the_error() {
     }
 }
 
+/// Seen at 1fa88dc: a device dead from 2.2 s of 5 s to their end had passed, with 516 us at p95.
+#[test]
+fn storage_that_hangs_across_the_end_of_a_step_has_not_passed_it() {
+    let faults = "[[fault]]\nkind = \"hang\"\npath = \"*.disk\"\nfrom = \"5s\"\nfor = \"10s\"";
+    let Some((lab, place)) = lab(fast(), faults) else { return };
+    write_arrivals(&place, 60, 90, "500ms");
+    let step = ["--tile", "arrivals-tile.toml", "--tiles", "1", "--duration", "8s"];
+    let time = ["--warm-up-min", "2s", "--warm-up-max", "2s"];
+    let output = place.run_command(&[&step[..], &time].concat()).output().expect("it starts");
+    assert!(lab.report().faults > 0, "the run was over before: {}", out(&output));
+    let stored = StoredRun::at(&place.runs()[0]).expect("a run directory");
+    let run = stored.run().expect("run.json");
+    let step = run.steps.first().expect("a step");
+    assert_ne!(step.verdict, Verdict::Passed, "{}{}", out(&output), err(&output));
+    // Where other tests took the processor away, it says so instead.
+    let is_told = step.reason.contains("were not finished") || !step.disturbances.is_empty();
+    assert!(is_told, "{}", step.reason);
+}
+
 #[test]
 fn open_files_that_stay_under_a_silly_name_do_not_hide_the_answer() {
     let Some((lab, place)) = lab(fast(), "[[fault]]\nkind = \"silly-rename\"") else { return };
@@ -201,49 +221,13 @@ disk = "hdd-7200"
 count = 1
 "#;
 
-/// 220 arrivals a second: the disk carries two of them and not three.
-const ARRIVALS: &str = r#"
-name = "arrivals"
-title = "Reads that arrive at random"
-source = "Made up for tests."
-
-[metric]
-unit = "IOPS"
-count = "io"
-reference = 220
-
-[[vm]]
-name = "vm"
-
-[[vm.disk]]
-name = "data"
-size = "16GiB"
-
-[[users]]
-name = "users"
-vm = "vm"
-load = { open = { rate = "220/s" } }
-
-[[action]]
-name = "read"
-steps = [{ read = { disk = "data", size = "8k" } }]
-
-[[limit]]
-action = "read"
-percentile = 90
-limit = "300ms"
-source = "Made up for tests."
-"#;
-
 #[test]
 fn the_edge_that_a_real_run_finds_is_that_of_the_same_array_simulated() {
     let array = spec::load_array("one-disk.toml", ONE_DISK).expect("a valid array");
     let Some((lab, place)) = lab(array, "") else { return };
     place.write("one-disk.toml", ONE_DISK);
-    place.write("arrivals.toml", ARRIVALS);
-    let tile = "name = \"arrivals\"\ntitle = \"Arrivals\"\nsource = \"Made up.\"\n\
-                [[workload]]\nuse = \"arrivals.toml\"\n";
-    place.write("arrivals-tile.toml", tile);
+    // The disk carries two times 220 arrivals a second and not three.
+    write_arrivals(&place, 220, 90, "300ms");
     let same = ["--tile", "arrivals-tile.toml", "--tiles", "1..3", "--duration", "8s"];
     let json = ["--warm-up-min", "2s", "--warm-up-max", "3s", "--seed", "5", "--format", "json"];
     let more = [&same[..], &json, &["--footprint", "0.002", "--quick"]].concat();

@@ -58,6 +58,36 @@ weight = 30
 steps = [{ write = { disk = "data", size = "8k" } }]
 "#;
 
+/// Writes `arrivals.toml` and `arrivals-tile.toml`: reads that start at random, whatever became of
+/// those before, with a limit on `percentile` of them.
+pub fn write_arrivals(place: &Place, rate: u32, percentile: u32, limit: &str) {
+    let workload = format!(
+        r#"
+name = "arrivals"
+title = "Reads that arrive at random"
+source = "Made up for tests."
+metric = {{ unit = "IOPS", count = "io", reference = {rate} }}
+vm = [{{ name = "vm", disk = [{{ name = "data", size = "16GiB" }}] }}]
+users = [{{ name = "users", vm = "vm", load = {{ open = {{ rate = "{rate}/s" }} }} }}]
+action = [{{ name = "read", steps = [{{ read = {{ disk = "data", size = "8k" }} }}] }}]
+
+[[limit]]
+action = "read"
+percentile = {percentile}
+limit = "{limit}"
+source = "Made up for tests."
+"#
+    );
+    place.write("arrivals.toml", &workload);
+    let tile = r#"
+name = "arrivals"
+title = "Reads that arrive at random"
+source = "Made up for tests."
+workload = [{ use = "arrivals.toml" }]
+"#;
+    place.write("arrivals-tile.toml", tile);
+}
+
 /// A tile of one virtual machine that takes a second or two.
 pub const MICRO: [&str; 15] = [
     "--tile",

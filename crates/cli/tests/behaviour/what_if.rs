@@ -168,7 +168,7 @@ fn ctrl_c_ends_the_search_without_an_answer() {
 #[test]
 fn too_few_samples_for_an_answer_have_an_exit_code_of_their_own() {
     let place = Place::new();
-    let rare = "users = 20, think = { exponential = \"20s\" }";
+    let rare = "users = 20, think = { exponential = \"100s\" }";
     place.write("shop.toml", &SHOP.replace("users = 4, think = { exponential = \"50ms\" }", rare));
     place.write("tile.toml", TILE);
     place.write("disks.toml", DISKS);

@@ -317,6 +317,11 @@ impl std::fmt::Display for Disturbance {
                 "{share:.0} % of the bytes of {by} were not this run's (limit {limit:.0} %), and \
                  no process was seen to move them"
             ),
+            GaugeName::Paused => write!(
+                f,
+                "this program did not run for {share:.0} % of the time at a stretch (limit \
+                 {limit:.0} %): {by}"
+            ),
             GaugeName::PressureMemory => write!(
                 f,
                 "tasks waited for memory in {share:.0} % of the time (limit {limit:.0} %): {by}"

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::{RunDirError, State, StoredRun};
 
-/// All runs in a base directory, oldest first, partial ones included. A base that does not
-/// exist holds no runs.
+/// All runs in a base directory, oldest first, partial ones included; of several that say they
+/// are one run, that whose directory is named so. A base that does not exist holds no runs.
 pub fn list(base: &Path) -> Result<Vec<StoredRun>, RunDirError> {
     let entries = match fs::read_dir(base) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -18,7 +18,8 @@ pub fn list(base: &Path) -> Result<Vec<StoredRun>, RunDirError> {
             runs.extend(StoredRun::at(&entry.path()));
         }
     }
-    runs.sort_by(|a, b| a.id().cmp(b.id()));
+    runs.sort_by(|a, b| a.id().cmp(b.id()).then(a.is_renamed().cmp(&b.is_renamed())));
+    runs.dedup_by(|later, first| later.is_renamed() && later.id() == first.id());
     Ok(runs)
 }
 
@@ -40,7 +41,8 @@ pub fn open(base: &Path, path_or_prefix: &str) -> Result<StoredRun, RunDirError>
         let ended = found.into_iter().rev().find(|run| run.state() == State::Complete);
         return ended.ok_or_else(|| RunDirError::NothingEnded { base: base.to_owned() });
     }
-    found.retain(|run| run.id().as_str().starts_with(path_or_prefix));
+    let has_name = |run: &StoredRun| run.path().ends_with(path_or_prefix);
+    found.retain(|run| run.id().as_str().starts_with(path_or_prefix) || has_name(run));
     match (found.len(), found.pop()) {
         (1, Some(run)) => Ok(run),
         (0, _) | (_, None) => {

@@ -38,11 +38,24 @@ pub struct StoredRun {
 }
 
 impl StoredRun {
-    /// The run in this directory; none if its name is not a run's.
+    /// The run in this directory; none if neither its name is a run's nor what it holds. A
+    /// directory that somebody named otherwise is the run that its `run.json` says.
     pub fn at(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
-        let id = RunId::parse(name.strip_suffix(files::PARTIAL).unwrap_or(name))?;
+        let named = RunId::parse(name.strip_suffix(files::PARTIAL).unwrap_or(name));
+        let id = named.or_else(|| {
+            let text = plain::read_text(&path.join(files::RUN)).ok()?;
+            RunId::parse(&run::parse(&text).ok()?.id)
+        })?;
         Some(Self { path: path.to_owned(), id, run: OnceLock::new() })
+    }
+
+    /// Whether its directory has another name than it was given.
+    pub(super) fn is_renamed(&self) -> bool {
+        !self
+            .path
+            .file_name()
+            .is_some_and(|name| name.as_encoded_bytes().starts_with(self.id.as_str().as_bytes()))
     }
 
     /// Its id.

@@ -115,6 +115,23 @@ fn runs_are_listed_by_start_and_opened_by_the_start_of_their_id() {
     assert_eq!(list(&base.path().join("none")).expect("lists").len(), 0);
 }
 
+#[test]
+fn a_run_in_a_renamed_directory_is_still_that_run_and_takes_no_others_place() {
+    let base = tempfile::tempdir().expect("a directory");
+    let (kept, mine) = (finished(base.path(), 0), base.path().join("before the new disks"));
+    std::fs::rename(kept.path(), &mine).expect("renames");
+    let own = sample::run().id;
+    for asked in ["before the new disks", &own] {
+        let found = open(base.path(), asked).expect("it says what it is");
+        assert_eq!((found.path(), found.id().as_str()), (mine.as_path(), own.as_str()));
+    }
+    let named = base.path().join(&own);
+    std::fs::create_dir(&named).expect("creates");
+    std::fs::copy(mine.join(files::RUN), named.join(files::RUN)).expect("copies");
+    let found = list(base.path()).expect("lists");
+    assert_eq!(found.iter().map(|run| run.path()).collect::<Vec<_>>(), [named.as_path()]);
+}
+
 /// `/dev/full` answers every write with ENOSPC, so this is the real error of a full disk.
 #[test]
 fn a_full_disk_is_named_and_leaves_the_run_partial() {

@@ -64,7 +64,8 @@ pub struct Written {
 /// be read.
 pub struct Writer {
     target: PathBuf,
-    partial: PathBuf,
+    /// The partial directory: nobody else's files, whatever becomes of its name.
+    held: plain::Held,
     info: TraceInfo,
     vms: Names,
     devices: Names,
@@ -94,13 +95,13 @@ impl Writer {
         if target.symlink_metadata().is_ok() {
             return Err(TraceError::Exists { path: target.to_owned() });
         }
-        fs::create_dir(&partial).map_err(|source| match source.kind() {
-            std::io::ErrorKind::AlreadyExists => TraceError::Exists { path: partial.clone() },
-            _ => TraceError::Io { path: partial.clone(), source },
+        let held = plain::Held::make(&partial).map_err(|source| match source.kind() {
+            std::io::ErrorKind::AlreadyExists => TraceError::Exists { path: partial },
+            _ => TraceError::Io { path: partial, source },
         })?;
         let mut writer = Self {
             target: target.to_owned(),
-            partial,
+            held,
             info: info.clone(),
             vms: Names::new("VM"),
             devices: Names::new("device"),
@@ -132,7 +133,7 @@ impl Writer {
 
     /// Where the trace is until it is finished.
     pub fn partial(&self) -> &Path {
-        &self.partial
+        self.held.path()
     }
 
     /// Records taken so far.
@@ -170,7 +171,7 @@ impl Writer {
             if writer.target.symlink_metadata().is_ok() {
                 return Err(TraceError::Exists { path: writer.target.clone() });
             }
-            fs::rename(&writer.partial, &writer.target)
+            fs::rename(writer.partial(), &writer.target)
                 .and_then(|()| sync_directory(parent_of(&writer.target)))
                 .map_err(TraceError::io(&writer.target))
         })?;
@@ -190,7 +191,15 @@ impl Writer {
     /// If the partial directory cannot be removed.
     pub fn abandon(mut self) -> Result<(), TraceError> {
         self.open = None;
-        fs::remove_dir_all(&self.partial).map_err(TraceError::io(&self.partial))
+        self.remove().map_err(TraceError::io(self.partial()))
+    }
+
+    /// What we made, and the name if it still leads to nothing but that.
+    fn remove(&self) -> std::io::Result<()> {
+        for file in fs::read_dir(self.held.at())? {
+            fs::remove_file(file?.path())?;
+        }
+        fs::remove_dir(self.partial())
     }
 
     /// How many of these records the open part takes now; opens one if there is none.
@@ -208,7 +217,7 @@ impl Writer {
         let (number, group) = (self.entries.len(), self.options.records_per_group);
         let part = match &mut self.open {
             Some(part) => part,
-            none => none.insert(OpenPart::create(&self.partial, number, &self.schema, group)?),
+            none => none.insert(OpenPart::create(self.held.at(), number, &self.schema, group)?),
         };
         let left = self.options.records_per_part - part.records();
         let count = records.len().min(BATCH).min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -250,8 +259,8 @@ impl Writer {
         let mut manifest = self.manifest();
         manifest.unfinished = true;
         let json = manifest.to_json();
-        let path = self.partial.join(NEXT_FILE);
-        replace_file(&path, &self.partial.join(TRACE_FILE), &json)
+        let at = self.held.at();
+        replace_file(&at.join(NEXT_FILE), &at.join(TRACE_FILE), &json)
     }
 
     fn manifest(&self) -> Manifest {
@@ -273,9 +282,10 @@ impl Writer {
     fn write_files(&mut self) -> Result<(), TraceError> {
         let json = self.manifest().to_json();
         self.add_sum(&sum_of(&json), TRACE_FILE);
-        write_file(&self.partial.join(SUMS_FILE), &self.sums)?;
-        replace_file(&self.partial.join(NEXT_FILE), &self.partial.join(TRACE_FILE), &json)?;
-        sync_directory(&self.partial).map_err(TraceError::io(&self.partial))
+        let at = self.held.at();
+        write_file(&at.join(SUMS_FILE), &self.sums)?;
+        replace_file(&at.join(NEXT_FILE), &at.join(TRACE_FILE), &json)?;
+        sync_directory(at).map_err(TraceError::io(self.partial()))
     }
 
     fn guarded(
@@ -283,7 +293,7 @@ impl Writer {
         work: impl FnOnce(&mut Self) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
         if self.is_broken {
-            return Err(TraceError::Broken { path: self.partial.clone() });
+            return Err(TraceError::Broken { path: self.partial().to_owned() });
         }
         let done = work(self);
         self.is_broken = done.is_err();

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use tilemark_trace::store::{self, Columns, Options, Writer};
 use tilemark_trace::{IoRecord, Memory, OpenOptions, Operation, Source, TraceError, VmIndex};
@@ -76,6 +77,33 @@ fn a_trace_whose_writer_was_killed_is_readable_up_to_its_last_complete_part() {
 }
 
 #[test]
+fn a_trace_that_filled_its_file_system_is_readable_up_to_its_last_complete_part() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let run = |program: &str, args: &[&str]| {
+        let status = Command::new(program).args(args).arg(directory.path()).status();
+        status.is_ok_and(|status| status.success())
+    };
+    if !run("mount", &["-t", "tmpfs", "-o", "size=64k", "none"]) {
+        return eprintln!("skipped: mounting a small file system needs root");
+    }
+    let path = directory.path().join("t.tmt");
+    let options = Options { records_per_part: 100, ..Options::default() };
+    let mut writer = Writer::create(&path, &info(1, 1), options).expect("creating");
+    let many = records(100_000);
+    let full = many.chunks(100).find_map(|part| writer.write(part).err()).expect("no room");
+    let again = writer.write(&many[99_900..]).expect_err("no more");
+    drop(writer);
+    let found = store::open(&path).map(|store| (store.is_unfinished(), store.records()));
+    let readable = read(&path).ok();
+    assert!(run("umount", &[]));
+    assert!(full.to_string().contains("No space left") && full.hint().is_some(), "{full}");
+    assert!(matches!(again, TraceError::Broken { .. }), "{again}");
+    let (is_unfinished, stored) = found.expect("some parts are complete");
+    assert!(is_unfinished && stored >= 100 && stored % 100 == 0, "{stored}");
+    assert_eq!(readable, Some(stored));
+}
+
+#[test]
 fn a_trace_whose_writer_was_killed_in_its_first_part_says_so() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = killed(directory.path(), 1_000_000);
@@ -104,6 +132,26 @@ fn an_abandoned_trace_leaves_nothing() {
     assert!(writer.partial().ends_with("t.tmt.partial"), "{}", writer.partial().display());
     writer.abandon().expect("removing");
     assert_eq!(fs::read_dir(directory.path()).expect("listing").count(), 0);
+}
+
+/// Whoever may rename in the directory puts another in the place of ours.
+#[test]
+fn a_trace_whose_directory_was_replaced_is_written_to_its_own_and_removes_nothing_else() {
+    let place = tempfile::tempdir().expect("a directory");
+    let path = place.path().join("t.tmt");
+    let cut = Options { records_per_part: 10, records_per_group: 10, ..Options::default() };
+    let mut writer = Writer::create(&path, &info(1, 1), cut).expect("creating");
+    writer.write(&records(10)).expect("writing");
+    let (partial, moved) = (place.path().join("t.tmt.partial"), place.path().join("moved"));
+    fs::rename(&partial, &moved).expect("renaming");
+    fs::create_dir(&partial).expect("another");
+    fs::write(partial.join("precious"), "of somebody").expect("a file in it");
+    writer.write(&records(20)[10..]).expect("writing on");
+    assert!(moved.join("part-000001.parquet").exists());
+    assert_eq!(fs::read_dir(&partial).expect("listing").count(), 1);
+    writer.abandon().expect_err("the name is somebody else's");
+    assert_eq!(fs::read_to_string(partial.join("precious")).expect("kept"), "of somebody");
+    assert_eq!(fs::read_dir(&moved).expect("listing").count(), 0);
 }
 
 #[test]

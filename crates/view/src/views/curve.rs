@@ -25,7 +25,10 @@ pub(crate) fn curve(source: &Source) -> TileCurve {
 
 fn sentence(source: &Source) -> String {
     let Some(run) = source.run() else {
-        return "There are no tiles in what was only watched.".to_owned();
+        return match source.is_observed() {
+            true => "There are no tiles in what was only watched.".to_owned(),
+            false => "No step has ended yet.".to_owned(),
+        };
     };
     if source.is_running() {
         let done = units::print::count(run.steps.len() as u64, "step");

@@ -114,10 +114,11 @@ fn broken_words(answer: &Answer, broken: &BrokenLimit) -> String {
     )
 }
 
-/// What the broken step waited for. A bottleneck that was named goes before what waited.
+/// What the run found at its limit in the step that broke, and what the broken action waited for;
+/// else what most of the waiting in I/Os was.
 fn why(focus: &Focus<'_>) -> Option<String> {
-    focus.broken()?;
-    Some(Waits::of(&focus.cause()).sentence())
+    let broken = focus.broken()?;
+    Some(words::limited(broken).unwrap_or_else(|| Waits::of(&focus.cause()).sentence()))
 }
 
 fn doubts(run: &Run) -> Vec<Doubt> {

@@ -809,7 +809,7 @@ export interface components {
             value: number;
         };
         /** @description What is measured. */
-        GaugeName: "cpu.own" | "cpu.others" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "cpu.throttled" | "part.utilisation";
+        GaugeName: "cpu.own" | "cpu.others" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "generator.paused" | "cpu.throttled" | "part.utilisation";
         /** @description How the load generator itself fared: the measurement's alibi. */
         GeneratorHealth: {
             /**
