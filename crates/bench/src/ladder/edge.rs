@@ -8,7 +8,7 @@ use crate::ladder::{Judgement, Rung, StepResult};
 pub const CONFIDENCE: f64 = 0.95;
 
 /// A plateau is believed when even the upper end of the work's interval adds less than this
-/// per added tile, in tiles' worth. Our choice: a quarter, which the steps of a search reach
+/// per added tile, as a share of a tile's own work. Our choice: a quarter, which the steps of a search reach
 /// on a real plateau after one doubling or two, because they add many tiles at once; near an
 /// edge, where one tile is added, a few seconds of work vary by more than a tile.
 const GAIN_HIGH_MAX: f64 = 0.25;
@@ -25,7 +25,7 @@ pub enum Stop {
     Flat {
         /// The step that added nothing.
         tiles: u32,
-        /// Work added per added tile, in tiles' worth; may be negative.
+        /// Work added per added tile, as a share of a tile's own work; may be negative.
         gain: f64,
     },
     /// Nothing can be said about this many tiles.
@@ -120,11 +120,11 @@ pub(super) fn says_nothing(
     (tiles, run): (u32, &StepResult),
     gain_min: f64,
 ) -> bool {
-    let passed = |rung: &&Rung| rung.judgement() == Judgement::Passed;
-    let mut below = rungs.range(..tiles).rev().filter(|(_, rung)| passed(rung));
+    let mut below = passed(rungs).rev().skip_while(|(count, _)| **count >= tiles);
     let before = below.find_map(|(count, rung)| Some((*count, rung.throughput()?)));
+    let own = own_work(rungs).unwrap_or(1.0);
     let adds = before.zip(run.throughput).is_none_or(|((count, before), work)| {
-        (work - before) / f64::from(tiles - count) >= gain_min
+        (work - before) / f64::from(tiles - count) >= gain_min * own
     });
     run.disturbed && run.judgement == Judgement::Passed && !adds
 }
@@ -143,7 +143,8 @@ pub(super) fn knee(rungs: &BTreeMap<u32, Rung>) -> Option<u32> {
 /// Below this gain for each tile more, a quarter of them may have added nothing.
 const KNEE_GAIN: f64 = 0.75;
 
-/// Work added between two neighbouring steps that passed, for each tile more.
+/// Work added between two neighbouring steps that passed, for each tile more, as a share of what
+/// a tile does where there are the fewest.
 struct Gain {
     below: u32,
     tiles: u32,
@@ -151,13 +152,24 @@ struct Gain {
     gain_high: f64,
 }
 
+fn passed(rungs: &BTreeMap<u32, Rung>) -> impl DoubleEndedIterator<Item = (&u32, &Rung)> {
+    rungs.iter().filter(|(_, rung)| rung.judgement() == Judgement::Passed)
+}
+
+/// What a tile does by itself, in tiles' worth, at the fewest tiles that passed. Users without
+/// pauses do many times what the reference does, and a share of that is nothing to them.
+fn own_work(rungs: &BTreeMap<u32, Rung>) -> Option<f64> {
+    let (tiles, rung) = passed(rungs).next()?;
+    Some(rung.throughput()? / f64::from(*tiles)).filter(|own| *own > 0.0)
+}
+
 fn gains(rungs: &BTreeMap<u32, Rung>) -> Vec<Gain> {
-    let passed = rungs.iter().filter(|(_, rung)| rung.judgement() == Judgement::Passed);
-    let passed: Vec<(&u32, &Rung)> = passed.collect();
+    let passed: Vec<(&u32, &Rung)> = passed(rungs).collect();
+    let own = own_work(rungs).unwrap_or(1.0);
     let of = |pair: &[(&u32, &Rung)]| {
         let [(below, before), (tiles, rung)] = pair else { return None };
         let before = before.throughput()?;
-        let per_tile = |work: f64| (work - before) / f64::from(*tiles - *below);
+        let per_tile = |work: f64| (work - before) / f64::from(*tiles - *below) / own;
         let (gain, gain_high) = (per_tile(rung.throughput()?), per_tile(rung.throughput_high()?));
         Some(Gain { below: **below, tiles: **tiles, gain, gain_high })
     };

@@ -55,14 +55,15 @@ pub struct LadderOptions {
     pub looks_back: bool,
     /// No step has more tiles than this.
     pub tiles_max: u32,
-    /// A step that adds less work than this per added tile, in tiles' worth, adds nothing.
+    /// A step that adds less work than this per added tile, as a share of what a tile does by
+    /// itself, adds nothing.
     pub gain_min: f64,
     /// No step is begun that would probably end later than this after the start.
     pub budget: Option<Nanos>,
 }
 
 impl LadderOptions {
-    /// A tile that adds under 2 % of a tile's work adds nothing. Below saturation a tile
+    /// A tile that adds under 2 % of what a tile does by itself adds nothing. Below saturation a tile
     /// adds 100 %, and repeated runs of a whole step differ by less than 3 % once warm
     /// (the rule of the EMC study in `workloads` section 1.2), so 2 % of one tile is far
     /// from the first and within what the second cannot tell from zero.
