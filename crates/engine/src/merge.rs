@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender};
 
 use record::slice::{GeneratorRow, Slice};
-use stats::{Compact, Histogram};
 
 use crate::telemetry::{Outlet, Span, Telemetry};
 
@@ -95,9 +94,9 @@ impl Merger {
         if !force && self.waiting.iter().zip(&self.ended).any(lacks) {
             return None;
         }
-        let end = self.waiting.iter().filter_map(VecDeque::front).map(end_of).max()?;
+        let end = self.waiting.iter().filter_map(VecDeque::front).map(Slice::end).max()?;
         let covered = |(queue, ended): (&VecDeque<Slice>, &bool)| {
-            *ended || queue.back().is_some_and(|slice| end_of(slice) >= end)
+            *ended || queue.back().is_some_and(|slice| slice.end() >= end)
         };
         if !force && !self.waiting.iter().zip(&self.ended).all(covered) {
             return None;
@@ -105,91 +104,21 @@ impl Merger {
         let mut merged: Option<Slice> = None;
         for queue in &mut self.waiting {
             let mut own: Option<Slice> = None;
-            while queue.front().is_some_and(|slice| end_of(slice) <= end) {
+            while queue.front().is_some_and(|slice| slice.end() <= end) {
                 let later = queue.pop_front().expect("just seen");
                 own = Some(match own {
                     None => later,
-                    Some(earlier) => follow(earlier, later),
+                    Some(earlier) => earlier.followed_by(later),
                 });
             }
             if let Some(own) = own {
                 merged = Some(match merged {
                     None => own,
-                    Some(others) => join(others, own),
+                    Some(others) => others.merge(own),
                 });
             }
         }
         merged
-    }
-}
-
-/// One worker's slice and its next one as one slice.
-fn follow(earlier: Slice, later: Slice) -> Slice {
-    let (before, after) = (earlier.width.as_secs_f64(), later.width.as_secs_f64());
-    let (in_flight, cpu) = (later.generator.in_flight, later.generator.worker_cpu.clone());
-    let mean = |(a, b): (&f64, &f64)| (a * before + b * after) / (before + after);
-    let worker_cpu = earlier.generator.worker_cpu.iter().zip(&cpu).map(mean).collect();
-    let open = later.open.clone();
-    let mut both = join(earlier, later);
-    both.open = open;
-    both.generator.in_flight = in_flight;
-    both.generator.worker_cpu = worker_cpu;
-    both
-}
-
-fn end_of(slice: &Slice) -> units::Nanos {
-    slice.start + slice.width
-}
-
-/// Two workers' slices as one.
-fn join(mut a: Slice, mut b: Slice) -> Slice {
-    let (start, end) = (a.start.min(b.start), end_of(&a).max(end_of(&b)));
-    (a.start, a.width) = (start, end.saturating_sub(start));
-    a.io.append(&mut b.io);
-    a.io.sort_by_key(|row| (row.vm, row.kind, row.direction, row.class));
-    a.io.dedup_by(|later, row| {
-        let same = (row.vm, row.kind, row.direction, row.class)
-            == (later.vm, later.kind, later.direction, later.class);
-        if same {
-            row.bytes = units::Bytes::new(row.bytes.get() + later.bytes.get());
-            row.errors += later.errors;
-            add(&mut row.service, &later.service);
-            add(&mut row.response, &later.response);
-        }
-        same
-    });
-    a.actions.append(&mut b.actions);
-    a.actions.sort_by_key(|row| (row.instance, row.action, row.group));
-    a.actions.dedup_by(|later, row| {
-        let same =
-            (row.instance, row.action, row.group) == (later.instance, later.action, later.group);
-        if same {
-            row.errors += later.errors;
-            row.dropped += later.dropped;
-            add(&mut row.service, &later.service);
-            add(&mut row.response, &later.response);
-        }
-        same
-    });
-    // An instance is one worker's.
-    a.open.append(&mut b.open);
-    a.generator.submitted += b.generator.submitted;
-    a.generator.completed += b.generator.completed;
-    a.generator.in_flight += b.generator.in_flight;
-    a.generator.in_flight_seconds += b.generator.in_flight_seconds;
-    a.generator.queued += b.generator.queued;
-    add(&mut a.generator.lateness, &b.generator.lateness);
-    a.generator.worker_cpu.append(&mut b.generator.worker_cpu);
-    a
-}
-
-fn add(to: &mut Compact, from: &Compact) {
-    if to.buckets.is_empty() {
-        to.clone_from(from);
-    } else if !from.buckets.is_empty() {
-        let mut sum: Histogram = to.expand();
-        sum.merge_compact(from);
-        *to = sum.compact();
     }
 }
 

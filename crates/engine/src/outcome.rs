@@ -72,9 +72,7 @@ impl Outcome {
         self.warnings.extend(other.warnings);
         self.warnings.dedup_by_key(|warning| warning.id);
         self.elapsed = self.elapsed.max(other.elapsed);
-        let mut late = self.handed_over_late.expand();
-        late.merge_compact(&other.handed_over_late);
-        self.handed_over_late = late.compact();
+        self.handed_over_late.merge(&other.handed_over_late);
     }
 }
 

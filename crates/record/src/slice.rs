@@ -1,5 +1,8 @@
 //! One slice of time of a running load. Drivers (engine, simulator) send these; live views,
-//! steady-state rules, verdicts and the stored series are all computed from them.
+//! steady-state rules, verdicts and the stored series are all computed from them. They are
+//! messages, too: slices and topology serialise, and slices of several drivers merge.
+
+mod merge;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,16 +10,16 @@ use stats::Compact;
 use units::{Bytes, Nanos};
 
 /// A VM of the run, dense from 0: a position in [`Topology::vms`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct VmId(pub u32);
 
 /// A workload instance of the run (one workload of one tile), dense from 0: a position in
 /// [`Topology::instances`]. One machine drives one instance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct InstanceId(pub u32);
 
 /// Who is who in a step: written once, so that rows need only carry ids.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Topology {
     /// All VMs, by [`VmId`].
     pub vms: Vec<VmEntry>,
@@ -25,7 +28,7 @@ pub struct Topology {
 }
 
 /// A VM's place.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmEntry {
     /// Its workload instance.
     pub instance: InstanceId,
@@ -34,7 +37,7 @@ pub struct VmEntry {
 }
 
 /// A workload instance's place and the names of what it numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstanceEntry {
     /// Tile, counted from 0.
     pub tile: u32,
@@ -79,7 +82,8 @@ impl Direction {
 }
 
 /// A class of block sizes: powers of two from below 4 KiB to 256 KiB and above.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
 pub struct SizeClass(u8);
 
 impl SizeClass {
@@ -128,8 +132,22 @@ impl SizeClass {
     }
 }
 
+impl From<SizeClass> for u8 {
+    fn from(class: SizeClass) -> Self {
+        class.0
+    }
+}
+
+impl TryFrom<u8> for SizeClass {
+    type Error = &'static str;
+
+    fn try_from(index: u8) -> Result<Self, Self::Error> {
+        Self::from_index(index).ok_or("there are eight size classes, from 0 to 7")
+    }
+}
+
 /// Everything that finished in one slice of time. Rows with no event are absent.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Slice {
     /// Start of the slice, from the start of the step.
     pub start: Nanos,
@@ -146,7 +164,7 @@ pub struct Slice {
 }
 
 /// I/O of one VM, kind, direction and size class that finished in one slice.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IoRow {
     /// Whose disk it went to.
     pub vm: VmId,
@@ -167,7 +185,7 @@ pub struct IoRow {
 }
 
 /// Actions of one instance, action and group that finished in one slice.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActionRow {
     /// Whose.
     pub instance: InstanceId,
@@ -186,7 +204,8 @@ pub struct ActionRow {
 }
 
 /// What is not finished.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Unfinished {
     /// An action, a position in the instance's list.
     Action(u16),
@@ -196,7 +215,7 @@ pub enum Unfinished {
 
 /// Actions or I/Os of one instance that were not finished when a slice ended, and had been
 /// waited for at least [`OPEN_AGE_MIN`]. Each has taken at least as long as it is old.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OpenRow {
     /// Whose.
     pub instance: InstanceId,
@@ -212,7 +231,7 @@ pub struct OpenRow {
 pub const OPEN_AGE_MIN: Nanos = Nanos::from_millis(10);
 
 /// How the generator itself fared in one slice; the driver's alibi.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct GeneratorRow {
     /// I/Os handed to the storage.
     pub submitted: u64,

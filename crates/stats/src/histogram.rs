@@ -1,3 +1,4 @@
+use serde::{Deserialize, Serialize};
 use units::{Nanos, Ratio};
 
 use crate::layout::{BUCKETS, LONGEST, highest, index_of, lowest};
@@ -241,7 +242,8 @@ fn middle_ns(index: usize) -> f64 {
 
 /// A histogram at rest: a few bytes per bucket that holds something, for slices, messages
 /// and files.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "Wire", into = "Wire")]
 pub struct Compact {
     /// Bucket value (its highest equivalent, in nanoseconds) and count, ascending.
     pub buckets: Vec<(Nanos, u32)>,
@@ -275,11 +277,59 @@ impl Compact {
             .map(|(value, _)| *value)
     }
 
+    /// Adds everything the other one holds.
+    pub fn merge(&mut self, other: &Self) {
+        if self.is_empty() {
+            self.buckets.clone_from(&other.buckets);
+        } else if !other.is_empty() {
+            let mut sum = self.expand();
+            sum.merge_compact(other);
+            self.buckets = sum.compact().buckets;
+        }
+        self.saturated += other.saturated;
+        self.sum_ns += other.sum_ns;
+    }
+
     /// The histogram it came from.
     pub fn expand(&self) -> Histogram {
         let mut histogram = Histogram::new();
         histogram.merge_compact(self);
         histogram
+    }
+}
+
+/// A [`Compact`] in messages: values in plain nanoseconds.
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    buckets: Vec<(u64, u32)>,
+    saturated: u64,
+    sum_ns: u128,
+}
+
+impl From<Compact> for Wire {
+    fn from(of: Compact) -> Self {
+        let buckets = of.buckets.into_iter().map(|(value, count)| (value.0, count)).collect();
+        Self { buckets, saturated: of.saturated, sum_ns: of.sum_ns }
+    }
+}
+
+impl TryFrom<Wire> for Compact {
+    type Error = &'static str;
+
+    fn try_from(wire: Wire) -> Result<Self, Self::Error> {
+        let is_bucket = |&(value, count): &(u64, u32)| {
+            count > 0
+                && value <= highest(BUCKETS - 1).0
+                && highest(index_of(Nanos(value))).0 == value
+        };
+        if !wire.buckets.iter().all(is_bucket) {
+            return Err("a value is not the highest of a bucket, or counts nothing");
+        }
+        if !wire.buckets.is_sorted_by(|(one, _), (next, _)| one < next) {
+            return Err("the buckets of a histogram do not ascend");
+        }
+        let buckets = wire.buckets.into_iter().map(|(value, count)| (Nanos(value), count));
+        Ok(Self { buckets: buckets.collect(), saturated: wire.saturated, sum_ns: wire.sum_ns })
     }
 }
 
@@ -311,6 +361,9 @@ mod tests {
             let back = histogram.compact().expand();
             prop_assert_eq!(back.compact(), histogram.compact());
             prop_assert_eq!(back.count(), values.len() as u64);
+            let sent = serde_json::to_string(&histogram.compact()).expect("serialises");
+            let received: Compact = serde_json::from_str(&sent).expect("reads back");
+            prop_assert_eq!(received, histogram.compact());
             prop_assert_eq!(back, histogram);
         }
 
@@ -365,8 +418,29 @@ mod tests {
             merged.merge(&of(&right));
             let all: Vec<u64> = left.iter().chain(&right).copied().collect();
             prop_assert_eq!(&merged, &of(&all));
+            let mut at_rest = of(&left).compact();
+            at_rest.merge(&of(&right).compact());
+            prop_assert_eq!(at_rest, merged.compact());
             merged.clear();
             prop_assert_eq!(merged, Histogram::new());
+        }
+    }
+
+    #[test]
+    fn a_message_that_is_no_histogram_is_refused() {
+        let read = |buckets: &str| {
+            let text = format!(r#"{{"buckets":{buckets},"saturated":0,"sum_ns":7}}"#);
+            serde_json::from_str::<Compact>(&text)
+        };
+        assert_eq!(read("[[7,1]]").expect("a histogram"), of(&[7]).compact());
+        for wrong in [
+            "[[7,0]]",
+            "[[9,1],[7,1]]",
+            "[[7,1],[7,1]]",
+            "[[1025,1]]",
+            "[[18446744073709551615,1]]",
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -1,5 +1,5 @@
 use datastore::VirtualDisk;
-use stats::{Compact, Histogram};
+use stats::Compact;
 use units::{Bytes, Nanos};
 
 use crate::payload::Freshness;
@@ -88,10 +88,7 @@ impl RateStats {
     pub fn add(&mut self, more: &Self) {
         self.bytes = self.bytes + more.bytes;
         self.elapsed += more.elapsed;
-        let mut latency = Histogram::new();
-        latency.merge_compact(&self.latency);
-        latency.merge_compact(&more.latency);
-        self.latency = latency.compact();
+        self.latency.merge(&more.latency);
     }
 
     /// Bytes per second over the elapsed time; zero if nothing was written.

@@ -1,0 +1,145 @@
+use units::{Bytes, Nanos};
+
+use super::Slice;
+
+impl Slice {
+    /// Where it ends, from the start of the step.
+    pub fn end(&self) -> Nanos {
+        self.start + self.width
+    }
+
+    /// The same time as another driver saw it, and its own, as one slice: rows of the same
+    /// VM, kind, direction and size are one row, and what the generators did adds up. An
+    /// instance is driven by one driver, so what is open is that of both.
+    #[must_use]
+    pub fn merge(mut self, mut other: Self) -> Self {
+        let (start, end) = (self.start.min(other.start), self.end().max(other.end()));
+        (self.start, self.width) = (start, end.saturating_sub(start));
+        self.io.append(&mut other.io);
+        self.io.sort_by_key(|row| (row.vm, row.kind, row.direction, row.class));
+        self.io.dedup_by(|later, row| {
+            let same = (row.vm, row.kind, row.direction, row.class)
+                == (later.vm, later.kind, later.direction, later.class);
+            if same {
+                row.bytes = Bytes::new(row.bytes.get() + later.bytes.get());
+                row.errors += later.errors;
+                row.service.merge(&later.service);
+                row.response.merge(&later.response);
+            }
+            same
+        });
+        self.actions.append(&mut other.actions);
+        self.actions.sort_by_key(|row| (row.instance, row.action, row.group));
+        self.actions.dedup_by(|later, row| {
+            let same = (row.instance, row.action, row.group)
+                == (later.instance, later.action, later.group);
+            if same {
+                row.errors += later.errors;
+                row.dropped += later.dropped;
+                row.service.merge(&later.service);
+                row.response.merge(&later.response);
+            }
+            same
+        });
+        self.open.append(&mut other.open);
+        let (own, others) = (&mut self.generator, &mut other.generator);
+        own.submitted += others.submitted;
+        own.completed += others.completed;
+        own.in_flight += others.in_flight;
+        own.in_flight_seconds += others.in_flight_seconds;
+        own.queued += others.queued;
+        own.lateness.merge(&others.lateness);
+        own.worker_cpu.append(&mut others.worker_cpu);
+        self
+    }
+
+    /// This slice and the same driver's next one as one slice: what is open or in flight is as
+    /// it is at the end, and the share of each worker's processor is the mean over the time.
+    #[must_use]
+    pub fn followed_by(self, later: Self) -> Self {
+        let (before, after) = (self.width.as_secs_f64(), later.width.as_secs_f64());
+        let (in_flight, cpu) = (later.generator.in_flight, later.generator.worker_cpu.clone());
+        let mean = |(a, b): (&f64, &f64)| (a * before + b * after) / (before + after);
+        let worker_cpu = self.generator.worker_cpu.iter().zip(&cpu).map(mean).collect();
+        let open = later.open.clone();
+        let mut both = self.merge(later);
+        both.open = open;
+        both.generator.in_flight = in_flight;
+        both.generator.worker_cpu = worker_cpu;
+        both
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::Histogram;
+
+    use super::super::*;
+
+    fn slice(start: u64, vm: u32, latencies: &[u64]) -> Slice {
+        let mut service = Histogram::new();
+        latencies.iter().for_each(|ns| service.record(Nanos(*ns)));
+        let response = service.compact();
+        let io = IoRow {
+            vm: VmId(vm),
+            kind: 1,
+            direction: Direction::Read,
+            class: SizeClass::of(8192),
+            bytes: Bytes::new(8192 * latencies.len() as u64),
+            errors: 0,
+            service: response.clone(),
+            response: response.clone(),
+        };
+        let open = OpenRow {
+            instance: InstanceId(vm),
+            what: Unfinished::Io(1, Direction::Read),
+            ages: response.clone(),
+        };
+        let action = ActionRow {
+            instance: InstanceId(vm),
+            action: 0,
+            group: 0,
+            errors: 1,
+            dropped: 2,
+            service: response.clone(),
+            response,
+        };
+        let generator = GeneratorRow {
+            submitted: latencies.len() as u64,
+            in_flight: u64::from(vm),
+            worker_cpu: vec![f64::from(vm) / 4.0],
+            ..GeneratorRow::default()
+        };
+        let (start, width) = (Nanos(start), Nanos(1_000));
+        let (io, actions, open) = (vec![io], vec![action], vec![open]);
+        Slice { start, width, io, actions, open, generator }
+    }
+
+    #[test]
+    fn two_drivers_slices_keep_their_own_rows_and_add_up_those_of_one_vm() {
+        let both = slice(0, 1, &[5, 7]).merge(slice(0, 2, &[9]));
+        assert_eq!((both.io.len(), both.actions.len(), both.open.len()), (2, 2, 2));
+        assert_eq!((both.generator.submitted, both.generator.in_flight), (3, 3));
+        let same = slice(0, 1, &[5, 7]).merge(slice(0, 1, &[9]));
+        assert_eq!((same.io.len(), same.io[0].service.count()), (1, 3));
+        assert_eq!(same.io[0].bytes, Bytes::new(3 * 8192));
+        assert_eq!((same.actions[0].errors, same.actions[0].dropped), (2, 4));
+    }
+
+    #[test]
+    fn what_is_open_after_two_slices_of_one_driver_is_what_is_open_at_their_end() {
+        let both = slice(0, 1, &[5]).followed_by(slice(1_000, 1, &[7]));
+        assert_eq!((both.start, both.end()), (Nanos(0), Nanos(2_000)));
+        assert_eq!(both.open, slice(1_000, 1, &[7]).open);
+        assert_eq!((both.generator.in_flight, both.generator.worker_cpu), (1, vec![0.25]));
+    }
+
+    #[test]
+    fn a_slice_is_the_same_after_a_message() {
+        let sent = slice(12_345_678_901, 3, &[1, 130, 4_000_000_000_123]);
+        let text = serde_json::to_string(&sent).expect("serialises");
+        assert_eq!(serde_json::from_str::<Slice>(&text).expect("reads back"), sent);
+        let unknown = text.replace(r#""class":2"#, r#""class":8"#);
+        assert!(serde_json::from_str::<Slice>(&unknown).is_err());
+    }
+}
