@@ -277,14 +277,14 @@ impl Compact {
             .map(|(value, _)| *value)
     }
 
-    /// Adds everything the other one holds.
+    /// Adds everything the other one holds, as if all had been recorded into one. At rest that
+    /// takes a few kilobytes where an open histogram takes tens, and a step of 40 tiles has
+    /// thousands of them.
     pub fn merge(&mut self, other: &Self) {
         if self.is_empty() {
             self.buckets.clone_from(&other.buckets);
         } else if !other.is_empty() {
-            let mut sum = self.expand();
-            sum.merge_compact(other);
-            self.buckets = sum.compact().buckets;
+            self.buckets = merged(&self.buckets, &other.buckets);
         }
         self.saturated += other.saturated;
         self.sum_ns += other.sum_ns;
@@ -296,6 +296,26 @@ impl Compact {
         histogram.merge_compact(self);
         histogram
     }
+}
+
+type Bucket = (Nanos, u32);
+
+fn merged(left: &[Bucket], right: &[Bucket]) -> Vec<Bucket> {
+    let mut out = Vec::with_capacity(left.len().max(right.len()));
+    let (mut i, mut j) = (0, 0);
+    while i < left.len() && j < right.len() {
+        let ((a, count), (b, more)) = (left[i], right[j]);
+        out.push(match a.cmp(&b) {
+            std::cmp::Ordering::Less => (a, count),
+            std::cmp::Ordering::Greater => (b, more),
+            std::cmp::Ordering::Equal => (a, count.saturating_add(more)),
+        });
+        i += usize::from(a <= b);
+        j += usize::from(b <= a);
+    }
+    out.extend_from_slice(&left[i..]);
+    out.extend_from_slice(&right[j..]);
+    out
 }
 
 /// A [`Compact`] in messages: values in plain nanoseconds.

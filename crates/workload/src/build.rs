@@ -231,7 +231,7 @@ fn build_replay(
     if devices != disks.len() {
         return Err(BuildError::OtherDisks { workload: name(), disks: disks.len(), devices });
     }
-    let mapping = Mapping::new(disks.iter().map(|disk| disk.size), Bytes::new(512));
+    let mapping = Mapping::of_blocks(disks.iter().map(|disk| disk.size));
     let data = Data::new(&workload.data);
     let machine = ReplayMachine::new(Arc::clone(schedule), mapping, data, seeds);
     let directions = [Operation::Read, Operation::Write, Operation::Flush];

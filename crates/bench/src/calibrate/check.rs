@@ -11,10 +11,11 @@ use super::sweep::Contact;
 use crate::error::BenchError;
 use crate::progress::{NoObserver, about};
 use crate::rig::Rig;
-use crate::run::{TileLoad, build, fill, round};
+use crate::run::{TileLoad, fill, round};
 use crate::simulate::{Settings, Stage};
 use crate::step::runner::{StepBench, place_now, step_at_most};
 use crate::step::sink::Nowhere;
+use crate::step::{StepOrder, fleet};
 
 /// The tile: two machines that read and write at random all the time, in two sizes, with a
 /// queue of their own. It has neither phases nor bursts, so seconds are enough of it.
@@ -67,7 +68,7 @@ pub fn check<R: Rig>(
     tell(&format!("one tile {TILE} on the storage and on the model, at most {at_most}"));
     let mut plan = stage.plan().clone();
     plan.seed.value = seed;
-    let fleet = build(&plan, 1, round(1, 0))?;
+    let fleet = fleet(&plan, StepOrder::whole(&plan, 1, round(1, 0)))?;
     let needs: Vec<_> = fleet.disks().cloned().collect();
     fill(rig, &needs, control, &mut NoObserver)?;
     let mut bench = StepBench {
@@ -78,12 +79,9 @@ pub fn check<R: Rig>(
         observer: &mut NoObserver,
         series: &mut Nowhere,
     };
-    let measured = bench.measure(fleet, &place_now(1, 1, 1, 1))?;
-    if let Some(error) = measured.error {
-        return Err(error);
-    }
+    let measured = bench.alone(&fleet, &place_now(1, 1, 1, 1))?;
     let modelled = stage.step(array, (1, 0), seed, control)?;
-    let (measured_rate, measured_time) = rate_and_time(&measured.step);
+    let (measured_rate, measured_time) = rate_and_time(&measured);
     let (modelled_rate, modelled_time) = rate_and_time(&modelled);
     if measured_rate <= 0.0 || modelled_rate <= 0.0 {
         return Err(BenchError::Silent(plan.duration.value));

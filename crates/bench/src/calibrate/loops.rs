@@ -7,7 +7,7 @@ use units::{BlockSize, Bytes, Nanos};
 use workload::{BuildError, InstancePlan};
 
 use super::matrix::{Mix, Point};
-use crate::step::{DiskNeed, FleetInstance, shape};
+use crate::step::{DiskNeed, Driven, FleetInstance, shape};
 use crate::verdict::Member;
 
 /// The disk that loops run on.
@@ -33,7 +33,7 @@ impl Span {
     }
 
     /// The machine of a point, before its first event. Another round has other addresses.
-    pub fn machine(self, point: &Point, round: u64) -> Result<FleetInstance, BuildError> {
+    pub fn machine(self, point: &Point, round: u64) -> Result<Driven, BuildError> {
         let workload = workload_of(point, self.size);
         let built = workload::build(&InstancePlan {
             workload: &workload,
@@ -47,7 +47,7 @@ impl Span {
             cpu: None,
             schedule: None,
         })?;
-        Ok(FleetInstance {
+        let instance = FleetInstance {
             shape: shape(InstanceId(0), 0, &built),
             disks: vec![DiskNeed { size: built.disks[0].size, ..self.disk() }],
             member: Member { tile: 0, workload: 0, copy: 0 },
@@ -55,8 +55,8 @@ impl Span {
             vms: built.vms.clone(),
             vcpus: vec![1],
             users: point.depth,
-            machine: built.machine,
-        })
+        };
+        Ok(Driven { instance, machine: built.machine })
     }
 }
 

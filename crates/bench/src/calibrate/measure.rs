@@ -8,7 +8,7 @@ use super::loops::Span;
 use super::matrix::Point;
 use crate::error::BenchError;
 use crate::progress::{Control, Request};
-use crate::rig::{Load, LoadOutcome, Received, Rig};
+use crate::rig::{Drives, Load, LoadOutcome, Received};
 
 /// Latencies of a loop, from submission to answer.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -177,7 +177,7 @@ const SILENCE_MAX: Nanos = Nanos::from_secs(30);
 /// # Errors
 ///
 /// When the load cannot start, fails, falls silent or is interrupted.
-pub fn measure<R: Rig>(
+pub fn measure<R: Drives>(
     rig: &mut R,
     (point, span, round): (&Point, Span, u64),
     pace: Pace,
@@ -186,7 +186,7 @@ pub fn measure<R: Rig>(
     let machine = span
         .machine(point, round)
         .map_err(|source| BenchError::Build { tile: "calibrate".to_owned(), source })?;
-    let mut load = rig.start(vec![machine])?;
+    let mut load = rig.drive(vec![machine])?;
     let mut course = Course { pace, answers: Collector::default(), cpu: 0.0 };
     let driven = drive(&mut load, &mut course, control);
     load.stop();

@@ -11,7 +11,7 @@ use super::noise::{CpuTimes, cpu_noise};
 use super::session::CalibrateOptions;
 use crate::error::BenchError;
 use crate::progress::{Control, NoObserver, about};
-use crate::rig::Rig;
+use crate::rig::Drives;
 use crate::run::fill;
 
 /// A loop with fewer answers says nothing about a distribution; our choice.
@@ -49,7 +49,7 @@ impl Sweep {
 pub type Contact<'a> = (&'a Control, &'a mut dyn FnMut(&str));
 
 /// Fills the disk and runs every loop.
-pub fn sweep<R: Rig>(
+pub fn sweep<R: Drives>(
     rig: &mut R,
     options: &CalibrateOptions,
     (span, pace): (Span, Pace),

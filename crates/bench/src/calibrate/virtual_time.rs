@@ -52,9 +52,9 @@ pub fn answers(
     let mut array = Array::new();
     let entry = model.add(&mut array, span.seed ^ round).ok()?;
     let machine = span.machine(point, round).ok()?;
-    let size = machine.disks.first().map_or(Bytes::ZERO, |disk| disk.size);
+    let size = machine.instance.disks.first().map_or(Bytes::ZERO, |disk| disk.size);
     array.add_instance(&[Volume { entry, base: 0, size }]);
-    let instance = SimInstance { machine: machine.machine, shape: machine.shape };
+    let instance = SimInstance { machine: machine.machine, shape: machine.instance.shape };
     let slice = Nanos::from_secs_f64(seconds / (SLICES - WARM_UP) as f64).max(Nanos(1));
     let options = Options {
         until: Nanos(slice.0.saturating_mul(SLICES)),

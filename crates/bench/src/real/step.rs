@@ -15,11 +15,11 @@ use crate::plan::{Layer, ResolvedPlan, Surroundings, Values, resolve};
 use crate::progress::{Control, NoObserver};
 use crate::replay::with_traces;
 use crate::rig::RealRig;
-use crate::run::{build, fill, round};
+use crate::run::{fill, round};
 use crate::score::References;
-use crate::step::DiskNeed;
-use crate::step::runner::{StepBench, complete, place_now};
+use crate::step::runner::{StepBench, place_now};
 use crate::step::sink::Nowhere;
+use crate::step::{DiskNeed, StepOrder, fleet};
 use crate::throttle::{Throttle, ThrottleRefusal};
 
 /// Where, and what is allowed there.
@@ -92,7 +92,7 @@ pub fn step(
 ) -> Result<Step, RealError> {
     let plan = with_traces(&plan(tile, tiles, settings, place)?)?.into_owned();
     let references = References::of(&plan).map_err(BenchError::from)?;
-    let fleet = build(&plan, tiles, round(tiles, repeat))?;
+    let fleet = fleet(&plan, StepOrder::whole(&plan, tiles, round(tiles, repeat)))?;
     let disks: Vec<DiskNeed> = fleet.disks().cloned().collect();
     // Nothing is verified, so there is no state to keep anywhere.
     let state_dir = PathBuf::new();
@@ -110,15 +110,12 @@ pub fn step(
         observer: &mut watcher,
         series: &mut Nowhere,
     };
-    let measured = bench.measure(fleet, &place_now(1, repeat + 1, 1, tiles));
+    let measured = bench.alone(&fleet, &place_now(1, repeat + 1, 1, tiles));
     drop(throttle);
     let (facts, removed) = (watcher.facts(&plan), rig.remove());
     let measured = measured?;
     removed?;
-    match measured.error {
-        Some(error) => Err(error.into()),
-        None => Ok(complete(Step { model: facts, ..measured.step })),
-    }
+    Ok(Step { model: facts, ..measured })
 }
 
 fn open(

@@ -30,19 +30,19 @@ pub struct Playing {
 }
 
 impl Playing {
-    /// What these instances play, before they begin.
-    pub fn of(instances: &[FleetInstance]) -> Self {
+    /// What these instances of a plan play.
+    pub fn of(plan: &ResolvedPlan, instances: &[FleetInstance]) -> Self {
         let mut playing = Self::default();
         for instance in instances {
-            let replay = instance.machine.replay();
-            playing.plays.push(replay.is_some());
-            let Some(replay) = replay else { continue };
+            let position = instance.member.workload;
+            let schedule = plan.traces.schedule(position);
+            playing.plays.push(schedule.is_some());
+            let Some(schedule) = schedule else { continue };
             playing.copies += 1;
             playing.vms.extend(instance.shape.disk_vms.iter().copied());
-            let position = instance.member.workload;
             if !playing.first.iter().any(|(known, ..)| *known == position) {
-                let mapping = replay.mapping().clone();
-                playing.first.push((position, Arc::clone(replay.schedule()), mapping));
+                let mapping = Mapping::of_blocks(instance.disks.iter().map(|disk| disk.size));
+                playing.first.push((position, Arc::clone(schedule), mapping));
             }
         }
         playing

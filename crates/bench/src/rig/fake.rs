@@ -11,8 +11,11 @@ use sim::{Completion, Device, SimInstance};
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
-use crate::rig::{Clocks, Failure, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig};
-use crate::step::{DiskNeed, FleetInstance};
+use crate::plan::ResolvedPlan;
+use crate::rig::{
+    Clocks, Drives, Failure, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig,
+};
+use crate::step::{DiskNeed, Driven, StepOrder, driven};
 
 /// One server with a fixed service time and a queue: the plainest disk that saturates.
 struct OneServer {
@@ -122,12 +125,18 @@ impl Rig for FakeRig {
         Ok((bytes > Bytes::ZERO).then_some(done))
     }
 
-    fn start(&mut self, instances: Vec<FleetInstance>) -> Result<FakeLoad, BenchError> {
+    fn start(&mut self, plan: &ResolvedPlan, order: &StepOrder) -> Result<FakeLoad, BenchError> {
+        self.drive(driven(plan, order)?)
+    }
+}
+
+impl Drives for FakeRig {
+    fn drive(&mut self, load: Vec<Driven>) -> Result<FakeLoad, BenchError> {
         self.loads += 1;
-        let first_disk = instances[0].disks[0].name.clone();
-        let mut instances: Vec<_> = instances
+        let first_disk = load[0].instance.disks[0].name.clone();
+        let mut instances: Vec<_> = load
             .into_iter()
-            .map(|one| SimInstance { machine: one.machine, shape: one.shape })
+            .map(|one| SimInstance { machine: one.machine, shape: one.instance.shape })
             .collect();
         let mut device = OneServer {
             service: self.service,

@@ -23,8 +23,9 @@ use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
 use crate::host::HostWatch;
+use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Request};
-use crate::step::{DiskNeed, FleetInstance};
+use crate::step::{DiskNeed, Driven, StepOrder};
 
 /// The two clocks whose difference shows a clock step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,8 +105,15 @@ pub trait Rig {
         }
     }
 
-    /// Starts load on disks that are prepared.
-    fn start(&mut self, instances: Vec<FleetInstance>) -> Result<Self::Load, BenchError>;
+    /// Starts the load that an order means, on disks that are prepared. Nothing but data is
+    /// handed over, so that it may as well be done elsewhere.
+    fn start(&mut self, plan: &ResolvedPlan, order: &StepOrder) -> Result<Self::Load, BenchError>;
+}
+
+/// A rig that drives machines which are here, of a load that no plan describes.
+pub trait Drives: Rig {
+    /// Starts it, on disks that are prepared.
+    fn drive(&mut self, load: Vec<Driven>) -> Result<Self::Load, BenchError>;
 }
 
 /// What came next from a load.

@@ -16,8 +16,10 @@ use units::{Bytes, Nanos, Ratio};
 use crate::error::BenchError;
 use crate::host::{HostWatch, Watched};
 use crate::plan::ResolvedPlan;
-use crate::rig::{Clocks, Failure, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig};
-use crate::step::{DiskNeed, FleetInstance};
+use crate::rig::{
+    Clocks, Drives, Failure, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig,
+};
+use crate::step::{DiskNeed, Driven, StepOrder, driven};
 
 /// Bounds of the I/Os each worker can have in flight. Within them it is as many as the step
 /// has users, shared out over the workers: what waits for a slot of ours is a queue that the
@@ -372,19 +374,24 @@ impl Rig for RealRig {
         Ok(Some(format!("{bytes} were read back; every block holds what was written to it")))
     }
 
-    fn start(&mut self, instances: Vec<FleetInstance>) -> Result<RealLoad, BenchError> {
-        let users: u32 = instances.iter().map(|instance| instance.users).sum();
+    fn start(&mut self, plan: &ResolvedPlan, order: &StepOrder) -> Result<RealLoad, BenchError> {
+        self.drive(driven(plan, order)?)
+    }
+}
+
+impl Drives for RealRig {
+    fn drive(&mut self, load: Vec<Driven>) -> Result<RealLoad, BenchError> {
+        let users: u32 = load.iter().map(|driven| driven.instance.users).sum();
         let workers = u32::try_from(self.options.workers).unwrap_or(1).max(1);
         let depth = users.div_ceil(workers).clamp(DEPTH_MIN, DEPTH_MAX);
-        let mut ready = Vec::with_capacity(instances.len());
+        let mut ready = Vec::with_capacity(load.len());
         let mut most = 512;
-        for instance in instances {
+        for Driven { instance, mut machine } in load {
             let disks = self.provision(&instance.disks)?;
             let unit = disks.iter().map(|disk| disk.alignment).max().unwrap_or(512);
             most = most.max(unit);
-            let (mut machine, shape) = (instance.machine, instance.shape);
             machine.align_to(Bytes::new(u64::from(unit)));
-            ready.push(EngineInstance { machine, shape, disks });
+            ready.push(EngineInstance { machine, shape: instance.shape, disks });
         }
         let verify = self.verification();
         let options = engine::Options { depth, verify, ..self.options.clone() };

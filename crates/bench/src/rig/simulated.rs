@@ -13,7 +13,7 @@ use workload::InstanceMachine;
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
 use crate::rig::{Clocks, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig, SharedState};
-use crate::step::{DiskNeed, Fleet, FleetInstance};
+use crate::step::{DiskNeed, Driven, FleetInstance, StepOrder, driven, fleet};
 
 /// What moves the data of a simulation, as results name it.
 pub const VIRTUAL_TIME: &str = "virtual time";
@@ -74,8 +74,7 @@ impl<'a> SimRig<'a> {
         let is_alone = self.array.pools.iter().all(|pool| pool.per_tile);
         let has_pools = !self.array.pools.is_empty();
         let counted = if is_alone && has_pools { tiles.min(1) } else { tiles };
-        let one = Fleet::build(self.plan, 1, WARMING)
-            .map_err(|source| BenchError::Build { tile: self.plan.tile.value.clone(), source })?;
+        let one = fleet(self.plan, StepOrder::whole(self.plan, 1, WARMING))?;
         let one: Vec<PlantInstance> = one.instances.iter().map(plant_instance).collect();
         let of = |tile| one.iter().map(move |first| PlantInstance { tile, ..first.clone() });
         let instances: Vec<PlantInstance> = (0..counted).flat_map(of).collect();
@@ -83,8 +82,9 @@ impl<'a> SimRig<'a> {
             .map_err(|source| BenchError::Plant { array, source })
     }
 
-    fn plant(&self, instances: &[FleetInstance]) -> Result<Plant, BenchError> {
-        let instances: Vec<PlantInstance> = instances.iter().map(plant_instance).collect();
+    fn plant(&self, instances: &[Driven]) -> Result<Plant, BenchError> {
+        let instances = instances.iter().map(|one| plant_instance(&one.instance));
+        let instances: Vec<PlantInstance> = instances.collect();
         let seed = self.plan.seed.value;
         let plan = PlantPlan { array: self.array, instances: &instances, seed };
         Plant::new(&plan)
@@ -103,7 +103,7 @@ impl<'a> SimRig<'a> {
     }
 
     /// Fills tiers and memories as the same tiles would have filled them before.
-    fn warm(&mut self, plant: &mut Plant, instances: &[FleetInstance]) {
+    fn warm(&mut self, plant: &mut Plant, instances: &[Driven]) {
         if let Some(shared) = self.shared.clone() {
             let mut is_warm = false;
             let state = shared.get_or_init(|| {
@@ -130,24 +130,25 @@ impl<'a> SimRig<'a> {
         }
     }
 
-    fn run_warming(&self, plant: &mut Plant, instances: &[FleetInstance]) {
-        let bytes: Bytes = instances.iter().flat_map(|one| &one.disks).map(|disk| disk.size).sum();
+    fn run_warming(&self, plant: &mut Plant, instances: &[Driven]) {
+        let disks = instances.iter().flat_map(|one| &one.instance.disks);
+        let bytes: Bytes = disks.map(|disk| disk.size).sum();
         let options = self.warming(Bytes::new(bytes.get() / u64::from(tiles_of(instances).max(1))));
-        let in_round = |one: &FleetInstance| SimInstance {
+        let in_round = |one: &Driven| SimInstance {
             machine: one.machine.in_round(WARMING),
-            shape: one.shape.clone(),
+            shape: one.instance.shape.clone(),
         };
         let mut machines: Vec<_> = instances.iter().map(in_round).collect();
         plant.warm(&mut machines, &options);
     }
 }
 
-fn tiles_of(instances: &[FleetInstance]) -> u32 {
-    instances.iter().map(|one| one.member.tile + 1).max().unwrap_or(0)
+fn tiles_of(instances: &[Driven]) -> u32 {
+    instances.iter().map(|one| one.instance.member.tile + 1).max().unwrap_or(0)
 }
 
-fn machine(one: FleetInstance) -> SimInstance<InstanceMachine> {
-    SimInstance { machine: one.machine, shape: one.shape }
+fn machine(one: Driven) -> SimInstance<InstanceMachine> {
+    SimInstance { machine: one.machine, shape: one.instance.shape }
 }
 
 fn plant_instance(instance: &FleetInstance) -> PlantInstance {
@@ -207,9 +208,11 @@ impl Rig for SimRig<'_> {
         Ok(None)
     }
 
-    fn start(&mut self, instances: Vec<FleetInstance>) -> Result<SimLoad, BenchError> {
+    fn start(&mut self, plan: &ResolvedPlan, order: &StepOrder) -> Result<SimLoad, BenchError> {
+        let instances = driven(plan, order)?;
         let mut plant = self.plant(&instances)?;
-        let names = instances.iter().map(|one| (one.workload.clone(), one.member.tile)).collect();
+        let name = |one: &Driven| (one.instance.workload.clone(), one.instance.member.tile);
+        let names = instances.iter().map(name).collect();
         self.warm(&mut plant, &instances);
         // What warming did is nobody's.
         drop(plant.tiers());

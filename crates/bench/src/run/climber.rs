@@ -12,11 +12,11 @@ use crate::progress::{Control, Observer, Progress, Request};
 use crate::rig::{Prefilled, Rig};
 use crate::run::document::RunFacts;
 use crate::run::kept::Kept;
-use crate::run::{End, answer, build, round};
+use crate::run::{End, answer, round};
 use crate::step::checks::repeats_within_3_percent;
 use crate::step::report::StepPlace;
 use crate::step::runner::{StepBench, complete, step_at_most};
-use crate::step::{DiskNeed, bottleneck};
+use crate::step::{DiskNeed, StepOrder, bottleneck, fleet};
 
 /// Runs the ladder's steps on a rig and stores what comes of them.
 pub struct Climber<'a, R> {
@@ -231,7 +231,8 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
             Request::Stop => return Err(BenchError::Interrupted),
             Request::Abort => return Err(BenchError::Aborted),
         }
-        let fleet = build(self.plan, tiles, round(tiles, repeat))?;
+        let order = StepOrder::whole(self.plan, tiles, round(tiles, repeat));
+        let fleet = fleet(self.plan, order)?;
         let disks: Vec<DiskNeed> = fleet.disks().cloned().collect();
         self.prepare(tiles, &disks)?;
         let place = self.place(tiles, repeat);
@@ -244,7 +245,7 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
             observer: self.observer,
             series: &mut self.kept,
         };
-        let measured = bench.measure(fleet, &place)?;
+        let measured = bench.measure(&fleet, &place)?;
         self.backend = measured.backend;
         self.depth = self.depth.max(measured.depth);
         let result = StepResult::of(&measured.step, Nanos::ZERO);

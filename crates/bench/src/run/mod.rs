@@ -43,9 +43,9 @@ use crate::run::climber::Climber;
 pub(crate) use crate::run::climber::{fill, work_of};
 use crate::run::document::{RunFacts, caches, target_facts, warnings};
 use crate::score::References;
-use crate::step::Fleet;
 use crate::step::fleet::standing_users;
 use crate::step::runner::step_at_most;
+use crate::step::{StepOrder, fleet};
 
 /// What a run is allowed, and where it leaves its results.
 #[derive(Debug, Clone)]
@@ -185,11 +185,11 @@ impl TileLoad {
         if all > USERS_MAX {
             return Err(BenchError::TooManyUsers { tiles, users: all, max: USERS_MAX });
         }
-        let fleet = build(plan, 1, 0)?;
+        let fleet = fleet(plan, StepOrder::whole(plan, 1, 0))?;
         Ok(Self {
             bytes: fleet.disks().map(|disk| disk.size).sum(),
             vms: fleet.vms(),
-            workloads: u32::try_from(fleet.members.len()).unwrap_or(u32::MAX),
+            workloads: u32::try_from(fleet.instances.len()).unwrap_or(u32::MAX),
             users,
         })
     }
@@ -217,11 +217,6 @@ fn users_of_tile(plan: &ResolvedPlan) -> u64 {
     plan.tile_set.workloads.iter().fold(0, |sum, (workload, copies)| {
         sum.saturating_add(users(workload).saturating_mul(u64::from(*copies)))
     })
-}
-
-pub(crate) fn build(plan: &ResolvedPlan, tiles: u32, round: u64) -> Result<Fleet, BenchError> {
-    let tile = plan.tile_set.tile.name.clone();
-    Fleet::build(plan, tiles, round).map_err(|source| BenchError::Build { tile, source })
 }
 
 /// The round of a repeat (from 0) of a step. Every step and repeat has its own, and the same

@@ -13,8 +13,8 @@ use crate::replay::with_traces;
 use crate::rig::RealRig;
 use crate::run::climber::fill;
 use crate::run::document::summary;
-use crate::run::{RunOptions, TileLoad, build, datastore_options, reuse};
-use crate::step::DiskNeed;
+use crate::run::{RunOptions, TileLoad, datastore_options, reuse};
+use crate::step::{DiskNeed, StepOrder, fleet};
 
 /// Disks that are filled and stay.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +70,8 @@ pub fn prepare(
     let needed = load.bytes * u64::from(tiles);
     let store_options = datastore_options(plan, options, id.as_str());
     datastore::preflight(&target, needed, &store_options)?;
-    let disks: Vec<DiskNeed> = build(plan, tiles, 0)?.disks().cloned().collect();
+    let disks: Vec<DiskNeed> =
+        fleet(plan, StepOrder::whole(plan, tiles, 0))?.disks().cloned().collect();
     let store = Datastore::open(&target, needed, &store_options)?;
     let mut prepared = Prepared {
         run_id: options.reuse.as_ref().map_or_else(|| id.to_string(), ToString::to_string),

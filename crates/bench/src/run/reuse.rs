@@ -7,7 +7,8 @@ use jiff::Timestamp;
 
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
-use crate::run::{RunOptions, build, first_step};
+use crate::run::{RunOptions, first_step};
+use crate::step::{StepOrder, fleet};
 
 /// Whose disks are used again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +79,7 @@ fn wanted(plan: &ResolvedPlan) -> Result<Wanted, BenchError> {
     let disks = |tiles| -> Result<Vec<DiskRequest>, BenchError> {
         let request =
             |disk: &crate::step::DiskNeed| DiskRequest { name: disk.name.clone(), size: disk.size };
-        Ok(build(plan, tiles, 0)?.disks().map(request).collect())
+        Ok(fleet(plan, StepOrder::whole(plan, tiles, 0))?.disks().map(request).collect())
     };
     Ok(Wanted { first_tile: disks(1)?, all: disks(tiles)? })
 }

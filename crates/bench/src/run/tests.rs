@@ -3,6 +3,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use datastore::Target;
+use machine::{Effects, Event, Machine};
 use record::rollup::Rollup;
 use record::run::{Cause, Edge, Origin, Phase, Status, Verdict};
 use record::rundir::StoredRun;
@@ -14,6 +15,8 @@ use crate::fixtures::{tile_of, workload};
 use crate::plan::{Layer, Surroundings, Values, resolve, resolve_simulated};
 use crate::progress::NoObserver;
 use crate::rig::fake::FakeRig;
+use crate::step::{Driven, driven};
+use crate::verdict::Member;
 
 /// 50 readers who think for 100 ms: up to 500 reads a second on ideal storage.
 const SHOP: &str = r#"
@@ -578,4 +581,29 @@ fn an_observer_hears_of_every_step_and_of_the_end() {
     let heard: Vec<String> =
         ears.0.into_inner().into_iter().filter(|word| word != "warning").collect();
     assert_eq!(heard, ["planned", "prefill", "begin", "tick", "end", "finished"]);
+}
+
+/// What a machine wants first, and on which disk.
+fn first_effects(driven: &mut Driven) -> String {
+    let mut effects = Effects::default();
+    driven.machine.handle(Nanos::ZERO, Event::Start, &mut effects);
+    format!("{} {effects:?}", driven.instance.disks[0].name)
+}
+
+#[test]
+fn a_part_of_an_order_is_driven_elsewhere_as_it_would_be_here() {
+    let plan = plan(Values::default());
+    let whole = StepOrder::whole(&plan, 3, 7);
+    let mut here = driven(&plan, &whole).expect("a valid plan");
+    let of_one = |member: &Member| member.tile == 1;
+    let members = whole.members.iter().copied().filter(of_one).collect();
+    let sent = serde_json::to_string(&StepOrder { members, ..whole.clone() }).expect("data");
+    let received = serde_json::from_str(&sent).expect("reads back");
+    let mut there = driven(&plan, &received).expect("the same plan");
+    let there: Vec<String> = there.iter_mut().map(first_effects).collect();
+    let own = here.iter_mut().filter(|driven| of_one(&driven.instance.member));
+    assert_eq!(own.map(first_effects).collect::<Vec<_>>(), there);
+    let other = StepOrder { seed: whole.seed + 1, ..received };
+    let mut other = driven(&plan, &other).expect("another seed");
+    assert_ne!(other.iter_mut().map(first_effects).collect::<Vec<_>>(), there);
 }

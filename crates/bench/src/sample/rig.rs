@@ -14,7 +14,7 @@ use crate::rig::{Clocks, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, R
 use crate::sample::latency::{Latencies, P95, chance, idle, slowdown};
 use crate::sample::template::templates;
 use crate::sample::{SampleOptions, edge_of};
-use crate::step::{DiskNeed, FleetInstance};
+use crate::step::{DiskNeed, StepOrder, fleet};
 use crate::verdict::Member;
 
 /// What the tier of a sample is called.
@@ -83,11 +83,11 @@ impl<'a> Rig for SampleRig<'a> {
         Ok(None)
     }
 
-    fn start(&mut self, instances: Vec<FleetInstance>) -> Result<SampleLoad, BenchError> {
-        let tiles = instances.last().map_or(0, |last| last.member.tile + 1);
+    fn start(&mut self, plan: &ResolvedPlan, order: &StepOrder) -> Result<SampleLoad, BenchError> {
+        let tiles = order.tiles;
         let mut first_vm = 0;
         let mut all = Vec::new();
-        for instance in &instances {
+        for instance in &fleet(plan, order.clone())?.instances {
             all.push(Driven { member: instance.member, first_vm });
             first_vm += u32::try_from(instance.vms.len()).unwrap_or(u32::MAX);
         }

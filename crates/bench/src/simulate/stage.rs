@@ -8,12 +8,13 @@ use crate::plan::ResolvedPlan;
 use crate::progress::{Control, NoObserver};
 use crate::replay::with_traces;
 use crate::rig::{SharedState, SimRig};
-use crate::run::{build, round};
+use crate::run::round;
 use crate::score::References;
 use crate::simulate::Settings;
 use crate::step::report::StepPlace;
-use crate::step::runner::{StepBench, complete};
+use crate::step::runner::StepBench;
 use crate::step::sink::Nowhere;
+use crate::step::{StepOrder, fleet};
 
 /// A tile, ready to be simulated on one array after another: what does not depend on the array
 /// is computed once.
@@ -74,7 +75,7 @@ impl Stage {
     ) -> Result<Step, BenchError> {
         let mut plan = self.plan.clone();
         plan.seed.value = seed;
-        let fleet = build(&plan, tiles, round(tiles, repeat))?;
+        let fleet = fleet(&plan, StepOrder::whole(&plan, tiles, round(tiles, repeat)))?;
         let rig = SimRig::new(array, &plan);
         let mut rig = match warmed {
             Some(state) => rig.sharing(state),
@@ -95,11 +96,7 @@ impl Stage {
             tiles,
             started: Timestamp::UNIX_EPOCH,
         };
-        let measured = bench.measure(fleet, &place)?;
-        match measured.error {
-            Some(error) => Err(error),
-            None => Ok(complete(measured.step)),
-        }
+        bench.alone(&fleet, &place)
     }
 }
 

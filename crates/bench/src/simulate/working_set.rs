@@ -6,7 +6,8 @@ use units::{Bytes, Nanos};
 
 use super::Stage;
 use crate::error::BenchError;
-use crate::run::{build, round};
+use crate::run::round;
+use crate::step::{DiskNeed, Driven, StepOrder, driven};
 
 /// Pages of the curve: those of the acceleration tiers that the studies are about.
 pub const WORKING_SET_PAGE: Bytes = Bytes::new(64 << 10);
@@ -32,20 +33,20 @@ impl Stage {
     pub fn miss_ratio_curve(&self, seed: u64) -> Result<MissRatioCurve, BenchError> {
         let mut plan = self.plan.clone();
         plan.seed.value = seed;
-        let fleet = build(&plan, 1, round(1, 0))?;
+        let driven = driven(&plan, &StepOrder::whole(&plan, 1, round(1, 0)))?;
         let mut device = Collector { shards: Shards::fixed_size(SAMPLE), bases: Vec::new() };
         let mut next = 0;
-        for instance in &fleet.instances {
-            let base = |disk: &crate::step::DiskNeed| {
+        for Driven { instance, .. } in &driven {
+            let base = |disk: &DiskNeed| {
                 let base = next;
                 next += disk.size.get().div_ceil(WORKING_SET_PAGE.get());
                 base
             };
             device.bases.push(instance.disks.iter().map(base).collect());
         }
-        let instances = fleet.instances.into_iter();
-        let mut instances: Vec<_> = instances
-            .map(|instance| SimInstance { machine: instance.machine, shape: instance.shape })
+        let mut instances: Vec<_> = driven
+            .into_iter()
+            .map(|one| SimInstance { machine: one.machine, shape: one.instance.shape })
             .collect();
         let options = sim::Options { until: TIME, slice: TIME, ..sim::Options::default() };
         sim::run(&mut instances, &mut device, &options, &mut |_| {})?;

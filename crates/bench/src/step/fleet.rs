@@ -1,11 +1,44 @@
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use record::recorder::InstanceShape;
 use record::slice::{InstanceEntry, InstanceId, Topology, VmEntry, VmId};
+use serde::{Deserialize, Serialize};
 use spec::workload::{DataPattern, Load, Role};
 use units::Bytes;
 use workload::{BuildError, Instance, InstanceMachine, InstancePlan};
 
+use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
 use crate::verdict::Member;
+
+/// What runs in a step, as data. With the plan it says everything: whoever drives a step builds
+/// its machines from the two, and the same order gives the same requests wherever it is driven.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepOrder {
+    /// Tiles of the step, over everyone who drives a part of it.
+    pub tiles: u32,
+    /// Which measurement of the run (`InstancePlan::round`).
+    pub round: u64,
+    /// Where random numbers start.
+    pub seed: u64,
+    /// Who runs; a member's position is its instance's id.
+    pub members: Vec<Member>,
+}
+
+impl StepOrder {
+    /// All members of `tiles` tiles: tile by tile, workload by workload, copy by copy.
+    pub fn whole(plan: &ResolvedPlan, tiles: u32, round: u64) -> Self {
+        let workloads = || plan.tile_set.workloads.iter().enumerate();
+        let of_tile = |tile| {
+            workloads().flat_map(move |(workload, (_, copies))| {
+                (0..*copies).map(move |copy| Member { tile, workload, copy })
+            })
+        };
+        let members = (0..tiles).flat_map(of_tile).collect();
+        Self { tiles, round, seed: plan.seed.value, members }
+    }
+}
 
 /// A virtual disk a step needs.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,11 +57,9 @@ pub struct DiskNeed {
     pub vm: usize,
 }
 
-/// One workload instance, ready to be driven.
-#[derive(Debug)]
+/// One workload instance, before anything drives it.
+#[derive(Debug, Clone)]
 pub struct FleetInstance {
-    /// Its machine, before its first event.
-    pub machine: InstanceMachine,
     /// What a recorder must know of it.
     pub shape: InstanceShape,
     /// Its disks, by `machine::DiskId`.
@@ -45,30 +76,62 @@ pub struct FleetInstance {
     pub users: u32,
 }
 
-/// Everything that runs in a step.
+/// An instance and its machine, before its first event.
 #[derive(Debug)]
+pub struct Driven {
+    /// Who it is, and what it needs.
+    pub instance: FleetInstance,
+    /// What decides.
+    pub machine: InstanceMachine,
+}
+
+/// Everything that an order means: names, disks and shapes. Machines are built where they are
+/// driven ([`Fleet::drive`]).
+#[derive(Debug, Clone)]
 pub struct Fleet {
-    /// By instance id: tile by tile, workload by workload, copy by copy.
+    /// What was ordered.
+    pub order: StepOrder,
+    /// By instance id.
     pub instances: Vec<FleetInstance>,
-    /// Who each instance is.
-    pub members: Vec<Member>,
     /// Names of all that is numbered.
     pub topology: Topology,
 }
 
 impl Fleet {
-    /// The instances of `tiles` tiles, in a round of the run (`InstancePlan::round`).
-    pub fn build(plan: &ResolvedPlan, tiles: u32, round: u64) -> Result<Self, BuildError> {
-        let mut fleet =
-            Self { instances: Vec::new(), members: Vec::new(), topology: Topology::default() };
-        for tile in 0..tiles {
-            for (position, (_, copies)) in plan.tile_set.workloads.iter().enumerate() {
-                for copy in 0..*copies {
-                    fleet.add(plan, round, Member { tile, workload: position, copy })?;
-                }
+    /// What `order` means. Instances of one workload differ in their names only, so each workload
+    /// is laid out once.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] where a workload cannot be built.
+    pub fn new(plan: &ResolvedPlan, order: StepOrder) -> Result<Self, BuildError> {
+        let mut laid_out: BTreeMap<usize, Instance> = BTreeMap::new();
+        for member in &order.members {
+            if let Entry::Vacant(place) = laid_out.entry(member.workload) {
+                place.insert(build(plan, &order, *member)?);
             }
         }
+        let topology = Topology::default();
+        let members = order.members.clone();
+        let mut fleet = Self { order, instances: Vec::new(), topology };
+        for member in members {
+            fleet.add(plan, member, &laid_out[&member.workload]);
+        }
         Ok(fleet)
+    }
+
+    /// The instances with their machines.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] where a workload cannot be built.
+    pub fn drive(self, plan: &ResolvedPlan) -> Result<Vec<Driven>, BuildError> {
+        let Self { order, instances, .. } = self;
+        let driven = |instance: FleetInstance| {
+            let machine = build(plan, &order, instance.member)?.machine;
+            Ok(Driven { instance, machine })
+        };
+        instances.into_iter().map(driven).collect()
     }
 
     /// All disks, in order.
@@ -81,20 +144,8 @@ impl Fleet {
         number(self.topology.vms.len())
     }
 
-    fn add(&mut self, plan: &ResolvedPlan, round: u64, member: Member) -> Result<(), BuildError> {
+    fn add(&mut self, plan: &ResolvedPlan, member: Member, built: &Instance) {
         let (workload, copies) = &plan.tile_set.workloads[member.workload];
-        let built = workload::build(&InstancePlan {
-            workload,
-            seed: plan.seed.value,
-            round,
-            tile: member.tile,
-            position: number(member.workload),
-            copy: member.copy,
-            footprint: plan.footprint.value,
-            time_scale: plan.time.value,
-            cpu: plan.cpu.value,
-            schedule: plan.traces.schedule(member.workload),
-        })?;
         let suffix = if *copies > 1 { format!("-{}", member.copy + 1) } else { String::new() };
         let place = format!("tile-{}/{}{suffix}", member.tile + 1, workload.name);
         let instance = InstanceId(number(self.instances.len()));
@@ -102,7 +153,7 @@ impl Fleet {
         self.topology
             .vms
             .extend(built.vms.iter().map(|vm| VmEntry { instance, name: format!("{place}/{vm}") }));
-        self.topology.instances.push(entry(&workload.name, member, &built));
+        self.topology.instances.push(entry(&workload.name, member, built));
         let need = |disk: &workload::DiskLayout| DiskNeed {
             name: format!("{place}/{}", disk.name),
             size: disk.size,
@@ -112,7 +163,7 @@ impl Fleet {
             vm: disk.vm,
         };
         self.instances.push(FleetInstance {
-            shape: shape(instance, first_vm, &built),
+            shape: shape(instance, first_vm, built),
             disks: built.disks.iter().map(need).collect(),
             member,
             workload: workload.name.clone(),
@@ -125,11 +176,24 @@ impl Fleet {
                     users.fold(0, u32::saturating_add)
                 }
             },
-            machine: built.machine,
         });
-        self.members.push(member);
-        Ok(())
     }
+}
+
+fn build(plan: &ResolvedPlan, order: &StepOrder, member: Member) -> Result<Instance, BuildError> {
+    let (workload, _) = &plan.tile_set.workloads[member.workload];
+    workload::build(&InstancePlan {
+        workload,
+        seed: order.seed,
+        round: order.round,
+        tile: member.tile,
+        position: number(member.workload),
+        copy: member.copy,
+        footprint: plan.footprint.value,
+        time_scale: plan.time.value,
+        cpu: plan.cpu.value,
+        schedule: plan.traces.schedule(member.workload),
+    })
 }
 
 /// I/Os that a recorded load may have under way before further ones wait in the generator, which
@@ -149,6 +213,19 @@ const fn users(load: &Load) -> u32 {
         Load::Closed { users, .. } | Load::Paced { users, .. } => *users,
         Load::Open { outstanding_max, .. } => *outstanding_max,
     }
+}
+
+/// What an order means, or why a tile cannot be built.
+pub(crate) fn fleet(plan: &ResolvedPlan, order: StepOrder) -> Result<Fleet, BenchError> {
+    let tile = || plan.tile_set.tile.name.clone();
+    Fleet::new(plan, order).map_err(|source| BenchError::Build { tile: tile(), source })
+}
+
+/// The same with its machines.
+pub(crate) fn driven(plan: &ResolvedPlan, order: &StepOrder) -> Result<Vec<Driven>, BenchError> {
+    let tile = || plan.tile_set.tile.name.clone();
+    let fleet = fleet(plan, order.clone())?;
+    fleet.drive(plan).map_err(|source| BenchError::Build { tile: tile(), source })
 }
 
 /// What a topology says of an instance.

@@ -13,9 +13,9 @@ pub(crate) mod waits;
 mod warm_up;
 mod window;
 
-pub(crate) use fleet::shape;
-pub use fleet::{DiskNeed, Fleet, FleetInstance};
+pub use fleet::{DiskNeed, Driven, Fleet, FleetInstance, StepOrder};
+pub(crate) use fleet::{driven, fleet, shape};
 pub use rounds::Rounds;
-pub use totals::{ActionTotals, KindTotals, add_compact};
+pub use totals::{ActionTotals, KindTotals};
 pub use warm_up::{WarmUpBounds, WarmUpRule};
 pub use window::{DirectionTotals, GeneratorTotals, InstanceTotals, PLENTY_IN_FLIGHT, Window};

@@ -67,13 +67,22 @@ pub struct Measured {
 }
 
 impl<R: Rig> StepBench<'_, R> {
+    /// The step for itself: what ended it early is an error.
+    pub fn alone(&mut self, fleet: &Fleet, place: &StepPlace) -> Result<Step, BenchError> {
+        let measured = self.measure(fleet, place)?;
+        match measured.error {
+            Some(error) => Err(error),
+            None => Ok(complete(measured.step)),
+        }
+    }
+
     /// Drives `fleet`, whose disks are prepared, through warm-up and window.
-    pub fn measure(&mut self, fleet: Fleet, place: &StepPlace) -> Result<Measured, BenchError> {
-        let Fleet { instances, members, topology } = fleet;
+    pub fn measure(&mut self, fleet: &Fleet, place: &StepPlace) -> Result<Measured, BenchError> {
         let before = self.rig.clocks();
-        let playing = Playing::of(&instances);
-        let mut load = self.rig.start(instances)?;
-        let judge = StepJudge { tile: &self.plan.tile_set, members: &members, topology: &topology };
+        let playing = Playing::of(self.plan, &fleet.instances);
+        let mut load = self.rig.start(self.plan, &fleet.order)?;
+        let (members, topology) = (&fleet.order.members, &fleet.topology);
+        let judge = StepJudge { tile: &self.plan.tile_set, members, topology };
         let mut course = Course::new(self.plan, judge, playing, self.rig.watch());
         if course.phase() == Phase::Measured {
             load.mark();

@@ -1,5 +1,6 @@
 use record::run::{Cause, GeneratorHealth, LimitResult, PooledLimit, Verdict};
 use record::slice::Topology;
+use serde::{Deserialize, Serialize};
 use spec::ResolvedTile;
 use spec::workload::{Counted, Limit, Workload};
 use units::Nanos;
@@ -14,7 +15,7 @@ use crate::verdict::{CONFIDENCE, LimitSamples, generator_health, judge_limit, se
 pub const DROPPED_SHARE_MAX: f64 = 0.01;
 
 /// Which part of the load an instance is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// Tile, from 0.
     pub tile: u32,

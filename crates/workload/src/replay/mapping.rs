@@ -38,6 +38,11 @@ impl Mapping {
         Self { sizes: sizes.into_iter().map(Bytes::get).collect(), unit: unit.get() }
     }
 
+    /// Onto disks of these sizes, in blocks of 512 B, as recorded loads have them.
+    pub fn of_blocks(sizes: impl IntoIterator<Item = Bytes>) -> Self {
+        Self::new(sizes, Bytes::new(512))
+    }
+
     /// The same disks with another unit.
     #[must_use]
     pub fn in_units_of(&self, unit: Bytes) -> Self {
