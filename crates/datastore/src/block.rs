@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,11 +15,12 @@ use crate::block_content::{check_ends, check_middle};
 use crate::claim::claim;
 use crate::device_number::DeviceNumber;
 use crate::direct::{self, Access};
-use crate::directory::{check_run_id, kind_word, note_links, resolved};
+use crate::directory::{check_run_id, note_links};
 use crate::file_system::check_space;
 use crate::graph::Relative;
 use crate::label::{LABEL_LENGTH, Label, RESERVED, data_end};
 use crate::layout::Carver;
+use crate::object::{kind_word, reopen, resolved};
 use crate::preflight::{Examination, Preflight, Warning};
 use crate::sysfs::Device;
 use crate::{DatastoreError, DiskRequest, Options, Refusal, VirtualDisk, in_use};
@@ -107,12 +108,6 @@ fn device_of(node: impl AsFd, path: &Path) -> Result<Device, Refusal> {
     let found = fstat(node).map_err(|error| Refusal::unreadable("look at", path, error))?;
     let number = DeviceNumber::from_packed(found.st_rdev);
     Device::find(number).ok_or_else(|| Refusal::unreadable("find in sysfs", path, Errno::NODEV))
-}
-
-/// Opens the very inode that `node` holds, whatever its path names by now.
-pub(crate) fn reopen(node: impl AsFd, flags: OFlags) -> rustix::io::Result<File> {
-    let path = format!("/proc/self/fd/{}", node.as_fd().as_raw_fd());
-    open(path, flags | OFlags::CLOEXEC, Mode::empty()).map(File::from)
 }
 
 fn identity_of(file: &mut File, device: &Device) -> Identity {

@@ -92,7 +92,7 @@ pub(crate) fn scan(dir: &Path) -> Result<(HeldDir, Vec<OwnedDir>), DatastoreErro
         rustix::io::Errno::NOENT => Refusal::Missing { path: dir.to_owned() }.into(),
         rustix::io::Errno::NOTDIR => Refusal::WrongKind {
             path: dir.to_owned(),
-            found: crate::directory::kind_of(dir),
+            found: crate::object::kind_of(dir),
             wanted: "directory",
         }
         .into(),

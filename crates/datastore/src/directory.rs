@@ -8,25 +8,24 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{
-    Access as Permission, AtFlags, FallocateFlags, FileType, Mode, OFlags, accessat, fallocate,
-    fstat, unlinkat,
+    Access as Permission, AtFlags, FallocateFlags, Mode, OFlags, accessat, fallocate, fstat,
+    unlinkat,
 };
 use rustix::io::Errno;
 use units::Bytes;
 
 use crate::adopt;
 use crate::direct;
+use crate::disk_name::disk_file_name;
 use crate::file_system::{FileSystem, check_space, space_limit};
 use crate::filled::{self, Fill};
 use crate::held::{self, HeldDir, name_path};
 use crate::made::{OwnDir, Removal};
-use crate::owned::{self, DISK_SUFFIX, MARKER_FILE, MARKER_NEW, OwnedDir, PREFIX, STATE};
+use crate::object::{kind_of, resolved};
+use crate::owned::{self, MARKER_FILE, MARKER_NEW, OwnedDir, PREFIX, STATE};
 use crate::owner::{Held, Marker, OwnerState, lock};
 use crate::preflight::{Examination, Warning};
 use crate::{DatastoreError, DiskRequest, Options, Refusal, VirtualDisk};
-
-/// The longest file name everywhere (`NAME_MAX`).
-const NAME_MAX: usize = 255;
 
 /// An examined directory, held open so that a swap of the path cannot redirect anything.
 #[derive(Debug)]
@@ -98,35 +97,6 @@ fn open_directory(path: &Path) -> Result<OwnedFd, Refusal> {
         }
         error => Refusal::unreadable("open directory", path, error),
     })
-}
-
-/// What a path is, in words.
-pub(crate) fn kind_of(path: &Path) -> &'static str {
-    match rustix::fs::stat(path) {
-        Ok(found) => kind_word(FileType::from_raw_mode(found.st_mode)),
-        Err(_) => "path through a file",
-    }
-}
-
-/// A file type in words.
-pub(crate) fn kind_word(kind: FileType) -> &'static str {
-    match kind {
-        FileType::RegularFile => "regular file",
-        FileType::Directory => "directory",
-        FileType::BlockDevice => "block device",
-        FileType::CharacterDevice => "character device",
-        FileType::Fifo => "fifo",
-        FileType::Socket => "socket",
-        FileType::Symlink => "symbolic link",
-        FileType::Unknown => "file of unknown type",
-    }
-}
-
-/// The path of an open object after every symbolic link, as the kernel knows it.
-pub(crate) fn resolved(object: impl AsFd, path: &Path) -> PathBuf {
-    use std::os::fd::AsRawFd;
-    let link = format!("/proc/self/fd/{}", object.as_fd().as_raw_fd());
-    std::fs::read_link(link).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Says when the path went through a symbolic link.
@@ -439,53 +409,5 @@ pub(crate) fn reserve_to(file: &File, size: u64) -> rustix::io::Result<Option<&'
             Ok(Some("not-allocated"))
         }
         other => other.map(|()| None),
-    }
-}
-
-/// The file name of a disk: `/` becomes `.`, and whatever could be mistaken for it or is not
-/// a letter, digit, `-` or `_` becomes `%XX`, so that different disks have different files.
-pub(crate) fn disk_file_name(disk: &str) -> Result<CString, DatastoreError> {
-    file_name(disk, DISK_SUFFIX)
-}
-
-/// As [`disk_file_name`], for another file of the disk.
-pub(crate) fn file_name(disk: &str, suffix: &str) -> Result<CString, DatastoreError> {
-    let mut name = String::with_capacity(disk.len() + suffix.len());
-    for byte in disk.bytes() {
-        match byte {
-            b'/' => name.push('.'),
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => name.push(char::from(byte)),
-            other => name += &format!("%{other:02X}"),
-        }
-    }
-    name += suffix;
-    if disk.is_empty() || name.len() > NAME_MAX {
-        let length = if disk.is_empty() { 0 } else { name.len() };
-        return Err(DatastoreError::BadName { disk: disk.to_owned(), length, max: NAME_MAX });
-    }
-    Ok(CString::new(name).expect("every byte was encoded"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn a_disk_file_cannot_leave_its_directory() {
-        let name = disk_file_name("../../etc/passwd").expect("short enough");
-        assert_eq!(name.to_str(), Ok("%2E%2E.%2E%2E.etc.passwd.disk"));
-        assert!(disk_file_name("").is_err());
-        assert!(disk_file_name(&"x".repeat(300)).is_err());
-    }
-
-    proptest! {
-        #[test]
-        fn different_disks_have_different_files(a in ".{1,40}", b in ".{1,40}") {
-            if let (Ok(x), Ok(y)) = (disk_file_name(&a), disk_file_name(&b)) {
-                prop_assert_eq!(a == b, x == y);
-                prop_assert!(!x.to_bytes().contains(&b'/'));
-            }
-        }
     }
 }

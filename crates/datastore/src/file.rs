@@ -10,7 +10,6 @@ use rustix::fs::{AtFlags, Mode, OFlags, fstat, linkat};
 use rustix::io::Errno;
 use units::Bytes;
 
-use crate::block::reopen;
 use crate::direct::{self, Access};
 use crate::directory::reserve_to;
 use crate::file_examine::{Examined, Existing, identity, locate};
@@ -18,6 +17,7 @@ use crate::file_system::room;
 use crate::held;
 use crate::kernel::{OpenElsewhere, open_elsewhere};
 use crate::layout::Carver;
+use crate::object::reopen;
 use crate::owner::{Marker, OwnerState, lock};
 use crate::preflight::{Preflight, Warning};
 use crate::{DatastoreError, DiskRequest, Options, Refusal, VirtualDisk, file_marker};

@@ -11,15 +11,15 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, open, statat};
 use rustix::io::Errno;
 use units::Bytes;
 
-use crate::backing::{FileId, Place};
-use crate::block::reopen;
 use crate::device_number::DeviceNumber;
-use crate::directory::{check_run_id, kind_word, note_links, resolved};
+use crate::directory::{check_run_id, note_links};
 use crate::file_system::{FileSystem, check_space, space_limit};
 use crate::graph::{Graph, Relative};
 use crate::kernel::{OpenElsewhere, open_elsewhere};
 use crate::label::RESERVED;
+use crate::object::{kind_word, reopen, resolved};
 use crate::owner::{Marker, OwnerState};
+use crate::place::{FileId, Place};
 use crate::preflight::Examination;
 use crate::signature::{self, Found, UNKNOWN};
 use crate::{Options, Refusal, file_marker, in_use, mounts, openers, owned};

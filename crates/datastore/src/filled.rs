@@ -10,7 +10,7 @@ use rustix::fs::{fstat, fsync};
 use serde::{Deserialize, Serialize};
 
 use crate::VirtualDisk;
-use crate::directory::file_name;
+use crate::disk_name::file_name;
 use crate::made::OwnDir;
 
 /// The schema id in every record; drawn in `docs/formats/datastore.md`.

@@ -10,9 +10,10 @@ use rustix::fs::{FileType, Mode, OFlags, fstat};
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
+use crate::disk_name::disk_name;
 use crate::held::{self, HeldDir};
 use crate::made::OwnDir;
-use crate::owned::{self, DISK_SUFFIX, STATE};
+use crate::owned::{self, STATE};
 use crate::owner::OwnerState;
 use crate::{DatastoreError, DiskRequest, Owned, Target, VirtualDisk, direct};
 
@@ -182,36 +183,4 @@ fn open_disks(item: &owned::OwnedDir, path: &Path) -> Result<Vec<VirtualDisk>, D
     }
     disks.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(disks)
-}
-
-/// The disk a file name was made for (`disk_file_name` the other way round).
-fn disk_name(file_name: &str) -> Option<String> {
-    let mut name = Vec::new();
-    let mut bytes = file_name.strip_suffix(DISK_SUFFIX)?.bytes();
-    while let Some(byte) = bytes.next() {
-        name.push(match byte {
-            b'.' => b'/',
-            b'%' => {
-                let digits = [bytes.next()?, bytes.next()?];
-                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
-            }
-            other => other,
-        });
-    }
-    String::from_utf8(name).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::directory::disk_file_name;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn a_disks_name_is_read_back_from_its_file(name in "[a-z0-9/._ -]{1,40}") {
-            let file = disk_file_name(&name).expect("short enough");
-            prop_assert_eq!(disk_name(file.to_str().expect("plain text")), Some(name));
-        }
-    }
 }

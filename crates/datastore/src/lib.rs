@@ -14,6 +14,7 @@
 //! `O_EXCL` for as long as its disks are open.
 
 mod adopt;
+mod adopt_problem;
 mod backing;
 mod behind;
 mod block;
@@ -23,6 +24,7 @@ mod cleanup;
 mod device_number;
 mod direct;
 mod directory;
+mod disk_name;
 mod error;
 mod file;
 mod file_examine;
@@ -31,6 +33,7 @@ mod file_system;
 mod filled;
 mod graph;
 mod held;
+mod identity;
 mod in_use;
 mod kernel;
 mod label;
@@ -39,10 +42,12 @@ mod leftover;
 mod made;
 mod middle;
 mod mounts;
+mod object;
 mod openers;
 mod options;
 mod owned;
 mod owner;
+mod place;
 mod preflight;
 mod refusal;
 mod signature;
@@ -50,7 +55,7 @@ mod store;
 mod sysfs;
 mod target;
 
-pub use adopt::AdoptProblem;
+pub use adopt_problem::AdoptProblem;
 pub use behind::{WholeDevice, device_behind};
 pub use cleanup::{Cleaned, CleanupOptions, Kept, Owned, cleanup, find_owned};
 pub use error::DatastoreError;

@@ -23,8 +23,6 @@ pub(crate) const MARKER_FILE: &CStr = c"owner.json";
 pub(crate) const MARKER_NEW: &CStr = c"owner.json.new";
 /// Directory for state kept beside the disks.
 pub(crate) const STATE: &CStr = c"state";
-/// The end of the name of every disk file.
-pub(crate) const DISK_SUFFIX: &str = ".disk";
 
 /// A sub-directory with a valid marker, held open.
 #[derive(Debug)]
