@@ -16,7 +16,8 @@ use units::Bytes;
 
 use crate::held::{self, HeldDir, NotPlain, name_path};
 use crate::made::OwnDir;
-use crate::owned::{self, MARKER_FILE, MARKER_NEW, OwnedDir, PREFIX, STATE};
+use crate::mark::{MARKER_FILE, MARKER_NEW, PREFIX};
+use crate::owned::{self, OwnedDir, STATE};
 use crate::owner::{Held, Marker, OwnerState};
 use crate::preflight::Examination;
 use crate::{AdoptProblem, DatastoreError, Refusal};
@@ -43,15 +44,6 @@ pub(crate) fn check(
     let what = "what the earlier run left may be taken over";
     examination.check("adopt", (what, "our marker, owner ended, not locked"), words, refusal);
     found
-}
-
-/// Refuses to take over anything on a target that is not a directory.
-pub(crate) fn check_kind(path: &Path, kind: &'static str, examination: &mut Examination) {
-    let problem = AdoptProblem::Kind { kind };
-    let found = problem.to_string();
-    let refusal = Refusal::Adopt { path: path.to_owned(), problem };
-    let what = "what the earlier run left may be taken over";
-    examination.check("adopt", (what, "a directory"), found, Some(refusal));
 }
 
 fn find(parent: &HeldDir, run_id: &str) -> Result<OwnedDir, AdoptProblem> {
