@@ -4,7 +4,7 @@
 //! What it does: turns a target (directory, file, block device) and a list of virtual disks
 //! into open file handles; checks everything that can be checked before a byte is written;
 //! leaves a marker on all it owns, and removes exactly that. A kind of target is one
-//! implementation of [`Store`].
+//! implementation of [`Store`]; what must be set up around one is a [`Session`].
 //!
 //! What it refuses: existing files, mounted or used devices (no override exists), devices
 //! with any content but its own label, devices not named by identity, space it should not
@@ -51,6 +51,7 @@ mod preflight;
 mod refusal;
 mod removed;
 mod reserve;
+mod session;
 mod signature;
 mod store;
 mod sysfs;
@@ -77,5 +78,6 @@ pub use preflight::{
 };
 pub use refusal::{End, FsConcern, Refusal};
 pub use removed::Removed;
+pub use session::{Around, Session};
 pub use store::{Claim, Claimed, Facts, Fate, Found, Left, Located, Remembers, Step, Store};
 pub use target::Target;
