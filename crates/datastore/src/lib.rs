@@ -14,6 +14,8 @@
 //! ever created (`O_CREAT|O_EXCL`) or recognised by a marker of ours; a block device is held
 //! `O_EXCL` for as long as its disks are open; no kind of target is without an answer to a rule.
 
+#![deny(unsafe_code)]
+
 mod adopt_problem;
 mod backing;
 mod behind;
@@ -33,6 +35,7 @@ mod graph;
 mod held;
 mod identity;
 mod in_use;
+#[expect(unsafe_code, reason = "questions to the kernel that have no safe wrapper")]
 mod kernel;
 mod kinds;
 mod label;
