@@ -40,7 +40,7 @@ pub trait Session: Debug + Copy + Send + Sync + 'static {
     fn check(&self, address: &Path, options: &Options, examination: &mut Examination) -> Step;
 
     /// Sets it up. `own` carries the marker and takes what must be known to take it down again,
-    /// written before it is needed.
+    /// written before it is needed. What is set up is told from any other session's by `own`.
     fn set_up(&self, address: &Path, own: &OwnDir) -> Result<(), DatastoreError>;
 
     /// The target inside, if it is set up. Reads only.
@@ -248,11 +248,15 @@ struct FoundSession<S> {
 }
 
 impl<S: Session> FoundSession<S> {
+    /// The target inside. Before its marker was there nothing was set up.
+    fn inner(&self) -> Option<Target> {
+        self.item.marker.as_ref()?;
+        self.session.inner(&self.address, &self.item.fd)
+    }
+
     /// What this run has in the inner target.
     fn inside(&self) -> Result<Option<Box<dyn Found>>, DatastoreError> {
-        let Some(inner) = self.session.inner(&self.address, &self.item.fd) else {
-            return Ok(None);
-        };
+        let Some(inner) = self.inner() else { return Ok(None) };
         let found = inner.store().find(inner.path())?;
         Ok(found.into_iter().find(|found| found.owned().run_id == self.owned.run_id))
     }
@@ -278,14 +282,16 @@ impl<S: Session> Found for FoundSession<S> {
             Ok(held) => held,
             Err(stays) => return Ok(stays),
         };
-        if let Some(inner) = self.session.inner(&self.address, &self.item.fd) {
+        if let Some(inner) = self.inner() {
             let cleaned = cleanup(&inner, options)?;
             if !cleaned.kept.is_empty() {
                 let stays = cleaned.kept.iter().map(inside).collect::<Vec<_>>().join("; ");
                 return Ok(Fate { stays: Some(stays), failed: cleaned.failed });
             }
         }
-        self.session.tear_down(&self.address, &self.item.fd)?;
+        if self.item.marker.is_some() {
+            self.session.tear_down(&self.address, &self.item.fd)?;
+        }
         Ok(self.item.remove(held, &self.place, &self.owned.path))
     }
 }

@@ -27,8 +27,10 @@ pub fn known() {
     register(&MOUNTED);
 }
 
-fn inside(address: &Path) -> PathBuf {
-    address.join("mounted")
+/// Each session has its own, told by its marker's directory.
+fn inside(address: &Path, own: &Path) -> PathBuf {
+    let own = own.file_name().and_then(|name| name.to_str()).expect("a plain name");
+    address.join(format!("mounted{own}"))
 }
 
 impl Session for Mounted {
@@ -48,30 +50,23 @@ impl Session for Mounted {
         address.to_owned()
     }
 
-    fn check(&self, address: &Path, _: &Options, examination: &mut Examination) -> Step {
-        let is_free = !inside(address).exists();
-        let refusal = (!is_free).then(|| tilemark_datastore::Refusal::Rule {
-            id: "mounted-already",
-            text: format!("{} is there already", inside(address).display()),
-            hint: None,
-        });
-        examination.check("mounted-already", ("nothing is mounted", "none"), "", refusal);
+    fn check(&self, _: &Path, _: &Options, examination: &mut Examination) -> Step {
         examination.check_space(Bytes::GIB, (Bytes::GIB, "what is promised".to_owned()));
         ControlFlow::Continue(())
     }
 
-    fn set_up(&self, address: &Path, _: &OwnDir) -> Result<(), DatastoreError> {
-        let path = inside(address);
+    fn set_up(&self, address: &Path, own: &OwnDir) -> Result<(), DatastoreError> {
+        let path = inside(address, own.path());
         fs::create_dir(&path).map_err(|error| DatastoreError::io("set up", path, error))
     }
 
-    fn inner(&self, address: &Path, _: &HeldDir) -> Option<Target> {
-        let path = inside(address);
+    fn inner(&self, address: &Path, own: &HeldDir) -> Option<Target> {
+        let path = inside(address, own.path());
         path.is_dir().then(|| Target::new(&Directory, path))
     }
 
-    fn tear_down(&self, address: &Path, _: &HeldDir) -> Result<(), DatastoreError> {
-        let path = inside(address);
+    fn tear_down(&self, address: &Path, own: &HeldDir) -> Result<(), DatastoreError> {
+        let path = inside(address, own.path());
         match fs::remove_dir(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(DatastoreError::io("take down", path, error))
@@ -93,10 +88,10 @@ fn what_a_session_set_up_is_taken_down_with_it() {
     preflight(&target, Bytes::MIB, &anywhere("a")).expect("fits");
     assert!(names(dir.path()).is_empty(), "looking set something up");
     let mut store = Datastore::open(&target, Bytes::MIB, &anywhere("a")).expect("open");
-    assert_eq!(names(dir.path()), [".tilemark-a", "mounted"]);
+    assert_eq!(names(dir.path()), [".tilemark-a", "mounted.tilemark-a"]);
     assert!(store.preflight().checks.iter().any(|check| check.id == "not-writable"));
     let disks = store.provision(&[disk("vm/data", Bytes::MIB)]).expect("provision");
-    assert!(disks[0].writable && inside(dir.path()).join(".tilemark-a").is_dir());
+    assert!(disks[0].writable && dir.path().join("mounted.tilemark-a/.tilemark-a").is_dir());
     // One of this process that is still in use stays.
     let kept = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
     assert_eq!((kept.removed.len(), kept.kept.len()), (0, 1));
@@ -129,7 +124,7 @@ fn the_session_of_a_killed_run_is_found_by_its_marker_and_taken_down() {
     let kept = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
     assert_eq!((kept.removed.len(), kept.kept.len()), (0, 1), "{kept:?}");
     child::kill(child);
-    assert_eq!(names(dir.path()), [".tilemark-killed", "mounted"]);
+    assert_eq!(names(dir.path()), [".tilemark-killed", "mounted.tilemark-killed"]);
     assert_eq!(find_owned(&target).expect("find")[0].run_id, "killed");
     let left = open_leftovers(&target, dir.path()).expect("what is left");
     assert_eq!(left[0].disks[0].name, "vm/data");
@@ -144,7 +139,7 @@ fn what_somebody_put_inside_keeps_the_session_and_its_marker() {
     let Some(dir) = roomy() else { return };
     let target = target(dir.path());
     child::kill(child::hold(&target, None));
-    let foreign = inside(dir.path()).join(".tilemark-killed/foreign");
+    let foreign = dir.path().join("mounted.tilemark-killed/.tilemark-killed/foreign");
     fs::write(&foreign, "precious").expect("file");
     let kept = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
     assert_eq!((kept.removed.len(), kept.kept.len()), (0, 1));
@@ -154,4 +149,19 @@ fn what_somebody_put_inside_keeps_the_session_and_its_marker() {
     let done = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
     assert_eq!((done.removed.len(), done.kept.len()), (1, 0), "{done:?}");
     assert!(names(dir.path()).is_empty());
+}
+
+#[test]
+fn what_was_never_marked_was_never_set_up_and_nothing_is_taken_down_for_it() {
+    let Some(dir) = roomy() else { return };
+    let target = target(dir.path());
+    let (half, foreign) =
+        (dir.path().join(".tilemark-half"), dir.path().join("mounted.tilemark-half"));
+    fs::create_dir(&half).expect("directory");
+    fs::create_dir(&foreign).expect("directory");
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(120);
+    fs::File::open(&half).expect("open").set_modified(old).expect("set time");
+    let done = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
+    assert_eq!((done.removed.len(), done.kept.len()), (1, 0), "{done:?}");
+    assert_eq!(names(dir.path()), ["mounted.tilemark-half"]);
 }
