@@ -1,6 +1,8 @@
 //! The project's own checks and benchmarks: `cargo xtask tidy`, `cargo xtask bench [PREFIX]`,
 //! `cargo xtask generate NAME.tmt`, `cargo xtask generate-run DIR`.
 
+#![forbid(unsafe_code)]
+
 mod bench;
 mod generate;
 mod generate_run;

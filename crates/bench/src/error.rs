@@ -260,7 +260,7 @@ impl BenchError {
     /// What to do about it, if anything is known to help.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Target(error) => Some(error.hint().to_owned()),
+            Self::Target(error) => Some(error.hint()),
             Self::Reference(error) => error.hint().map(str::to_owned),
             Self::Replay(error) => error.hint(),
             Self::Refused(refusal) => refusal.hint(),

@@ -1,7 +1,11 @@
 //! A whole run on a real directory, with real I/O: a small tile, a few seconds.
 
+#[path = "real/memory.rs"]
+mod memory;
+
 use std::path::Path;
 
+use datastore::{CleanupOptions, OwnerState, Target, cleanup, find_owned, register};
 use record::run::{Status, ToolFacts, Verdict};
 use record::rundir::{SameDevice, StoredRun};
 use tilemark_bench::BenchError;
@@ -169,6 +173,50 @@ fn two_tiles_are_measured_on_a_real_directory_and_nothing_is_left() {
     let plan = stored.plan().expect("a plan");
     assert_eq!(plan, bench.plan("1..2").to_toml().expect("writes"));
     assert!(stored.series().expect("a series").count() > 10);
+}
+
+#[test]
+fn a_kind_of_target_from_elsewhere_is_checked_filled_measured_verified_and_cleaned_up() {
+    let Some(bench) = Bench::new() else { return };
+    let on_memory = |tiles| {
+        let mut plan = bench.plan_with(tiles, true);
+        plan.datastore.value = "memory:shop".to_owned();
+        plan
+    };
+    let unknown = plan_preview(&on_memory("1"), &bench.options()).expect_err("not known yet");
+    assert!(unknown.to_string().ends_with("known are dir, file and block"), "{unknown}");
+    assert!(register(&memory::Memory) && !register(&memory::Memory));
+    let target: Target = "memory:shop".parse().expect("known now");
+    assert_eq!(target.absolute().to_string(), "memory:shop");
+    let refused = "memory:a/b".parse().map(|target| {
+        datastore::examine(
+            &target,
+            Bytes::MIB,
+            &datastore::Options { run_id: "x".to_owned(), ..Default::default() },
+        )
+    });
+    assert_eq!(refused.expect("a target").refusals[0].id(), "memory-name");
+
+    let control = Control::default();
+    let mut finished =
+        run(&on_memory("1..2"), &bench.options(), &control, &mut NoObserver).expect("a run");
+    assert!(matches!(finished.end, End::Complete), "{:?}", finished.end);
+    assert!(matches!(find_owned(&target).expect("found")[..], [_]));
+    assert_eq!(finished.clear().failed.len(), 0);
+    assert_eq!(find_owned(&target).expect("found"), []);
+    assert_eq!((&*finished.run.target.kind, finished.run.steps.len()), ("memory", 2));
+    let verified = finished.run.warnings.iter().find(|warning| warning.id == "verified");
+    assert!(verified.expect("it says so").text.starts_with("40 MiB were read back"));
+
+    let prepared = prepare(&on_memory("1"), &bench.options(), &control, &mut NoObserver);
+    let prepared = prepared.expect("prepared");
+    assert!(!prepared.can_be_reused);
+    let owned = find_owned(&target).expect("found").remove(0);
+    assert_eq!((&owned.run_id, &owned.state), (&prepared.run_id, &OwnerState::This));
+    let cleaned = cleanup(&target, &CleanupOptions::default()).expect("cleaned up");
+    assert_eq!((cleaned.removed, cleaned.kept.len()), (vec![owned], 0));
+    assert_eq!(find_owned(&target).expect("found"), []);
+    assert!(bench.is_clean());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The `tilemark` command: options in, text or JSON out, exit codes. No logic of its own.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod commands;
 mod definition;

@@ -24,8 +24,9 @@ pub fn raise() -> u64 {
 
 /// Refuses a ladder that is bound to run out of files.
 pub fn check(plan: &ResolvedPlan, allowed: u64) -> Result<(), Failure> {
-    let is_directory = matches!(plan.datastore.value.parse(), Ok(Target::Directory(_)));
-    let Some(tiles) = most_tiles(plan).filter(|_| is_directory) else { return Ok(()) };
+    let target: Option<Target> = plan.datastore.value.parse().ok();
+    let is_file_per_disk = target.is_some_and(|target| target.facts().is_file_per_disk);
+    let Some(tiles) = most_tiles(plan).filter(|_| is_file_per_disk) else { return Ok(()) };
     let needed = u64::from(tiles) * disks_per_tile(plan) + OTHERS;
     if needed <= allowed {
         return Ok(());

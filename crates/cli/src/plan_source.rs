@@ -240,13 +240,7 @@ fn option_of(error: &PlanError) -> Option<String> {
 /// A datastore by its whole path, so that the stored plan means the same everywhere. What is
 /// not a datastore stays as it is, and is refused where it is read.
 fn from_anywhere(text: &str) -> String {
-    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    match text.parse() {
-        Ok(Target::Directory(path)) => Target::Directory(absolute(&path)).to_string(),
-        Ok(Target::File(path)) => Target::File(absolute(&path)).to_string(),
-        Ok(Target::Block(path)) => Target::Block(absolute(&path)).to_string(),
-        Err(_) => text.to_owned(),
-    }
+    text.parse().map_or_else(|_| text.to_owned(), |target: Target| target.absolute().to_string())
 }
 
 /// A plan is a regular file whose name ends in `.toml`.

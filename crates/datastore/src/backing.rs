@@ -5,41 +5,13 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatxFlags, fstat, statx};
+use rustix::fs::{Mode, OFlags, fstat};
 use rustix::io::Errno;
 
 use crate::device_number::DeviceNumber;
 use crate::kernel::{LoopStatus, loop_status};
+use crate::place::{FileId, Place, block_number};
 use crate::sysfs::Device;
-
-/// What a file is, whatever its name: its file system's number and its inode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct FileId {
-    pub device: DeviceNumber,
-    pub inode: u64,
-}
-
-/// Where blocks are kept: on a block device or in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Place {
-    Device(DeviceNumber),
-    File(FileId),
-}
-
-impl Place {
-    /// What the path leads to: a block device by its own number, anything else by its inode.
-    pub fn of(path: &Path) -> Option<Self> {
-        // Cached attributes do: a dead network file system must not stop the look-up.
-        let flags = AtFlags::STATX_DONT_SYNC;
-        let found = statx(CWD, path, flags, StatxFlags::TYPE | StatxFlags::INO).ok()?;
-        if FileType::from_raw_mode(found.stx_mode.into()) == FileType::BlockDevice {
-            let (major, minor) = (found.stx_rdev_major, found.stx_rdev_minor);
-            return Some(Self::Device(DeviceNumber { major, minor }));
-        }
-        let device = DeviceNumber { major: found.stx_dev_major, minor: found.stx_dev_minor };
-        Some(Self::File(FileId { device, inode: found.stx_ino }))
-    }
-}
 
 /// What lies below a loop device; `Err` names it where the kernel does not tell which object
 /// that is.
@@ -68,7 +40,7 @@ pub(crate) fn verified_path(device: &Device) -> Option<String> {
 pub(crate) fn open(device: &Device, flags: OFlags) -> rustix::io::Result<File> {
     let node = PathBuf::from("/dev").join(&device.name);
     // Looked at first: what is no block device is not opened.
-    if crate::mounts::block_number(&node) != Some(device.number) {
+    if block_number(&node) != Some(device.number) {
         return Err(Errno::NOENT);
     }
     let file: File =

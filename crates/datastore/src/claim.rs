@@ -10,8 +10,9 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
 use crate::Refusal;
-use crate::backing::{self, Place};
+use crate::backing;
 use crate::graph::{Link, Relative, Role};
+use crate::place::Place;
 use crate::sysfs::Device;
 
 /// How often, and how long apart, something is looked at again that may pass by itself: udev

@@ -84,7 +84,7 @@ pub enum DatastoreError {
 
 impl DatastoreError {
     /// An error of the operating system.
-    pub(crate) fn io(
+    pub fn io(
         attempted: &'static str,
         object: impl Into<PathBuf>,
         source: impl Into<io::Error>,

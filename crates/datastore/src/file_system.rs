@@ -1,6 +1,8 @@
 //! What is known about the file system behind an open directory or file.
 
+use std::ops::ControlFlow;
 use std::os::fd::AsFd;
+use std::path::Path;
 
 use rustix::fs::{AtFlags, StatxFlags, fstatvfs, statx};
 use units::Bytes;
@@ -57,6 +59,17 @@ impl FileSystem {
                 leftover_bytes: 0,
             },
         })
+    }
+
+    /// As [`Self::of`], for the object at `path`; that it cannot be read refuses.
+    pub fn examine(
+        object: impl AsFd,
+        path: &Path,
+        examination: &mut Examination,
+    ) -> ControlFlow<(), Self> {
+        let found = Self::of(object)
+            .map_err(|error| Refusal::unreadable("read the file system of", path, error));
+        examination.need(("the file system can be read", "readable"), found)
     }
 
     /// The rules on the file system that do not depend on space.
@@ -149,25 +162,6 @@ pub(crate) fn space_limit(
 pub(crate) fn room(object: impl AsFd) -> Bytes {
     let free = fstatvfs(object).map_or(0, |space| space.f_bavail.saturating_mul(space.f_frsize));
     Bytes::new(free).saturating_sub(FREE_RESERVE)
-}
-
-/// Checks that `needed` is within `limit`.
-pub(crate) fn check_space(
-    examination: &mut Examination,
-    free: Bytes,
-    (limit, rule): (Bytes, String),
-) {
-    let needed = Bytes::new(examination.preflight.needed_bytes);
-    examination.preflight.capacity_bytes = limit.get();
-    let text = format!("at most {limit}: {rule}");
-    let refusal = (needed > limit).then(|| Refusal::Space {
-        path: (&examination.preflight.resolved).into(),
-        needed,
-        limit,
-        free,
-        rule,
-    });
-    examination.check("space", ("the disks fit", &text), format!("{needed} needed"), refusal);
 }
 
 #[cfg(test)]

@@ -16,8 +16,9 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use crate::backing::{self, FileId, Place};
+use crate::backing;
 use crate::device_number::DeviceNumber;
+use crate::place::{FileId, Place};
 use crate::sysfs::Device;
 
 /// How something lies on something else.

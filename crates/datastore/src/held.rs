@@ -14,7 +14,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::directory::kind_word;
+use crate::object::{kind_word, reopen};
 
 const RESOLVE: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
@@ -153,7 +153,7 @@ pub(crate) fn open_plain(dir: impl AsFd, name: &CStr, flags: OFlags) -> Result<F
     if found.st_dev != fstat(&dir).map_err(NotPlain::Error)?.st_dev {
         return Err(NotPlain::Kind("file of another file system"));
     }
-    crate::block::reopen(node, flags).map_err(NotPlain::Error)
+    reopen(node, flags).map_err(NotPlain::Error)
 }
 
 /// What it is, where it is no regular file with one name.

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use crate::Refusal;
-use crate::backing::Place;
 use crate::claim::lasting;
 use crate::graph::{Graph, Relative, Role};
 use crate::mounts::{self, AllMounts};
 use crate::openers::{self, Openers};
+use crate::place::Place;
 use crate::preflight::Examination;
 use crate::sysfs::Device;
 

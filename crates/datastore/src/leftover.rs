@@ -6,15 +6,14 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{FileType, Mode, OFlags, fstat};
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use crate::held::{self, HeldDir};
+use crate::held::HeldDir;
 use crate::made::OwnDir;
-use crate::owned::{self, DISK_SUFFIX, STATE};
-use crate::owner::OwnerState;
-use crate::{DatastoreError, DiskRequest, Owned, Target, VirtualDisk, direct};
+use crate::owner::{Owned, OwnerState};
+use crate::store::Left;
+use crate::{DatastoreError, DiskRequest, Target, VirtualDisk, direct};
 
 /// What one dead run left in a directory.
 #[derive(Debug)]
@@ -33,56 +32,48 @@ pub struct Leftover {
 /// there is no room for state: `outside` has it, in a directory that is named
 /// `<run id>.verify` and says where the disks are ([`DiskList`]).
 pub fn open_leftovers(target: &Target, outside: &Path) -> Result<Vec<Leftover>, DatastoreError> {
-    let Target::Directory(path) = target else { return open_outside(target, outside) };
-    let (_, found) = crate::cleanup::scan(path)?;
-    let dead = found.into_iter().filter(|item| item.state == OwnerState::Dead);
-    dead.map(|item| {
-        let path = path.join(owned::name_path(&item.name));
-        let disks = open_disks(&item, &path)?;
-        Ok(Leftover {
-            run_id: item.marker.map_or_else(String::new, |marker| marker.run_id),
-            state_dir: item.fd.shown_as(&path).open_dir(STATE).ok(),
-            path,
-            disks,
-        })
-    })
-    .collect()
-}
-
-fn open_outside(target: &Target, outside: &Path) -> Result<Vec<Leftover>, DatastoreError> {
-    let mut found = crate::find_owned(target)?;
-    found.retain(|owned| owned.state == OwnerState::Dead);
     let mut leftovers = Vec::new();
-    for owned in found {
-        let name = CString::new(format!("{}.verify", owned.run_id)).expect("a valid run id");
-        let state = HeldDir::open(outside).and_then(|outside| outside.open_dir(&name));
-        let Ok(state) = state else { continue };
-        let disks = DiskList::read(&state)
-            .and_then(|disks| open_listed(target, disks))
-            .map_err(|error| DatastoreError::io("open the disks listed in", state.path(), error))?;
-        let (run_id, path) = (owned.run_id, owned.path);
-        leftovers.push(Leftover { run_id, path, state_dir: Some(state), disks });
+    for found in target.store().find(target.path())? {
+        let Owned { run_id, path, state, .. } = found.owned().clone();
+        if state != OwnerState::Dead {
+            continue;
+        }
+        let (state_dir, disks) = match found.open()? {
+            Left::Disks { state_dir, disks } => (state_dir, disks),
+            Left::Whole(file) => match open_listed(target, file, (outside, &run_id))? {
+                Some((state, disks)) => (Some(state), disks),
+                None => continue,
+            },
+        };
+        leftovers.push(Leftover { run_id, path, state_dir, disks });
     }
     Ok(leftovers)
 }
 
-fn open_listed(target: &Target, listed: Vec<Listed>) -> std::io::Result<Vec<VirtualDisk>> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(target.path(), flags, Mode::empty())?);
+/// The state of a run among the runs, and its disks in `file` as they are listed there.
+fn open_listed(
+    target: &Target,
+    file: File,
+    (outside, run_id): (&Path, &str),
+) -> Result<Option<(HeldDir, Vec<VirtualDisk>)>, DatastoreError> {
+    let name = CString::new(format!("{run_id}.verify")).expect("a valid run id");
+    let state = HeldDir::open(outside).and_then(|outside| outside.open_dir(&name));
+    let Ok(state) = state else { return Ok(None) };
+    let listed = DiskList::read(&state)
+        .map_err(|error| DatastoreError::io("open the disks listed in", state.path(), error))?;
     let (access, _) = direct::choose(&file, &target.to_string(), false);
     let file = Arc::new(file);
-    Ok(listed
-        .into_iter()
-        .map(|Listed { name, base_bytes, size_bytes }| VirtualDisk {
-            file: Arc::clone(&file),
-            base: base_bytes,
-            size: Bytes::new(size_bytes),
-            alignment: access.alignment,
-            direct: access.direct,
-            writable: false,
-            name,
-        })
-        .collect())
+    let disk = |Listed { name, base_bytes, size_bytes }| VirtualDisk {
+        file: Arc::clone(&file),
+        base: base_bytes,
+        size: Bytes::new(size_bytes),
+        alignment: access.alignment,
+        direct: access.direct,
+        writable: false,
+        name,
+    };
+    let disks = listed.into_iter().map(disk).collect();
+    Ok(Some((state, disks)))
 }
 
 /// Where the disks are in a file or on a device: `disks.jsonl` beside the state of their
@@ -137,81 +128,13 @@ pub struct KeptRun {
 /// The disks that runs left in a directory or are using; reads only. Files and block devices do
 /// not remember their disks, so there are none.
 pub fn find_kept(target: &Target) -> Result<Vec<KeptRun>, DatastoreError> {
-    let Target::Directory(path) = target else { return Ok(Vec::new()) };
-    let (_, found) = crate::cleanup::scan(path)?;
-    let kept = |item: &owned::OwnedDir| {
-        let owned = crate::cleanup::describe(path, item);
-        let names = held::entries(&item.fd)
-            .map_err(|error| DatastoreError::io("list", &owned.path, error))?;
-        let disks = names.iter().filter_map(|file_name| disk_of(item, file_name));
-        Ok(KeptRun { disks: disks.collect(), owned })
-    };
-    found.iter().filter(|item| item.marker.is_some()).map(kept).collect()
-}
-
-fn disk_of(item: &owned::OwnedDir, file_name: &CStr) -> Option<DiskRequest> {
-    let name = disk_name(file_name.to_str().ok()?)?;
-    let status = held::look(&item.fd, file_name).ok()?;
-    let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
-    is_file.then(|| DiskRequest { name, size: Bytes::new(status.st_size.unsigned_abs()) })
-}
-
-fn open_disks(item: &owned::OwnedDir, path: &Path) -> Result<Vec<VirtualDisk>, DatastoreError> {
-    let io = |what, error| DatastoreError::io(what, path, error);
-    let mut disks = Vec::new();
-    for file_name in held::entries(&item.fd).map_err(|error| io("list", error))? {
-        let Some(name) = file_name.to_str().ok().and_then(disk_name) else { continue };
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
-        let fd = held::open_at(&item.fd, &file_name, flags, Mode::empty())
-            .map_err(|error| io("open a disk in", error))?;
-        let status = fstat(&fd).map_err(|error| io("look at a disk in", error))?;
-        if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
-            continue;
-        }
-        let file = File::from(fd);
-        let (access, _) = direct::choose(&file, &path.display().to_string(), false);
-        disks.push(VirtualDisk {
-            file: Arc::new(file),
-            base: 0,
-            size: Bytes::new(u64::try_from(status.st_size).unwrap_or(0)),
-            alignment: access.alignment,
-            direct: access.direct,
-            writable: false,
-            name,
-        });
+    if !target.facts().remembers_disks {
+        return Ok(Vec::new());
     }
-    disks.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(disks)
-}
-
-/// The disk a file name was made for (`disk_file_name` the other way round).
-fn disk_name(file_name: &str) -> Option<String> {
-    let mut name = Vec::new();
-    let mut bytes = file_name.strip_suffix(DISK_SUFFIX)?.bytes();
-    while let Some(byte) = bytes.next() {
-        name.push(match byte {
-            b'.' => b'/',
-            b'%' => {
-                let digits = [bytes.next()?, bytes.next()?];
-                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
-            }
-            other => other,
-        });
-    }
-    String::from_utf8(name).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::directory::disk_file_name;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn a_disks_name_is_read_back_from_its_file(name in "[a-z0-9/._ -]{1,40}") {
-            let file = disk_file_name(&name).expect("short enough");
-            prop_assert_eq!(disk_name(file.to_str().expect("plain text")), Some(name));
-        }
-    }
+    let found = target.store().find(target.path())?;
+    // One that was killed before it could write its marker has no disks.
+    let marked = found.iter().filter(|found| !found.owned().run_id.is_empty());
+    marked
+        .map(|found| Ok(KeptRun { owned: found.owned().clone(), disks: found.disks()? }))
+        .collect()
 }

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::backing::Place;
 use crate::device_number::DeviceNumber;
+use crate::place::{Place, block_number};
 
 /// One line of `mountinfo` (proc(5), `/proc/pid/mountinfo`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,13 +99,6 @@ impl Mount {
         }
         places
     }
-}
-
-/// The device number of a block special file.
-pub(crate) fn block_number(path: &Path) -> Option<DeviceNumber> {
-    use std::os::unix::fs::FileTypeExt;
-    let found = fs::metadata(path).ok()?;
-    found.file_type().is_block_device().then(|| DeviceNumber::from_packed(found.rdev()))
 }
 
 fn parse(text: &str) -> Vec<Mount> {

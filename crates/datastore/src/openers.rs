@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::backing::Place;
+use crate::place::Place;
 
 /// A process that has one of the places open.
 #[derive(Debug, Clone, PartialEq, Eq)]

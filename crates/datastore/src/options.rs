@@ -26,6 +26,15 @@ pub struct Options {
     pub adopt: Option<String>,
 }
 
+/// What may be removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CleanupOptions {
+    /// Only this run's, and then also when it was made on another host.
+    pub run_id: Option<String>,
+    /// The identity of a block device whose label may be erased.
+    pub destroy_data: Option<String>,
+}
+
 /// Whether a run id can be a part of a file name everywhere.
 pub(crate) fn run_id_is_valid(run_id: &str) -> bool {
     (1..=100).contains(&run_id.len())

@@ -4,27 +4,24 @@ use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
+use units::Bytes;
 
 use crate::file_system::Leftovers;
-pub(crate) use crate::held::name_path;
-use crate::held::{self, HeldDir, entries, is_named};
+use crate::held::{self, HeldDir, entries, is_named, name_path};
 use crate::made::{Removal, lingers};
-use crate::owner::{Held, Marker, OwnerState};
+use crate::mark::{MARKER_FILE, MARKER_NEW, PREFIX};
+use crate::owner::{Held, Marker, Owned, OwnerState};
+use crate::preflight::Examination;
+use crate::removed::failures;
+use crate::store::Fate;
+use crate::{Options, Refusal};
 
-/// The beginning of the name of every sub-directory of ours; the run id follows.
-pub(crate) const PREFIX: &str = ".tilemark-";
-/// The marker inside.
-pub(crate) const MARKER_FILE: &CStr = c"owner.json";
-/// The marker while it is being written.
-pub(crate) const MARKER_NEW: &CStr = c"owner.json.new";
 /// Directory for state kept beside the disks.
 pub(crate) const STATE: &CStr = c"state";
-/// The end of the name of every disk file.
-pub(crate) const DISK_SUFFIX: &str = ".disk";
 
 /// A sub-directory with a valid marker, held open.
 #[derive(Debug)]
@@ -42,7 +39,7 @@ pub(crate) struct OwnedDir {
 impl OwnedDir {
     /// Keeps others from taking it over, where the file system has locks; `None` if another
     /// has just done that.
-    pub fn lock(&self) -> Option<Option<Held>> {
+    fn lock(&self) -> Option<Option<Held>> {
         let Some((file, marker)) = read_marker(&self.fd) else { return Some(None) };
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => None,
@@ -55,6 +52,24 @@ impl OwnedDir {
             }
         }
     }
+}
+
+/// The rule that a run makes its sub-directory, and finds none.
+pub(crate) fn check_absent(
+    fd: &HeldDir,
+    resolved: &Path,
+    options: &Options,
+    examination: &mut Examination,
+) {
+    let name = format!("{PREFIX}{}", options.run_id);
+    let exists = rustix::fs::statat(fd, &name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+    let refusal = exists.then(|| Refusal::AlreadyThere { path: resolved.join(&name) });
+    examination.check(
+        "already-there",
+        ("the run's own sub-directory does not exist", "absent"),
+        format!("{name} {}", if exists { "exists" } else { "is absent" }),
+        refusal,
+    );
 }
 
 /// All sub-directories of ours in `parent`; others are passed over in silence.
@@ -150,8 +165,32 @@ pub(crate) fn leftovers(dirs: &[OwnedDir]) -> Leftovers {
 }
 
 impl OwnedDir {
+    /// What is told of it, found in `dir`.
+    pub fn owned(&self, dir: &Path) -> Owned {
+        let marker = self.marker.as_ref();
+        Owned {
+            path: dir.join(name_path(&self.name)),
+            run_id: marker.map_or_else(String::new, |marker| marker.run_id.clone()),
+            state: self.state.clone(),
+            bytes: Bytes::new(self.allocated),
+            created: marker.map_or_else(String::new, |marker| marker.created.clone()),
+        }
+    }
+
+    /// As [`OwnedDir::lock`]: why it stays where another process has it at this moment.
+    pub fn locked(&self) -> Result<Option<Held>, Fate> {
+        let stays = || Some("another process holds its marker".to_owned());
+        self.lock().ok_or_else(|| Fate { stays: stays(), failed: Vec::new() })
+    }
+
+    /// Removes it from `parent` with everything that was made in it. It is shown as `path`.
+    pub fn remove(self, held: Option<Held>, parent: &HeldDir, path: &Path) -> Fate {
+        let removal = remove(parent, (&self.name, &self.fd), self.marker_name(), held);
+        Fate { stays: stayed(&removal), failed: failures(path, removal.failed) }
+    }
+
     /// What is removed last: the marker, or the half of one.
-    pub fn marker_name(&self) -> &'static CStr {
+    fn marker_name(&self) -> &'static CStr {
         if self.marker.is_some() { MARKER_FILE } else { MARKER_NEW }
     }
 }
@@ -173,4 +212,22 @@ pub(crate) fn remove(
         removal.removed_dir(parent, name, dir, nothing);
     }
     removal
+}
+
+/// Why a sub-directory stays; each name with the reason it stays for.
+fn stayed(removal: &Removal) -> Option<String> {
+    let list = |what: &str, names: &[PathBuf]| {
+        let names: Vec<String> = names.iter().map(|name| name.display().to_string()).collect();
+        (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
+    };
+    let failed: Vec<PathBuf> = removal.failed.iter().map(|(name, _)| name.clone()).collect();
+    let reasons: Vec<String> = [
+        list("not made by Tilemark, so it stays", &removal.kept),
+        list("kept by the file system until it is closed elsewhere", &removal.lingering),
+        list("cannot be removed", &failed),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -13,28 +14,28 @@ pub(crate) const MARKER_SCHEMA: &str = "tilemark.owner/1.0";
 
 /// Who owns a directory or file. Stored as JSON; see `docs/safety.md`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Marker {
+pub struct Marker {
     /// [`MARKER_SCHEMA`].
-    pub schema: String,
-    pub run_id: String,
-    pub pid: u32,
+    pub(crate) schema: String,
+    pub(crate) run_id: String,
+    pub(crate) pid: u32,
     /// The process's start in clock ticks after boot, so that a reused pid is not mistaken.
-    pub start_ticks: u64,
+    pub(crate) start_ticks: u64,
     /// The pid is only meaningful in this namespace.
-    pub pid_namespace: String,
-    pub boot_id: String,
-    pub host: String,
+    pub(crate) pid_namespace: String,
+    pub(crate) boot_id: String,
+    pub(crate) host: String,
     /// RFC 3339.
-    pub created: String,
-    pub tool_version: String,
+    pub(crate) created: String,
+    pub(crate) tool_version: String,
     /// Bytes the run may come to allocate.
-    pub reserved_bytes: u64,
+    pub(crate) reserved_bytes: u64,
     /// The file existed before and stays when the run is removed.
     #[serde(default)]
-    pub keep: bool,
+    pub(crate) keep: bool,
     /// For a marker beside a file: the file's device and inode numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inode: Option<(u64, u64)>,
+    pub(crate) inode: Option<(u64, u64)>,
 }
 
 /// What is known about the process that owns a marker.
@@ -56,8 +57,40 @@ pub enum OwnerState {
     },
 }
 
+/// Something of ours that a run left behind or is using. Outside this crate there is only
+/// [`Owned::of`] to make one: whether a run lives is what its marker says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Owned {
+    /// The sub-directory, the file or the device.
+    pub path: PathBuf,
+    /// The run; empty when it was killed before it could write its marker.
+    pub run_id: String,
+    /// Whether the run lives. A device's label does not know its process, so a label is
+    /// always [`OwnerState::Dead`]; a live run is noticed by its exclusive use.
+    pub state: OwnerState,
+    /// Bytes allocated on disk; of a device, the bytes of the label.
+    pub bytes: Bytes,
+    /// When it was made, RFC 3339; empty as for `run_id`.
+    pub created: String,
+}
+
+impl Owned {
+    /// What a marker says of the object at `path` with `bytes` of space. `locked` is the open
+    /// file that a live owner holds locked.
+    pub fn of(marker: &Marker, locked: impl AsFd, path: PathBuf, bytes: Bytes) -> Self {
+        Self {
+            path,
+            run_id: marker.run_id.clone(),
+            state: marker.state(locked),
+            bytes,
+            created: marker.created.clone(),
+        }
+    }
+}
+
 impl Marker {
-    /// A marker of this process.
+    /// A marker of this process for a run that may come to allocate so many bytes.
     pub fn new(run_id: &str, reserved: Bytes) -> Self {
         let pid = std::process::id();
         Self {
@@ -84,7 +117,7 @@ impl Marker {
     }
 
     /// Whether these bytes are how the text of a marker begins, as a kill leaves it.
-    pub fn begins(bytes: &[u8]) -> bool {
+    pub(crate) fn begins(bytes: &[u8]) -> bool {
         let start = format!("{{\n  \"schema\": \"{MARKER_SCHEMA}\",");
         let length = bytes.len().min(start.len());
         bytes[..length] == start.as_bytes()[..length]
@@ -96,7 +129,7 @@ impl Marker {
     }
 
     /// Whether the owner lives. `locked` is the open file a live owner holds locked.
-    pub fn state(&self, locked: impl AsFd) -> OwnerState {
+    pub(crate) fn state(&self, locked: impl AsFd) -> OwnerState {
         let alive = OwnerState::Alive { pid: self.pid };
         if self.boot_id != boot_id() {
             return if self.host == host() {
@@ -129,7 +162,7 @@ impl Marker {
 impl Marker {
     /// As [`Marker::state`] for one who holds the lock: an owner in another container of this
     /// kernel would have it, so it has ended.
-    pub fn state_under_lock(&self) -> OwnerState {
+    pub(crate) fn state_under_lock(&self) -> OwnerState {
         if self.boot_id == boot_id() && self.pid_namespace != pid_namespace() {
             return OwnerState::Dead;
         }

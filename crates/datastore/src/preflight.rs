@@ -1,3 +1,5 @@
+use std::ops::ControlFlow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -62,7 +64,8 @@ pub struct Warning {
 }
 
 impl Warning {
-    pub(crate) fn new(id: &str, text: impl Into<String>) -> Self {
+    /// A warning.
+    pub fn new(id: &str, text: impl Into<String>) -> Self {
         Self { id: id.to_owned(), text: text.into() }
     }
 }
@@ -157,7 +160,7 @@ impl Examination {
     }
 
     /// Records a rule that holds when there is no `refusal`.
-    pub(crate) fn check(
+    pub fn check(
         &mut self,
         id: &'static str,
         rule: (&str, &str),
@@ -174,7 +177,35 @@ impl Examination {
         self.refusals.extend(refusal);
     }
 
-    pub(crate) fn warn(&mut self, id: &str, text: impl Into<String>) {
+    /// What could be looked at; where it could not, that is a refusal and the end of the
+    /// examination.
+    pub fn need<T>(&mut self, rule: (&str, &str), found: Result<T, Refusal>) -> ControlFlow<(), T> {
+        match found {
+            Ok(found) => ControlFlow::Continue(found),
+            Err(refusal) => {
+                self.check(refusal.id(), rule, refusal.to_string(), Some(refusal));
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// Checks that what is needed is within `limit`, which came about by `rule`.
+    pub fn check_space(&mut self, free: Bytes, (limit, rule): (Bytes, String)) {
+        let needed = Bytes::new(self.preflight.needed_bytes);
+        self.preflight.capacity_bytes = limit.get();
+        let text = format!("at most {limit}: {rule}");
+        let refusal = (needed > limit).then(|| Refusal::Space {
+            path: (&self.preflight.resolved).into(),
+            needed,
+            limit,
+            free,
+            rule,
+        });
+        self.check("space", ("the disks fit", &text), format!("{needed} needed"), refusal);
+    }
+
+    /// Notes what is allowed but worth knowing.
+    pub fn warn(&mut self, id: &str, text: impl Into<String>) {
         self.preflight.warnings.push(Warning::new(id, text));
     }
 

@@ -324,6 +324,16 @@ pub enum Refusal {
         /// What would be right.
         choices: Vec<String>,
     },
+    /// A rule that only one kind of target has.
+    #[error("{text}")]
+    Rule {
+        /// The stable name of the rule.
+        id: &'static str,
+        /// What was found, on what, and what is allowed.
+        text: String,
+        /// What to try next, where there is something.
+        hint: Option<String>,
+    },
     /// The object behind the path changed between check and use.
     #[error("{} changed while it was checked: {what} was {was} and is {is}", path.display())]
     Changed {
@@ -390,6 +400,7 @@ impl Refusal {
             Self::IdentityMissing { .. } => "identity-missing",
             Self::IdentityMismatch { .. } => "identity-mismatch",
             Self::Changed { .. } => "changed",
+            Self::Rule { id, .. } => id,
         }
     }
 
@@ -464,6 +475,7 @@ impl Refusal {
             Self::Changed { .. } => {
                 "something else renames or replaces the target; run again when it is quiet"
             }
+            Self::Rule { hint, .. } => return hint.clone(),
             Self::RunId { .. } | Self::ReadOnlyFs { .. } | Self::ReadOnlyDevice { .. } => {
                 return None;
             }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::backing::{self, Place};
 use crate::device_number::DeviceNumber;
+use crate::place::block_number;
 use crate::preflight::DeviceFacts;
 
 /// One block device's directory in sysfs (Documentation/ABI/stable/sysfs-block).
@@ -50,7 +50,8 @@ impl Device {
         (!text.is_empty()).then_some(text)
     }
 
-    fn number_of(&self, name: &str) -> Option<u64> {
+    /// An attribute that is a number.
+    pub fn number_of(&self, name: &str) -> Option<u64> {
         self.attribute(name)?.parse().ok()
     }
 
@@ -96,7 +97,8 @@ impl Device {
         self.whole().attribute("loop/backing_file")
     }
 
-    fn serial(&self) -> Option<String> {
+    /// What the device says its serial number is.
+    pub fn serial(&self) -> Option<String> {
         self.attribute("serial").or_else(|| self.attribute("device/serial")).or_else(|| {
             // SCSI: VPD page 0x80, four bytes of header before the text (SPC-4, 7.8.15).
             let page = fs::read(self.dir.join("device/vpd_pg80")).ok()?;
@@ -110,16 +112,18 @@ impl Device {
         self.attribute("wwid").or_else(|| self.attribute("device/wwid"))
     }
 
-    fn wwid(&self) -> Option<String> {
+    /// As [`Device::unit`], or what the device mapper calls it.
+    pub fn wwid(&self) -> Option<String> {
         self.unit()
             .or_else(|| self.attribute("dm/uuid"))
             .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
-    fn by_id(&self) -> Vec<String> {
+    /// Its names in `/dev/disk/by-id`.
+    pub fn by_id(&self) -> Vec<String> {
         let entries = fs::read_dir("/dev/disk/by-id").into_iter().flatten().flatten();
         let mut names: Vec<String> = entries
-            .filter(|entry| crate::mounts::block_number(&entry.path()) == Some(self.number))
+            .filter(|entry| block_number(&entry.path()) == Some(self.number))
             .filter_map(|entry| entry.file_name().into_string().ok())
             .collect();
         names.sort();
@@ -154,66 +158,6 @@ impl Device {
             write_cache: whole.attribute("queue/write_cache"),
             backing_file: self.backing_file(),
         }
-    }
-
-    /// What `--destroy-data` may say for this device, without regard to other devices.
-    ///
-    /// A partition is never named by its disk's serial alone: the suffix `-partN`, as udev
-    /// writes it, is added. No kernel name is among them, also not of what lies below.
-    fn names(&self) -> Vec<String> {
-        let whole = self.whole();
-        let mut names: Vec<String> =
-            [whole.serial(), whole.wwid(), whole.memory_name()].into_iter().flatten().collect();
-        names.extend(whole.loop_names());
-        if let Some(part) = self.partition() {
-            for name in &mut names {
-                *name += &format!("-part{part}");
-            }
-        }
-        names.extend(self.by_id());
-        names.dedup();
-        names
-    }
-
-    /// A RAM disk has no serial; its disk sequence number is never given twice between two
-    /// starts of the machine (Documentation/ABI/stable/sysfs-block, `diskseq`).
-    fn memory_name(&self) -> Option<String> {
-        let kind = ["zram", "ram"].into_iter().find(|kind| self.name.starts_with(kind))?;
-        Some(format!("{kind}-seq{}-{}", self.number_of("diskseq")?, self.size()))
-    }
-
-    /// A loop device is named by its file, if the path still leads to it, or by the names of
-    /// the device it lies on.
-    fn loop_names(&self) -> Vec<String> {
-        let below = backing::below(self).and_then(Result::ok);
-        match below {
-            Some(Place::Device(number)) => {
-                let lower = Self::find(number).map(|lower| lower.names()).unwrap_or_default();
-                lower.into_iter().map(|name| name + "-loop").collect()
-            }
-            Some(Place::File(_)) => backing::verified_path(self).into_iter().collect(),
-            None => Vec::new(),
-        }
-    }
-
-    /// What `--destroy-data` may say: names that no other device of this machine has, because
-    /// NVMe namespaces share their controller's serial and cheap bridges share a constant one.
-    pub fn identities(&self) -> Vec<String> {
-        let whole = self.whole();
-        let others: Vec<String> = Self::all_whole()
-            .into_iter()
-            .filter(|other| other.number != whole.number)
-            .flat_map(|other| {
-                let suffix = self.partition().map(|part| format!("-part{part}"));
-                let names = other.names().into_iter();
-                names
-                    .map(move |name| name + suffix.as_deref().unwrap_or_default())
-                    .collect::<Vec<_>>()
-            })
-            .collect();
-        let mut names = self.names();
-        names.retain(|name| !others.contains(name));
-        names
     }
 }
 
@@ -264,15 +208,6 @@ pub(crate) mod tests {
         assert_eq!(at("sda/sda1").whole(), disk);
         assert_eq!(names(&at("dm-1").slaves()), ["dm-0"]);
         assert_eq!(disk.whole(), disk);
-    }
-
-    #[test]
-    fn a_partition_is_not_named_by_its_disk_s_serial() {
-        let tree = tree();
-        fs::write(tree.path().join("block/sda/serial"), "S1\n").expect("serial");
-        let at = |name: &str| Device::at(&tree.path().join("block").join(name)).expect("device");
-        assert_eq!(at("sda").names(), ["S1"]);
-        assert_eq!(at("sda/sda1").names(), ["S1-part1"]);
     }
 
     #[test]

@@ -7,11 +7,11 @@
 //! kernel's default (the smaller of the ring's size and four per CPU).
 
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom};
-use std::os::fd::AsRawFd;
+use std::io::{IoSliceMut, Seek, SeekFrom};
 use std::sync::Arc;
 
 use io_uring::Submitter;
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use units::Nanos;
 
 use crate::clock;
@@ -63,8 +63,7 @@ fn spare_cpus(workers: usize) -> u32 {
 
 /// Whether the kernel accepts a read that must not block.
 fn starts_without_blocking(file: &File) -> bool {
-    read_probe(file, 0, libc::RWF_NOWAIT).err().and_then(|error| error.raw_os_error())
-        != Some(libc::EOPNOTSUPP)
+    read_probe(file, 0, ReadWriteFlags::NOWAIT) != Err(Errno::OPNOTSUPP)
 }
 
 /// Reads a few blocks far apart and compares CPU time with elapsed time: storage that
@@ -76,7 +75,7 @@ fn is_memory(mut file: &File) -> bool {
             let offset = size / PROBES * probe / PAGE * PAGE;
             let clock = clock::Clock::start();
             let before = clock::thread_cpu();
-            read_probe(file, offset, 0).ok()?;
+            read_probe(file, offset, ReadWriteFlags::empty()).ok()?;
             let cpu = clock::thread_cpu().saturating_sub(before);
             Some(cpu.0 * 100 / clock.now().max(Nanos(1)).0)
         })
@@ -88,11 +87,7 @@ fn is_memory(mut file: &File) -> bool {
 #[repr(align(4096))]
 struct Page([u8; 4096]);
 
-fn read_probe(file: &File, offset: u64, flags: libc::c_int) -> io::Result<()> {
-    let offset = libc::off_t::try_from(offset).unwrap_or(0);
+fn read_probe(file: &File, offset: u64, flags: ReadWriteFlags) -> rustix::io::Result<()> {
     let mut page = Box::new(Page([0; 4096]));
-    let into = libc::iovec { iov_base: page.0.as_mut_ptr().cast(), iov_len: page.0.len() };
-    // SAFETY: one valid iovec over memory that outlives the call, and an open file.
-    let read = unsafe { libc::preadv2(file.as_raw_fd(), &raw const into, 1, offset, flags) };
-    if read < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    preadv2(file, &mut [IoSliceMut::new(&mut page.0)], offset, flags).map(drop)
 }

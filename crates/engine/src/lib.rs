@@ -11,10 +11,15 @@
 //! Invariants: every request is completed exactly once; a buffer outlives the kernel's use
 //! of it; the steady path allocates nothing and takes no lock.
 
+#![deny(unsafe_code)]
+
 mod aligned;
+#[expect(unsafe_code, reason = "memory that is lent to the kernel")]
 mod arena;
 mod backend;
+#[expect(unsafe_code, reason = "the memory of a loan, for as long as a blocking call takes")]
 mod blocking;
+#[expect(unsafe_code, reason = "getrusage has no safe wrapper")]
 mod clock;
 mod content;
 mod counts;
@@ -34,6 +39,7 @@ mod slots;
 pub mod tape;
 mod telemetry;
 mod threads;
+#[expect(unsafe_code, reason = "the ring is shared with the kernel")]
 mod uring;
 pub mod verify;
 mod wheel;

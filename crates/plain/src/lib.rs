@@ -8,6 +8,8 @@
 //! What it refuses: links (in directories from elsewhere), pipes, sockets, devices, directories,
 //! texts beyond their limit.
 
+#![forbid(unsafe_code)]
+
 use std::fs::{DirBuilder, File, FileType, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
 use std::os::fd::AsRawFd;

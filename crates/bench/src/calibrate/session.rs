@@ -110,7 +110,7 @@ struct Subject {
 /// Makes the disk's store, after everything that could refuse it later was asked.
 fn open(options: &CalibrateOptions) -> Result<(Datastore, Subject), BenchError> {
     let started = Timestamp::now();
-    if options.read_only && matches!(options.target, Target::Directory(_)) {
+    if options.read_only && !options.target.facts().has_content {
         return Err(BenchError::NothingToRead);
     }
     let space = options.space.max(SPACE_MIN).round_up(Bytes::MIB);

@@ -266,7 +266,7 @@ pub(crate) const fn profile_name(profile: Profile) -> &'static str {
 pub fn target_facts(plan: &ResolvedPlan, target: &Target, preflight: &Preflight) -> TargetFacts {
     TargetFacts {
         datastore: plan.datastore.value.clone(),
-        kind: kind(target).to_owned(),
+        kind: kind(target),
         summary: summary(preflight),
         capacity_bytes: Some(preflight.capacity_bytes),
         provisioned_bytes: None,
@@ -285,12 +285,9 @@ pub fn warnings(preflight: &Preflight) -> impl Iterator<Item = Warning> + '_ {
     })
 }
 
-const fn kind(target: &Target) -> &'static str {
-    match target {
-        Target::Directory(_) => "directory",
-        Target::File(_) => "file",
-        Target::Block(_) => "block-device",
-    }
+/// What kind of target it is, as one word.
+fn kind(target: &Target) -> String {
+    target.facts().noun.replace(' ', "-")
 }
 
 /// `ext4 on nvme0n1 (Samsung SSD 990, 1.8 TiB)`.

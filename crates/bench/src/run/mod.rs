@@ -279,9 +279,12 @@ pub(crate) fn datastore_options(
 
 /// The device a target is on, if it can be told before it is opened.
 fn device_of(target: &Target) -> Option<u64> {
-    match target {
-        Target::Block(path) => rustix::fs::stat(path).ok().map(|found| found.st_rdev),
-        Target::Directory(path) | Target::File(path) => record::rundir::device_of(path).ok(),
+    let path = target.facts().is_path.then(|| target.path())?;
+    match rustix::fs::stat(path) {
+        Ok(found) if rustix::fs::FileType::from_raw_mode(found.st_mode).is_block_device() => {
+            Some(found.st_rdev)
+        }
+        _ => record::rundir::device_of(path).ok(),
     }
 }
 

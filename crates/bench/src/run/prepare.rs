@@ -82,7 +82,7 @@ pub fn prepare(
         disks: disks.len(),
         bytes: disks.iter().map(|disk| disk.size).sum(),
         prefill: None,
-        can_be_reused: matches!(target, Target::Directory(_)),
+        can_be_reused: target.facts().remembers_disks,
         warnings: Vec::new(),
     };
     let state = options.base.join(format!("{id}.verify"));

@@ -45,8 +45,7 @@ pub(super) fn resolved(
     options: &RunOptions,
 ) -> Result<RunOptions, BenchError> {
     let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
-    let Some(reuse) = options.reuse.as_ref().filter(|_| matches!(target, Target::Directory(_)))
-    else {
+    let Some(reuse) = options.reuse.as_ref().filter(|_| target.facts().remembers_disks) else {
         return Ok(options.clone());
     };
     let kept = datastore::find_kept(&target)?;

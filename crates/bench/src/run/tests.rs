@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use datastore::Target;
+use datastore::{Directory, Target};
 use machine::{Effects, Event, Machine};
 use record::rollup::Rollup;
 use record::run::{Cause, Edge, Origin, Phase, Status, Verdict};
@@ -88,7 +88,7 @@ fn run_fake_with(
     directory.write_text(files::PLAN, &plan.to_toml()?)?;
     let references = References::of(plan)?;
     let tool = ToolFacts { version: "0".to_owned(), commit: None };
-    let target = Target::Directory("/nowhere".into());
+    let target = Target::new(&Directory, "/nowhere");
     let target = target_facts(plan, &target, &preflight());
     let facts = RunFacts::new(plan, &references, load, &tool, &id, target)?;
     let finished = run_on(plan, facts, rig, directory, control, &mut NoObserver)?;
@@ -181,7 +181,7 @@ fn a_search_ends_at_the_most_tiles_whose_users_are_kept_in_memory() {
 #[test]
 fn a_quick_search_makes_its_disks_smaller_only_where_nobody_chose_their_size() {
     let place = tempfile::tempdir().expect("a directory");
-    let target = Target::Directory(place.path().to_owned());
+    let target = Target::new(&Directory, place.path().to_owned());
     let options = datastore::Options {
         write: true,
         allow_root_fs: true,
@@ -571,7 +571,7 @@ fn an_observer_hears_of_every_step_and_of_the_end() {
     let directory = RunDir::create(base.path(), &id).expect("a directory");
     let references = References::of(&plan).expect("references");
     let tool = ToolFacts { version: "0".to_owned(), commit: None };
-    let target = Target::Directory("/nowhere".into());
+    let target = Target::new(&Directory, "/nowhere");
     let load = TileLoad::of(&plan).expect("a tile");
     let target = target_facts(&plan, &target, &preflight());
     let facts = RunFacts::new(&plan, &references, load, &tool, &id, target).expect("facts");

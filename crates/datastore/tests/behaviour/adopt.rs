@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, Mode, flock};
 use tempfile::TempDir;
 use tilemark_datastore::{
-    AdoptProblem, CleanupOptions, Datastore, DatastoreError, Fill, Options, Refusal, Target,
-    VirtualDisk, cleanup, examine, find_kept, find_owned,
+    AdoptProblem, CleanupOptions, Datastore, DatastoreError, Directory, Fill, Options, Refusal,
+    SingleFile, Target, VirtualDisk, cleanup, examine, find_kept, find_owned,
 };
 use units::Bytes;
 
@@ -18,7 +18,7 @@ const SIZE: Bytes = Bytes::new(4 << 20);
 const FILL: Fill = Fill { seed: 7, compressible_percent: 50, dedupable_percent: 0 };
 
 fn target(path: &Path) -> Target {
-    Target::Directory(path.to_owned())
+    Target::new(&Directory, path.to_owned())
 }
 
 fn adopting(run_id: &str) -> Options {
@@ -247,7 +247,7 @@ fn a_record_is_believed_only_for_the_very_file_that_was_filled() {
 #[test]
 fn a_file_cannot_be_taken_over_and_says_so() {
     let Some(dir) = roomy() else { return };
-    let target = Target::File(dir.path().join("disk"));
+    let target = Target::new(&SingleFile, dir.path().join("disk"));
     assert!(ids(&target, &adopting("a")).contains(&"adopt"));
     let error = Datastore::open(&target, SIZE, &adopting("a")).expect_err("refused");
     assert!(error.hint().is_some(), "{error}");

@@ -8,7 +8,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use tilemark_datastore::{Datastore, Options, Refusal, Target, cleanup, examine};
+use tilemark_datastore::{
+    BlockDevice, Datastore, Options, Refusal, SingleFile, Target, cleanup, examine,
+};
 use units::Bytes;
 
 use crate::child;
@@ -24,7 +26,7 @@ fn window(lower: &Path) -> Attached {
 }
 
 fn target(device: &Attached) -> Target {
-    Target::Block(device.0.clone())
+    Target::new(&BlockDevice, device.0.clone())
 }
 
 /// Options with an identity that the device itself offers.
@@ -274,7 +276,7 @@ fn a_deleted_image_behind_a_loop_device_is_recognised_by_its_inode() {
     fs::hard_link(&device.image, &link).expect("hard link");
     fs::remove_file(&device.image).expect("removed");
     let options = Options { overwrite_file: true, ..anywhere("a") };
-    let found = examine(&Target::File(PathBuf::from(&link)), Bytes::MIB, &options);
+    let found = examine(&Target::new(&SingleFile, PathBuf::from(&link)), Bytes::MIB, &options);
     let text = found.refusals.iter().map(ToString::to_string).collect::<String>();
     let name = device.path.file_name().expect("name").to_str().expect("plain");
     assert!(text.contains(&format!("block device {name}")), "{text}");

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tilemark_datastore::{
-    CleanupOptions, Datastore, DatastoreError, Options, Refusal, Target, cleanup, examine,
-    find_owned,
+    BlockDevice, CleanupOptions, Datastore, DatastoreError, Options, Refusal, Target, cleanup,
+    examine, find_owned,
 };
 use units::Bytes;
 
@@ -164,7 +164,7 @@ fn an_empty_partition_is_named_by_its_own_identity_only() {
     fs::create_dir(&point).expect("mount point");
     // A mounted sister shares no block with it.
     let _mounted = mount(&device.part(1), &point);
-    let target = Target::Block(device.part(2));
+    let target = Target::new(&BlockDevice, device.part(2));
     assert_refused(&target, &device.options(), &["identity-mismatch"]);
     let name = format!("{}-part2", device.image.display());
     let options = Options { destroy_data: Some(name), ..device.options() };
@@ -220,11 +220,19 @@ fn a_symbolic_link_with_an_innocent_name_leads_to_the_same_refusal() {
     let named =
         Options { destroy_data: Some("ata-SCRATCH_DISK_S1".to_owned()), ..device.options() };
     // A link elsewhere than in /dev/disk/by-id is no identity.
-    assert_refused(&Target::Block(link.clone()), &named, &["identity-mismatch", "content"]);
+    assert_refused(
+        &Target::new(&BlockDevice, link.clone()),
+        &named,
+        &["identity-mismatch", "content"],
+    );
     let point = device.dir.path().join("mnt");
     fs::create_dir(&point).expect("mount point");
     let _mounted = mount(&link, &point);
-    assert_refused(&Target::Block(link), &device.options(), &["mounted", "busy", "content"]);
+    assert_refused(
+        &Target::new(&BlockDevice, link),
+        &device.options(),
+        &["mounted", "busy", "content"],
+    );
 }
 
 #[test]
@@ -256,7 +264,7 @@ fn the_device_of_the_root_file_system_is_refused() {
         return;
     };
     let options = Options { write: true, run_id: "a".to_owned(), ..Options::default() };
-    let target = Target::Block(path);
+    let target = Target::new(&BlockDevice, path);
     let found = ids(&target, &options);
     assert!(found.contains(&"mounted"), "{found:?}");
     assert!(found.contains(&"identity-missing"), "{found:?}");
@@ -270,13 +278,13 @@ fn what_is_not_a_block_device_is_refused() {
     let options = Options { write: true, run_id: "a".to_owned(), ..Options::default() };
     for path in [fifo, "/dev/null".into(), dir.path().to_owned()] {
         assert_eq!(
-            ids(&Target::Block(path.clone()), &options),
+            ids(&Target::new(&BlockDevice, path.clone()), &options),
             ["wrong-kind"],
             "{}",
             path.display()
         );
     }
-    let absent = Target::Block(dir.path().join("absent"));
+    let absent = Target::new(&BlockDevice, dir.path().join("absent"));
     assert_eq!(ids(&absent, &options), ["missing"]);
 }
 
@@ -439,7 +447,7 @@ fn a_ram_disk_follows_the_same_rules_and_is_named_by_sequence_and_size() {
         eprintln!("skipped: no zram device can be added");
         return;
     };
-    let target = Target::Block(zram.0.clone());
+    let target = Target::new(&BlockDevice, zram.0.clone());
     let size = 64_u64 << 20;
     let options = |identity: String| Options {
         write: true,

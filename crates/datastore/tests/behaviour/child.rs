@@ -16,6 +16,7 @@ const READY: &str = "datastore is open";
 #[test]
 fn child_holds_a_datastore_until_killed() {
     let Ok(target) = std::env::var(TARGET) else { return };
+    crate::session::known();
     let target: Target = target.parse().expect("a target");
     let mut options = anywhere("killed");
     options.destroy_data = std::env::var(IDENTITY).ok();

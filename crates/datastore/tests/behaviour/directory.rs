@@ -3,8 +3,8 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 
 use tilemark_datastore::{
-    CleanupOptions, Datastore, DatastoreError, Fill, Options, OwnerState, Refusal, Target, cleanup,
-    examine, find_owned, preflight,
+    CleanupOptions, Datastore, DatastoreError, Directory, Fill, Options, OwnerState, Refusal,
+    Target, cleanup, examine, find_owned, preflight,
 };
 use units::Bytes;
 
@@ -12,7 +12,7 @@ use crate::child;
 use crate::rig::{Undo, anywhere, can_make_devices, disk, ids, names, roomy, run};
 
 fn target(path: &Path) -> Target {
-    Target::Directory(path.to_owned())
+    Target::new(&Directory, path.to_owned())
 }
 
 #[test]
@@ -84,9 +84,9 @@ fn disks_that_do_not_fit_are_refused_with_the_numbers() {
 fn memory_and_root_file_systems_need_permission() {
     let strict = Options { allow_root_fs: false, ..anywhere("a") };
     if Path::new("/dev/shm").is_dir() {
-        assert!(ids(&Target::Directory("/dev/shm".into()), &strict).contains(&"fs-memory"));
+        assert!(ids(&Target::new(&Directory, "/dev/shm"), &strict).contains(&"fs-memory"));
     }
-    let root = ids(&Target::Directory("/".into()), &strict);
+    let root = ids(&Target::new(&Directory, "/"), &strict);
     let named = ["fs-root", "fs-overlay", "fs-memory"];
     assert!(root.iter().any(|id| named.contains(id)), "{root:?}");
 }

@@ -4,7 +4,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use tilemark_datastore::{
-    CleanupOptions, Datastore, Options, Target, cleanup, find_owned, preflight,
+    CleanupOptions, Datastore, Options, SingleFile, Target, cleanup, find_owned, preflight,
 };
 use units::Bytes;
 
@@ -14,7 +14,7 @@ use crate::rig::{
 };
 
 fn target(path: &Path) -> Target {
-    Target::File(path.to_owned())
+    Target::new(&SingleFile, path.to_owned())
 }
 
 fn overwrite() -> Options {

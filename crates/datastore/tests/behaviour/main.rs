@@ -9,3 +9,4 @@ mod child;
 mod directory;
 mod file;
 mod rig;
+mod session;

@@ -9,7 +9,8 @@ use std::process::Command;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use tilemark_datastore::{
-    Datastore, DatastoreError, DiskRequest, Options, Refusal, Target, examine,
+    BlockDevice, Datastore, DatastoreError, Directory, DiskRequest, Options, Refusal, Target,
+    examine,
 };
 use units::Bytes;
 
@@ -72,7 +73,7 @@ impl Loop {
     }
 
     pub fn target(&self) -> Target {
-        Target::Block(self.path.clone())
+        Target::new(&BlockDevice, self.path.clone())
     }
 
     /// Options that would be right for this device.
@@ -179,8 +180,11 @@ pub fn anywhere(run_id: &str) -> Options {
 /// the space rule leaves none.
 pub fn roomy() -> Option<TempDir> {
     let dir = tempfile::tempdir().expect("temporary directory");
-    let examination =
-        examine(&Target::Directory(dir.path().to_owned()), Bytes::MIB * 64, &anywhere("room"));
+    let examination = examine(
+        &Target::new(&Directory, dir.path().to_owned()),
+        Bytes::MIB * 64,
+        &anywhere("room"),
+    );
     match examination.refusals.first() {
         None => Some(dir),
         Some(refusal) => {

@@ -16,6 +16,7 @@ mod error;
 mod judge;
 mod kept;
 mod layout;
+#[expect(unsafe_code, reason = "a mapping that workers share")]
 mod map;
 mod mismatch;
 mod sector;

@@ -1,155 +1,95 @@
 //! What may be overwritten or created as a file target; reads only.
 
-use std::ffi::CString;
-use std::fs::{self, File};
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
+use std::fs::File;
+use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, open, statat};
-use rustix::io::Errno;
 use units::Bytes;
 
-use crate::backing::{FileId, Place};
-use crate::block::reopen;
-use crate::device_number::DeviceNumber;
-use crate::directory::{check_run_id, kind_word, note_links, resolved};
-use crate::file_system::{FileSystem, check_space, space_limit};
+use super::located::{Existing, Located};
+use super::store;
+use crate::file_system::{FileSystem, space_limit};
 use crate::graph::{Graph, Relative};
 use crate::kernel::{OpenElsewhere, open_elsewhere};
 use crate::label::RESERVED;
-use crate::owner::{Marker, OwnerState};
-use crate::preflight::Examination;
+use crate::owner::OwnerState;
+use crate::preflight::{Examination, Preflight};
 use crate::signature::{self, Found, UNKNOWN};
-use crate::{Options, Refusal, file_marker, in_use, mounts, openers, owned};
+use crate::store::{Claim, Step};
+use crate::{DatastoreError, Options, Refusal, in_use, mounts, openers, owned};
 
-/// An examined file, or the place for one; both held open.
+/// A file under examination.
 #[derive(Debug)]
-pub(crate) struct Examined {
-    pub dir: OwnedFd,
-    pub name: CString,
-    /// After every symbolic link.
-    pub path: PathBuf,
-    pub existing: Option<Existing>,
+pub(super) struct Examined {
+    located: Located,
+    file_system: Option<FileSystem>,
 }
 
-/// A file that exists, open for reading.
-#[derive(Debug)]
-pub(crate) struct Existing {
-    pub file: File,
-    pub stat: Stat,
-    pub marker: Option<Marker>,
-}
-
-/// Looks at the file and checks every rule; writes nothing.
-pub(crate) fn examine(
-    path: &Path,
-    options: &Options,
-    examination: &mut Examination,
-) -> Option<Examined> {
-    check_run_id(options, examination);
-    let rule = ("the target is a file, or can become one", "a regular file, or none yet");
-    let examined = match locate(path, options) {
-        Ok(examined) => examined,
-        Err(refusal) => {
-            examination.check(refusal.id(), rule, refusal.to_string(), Some(refusal));
-            return None;
-        }
-    };
-    let found = if examined.existing.is_some() { "regular file" } else { "none yet" };
-    examination.check("wrong-kind", rule, found, None);
-    examination.preflight.resolved = examined.path.display().to_string();
-    note_links(path, &examined.path, examination);
-    let file_system = match FileSystem::of(&examined.dir) {
-        Ok(file_system) => file_system,
-        Err(error) => {
-            let refusal = Refusal::unreadable("read the file system of", path, error);
-            let rule = ("the file system can be read", "readable");
-            examination.check("unreadable", rule, refusal.to_string(), Some(refusal));
-            return None;
-        }
-    };
-    if options.write {
-        file_system.check(examination, options);
-        if let Some(existing) = &examined.existing {
-            check_existing(existing, &examined.path, options, examination);
-        }
-        examination.preflight.write_bytes = examination.preflight.needed_bytes;
-    }
-    check_room(&examined, file_system, options, examination);
-    Some(examined)
-}
-
-/// Finds the file or its place, without any rule but the kind.
-pub(crate) fn locate(path: &Path, options: &Options) -> Result<Examined, Refusal> {
-    // O_PATH: a fifo or a device must not be opened to see that it is one.
-    match open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
-        Ok(node) => locate_existing(path, &node),
-        Err(Errno::NOENT) if fs::symlink_metadata(path).is_ok() => {
-            Err(Refusal::DanglingLink { path: path.to_owned() })
-        }
-        Err(Errno::NOENT) if !options.write => Err(Refusal::Missing { path: path.to_owned() }),
-        Err(Errno::NOENT) => locate_new(path),
-        Err(error) => Err(Refusal::unreadable("look at", path, error)),
+impl From<Located> for Examined {
+    fn from(located: Located) -> Self {
+        Self { located, file_system: None }
     }
 }
 
-fn locate_existing(path: &Path, node: &OwnedFd) -> Result<Examined, Refusal> {
-    let stat = fstat(node).map_err(|error| Refusal::unreadable("look at", path, error))?;
-    let kind = FileType::from_raw_mode(stat.st_mode);
-    if kind != FileType::RegularFile {
-        return Err(Refusal::WrongKind {
-            path: path.to_owned(),
-            found: kind_word(kind),
-            wanted: "regular file",
-        });
+impl crate::store::Located for Examined {
+    fn what(&self) -> &'static str {
+        if self.located.existing.is_some() { "regular file" } else { "none yet" }
     }
-    let resolved = resolved(node, path);
-    let (dir, name) = open_parent(&resolved)?;
-    let named = statat(&dir, &name, AtFlags::SYMLINK_NOFOLLOW).map(|named| identity(&named));
-    if named != Ok(identity(&stat)) {
-        return Err(Refusal::Changed {
-            path: path.to_owned(),
-            what: "the file",
-            was: format!("inode {}", stat.st_ino),
-            is: named.map_or_else(|error| error.to_string(), |now| format!("inode {}", now.1)),
-        });
+
+    fn resolved(&self) -> PathBuf {
+        self.located.path.clone()
     }
-    let file =
-        reopen(node, OFlags::RDONLY).map_err(|error| Refusal::unreadable("open", path, error))?;
-    let marker = file_marker::read(&dir, &name, &file);
-    Ok(Examined { dir, name, path: resolved, existing: Some(Existing { file, stat, marker }) })
-}
 
-fn locate_new(path: &Path) -> Result<Examined, Refusal> {
-    let absolute =
-        std::path::absolute(path).map_err(|error| Refusal::unreadable("resolve", path, error))?;
-    let (dir, name) = open_parent(&absolute)?;
-    let path = resolved(&dir, path).join(owned::name_path(&name));
-    Ok(Examined { dir, name, path, existing: None })
-}
+    fn check_surroundings(&mut self, options: &Options, examination: &mut Examination) -> Step {
+        let Located { dir, asked, .. } = &self.located;
+        let file_system = FileSystem::examine(dir, asked, examination)?;
+        if options.write {
+            file_system.check(examination, options);
+        }
+        self.file_system = Some(file_system);
+        ControlFlow::Continue(())
+    }
 
-fn open_parent(path: &Path) -> Result<(OwnedFd, CString), Refusal> {
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(Refusal::WrongKind {
-            path: path.to_owned(),
-            found: "directory",
-            wanted: "regular file",
-        });
-    };
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let dir = open(parent, flags, Mode::empty()).map_err(|error| match error {
-        Errno::NOENT => Refusal::ParentMissing { path: path.to_owned(), parent: parent.to_owned() },
-        error => Refusal::unreadable("open directory", parent, error),
-    })?;
-    let name = CString::new(name.as_bytes()).expect("a path of the system holds no NUL");
-    Ok((dir, name))
-}
+    fn check_owner(&mut self, options: &Options, examination: &mut Examination) -> Step {
+        let Located { path, existing, .. } = &self.located;
+        if let Some(existing) = existing.as_ref().filter(|_| options.write) {
+            check_existing(existing, path, options, examination);
+        }
+        ControlFlow::Continue(())
+    }
 
-/// Device and inode: what a file is, whatever its name.
-pub(crate) fn identity(stat: &Stat) -> (u64, u64) {
-    (stat.st_dev, stat.st_ino)
+    fn check_content(&mut self, options: &Options, examination: &mut Examination) -> Step {
+        let Located { path, existing, .. } = &self.located;
+        let foreign = existing.as_ref().filter(|existing| existing.marker.is_none());
+        if let Some(existing) = foreign.filter(|_| options.write) {
+            check_content(existing, path, examination);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn check_room(&mut self, options: &Options, examination: &mut Examination) -> Step {
+        if options.write {
+            examination.preflight.write_bytes = examination.preflight.needed_bytes;
+        }
+        if let Some(file_system) = self.file_system.take() {
+            check_room(&self.located, file_system, options, examination);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// A lease told whether anybody has it open; it is asked for again at the opening.
+    fn check_grant(&mut self, _: &Options, _: &mut Examination) -> Step {
+        ControlFlow::Continue(())
+    }
+
+    fn claim(
+        self: Box<Self>,
+        preflight: &mut Preflight,
+        options: &Options,
+    ) -> Result<Claim, DatastoreError> {
+        store::claim(self.located, preflight, options)
+    }
 }
 
 fn check_existing(
@@ -165,9 +105,6 @@ fn check_existing(
     let relatives = Graph::read().relatives(existing.place());
     check_swap(&relatives, path, examination);
     check_users(existing, &relatives, path, examination);
-    if existing.marker.is_none() {
-        check_content(existing, path, examination);
-    }
 }
 
 fn check_owner(existing: &Existing, path: &Path, options: &Options, examination: &mut Examination) {
@@ -196,13 +133,6 @@ fn check_swap(relatives: &[Relative], path: &Path, examination: &mut Examination
         Err(error) => ("unknown", Some(Refusal::unreadable("read", "/proc/swaps", error))),
     };
     examination.check("swap", rule, found, refusal);
-}
-
-impl Existing {
-    fn place(&self) -> Place {
-        let device = DeviceNumber::from_packed(self.stat.st_dev);
-        Place::File(FileId { device, inode: self.stat.st_ino })
-    }
 }
 
 fn check_users(
@@ -286,15 +216,15 @@ fn read_content(file: &File, size: u64) -> std::io::Result<Option<Found>> {
 }
 
 fn check_room(
-    examined: &Examined,
+    located: &Located,
     mut file_system: FileSystem,
     options: &Options,
     examination: &mut Examination,
 ) {
-    let stat = examined.existing.as_ref().map(|existing| &existing.stat);
+    let stat = located.existing.as_ref().map(|existing| &existing.stat);
     let size = Bytes::new(stat.map_or(0, |stat| stat.st_size.unsigned_abs()));
     let allocated = stat.map_or(0, |stat| u64::try_from(stat.st_blocks).unwrap_or(0) * 512);
-    let leftovers = owned::leftovers(&owned::scan(&examined.dir).unwrap_or_default());
+    let leftovers = owned::leftovers(&owned::scan(&located.dir).unwrap_or_default());
     file_system.facts.leftover_bytes = leftovers.reserved;
     let free = Bytes::new(file_system.facts.free_bytes);
     examination.preflight.file_system = Some(file_system.facts);
@@ -309,5 +239,5 @@ fn check_room(
     } else {
         (size, format!("the file's size {size}"))
     };
-    check_space(examination, free, limit);
+    examination.check_space(free, limit);
 }

@@ -16,57 +16,11 @@ use units::Bytes;
 
 use crate::held::{self, HeldDir, NotPlain, name_path};
 use crate::made::OwnDir;
-use crate::owned::{self, MARKER_FILE, MARKER_NEW, OwnedDir, PREFIX, STATE};
+use crate::mark::{MARKER_FILE, MARKER_NEW, PREFIX};
+use crate::owned::{self, OwnedDir, STATE};
 use crate::owner::{Held, Marker, OwnerState};
 use crate::preflight::Examination;
-use crate::{DatastoreError, Refusal};
-
-/// Why what a run left cannot be taken over.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum AdoptProblem {
-    /// There is no such sub-directory.
-    #[error("there is none")]
-    Missing,
-    /// It has no valid marker.
-    #[error("it carries no valid marker of that run")]
-    NotOurs,
-    /// Its run goes on.
-    #[error("it is in use by process {pid}")]
-    Alive {
-        /// Process id of the owner.
-        pid: u32,
-    },
-    /// Another process holds its marker locked.
-    #[error("another process holds its marker")]
-    Locked,
-    /// The file system has no locks, so nobody can tell whether it is in use.
-    #[error("its marker cannot be locked: {reason}")]
-    Unlockable {
-        /// What the system said.
-        reason: String,
-    },
-    /// Its run was on another host.
-    #[error("it was made on host {host}, which cannot be asked")]
-    Elsewhere {
-        /// That host.
-        host: String,
-    },
-    /// Something in it is not a plain file with one name.
-    #[error("{name} in it is a {found}, not a regular file with one name")]
-    Foreign {
-        /// The name inside.
-        name: String,
-        /// What it is.
-        found: String,
-    },
-    /// The target is not a directory.
-    #[error("only a directory remembers its disks, and this is a {kind}")]
-    Kind {
-        /// What the target is.
-        kind: &'static str,
-    },
-}
+use crate::{AdoptProblem, DatastoreError, Refusal};
 
 /// The rule that replaces "the sub-directory does not exist" where one is to be taken over.
 pub(crate) fn check(
@@ -90,15 +44,6 @@ pub(crate) fn check(
     let what = "what the earlier run left may be taken over";
     examination.check("adopt", (what, "our marker, owner ended, not locked"), words, refusal);
     found
-}
-
-/// Refuses to take over anything on a target that is not a directory.
-pub(crate) fn check_kind(path: &Path, kind: &'static str, examination: &mut Examination) {
-    let problem = AdoptProblem::Kind { kind };
-    let found = problem.to_string();
-    let refusal = Refusal::Adopt { path: path.to_owned(), problem };
-    let what = "what the earlier run left may be taken over";
-    examination.check("adopt", (what, "a directory"), found, Some(refusal));
 }
 
 fn find(parent: &HeldDir, run_id: &str) -> Result<OwnedDir, AdoptProblem> {

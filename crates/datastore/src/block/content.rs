@@ -7,14 +7,14 @@ use std::path::Path;
 use rustix::fs::{Advice, fadvise};
 use units::Bytes;
 
+use super::middle::{self, Middle};
 use crate::Refusal;
 use crate::label::{LABEL_LENGTH, Label, RESERVED, data_end};
-use crate::middle::{self, Middle};
 use crate::preflight::Examination;
 use crate::signature::{self, Found};
 
 /// The content rule: both ends zero, but for a valid label of ours.
-pub(crate) fn check_ends(
+pub(super) fn check_ends(
     file: &File,
     size: u64,
     path: &Path,
@@ -48,7 +48,7 @@ pub(crate) fn check_ends(
 }
 
 /// The middle rule: nothing in a sample of it, unless a label of ours says whose it is.
-pub(crate) fn check_middle(
+pub(super) fn check_middle(
     file: &File,
     size: u64,
     label: Option<&Label>,

@@ -9,9 +9,9 @@ use std::io::{Read, Write};
 use rustix::fs::{fstat, fsync};
 use serde::{Deserialize, Serialize};
 
-use crate::VirtualDisk;
-use crate::directory::file_name;
+use crate::disk_name::file_name;
 use crate::made::OwnDir;
+use crate::{Fill, VirtualDisk};
 
 /// The schema id in every record; drawn in `docs/formats/datastore.md`.
 const SCHEMA: &str = "tilemark.filled/1.0";
@@ -19,24 +19,6 @@ const SCHEMA: &str = "tilemark.filled/1.0";
 const SUFFIX: &str = ".full";
 /// A record while it is being written.
 const NEW: &CStr = c"full.new";
-
-/// What a disk was filled with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fill {
-    /// Seed of the contents.
-    pub seed: u64,
-    /// How much a compressor could remove, 0 to 100 percent.
-    pub compressible_percent: u8,
-    /// How much repeats, 0 to 100 percent.
-    pub dedupable_percent: u8,
-}
-
-impl Fill {
-    /// Whether storage would treat both alike: the seed makes no difference to it.
-    pub(crate) fn is_like(&self, other: &Self) -> bool {
-        Self { seed: 0, ..*self } == Self { seed: 0, ..*other }
-    }
-}
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {

@@ -1,0 +1,46 @@
+/// Why what a run left cannot be taken over.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AdoptProblem {
+    /// There is no such sub-directory.
+    #[error("there is none")]
+    Missing,
+    /// It has no valid marker.
+    #[error("it carries no valid marker of that run")]
+    NotOurs,
+    /// Its run goes on.
+    #[error("it is in use by process {pid}")]
+    Alive {
+        /// Process id of the owner.
+        pid: u32,
+    },
+    /// Another process holds its marker locked.
+    #[error("another process holds its marker")]
+    Locked,
+    /// The file system has no locks, so nobody can tell whether it is in use.
+    #[error("its marker cannot be locked: {reason}")]
+    Unlockable {
+        /// What the system said.
+        reason: String,
+    },
+    /// Its run was on another host.
+    #[error("it was made on host {host}, which cannot be asked")]
+    Elsewhere {
+        /// That host.
+        host: String,
+    },
+    /// Something in it is not a plain file with one name.
+    #[error("{name} in it is a {found}, not a regular file with one name")]
+    Foreign {
+        /// The name inside.
+        name: String,
+        /// What it is.
+        found: String,
+    },
+    /// The target is not a directory.
+    #[error("only a directory remembers its disks, and this is a {kind}")]
+    Kind {
+        /// What the target is.
+        kind: &'static str,
+    },
+}

@@ -1,0 +1,265 @@
+//! A datastore from the first look to the last removal, whatever kind it is of.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use units::Bytes;
+
+use crate::made::OwnDir;
+use crate::mark::Mark;
+use crate::preflight::{Examination, Preflight, Warning};
+use crate::store::{Claim, Claimed, Located, Remembers, Step};
+use crate::{
+    AdoptProblem, DatastoreError, DiskRequest, Fill, Options, Refusal, Removed, Target,
+    VirtualDisk, layout,
+};
+
+/// Checks a target and reports every rule, broken or not. Reads only.
+///
+/// `needed` is the sum of the disks' sizes, each rounded up to 1 MiB.
+pub fn examine(target: &Target, needed: Bytes, options: &Options) -> Examination {
+    look(target, needed, options).0
+}
+
+/// As [`examine`], and the first broken rule is the error. Reads only.
+pub fn preflight(target: &Target, needed: Bytes, options: &Options) -> Result<Preflight, Refusal> {
+    examine(target, needed, options).into_result()
+}
+
+/// Takes every step of an examination; the object is there unless it refuses.
+pub(crate) fn look(
+    target: &Target,
+    needed: Bytes,
+    options: &Options,
+) -> (Examination, Option<Box<dyn Located>>) {
+    let mut examination = Examination::new(&target.to_string(), needed);
+    if options.adopt.is_some() && !target.facts().remembers_disks {
+        check_kind(target, &mut examination);
+    }
+    check_run_id(options, &mut examination);
+    let rule = target.facts().rule;
+    let found = target.store().locate(target.path(), options);
+    let ControlFlow::Continue(mut located) = examination.need(rule, found) else {
+        return (examination, None);
+    };
+    examination.check("wrong-kind", rule, located.what(), None);
+    let resolved = located.resolved();
+    examination.preflight.resolved = resolved.display().to_string();
+    if target.facts().is_path {
+        note_links(target.path(), &resolved, &mut examination);
+    }
+    let steps = steps(&mut *located, options, &mut examination);
+    (examination, steps.is_continue().then_some(located))
+}
+
+fn steps(located: &mut dyn Located, options: &Options, examination: &mut Examination) -> Step {
+    located.check_surroundings(options, examination)?;
+    located.check_owner(options, examination)?;
+    located.check_content(options, examination)?;
+    located.check_room(options, examination)?;
+    located.check_grant(options, examination)
+}
+
+/// Refuses to take over anything on a target that is not a directory.
+fn check_kind(target: &Target, examination: &mut Examination) {
+    let problem = AdoptProblem::Kind { kind: target.facts().noun };
+    let found = problem.to_string();
+    let refusal = Refusal::Adopt { path: target.path().to_owned(), problem };
+    let what = "what the earlier run left may be taken over";
+    examination.check("adopt", (what, "a directory"), found, Some(refusal));
+}
+
+/// The rule on run ids, shared by all kinds of target.
+fn check_run_id(options: &Options, examination: &mut Examination) {
+    let refusal = (!crate::options::run_id_is_valid(&options.run_id))
+        .then(|| Refusal::RunId { run_id: options.run_id.clone() });
+    let rule = ("the run id can be a file name", "1 to 100 of A-Z a-z 0-9 - _ .");
+    examination.check("run-id", rule, options.run_id.clone(), refusal);
+}
+
+/// Says when the path went through a symbolic link.
+fn note_links(path: &Path, resolved: &Path, examination: &mut Examination) {
+    if std::path::absolute(path).is_ok_and(|absolute| absolute != resolved) {
+        examination.warn(
+            "resolved",
+            format!("{} leads to {} and that is used", path.display(), resolved.display()),
+        );
+    }
+}
+
+/// An open datastore. Dropping it closes everything and removes nothing: what a run leaves
+/// behind, [`cleanup`](crate::cleanup()) finds.
+#[derive(Debug)]
+pub struct Datastore {
+    preflight: Preflight,
+    mark: Mark,
+    claimed: Box<dyn Claimed>,
+    disks: Vec<VirtualDisk>,
+    /// Names of those of `disks` that an earlier run made.
+    adopted: Vec<String>,
+    capacity: Bytes,
+}
+
+impl Datastore {
+    /// Checks the target as [`preflight`] does and claims it: sub-directory and marker, file
+    /// and marker, or exclusive use and label. What was checked and what is claimed is the
+    /// same object, whatever happens to its name in between.
+    pub fn open(target: &Target, needed: Bytes, options: &Options) -> Result<Self, DatastoreError> {
+        let (examination, located) = look(target, needed, options);
+        let mut preflight = examination.into_result()?;
+        let located = located.expect("an examination without refusal has its object");
+        let Claim { mark, claimed, warnings } = located.claim(&mut preflight, options)?;
+        let capacity = Bytes::new(preflight.capacity_bytes);
+        let (disks, adopted) = (Vec::new(), Vec::new());
+        let mut datastore = Self { preflight, mark, claimed, disks, adopted, capacity };
+        datastore.add_warnings(warnings);
+        Ok(datastore)
+    }
+
+    /// What was checked; warnings found later (no `O_DIRECT`, no allocation in advance) are
+    /// added to its list.
+    pub fn preflight(&self) -> &Preflight {
+        &self.preflight
+    }
+
+    /// What is allowed but worth knowing, from the preflight and since.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.preflight.warnings
+    }
+
+    /// Bytes the datastore may hold in all.
+    pub fn capacity(&self) -> Bytes {
+        self.capacity
+    }
+
+    /// The disks created so far, in the order of their creation.
+    pub fn disks(&self) -> &[VirtualDisk] {
+        &self.disks
+    }
+
+    /// A directory of ours for state beside the disks; only a directory target has one. What is
+    /// made in it through this is removed with the rest.
+    pub fn state_dir(&self) -> Option<&OwnDir> {
+        self.claimed.remembers().map(Remembers::state_dir)
+    }
+
+    /// Where everything of ours is: the sub-directory, the file or the device.
+    pub fn path(&self) -> &Path {
+        self.claimed.path()
+    }
+
+    /// Whether all this was taken over from an earlier run.
+    pub fn is_taken_over(&self) -> bool {
+        self.claimed.remembers().is_some_and(Remembers::is_taken_over)
+    }
+
+    /// Whether an earlier run made this disk.
+    pub fn is_adopted(&self, disk: &str) -> bool {
+        self.adopted.iter().any(|name| name == disk)
+    }
+
+    /// Whether there is a disk of that name, opened in this run or left by an earlier one.
+    pub fn has_disk(&self, disk: &str) -> bool {
+        let is_open = self.disks.iter().any(|open| open.name == disk);
+        is_open || self.claimed.remembers().is_some_and(|earlier| earlier.has_disk(disk))
+    }
+
+    /// Whether an earlier run has recorded that it wrote all of the disk, with such data. The
+    /// seed is not compared. Only a directory keeps such records.
+    pub fn is_filled(&self, disk: &VirtualDisk, fill: &Fill) -> bool {
+        self.claimed.remembers().is_some_and(|earlier| earlier.is_filled(disk, fill))
+    }
+
+    /// Records that all of a disk is written, once that is durable; the record appears whole or
+    /// not at all. Without effect on a file or block target.
+    pub fn record_filled(&self, disk: &VirtualDisk, fill: &Fill) -> Result<(), DatastoreError> {
+        self.claimed.remembers().map_or(Ok(()), |earlier| earlier.record_filled(disk, fill))
+    }
+
+    /// Creates the disks that are missing and returns all that were asked for, in that
+    /// order. A disk that exists with the same name and size is returned again, or opened if
+    /// an earlier run made it. When one
+    /// does not fit, those before it stay.
+    pub fn provision(
+        &mut self,
+        requests: &[DiskRequest],
+    ) -> Result<Vec<VirtualDisk>, DatastoreError> {
+        requests.iter().map(|request| self.provision_one(request)).collect()
+    }
+
+    fn provision_one(&mut self, request: &DiskRequest) -> Result<VirtualDisk, DatastoreError> {
+        if let Some(disk) = self.disks.iter().find(|disk| disk.name == request.name) {
+            if disk.size == request.size {
+                return Ok(disk.clone());
+            }
+            return Err(DatastoreError::SizeChanged {
+                disk: request.name.clone(),
+                has: disk.size,
+                asked: request.size,
+            });
+        }
+        request.check_alignment(512)?;
+        let earlier = self.claimed.remembers().map(|earlier| earlier.open_disk(request));
+        if let Some((disk, warnings)) = earlier.transpose()?.flatten() {
+            self.add_warnings(warnings);
+            self.adopted.push(disk.name.clone());
+            self.disks.push(disk.clone());
+            return Ok(disk);
+        }
+        let needed = layout::taken(request.size);
+        let available = self.available();
+        if needed > available {
+            return Err(self.does_not_fit(request, needed, available));
+        }
+        let (disk, warnings) = self.claimed.create_disk(request)?;
+        self.add_warnings(warnings);
+        self.disks.push(disk.clone());
+        Ok(disk)
+    }
+
+    fn does_not_fit(
+        &self,
+        request: &DiskRequest,
+        needed: Bytes,
+        available: Bytes,
+    ) -> DatastoreError {
+        DatastoreError::DoesNotFit {
+            disk: request.name.clone(),
+            target: self.preflight.target.clone(),
+            needed,
+            available,
+            capacity: self.capacity,
+        }
+    }
+
+    /// Bytes that may still be provisioned now. Others may have filled a file system since
+    /// the preflight, so its reserve is looked at again.
+    pub fn available(&self) -> Bytes {
+        let used = self.disks.iter().map(|disk| layout::taken(disk.size)).sum();
+        let planned = self.capacity.saturating_sub(used);
+        planned.min(self.claimed.room())
+    }
+
+    /// A warning is said once, however many disks it holds for.
+    fn add_warnings(&mut self, warnings: Vec<Warning>) {
+        for warning in warnings {
+            if !self.preflight.warnings.contains(&warning) {
+                self.preflight.warnings.push(warning);
+            }
+        }
+    }
+
+    /// As [`Datastore::clear`]; the first thing that could not be removed is the error.
+    pub fn remove(self) -> Result<Removed, DatastoreError> {
+        let mut removed = self.clear();
+        if removed.failed.is_empty() { Ok(removed) } else { Err(removed.failed.remove(0)) }
+    }
+
+    /// Closes and removes all that was created: the sub-directory, the file (unless it
+    /// existed before), the label. A device that was only read is not touched. What cannot be
+    /// removed is told, and keeps nothing else from being removed.
+    pub fn clear(self) -> Removed {
+        drop(self.disks);
+        self.claimed.remove(self.mark)
+    }
+}

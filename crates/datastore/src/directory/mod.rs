@@ -1,0 +1,38 @@
+//! A directory as datastore: one sub-directory per run, one file per virtual disk.
+
+mod adopt;
+mod examine;
+mod filled;
+mod found;
+mod store;
+
+use std::path::Path;
+
+use crate::store::{Facts, Found, Located, Store};
+use crate::{DatastoreError, Options, Refusal};
+
+/// A directory: one file per virtual disk, as a hypervisor's datastore.
+#[derive(Debug)]
+pub struct Directory;
+
+impl Store for Directory {
+    fn facts(&self) -> &'static Facts {
+        &Facts {
+            word: "dir",
+            noun: "directory",
+            rule: ("the target is a directory", "an existing directory"),
+            is_path: true,
+            remembers_disks: true,
+            is_file_per_disk: true,
+            has_content: false,
+        }
+    }
+
+    fn locate(&self, address: &Path, _: &Options) -> Result<Box<dyn Located>, Refusal> {
+        Ok(Box::new(examine::Examined::open(address)?))
+    }
+
+    fn find(&self, address: &Path) -> Result<Vec<Box<dyn Found>>, DatastoreError> {
+        found::find(address)
+    }
+}

@@ -1,0 +1,83 @@
+//! The names by which a device whose content may be lost is told: its own, and no other's.
+
+use crate::backing;
+use crate::place::Place;
+use crate::sysfs::Device;
+
+impl Device {
+    /// What `--destroy-data` may say for this device, without regard to other devices.
+    ///
+    /// A partition is never named by its disk's serial alone: the suffix `-partN`, as udev
+    /// writes it, is added. No kernel name is among them, also not of what lies below.
+    fn names(&self) -> Vec<String> {
+        let whole = self.whole();
+        let mut names: Vec<String> =
+            [whole.serial(), whole.wwid(), whole.memory_name()].into_iter().flatten().collect();
+        names.extend(whole.loop_names());
+        if let Some(part) = self.partition() {
+            for name in &mut names {
+                *name += &format!("-part{part}");
+            }
+        }
+        names.extend(self.by_id());
+        names.dedup();
+        names
+    }
+
+    /// A RAM disk has no serial; its disk sequence number is never given twice between two
+    /// starts of the machine (Documentation/ABI/stable/sysfs-block, `diskseq`).
+    fn memory_name(&self) -> Option<String> {
+        let kind = ["zram", "ram"].into_iter().find(|kind| self.name.starts_with(kind))?;
+        Some(format!("{kind}-seq{}-{}", self.number_of("diskseq")?, self.size()))
+    }
+
+    /// A loop device is named by its file, if the path still leads to it, or by the names of
+    /// the device it lies on.
+    fn loop_names(&self) -> Vec<String> {
+        let below = backing::below(self).and_then(Result::ok);
+        match below {
+            Some(Place::Device(number)) => {
+                let lower = Self::find(number).map(|lower| lower.names()).unwrap_or_default();
+                lower.into_iter().map(|name| name + "-loop").collect()
+            }
+            Some(Place::File(_)) => backing::verified_path(self).into_iter().collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// What `--destroy-data` may say: names that no other device of this machine has, because
+    /// NVMe namespaces share their controller's serial and cheap bridges share a constant one.
+    pub fn identities(&self) -> Vec<String> {
+        let whole = self.whole();
+        let others: Vec<String> = Self::all_whole()
+            .into_iter()
+            .filter(|other| other.number != whole.number)
+            .flat_map(|other| {
+                let suffix = self.partition().map(|part| format!("-part{part}"));
+                let names = other.names().into_iter();
+                names
+                    .map(move |name| name + suffix.as_deref().unwrap_or_default())
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        let mut names = self.names();
+        names.retain(|name| !others.contains(name));
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sysfs::tests::tree;
+    use std::fs;
+
+    #[test]
+    fn a_partition_is_not_named_by_its_disk_s_serial() {
+        let tree = tree();
+        fs::write(tree.path().join("block/sda/serial"), "S1\n").expect("serial");
+        let at = |name: &str| Device::at(&tree.path().join("block").join(name)).expect("device");
+        assert_eq!(at("sda").names(), ["S1"]);
+        assert_eq!(at("sda/sda1").names(), ["S1-part1"]);
+    }
+}

@@ -1,0 +1,97 @@
+//! That a target is claimed: the proof without which no kind has one.
+
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, unlinkat};
+use rustix::io::Errno;
+
+use crate::held::{self, HeldDir, name_path};
+use crate::made::OwnDir;
+use crate::owner::{Held, Marker, lock};
+use crate::{DatastoreError, Options, Refusal};
+
+/// The beginning of the name of every sub-directory of ours; the run id follows.
+pub(crate) const PREFIX: &str = ".tilemark-";
+/// The marker inside.
+pub(crate) const MARKER_FILE: &CStr = c"owner.json";
+/// The marker while it is being written.
+pub(crate) const MARKER_NEW: &CStr = c"owner.json.new";
+
+/// That a target is marked as ours and locked, or is only read. There is no other way to one
+/// than the functions here, which mark and lock.
+#[derive(Debug)]
+pub struct Mark {
+    /// The locked marker, where it is a file of its own.
+    held: Option<Held>,
+    /// What else is kept open: devices below, and locks.
+    _claims: Vec<File>,
+}
+
+impl Mark {
+    /// Locks a new file and writes the marker into it, durably. Whoever opens the file later
+    /// tells by [`Owned::of`](crate::Owned::of) whether its owner lives.
+    pub fn write(file: File, marker: &Marker) -> std::io::Result<Self> {
+        let mut held = Held(file);
+        lock(&held.0);
+        held.0.write_all(&marker.to_bytes())?;
+        held.0.sync_all()?;
+        Ok(Self::of(held))
+    }
+
+    /// Makes the sub-directory of a run in `parent`, which is at `resolved`. The marker first:
+    /// without it nothing in there is known as ours.
+    pub(crate) fn make(
+        parent: &HeldDir,
+        resolved: &Path,
+        marker: &Marker,
+    ) -> Result<(CString, OwnDir, Self), DatastoreError> {
+        let name = format!("{PREFIX}{}", marker.run_id);
+        let name = CString::new(name).expect("a valid run id holds no NUL");
+        let path = resolved.join(name_path(&name));
+        let fd = match held::make_dir(parent, &name) {
+            Err(Errno::EXIST) => return Err(Refusal::AlreadyThere { path }.into()),
+            made => made.map_err(|error| DatastoreError::io("create directory", &path, error))?,
+        };
+        let (own, mark) = Self::over(HeldDir::of(fd, &path), marker).map_err(|error| {
+            let _ = unlinkat(parent, &name, AtFlags::REMOVEDIR);
+            DatastoreError::io("create the marker in", &path, error)
+        })?;
+        Ok((name, own, mark))
+    }
+
+    fn over(dir: HeldDir, marker: &Marker) -> std::io::Result<(OwnDir, Self)> {
+        let mark = Self::write(held::create(&dir, MARKER_NEW)?, marker)?;
+        held::rename(&dir, MARKER_NEW, MARKER_FILE)?;
+        Ok((OwnDir::over(dir)?, mark))
+    }
+
+    /// A marker that was written and locked already.
+    pub(crate) const fn of(held: Held) -> Self {
+        Self { held: Some(held), _claims: Vec::new() }
+    }
+
+    /// Locks what carries its marker itself, for as long as it is open.
+    pub(crate) fn on(data: impl AsFd) -> Self {
+        lock(data);
+        Self::holding(Vec::new())
+    }
+
+    /// A device that the kernel granted to us alone, and what else is kept from others.
+    pub(crate) const fn holding(claims: Vec<File>) -> Self {
+        Self { held: None, _claims: claims }
+    }
+
+    /// That nothing is to be marked because nothing is written; `None` if anything is.
+    pub fn read_only(options: &Options) -> Option<Self> {
+        (!options.write).then(|| Self::holding(Vec::new()))
+    }
+
+    /// The locked marker, to be closed before it is removed.
+    pub(crate) fn into_held(self) -> Option<Held> {
+        self.held
+    }
+}

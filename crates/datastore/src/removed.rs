@@ -1,0 +1,63 @@
+use std::ffi::CStr;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use crate::DatastoreError;
+use crate::held::HeldDir;
+use crate::made::{OwnDir, Removal};
+
+/// What was removed and what stayed.
+#[derive(Debug, Clone, Default)]
+pub struct Removed {
+    /// Directories and files that are gone, and devices whose label was erased.
+    pub removed: Vec<PathBuf>,
+    /// What was found in a directory of ours and is not ours; it stays, with the directory.
+    pub kept: Vec<PathBuf>,
+    /// What the file system keeps for as long as it is open somewhere, with the directory.
+    pub lingering: Vec<PathBuf>,
+    /// What could not be removed; the rest was.
+    pub failed: Vec<DatastoreError>,
+}
+
+impl Removed {
+    /// Of what is one object.
+    pub(crate) fn one(removed: Result<Option<PathBuf>, DatastoreError>) -> Self {
+        match removed {
+            Ok(path) => Self { removed: path.into_iter().collect(), ..Self::default() },
+            Err(error) => Self { failed: vec![error], ..Self::default() },
+        }
+    }
+
+    /// Removes a directory of ours beside the target, too.
+    pub fn outside(&mut self, dir: OwnDir, parent: &HeldDir, name: &CStr) {
+        let path = dir.path().to_owned();
+        self.and(Self::directory(path, dir.remove(parent, name)));
+    }
+
+    /// Adds what was removed beside this.
+    pub(crate) fn and(&mut self, also: Self) {
+        self.removed.extend(also.removed);
+        self.kept.extend(also.kept);
+        self.lingering.extend(also.lingering);
+        self.failed.extend(also.failed);
+    }
+
+    /// Of a directory of ours.
+    pub(crate) fn directory(path: PathBuf, removal: Removal) -> Self {
+        let all = |names: Vec<PathBuf>| names.iter().map(|name| path.join(name)).collect();
+        let is_complete = removal.is_complete();
+        Self {
+            kept: all(removal.kept),
+            lingering: all(removal.lingering),
+            failed: failures(&path, removal.failed),
+            removed: if is_complete { vec![path] } else { Vec::new() },
+        }
+    }
+}
+
+/// Failures inside a directory, as errors.
+pub(crate) fn failures(path: &Path, failed: Vec<(PathBuf, Errno)>) -> Vec<DatastoreError> {
+    let error = |(name, error)| DatastoreError::io("remove", path.join(name), error);
+    failed.into_iter().map(error).collect()
+}
