@@ -10,7 +10,6 @@ use stats::Compact;
 use units::{Nanos, Ratio};
 
 use super::extract;
-use crate::step::add_compact;
 
 /// Most blocks of a repeat: with ten to thirty, few are lost to degrees of freedom and each is
 /// long beside what makes neighbours alike (Schmeiser 1982, "Batch size effects in the analysis
@@ -96,7 +95,7 @@ impl Block {
         self.limits.resize(self.limits.len().max(more.limits.len()), Compact::default());
         let own = self.directions.iter_mut().chain(&mut self.limits);
         let other = more.directions.iter().chain(&more.limits);
-        own.zip(other).for_each(|(own, more)| add_compact(own, more));
+        own.zip(other).for_each(|(own, more)| own.merge(more));
         for (workload, count) in &more.work {
             *self.work.entry(workload.clone()).or_default() += count;
         }
@@ -123,7 +122,7 @@ impl<'a> Blocks<'a> {
         for row in &slice.io {
             block.operations += row.service.count() as f64;
             block.bytes += row.bytes.get() as f64;
-            add_compact(&mut block.directions[place(row.direction)], &row.service);
+            block.directions[place(row.direction)].merge(&row.service);
             self.limit(&mut block, (LimitOn::Io, &row.workload, &row.kind), &row.service);
         }
         let has_actions = |workload: &str| slice.actions.iter().any(|row| row.workload == workload);
@@ -140,7 +139,7 @@ impl<'a> Blocks<'a> {
     fn limit(&self, block: &mut Block, (on, workload, name): (LimitOn, &str, &str), of: &Compact) {
         for (pooled, into) in self.step.limits.iter().zip(&mut block.limits) {
             if pooled.workload == workload && pooled.result.on == on && pooled.result.name == name {
-                add_compact(into, of);
+                into.merge(of);
             }
         }
     }

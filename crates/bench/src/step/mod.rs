@@ -16,6 +16,6 @@ mod window;
 pub(crate) use fleet::shape;
 pub use fleet::{DiskNeed, Fleet, FleetInstance};
 pub use rounds::Rounds;
-pub use totals::{ActionTotals, KindTotals, add_compact};
+pub use totals::{ActionTotals, KindTotals};
 pub use warm_up::{WarmUpBounds, WarmUpRule};
 pub use window::{DirectionTotals, GeneratorTotals, InstanceTotals, PLENTY_IN_FLIGHT, Window};

@@ -4,7 +4,6 @@ use stats::Compact;
 use units::{Nanos, Ratio};
 
 use crate::progress::{LimitSoFar, Tick};
-use crate::step::add_compact;
 use crate::step::runner::Course;
 use crate::verdict::{CONFIDENCE, judge_limit, limit_name};
 
@@ -17,7 +16,7 @@ pub fn tick(course: &Course<'_>, slice: &Slice) -> Tick {
         count += operations;
         bytes += row.bytes.get();
         reads += if row.direction == Direction::Read { operations } else { 0 };
-        add_compact(&mut service, &row.service);
+        service.merge(&row.service);
     }
     #[expect(clippy::cast_precision_loss, reason = "only shown")]
     let [reads, count, bytes] = [reads as f64, count as f64, bytes as f64];

@@ -2,7 +2,7 @@ use record::slice::{Direction, InstanceId, Slice, Topology};
 use stats::Compact;
 use units::Nanos;
 
-use crate::step::{ActionTotals, KindTotals, add_compact};
+use crate::step::{ActionTotals, KindTotals};
 
 /// A request that waits for a slot while the storage has this many I/Os unanswered waits for
 /// the storage: with more slots it would wait there instead, and respond no sooner. Our
@@ -115,8 +115,8 @@ impl Window {
             let total = &mut self.directions[row.direction as usize];
             total.bytes += row.bytes.get();
             total.errors += row.errors;
-            add_compact(&mut total.service, &row.service);
-            add_compact(&mut total.response, &row.response);
+            total.service.merge(&row.service);
+            total.response.merge(&row.response);
         }
         self.add_generator(slice);
     }
@@ -142,7 +142,7 @@ impl Window {
         if row.in_flight < PLENTY_IN_FLIGHT && mean < PLENTY_MEAN {
             sum.queued_early += row.queued;
         }
-        add_compact(&mut sum.lateness, &row.lateness);
+        sum.lateness.merge(&row.lateness);
         let workers = sum.worker_cpu_seconds.len().max(row.worker_cpu.len());
         sum.worker_cpu_seconds.resize(workers, 0.0);
         for (seconds, share) in sum.worker_cpu_seconds.iter_mut().zip(&row.worker_cpu) {

@@ -4,7 +4,6 @@ use spec::workload::{Limit, Load};
 use stats::{Compact, Histogram};
 use units::Nanos;
 
-use crate::step::add_compact;
 use crate::verdict::limit::bound_of;
 use crate::verdict::{Member, StepJudge};
 
@@ -55,7 +54,7 @@ impl Samples {
     fn add(&mut self, more: &Self) {
         self.blocks.resize(self.blocks.len().max(more.blocks.len()), Compact::default());
         for (own, more) in self.blocks.iter_mut().zip(&more.blocks) {
-            add_compact(own, more);
+            own.merge(more);
         }
         self.unfinished.extend(&more.unfinished);
         self.missing.extend(&more.missing);
@@ -127,7 +126,7 @@ impl LimitSamples {
             let instance = row.instance.0 as usize;
             let (on, name) = named(judge.topology, instance, row.what);
             for at in matching(judge, instance, on, name) {
-                add_compact(&mut self.unfinished[instance][at], &row.ages);
+                self.unfinished[instance][at].merge(&row.ages);
             }
         }
     }
@@ -150,7 +149,7 @@ impl LimitSamples {
     ) {
         for at in matching(judge, instance, on, name) {
             if let Some(last) = self.rows[instance][at].last_mut() {
-                add_compact(last, values);
+                last.merge(values);
             }
         }
     }
@@ -230,7 +229,7 @@ fn users_in_dialogue(workload: &spec::workload::Workload) -> Option<u32> {
 
 fn sum(parts: &[Compact]) -> Compact {
     let mut sum = Compact::default();
-    parts.iter().for_each(|part| add_compact(&mut sum, part));
+    parts.iter().for_each(|part| sum.merge(part));
     sum
 }
 
