@@ -1,4 +1,4 @@
-//! The method: ladder, warm-up, verdicts, score, repeats, run directory, comparison.
+//! The method: ladder, warm-up, verdicts, score, repeats, run directory.
 //!
 //! What it does: takes a plan, prepares its datastore, climbs its ladder and says how many
 //! tiles it holds, what broke at the edge, and how sure that is.
@@ -12,11 +12,8 @@
 #![forbid(unsafe_code)]
 
 pub mod calibrate;
-pub mod compare;
 pub mod doctor;
 mod error;
-#[cfg(test)]
-mod fixtures;
 pub mod host;
 pub mod ladder;
 pub mod plan;

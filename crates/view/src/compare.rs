@@ -1,6 +1,6 @@
 //! Two runs side by side: what `bench` judges, and their distributions.
 
-use bench::compare::{
+use compare::{
     self as judge, Comparison, Difference, MetricComparison, Options, Seeds, Subject, Unit,
     Verdict, Within,
 };

@@ -318,7 +318,7 @@ mod tests {
     use super::*;
 
     fn answered(modelled_us: u64, buffered: bool) -> Answer {
-        let mut answer = crate::compare::fixtures::run(1, Vec::new()).answer;
+        let mut answer = fixtures::run(1, Vec::new()).answer;
         let interval =
             TilesInterval { low: 18, high: Some(20), most_likely: None, confidence: 0.95 };
         (answer.tiles_held, answer.tiles_interval) = (Some(19), Some(interval));

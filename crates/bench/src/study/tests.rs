@@ -68,7 +68,7 @@ impl Simulate for Fake {
 }
 
 fn step(tiles: u32, level: f64, verdict: &str) -> Step {
-    let mut step = crate::compare::fixtures::step(tiles, level);
+    let mut step = fixtures::step(tiles, level);
     step.verdict = serde_json::from_value(json!(verdict)).expect("a verdict");
     verdict.clone_into(&mut step.reason);
     let mut result = step.workloads[0].clone();

@@ -138,7 +138,7 @@ percentile = 95
 limit = "200ms"
 source = "test"
 "#;
-    let tile = crate::fixtures::tile_of(vec![crate::fixtures::workload(SLOW)]);
+    let tile = fixtures::tile_of(vec![fixtures::workload(SLOW)]);
     let brief = crate::simulate::Settings {
         warm_up_min: units::Nanos::from_secs(2),
         warm_up_max: units::Nanos::from_secs(4),

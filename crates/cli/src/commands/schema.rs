@@ -15,7 +15,7 @@ pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
         SchemaKind::Study => spec::schema(spec::Kind::Study),
         SchemaKind::StudyResult => bench::study::json_schema(),
         SchemaKind::Run => record::run::json_schema(),
-        SchemaKind::Compare => bench::compare::json_schema(),
+        SchemaKind::Compare => compare::json_schema(),
         SchemaKind::WhatIf => bench::whatif::json_schema(),
         SchemaKind::Analysis => ::analyze::json_schema(),
         SchemaKind::Fit => ::analyze::fit::fit_json_schema(),

@@ -2,6 +2,7 @@
 
 mod brief;
 mod calibration;
+mod comparison;
 mod model;
 mod recording;
 mod replay;
@@ -11,6 +12,7 @@ mod table;
 
 use brief::brief;
 pub use calibration::calibration;
+pub use comparison::comparison;
 pub use model::model;
 pub use recording::recorded;
 pub use replay::replay;

@@ -9,7 +9,7 @@ use record::slice::Direction;
 use stats::Compact;
 use units::{Nanos, Ratio};
 
-use super::extract;
+use crate::extract;
 
 /// Most blocks of a repeat: with ten to thirty, few are lost to degrees of freedom and each is
 /// long beside what makes neighbours alike (Schmeiser 1982, "Batch size effects in the analysis
@@ -37,7 +37,7 @@ impl Within {
     }
 
     /// The same of slices at hand, each repeat's together.
-    pub(super) fn of_slices(
+    pub(crate) fn of_slices(
         run: &Run,
         slices: impl Iterator<Item = Result<StoredSlice, SeriesError>>,
     ) -> Result<Self, SeriesError> {
@@ -69,7 +69,7 @@ impl Within {
     }
 
     /// The relative standard error of a figure; nothing if it is not known.
-    pub(super) fn error(&self, step: &Step, name: &str) -> Option<f64> {
+    pub(crate) fn error(&self, step: &Step, name: &str) -> Option<f64> {
         self.errors.get(&(step.step, step.repeat))?.get(name).copied()
     }
 }

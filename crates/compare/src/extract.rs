@@ -7,12 +7,12 @@ use record::run::{
 };
 use record::slice::Direction;
 
-use super::document::{Better, Unit};
-use super::judge::Subject;
+use crate::document::{Better, Unit};
+use crate::judge::Subject;
 
 /// What a figure is, without its values.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Metric {
+pub(crate) struct Metric {
     /// Tile count of its steps; nothing for figures of whole runs.
     pub tiles: Option<u32>,
     /// Name below the tile count: `read/p99`.
@@ -47,7 +47,7 @@ impl Metric {
 
 /// A figure in one repeat.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Sample {
+pub(crate) struct Sample {
     /// Position of its run in the group.
     pub run: usize,
     pub value: f64,
@@ -60,7 +60,7 @@ pub(super) struct Sample {
 }
 
 /// All values of all figures of one group, figures in the order they were first met.
-pub(super) type Values = IndexMap<Metric, Vec<Sample>>;
+pub(crate) type Values = IndexMap<Metric, Vec<Sample>>;
 
 /// Half of an interval at 95 % in standard errors.
 const NORMAL_95: f64 = 1.959_964;
@@ -68,7 +68,7 @@ const NORMAL_95: f64 = 1.959_964;
 /// Every figure of these runs. Steps that were interrupted or whose generator was saturated
 /// say nothing about the storage and are left out; their number is the second answer. Those that
 /// other work disturbed count where a group has no others.
-pub(super) fn values(subjects: &[Subject<'_>]) -> (Values, usize) {
+pub(crate) fn values(subjects: &[Subject<'_>]) -> (Values, usize) {
     let mut values = Values::new();
     let mut left_out = 0;
     for (number, subject) in subjects.iter().enumerate() {
@@ -186,17 +186,17 @@ fn is_lower_bound(limit: &LimitResult) -> bool {
 }
 
 /// `limit/shop/order/p95`.
-pub(super) fn limit_name(pooled: &PooledLimit) -> String {
+pub(crate) fn limit_name(pooled: &PooledLimit) -> String {
     format!("limit/{}/{}/{}", pooled.workload, pooled.result.name, pooled.result.statistic)
 }
 
 /// `workload/shop`.
-pub(super) fn work_name(workload: &str) -> String {
+pub(crate) fn work_name(workload: &str) -> String {
     format!("workload/{workload}")
 }
 
 /// `read/p99`.
-pub(super) fn latency_name(direction: Direction, statistic: &str) -> String {
+pub(crate) fn latency_name(direction: Direction, statistic: &str) -> String {
     format!("{}/{statistic}", direction.name())
 }
 
@@ -227,8 +227,9 @@ fn normalised(step: &Step) -> Vec<(String, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{disturbed, run, step, subjects};
     use super::*;
+    use crate::subjects;
+    use fixtures::{disturbed, run, step};
 
     fn named(values: &Values, id: &str) -> Vec<f64> {
         let found = values.iter().find(|(metric, _)| metric.id() == id);

@@ -2,10 +2,10 @@ use record::run::Run;
 use serde_json::Value;
 use units::Ratio;
 
-use super::document::{Better, Bound, Change, Comparison, MetricComparison, SCHEMA, Verdict};
-use super::extract::{Metric, Sample, values};
-use super::within::Within;
-use super::{differ, extract};
+use crate::document::{Better, Bound, Change, Comparison, MetricComparison, SCHEMA, Verdict};
+use crate::extract::{Metric, Sample, values};
+use crate::within::Within;
+use crate::{differ, extract};
 
 /// A run and the machine it ran on.
 #[derive(Debug, Clone, Copy)]
@@ -381,9 +381,10 @@ fn notes(a: &[String], b: &[String], left_out: [usize; 2]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::document::{Decision, Strictness};
-    use super::super::fixtures::{disturbed, run, runs, step, subjects};
     use super::*;
+    use crate::document::{Decision, Strictness};
+    use crate::subjects;
+    use fixtures::{disturbed, run, runs, step};
 
     /// Five runs around a level, scattered by about 1 %.
     fn compared(level_a: f64, level_b: f64, repeats: u64) -> Comparison {

@@ -1,14 +1,11 @@
 //! A comparison as text for a terminal: no colour, columns aligned.
 
+use compare::{Bound, Change, Comparison, Difference, MetricComparison, Seeds, Unit, Verdict};
 use units::Nanos;
 use units::print::change as changed;
 
-use super::document::{
-    Bound, Change, Comparison, Difference, MetricComparison, Seeds, Unit, Verdict,
-};
-
 /// The whole comparison, ending in a newline.
-pub fn render(comparison: &Comparison) -> String {
+pub fn comparison(comparison: &Comparison) -> String {
     let mut text = String::new();
     let mut line = |content: &str| {
         text.push_str(content.trim_end());
@@ -232,17 +229,15 @@ fn summary(comparison: &Comparison) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{runs, subjects};
-    use super::super::{Options, Subject, compare};
     use super::*;
+    use compare::{Options, Subject, compare};
+    use fixtures::runs;
     use record::run::Run;
     use serde_json::{Value, json};
 
-    /// These runs on that machine.
-    fn on<'a>(runs: &'a [Run], environment: &'a Value) -> Vec<Subject<'a>> {
-        runs.iter()
-            .map(|run| Subject { run, environment: Some(environment), within: None })
-            .collect()
+    /// These runs on that machine, if it is known.
+    fn on<'a>(runs: &'a [Run], environment: Option<&'a Value>) -> Vec<Subject<'a>> {
+        runs.iter().map(|run| Subject { run, environment, within: None }).collect()
     }
 
     #[test]
@@ -250,24 +245,24 @@ mod tests {
         let (a, b) = (runs(0, 5, 1.0), runs(100, 5, 0.9));
         let old = json!({"kernel": {"release": "6.1.0"}, "cpu": {"model": "X"}});
         let new = json!({"kernel": {"release": "6.12.3"}, "cpu": {"model": "X"}});
-        let (a, b) = (on(&a, &old), on(&b, &new));
+        let (a, b) = (on(&a, Some(&old)), on(&b, Some(&new)));
         let found = compare(&a, &b, &Options::default()).expect("comparable");
-        insta::assert_snapshot!(render(&found));
+        insta::assert_snapshot!(comparison(&found));
     }
 
     #[test]
     fn too_few_repeats_are_said_once() {
         let (a, b) = (runs(0, 1, 1.0), runs(0, 1, 1.2));
-        let found = compare(&subjects(&a), &subjects(&b), &Options::default());
-        insta::assert_snapshot!(render(&found.expect("comparable")));
+        let found = compare(&on(&a, None), &on(&b, None), &Options::default());
+        insta::assert_snapshot!(comparison(&found.expect("comparable")));
     }
 
     /// Runs that have little in common: what is 121 times as much does not read `+12000.0 %`.
     #[test]
     fn unlike_runs_are_told_apart_by_factors() {
         let (a, b) = (runs(0, 5, 1.0), runs(100, 5, 121.0));
-        let found = compare(&subjects(&a), &subjects(&b), &Options::default());
-        let text = render(&found.expect("comparable"));
+        let found = compare(&on(&a, None), &on(&b, None), &Options::default());
+        let text = comparison(&found.expect("comparable"));
         let line = |name: &str| text.lines().find(|line| line.contains(name)).expect("a line");
         assert!(line("  iops").contains("  121x  "), "{text}");
         assert!(line("  read p99").contains("  1/121  "), "{text}");

@@ -4,16 +4,19 @@
 //! Every figure gets the ratio of the groups' geometric means with an interval that knows how
 //! blocks of a repeat, repeats of a run and runs differ; its verdict compares the whole interval
 //! with the smallest change that counts, so noise is `inconclusive` and never `worse`.
+//!
+//! What it refuses: measuring, judging a step again, reading anything but what a run left.
+//!
+//! Invariants: what is compared is in the files of the runs; a run held against itself is never
+//! `worse` or `better`.
+#![forbid(unsafe_code)]
 
 mod differ;
 mod document;
 mod extract;
-#[cfg(test)]
-pub(crate) mod fixtures;
 mod judge;
 #[cfg(test)]
 mod simulated_pairs;
-mod text;
 mod within;
 
 pub use document::{
@@ -21,5 +24,10 @@ pub use document::{
     SideFacts, Strictness, Unit, Verdict, json_schema,
 };
 pub use judge::{CompareError, Options, Subject, compare};
-pub use text::render;
 pub use within::Within;
+
+/// The runs without their environment.
+#[cfg(test)]
+fn subjects(runs: &[record::run::Run]) -> Vec<Subject<'_>> {
+    runs.iter().map(|run| Subject { run, environment: None, within: None }).collect()
+}

@@ -6,8 +6,8 @@ use indexmap::IndexMap;
 use record::run::Run;
 use serde_json::Value;
 
-use super::document::{Difference, Seeds, SideFacts};
-use super::judge::Subject;
+use crate::document::{Difference, Seeds, SideFacts};
+use crate::judge::Subject;
 
 /// Facts of `env.json` that change from minute to minute, or login to login, and explain
 /// nothing: a fact is one of these if its path contains all the words in a row.
@@ -17,7 +17,7 @@ const VOLATILE: [&str; 4] =
 type Facts = IndexMap<String, String>;
 
 /// Where machines, targets or programs differ.
-pub(super) fn environment(a: &[Subject<'_>], b: &[Subject<'_>]) -> Vec<Difference> {
+pub(crate) fn environment(a: &[Subject<'_>], b: &[Subject<'_>]) -> Vec<Difference> {
     let is_measured = |subject: &Subject<'_>| !subject.run.target.is_simulated();
     // A simulation does not depend on the machine it was computed on.
     let has_machine = a.iter().chain(b).all(is_measured);
@@ -39,7 +39,7 @@ pub(super) fn environment(a: &[Subject<'_>], b: &[Subject<'_>]) -> Vec<Differenc
 
 /// Where plans, tiles or scales differ. The seed is told apart, and the datastore is part of
 /// the environment.
-pub(super) fn plan(a: &[Subject<'_>], b: &[Subject<'_>]) -> Vec<Difference> {
+pub(crate) fn plan(a: &[Subject<'_>], b: &[Subject<'_>]) -> Vec<Difference> {
     let facts = |subject: &Subject<'_>| {
         let run = subject.run;
         let mut facts = Facts::new();
@@ -124,7 +124,7 @@ fn differences(a: Vec<Facts>, b: Vec<Facts>) -> Vec<Difference> {
 }
 
 /// What to know when not all runs were measured on real storage.
-pub(super) fn simulated(a: &[Subject<'_>], b: &[Subject<'_>]) -> Option<String> {
+pub(crate) fn simulated(a: &[Subject<'_>], b: &[Subject<'_>]) -> Option<String> {
     let kind = |side: &[Subject<'_>]| {
         let simulated = side.iter().filter(|subject| subject.run.target.is_simulated()).count();
         match simulated {
@@ -147,7 +147,7 @@ pub(super) fn simulated(a: &[Subject<'_>], b: &[Subject<'_>]) -> Option<String> 
 }
 
 /// The runs of a group and their seeds.
-pub(super) fn side(subjects: &[Subject<'_>]) -> SideFacts {
+pub(crate) fn side(subjects: &[Subject<'_>]) -> SideFacts {
     let seeds: BTreeSet<u64> = subjects.iter().map(|subject| subject.run.seed).collect();
     SideFacts {
         runs: subjects.iter().map(|subject| subject.run.id.clone()).collect(),
@@ -156,7 +156,7 @@ pub(super) fn side(subjects: &[Subject<'_>]) -> SideFacts {
 }
 
 /// Whether two groups share their seeds.
-pub(super) fn seeds(a: &SideFacts, b: &SideFacts) -> Seeds {
+pub(crate) fn seeds(a: &SideFacts, b: &SideFacts) -> Seeds {
     if a.seeds == b.seeds {
         Seeds::Same
     } else if a.seeds.iter().any(|seed| b.seeds.contains(seed)) {
@@ -168,8 +168,8 @@ pub(super) fn seeds(a: &SideFacts, b: &SideFacts) -> Seeds {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::run;
     use super::*;
+    use fixtures::run;
     use serde_json::json;
 
     #[test]

@@ -13,8 +13,8 @@ use record::slice::{Direction, SizeClass};
 use stats::Histogram;
 use units::{Bytes, Nanos};
 
-use super::fixtures::{run, step};
-use super::{Comparison, Options, Subject, Verdict, Within, compare};
+use crate::{Comparison, Options, Subject, Verdict, Within, compare};
+use fixtures::{run, step};
 
 const PAIRS: u64 = 200;
 const TILES: u32 = 4;
