@@ -12,9 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod calibrate;
-pub mod doctor;
 mod error;
-pub mod host;
 pub mod ladder;
 pub mod plan;
 pub mod progress;
@@ -28,7 +26,6 @@ pub mod score;
 pub mod simulate;
 pub mod step;
 pub mod study;
-pub mod throttle;
 pub mod verdict;
 pub mod whatif;
 

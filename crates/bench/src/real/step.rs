@@ -20,7 +20,7 @@ use crate::score::References;
 use crate::step::DiskNeed;
 use crate::step::runner::{StepBench, complete, place_now};
 use crate::step::sink::Nowhere;
-use crate::throttle::{Throttle, ThrottleRefusal};
+use host::throttle::{Throttle, ThrottleRefusal};
 
 /// Where, and what is allowed there.
 #[derive(Debug, Clone, Copy)]

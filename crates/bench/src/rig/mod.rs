@@ -22,9 +22,9 @@ use stats::Compact;
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
-use crate::host::HostWatch;
 use crate::progress::{Control, Request};
 use crate::step::{DiskNeed, FleetInstance};
+use host::HostWatch;
 
 /// The two clocks whose difference shows a clock step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

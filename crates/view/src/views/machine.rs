@@ -24,7 +24,7 @@ const SHOWN: [GaugeName; 6] = [
 ];
 
 /// At or below this a gauge is near zero, in its own unit: what is not drawn. Our choice, below
-/// what makes a step disturbed (`bench::host::disturbance`).
+/// what makes a step disturbed (`host::disturbance`).
 const fn near_zero(name: GaugeName) -> f64 {
     match name {
         GaugeName::IoOthers => 1e6,

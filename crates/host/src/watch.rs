@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn what_a_parent_inherits_from_a_child_is_not_work_of_this_second() {
-        let process = |name: &str, cpu_s: u64| super::super::proc::Process {
+        let process = |name: &str, cpu_s: u64| crate::proc::Process {
             name: name.to_owned(),
             cpu: Nanos::from_secs(cpu_s),
             bytes: None,

@@ -11,8 +11,8 @@ use record::run::Disturbance;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::host::HostWatch;
-use crate::host::disturbance::Seen;
+use crate::HostWatch;
+use crate::disturbance::Seen;
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use tilemark_bench::throttle::{Limits, Throttle, remove_stale};
+use tilemark_host::throttle::{Limits, Throttle, remove_stale};
 
 const BLOCK: usize = 4096;
 

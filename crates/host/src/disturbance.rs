@@ -18,8 +18,7 @@ use record::gauge::{Gauge, GaugeName};
 use record::run::Disturbance;
 use units::Nanos;
 
-use super::HostSecond;
-use crate::verdict::PAUSE_SHARE_MAX;
+use crate::HostSecond;
 
 /// Share of all processors that others may use. A tenth: of two cores a fifth of one, which
 /// delays a generator's thread in one of ten wake-ups at most.
@@ -30,6 +29,10 @@ pub const STEAL_MAX: f64 = 0.01;
 pub const BYTES_OF_OTHERS_MAX: f64 = 0.05;
 /// Share of the time in which some task may wait for memory: what `doctor` allows storage.
 pub const MEMORY_PRESSURE_MAX: f64 = 0.05;
+/// One pause of the generator longer than this share of the window is seen in its percentiles:
+/// every user waits it out, so it is the share of time in which the answers are the pause's.
+/// Our choice: a fifth of what a p95 leaves.
+pub const PAUSE_SHARE_MAX: f64 = 0.01;
 /// A megabyte a second is a log file, not a neighbour.
 const BYTES_A_SECOND_MIN: f64 = 1e6;
 
@@ -225,7 +228,7 @@ pub fn means(seconds: &[HostSecond], device: &str) -> Vec<Gauge> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::HostWatch;
+    use crate::HostWatch;
 
     fn second(cpu: &[(&str, u64)], bytes: &[(&str, u64)]) -> HostSecond {
         HostSecond {
