@@ -11,7 +11,6 @@
 //! again from the run directory.
 #![forbid(unsafe_code)]
 
-pub mod calibrate;
 mod error;
 pub mod ladder;
 pub mod plan;

@@ -11,7 +11,7 @@ pub use prefilled::Prefilled;
 pub use real::RealRig;
 pub use sim::plant::PlantError;
 pub use simulated::{SimLoad, SimRig, VIRTUAL_TIME};
-pub(crate) use warmed::{SharedState, WarmKey, Warmed};
+pub use warmed::{SharedState, WarmKey, Warmed};
 
 use std::time::{Duration, Instant};
 

@@ -375,7 +375,7 @@ fn fails(tiles: u32, sharp: bool) -> String {
 }
 
 /// The limit of a failed step that broke worst: over all tiles first, else in one tile.
-pub(crate) fn broken_limit(step: &Step) -> Option<BrokenLimit> {
+pub fn broken_limit(step: &Step) -> Option<BrokenLimit> {
     let room = |limit: &record::run::LimitResult| limit.margin.value.unwrap_or(f64::INFINITY);
     let failed = |limit: &record::run::LimitResult| limit.is_broken();
     let broken = |tile, workload: &str, copy, limit: &record::run::LimitResult| BrokenLimit {

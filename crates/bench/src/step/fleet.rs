@@ -164,7 +164,7 @@ pub(crate) fn entry(workload: &str, member: Member, built: &Instance) -> Instanc
 }
 
 /// What a recorder must know of an instance whose first VM is `first_vm`.
-pub(crate) fn shape(instance: InstanceId, first_vm: u32, built: &Instance) -> InstanceShape {
+pub fn shape(instance: InstanceId, first_vm: u32, built: &Instance) -> InstanceShape {
     let count = |count: usize| u16::try_from(count).expect("spec allows fewer than 2^16");
     InstanceShape {
         instance,

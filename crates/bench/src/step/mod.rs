@@ -13,9 +13,11 @@ pub(crate) mod waits;
 mod warm_up;
 mod window;
 
-pub(crate) use fleet::shape;
-pub use fleet::{DiskNeed, Fleet, FleetInstance};
+pub use fleet::{DiskNeed, Fleet, FleetInstance, shape};
+pub use report::StepPlace;
 pub use rounds::Rounds;
+pub use runner::{Measured, StepBench, place_now, step_at_most};
+pub use sink::{Nowhere, Sink};
 pub use totals::{ActionTotals, KindTotals};
 pub use warm_up::{WarmUpBounds, WarmUpRule};
 pub use window::{DirectionTotals, GeneratorTotals, InstanceTotals, PLENTY_IN_FLIGHT, Window};

@@ -11,7 +11,7 @@ use super::model_error::model_error;
 use super::run::{LENGTHEN_MAX, Options};
 use super::utilisation::bottleneck;
 use super::{Changed, Subject};
-use crate::run::{TileLoad, broken_limit, work_of};
+use crate::run::{TileLoad, broken_limit, times, work_of};
 
 /// A part that is busy less than this is no bottleneck; our choice.
 const HALF: f64 = 0.5;
@@ -201,17 +201,6 @@ fn reason(step: &Step) -> String {
         Verdict::Passed => "the last tile adds no work".to_owned(),
         _ => step.reason.clone(),
     }
-}
-
-/// Tiles times a factor, rounded away from the prediction; whole products stay.
-pub(crate) fn times(tiles: u32, factor: f64, round: fn(f64) -> f64) -> u32 {
-    const EXACT: f64 = 1e-9;
-    let product = f64::from(tiles) * factor;
-    let whole = product.round();
-    let tiles = if (product - whole).abs() < EXACT { whole } else { round(product) };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    let tiles = tiles as u32;
-    tiles
 }
 
 fn points(climbs: &[Climbed]) -> Vec<Point> {

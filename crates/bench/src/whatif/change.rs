@@ -4,7 +4,6 @@ use toml::{Table, Value};
 use units::Bytes;
 
 use super::{cache, disks};
-use crate::error::BenchError;
 
 /// What is to be different. Absent values leave the array as it is.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -58,8 +57,8 @@ pub enum ChangeError {
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// The array cannot be written as text.
-    #[error(transparent)]
-    Text(Box<BenchError>),
+    #[error("making the text of the array")]
+    Text(#[from] toml::ser::Error),
 }
 
 impl ChangeError {
@@ -120,8 +119,7 @@ impl Changes {
         self.connect(base, &mut draft);
         let user = spec::array::overlay(&self.with)?;
         let name = format!("array \"{}\"", base.name);
-        let text = toml::to_string(base)
-            .map_err(|source| ChangeError::Text(Box::new(BenchError::ArrayText { source })))?;
+        let text = toml::to_string(base)?;
         let array = spec::array::with_all(&name, &text, &[draft.overlay, user])
             .map_err(|error| blame(&draft.changes, error))?;
         if array == *base {

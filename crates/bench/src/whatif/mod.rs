@@ -20,7 +20,6 @@ mod text;
 mod utilisation;
 mod work;
 
-pub(crate) use answer::times;
 pub use change::{Change, ChangeError, Changed, Changes};
 pub use document::{
     Bottleneck, Broken, LimitGap, ModelError, ModelKind, Point, SCHEMA, SeedEdge, Side, StepGap,

@@ -10,6 +10,7 @@ use units::{Bytes, Nanos};
 
 use super::check;
 use super::document::{Calibration, CandidateFacts, Demerits, Machine, Noise, point_facts};
+use super::error::CalibrateError;
 use super::fit::{Effort, Fit, fit};
 use super::loops::Span;
 use super::matrix::matrix;
@@ -18,10 +19,10 @@ use super::model_disk;
 use super::noise::noise_warnings;
 use super::place::{Place, array};
 use super::sweep::{Contact, ROUNDS, Sweep, sweep};
-use crate::error::BenchError;
-use crate::progress::{Control, Request, about};
-use crate::rig::RealRig;
-use crate::run::{page_cache, summary};
+use bench::BenchError;
+use bench::progress::{Control, Request, about};
+use bench::rig::RealRig;
+use bench::run::{page_cache, summary};
 
 /// What to calibrate, and what is allowed.
 #[derive(Debug, Clone)]
@@ -73,7 +74,7 @@ pub fn calibrate(
     options: &CalibrateOptions,
     control: &Control,
     tell: &mut dyn FnMut(&str),
-) -> Result<Calibration, BenchError> {
+) -> Result<Calibration, CalibrateError> {
     let (store, subject) = open(options)?;
     let mut warnings: Vec<Warning> =
         store.warnings().iter().map(|found| warning(&found.id, found.text.clone())).collect();
@@ -108,27 +109,29 @@ struct Subject {
 }
 
 /// Makes the disk's store, after everything that could refuse it later was asked.
-fn open(options: &CalibrateOptions) -> Result<(Datastore, Subject), BenchError> {
+fn open(options: &CalibrateOptions) -> Result<(Datastore, Subject), CalibrateError> {
     let started = Timestamp::now();
     if options.read_only && matches!(options.target, Target::Directory(_)) {
-        return Err(BenchError::NothingToRead);
+        return Err(BenchError::NothingToRead.into());
     }
     let space = options.space.max(SPACE_MIN).round_up(Bytes::MIB);
     let store_options = store_options(options, started)?;
     let needed = if options.read_only { space } else { space + check::disks(space)? };
-    let before = datastore::preflight(&options.target, needed, &store_options)?;
+    let before =
+        datastore::preflight(&options.target, needed, &store_options).map_err(BenchError::from)?;
     let cached = page_cache(&before);
     if let Some(why) = cached.clone().filter(|_| !options.buffered) {
-        return Err(BenchError::PageCache { target: options.target.to_string(), why });
+        return Err(CalibrateError::PageCache { target: options.target.to_string(), why });
     }
     let environment = record::env::capture(options.target.path(), options.tool.clone());
     let device = environment.storage.devices.first().map(|device| device.name.clone());
     let place = Place::of(options, device.as_deref())?;
-    let store = Datastore::open(&options.target, needed, &store_options)?;
+    let store =
+        Datastore::open(&options.target, needed, &store_options).map_err(BenchError::from)?;
     // What a target says of direct I/O is known for sure when it is open.
     let cached = cached.or_else(|| page_cache(store.preflight()));
     if let Some(why) = cached.clone().filter(|_| !options.buffered) {
-        return Err(BenchError::PageCache { target: options.target.to_string(), why });
+        return Err(CalibrateError::PageCache { target: options.target.to_string(), why });
     }
     let subject = Subject {
         started,
@@ -180,7 +183,7 @@ fn measure_on(
     subject: &Subject,
     options: &CalibrateOptions,
     (control, tell): Contact<'_>,
-) -> Result<(Sweep, Fit, Option<TileCheck>), BenchError> {
+) -> Result<(Sweep, Fit, Option<TileCheck>), CalibrateError> {
     let sweep = sweep(rig, options, (subject.span, pace(options)), (control, &mut *tell))?;
     let fit = fit_to(&sweep.points, subject, options, (control, &mut *tell))?;
     if options.read_only {

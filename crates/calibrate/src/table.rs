@@ -139,8 +139,8 @@ impl<'a> Line<'a> {
 mod tests {
     use stats::Histogram;
 
-    use super::super::matrix::Mix;
     use super::*;
+    use crate::matrix::Mix;
 
     #[test]
     fn entries_are_the_means_of_their_shares_and_keep_the_mean_of_all() {

@@ -7,8 +7,8 @@ use units::{BlockSize, Bytes, Nanos};
 use workload::{BuildError, InstancePlan};
 
 use super::matrix::{Mix, Point};
-use crate::step::{DiskNeed, FleetInstance, shape};
-use crate::verdict::Member;
+use bench::step::{DiskNeed, FleetInstance, shape};
+use bench::verdict::Member;
 
 /// The disk that loops run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

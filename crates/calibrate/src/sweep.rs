@@ -9,10 +9,10 @@ use super::matrix::{Point, matrix, shuffled};
 use super::measure::{Answers, Measured, Pace, Passage, measure};
 use super::noise::{CpuTimes, cpu_noise};
 use super::session::CalibrateOptions;
-use crate::error::BenchError;
-use crate::progress::{Control, NoObserver, about};
-use crate::rig::Rig;
-use crate::run::fill;
+use bench::BenchError;
+use bench::progress::{Control, NoObserver, about};
+use bench::rig::Rig;
+use bench::run::fill;
 
 /// A loop with fewer answers says nothing about a distribution; our choice.
 const ANSWERS_MIN: u64 = 50;

@@ -4,11 +4,19 @@
 //! searches the parameters of a modelled disk that answers the same loops alike in virtual
 //! time, and [`Calibration`] says how well that went, by the measure that simulators of disks
 //! are judged by ([`demerit()`]).
+//!
+//! What it refuses: measuring memory as if it were the storage, replacing a file that it did not
+//! make.
+//!
+//! Invariants: the loops that a model is held against are not those it was fitted to; a model
+//! comes with how far it is from the disk, and how far the disk is from itself.
+#![forbid(unsafe_code)]
 
 mod check;
 mod demerit;
 mod disk;
 mod document;
+mod error;
 mod fit;
 mod guess;
 mod loops;
@@ -31,6 +39,7 @@ pub use disk::{DiskModel, model_disk};
 pub use document::{
     Calibration, CandidateFacts, Demerits, Drift, Machine, MixDemerits, Noise, PointFacts, Side,
 };
+pub use error::CalibrateError;
 pub use fit::{Candidate, Effort, Fit, fit};
 pub use loops::Span;
 pub use matrix::{Mix, Point, matrix};

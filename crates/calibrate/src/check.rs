@@ -1,20 +1,21 @@
 //! A step of a shipped tile on the storage, against the same step on the array fitted to it:
 //! loops of one size and kind at a time are not what virtual machines do.
 
+use std::path::Path;
+
 use record::run::Step;
 use spec::ResolvedTile;
 use spec::array::{Array, TileCheck};
-use std::path::Path;
 use units::{Bytes, Nanos};
 
+use super::error::CalibrateError;
 use super::sweep::Contact;
-use crate::error::BenchError;
-use crate::progress::{NoObserver, about};
-use crate::rig::Rig;
-use crate::run::{TileLoad, build, fill, round};
-use crate::simulate::{Settings, Stage};
-use crate::step::runner::{StepBench, place_now, step_at_most};
-use crate::step::sink::Nowhere;
+use bench::BenchError;
+use bench::progress::{NoObserver, about};
+use bench::rig::Rig;
+use bench::run::{TileLoad, build, fill, round};
+use bench::simulate::{Settings, Stage};
+use bench::step::{Nowhere, StepBench, place_now, step_at_most};
 
 /// The tile: two machines that read and write at random all the time, in two sizes, with a
 /// queue of their own. It has neither phases nor bursts, so seconds are enough of it.
@@ -38,21 +39,22 @@ fn settings(point: Nanos) -> Settings {
     }
 }
 
-fn tile() -> Result<ResolvedTile, BenchError> {
+fn tile() -> Result<ResolvedTile, CalibrateError> {
     spec::resolve_tile(TILE, Path::new(""))
-        .map_err(|error| BenchError::CheckTile { tile: TILE, source: Box::new(error) })
+        .map_err(|error| CalibrateError::CheckTile { tile: TILE, source: Box::new(error) })
 }
 
 /// The step, with disks that are together about as large as the disk of the loops.
-pub fn stage(span: Bytes, point: Nanos) -> Result<Stage, BenchError> {
+pub fn stage(span: Bytes, point: Nanos) -> Result<Stage, CalibrateError> {
     let (tile, settings) = (tile()?, settings(point));
-    let full = TileLoad::of(&settings.plan("any", &tile)?)?.bytes;
+    let plan = settings.plan("any", &tile).map_err(BenchError::from)?;
+    let full = TileLoad::of(&plan)?.bytes;
     let footprint = (span.get() as f64 / full.get() as f64).min(1.0);
-    Stage::new(&tile, &Settings { footprint, ..settings })
+    Ok(Stage::new(&tile, &Settings { footprint, ..settings })?)
 }
 
 /// Bytes of its disks.
-pub fn disks(span: Bytes) -> Result<Bytes, BenchError> {
+pub fn disks(span: Bytes) -> Result<Bytes, CalibrateError> {
     Ok(TileLoad::of(stage(span, TIME.0)?.plan())?.bytes)
 }
 
@@ -107,10 +109,11 @@ fn rate_and_time(step: &Step) -> (f64, Nanos) {
 mod tests {
     use device::ServersParameters;
 
-    use super::super::{DiskModel, model_disk, place};
+    use bench::progress::Control;
+    use bench::rig::SimRig;
+
     use super::*;
-    use crate::progress::Control;
-    use crate::rig::fake::FakeRig;
+    use crate::{DiskModel, model_disk, place};
 
     /// One server that takes so long, as a fitted array.
     fn server(service: Nanos) -> Array {
@@ -120,8 +123,8 @@ mod tests {
 
     fn checked(array: &Array) -> TileCheck {
         let stage = stage(Bytes::GIB, Nanos::SECOND).expect("it is shipped");
-        let slice = stage.plan().slice.value;
-        let mut rig = FakeRig::new(Nanos::from_millis(1), slice, Nanos::from_secs(60));
+        let storage = server(Nanos::from_millis(1));
+        let mut rig = SimRig::new(&storage, stage.plan());
         let contact: Contact<'_> = (&Control::default(), &mut |_| {});
         check(&mut rig, &stage, (array, 7), contact).expect("both answer")
     }

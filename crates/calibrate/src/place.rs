@@ -6,8 +6,9 @@ use spec::array::{Array, Disk, Pool, Raid};
 use units::Bytes;
 
 use super::document::Calibration;
+use super::error::CalibrateError;
 use super::session::CalibrateOptions;
-use crate::error::BenchError;
+use bench::BenchError;
 
 /// Where fitted arrays are kept if nobody says otherwise: `$XDG_DATA_HOME/tilemark/arrays`, or
 /// `~/.local/share/tilemark/arrays`.
@@ -31,33 +32,33 @@ const OURS: &str = "tilemark calibrate";
 
 impl Place {
     /// Refuses, before anything is measured, what could not be saved or found afterwards.
-    pub fn of(options: &CalibrateOptions, device: Option<&str>) -> Result<Self, BenchError> {
+    pub fn of(options: &CalibrateOptions, device: Option<&str>) -> Result<Self, CalibrateError> {
         let from_file = options.out.as_deref().and_then(Path::file_stem);
         let from_file = from_file.map(|stem| stem.to_string_lossy().into_owned());
         let name = options.name.clone().or(from_file);
         let name = name.unwrap_or_else(|| device.unwrap_or("disk").to_lowercase());
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if name.is_empty() || !name.chars().all(is_name) {
-            return Err(BenchError::ArrayName { name, why: "is not of a-z, 0-9 and -" });
+            return Err(CalibrateError::ArrayName { name, why: "is not of a-z, 0-9 and -" });
         }
         if options.out.is_none() && spec::shipped::array_names().any(|shipped| shipped == name) {
-            return Err(BenchError::ArrayName { name, why: "is the name of a shipped array" });
+            return Err(CalibrateError::ArrayName { name, why: "is the name of a shipped array" });
         }
         let path = match &options.out {
             Some(path) => path.clone(),
             None => user_arrays()?.join(format!("{name}.toml")),
         };
         match std::fs::read_to_string(&path) {
-            Ok(text) if !is_ours(&text) => Err(BenchError::ArrayExists { path }),
+            Ok(text) if !is_ours(&text) => Err(CalibrateError::ArrayExists { path }),
             Ok(_) => Ok(Self { name, path }),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self { name, path }),
-            Err(source) => Err(BenchError::ArrayFile { path, source }),
+            Err(source) => Err(CalibrateError::ArrayFile { path, source }),
         }
     }
 
     /// Writes the file beside its place first, so that an earlier one is replaced as a whole.
-    pub fn save(&self, calibration: &Calibration) -> Result<(), BenchError> {
-        let failed = |source| BenchError::ArrayFile { path: self.path.clone(), source };
+    pub fn save(&self, calibration: &Calibration) -> Result<(), CalibrateError> {
+        let failed = |source| CalibrateError::ArrayFile { path: self.path.clone(), source };
         let text = array_text(calibration)?;
         if let Some(directory) = self.path.parent() {
             std::fs::create_dir_all(directory).map_err(failed)?;
@@ -95,7 +96,7 @@ pub fn array(name: &str, disk: &Disk) -> Array {
 }
 
 /// The array's file.
-fn array_text(calibration: &Calibration) -> Result<String, BenchError> {
+fn array_text(calibration: &Calibration) -> Result<String, CalibrateError> {
     let day = calibration.started.strftime("%Y-%m-%d");
     let percent = |share: Option<f64>| {
         share.map_or_else(|| "unknown".to_owned(), |share| format!("{:.1} %", share * 100.0))
@@ -119,7 +120,7 @@ fn array_text(calibration: &Calibration) -> Result<String, BenchError> {
         calibration: Some(found.clone()),
         ..array(&calibration.name, &calibration.disk)
     };
-    toml::to_string_pretty(&array).map_err(|source| BenchError::ArrayText { source })
+    toml::to_string_pretty(&array).map_err(|source| CalibrateError::ArrayText { source })
 }
 
 fn pool() -> Pool {

@@ -6,9 +6,9 @@ use units::Nanos;
 
 use super::loops::Span;
 use super::matrix::Point;
-use crate::error::BenchError;
-use crate::progress::{Control, Request};
-use crate::rig::{Load, LoadOutcome, Received, Rig};
+use bench::BenchError;
+use bench::progress::{Control, Request};
+use bench::rig::{Load, LoadOutcome, Received, Rig};
 
 /// Latencies of a loop, from submission to answer.
 #[derive(Debug, Clone, PartialEq, Default)]
