@@ -26,6 +26,5 @@ pub mod simulate;
 pub mod step;
 pub mod study;
 pub mod verdict;
-pub mod whatif;
 
 pub use error::BenchError;

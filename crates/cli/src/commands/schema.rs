@@ -16,7 +16,7 @@ pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
         SchemaKind::StudyResult => bench::study::json_schema(),
         SchemaKind::Run => record::run::json_schema(),
         SchemaKind::Compare => compare::json_schema(),
-        SchemaKind::WhatIf => bench::whatif::json_schema(),
+        SchemaKind::WhatIf => whatif::json_schema(),
         SchemaKind::Analysis => ::analyze::json_schema(),
         SchemaKind::Fit => ::analyze::fit::fit_json_schema(),
         SchemaKind::Trace => trace::store::json_schema(),

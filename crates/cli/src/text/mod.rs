@@ -9,6 +9,7 @@ mod replay;
 mod step;
 mod summary;
 mod table;
+mod what_if;
 
 use brief::brief;
 pub use calibration::calibration;
@@ -20,6 +21,7 @@ pub use step::{limit_name, step_line};
 pub use summary::prefill_line;
 use summary::summary;
 pub use table::Table;
+pub use what_if::what_if;
 
 use std::path::Path;
 

@@ -11,7 +11,7 @@ use super::model_error::model_error;
 use super::run::{LENGTHEN_MAX, Options};
 use super::utilisation::bottleneck;
 use super::{Changed, Subject};
-use crate::run::{TileLoad, broken_limit, times, work_of};
+use bench::run::{TileLoad, broken_limit, times, work_of};
 
 /// A part that is busy less than this is no bottleneck; our choice.
 const HALF: f64 = 0.5;

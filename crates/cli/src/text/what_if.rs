@@ -1,10 +1,10 @@
 use record::run::Verdict;
 use units::Nanos;
 
-use super::document::{LimitGap, ModelError, Side, StepGap, Stopped, WhatIf};
+use whatif::{LimitGap, ModelError, Side, StepGap, Stopped, WhatIf};
 
 /// The answer for people.
-pub fn text(answer: &WhatIf) -> String {
+pub fn what_if(answer: &WhatIf) -> String {
     let mut lines = vec![answer.sentence.clone(), String::new()];
     let kind = if answer.run_simulated { "simulated" } else { "measured" };
     lines.push(format!("asked about: run {} ({kind}), tile {}", answer.run, answer.tile));

@@ -2,7 +2,7 @@ use record::run::{ModelFacts, Step};
 use spec::array::Array;
 
 use super::document::Bottleneck;
-use crate::run::work_of;
+use bench::run::work_of;
 
 /// Kinds of parts whose servers work. A queue and a write memory are full because of what is
 /// behind them.

@@ -3,6 +3,13 @@
 //! [`Changes`] are laid over the array of a [`Subject`], which is a simulated run's own, one
 //! that was given, or one that [`fit()`] makes of a measured run; [`what_if`] searches the edge
 //! of both with the same seeds and says how far they are apart.
+//!
+//! What it refuses: saying that anything was measured, an answer without how far the model is
+//! from the run that it stands for.
+//!
+//! Invariants: the same run, change and seeds give the same answer; both sides have the same
+//! random numbers.
+#![forbid(unsafe_code)]
 
 mod answer;
 mod cache;
@@ -16,7 +23,6 @@ mod run;
 mod subject;
 #[cfg(test)]
 mod tests;
-mod text;
 mod utilisation;
 mod work;
 
@@ -28,5 +34,4 @@ pub use document::{
 pub use fit::{FitError, fit};
 pub use run::{Options, Progress, what_if};
 pub use subject::{Subject, SubjectError, subject};
-pub use text::text;
 pub use work::Far;

@@ -139,7 +139,7 @@ limit = "200ms"
 source = "test"
 "#;
     let tile = fixtures::tile_of(vec![fixtures::workload(SLOW)]);
-    let brief = crate::simulate::Settings {
+    let brief = bench::simulate::Settings {
         warm_up_min: units::Nanos::from_secs(2),
         warm_up_max: units::Nanos::from_secs(4),
         duration: units::Nanos::from_secs(4),
@@ -149,9 +149,9 @@ source = "test"
         time: 1.0,
     };
     let plan = brief.plan("any", &tile).expect("a plan");
-    let step = |settings: &crate::simulate::Settings| {
-        let stage = crate::simulate::Stage::new(&tile, settings).expect("a stage");
-        let control = crate::progress::Control::default();
+    let step = |settings: &bench::simulate::Settings| {
+        let stage = bench::simulate::Stage::new(&tile, settings).expect("a stage");
+        let control = bench::progress::Control::default();
         stage.step(&shipped("hdd-raid10"), (1, 0), 7, &control).expect("a step")
     };
     let as_measured = step(&brief);

@@ -5,10 +5,10 @@ use spec::array::Array;
 use units::Nanos;
 
 use super::document::{SeedEdge, Stopped};
-use crate::error::BenchError;
-use crate::ladder::{Climb, Edge, Ladder, LadderOptions, StepResult, Stop};
-use crate::progress::Control;
-use crate::simulate::Stage;
+use bench::BenchError;
+use bench::ladder::{Climb, Edge, Ladder, LadderOptions, StepResult, Stop};
+use bench::progress::Control;
+use bench::simulate::Stage;
 
 /// One seed's way to the edge.
 #[derive(Debug)]

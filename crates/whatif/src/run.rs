@@ -13,12 +13,12 @@ use super::document::{ModelKind, WhatIf};
 use super::model_error;
 use super::work::{Far, Work};
 use super::{Changed, Subject};
-use crate::error::BenchError;
-use crate::plan::ResolvedPlan;
-use crate::progress::{Control, Request};
-use crate::rig::{Rig, SimRig};
-use crate::run::TileLoad;
-use crate::simulate::{Settings, Stage};
+use bench::BenchError;
+use bench::plan::ResolvedPlan;
+use bench::progress::{Control, Request};
+use bench::rig::{Rig, SimRig};
+use bench::run::TileLoad;
+use bench::simulate::{Settings, Stage};
 
 /// How an answer is looked for.
 #[derive(Debug, Clone)]

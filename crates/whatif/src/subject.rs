@@ -7,9 +7,9 @@ use spec::{ResolvedTile, SpecError};
 
 use super::document::ModelKind;
 use super::fit::{FitError, fit, is_finished};
-use crate::plan::{Layer, PlanError, ResolvedPlan, Surroundings, resolve_simulated};
-use crate::replay::Traces;
-use crate::run::tile_sha256;
+use bench::plan::{Layer, PlanError, ResolvedPlan, Surroundings, resolve_simulated};
+use bench::replay::Traces;
+use bench::run::tile_sha256;
 
 /// What is asked about: a run with the array that stands for its storage.
 #[derive(Debug, Clone)]
