@@ -24,7 +24,6 @@ pub mod sample;
 pub mod score;
 pub mod simulate;
 pub mod step;
-pub mod study;
 pub mod verdict;
 
 pub use error::BenchError;

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use bench::study::store;
+use findings::store;
 use record::rundir::RunId;
 
 use crate::document::{StudyClaim, StudyList, StudyPage, StudyRow, StudySection, StudyTally};

@@ -13,7 +13,7 @@ pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
         SchemaKind::Workload => spec::schema(spec::Kind::Workload),
         SchemaKind::Array => spec::schema(spec::Kind::Array),
         SchemaKind::Study => spec::schema(spec::Kind::Study),
-        SchemaKind::StudyResult => bench::study::json_schema(),
+        SchemaKind::StudyResult => findings::json_schema(),
         SchemaKind::Run => record::run::json_schema(),
         SchemaKind::Compare => compare::json_schema(),
         SchemaKind::WhatIf => whatif::json_schema(),

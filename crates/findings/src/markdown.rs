@@ -1,7 +1,7 @@
 //! The result as a page of the documentation.
 
-use super::document::{Outcome, StudyResult};
-use super::text::{claims, facts, heading, missed, notes_on_points, points, summary, table};
+use crate::document::{Outcome, StudyResult};
+use crate::words::{claims, facts, heading, missed, notes_on_points, points, summary, table};
 
 const fn how(result: &StudyResult) -> &'static str {
     if result.simulated {

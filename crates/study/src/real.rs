@@ -9,10 +9,10 @@ use spec::study::{ResolvedConfiguration, ResolvedReal, ResolvedStudy};
 use units::Nanos;
 
 use super::point::{Point, PointError, Simulate};
-use crate::error::BenchError;
-use crate::plan::profile_values;
-use crate::progress::Control;
-use crate::real::{RealError, RealPlace, RealSettings, step};
+use bench::BenchError;
+use bench::plan::profile_values;
+use bench::progress::Control;
+use bench::real::{RealError, RealPlace, RealSettings, step};
 
 /// Where configurations on real storage are tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Simulate for Measured<'_> {
             RealError::Throttle(_) | RealError::Bench(BenchError::Refused(_)) => {
                 PointError::NotHere(super::simulated::told(&error))
             }
-            error @ RealError::Bench(_) => PointError::Failed(super::simulated::told(&error)),
+            error => PointError::Failed(super::simulated::told(&error)),
         })
     }
 

@@ -1,11 +1,11 @@
 //! Every configuration of every shipped study runs: one small tile, for an instant. What their
 //! claims come to is in `docs/studies`; this only keeps one from breaking while nobody looks.
 
+use bench::progress::Control;
 use spec::plan::Measure;
 use spec::shipped::study_names;
 use spec::study::{ResolvedStudy, resolve_study};
-use tilemark_bench::progress::Control;
-use tilemark_bench::study::{Point, Simulate, Simulated};
+use tilemark_study::{Point, Simulate, Simulated};
 use units::Nanos;
 
 /// A study whose steps take half a second of tiles a sixteenth of its size; where one is long

@@ -5,13 +5,13 @@ use std::sync::mpsc;
 use record::run::{Step, ToolFacts};
 use spec::study::ResolvedStudy;
 
-use super::document::StudyResult;
 use super::evaluate::{Bound, Results};
 use super::needs::{Steps, needs};
 use super::point::{Point, PointError, Simulate};
 use super::real::{Measured, RealStorage, with_reals};
 use super::report::Report;
-use crate::progress::{Control, Request};
+use bench::progress::{Control, Request};
+use findings::StudyResult;
 
 /// How a study is run.
 #[derive(Debug, Clone, Default)]

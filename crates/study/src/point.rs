@@ -1,7 +1,7 @@
 use record::run::Step;
 use spec::study::ResolvedConfiguration;
 
-use crate::progress::Control;
+use bench::progress::Control;
 
 /// One run of one step of one configuration.
 #[derive(Debug, Clone, Copy)]

@@ -2,10 +2,10 @@
 
 use spec::study::{Published, Tolerance};
 
-use super::document::ClaimResult;
+use crate::document::ClaimResult;
 
 /// Four significant digits at most, thousands grouped.
-pub(super) fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     let size = value.abs();
     let digits = match size {
         _ if size >= 999.5 => 0,
@@ -41,12 +41,12 @@ fn grouped(digits: &str) -> String {
 }
 
 /// A number, or a dash.
-pub(super) fn or_dash(value: Option<f64>) -> String {
+pub fn or_dash(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), short)
 }
 
 /// A share as a percentage, or a dash.
-pub(super) fn percent(share: Option<f64>) -> String {
+pub fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
@@ -68,7 +68,7 @@ fn with_unit(text: String, unit: Option<&str>) -> String {
 }
 
 /// Ours, with half the width of its interval.
-pub(super) fn ours(claim: &ClaimResult) -> String {
+pub fn ours(claim: &ClaimResult) -> String {
     let Some(ours) = claim.ours else { return "-".to_owned() };
     if matches!(claim.tolerance, Tolerance::Order(_)) {
         let holds = claim.repeats.iter().filter(|value| **value == Some(1.0)).count();
@@ -99,7 +99,7 @@ pub fn tolerance_text(tolerance: Tolerance) -> String {
 }
 
 /// Whether it was met, and how surely.
-pub(super) fn met(claim: &ClaimResult) -> String {
+pub fn met(claim: &ClaimResult) -> String {
     let words = claim.outcome.words();
     match (claim.met, claim.interval_inside) {
         (true, Some(false)) => format!("{words}, by the mean"),

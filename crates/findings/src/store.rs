@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use record::rundir::RunId;
 
-use super::{StudyResult, markdown};
+use crate::{StudyResult, markdown};
 
 /// Where results of studies are kept, beside the directories of runs.
 pub const DIRECTORY: &str = "studies";

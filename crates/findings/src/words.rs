@@ -1,50 +1,11 @@
-//! The result for people.
+//! Parts of a result in words and tables.
 
-use std::fmt::Write as _;
-
-use super::document::{ClaimResult, KindCount, Outcome, PointResult, StudyResult, TableResult};
-use super::grid::Grid;
-use super::number::{met, or_dash, ours, percent, published_text, tolerance_text};
-
-/// The result as text.
-pub fn text(result: &StudyResult) -> String {
-    let mut out = String::new();
-    let mut say = |line: &str| writeln!(out, "{line}").expect("a text grows");
-    let how =
-        if result.simulated { "simulated" } else { "simulated, and measured where it says so" };
-    say(&format!("{}: {} ({how})", result.name, result.title));
-    say(&facts(result));
-    if !result.complete {
-        say("INTERRUPTED: not everything was run");
-    }
-    if !result.points.is_empty() {
-        say("");
-        say(points(&result.points).text().trim_end());
-        notes_on_points(&result.points).iter().for_each(|note| say(note));
-    }
-    for each in &result.tables {
-        say("");
-        say(&heading(each));
-        say(table(each).text().trim_end());
-    }
-    say("");
-    say(claims(&result.claims).text().trim_end());
-    for claim in result.claims.iter().filter(|claim| claim.outcome != Outcome::Met) {
-        say("");
-        missed(claim).iter().for_each(|line| say(line));
-    }
-    for warning in &result.warnings {
-        say("");
-        say(&format!("warning: {}", warning.text));
-        warning.hint.iter().for_each(|hint| say(&format!("hint: {hint}")));
-    }
-    say("");
-    summary(result).iter().for_each(|line| say(line));
-    out
-}
+use crate::document::{ClaimResult, KindCount, Outcome, PointResult, StudyResult, TableResult};
+use crate::grid::Grid;
+use crate::number::{met, or_dash, ours, percent, published_text, tolerance_text};
 
 /// What it was run with.
-pub(super) fn facts(result: &StudyResult) -> String {
+pub fn facts(result: &StudyResult) -> String {
     let commit =
         result.tool.commit.as_ref().map_or_else(String::new, |commit| format!(" ({commit})"));
     format!(
@@ -61,7 +22,7 @@ pub(super) fn facts(result: &StudyResult) -> String {
 }
 
 /// Every step.
-pub(super) fn points(points: &[PointResult]) -> Grid {
+pub fn points(points: &[PointResult]) -> Grid {
     let mut names: Vec<&str> = Vec::new();
     for tier in points.iter().flat_map(|point| &point.mean.tiers) {
         if !names.contains(&tier.name.as_str()) {
@@ -105,7 +66,7 @@ pub(super) fn points(points: &[PointResult]) -> Grid {
 }
 
 /// Why steps have no figures.
-pub(super) fn notes_on_points(points: &[PointResult]) -> Vec<String> {
+pub fn notes_on_points(points: &[PointResult]) -> Vec<String> {
     let has_none = |point: &&PointResult| {
         ["does-not-fit", "left-out", "not-simulated", "inconclusive"]
             .contains(&point.verdict.as_str())
@@ -118,7 +79,7 @@ pub(super) fn notes_on_points(points: &[PointResult]) -> Vec<String> {
 }
 
 /// A table's heading.
-pub(super) fn heading(table: &TableResult) -> String {
+pub fn heading(table: &TableResult) -> String {
     match &table.unit {
         Some(unit) => format!("{} ({unit})", table.title),
         None => table.title.clone(),
@@ -126,7 +87,7 @@ pub(super) fn heading(table: &TableResult) -> String {
 }
 
 /// A table of the study.
-pub(super) fn table(table: &TableResult) -> Grid {
+pub fn table(table: &TableResult) -> Grid {
     let mut grid = Grid::new(&[">tiles"]);
     table.configurations.iter().for_each(|name| grid.column(name));
     for row in &table.rows {
@@ -137,7 +98,7 @@ pub(super) fn table(table: &TableResult) -> Grid {
 }
 
 /// Every claim.
-pub(super) fn claims(claims: &[ClaimResult]) -> Grid {
+pub fn claims(claims: &[ClaimResult]) -> Grid {
     let mut grid =
         Grid::new(&["claim", "kind", "published", "ours", "tolerance", "met", "what is said"]);
     for claim in claims {
@@ -155,7 +116,7 @@ pub(super) fn claims(claims: &[ClaimResult]) -> Grid {
 }
 
 /// Why a claim is not met.
-pub(super) fn missed(claim: &ClaimResult) -> Vec<String> {
+pub fn missed(claim: &ClaimResult) -> Vec<String> {
     let what = match claim.outcome {
         Outcome::NotMeasured => "not measured",
         _ => "not met",
@@ -169,7 +130,7 @@ pub(super) fn missed(claim: &ClaimResult) -> Vec<String> {
 }
 
 /// How many were met.
-pub(super) fn summary(result: &StudyResult) -> Vec<String> {
+pub fn summary(result: &StudyResult) -> Vec<String> {
     let mut lines = vec![result.summary.sentence.clone()];
     let others: Vec<String> = result
         .summary

@@ -1,6 +1,6 @@
 //! The result as comma-separated values in long form, for plotting.
 
-use super::document::{PointFigures, StudyResult};
+use crate::document::{PointFigures, StudyResult};
 
 /// Columns: `record` (`point`, `table` or `claim`), `name` (figure, heading or claim),
 /// `configuration`, `tiles`, `repeat` (empty for means), `value` (empty if there is none), `unit`.

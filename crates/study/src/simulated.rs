@@ -7,10 +7,10 @@ use spec::study::{ResolvedConfiguration, ResolvedStudy};
 
 use super::figures::precise;
 use super::point::{Point, PointError, Simulate};
-use crate::error::BenchError;
-use crate::progress::Control;
-use crate::rig::{WarmKey, Warmed};
-use crate::simulate::{Settings, Stage, WORKING_SET_PAGE};
+use bench::BenchError;
+use bench::progress::Control;
+use bench::rig::{WarmKey, Warmed};
+use bench::simulate::{Settings, Stage, WORKING_SET_PAGE};
 
 /// Simulates the points of a study in virtual time.
 #[derive(Debug)]

@@ -3,9 +3,10 @@
 
 use std::num::NonZeroUsize;
 
+use bench::progress::Control;
+use findings::StudyResult;
 use spec::study::{Kind, ResolvedStudy, resolve_study};
-use tilemark_bench::progress::Control;
-use tilemark_bench::study::{Options, Simulated, StudyResult, run};
+use tilemark_study::{Options, Simulated, run};
 use units::Nanos;
 
 fn study() -> ResolvedStudy {

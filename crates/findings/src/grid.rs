@@ -1,7 +1,7 @@
 //! Tables as text and as Markdown.
 
 /// A table; a heading that begins with `>` is aligned to the right.
-pub(super) struct Grid {
+pub struct Grid {
     header: Vec<String>,
     right: Vec<bool>,
     rows: Vec<Vec<String>>,
