@@ -1,19 +1,18 @@
+use bench::recheck::{Agreement, Item, Recheck};
 use serde_json::Value;
 use units::Nanos;
 
-use super::document::{Agreement, Item, Recheck};
-
 /// The document for people: all that differs, and of what agrees the numbers that decide.
-pub fn render(recheck: &Recheck) -> String {
+pub fn recheck(recheck: &Recheck) -> String {
     let mut lines = vec![sentence(recheck)];
     lines.extend(recheck.files.iter().map(|item| line("files: ", item)));
     lines.extend(recheck.definitions.iter().map(|item| line("", item)));
     for step in &recheck.steps {
         let tiles = units::print::count(step.tiles.into(), "tile");
         lines.push(format!("step {}, repeat {} ({tiles})", step.step, step.repeat));
-        let shown = step.items.iter().filter(|item| item.differs() || is_telling(item));
+        let shown = step.items.iter().filter(|item| item.differs() || item.decides);
         lines.extend(shown.map(|item| line("  ", item)));
-        let rest = step.items.iter().filter(|item| !item.differs() && !is_telling(item)).count();
+        let rest = step.items.iter().filter(|item| !item.differs() && !item.decides).count();
         if rest > 0 {
             lines.push(format!("  {rest} more agree"));
         }
@@ -40,10 +39,6 @@ fn sentence(recheck: &Recheck) -> String {
             format!("{}: it could not be judged again from the raw series", recheck.run)
         }
     }
-}
-
-fn is_telling(item: &Item) -> bool {
-    matches!(item.what.as_str(), "verdict" | "score") || item.what.starts_with("limit ")
 }
 
 fn line(indent: &str, item: &Item) -> String {
@@ -107,5 +102,49 @@ fn first_difference(stored: &Value, computed: &Value, place: String) -> Option<S
         }
         _ if stored == computed => None,
         _ => Some(format!("{place}: stored {stored}, computed {computed}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bench::recheck;
+    use bench::run::sample;
+    use bench::sample::SampleOptions;
+    use record::rundir::StoredRun;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_decides_is_told_and_of_what_differs_both() {
+        let base = tempfile::tempdir().expect("a directory");
+        let options = SampleOptions {
+            base: base.path().to_owned(),
+            tile: "datacenter".to_owned(),
+            tiles: 3,
+            time: Nanos::from_secs(600),
+            slice: Nanos::from_secs(10),
+            seed: 1,
+            is_empty: false,
+        };
+        let run = sample(&options, None).expect("a run");
+        let stored = StoredRun::at(&run.directory).expect("a run");
+        let mut found = recheck::recheck(&stored, None).expect("readable");
+        assert!(super::recheck(&found).contains("limit shop order p95 agrees: passed, "));
+        // What a forger would have stored of the step beyond the edge.
+        let steps = found.steps.iter_mut().map(|step| &mut step.items);
+        let failed = |item: &Item| item.what == "verdict" && item.stored == json!("failed");
+        for items in steps.filter(|items| items.iter().any(failed)) {
+            for item in items.iter_mut().filter(|item| failed(item)) {
+                (item.stored, item.result) = (json!("passed"), Agreement::Differs);
+            }
+            let limit = items.iter_mut().find(|item| item.stored.get("result").is_some());
+            let limit = limit.expect("a limit");
+            limit.stored["result"]["measured_ns"] = json!(1_000_000);
+            limit.result = Agreement::Differs;
+        }
+        let text = super::recheck(&found);
+        assert!(text.contains("verdict differs: stored passed, computed failed"), "{text}");
+        assert!(text.contains(", 1 ms of "), "{text}");
     }
 }
