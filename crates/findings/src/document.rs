@@ -1,6 +1,6 @@
 use record::run::{Interval, ToolFacts, Verdict, Warning};
 use schemars::{JsonSchema, schema_for};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use spec::study::{Kind, Published, Tolerance};
 
 /// Name and version of the result of a study. Minor versions only add fields.
@@ -8,7 +8,7 @@ pub const SCHEMA: &str = "tilemark.study/1.0";
 
 /// What a study came to. It holds no time of day and no wall-clock time: the same study, seed
 /// and program give the same result to the byte.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyResult {
     /// Name and version of this format: `tilemark.study/1.0`.
     pub schema: String,
@@ -53,7 +53,7 @@ pub struct StudyResult {
 }
 
 /// A configuration.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigurationFacts {
     /// Its name.
     pub name: String,
@@ -76,15 +76,14 @@ pub struct ConfigurationFacts {
 }
 
 /// A step, all its repeats.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PointResult {
     /// The configuration's name.
     pub configuration: String,
     /// Tiles.
     pub tiles: u32,
-    /// `passed` if all repeats passed, `failed` if one failed, else `inconclusive`,
-    /// `interrupted`, `does-not-fit`, `left-out` or `not-simulated`.
-    pub verdict: String,
+    /// What all repeats came to.
+    pub verdict: PointVerdict,
     /// The first limit that broke, or why there is no step; null if nothing broke.
     pub reason: Option<String>,
     /// Means of the repeats.
@@ -93,8 +92,51 @@ pub struct PointResult {
     pub runs: Vec<PointRun>,
 }
 
+/// What the repeats of a step came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PointVerdict {
+    /// All passed.
+    Passed,
+    /// One failed.
+    Failed,
+    /// One could not be judged, and none failed.
+    Inconclusive,
+    /// One did not end.
+    Interrupted,
+    /// The array has no room for so many tiles.
+    DoesNotFit,
+    /// It needs what is not here.
+    LeftOut,
+    /// One could not be simulated.
+    NotSimulated,
+}
+
+impl PointVerdict {
+    /// Its name in files and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Inconclusive => "inconclusive",
+            Self::Interrupted => "interrupted",
+            Self::DoesNotFit => "does-not-fit",
+            Self::LeftOut => "left-out",
+            Self::NotSimulated => "not-simulated",
+        }
+    }
+
+    /// Whether a reader needs to know why there is no more.
+    pub(crate) const fn needs_a_reason(self) -> bool {
+        match self {
+            Self::DoesNotFit | Self::LeftOut | Self::NotSimulated | Self::Inconclusive => true,
+            Self::Passed | Self::Failed | Self::Interrupted => false,
+        }
+    }
+}
+
 /// One repeat of a step.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PointRun {
     /// From 1.
     pub repeat: u32,
@@ -107,7 +149,7 @@ pub struct PointRun {
 }
 
 /// The figures every study shows. Null where there is none.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PointFigures {
     /// Application score, in tiles' worth of work.
     pub score: Option<f64>,
@@ -130,7 +172,7 @@ pub struct PointFigures {
 }
 
 /// What a tier answered, as shares of requests, 0 to 1. Null without requests.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TierShares {
     /// Its name.
     pub name: String,
@@ -143,7 +185,7 @@ pub struct TierShares {
 }
 
 /// A table of the study.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TableResult {
     /// Heading.
     pub title: String,
@@ -158,7 +200,7 @@ pub struct TableResult {
 }
 
 /// A row of a table.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TableRow {
     /// Tiles.
     pub tiles: u32,
@@ -168,7 +210,7 @@ pub struct TableRow {
 }
 
 /// Whether a claim was met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// Ours is close enough.
@@ -191,7 +233,7 @@ impl Outcome {
 }
 
 /// A claim and what became of it.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClaimResult {
     /// Its name.
     pub id: String,
@@ -228,7 +270,7 @@ pub struct ClaimResult {
 }
 
 /// How many claims were met.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// By kind, those that there are.
     pub kinds: Vec<KindCount>,
@@ -237,7 +279,7 @@ pub struct Summary {
 }
 
 /// Claims of a kind.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KindCount {
     /// The kind.
     pub kind: Kind,

@@ -1,6 +1,7 @@
 //! Tables as text and as Markdown.
 
 /// A table; a heading that begins with `>` is aligned to the right.
+#[derive(Debug)]
 pub struct Grid {
     header: Vec<String>,
     right: Vec<bool>,
@@ -8,6 +9,7 @@ pub struct Grid {
 }
 
 impl Grid {
+    /// With these headings.
     pub fn new(header: &[&str]) -> Self {
         Self {
             header: header.iter().map(|name| name.trim_start_matches('>').to_owned()).collect(),
@@ -22,10 +24,22 @@ impl Grid {
         self.right.push(true);
     }
 
+    /// One more row, a cell for each column.
     pub fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
+    /// Headings of the columns.
+    pub fn columns(&self) -> &[String] {
+        &self.header
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
+    /// Whether it has no row.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -51,6 +65,7 @@ impl Grid {
         all().map(line).collect()
     }
 
+    /// As Markdown.
     pub fn markdown(&self) -> String {
         let line = |row: &Vec<String>| {
             let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();

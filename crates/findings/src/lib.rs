@@ -14,15 +14,19 @@ mod document;
 mod grid;
 mod markdown;
 mod number;
+mod page;
+mod read;
 pub mod store;
 mod words;
 
 pub use csv::csv;
 pub use document::{
     ClaimResult, ConfigurationFacts, KindCount, Outcome, PointFigures, PointResult, PointRun,
-    SCHEMA, StudyResult, Summary, TableResult, TableRow, TierShares, json_schema,
+    PointVerdict, SCHEMA, StudyResult, Summary, TableResult, TableRow, TierShares, json_schema,
 };
 pub use grid::Grid;
 pub use markdown::markdown;
 pub use number::{met, ours, published_text, tolerance_text};
+pub use page::{Block, CLAIMS_NOTE, Page, Section};
+pub use read::{ReadError, parse};
 pub use words::{claims, facts, heading, missed, notes_on_points, points, summary, table};

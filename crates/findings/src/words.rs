@@ -47,7 +47,7 @@ pub fn points(points: &[PointResult]) -> Grid {
         let mut row = vec![
             point.configuration.clone(),
             point.tiles.to_string(),
-            point.verdict.clone(),
+            point.verdict.name().to_owned(),
             mean.score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}")),
             percent(mean.strain),
             or_dash(mean.operations_per_s),
@@ -67,15 +67,11 @@ pub fn points(points: &[PointResult]) -> Grid {
 
 /// Why steps have no figures.
 pub fn notes_on_points(points: &[PointResult]) -> Vec<String> {
-    let has_none = |point: &&PointResult| {
-        ["does-not-fit", "left-out", "not-simulated", "inconclusive"]
-            .contains(&point.verdict.as_str())
-    };
     let note = |point: &PointResult| {
         let reason = point.reason.as_deref().unwrap_or("no reason is known");
         format!("{} at {}: {reason}", point.configuration, point.tiles)
     };
-    points.iter().filter(has_none).map(note).collect()
+    points.iter().filter(|point| point.verdict.needs_a_reason()).map(note).collect()
 }
 
 /// A table's heading.

@@ -13,7 +13,7 @@ use super::point::{PointError, Simulate};
 use super::run::Options;
 use findings::{
     ClaimResult, ConfigurationFacts, KindCount, Outcome, PointFigures, PointResult, PointRun,
-    SCHEMA, StudyResult, Summary, TableResult, TableRow, TierShares,
+    PointVerdict, SCHEMA, StudyResult, Summary, TableResult, TableRow, TierShares,
 };
 
 /// Share of intervals that cover the true value.
@@ -370,25 +370,25 @@ fn means(runs: &[PointRun]) -> PointFigures {
     }
 }
 
-fn verdict(results: &[Result<Step, PointError>]) -> &'static str {
+fn verdict(results: &[Result<Step, PointError>]) -> PointVerdict {
     let is = |verdict| {
         results.iter().any(|result| result.as_ref().is_ok_and(|step| step.verdict == verdict))
     };
     let errors = || results.iter().filter_map(|result| result.as_ref().err());
     if is(Verdict::Failed) {
-        Verdict::Failed.name()
+        PointVerdict::Failed
     } else if errors().any(|error| matches!(error, PointError::DoesNotFit(_))) {
-        "does-not-fit"
+        PointVerdict::DoesNotFit
     } else if errors().any(|error| matches!(error, PointError::NotHere(_))) {
-        "left-out"
+        PointVerdict::LeftOut
     } else if errors().any(|error| matches!(error, PointError::Failed(_))) {
-        "not-simulated"
+        PointVerdict::NotSimulated
     } else if is(Verdict::Interrupted) || errors().next().is_some() {
-        Verdict::Interrupted.name()
+        PointVerdict::Interrupted
     } else if is(Verdict::Inconclusive) {
-        Verdict::Inconclusive.name()
+        PointVerdict::Inconclusive
     } else {
-        Verdict::Passed.name()
+        PointVerdict::Passed
     }
 }
 
