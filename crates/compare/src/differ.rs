@@ -125,23 +125,25 @@ fn differences(a: Vec<Facts>, b: Vec<Facts>) -> Vec<Difference> {
 
 /// What to know when not all runs were measured on real storage.
 pub(crate) fn simulated(a: &[Subject<'_>], b: &[Subject<'_>]) -> Option<String> {
-    let kind = |side: &[Subject<'_>]| {
-        let simulated = side.iter().filter(|subject| subject.run.target.is_simulated()).count();
-        match simulated {
-            0 => "measured on real storage",
-            all if all == side.len() => "simulated",
-            _ => "partly simulated, partly measured on real storage",
-        }
+    let simulated = |side: &[Subject<'_>]| {
+        side.iter().filter(|subject| subject.run.target.is_simulated()).count()
     };
-    match (kind(a), kind(b)) {
-        ("measured on real storage", "measured on real storage") => None,
-        ("simulated", "simulated") => Some(
+    let kind = |side: &[Subject<'_>]| match simulated(side) {
+        0 => "measured on real storage",
+        all if all == side.len() => "simulated",
+        _ => "partly simulated, partly measured on real storage",
+    };
+    match simulated(a) + simulated(b) {
+        0 => None,
+        all if all == a.len() + b.len() => Some(
             "both groups are simulated: what differs is a difference of models, and as good as \
              they are"
                 .to_owned(),
         ),
-        (a, b) => Some(format!(
-            "group A is {a} and group B is {b}: what differs may be the model's error"
+        _ => Some(format!(
+            "group A is {} and group B is {}: what differs may be the model's error",
+            kind(a),
+            kind(b)
         )),
     }
 }

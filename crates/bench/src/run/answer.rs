@@ -1,6 +1,6 @@
 use record::run::{
     Answer, Bottleneck, BrokenLimit, Edge, Figure, Interval, Resource, Status, Step, TilesInterval,
-    Verdict,
+    Verdict, score_clause,
 };
 use units::Bytes;
 
@@ -155,7 +155,7 @@ impl Words<'_> {
             (0, None) => "no step was finished".to_owned(),
             (0, Some(stop)) => {
                 let said = match stop {
-                    Stop::Limit { .. } => format!("{} does not hold", self.subject()),
+                    Stop::Limit { .. } => format!("{} does not hold", self.facts.target.subject()),
                     _ => "nothing can be said about".to_owned(),
                 };
                 let (tiles, reason) = (self.tiles(stop.tiles()), self.reason(stop.tiles()));
@@ -170,7 +170,7 @@ impl Words<'_> {
             text += &format!("; {}", found.text);
         }
         if let Some(score) = score {
-            text += &format!("; score {score:.2}");
+            text += &score_clause(score);
         }
         text
     }
@@ -201,7 +201,7 @@ impl Words<'_> {
     }
 
     fn holds(&self, held: u32, stop: Option<Stop>) -> String {
-        let subject = self.subject();
+        let subject = self.facts.target.subject();
         let tail = match stop {
             Some(Stop::Limit { tiles }) => {
                 format!("; {} because {}", fails(tiles, tiles == held + 1), self.reason(tiles))
@@ -285,11 +285,6 @@ impl Words<'_> {
         } else {
             ", the most this run was asked to try".to_owned()
         }
-    }
-
-    /// A model must not be taken for a measurement.
-    fn subject(&self) -> &'static str {
-        if self.facts.target.is_simulated() { "this simulated array" } else { "this datastore" }
     }
 
     /// `6 tiles (48 VMs)`.
