@@ -141,53 +141,6 @@ pub enum BenchError {
     /// A directory has no disks before a run makes them.
     #[error("a directory holds nothing that could be read without writing it first")]
     NothingToRead,
-    /// The tile that a calibration is checked with cannot be read.
-    #[error("reading the shipped tile {tile}")]
-    CheckTile {
-        /// The tile.
-        tile: &'static str,
-        /// Why.
-        #[source]
-        source: Box<spec::SpecError>,
-    },
-    /// What would be calibrated is memory.
-    #[error("calibrating {target}: {why}, so memory would be measured, not the storage")]
-    PageCache {
-        /// The target.
-        target: String,
-        /// How that is known.
-        why: String,
-    },
-    /// An array by this name could not be found again.
-    #[error("array name \"{name}\" {why}")]
-    ArrayName {
-        /// The name.
-        name: String,
-        /// What is wrong with it.
-        why: &'static str,
-    },
-    /// A file that calibration did not make.
-    #[error("{} exists and was not made by tilemark calibrate", .path.display())]
-    ArrayExists {
-        /// The file.
-        path: std::path::PathBuf,
-    },
-    /// The array's file.
-    #[error("writing the array {}", .path.display())]
-    ArrayFile {
-        /// The file.
-        path: std::path::PathBuf,
-        /// What the system said.
-        #[source]
-        source: std::io::Error,
-    },
-    /// The array as text.
-    #[error("making the text of the array")]
-    ArrayText {
-        /// What is wrong.
-        #[source]
-        source: toml::ser::Error,
-    },
     /// The storage failed I/Os.
     #[error("{}", describe(.failures, *.tiles))]
     Storage {
@@ -291,14 +244,6 @@ impl BenchError {
             Self::NothingToRead => {
                 Some("leave out --read-only, or name a file or block device with data".to_owned())
             }
-            Self::PageCache { .. } => Some(
-                "name a target on a file system with direct I/O; --buffered calibrates all the \
-                 same, and every use of the array says so"
-                    .to_owned(),
-            ),
-            Self::ArrayName { .. } | Self::ArrayExists { .. } => {
-                Some("choose another with --name NAME or --out FILE".to_owned())
-            }
             Self::PrepareSearch => Some("say how many with --tiles N".to_owned()),
             _ => None,
         }
@@ -308,11 +253,7 @@ impl BenchError {
     pub const fn id(&self) -> &'static str {
         match self {
             Self::Plan(_) | Self::Target(_) | Self::PrepareSearch | Self::NothingToRead => "plan",
-            Self::PageCache { .. } => "page-cache",
-            Self::CheckTile { .. } => "tile",
             Self::NothingToReuse { .. } | Self::ReuseSize { .. } => "reuse",
-            Self::ArrayName { .. } | Self::ArrayExists { .. } => "array-name",
-            Self::ArrayFile { .. } | Self::ArrayText { .. } => "array-file",
             Self::Random { .. } => "random",
             Self::Build { .. } => "tile",
             Self::Reference(_) => "reference",

@@ -1,4 +1,4 @@
-//! The method: ladder, warm-up, verdicts, score, repeats, run directory, comparison.
+//! The method: ladder, warm-up, verdicts, score, repeats, run directory.
 //!
 //! What it does: takes a plan, prepares its datastore, climbs its ladder and says how many
 //! tiles it holds, what broke at the edge, and how sure that is.
@@ -11,13 +11,7 @@
 //! again from the run directory.
 #![forbid(unsafe_code)]
 
-pub mod calibrate;
-pub mod compare;
-pub mod doctor;
 mod error;
-#[cfg(test)]
-mod fixtures;
-pub mod host;
 pub mod ladder;
 pub mod plan;
 pub mod progress;
@@ -30,9 +24,6 @@ pub mod sample;
 pub mod score;
 pub mod simulate;
 pub mod step;
-pub mod study;
-pub mod throttle;
 pub mod verdict;
-pub mod whatif;
 
 pub use error::BenchError;

@@ -14,6 +14,6 @@ pub fn find(name: &str) -> String {
 }
 
 fn file(name: &str) -> Option<PathBuf> {
-    let path = bench::calibrate::user_arrays().ok()?.join(format!("{name}.toml"));
+    let path = calibrate::user_arrays().ok()?.join(format!("{name}.toml"));
     path.is_file().then_some(path)
 }

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 macro_rules! gauges {
-    ($($variant:ident $name:literal $unit:literal $source:literal $title:literal;)+) => {
+    ($($variant:ident $name:literal $unit:ident $source:literal $title:literal;)+) => {
         /// What is measured.
         #[derive(
             Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
@@ -36,8 +36,8 @@ macro_rules! gauges {
             }
 
             /// The unit of its values.
-            pub const fn unit(self) -> &'static str {
-                match self { $(Self::$variant => $unit),+ }
+            pub const fn unit(self) -> GaugeUnit {
+                match self { $(Self::$variant => GaugeUnit::$unit),+ }
             }
 
             /// Where it is read.
@@ -53,32 +53,63 @@ macro_rules! gauges {
     };
 }
 
+/// What the values of a gauge are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GaugeUnit {
+    /// Of all processors, 0 to 1.
+    ShareOfCpus,
+    /// Of the time, 0 to 1.
+    ShareOfTime,
+    /// Bytes per second.
+    BytesPerSecond,
+    /// Requests.
+    Ios,
+    /// Seconds.
+    Seconds,
+    /// How often something happened.
+    Events,
+}
+
+impl GaugeUnit {
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ShareOfCpus => "share of all CPUs",
+            Self::ShareOfTime => "share of the time",
+            Self::BytesPerSecond => "B/s",
+            Self::Ios => "I/Os",
+            Self::Seconds => "s",
+            Self::Events => "events",
+        }
+    }
+}
+
 gauges! {
-    CpuOwn "cpu.own" "share of all CPUs" "CLOCK_PROCESS_CPUTIME_ID"
+    CpuOwn "cpu.own" ShareOfCpus "CLOCK_PROCESS_CPUTIME_ID"
         "processors used by the load generator";
-    CpuOthers "cpu.others" "share of all CPUs" "/proc/stat, /proc/PID/stat"
+    CpuOthers "cpu.others" ShareOfCpus "/proc/stat, /proc/PID/stat"
         "processors used by other processes";
-    CpuSteal "cpu.steal" "share of all CPUs" "/proc/stat"
+    CpuSteal "cpu.steal" ShareOfCpus "/proc/stat"
         "processors taken by the hypervisor";
-    CpuWaiting "cpu.waiting" "share of the time" "/proc/self/task/TID/schedstat"
+    CpuWaiting "cpu.waiting" ShareOfTime "/proc/self/task/TID/schedstat"
         "the generator's threads ready and without a processor";
-    PressureMemory "pressure.memory" "share of the time" "/proc/pressure/memory"
+    PressureMemory "pressure.memory" ShareOfTime "/proc/pressure/memory"
         "some task waited for memory";
-    PressureIo "pressure.io" "share of the time" "/proc/pressure/io"
+    PressureIo "pressure.io" ShareOfTime "/proc/pressure/io"
         "some task waited for storage";
-    IoOthers "io.others" "B/s" "/proc/PID/io"
+    IoOthers "io.others" BytesPerSecond "/proc/PID/io"
         "bytes that other processes moved";
-    DeviceBusy "device.busy" "share of the time" "/proc/diskstats"
+    DeviceBusy "device.busy" ShareOfTime "/proc/diskstats"
         "the device had something to do";
-    DeviceQueue "device.queue" "I/Os" "/proc/diskstats"
+    DeviceQueue "device.queue" Ios "/proc/diskstats"
         "I/Os waiting in or below the device's queue";
-    DeviceBytes "device.bytes" "B/s" "/proc/diskstats"
+    DeviceBytes "device.bytes" BytesPerSecond "/proc/diskstats"
         "bytes that the device moved";
-    Paused "generator.paused" "s" "the clock, while slices are waited for"
+    Paused "generator.paused" Seconds "the clock, while slices are waited for"
         "the longest time in which this program did not run";
-    Throttled "cpu.throttled" "events" "/sys/devices/system/cpu/cpu*/thermal_throttle"
+    Throttled "cpu.throttled" Events "/sys/devices/system/cpu/cpu*/thermal_throttle"
         "times a processor slowed down because it was hot";
-    Utilisation "part.utilisation" "share of the time" "the model"
+    Utilisation "part.utilisation" ShareOfTime "the model"
         "a modelled part was busy";
 }
 

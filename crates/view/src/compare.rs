@@ -1,6 +1,6 @@
-//! Two runs side by side: what `bench` judges, and their distributions.
+//! Two runs side by side: what `compare` judges, and their distributions.
 
-use bench::compare::{
+use compare::{
     self as judge, Comparison, Difference, MetricComparison, Options, Seeds, Subject, Unit,
     Verdict, Within,
 };
@@ -18,7 +18,7 @@ use crate::words;
 /// Rows of the difference.
 const ROWS: usize = 48;
 
-/// B against A: what differs around them, what `bench` judges of their figures, and the
+/// B against A: what differs around them, what `compare` judges of their figures, and the
 /// distributions of the step with the most tiles that both have.
 pub fn compare(a: &Source, b: &Source) -> ComparePage {
     let tiles = most_tiles(a, b);

@@ -25,8 +25,8 @@ mod study;
 mod views;
 mod words;
 
+pub use crate::compare::compare;
 pub use answer::{Document, answer};
-pub use compare::compare;
 pub use offline::{OFFLINE_BYTES_MAX, every_request, offline};
 pub use request::{Breakdown, Lens, Measure, Request, RequestError, View};
 pub use source::{OpenError, Source, TraceFacts, list, row_of};

@@ -1,22 +1,21 @@
-//! Studies, from the pages that `tilemark study run` made: those that are shipped, and those that
-//! it kept beside the runs. Cells of pages are the texts that people read; they are read back
-//! rather than computed again, which takes minutes.
+//! Studies, from the documents that `tilemark study run` made: those that are shipped, and those
+//! that it kept beside the runs. Making one again takes minutes.
 
 use std::path::Path;
 
-use bench::study::store;
+use findings::{Block, CLAIMS_NOTE, ClaimResult, KindCount, Outcome, Page, StudyResult, store};
 use record::rundir::RunId;
 
 use crate::document::{StudyClaim, StudyList, StudyPage, StudyRow, StudySection, StudyTally};
 
-/// Names and pages.
-const PAGES: [(&str, &str); 6] = [
-    ("esg-tiles", include_str!("../../../docs/studies/esg-tiles.md")),
-    ("fast-cache", include_str!("../../../docs/studies/fast-cache.md")),
-    ("protocols", include_str!("../../../docs/studies/protocols.md")),
-    ("storage-and-cpu", include_str!("../../../docs/studies/storage-and-cpu.md")),
-    ("storage-and-cpu-real", include_str!("../../../docs/studies/storage-and-cpu-real.md")),
-    ("vsan-6", include_str!("../../../docs/studies/vsan-6.md")),
+/// Names and results.
+const SHIPPED: [(&str, &str); 6] = [
+    ("esg-tiles", include_str!("../../../docs/studies/esg-tiles.json")),
+    ("fast-cache", include_str!("../../../docs/studies/fast-cache.json")),
+    ("protocols", include_str!("../../../docs/studies/protocols.json")),
+    ("storage-and-cpu", include_str!("../../../docs/studies/storage-and-cpu.json")),
+    ("storage-and-cpu-real", include_str!("../../../docs/studies/storage-and-cpu-real.json")),
+    ("vsan-6", include_str!("../../../docs/studies/vsan-6.json")),
 ];
 
 /// Own results that are kept beside the runs in `base`, if one is given, the newest first; then
@@ -25,13 +24,13 @@ pub fn studies(base: Option<&Path>) -> StudyList {
     let mut own: Vec<RunId> = base.map(kept).unwrap_or_default();
     own.sort_by(|a, b| b.cmp(a));
     let own = own.iter().filter_map(|id| own_study(base?, id)).map(|page| page.row);
-    let shipped = PAGES.iter().map(|(name, text)| read(name, text).row);
+    let shipped = SHIPPED.iter().map(|(name, text)| read(name, text).row);
     StudyList { studies: own.chain(shipped).collect() }
 }
 
 /// One of these; none if there is none of that name.
 pub fn study(base: Option<&Path>, name: &str) -> Option<StudyPage> {
-    if let Some((name, text)) = PAGES.iter().find(|(known, _)| *known == name) {
+    if let Some((name, text)) = SHIPPED.iter().find(|(known, _)| *known == name) {
         return Some(read(name, text));
     }
     own_study(base?, &RunId::parse(name)?)
@@ -43,157 +42,136 @@ fn kept(base: &Path) -> Vec<RunId> {
     entries.filter_map(|entry| RunId::parse(entry.file_name().to_str()?)).collect()
 }
 
-/// A result that is kept; none if its page cannot be read.
+/// A result that is kept; none if there is no document.
 fn own_study(base: &Path, id: &RunId) -> Option<StudyPage> {
-    let path = base.join(store::DIRECTORY).join(id.as_str()).join(store::PAGE);
+    let path = base.join(store::DIRECTORY).join(id.as_str()).join(store::RESULT);
     let mut page = read(id.as_str(), &plain::read_text(&path).ok()?);
     (page.row.is_own, page.row.made) = (true, Some(id.started().to_string()));
     Some(page)
 }
 
 fn read(name: &str, text: &str) -> StudyPage {
-    let mut parts = text.split("\n## ");
-    let head = Part::read(parts.next().unwrap_or_default());
-    let sections: Vec<Part> = parts.map(Part::read).collect();
-    let mut notes = head.paragraphs;
-    // The sum is the last paragraph, in bold; who made the page the first.
-    let sum = notes.iter().rposition(|text| text.starts_with("**"));
-    let sentence = sum.map(|at| notes.remove(at).trim_matches('*').to_owned());
-    let made_by = if notes.is_empty() { String::new() } else { notes.remove(0) };
-    let is_claims = |part: &&Part| part.title == "Claims";
-    let of_claims = sections.iter().find(is_claims);
-    let claims: Vec<StudyClaim> =
-        of_claims.map_or(&[][..], |part| &part.rows).iter().filter_map(|row| claim(row)).collect();
+    match findings::parse(text) {
+        Ok(result) => page_of(name, &result),
+        Err(error) => unreadable(name, &error.to_string()),
+    }
+}
+
+/// What cannot be read is listed all the same, with why.
+fn unreadable(name: &str, why: &str) -> StudyPage {
     StudyPage {
         row: StudyRow {
             name: name.to_owned(),
             is_own: false,
             made: None,
-            title: head.title.trim_start_matches("# ").to_owned(),
-            sentence: sentence.unwrap_or_default(),
-            claims: u32::try_from(claims.len()).unwrap_or(u32::MAX),
+            title: name.to_owned(),
+            sentence: format!("This result cannot be shown: {why}."),
+            claims: 0,
         },
-        made_by: made_by.replace("; do not edit", ""),
-        notes,
-        claims_note: of_claims.map(|part| part.paragraphs.join(" ")).unwrap_or_default(),
-        tallies: tallies(&claims),
-        claims,
-        sections: sections
-            .iter()
-            .filter(|part| !is_claims(part))
-            .map(|part| StudySection {
-                title: part.title.clone(),
-                paragraphs: part.paragraphs.clone(),
-                columns: part.columns.clone(),
-                rows: part.rows.clone(),
-            })
-            .collect(),
+        made_by: String::new(),
+        notes: Vec::new(),
+        claims_note: String::new(),
+        tallies: Vec::new(),
+        claims: Vec::new(),
+        sections: Vec::new(),
     }
 }
 
-/// How many claims of each kind are met.
-fn tallies(claims: &[StudyClaim]) -> Vec<StudyTally> {
-    let mut kinds = vec!["predicted", "calibrated", "input", "arithmetic"];
-    for claim in claims {
-        if !kinds.contains(&claim.kind.as_str()) {
-            kinds.push(&claim.kind);
-        }
+fn page_of(name: &str, result: &StudyResult) -> StudyPage {
+    let page = Page::of(result);
+    StudyPage {
+        row: StudyRow {
+            name: name.to_owned(),
+            is_own: false,
+            made: None,
+            title: unmarked(&result.title),
+            sentence: unmarked(&page.sentence),
+            claims: number(result.claims.len()),
+        },
+        made_by: format!("Made by {}. {}.", page.command, page.facts),
+        notes: page.notes.iter().flat_map(|text| paragraphs(text)).collect(),
+        claims_note: CLAIMS_NOTE.to_owned(),
+        tallies: result.summary.kinds.iter().map(tally).collect(),
+        claims: result.claims.iter().map(claim).collect(),
+        sections: page.sections.into_iter().map(section).collect(),
     }
-    let tally = |kind: &str| {
-        let own = claims.iter().filter(|claim| claim.kind == kind);
-        let count = |is: fn(&str) -> bool| {
-            let found = own.clone().filter(|claim| is(&claim.outcome)).count();
-            u32::try_from(found).unwrap_or(u32::MAX)
-        };
-        StudyTally {
-            kind: kind.to_owned(),
-            claims: count(|_| true),
-            measured: count(|outcome| outcome != "not-measured"),
-            met: count(|outcome| outcome == "met"),
-        }
-    };
-    kinds.into_iter().map(tally).filter(|tally| tally.claims > 0).collect()
 }
 
-/// `claim | kind | published | ours | tolerance | met | what is said`.
-fn claim(row: &[String]) -> Option<StudyClaim> {
-    let [id, kind, published, ours, tolerance, met, text] = row else { return None };
-    let outcome = match met.split([',', ' ']).next().unwrap_or_default() {
-        "yes" => "met",
-        "NO" => "not-met",
-        _ => "not-measured",
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+fn tally(count: &KindCount) -> StudyTally {
+    let measured = count.met + count.not_met;
+    StudyTally {
+        kind: count.kind.name().to_owned(),
+        claims: number(measured + count.not_measured),
+        measured: number(measured),
+        met: number(count.met),
+    }
+}
+
+fn claim(claim: &ClaimResult) -> StudyClaim {
+    let outcome = match claim.outcome {
+        Outcome::Met => "met",
+        Outcome::NotMet => "not-met",
+        Outcome::NotMeasured => "not-measured",
     };
-    Some(StudyClaim {
-        id: id.clone(),
-        kind: kind.clone(),
-        published: published.clone(),
-        ours: ours.clone(),
-        tolerance: tolerance.clone(),
+    let published = findings::published_text(&claim.published, claim.unit.as_deref());
+    StudyClaim {
+        id: claim.id.clone(),
+        kind: claim.kind.name().to_owned(),
+        published: unmarked(&published),
+        ours: findings::ours(claim),
+        tolerance: findings::tolerance_text(claim.tolerance),
         outcome: outcome.to_owned(),
-        outcome_text: met.clone(),
-        text: text.clone(),
-    })
+        outcome_text: findings::met(claim),
+        text: unmarked(&claim.text),
+    }
 }
 
-/// A heading and what is below it.
-#[derive(Default)]
-struct Part {
-    title: String,
-    paragraphs: Vec<String>,
-    columns: Vec<String>,
-    rows: Vec<Vec<String>>,
-}
-
-impl Part {
-    fn read(text: &str) -> Self {
-        let (title, rest) = text.split_once('\n').unwrap_or((text, ""));
-        let mut part = Self { title: title.trim().to_owned(), ..Self::default() };
-        for block in rest.split("\n\n").map(str::trim).filter(|block| !block.is_empty()) {
-            if block.starts_with('|') {
-                part.table(block);
-            } else {
-                part.text(block);
+fn section(of: findings::Section) -> StudySection {
+    let mut section = StudySection {
+        title: of.title,
+        paragraphs: Vec::new(),
+        columns: Vec::new(),
+        rows: Vec::new(),
+    };
+    for block in of.blocks {
+        match block {
+            Block::Paragraph(text) => section.paragraphs.extend(paragraphs(&text)),
+            Block::Items(items) => {
+                section.paragraphs.extend(items.iter().flat_map(|item| paragraphs(item)));
+            }
+            Block::Table(grid) => {
+                let cells = |row: &[String]| row.iter().map(|cell| unmarked(cell)).collect();
+                section.columns = cells(grid.columns());
+                section.rows = grid.rows().iter().map(|row| cells(row)).collect();
             }
         }
-        part
     }
-
-    /// Lines of a paragraph become one; items of a list stay paragraphs of their own.
-    fn text(&mut self, block: &str) {
-        let mut paragraph = String::new();
-        for line in block.lines() {
-            let item = line.strip_prefix("- ");
-            if item.is_some() && !paragraph.is_empty() {
-                self.paragraphs.push(std::mem::take(&mut paragraph));
-            }
-            if !paragraph.is_empty() {
-                paragraph.push(' ');
-            }
-            paragraph.push_str(plain(item.unwrap_or(line)).trim());
-        }
-        self.paragraphs.push(paragraph);
-    }
-
-    fn table(&mut self, block: &str) {
-        let mut rows = block.lines().map(cells);
-        self.columns = rows.next().unwrap_or_default();
-        let is_rule = |row: &Vec<String>| {
-            row.iter().all(|cell| !cell.is_empty() && cell.bytes().all(|b| b"-:".contains(&b)))
-        };
-        self.rows = rows.filter(|row| !is_rule(row)).collect();
-    }
+    section
 }
 
-/// Cells of a line of a table; `\|` is a bar in a cell.
-fn cells(line: &str) -> Vec<String> {
-    let line = line.trim().trim_start_matches('|').replace("\\|", "\u{1}");
-    let line = line.strip_suffix('|').unwrap_or(&line);
-    line.split('|').map(|cell| plain(cell.trim()).replace('\u{1}', "|")).collect()
+/// Paragraphs of a text, each on one line; items of a list are paragraphs of their own.
+fn paragraphs(text: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut ends = true;
+    for line in text.lines().map(str::trim) {
+        let item = line.strip_prefix("- ");
+        match all.last_mut().filter(|_| !ends && item.is_none()) {
+            _ if line.is_empty() => {}
+            Some(last) => *last = format!("{last} {}", unmarked(line)),
+            None => all.push(unmarked(item.unwrap_or(line))),
+        }
+        ends = line.is_empty();
+    }
+    all
 }
 
 /// Without marks of code.
-fn plain(text: &str) -> String {
-    text.replace('`', "")
+fn unmarked(text: &str) -> String {
+    text.trim().replace('`', "")
 }
 
 #[cfg(test)]
@@ -201,10 +179,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shipped_page_reads_back_whole() {
-        for (name, text) in PAGES {
+    fn every_shipped_result_is_shown_whole_and_its_page_is_made_of_it() {
+        for (name, text) in SHIPPED {
             let page = read(name, text);
-            let of_text = text.lines().filter(|line| line.starts_with("| ")).count();
+            let made = findings::markdown(&findings::parse(text).expect(name));
+            let path = format!("{}/../../docs/studies/{name}.md", env!("CARGO_MANIFEST_DIR"));
+            let stored = std::fs::read_to_string(path).expect(name);
+            assert!(stored == made, "docs/studies/{name}.md is not the page of {name}.json");
+            let of_text = made.lines().filter(|line| line.starts_with("| ")).count();
             let tables = page.sections.iter().filter(|section| !section.columns.is_empty()).count();
             let rows: usize = page.sections.iter().map(|section| section.rows.len()).sum();
             assert_eq!(page.claims.len() + 1 + rows + tables, of_text, "{name}");
@@ -244,10 +226,10 @@ mod tests {
         assert!(shipped.iter().all(|row| !row.is_own && row.made.is_none()));
         let (old, new) = ("20261121T184207Z-vsan-6-abcdef", "20261122T184207Z-mine-abcdef");
         let partial = format!("{new}.partial");
-        for (id, text) in [(old, PAGES[5].1), (new, PAGES[1].1), (&partial, PAGES[0].1)] {
+        for (id, text) in [(old, SHIPPED[5].1), (new, SHIPPED[1].1), (&partial, SHIPPED[0].1)] {
             let directory = base.path().join(store::DIRECTORY).join(id);
             std::fs::create_dir_all(&directory).expect("a directory");
-            std::fs::write(directory.join(store::PAGE), text).expect("a page");
+            std::fs::write(directory.join(store::RESULT), text).expect("a document");
         }
         let rows = studies(Some(base.path())).studies;
         let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
@@ -257,5 +239,18 @@ mod tests {
         let page = study(Some(base.path()), old).expect("it is kept");
         assert!(page.row.is_own && page.claims.len() > 5);
         assert_eq!(study(None, old), None);
+    }
+
+    #[test]
+    fn a_result_that_cannot_be_read_is_listed_with_why() {
+        let base = tempfile::tempdir().expect("a directory");
+        let id = "20261121T184207Z-vsan-6-abcdef";
+        let directory = base.path().join(store::DIRECTORY).join(id);
+        std::fs::create_dir_all(&directory).expect("a directory");
+        let text = r#"{"schema": "tilemark.study/2.0"}"#;
+        std::fs::write(directory.join(store::RESULT), text).expect("a document");
+        let row = &studies(Some(base.path())).studies[0];
+        assert!(row.is_own && row.name == id);
+        assert!(row.sentence.contains("tilemark.study/2.0"), "{}", row.sentence);
     }
 }

@@ -73,7 +73,7 @@ pub(crate) fn answer_of(run: &Run) -> String {
         }
         _ => stored_sentence(run),
     };
-    if run.target.is_simulated() && !text.contains("imulated") {
+    if run.target.is_simulated() && !text.contains(run.target.subject()) {
         return format!("Simulated: {text}");
     }
     capital(&text)
@@ -81,8 +81,7 @@ pub(crate) fn answer_of(run: &Run) -> String {
 
 /// `bench`'s own sentence, without the score, which stands beside it.
 pub(crate) fn stored_sentence(run: &Run) -> String {
-    let sentence = run.answer.sentence.as_str();
-    let said = sentence.rsplit_once("; score ").map_or(sentence, |(said, _)| said);
+    let said = run.answer.without_score();
     let said = if said.is_empty() { "no answer was stored" } else { said };
     format!("{said}.")
 }

@@ -3,7 +3,7 @@
 use trace::{Flags, IoRecord, Operation};
 use units::Nanos;
 
-use crate::fold::{Buckets, Fold, Settings, Vm};
+use crate::fold::{Buckets, Fold, Of, Settings, Vm};
 use crate::working_set::{Curve, Subject};
 
 /// Sizes of caches that curves are compared at: from this on, by factors of the root of two.
@@ -12,6 +12,7 @@ const CACHE_MIN: f64 = 256.0 * 1024.0;
 /// Two histograms.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pair {
+    pub(crate) of: Of,
     pub(crate) name: &'static str,
     pub(crate) seen: u64,
     pub(crate) made: u64,
@@ -60,7 +61,7 @@ impl Comparison {
     pub(crate) fn score(&self) -> f64 {
         let sequential = self.sequential.iter().map(|(seen, made)| (seen - made).abs());
         let curves = self.curves.iter().map(|pair| pair.most);
-        let lengths = self.histograms.iter().filter(|pair| pair.name.starts_with("length"));
+        let lengths = self.histograms.iter().filter(|pair| pair.of == Of::Length);
         let lengths = lengths.map(|pair| pair.distance);
         curves.chain(sequential).chain(lengths).sum::<f64>() + self.alignment.distance
     }
@@ -107,12 +108,12 @@ impl Side {
     }
 
     /// vscsiStats' histograms, of all devices together.
-    fn histograms(&self) -> Vec<(&'static str, &'static str, Buckets)> {
-        let mut all: Vec<(&'static str, &'static str, Buckets)> = Vec::new();
+    fn histograms(&self) -> Vec<(Of, &'static str, &'static str, Buckets)> {
+        let mut all: Vec<(Of, &'static str, &'static str, Buckets)> = Vec::new();
         for (_, stream) in &self.vm.streams {
             for (at, histogram) in stream.histograms().into_iter().enumerate() {
                 match all.get_mut(at) {
-                    Some(known) => known.2.merge(&histogram.2),
+                    Some(known) => known.3.merge(&histogram.3),
                     None => all.push(histogram),
                 }
             }
@@ -146,8 +147,8 @@ pub(crate) fn compare(seen: &[IoRecord], made: &[IoRecord]) -> Comparison {
     let (seen, made) = (Side::of(&plain, seconds), Side::of(made, seconds));
     let pairs = seen.histograms().into_iter().zip(made.histograms());
     let histograms = pairs
-        .filter(|((name, ..), _)| !name.starts_with("latency"))
-        .map(|((name, unit, seen), (.., made))| pair((name, unit), &seen, &made))
+        .filter(|((of, ..), _)| *of != Of::Latency)
+        .map(|((of, name, unit, seen), (.., made))| pair((of, name, unit), &seen, &made))
         .collect();
     let most = |side: &Side| side.rates.iter().copied().max().unwrap_or(0) as f64;
     Comparison {
@@ -172,7 +173,11 @@ pub(crate) fn compare(seen: &[IoRecord], made: &[IoRecord]) -> Comparison {
 
 /// The Kolmogorov-Smirnov statistic of two samples at the limits of the buckets: the largest
 /// difference of their cumulative shares. 1 if only one of them has anything.
-fn pair((name, unit): (&'static str, &'static str), seen: &Buckets, made: &Buckets) -> Pair {
+fn pair(
+    (of, name, unit): (Of, &'static str, &'static str),
+    seen: &Buckets,
+    made: &Buckets,
+) -> Pair {
     let (a, b) = (seen.count(), made.count());
     let mut sums = (0.0_f64, 0.0_f64);
     let (mut distance, mut at) = (0.0, None);
@@ -187,7 +192,7 @@ fn pair((name, unit): (&'static str, &'static str), seen: &Buckets, made: &Bucke
     if (a == 0) != (b == 0) {
         (distance, at) = (1.0, None);
     }
-    Pair { name, seen: a, made: b, distance, at, unit }
+    Pair { of, name, seen: a, made: b, distance, at, unit }
 }
 
 /// I/Os that move data, by their first sector modulo 8.
@@ -218,7 +223,15 @@ fn alignment(seen: &[u64; 8], made: &[u64; 8]) -> Pair {
             (distance, at) = (apart, Some(sector));
         }
     }
-    Pair { name: "first sector modulo 8", seen: a, made: b, distance, at, unit: "sectors" }
+    Pair {
+        of: Of::Sector,
+        name: "first sector modulo 8",
+        seen: a,
+        made: b,
+        distance,
+        at,
+        unit: "sectors",
+    }
 }
 
 /// The exact statistic of I/Os per second.
@@ -240,7 +253,15 @@ fn rates(seen: &[u64], made: &[u64]) -> Pair {
         }
     }
     let count = |list: &[u64]| list.len() as u64;
-    Pair { name: "I/Os per second", seen: count(&a), made: count(&b), distance, at, unit: "I/Os/s" }
+    Pair {
+        of: Of::Rate,
+        name: "I/Os per second",
+        seen: count(&a),
+        made: count(&b),
+        distance,
+        at,
+        unit: "I/Os/s",
+    }
 }
 
 fn curves(seen: &Curve, made: &Curve, largest: f64) -> CurvePair {

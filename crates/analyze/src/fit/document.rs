@@ -9,6 +9,7 @@ use super::compare::{Comparison, Pair};
 use super::gather::Observed;
 use super::load::{Arrival, short};
 use super::model::{Kind, Model};
+use crate::fold::Of;
 use crate::views::COARSE;
 
 /// Schema id of [`FitReport`]: a minor version only adds fields.
@@ -139,7 +140,7 @@ pub(crate) fn report(
 ) -> FitReport {
     let is_coarse = observed.resolution() > COARSE;
     let mut histograms: Vec<&Pair> = comparison.histograms.iter().collect();
-    histograms.retain(|pair| !(is_coarse && pair.name.starts_with("interarrival")));
+    histograms.retain(|pair| !(is_coarse && pair.of == Of::Arrival));
     histograms.push(&comparison.alignment);
     histograms.push(&comparison.rates);
     let distances: Vec<Distance> = histograms.into_iter().map(distance).collect();

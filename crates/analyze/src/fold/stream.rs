@@ -134,6 +134,25 @@ fn closest(ends: &[f64], first: i64) -> i64 {
     if is_forwards { least as i64 } else { -least as i64 }
 }
 
+/// What a histogram of I/Os counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// Bytes of one.
+    Length,
+    /// How far one begins from one before it.
+    Distance,
+    /// Time of one.
+    Latency,
+    /// How many are under way.
+    Outstanding,
+    /// Time between two.
+    Arrival,
+    /// First sectors.
+    Sector,
+    /// How many there are in a second.
+    Rate,
+}
+
 /// One VM on one device.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Stream {
@@ -214,7 +233,7 @@ impl Stream {
     }
 
     /// vscsiStats' sixteen, in its order.
-    pub(crate) fn histograms(&self) -> [(&'static str, &'static str, Buckets); 16] {
+    pub(crate) fn histograms(&self) -> [(Of, &'static str, &'static str, Buckets); 16] {
         let both = |[reads, writes]: &[Buckets; 2]| {
             let mut all = reads.clone();
             all.merge(writes);
@@ -222,22 +241,27 @@ impl Stream {
         };
         let [reads, writes] = &self.ways;
         [
-            ("length", "B", both(&self.length)),
-            ("length of reads", "B", self.length[0].clone()),
-            ("length of writes", "B", self.length[1].clone()),
-            ("seek distance", "sectors", self.all.seek.clone()),
-            ("seek distance of reads", "sectors", reads.seek.clone()),
-            ("seek distance of writes", "sectors", writes.seek.clone()),
-            ("distance to the closest of the previous 16", "sectors", self.near.settled()),
-            ("latency", "us", both(&self.latency)),
-            ("latency of reads", "us", self.latency[0].clone()),
-            ("latency of writes", "us", self.latency[1].clone()),
-            ("outstanding", "IOs", self.outstanding.clone()),
-            ("outstanding reads", "IOs", self.outstanding_ways[0].clone()),
-            ("outstanding writes", "IOs", self.outstanding_ways[1].clone()),
-            ("interarrival", "us", self.all.arrival.clone()),
-            ("interarrival of reads", "us", reads.arrival.clone()),
-            ("interarrival of writes", "us", writes.arrival.clone()),
+            (Of::Length, "length", "B", both(&self.length)),
+            (Of::Length, "length of reads", "B", self.length[0].clone()),
+            (Of::Length, "length of writes", "B", self.length[1].clone()),
+            (Of::Distance, "seek distance", "sectors", self.all.seek.clone()),
+            (Of::Distance, "seek distance of reads", "sectors", reads.seek.clone()),
+            (Of::Distance, "seek distance of writes", "sectors", writes.seek.clone()),
+            (
+                Of::Distance,
+                "distance to the closest of the previous 16",
+                "sectors",
+                self.near.settled(),
+            ),
+            (Of::Latency, "latency", "us", both(&self.latency)),
+            (Of::Latency, "latency of reads", "us", self.latency[0].clone()),
+            (Of::Latency, "latency of writes", "us", self.latency[1].clone()),
+            (Of::Outstanding, "outstanding", "IOs", self.outstanding.clone()),
+            (Of::Outstanding, "outstanding reads", "IOs", self.outstanding_ways[0].clone()),
+            (Of::Outstanding, "outstanding writes", "IOs", self.outstanding_ways[1].clone()),
+            (Of::Arrival, "interarrival", "us", self.all.arrival.clone()),
+            (Of::Arrival, "interarrival of reads", "us", reads.arrival.clone()),
+            (Of::Arrival, "interarrival of writes", "us", writes.arrival.clone()),
         ]
     }
 }
@@ -267,7 +291,7 @@ mod tests {
     #[test]
     fn a_sequential_stream_has_distance_one() {
         let stream = stream(&[0, 4096, 8192]);
-        let [.., (_, _, near), _, _, _, _, _, _, _, _, _] = stream.histograms();
+        let [.., (_, _, _, near), _, _, _, _, _, _, _, _, _] = stream.histograms();
         let at = SEEK.iter().position(|limit| *limit == 1).expect("a bucket of its own");
         assert_eq!((near.counts()[at], near.count()), (2, 2));
         assert_eq!(stream.all.seek.counts()[at], 2);

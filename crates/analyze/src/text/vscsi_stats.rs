@@ -41,7 +41,7 @@ pub fn vscsi_stats(answer: &Analysis) -> String {
     for (handle, (vm, device)) in subjects.iter().enumerate() {
         let group = vms.iter().position(|known| known == vm).unwrap_or(0) + 1;
         let disk = plain(&format!("{} ({vm}:{device})", handle + 1));
-        for ((name, _, empty), title) in Stream::new().histograms().iter().zip(NAMES) {
+        for ((_, name, _, empty), title) in Stream::new().histograms().iter().zip(NAMES) {
             let is_wanted = |row: &&HistogramRow| {
                 row.vm == *vm && row.device == *device && row.histogram == *name
             };

@@ -3,7 +3,7 @@ use units::Ratio;
 
 use super::build::{COARSE, Material, Scope, class_name};
 use crate::document::{AlignmentRow, BesideRow, BurstRow, HistogramRow, OverviewRow, SizeRow};
-use crate::fold::Buckets;
+use crate::fold::{Buckets, Of};
 
 /// Names of the directions by their positions.
 pub(crate) const WAYS: [&str; 2] = ["read", "write"];
@@ -188,9 +188,9 @@ pub(crate) fn histograms(material: &Material) -> Vec<HistogramRow> {
         for (device, stream) in streams {
             let device = material.device_name(usize::from(device.0));
             let with_times = material.resolution().is_some_and(|step| step <= COARSE);
-            for (name, unit, buckets) in stream.histograms() {
+            for (of, name, unit, buckets) in stream.histograms() {
                 // Those that the source has nothing for are left out, not empty.
-                if buckets.count() > 0 && (with_times || !name.starts_with("interarrival")) {
+                if buckets.count() > 0 && (with_times || of != Of::Arrival) {
                     rows.push(histogram(&scope.name, &device, (name, unit), &buckets));
                 }
             }

@@ -4,7 +4,7 @@ use spec::plan::{Plan, Profile};
 use units::Nanos;
 
 use super::*;
-use crate::fixtures::tile_with_periods;
+use fixtures::tile_with_periods;
 
 fn layer(origin: Origin, values: Values) -> Layer {
     Layer { origin, values }

@@ -20,7 +20,7 @@ use crate::score::References;
 use crate::step::runner::{StepBench, place_now};
 use crate::step::sink::Nowhere;
 use crate::step::{DiskNeed, StepOrder, fleet};
-use crate::throttle::{Throttle, ThrottleRefusal};
+use host::throttle::{Throttle, ThrottleRefusal};
 
 /// Where, and what is allowed there.
 #[derive(Debug, Clone, Copy)]

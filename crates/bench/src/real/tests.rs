@@ -6,8 +6,8 @@ use units::Nanos;
 
 use super::*;
 use crate::BenchError;
-use crate::fixtures::{tile_of, workload};
 use crate::progress::Control;
+use fixtures::{tile_of, workload};
 
 /// One reader that computes 20 ms after every 20 reads: 50 s of reads in a second of CPU.
 const JOB: &str = r#"

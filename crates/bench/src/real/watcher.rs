@@ -1,8 +1,8 @@
 use record::run::ModelFacts;
 
-use crate::host::HostWatch;
 use crate::plan::ResolvedPlan;
 use crate::progress::{Observer, Progress};
+use host::HostWatch;
 
 /// Looks at this machine's processors with every slice of a step.
 #[derive(Debug, Default)]

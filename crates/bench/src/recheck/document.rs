@@ -55,6 +55,10 @@ pub struct Item {
     pub stored: Value,
     /// As it was computed from the raw series.
     pub computed: Value,
+    /// Whether it is the verdict or the score of a step, or one of its limits: what a reader
+    /// looks for. Not in the file.
+    #[serde(skip)]
+    pub decides: bool,
 }
 
 /// What a comparison came to.
@@ -110,7 +114,12 @@ impl Item {
         let value = |value: &T| serde_json::to_value(value).unwrap_or(Value::Null);
         let (stored, computed) = (value(stored), value(computed));
         let result = Agreement::of(is_same(&stored, &computed));
-        Self { what: what.into(), result, stored, computed }
+        Self { what: what.into(), result, stored, computed, decides: false }
+    }
+
+    /// The same, as one of those that decide.
+    pub fn deciding(self) -> Self {
+        Self { decides: true, ..self }
     }
 
     /// Whether the two are not the same.

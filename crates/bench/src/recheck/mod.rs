@@ -8,8 +8,6 @@ mod replayed;
 mod run;
 #[cfg(test)]
 mod tests;
-mod text;
 
 pub use document::{Agreement, Item, NotRechecked, Recheck, SCHEMA, StepRecheck};
 pub use run::{RecheckError, recheck};
-pub use text::render;

@@ -77,7 +77,13 @@ fn sums(stored: &StoredRun) -> Result<Vec<Item>, RunDirError> {
     if !stored.path().join(files::SUMS).exists() {
         let what = files::SUMS.to_owned();
         let (stored, computed) = (json!("absent"), Value::Null);
-        return Ok(vec![Item { what, result: Agreement::NotRechecked, stored, computed }]);
+        return Ok(vec![Item {
+            what,
+            result: Agreement::NotRechecked,
+            stored,
+            computed,
+            decides: false,
+        }]);
     }
     let problems = stored.check()?;
     if problems.is_empty() {
@@ -213,7 +219,7 @@ fn compare(
         let why = "it was not finished, for a reason that no series has";
         not_rechecked.push(NotRechecked::new(what, why));
     } else {
-        items.push(Item::compare("verdict", &stored.verdict, &again.verdict));
+        items.push(Item::compare("verdict", &stored.verdict, &again.verdict).deciding());
         items.push(Item::compare("reason", &stored.reason, &again.reason));
     }
     items.push(Item::compare("waits of the broken action", &stored.waits, &again.waits));
@@ -222,9 +228,9 @@ fn compare(
     for (stored, again) in stored.limits.iter().zip(&again.limits) {
         let limit = &stored.result;
         let what = format!("limit {} {} {}", stored.workload, limit.name, limit.statistic);
-        items.push(Item::compare(what, stored, again));
+        items.push(Item::compare(what, stored, again).deciding());
     }
-    items.push(Item::compare("score", &stored.score, &again.score));
+    items.push(Item::compare("score", &stored.score, &again.score).deciding());
     items.push(Item::compare("throughput", &stored.throughput, &again.throughput));
     items.push(Item::compare("I/O", &stored.io, &again.io));
     items.push(Item::compare("actions", &stored.actions, &again.actions));

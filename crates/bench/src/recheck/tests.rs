@@ -5,7 +5,7 @@ use record::rundir::{StoredRun, files};
 use serde_json::{Value, json};
 use units::Nanos;
 
-use super::{Agreement, Recheck, recheck, render};
+use super::{Agreement, Recheck, recheck};
 use crate::run::sample;
 use crate::sample::SampleOptions;
 
@@ -55,11 +55,10 @@ fn forge(directory: &Path, change: impl FnOnce(&mut Value)) {
 fn a_run_as_it_was_stored_agrees_and_a_forged_one_is_found() {
     let (_base, directory) = made(1);
     let found = judged(&directory);
-    assert_eq!(differing(&found), Vec::<&str>::new(), "{}", render(&found));
+    assert_eq!(differing(&found), Vec::<&str>::new(), "{:?}", found.result);
     assert_eq!(found.result, Agreement::Agrees);
     assert!(found.steps.len() > 2 && found.steps.iter().all(|step| step.items.len() > 10));
     assert!(!found.not_rechecked.is_empty());
-    assert!(render(&found).contains("limit shop order p95 agrees: passed, "));
 
     // A failed step is made to hold, with a measured value to fit.
     forge(&directory, |run| {
@@ -75,12 +74,6 @@ fn a_run_as_it_was_stored_agrees_and_a_forged_one_is_found() {
     let differ = differing(&found);
     assert!(differ.contains(&"verdict"), "{differ:?}");
     assert!(differ.iter().any(|what| what.starts_with("limit ")), "{differ:?}");
-    let text = render(&found);
-    assert!(text.contains("verdict differs: stored passed, computed failed"), "{text}");
-    assert!(
-        text.contains("stored passed, 1 ms of 500 ms") || text.contains(", 1 ms of "),
-        "{text}"
-    );
 }
 
 #[test]

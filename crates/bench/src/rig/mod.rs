@@ -11,7 +11,7 @@ pub use prefilled::Prefilled;
 pub use real::RealRig;
 pub use sim::plant::PlantError;
 pub use simulated::{SimLoad, SimRig, VIRTUAL_TIME};
-pub(crate) use warmed::{SharedState, WarmKey, Warmed};
+pub use warmed::{SharedState, WarmKey, Warmed};
 
 use std::time::{Duration, Instant};
 
@@ -22,10 +22,10 @@ use stats::Compact;
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
-use crate::host::HostWatch;
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Request};
 use crate::step::{DiskNeed, Driven, StepOrder};
+use host::HostWatch;
 
 /// The two clocks whose difference shows a clock step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 use record::run::{
     Answer, Bottleneck, BrokenLimit, Edge, Figure, Interval, Resource, Status, Step, TilesInterval,
-    Verdict,
+    Verdict, score_clause,
 };
 use units::Bytes;
 
@@ -155,7 +155,7 @@ impl Words<'_> {
             (0, None) => "no step was finished".to_owned(),
             (0, Some(stop)) => {
                 let said = match stop {
-                    Stop::Limit { .. } => format!("{} does not hold", self.subject()),
+                    Stop::Limit { .. } => format!("{} does not hold", self.facts.target.subject()),
                     _ => "nothing can be said about".to_owned(),
                 };
                 let (tiles, reason) = (self.tiles(stop.tiles()), self.reason(stop.tiles()));
@@ -170,7 +170,7 @@ impl Words<'_> {
             text += &format!("; {}", found.text);
         }
         if let Some(score) = score {
-            text += &format!("; score {score:.2}");
+            text += &score_clause(score);
         }
         text
     }
@@ -201,7 +201,7 @@ impl Words<'_> {
     }
 
     fn holds(&self, held: u32, stop: Option<Stop>) -> String {
-        let subject = self.subject();
+        let subject = self.facts.target.subject();
         let tail = match stop {
             Some(Stop::Limit { tiles }) => {
                 format!("; {} because {}", fails(tiles, tiles == held + 1), self.reason(tiles))
@@ -287,11 +287,6 @@ impl Words<'_> {
         }
     }
 
-    /// A model must not be taken for a measurement.
-    fn subject(&self) -> &'static str {
-        if self.facts.target.is_simulated() { "this simulated array" } else { "this datastore" }
-    }
-
     /// `6 tiles (48 VMs)`.
     fn tiles(&self, tiles: u32) -> String {
         let vms = tiles.saturating_mul(self.facts.load.vms);
@@ -375,7 +370,7 @@ fn fails(tiles: u32, sharp: bool) -> String {
 }
 
 /// The limit of a failed step that broke worst: over all tiles first, else in one tile.
-pub(crate) fn broken_limit(step: &Step) -> Option<BrokenLimit> {
+pub fn broken_limit(step: &Step) -> Option<BrokenLimit> {
     let room = |limit: &record::run::LimitResult| limit.margin.value.unwrap_or(f64::INFINITY);
     let failed = |limit: &record::run::LimitResult| limit.is_broken();
     let broken = |tile, workload: &str, copy, limit: &record::run::LimitResult| BrokenLimit {

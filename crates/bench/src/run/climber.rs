@@ -281,12 +281,16 @@ impl<R: Rig> Climber<'_, R> {
 }
 
 /// Work of a step, in tiles' worth.
-pub(crate) fn work_of(step: &Step) -> Option<f64> {
+pub fn work_of(step: &Step) -> Option<f64> {
     step.score.as_ref()?.applications.value
 }
 
 /// Makes and fills disks, and tells how far it is.
-pub(crate) fn fill<R: Rig>(
+///
+/// # Errors
+///
+/// When the rig has no room, filling fails, or `control` asks to stop.
+pub fn fill<R: Rig>(
     rig: &mut R,
     disks: &[DiskNeed],
     control: &Control,

@@ -17,7 +17,6 @@ use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
 use crate::run::{End, Reporter, TileLoad};
 use crate::score::References;
-use crate::whatif::times;
 
 /// What is known of a run before its first step.
 #[derive(Debug)]
@@ -228,14 +227,25 @@ fn full_bytes(plan: &ResolvedPlan) -> Result<Option<Bytes>, BenchError> {
     Ok(Some(TileLoad::of(&full)?.bytes))
 }
 
+/// Tiles times a factor, rounded away from the prediction; whole products stay.
+pub fn times(tiles: u32, factor: f64, round: fn(f64) -> f64) -> u32 {
+    const EXACT: f64 = 1e-9;
+    let product = f64::from(tiles) * factor;
+    let whole = product.round();
+    let tiles = if (product - whole).abs() < EXACT { whole } else { round(product) };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let tiles = tiles as u32;
+    tiles
+}
+
 /// What tells tiles apart: equal hashes are equal loads.
-pub(crate) fn tile_sha256(tile: &ResolvedTile) -> String {
+pub fn tile_sha256(tile: &ResolvedTile) -> String {
     sha256_hex(&serde_json::to_vec(tile).unwrap_or_default())
 }
 
 /// Why what is measured is memory, if it is: direct I/O is refused, or the file system has
 /// nothing but memory, whatever it says.
-pub(crate) fn page_cache(found: &Preflight) -> Option<String> {
+pub fn page_cache(found: &Preflight) -> Option<String> {
     let refused = found.warnings.iter().find(|warning| warning.id == "direct-refused");
     let memory = found.file_system.as_ref().map(|facts| facts.fs_type.as_str());
     let memory = memory.filter(|kind| ["tmpfs", "ramfs"].contains(kind));
@@ -291,7 +301,7 @@ fn kind(target: &Target) -> String {
 }
 
 /// `ext4 on nvme0n1 (Samsung SSD 990, 1.8 TiB)`.
-pub(crate) fn summary(preflight: &Preflight) -> String {
+pub fn summary(preflight: &Preflight) -> String {
     let device = preflight.device.as_ref().map(|device| {
         let size = units::Bytes::new(device.size_bytes);
         match &device.model {
@@ -315,7 +325,7 @@ mod tests {
     use super::*;
 
     fn answered(modelled_us: u64, buffered: bool) -> Answer {
-        let mut answer = crate::compare::fixtures::run(1, Vec::new()).answer;
+        let mut answer = fixtures::run(1, Vec::new()).answer;
         let interval =
             TilesInterval { low: 18, high: Some(20), most_likely: None, confidence: 0.95 };
         (answer.tiles_held, answer.tiles_interval) = (Some(19), Some(interval));

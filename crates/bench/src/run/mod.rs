@@ -13,8 +13,9 @@ mod simulate;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use answer::{broken_limit, held_of, score as score_of};
-pub(crate) use document::{page_cache, summary, tile_sha256};
+pub use answer::broken_limit;
+pub(crate) use answer::{held_of, score as score_of};
+pub use document::{page_cache, summary, tile_sha256, times};
 pub use prepare::{Prepared, prepare};
 pub use preview::{Preview, plan_preview};
 pub use report::Reporter;
@@ -40,7 +41,7 @@ use crate::progress::{Control, Observer, Overview, Progress, Whole};
 use crate::replay::{self, with_traces};
 use crate::rig::{RealRig, Rig};
 use crate::run::climber::Climber;
-pub(crate) use crate::run::climber::{fill, work_of};
+pub use crate::run::climber::{fill, work_of};
 use crate::run::document::{RunFacts, caches, target_facts, warnings};
 use crate::score::References;
 use crate::step::fleet::standing_users;
@@ -221,7 +222,7 @@ fn users_of_tile(plan: &ResolvedPlan) -> u64 {
 
 /// The round of a repeat (from 0) of a step. Every step and repeat has its own, and the same
 /// one in another run of this seed: on another array, too, which pairs the repeats.
-pub(crate) fn round(tiles: u32, repeat: u32) -> u64 {
+pub fn round(tiles: u32, repeat: u32) -> u64 {
     u64::from(tiles) << 32 | u64::from(repeat)
 }
 

@@ -56,7 +56,7 @@ impl Settings {
     }
 
     /// A plan of one step, on the array of this name.
-    pub(crate) fn plan(&self, array: &str, tile: &ResolvedTile) -> Result<ResolvedPlan, PlanError> {
+    pub fn plan(&self, array: &str, tile: &ResolvedTile) -> Result<ResolvedPlan, PlanError> {
         let values = Values {
             datastore: Some(format!("array:{array}")),
             tile: Some(tile.tile.name.clone()),

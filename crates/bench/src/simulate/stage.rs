@@ -37,7 +37,7 @@ impl Stage {
     }
 
     /// The plan of its steps.
-    pub(crate) const fn plan(&self) -> &ResolvedPlan {
+    pub const fn plan(&self) -> &ResolvedPlan {
         &self.plan
     }
 
@@ -65,7 +65,7 @@ impl Stage {
     }
 
     /// The same, beginning with a state of warmed tiers that other steps of as many tiles share.
-    pub(crate) fn step_warmed(
+    pub fn step_warmed(
         &self,
         array: &Array,
         (tiles, repeat): (u32, u32),

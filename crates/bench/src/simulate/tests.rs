@@ -5,8 +5,8 @@ use units::Nanos;
 
 use super::*;
 use crate::BenchError;
-use crate::fixtures::{tile_of, workload};
 use crate::progress::Control;
+use fixtures::{tile_of, workload};
 
 /// 20 readers and writers who think for 50 ms: up to 400 actions a second.
 const SHOP: &str = r#"

@@ -268,7 +268,7 @@ mod tests {
             ready_max_1s: 1.0,
             ready_max_20s: 1.0,
         };
-        let mut step = crate::compare::fixtures::step(5, 1.0);
+        let mut step = fixtures::step(5, 1.0);
         step.model = Some(ModelFacts { parts, hosts: vec![host], ..ModelFacts::default() });
         of(&step, &[])
     }
@@ -297,7 +297,7 @@ mod tests {
     }
 
     fn real(tiles: u32, rate: f64, queue: f64) -> Step {
-        let mut step = crate::compare::fixtures::step(tiles, 1.0);
+        let mut step = fixtures::step(tiles, 1.0);
         step.throughput.operations_per_s = rate;
         let of = |name, value| Gauge { name, scope: "sda".to_owned(), value };
         step.gauges = vec![

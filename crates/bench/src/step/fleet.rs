@@ -215,14 +215,22 @@ const fn users(load: &Load) -> u32 {
     }
 }
 
-/// What an order means, or why a tile cannot be built.
-pub(crate) fn fleet(plan: &ResolvedPlan, order: StepOrder) -> Result<Fleet, BenchError> {
+/// What an order means.
+///
+/// # Errors
+///
+/// When a workload cannot be built at this scale.
+pub fn fleet(plan: &ResolvedPlan, order: StepOrder) -> Result<Fleet, BenchError> {
     let tile = || plan.tile_set.tile.name.clone();
     Fleet::new(plan, order).map_err(|source| BenchError::Build { tile: tile(), source })
 }
 
 /// The same with its machines.
-pub(crate) fn driven(plan: &ResolvedPlan, order: &StepOrder) -> Result<Vec<Driven>, BenchError> {
+///
+/// # Errors
+///
+/// When a workload cannot be built at this scale.
+pub fn driven(plan: &ResolvedPlan, order: &StepOrder) -> Result<Vec<Driven>, BenchError> {
     let tile = || plan.tile_set.tile.name.clone();
     let fleet = fleet(plan, order.clone())?;
     fleet.drive(plan).map_err(|source| BenchError::Build { tile: tile(), source })
@@ -241,7 +249,7 @@ pub(crate) fn entry(workload: &str, member: Member, built: &Instance) -> Instanc
 }
 
 /// What a recorder must know of an instance whose first VM is `first_vm`.
-pub(crate) fn shape(instance: InstanceId, first_vm: u32, built: &Instance) -> InstanceShape {
+pub fn shape(instance: InstanceId, first_vm: u32, built: &Instance) -> InstanceShape {
     let count = |count: usize| u16::try_from(count).expect("spec allows fewer than 2^16");
     InstanceShape {
         instance,

@@ -13,9 +13,11 @@ pub(crate) mod waits;
 mod warm_up;
 mod window;
 
-pub use fleet::{DiskNeed, Driven, Fleet, FleetInstance, StepOrder};
-pub(crate) use fleet::{driven, fleet, shape};
+pub use fleet::{DiskNeed, Driven, Fleet, FleetInstance, StepOrder, driven, fleet, shape};
+pub use report::StepPlace;
 pub use rounds::Rounds;
+pub use runner::{Measured, StepBench, place_now, step_at_most};
+pub use sink::{Nowhere, Sink};
 pub use totals::{ActionTotals, KindTotals};
 pub use warm_up::{WarmUpBounds, WarmUpRule};
 pub use window::{DirectionTotals, GeneratorTotals, InstanceTotals, PLENTY_IN_FLIGHT, Window};

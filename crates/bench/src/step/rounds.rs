@@ -99,7 +99,7 @@ fn average(seen: &[Seen]) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::io_slice;
+    use fixtures::io_slice;
 
     fn rounds(period: usize, slices: u64, service_us: impl Fn(u64) -> u64) -> Steady {
         let mut rounds = Rounds::new(period);

@@ -11,8 +11,6 @@ use spec::ResolvedTile;
 use units::Nanos;
 
 use crate::error::BenchError;
-use crate::host::HostWatch;
-use crate::host::disturbance::{Seen, gauges, means, seen};
 use crate::plan::{ResolvedPlan, longest_period, workloads_of};
 use crate::progress::{Control, Observer, Progress, Request};
 use crate::replay::Playing;
@@ -25,6 +23,8 @@ use crate::step::sink::Sink;
 use crate::step::tick::tick;
 use crate::step::{Rounds, WarmUpBounds, WarmUpRule, Window, bottleneck, waits};
 use crate::verdict::{Judged, LimitSamples, StepJudge};
+use host::HostWatch;
+use host::disturbance::{Seen, gauges, means, seen};
 
 /// How often a stop request is looked at while no slice arrives.
 const POLL: Duration = Duration::from_millis(100);

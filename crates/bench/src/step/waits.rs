@@ -184,7 +184,7 @@ fn blame_hosts(waits: &mut Vec<Wait>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::workload;
+    use fixtures::workload;
 
     const SHOP: &str = r#"
 name = "shop"

@@ -111,7 +111,7 @@ impl WarmUpRule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::io_slice;
+    use fixtures::io_slice;
 
     fn bounds(shortest: u64, longest: u64, burst_period: u64) -> WarmUpBounds {
         WarmUpBounds {

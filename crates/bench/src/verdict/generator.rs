@@ -1,3 +1,4 @@
+use host::disturbance::PAUSE_SHARE_MAX;
 use record::run::{Figure, GeneratorHealth};
 use units::{Nanos, Ratio};
 
@@ -12,11 +13,6 @@ pub const WORKER_CPU_MAX: f64 = 0.90;
 /// limit the field uses (10 ms log writes); a twentieth is below what repeats agree to (3 %)
 /// plus the histogram's precision.
 pub const LATENESS_MAX: Nanos = Nanos::from_millis(1);
-
-/// One pause of the generator longer than this share of the window is seen in its percentiles:
-/// every user waits it out, so it is the share of time in which the answers are the pause's.
-/// Our choice: a fifth of what a p95 leaves.
-pub const PAUSE_SHARE_MAX: f64 = 0.01;
 
 /// More requests than this share waiting for a slot of the generator's own, while the storage
 /// had few to answer, are a queue that the storage did not make.

@@ -8,9 +8,7 @@ mod step;
 mod tests;
 mod words;
 
-pub use generator::{
-    LATENESS_MAX, PAUSE_SHARE_MAX, QUEUED_SHARE_MAX, WORKER_CPU_MAX, generator_health,
-};
+pub use generator::{LATENESS_MAX, QUEUED_SHARE_MAX, WORKER_CPU_MAX, generator_health};
 pub use limit::{CONFIDENCE, judge_limit, limit_name};
 pub use samples::{LimitSamples, Samples};
 pub use step::{DROPPED_SHARE_MAX, Judged, Member, StepJudge};

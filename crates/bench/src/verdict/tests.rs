@@ -9,8 +9,8 @@ use stats::{Compact, Histogram};
 use units::Nanos;
 
 use super::*;
-use crate::fixtures::{io_slice, tile_of, workload};
 use crate::step::Window;
+use fixtures::{io_slice, tile_of, workload};
 
 fn ms(value: u64) -> Nanos {
     Nanos::from_millis(value)

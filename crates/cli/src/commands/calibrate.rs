@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bench::BenchError;
-use bench::calibrate::{CalibrateOptions, calibrate};
 use bench::progress::Control;
+use calibrate::{CalibrateError, CalibrateOptions, calibrate};
 
 use crate::args::{CalibrateArgs, Format};
 use crate::commands::{run, target};
@@ -20,11 +20,11 @@ pub fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let found = calibrate(&options, &control, &mut |line| crate::say!("{line}"));
     match found {
-        Err(BenchError::Interrupted | BenchError::Aborted) => {
+        Err(CalibrateError::Bench(BenchError::Interrupted | BenchError::Aborted)) => {
             crate::say!("interrupted; what was made is removed again, and no array was saved");
             Ok(signals.exit())
         }
-        Err(error) => Err(run::failure(error)),
+        Err(error) => Err(failure(error)),
         Ok(found) => {
             match args.format {
                 Format::Text => output::print(&text::calibration(&found))?,
@@ -36,6 +36,16 @@ pub fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
             })
         }
     }
+}
+
+fn failure(error: CalibrateError) -> Failure {
+    let exit = match error {
+        CalibrateError::Bench(error) => return run::failure(error),
+        CalibrateError::ArrayName { .. } => Exit::Usage,
+        CalibrateError::ArrayExists { .. } | CalibrateError::PageCache { .. } => Exit::Refused,
+        _ => Exit::Failure,
+    };
+    Failure::from_error(exit, &error).hint(error.hint())
 }
 
 fn options(args: &CalibrateArgs) -> Result<CalibrateOptions, Failure> {

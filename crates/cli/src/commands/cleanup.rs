@@ -18,7 +18,7 @@ pub fn run(args: &CleanupArgs) -> Result<Exit, Failure> {
     }
     let options = CleanupOptions { run_id: None, destroy_data: args.destroy_data.clone() };
     let cleaned = cleanup(&target, &options).map_err(target::failure)?;
-    match bench::throttle::remove_stale() {
+    match host::throttle::remove_stale() {
         0 => {}
         count => crate::say!("removed {count} control group(s) of killed runs"),
     }

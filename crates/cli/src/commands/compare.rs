@@ -1,6 +1,6 @@
 //! Two sides of runs, held against each other.
 
-use bench::compare::{self, Decision, Options, Strictness, Subject, Within};
+use compare::{Decision, Options, Strictness, Subject, Within};
 use record::rundir::StoredRun;
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::args::{CompareArgs, Format};
 use crate::commands::runs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, text};
 
 /// Compares the runs before `vs` with those after it.
 pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
@@ -29,7 +29,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let comparison = compare::compare(&a, &b, &options)
         .map_err(|error| Failure::from_error(Exit::Usage, &error))?;
     match args.format {
-        Format::Text => output::print(&compare::render(&comparison))?,
+        Format::Text => output::print(&text::comparison(&comparison))?,
         Format::Json => output::print_json(&comparison)?,
     }
     let strictness = if args.strict { Strictness::Strict } else { Strictness::Lenient };

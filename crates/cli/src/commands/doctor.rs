@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use bench::doctor::{Finding, Root, Severity, examine, watch};
 use datastore::{Options, Target};
+use host::doctor::{Finding, Root, Severity, examine, watch};
 use units::Bytes;
 
 use crate::args::{DoctorArgs, Format};

@@ -141,14 +141,11 @@ pub fn failure(error: BenchError) -> Failure {
         | BenchError::Replay(_)
         | BenchError::PrepareSearch
         | BenchError::NothingToRead
-        | BenchError::ArrayName { .. }
         | BenchError::Target(_) => Exit::Usage,
         BenchError::Refused(_)
         | BenchError::TooLarge { .. }
         | BenchError::TooManyUsers { .. }
         | BenchError::NothingToReuse { .. }
-        | BenchError::ArrayExists { .. }
-        | BenchError::PageCache { .. }
         | BenchError::ReuseSize { .. }
         | BenchError::Datastore(_)
         | BenchError::RunDir(RunDirError::OnDeviceUnderTest { .. }) => Exit::Refused,

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use ::study::{Options, Progress, RealStorage, Simulated};
 use bench::progress::Control;
-use bench::study::{self, Options, Progress, RealStorage, Simulated, StudyResult};
+use findings::StudyResult;
 use record::rundir::default_base;
 use serde_json::json;
 use spec::study::{Kind, ResolvedStudy, resolve_study};
@@ -14,7 +15,7 @@ use crate::commands::run::tool;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::text::{Table, count};
-use crate::{output, signals};
+use crate::{output, signals, text};
 
 /// Lists studies, shows one or runs one.
 pub fn study(args: &StudyArgs) -> Result<Exit, Failure> {
@@ -108,8 +109,8 @@ fn shown(study: &ResolvedStudy) -> String {
         table.row(vec![
             claim.id.clone(),
             claim.kind.name().to_owned(),
-            study::published_text(&claim.published, claim.unit.as_deref()),
-            study::tolerance_text(claim.tolerance),
+            findings::published_text(&claim.published, claim.unit.as_deref()),
+            findings::tolerance_text(claim.tolerance),
             claim.text.clone(),
         ]);
     }
@@ -135,14 +136,14 @@ fn run(args: &StudyRunArgs) -> Result<Exit, Failure> {
     let begun = Instant::now();
     let simulated = Simulated::new(&study);
     let mut told = |progress: &Progress<'_>| tell(progress, begun);
-    let result = study::run(&study, &simulated, &options, &control, &mut told)
+    let result = ::study::run(&study, &simulated, &options, &control, &mut told)
         .map_err(|error| Failure::from_error(Exit::Usage, &error).hint(Some(error.hint())))?;
     keep(&result, args);
     match args.format {
-        StudyFormat::Text => output::print(&study::text(&result))?,
+        StudyFormat::Text => output::print(&text::study(&result))?,
         StudyFormat::Json => output::print_json(&result)?,
-        StudyFormat::Csv => output::print(&study::csv(&result))?,
-        StudyFormat::Markdown => output::print(&study::markdown(&result))?,
+        StudyFormat::Csv => output::print(&findings::csv(&result))?,
+        StudyFormat::Markdown => output::print(&findings::markdown(&result))?,
     }
     Ok(end(&result, args.strict, signals.exit()))
 }
@@ -152,7 +153,7 @@ fn keep(result: &StudyResult, args: &StudyRunArgs) {
     let base = args.out.clone().map_or_else(default_base, Ok);
     let kept = base.map_err(|error| error.to_string()).and_then(|base| {
         let now = jiff::Timestamp::now();
-        study::store::store(result, &base, now).map_err(|error| error.to_string())
+        findings::store::store(result, &base, now).map_err(|error| error.to_string())
     });
     match kept {
         Ok(directory) => crate::say!("kept in {}", directory.display()),

@@ -1,12 +1,12 @@
 //! `verify-report`: a stored run judged again from its raw series.
 
-use bench::recheck::{Agreement, recheck, render};
+use bench::recheck::{Agreement, recheck};
 
 use crate::args::{Format, VerifyReportArgs};
 use crate::commands::runs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, text};
 
 /// Says what agrees, what differs and what cannot be judged again.
 pub fn run(args: &VerifyReportArgs) -> Result<Exit, Failure> {
@@ -14,7 +14,7 @@ pub fn run(args: &VerifyReportArgs) -> Result<Exit, Failure> {
     let found = recheck(&stored, args.tile.as_deref())
         .map_err(|error| Failure::from_error(Exit::Failure, &error))?;
     match args.stored.format {
-        Format::Text => output::print(&render(&found))?,
+        Format::Text => output::print(&text::recheck(&found))?,
         Format::Json => output::print_json(&found)?,
     }
     Ok(match found.result {

@@ -6,15 +6,15 @@ use std::time::Instant;
 
 use bench::BenchError;
 use bench::progress::{Control, about};
-use bench::whatif::{self, ChangeError, Changes, Options, Progress, Subject, SubjectError};
 use record::rundir::{self, RunDirError, StoredRun};
 use spec::array::{Array, TierPlace, WriteMode};
+use whatif::{self, ChangeError, Changes, Options, Progress, Subject, SubjectError};
 
 use crate::args::{CacheAt, Format, WhatIfArgs, Write};
 use crate::commands::{run, runs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{output, signals};
+use crate::{output, signals, text};
 
 /// Most runs that are named where one was not found.
 const NAMED_MAX: usize = 8;
@@ -45,7 +45,7 @@ pub fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
         Err(error) => Err(run::failure(error)),
         Ok(answer) => {
             match args.stored.format {
-                Format::Text => output::print(&whatif::text(&answer))?,
+                Format::Text => output::print(&text::what_if(&answer))?,
                 Format::Json => output::print_json(&answer)?,
             }
             Ok(if answer.conclusive { Exit::Success } else { Exit::Inconclusive })

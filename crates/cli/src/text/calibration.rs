@@ -1,4 +1,4 @@
-use bench::calibrate::{Calibration, PointFacts, ROUNDS, Side};
+use calibrate::{Calibration, PointFacts, ROUNDS, Side};
 use units::{Bytes, Nanos};
 
 use super::{Table, latency, number};
@@ -47,7 +47,7 @@ pub fn calibration(found: &Calibration) -> String {
 /// How the array is named to `simulate`.
 fn array_name(found: &Calibration) -> String {
     let is_found_by_name =
-        bench::calibrate::user_arrays().is_ok_and(|directory| found.path.starts_with(directory));
+        calibrate::user_arrays().is_ok_and(|directory| found.path.starts_with(directory));
     if is_found_by_name { found.name.clone() } else { found.path.display().to_string() }
 }
 

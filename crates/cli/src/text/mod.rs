@@ -2,22 +2,30 @@
 
 mod brief;
 mod calibration;
+mod comparison;
 mod model;
+mod recheck;
 mod recording;
 mod replay;
 mod step;
+mod study;
 mod summary;
 mod table;
+mod what_if;
 
 use brief::brief;
 pub use calibration::calibration;
+pub use comparison::comparison;
 pub use model::model;
+pub use recheck::recheck;
 pub use recording::recorded;
 pub use replay::replay;
 pub use step::{limit_name, step_line};
+pub use study::study;
 pub use summary::prefill_line;
 use summary::summary;
 pub use table::Table;
+pub use what_if::what_if;
 
 use std::path::Path;
 

@@ -37,6 +37,20 @@ pub struct Answer {
     pub progress: String,
 }
 
+impl Answer {
+    /// The sentence up to the score, which stands beside it where there is room for both.
+    pub fn without_score(&self) -> &str {
+        let clause = self.score.value.map(score_clause);
+        let said = clause.and_then(|clause| self.sentence.rsplit_once(&clause));
+        said.map_or(self.sentence.as_str(), |(said, _)| said)
+    }
+}
+
+/// What the sentence of an answer says of its score: `; score 22.40`.
+pub fn score_clause(score: f64) -> String {
+    format!("; score {score:.2}")
+}
+
 /// The interval of the most tiles that hold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TilesInterval {

@@ -79,6 +79,11 @@ impl TargetFacts {
     pub fn is_simulated(&self) -> bool {
         self.kind == SIMULATED
     }
+
+    /// What the sentence of an answer calls it: a model must not be taken for a measurement.
+    pub fn subject(&self) -> &'static str {
+        if self.is_simulated() { "this simulated array" } else { "this datastore" }
+    }
 }
 
 /// The kind of a target that is a model of storage and hosts, in virtual time.

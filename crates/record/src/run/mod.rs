@@ -14,7 +14,7 @@ mod tier;
 mod told;
 mod workload;
 
-pub use answer::{Answer, BrokenLimit, Capacity, Edge, Status, TilesInterval};
+pub use answer::{Answer, BrokenLimit, Capacity, Edge, Status, TilesInterval, score_clause};
 pub use document::{
     EngineFacts, Origin, PlanValue, Prefill, RateFacts, Run, SIMULATED, ScaleFacts, TargetFacts,
     TileFacts, ToolFacts, Warning,

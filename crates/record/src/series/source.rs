@@ -118,7 +118,7 @@ pub(super) fn gauges(key: &StepKey, slice: &Slice, gauges: &[Gauge]) -> Columns 
     let mut columns = Columns::default();
     common(&mut columns, key, slice, gauges.len());
     columns.text("name", gauges.iter().map(|gauge| gauge.name.name()));
-    columns.text("unit", gauges.iter().map(|gauge| gauge.name.unit()));
+    columns.text("unit", gauges.iter().map(|gauge| gauge.name.unit().name()));
     columns.text("scope", gauges.iter().map(|gauge| gauge.scope.as_str()));
     columns.text("source", gauges.iter().map(|gauge| gauge.name.source()));
     columns.f64("value", gauges.iter().map(|gauge| gauge.value));

@@ -1,4 +1,4 @@
-use record::run::LimitOn;
+use record::run::{LimitOn, PooledLimit};
 use units::Nanos;
 
 use crate::source::Source;
@@ -11,9 +11,7 @@ const USUAL: Nanos = Nanos::from_millis(20);
 /// What 99th percentiles of I/O are held against, and where that comes from: the tightest limit
 /// on I/O that the run has, else the usual one.
 pub(super) fn of(source: &Source) -> (Nanos, String) {
-    let limits = source.steps().iter().flat_map(|step| &step.limits);
-    let of_io = limits.filter(|limit| limit.result.on == LimitOn::Io);
-    match of_io.min_by_key(|limit| limit.result.limit_ns) {
+    match tightest(source) {
         Some(limit) => {
             let name = crate::words::limit_name(&limit.workload, &limit.result);
             (Nanos(limit.result.limit_ns), format!("the run's limit on {name}"))
@@ -41,6 +39,11 @@ fn judged_by(source: &Source) -> String {
 
 /// The run's own limit on I/O, if it has one.
 pub(super) fn own(source: &Source) -> Option<Nanos> {
-    let (limit, name) = of(source);
-    name.starts_with("the run's").then_some(limit)
+    tightest(source).map(|limit| Nanos(limit.result.limit_ns))
+}
+
+fn tightest(source: &Source) -> Option<&PooledLimit> {
+    let limits = source.steps().iter().flat_map(|step| &step.limits);
+    let of_io = limits.filter(|limit| limit.result.on == LimitOn::Io);
+    of_io.min_by_key(|limit| limit.result.limit_ns)
 }

@@ -1,6 +1,6 @@
 //! What else the machine did: gauges over time, and the steps in which others were in the way.
 
-use record::gauge::{Gauge, GaugeName};
+use record::gauge::{Gauge, GaugeName, GaugeUnit};
 use record::rollup::Span;
 use record::series::GaugeRecord;
 use units::Nanos;
@@ -24,7 +24,7 @@ const SHOWN: [GaugeName; 6] = [
 ];
 
 /// At or below this a gauge is near zero, in its own unit: what is not drawn. Our choice, below
-/// what makes a step disturbed (`bench::host::disturbance`).
+/// what makes a step disturbed (`host::disturbance`).
 const fn near_zero(name: GaugeName) -> f64 {
     match name {
         GaugeName::IoOthers => 1e6,
@@ -118,9 +118,9 @@ impl Line {
             name: self.name.name().to_owned(),
             title: self.name.title().to_owned(),
             unit: match self.name.unit() {
-                "B/s" => "bytes_per_s",
-                unit if unit.starts_with("share") => "share",
-                _ => "count",
+                GaugeUnit::BytesPerSecond => "bytes_per_s",
+                GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => "share",
+                GaugeUnit::Ios | GaugeUnit::Seconds | GaugeUnit::Events => "count",
             }
             .to_owned(),
             mean: mean.collect(),
@@ -131,9 +131,11 @@ impl Line {
 
     fn said(&self, value: f64) -> String {
         match self.name.unit() {
-            "B/s" => bytes_per_second(value),
-            unit if unit.starts_with("share") => percent(value),
-            _ => number((value * 10.0).round() / 10.0),
+            GaugeUnit::BytesPerSecond => bytes_per_second(value),
+            GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => percent(value),
+            GaugeUnit::Ios | GaugeUnit::Seconds | GaugeUnit::Events => {
+                number((value * 10.0).round() / 10.0)
+            }
         }
     }
 }

@@ -1,0 +1,585 @@
+use record::run::Run;
+use serde_json::Value;
+use units::Ratio;
+
+use crate::document::{Better, Bound, Change, Comparison, MetricComparison, SCHEMA, Verdict};
+use crate::extract::{Metric, Sample, values};
+use crate::within::Within;
+use crate::{differ, extract};
+
+/// A run and the machine it ran on.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// Its `run.json`.
+    pub run: &'a Run,
+    /// Its `env.json`, if there is one.
+    pub environment: Option<&'a Value>,
+    /// How sure its figures are, from its series; without them only repeats say it.
+    pub within: Option<&'a Within>,
+}
+
+/// What counts, and how sure it must be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// Smallest relative change that counts (default 3 %).
+    pub min_effect: Ratio,
+    /// Confidence of the intervals (default 95 %).
+    pub confidence: Ratio,
+    /// By how much two runs of the same thing differ, at least as far as is known (default
+    /// 3 %, in 95 % of cases).
+    pub between_runs: Ratio,
+    /// Only figures whose id contains one of these; all, if empty.
+    pub metrics: Vec<String>,
+}
+
+impl Default for Options {
+    /// 3 % is the field's rule for runs that agree ([`stats::REPEAT_CHANGE_MAX`]).
+    fn default() -> Self {
+        Self {
+            min_effect: Ratio::new(stats::REPEAT_CHANGE_MAX),
+            confidence: Ratio::new(0.95),
+            between_runs: Ratio::new(stats::REPEAT_CHANGE_MAX),
+            metrics: Vec::new(),
+        }
+    }
+}
+
+/// Why two groups cannot be compared.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum CompareError {
+    /// A group is empty.
+    #[error("group {side} has no runs, at least 1 is needed")]
+    NoRuns {
+        /// `A` or `B`.
+        side: char,
+    },
+    /// Runs of two major versions mean different things by the same words.
+    #[error(
+        "run {second} has the schema \"{second_schema}\" and run {first} \"{first_schema}\": \
+         different major versions are not compared"
+    )]
+    MajorVersions {
+        /// A run's id.
+        first: String,
+        /// Its schema.
+        first_schema: String,
+        /// The other run's id.
+        second: String,
+        /// Its schema.
+        second_schema: String,
+    },
+    /// Nothing was judged in one of the groups, or nothing that the other judged too.
+    #[error("no figure is in both groups; those of steps that were interrupted do not count")]
+    NothingInCommon,
+    /// No figure is left.
+    #[error("no figure in both groups matches {asked}; both have {known}")]
+    NoMetric {
+        /// What was asked for.
+        asked: String,
+        /// What there is.
+        known: String,
+    },
+}
+
+/// Compares B with A.
+///
+/// # Errors
+/// When a group is empty, when major versions differ, or when no figure is left to compare.
+pub fn compare(
+    a: &[Subject<'_>],
+    b: &[Subject<'_>],
+    options: &Options,
+) -> Result<Comparison, CompareError> {
+    for (side, subjects) in [('A', a), ('B', b)] {
+        if subjects.is_empty() {
+            return Err(CompareError::NoRuns { side });
+        }
+    }
+    same_major_version(a, b)?;
+    let (values_a, left_out_a) = values(a);
+    let (values_b, left_out_b) = values(b);
+    let metrics = judge_all(&values_a, &values_b, options)?;
+    let (side_a, side_b) = (differ::side(a), differ::side(b));
+    let seeds = differ::seeds(&side_a, &side_b);
+    let mut notes = notes(&side_a.runs, &side_b.runs, [left_out_a, left_out_b]);
+    notes.extend(single_runs([a.len(), b.len()], options));
+    notes.extend(differ::simulated(a, b));
+    Ok(Comparison {
+        schema: SCHEMA.to_owned(),
+        environment: differ::environment(a, b),
+        plan: differ::plan(a, b),
+        seeds,
+        notes,
+        min_effect: options.min_effect.get(),
+        confidence: options.confidence.get(),
+        between_runs: options.between_runs.get(),
+        verdict: overall(&metrics),
+        metrics,
+        a: side_a,
+        b: side_b,
+    })
+}
+
+/// `tilemark.run/1.2` has the major part `tilemark.run/1`.
+fn major(schema: &str) -> &str {
+    let slash = schema.find('/').unwrap_or(schema.len());
+    let end = schema[slash..].find('.').map_or(schema.len(), |dot| slash + dot);
+    &schema[..end]
+}
+
+fn same_major_version(a: &[Subject<'_>], b: &[Subject<'_>]) -> Result<(), CompareError> {
+    let first = a[0].run;
+    let other = a.iter().chain(b).map(|subject| subject.run);
+    match other.into_iter().find(|run| major(&run.schema) != major(&first.schema)) {
+        None => Ok(()),
+        Some(second) => Err(CompareError::MajorVersions {
+            first: first.id.clone(),
+            first_schema: first.schema.clone(),
+            second: second.id.clone(),
+            second_schema: second.schema.clone(),
+        }),
+    }
+}
+
+fn judge_all(
+    a: &extract::Values,
+    b: &extract::Values,
+    options: &Options,
+) -> Result<Vec<MetricComparison>, CompareError> {
+    let both = || a.iter().filter_map(|(metric, values)| Some((metric, values, b.get(metric)?)));
+    let wanted = |metric: &Metric| {
+        let id = metric.id();
+        options.metrics.is_empty() || options.metrics.iter().any(|part| id.contains(part.as_str()))
+    };
+    let mut judged: Vec<MetricComparison> = both()
+        .filter(|(metric, ..)| wanted(metric))
+        .filter_map(|(metric, a, b)| judge(metric, a, b, options))
+        .collect();
+    // Figures of whole runs first, then by tile count; within, the order they were met.
+    judged.sort_by_key(|metric| metric.tiles);
+    if judged.is_empty() {
+        let known: Vec<String> = both().map(|(metric, ..)| metric.id()).collect();
+        if known.is_empty() {
+            return Err(CompareError::NothingInCommon);
+        }
+        return Err(CompareError::NoMetric {
+            asked: options.metrics.join(", "),
+            known: known.join(", "),
+        });
+    }
+    Ok(judged)
+}
+
+/// Nothing only if a group has no values.
+fn judge(
+    metric: &Metric,
+    a: &[Sample],
+    b: &[Sample],
+    options: &Options,
+) -> Option<MetricComparison> {
+    let of = |samples: &[Sample]| samples.iter().map(|s| s.value).collect::<Vec<_>>();
+    let (values_a, values_b) = (of(a), of(b));
+    let (change, p) = change(a, b, options)?;
+    let at_least = [a, b].map(|samples| samples.iter().any(|sample| sample.at_least));
+    let (change, bound) = bounded(change, at_least);
+    let (verdict, reason) = match change {
+        _ if at_least == [true; 2] => {
+            (Verdict::Inconclusive, Some("both are lower bounds".to_owned()))
+        }
+        Some(change) => {
+            let found = verdict(change, bound, metric.better, [a.len(), b.len()], options);
+            excused(found, [a, b].map(|samples| samples.iter().any(|sample| sample.disturbed)))
+        }
+        None => (Verdict::Inconclusive, Some("the baseline is zero".to_owned())),
+    };
+    Some(MetricComparison {
+        id: metric.id(),
+        tiles: metric.tiles,
+        title: metric.title.clone(),
+        unit: metric.unit,
+        better: metric.better,
+        repeats_a: a.len(),
+        repeats_b: b.len(),
+        median_a: stats::median(&values_a)?,
+        median_b: stats::median(&values_b)?,
+        at_least_a: at_least[0],
+        at_least_b: at_least[1],
+        change,
+        bound,
+        p,
+        verdict,
+        reason,
+    })
+}
+
+/// What is left of a change where a side is a lower bound: one end, or nothing.
+fn bounded(change: Option<Change>, at_least: [bool; 2]) -> (Option<Change>, Option<Bound>) {
+    let Some(change) = change else { return (None, None) };
+    match at_least {
+        [false, false] => (Some(change), None),
+        [false, true] => (Some(Change { high: None, ..change }), Some(Bound::AtLeast)),
+        [true, false] => (Some(Change { low: None, ..change }), Some(Bound::AtMost)),
+        [true, true] => (None, None),
+    }
+}
+
+/// Relative change of B against A and the probability of one as large by chance. Where all
+/// values are above zero, the ratio of the geometric means with the interval that blocks,
+/// repeats and runs allow ([`stats::ratio_of_runs`]); otherwise, or without blocks and without
+/// repeats, by ranks. Nothing if a group is empty.
+fn change(a: &[Sample], b: &[Sample], options: &Options) -> Option<(Option<Change>, f64)> {
+    let between = stats::deviation_of_repeats(options.between_runs.get());
+    if let Some((first, second)) = by_run(a).zip(by_run(b))
+        && let Some(found) = stats::ratio_of_runs(&first, &second, between, options.confidence)
+    {
+        let part = |log: f64| log.exp() - 1.0;
+        let (low, high) = (Some(part(found.log.low)), Some(part(found.log.high)));
+        return Some((Some(Change { value: part(found.log.value), low, high }), found.p));
+    }
+    let of = |samples: &[Sample]| samples.iter().map(|s| s.value).collect::<Vec<_>>();
+    let (a, b) = (of(a), of(b));
+    let p = stats::mann_whitney(&a, &b)?.p_two_sided;
+    Some((by_ranks(&a, &b, options.confidence)?, p))
+}
+
+/// Logarithms by run; nothing if a value is not above zero.
+fn by_run(samples: &[Sample]) -> Option<Vec<Vec<stats::Repeat>>> {
+    samples
+        .chunk_by(|one, next| one.run == next.run)
+        .map(|run| {
+            let repeat = |sample: &Sample| {
+                let error = sample.error;
+                (sample.value > 0.0).then(|| stats::Repeat { value: sample.value.ln(), error })
+            };
+            run.iter().map(repeat).collect()
+        })
+        .collect()
+}
+
+/// Relative change of B against A. Ratios where all values are above zero (Hodges and
+/// Lehmann on logarithms); otherwise differences divided by A's median, and `Some(None)` if
+/// that is zero although the values differ. Nothing if a group is empty.
+#[expect(clippy::option_option, reason = "no values and no baseline are different answers")]
+fn by_ranks(a: &[f64], b: &[f64], confidence: Ratio) -> Option<Option<Change>> {
+    if let Some(found) = stats::ratio_shift(a, b, confidence) {
+        return Some(Some(Change {
+            value: found.value - 1.0,
+            low: found.interval.map(|(low, _)| low - 1.0),
+            high: found.interval.map(|(_, high)| high - 1.0),
+        }));
+    }
+    let found = stats::shift(a, b, confidence)?;
+    let baseline = stats::median(a)?;
+    let all_zero = a.iter().chain(b).all(|value| *value == 0.0);
+    if baseline <= 0.0 && !all_zero {
+        return Some(None);
+    }
+    let scale = if all_zero { 1.0 } else { baseline };
+    Some(Some(Change {
+        value: found.value / scale,
+        low: found.interval.map(|(low, _)| low / scale),
+        high: found.interval.map(|(_, high)| high / scale),
+    }))
+}
+
+fn verdict(
+    change: Change,
+    bound: Option<Bound>,
+    better: Better,
+    repeats: [usize; 2],
+    options: &Options,
+) -> (Verdict, Option<String>) {
+    let (low, high) = match (change.low, change.high, bound) {
+        (Some(low), Some(high), _) => (low, high),
+        (Some(low), None, Some(Bound::AtLeast)) => (low, f64::INFINITY),
+        (None, Some(high), Some(Bound::AtMost)) => (f64::NEG_INFINITY, high),
+        _ => return (Verdict::Inconclusive, Some(too_few(repeats, options.confidence))),
+    };
+    let effect = options.min_effect.get();
+    // Rounding of logarithms must not turn a change of exactly the limit into more than it.
+    let beyond = |value: f64| value > effect + 1e-9;
+    let (up, down) = match better {
+        Better::Higher => (Verdict::Better, Verdict::Worse),
+        Better::Lower => (Verdict::Worse, Verdict::Better),
+    };
+    let verdict = if beyond(low) {
+        up
+    } else if beyond(-high) {
+        down
+    } else if beyond(high) || beyond(-low) {
+        Verdict::Inconclusive
+    } else {
+        Verdict::Same
+    };
+    (verdict, None)
+}
+
+/// What is left of a verdict beside other work, which only makes a side look worse than it is:
+/// "worse" says nothing where that is B, "better" where it is A, "same" in both cases.
+fn excused(
+    (found, reason): (Verdict, Option<String>),
+    disturbed: [bool; 2],
+) -> (Verdict, Option<String>) {
+    let side = match (found, disturbed) {
+        (Verdict::Worse | Verdict::Same, [_, true]) => 'B',
+        (Verdict::Better | Verdict::Same, [true, _]) => 'A',
+        _ => return (found, reason),
+    };
+    let text = format!("every step of group {side} was disturbed by other work");
+    (Verdict::Inconclusive, Some(text))
+}
+
+/// Repeats on each side from which the largest possible difference can be told from chance:
+/// the smallest `n` with `2 / C(2n, n) <= 1 - confidence`, at most 20; 4 for 95 %.
+fn repeats_needed(confidence: Ratio) -> usize {
+    let extreme = |n: usize| 2.0 / (1..=n).map(|k| (n + k) as f64 / k as f64).product::<f64>();
+    let tail = 1.0 - confidence.get();
+    (1..20).find(|n| extreme(*n) <= tail * (1.0 + 1e-9)).unwrap_or(20)
+}
+
+/// One more than needed is advised, so that a single bad run does not spoil it.
+fn too_few([a, b]: [usize; 2], confidence: Ratio) -> String {
+    let needed = repeats_needed(confidence);
+    format!("inconclusive by design: {a}+{b} repeats without series, use --repeats {}", needed + 1)
+}
+
+fn overall(metrics: &[MetricComparison]) -> Verdict {
+    [Verdict::Worse, Verdict::Inconclusive, Verdict::Better]
+        .into_iter()
+        .find(|verdict| metrics.iter().any(|metric| metric.verdict == *verdict))
+        .unwrap_or(Verdict::Same)
+}
+
+/// What is assumed where a group is one run.
+fn single_runs([a, b]: [usize; 2], options: &Options) -> Option<String> {
+    let of = match (a, b) {
+        (1, 1) => "each group is one run: ",
+        (1, _) => "group A is one run: ",
+        (_, 1) => "group B is one run: ",
+        _ => return None,
+    };
+    Some(format!(
+        "{of}intervals are of blocks and repeats within it, and how runs differ is not known but \
+         taken as {} or what is seen",
+        options.between_runs
+    ))
+}
+
+fn notes(a: &[String], b: &[String], left_out: [usize; 2]) -> Vec<String> {
+    let twice = a.iter().filter(|run| b.contains(run));
+    let mut notes: Vec<String> = twice.map(|run| format!("run {run} is in both groups")).collect();
+    for (side, count) in ['A', 'B'].into_iter().zip(left_out) {
+        if count > 0 {
+            notes.push(format!(
+                "{count} step repeats of group {side} are left out: interrupted, or the \
+                 generator was saturated"
+            ));
+        }
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Decision, Strictness};
+    use crate::subjects;
+    use fixtures::{disturbed, run, runs, step};
+
+    /// Five runs around a level, scattered by about 1 %.
+    fn compared(level_a: f64, level_b: f64, repeats: u64) -> Comparison {
+        let (a, b) = (runs(0, repeats, level_a), runs(100, repeats, level_b));
+        compare(&subjects(&a), &subjects(&b), &Options::default()).expect("comparable")
+    }
+
+    fn metric<'a>(comparison: &'a Comparison, id: &str) -> &'a MetricComparison {
+        comparison.metrics.iter().find(|metric| metric.id == id).expect("the figure is there")
+    }
+
+    #[test]
+    fn a_tenth_less_throughput_is_worse_and_a_tenth_more_is_better() {
+        let slower = compared(1.0, 0.9, 5);
+        assert_eq!(metric(&slower, "4-tiles/iops").verdict, Verdict::Worse);
+        assert_eq!(slower.decision(Strictness::Lenient), Decision::Worse);
+        let faster = compared(1.0, 1.1, 5);
+        let iops = metric(&faster, "4-tiles/iops");
+        assert_eq!(iops.verdict, Verdict::Better);
+        let change = iops.change.expect("a baseline");
+        assert!((change.value - 0.1).abs() < 0.01, "{change:?}");
+        assert!(iops.p < 0.001, "{}", iops.p);
+    }
+
+    #[test]
+    fn latency_is_better_when_it_falls() {
+        // The fixture's latency is the inverse of its level.
+        let faster = compared(1.0, 1.1, 5);
+        let p99 = metric(&faster, "4-tiles/read/p99");
+        assert_eq!((p99.better, p99.verdict), (Better::Lower, Verdict::Better));
+        assert!(p99.median_b < p99.median_a);
+    }
+
+    #[test]
+    fn a_change_below_three_per_cent_is_the_same() {
+        let comparison = compared(1.0, 1.005, 5);
+        assert_eq!(metric(&comparison, "4-tiles/iops").verdict, Verdict::Same);
+        assert_eq!(metric(&comparison, "tiles-held").verdict, Verdict::Same);
+    }
+
+    #[test]
+    fn a_change_about_the_limit_is_inconclusive_and_only_strictly_a_failure() {
+        let comparison = compared(1.0, 1.03, 5);
+        assert_eq!(metric(&comparison, "4-tiles/iops").verdict, Verdict::Inconclusive);
+        assert_eq!(comparison.verdict, Verdict::Inconclusive);
+        assert_eq!(comparison.decision(Strictness::Lenient), Decision::Accept);
+        assert_eq!(comparison.decision(Strictness::Strict), Decision::Inconclusive);
+    }
+
+    /// Seen of two runs of one plan: the second, beside other tests, was "worse", exit 4.
+    #[test]
+    fn what_other_work_could_have_done_is_not_the_storages() {
+        let with = |level: f64, is_disturbed: bool| -> Vec<Run> {
+            let mut runs = runs(0, 5, level);
+            if is_disturbed {
+                runs.iter_mut().for_each(|run| run.steps = vec![disturbed(step(4, level))]);
+            }
+            runs
+        };
+        let verdict = |a: (f64, bool), b: (f64, bool)| {
+            let (a, b) = (with(a.0, a.1), with(b.0, b.1));
+            let found = compare(&subjects(&a), &subjects(&b), &Options::default());
+            metric(&found.expect("comparable"), "4-tiles/iops").verdict
+        };
+        assert_eq!(verdict((1.0, false), (0.5, true)), Verdict::Inconclusive);
+        assert_eq!(verdict((1.0, true), (0.5, false)), Verdict::Worse);
+        assert_eq!(verdict((0.5, true), (1.0, false)), Verdict::Inconclusive);
+        assert_eq!(verdict((0.5, false), (1.0, true)), Verdict::Better);
+        assert_eq!(verdict((1.0, true), (1.0, false)), Verdict::Inconclusive);
+        assert_eq!(verdict((1.0, false), (1.0, true)), Verdict::Inconclusive);
+    }
+
+    /// Rank tests of three against three say at most p = 0.1, so that slow-sata against
+    /// nvme-local, 556 times as slow, was inconclusive in 18 of 18 figures.
+    #[test]
+    fn three_runs_each_tell_half_the_rate() {
+        let comparison = compared(1.0, 0.5, 3);
+        assert_eq!(metric(&comparison, "4-tiles/iops").verdict, Verdict::Worse);
+        assert_eq!(comparison.decision(Strictness::Lenient), Decision::Worse);
+    }
+
+    #[test]
+    fn one_run_each_without_series_proves_nothing_but_shows_the_difference() {
+        let comparison = compared(1.0, 0.5, 1);
+        let iops = metric(&comparison, "4-tiles/iops");
+        assert_eq!(iops.verdict, Verdict::Inconclusive);
+        assert!((iops.change.expect("a baseline").value + 0.5).abs() < 0.02);
+        assert_eq!(
+            iops.reason.as_deref(),
+            Some("inconclusive by design: 1+1 repeats without series, use --repeats 5")
+        );
+        assert!(comparison.notes[0].starts_with("each group is one run"), "{:?}", comparison.notes);
+    }
+
+    /// A run that held so many tiles, in an interval of one tile to each side.
+    fn held(seed: u64, tiles: u32, edge: record::run::Edge) -> Run {
+        let mut run = run(seed, vec![step(4, 1.0)]);
+        let (low, high) = (tiles - 1, Some(tiles + 1));
+        run.answer.tiles_held = Some(tiles);
+        run.answer.tiles_interval =
+            Some(record::run::TilesInterval { low, high, most_likely: None, confidence: 0.95 });
+        run.answer.edge = edge;
+        run
+    }
+
+    #[test]
+    fn at_least_thirty_against_twenty_nine_is_no_factor() {
+        use record::run::Edge::{CapacityReached, LimitBroken};
+        let with = |tiles_a, edge_a, tiles_b, edge_b| {
+            let (a, b) = ([held(1, tiles_a, edge_a)], [held(2, tiles_b, edge_b)]);
+            let options = Options { metrics: vec!["tiles-held".to_owned()], ..Options::default() };
+            compare(&subjects(&a), &subjects(&b), &options).expect("comparable").metrics.remove(0)
+        };
+        let more = with(29, LimitBroken, 30, CapacityReached);
+        assert_eq!((more.at_least_a, more.at_least_b), (false, true));
+        assert_eq!((more.bound, more.verdict), (Some(Bound::AtLeast), Verdict::Inconclusive));
+        assert_eq!(more.change.expect("a bound").high, None);
+        let far_more = with(10, LimitBroken, 30, CapacityReached);
+        assert_eq!((far_more.bound, far_more.verdict), (Some(Bound::AtLeast), Verdict::Better));
+        let fewer = with(30, CapacityReached, 10, LimitBroken);
+        assert_eq!((fewer.bound, fewer.verdict), (Some(Bound::AtMost), Verdict::Worse));
+        let both = with(10, CapacityReached, 30, CapacityReached);
+        assert_eq!((both.change, both.verdict), (None, Verdict::Inconclusive));
+        assert_eq!(both.reason.as_deref(), Some("both are lower bounds"));
+    }
+
+    #[test]
+    fn more_confidence_needs_more_repeats() {
+        assert_eq!([0.9, 0.95, 0.99].map(|c| repeats_needed(Ratio::new(c))), [3, 4, 5]);
+    }
+
+    #[test]
+    fn a_zero_baseline_has_no_relative_change() {
+        let confidence = Ratio::new(0.95);
+        assert_eq!(by_ranks(&[0.0; 5], &[1.0; 5], confidence), Some(None));
+        let none = by_ranks(&[0.0; 5], &[0.0; 5], confidence).flatten().expect("equal");
+        assert_eq!((none.value, none.low, none.high), (0.0, Some(0.0), Some(0.0)));
+        let fell = by_ranks(&[4.0; 5], &[0.0; 5], confidence).flatten().expect("a baseline");
+        assert_eq!((fell.value, fell.high), (-1.0, Some(-1.0)));
+    }
+
+    #[test]
+    fn another_major_version_is_refused_and_another_minor_one_is_not() {
+        let first = run(1, vec![step(4, 1.0)]);
+        let mut second = run(2, vec![step(4, 1.0)]);
+        second.schema = "tilemark.run/1.7".to_owned();
+        let with_first = |second: &Run| {
+            let [a, b] =
+                [&first, second].map(|run| [Subject { run, environment: None, within: None }]);
+            compare(&a, &b, &Options::default())
+        };
+        assert!(with_first(&second).is_ok());
+        second.schema = "tilemark.run/2.0".to_owned();
+        assert_eq!(
+            with_first(&second).expect_err("refused").to_string(),
+            "run run-2 has the schema \"tilemark.run/2.0\" and run run-1 \"tilemark.run/1.0\": \
+             different major versions are not compared"
+        );
+    }
+
+    #[test]
+    fn unknown_figures_are_an_error_that_lists_the_known_ones() {
+        let a = runs(0, 2, 1.0);
+        let options = Options { metrics: vec!["ipso".to_owned()], ..Options::default() };
+        let error = compare(&subjects(&a), &subjects(&a), &options).expect_err("no such figure");
+        assert!(error.to_string().contains("matches ipso; both have tiles-held, score"), "{error}");
+        let options = Options { metrics: vec!["p99".to_owned()], ..Options::default() };
+        let found = compare(&subjects(&a), &subjects(&a), &options).expect("comparable");
+        assert!(found.metrics.iter().all(|metric| metric.id.contains("p99")));
+        assert_eq!(compare(&[], &subjects(&a), &options), Err(CompareError::NoRuns { side: 'A' }));
+    }
+
+    #[test]
+    fn runs_that_were_interrupted_at_once_have_nothing_in_common() {
+        let mut interrupted = run(1, Vec::new());
+        interrupted.answer.tiles_held = None;
+        interrupted.answer.score = record::run::Figure::absent("no step held");
+        let a = [Subject { run: &interrupted, environment: None, within: None }];
+        let found = compare(&a, &a, &Options::default());
+        assert_eq!(found, Err(CompareError::NothingInCommon));
+    }
+
+    #[test]
+    fn a_run_held_against_itself_is_noted() {
+        let a = runs(0, 1, 1.0);
+        let found = compare(&subjects(&a), &subjects(&a), &Options::default());
+        assert_eq!(found.expect("comparable").notes[0], "run run-0 is in both groups");
+    }
+
+    #[test]
+    fn the_document_reads_back() {
+        let comparison = compared(1.0, 0.9, 5);
+        let text = serde_json::to_string(&comparison).expect("serialises");
+        let back: Comparison = serde_json::from_str(&text).expect("reads");
+        assert_eq!(back.metrics.len(), comparison.metrics.len());
+        assert_eq!(back.schema, SCHEMA);
+    }
+}

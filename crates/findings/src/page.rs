@@ -1,0 +1,144 @@
+//! A result in the order in which people read it: of this are the page of documentation and the
+//! views of it made.
+
+use crate::words::{claims, facts, heading, missed, notes_on_points, points, summary, table};
+use crate::{Grid, Outcome, StudyResult};
+
+/// How to read the claims.
+pub const CLAIMS_NOTE: &str = "Only what is *predicted* counts as reproduced: nothing was chosen to make it come out. \
+     Parameters were chosen so that *calibrated* claims come out, and *inputs* were put in. \
+     Ours is the mean of the runs with a 95 % interval; \"by the mean\": the interval reaches \
+     beyond the tolerance.";
+
+/// What a study found, beside its claims. Texts are Markdown.
+#[derive(Debug)]
+pub struct Page {
+    /// The command that makes it again.
+    pub command: String,
+    /// The program, seed and definitions that made it.
+    pub facts: String,
+    /// What is reproduced, where ours differs, what was fitted.
+    pub notes: Vec<String>,
+    /// How many claims were met.
+    pub sentence: String,
+    /// What else was found, under headings.
+    pub sections: Vec<Section>,
+}
+
+/// A part under a heading.
+#[derive(Debug)]
+pub struct Section {
+    /// The heading.
+    pub title: String,
+    /// What is below it.
+    pub blocks: Vec<Block>,
+}
+
+/// A part of a section.
+#[derive(Debug)]
+pub enum Block {
+    /// A paragraph.
+    Paragraph(String),
+    /// A list.
+    Items(Vec<String>),
+    /// A table.
+    Table(Grid),
+}
+
+impl Page {
+    /// Of a result.
+    pub fn of(result: &StudyResult) -> Self {
+        let mut notes = vec![how(result).to_owned(), result.source.clone()];
+        notes.extend(result.notes.clone());
+        if !result.complete {
+            notes.push("**Interrupted: not everything was run.**".to_owned());
+        }
+        let mut sections = Vec::new();
+        sections.extend(not_met(result));
+        sections.extend(
+            result.tables.iter().map(|each| Section {
+                title: heading(each),
+                blocks: vec![Block::Table(table(each))],
+            }),
+        );
+        sections.push(configurations(result));
+        sections.extend(steps(result));
+        sections.push(sources(result));
+        Self {
+            command: format!("{} --format markdown", result.command),
+            facts: facts(result),
+            notes,
+            sentence: format!("{}.", summary(result).join(". ")),
+            sections,
+        }
+    }
+
+    /// The claims' section.
+    pub fn claims(result: &StudyResult) -> Section {
+        let blocks =
+            vec![Block::Paragraph(CLAIMS_NOTE.to_owned()), Block::Table(claims(&result.claims))];
+        Section { title: "Claims".to_owned(), blocks }
+    }
+}
+
+const fn how(result: &StudyResult) -> &'static str {
+    if result.simulated {
+        "Everything here was simulated: no number of ours was measured on real storage."
+    } else {
+        "What is of real storage was measured on one machine at one time and will differ on \
+         another; everything else was simulated."
+    }
+}
+
+fn not_met(result: &StudyResult) -> Option<Section> {
+    let items: Vec<String> = result
+        .claims
+        .iter()
+        .filter(|claim| claim.outcome != Outcome::Met)
+        .map(|claim| {
+            let lines = missed(claim);
+            let rest: Vec<&str> = lines[1..].iter().map(|line| line.trim()).collect();
+            format!("**{}.** {}", lines[0], rest.join(" "))
+        })
+        .collect();
+    let title = "What is not met, and why".to_owned();
+    (!items.is_empty()).then(|| Section { title, blocks: vec![Block::Items(items)] })
+}
+
+fn configurations(result: &StudyResult) -> Section {
+    let lines = result.configurations.iter().map(|each| {
+        format!(
+            "`{}`: {} (array `{}`, tile `{}`, {} VM(s) a tile, footprint {}, time {})",
+            each.name,
+            each.title,
+            each.array,
+            each.tile,
+            each.vms_per_tile,
+            each.footprint,
+            each.time
+        )
+    });
+    Section { title: "Configurations".to_owned(), blocks: vec![Block::Items(lines.collect())] }
+}
+
+fn steps(result: &StudyResult) -> Option<Section> {
+    let grid = points(&result.points);
+    if grid.is_empty() {
+        return None;
+    }
+    let notes = notes_on_points(&result.points).into_iter().map(|note| Block::Items(vec![note]));
+    let blocks = std::iter::once(Block::Table(grid)).chain(notes).collect();
+    Some(Section { title: "Steps".to_owned(), blocks })
+}
+
+fn sources(result: &StudyResult) -> Section {
+    let sources = result.claims.iter().map(|claim| {
+        let measure =
+            claim.measure.as_deref().map_or_else(String::new, |measure| format!(" `{measure}`"));
+        format!("{}: {}.{measure}", claim.id, claim.source.trim().trim_end_matches('.'))
+    });
+    let warnings =
+        result.warnings.iter().map(|own| Block::Paragraph(format!("Warning: {}.", own.text)));
+    let blocks = std::iter::once(Block::Items(sources.collect())).chain(warnings).collect();
+    Section { title: "Sources and formulas".to_owned(), blocks }
+}

@@ -1,0 +1,236 @@
+use std::collections::BTreeMap;
+use std::io;
+
+use units::Nanos;
+
+use super::proc::Look;
+
+/// What happened between two looks, about a second apart.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct HostSecond {
+    /// Time between the looks.
+    pub width: Nanos,
+    /// CPU time of everything on the machine.
+    pub busy: Nanos,
+    /// CPU time of this process.
+    pub own: Nanos,
+    /// Time that this process's threads were ready and waited for a core.
+    pub ready: Nanos,
+    /// CPU time that the hypervisor gave to others.
+    pub steal: Nanos,
+    /// CPU time of other processes, by name.
+    pub cpu_of_others: BTreeMap<String, Nanos>,
+    /// Bytes that other processes moved to and from storage, by name.
+    pub bytes_of_others: BTreeMap<String, u64>,
+    /// Whether the bytes of some other process may not be seen (not root).
+    pub hides_bytes: bool,
+    /// Times a processor slowed down because it was hot.
+    pub throttled: u64,
+    /// The longest time in which this program did not run although it was due.
+    pub paused: Nanos,
+    /// Time some task waited for memory, and for storage.
+    pub pressure: Option<[Nanos; 2]>,
+    /// The device under test: time busy, I/O time queued, bytes.
+    pub disk: Option<(Nanos, Nanos, u64)>,
+    /// Cores of the machine.
+    pub cores: u32,
+}
+
+/// Looks at this machine again and again.
+#[derive(Debug, Default)]
+pub struct HostWatch {
+    pub(super) before: Option<Look>,
+    pub(super) seconds: Vec<HostSecond>,
+    pub(super) cores: u32,
+    pub(super) device: Option<Watched>,
+    /// Since the last look.
+    pub(super) paused: Nanos,
+}
+
+/// The device under test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watched {
+    /// Its number, as `st_rdev` has it.
+    pub number: u64,
+    /// The kernel's name.
+    pub name: String,
+}
+
+/// Looks are at least so far apart: the kernel counts CPU time in hundredths of a second.
+const APART: Nanos = Nanos::from_millis(450);
+
+impl HostWatch {
+    /// A watch that also looks at a device.
+    pub fn of_device(device: Option<Watched>) -> Self {
+        Self { device, ..Self::default() }
+    }
+
+    /// Name of the device that is looked at.
+    pub fn device(&self) -> &str {
+        self.device.as_ref().map_or("", |device| &device.name)
+    }
+
+    /// Looks, and notes what happened since the look before; the first one notes nothing.
+    ///
+    /// # Errors
+    ///
+    /// When `/proc` cannot be read.
+    pub fn look(&mut self) -> io::Result<()> {
+        let now = Look::now(self.device.as_ref().map(|device| device.number))?;
+        self.cores = now.cores;
+        let paused = std::mem::take(&mut self.paused);
+        if let Some(before) = &self.before {
+            self.seconds.push(HostSecond { paused, ..between(before, &now) });
+        }
+        self.before = Some(now);
+        Ok(())
+    }
+
+    /// Whoever wanted to wait for `wanted` at most came back after `took`. A process that is
+    /// stopped, or a machine that is taken away, stops this thread with all others; a worker that
+    /// the storage holds in the kernel does not.
+    pub fn waited(&mut self, wanted: Nanos, took: Nanos) {
+        self.paused = self.paused.max(took.saturating_sub(wanted));
+    }
+
+    /// Looks if the last look is long enough ago; what happened since, if it did.
+    pub fn look_if_due(&mut self) -> Option<&HostSecond> {
+        let now = super::proc::monotonic();
+        let is_due =
+            self.before.as_ref().is_none_or(|before| now.saturating_sub(before.at) >= APART);
+        let had = self.seconds.len();
+        if !is_due || self.look().is_err() {
+            return None;
+        }
+        self.seconds.get(had)
+    }
+
+    /// Forgets what was seen; the next second begins at the last look.
+    pub fn restart(&mut self) {
+        self.paused = Nanos::ZERO;
+        self.seconds.clear();
+    }
+
+    /// Every second seen, in order.
+    pub fn seconds(&self) -> &[HostSecond] {
+        &self.seconds
+    }
+}
+
+/// A thread that is new has waited only since it began.
+fn between(before: &Look, now: &Look) -> HostSecond {
+    let waited = |(thread, total): (&u64, &Nanos)| {
+        total.saturating_sub(before.waited.get(thread).copied().unwrap_or_default())
+    };
+    let mut second = HostSecond {
+        width: now.at.saturating_sub(before.at),
+        busy: now.busy.saturating_sub(before.busy),
+        own: now.own.saturating_sub(before.own),
+        ready: now.waited.iter().map(waited).fold(Nanos::ZERO, Nanos::saturating_add),
+        steal: now.steal.saturating_sub(before.steal),
+        throttled: now
+            .throttled
+            .zip(before.throttled)
+            .map_or(0, |(now, then)| now.saturating_sub(then)),
+        pressure: now
+            .pressure
+            .zip(before.pressure)
+            .map(|(now, then)| std::array::from_fn(|at| now[at].saturating_sub(then[at]))),
+        disk: now.disk.zip(before.disk).map(|(now, then)| {
+            let (busy, queued) =
+                (now.busy.saturating_sub(then.busy), now.queued.saturating_sub(then.queued));
+            (busy, queued, now.bytes.saturating_sub(then.bytes))
+        }),
+        cores: now.cores,
+        hides_bytes: now.hides_bytes,
+        ..HostSecond::default()
+    };
+    for (id, process) in &now.others {
+        // One that is new did all of it since; a look may find its children counted twice, once
+        // while they run and once when they have ended, in looks apart.
+        let earlier = before.others.get(id);
+        let cpu = process.cpu.saturating_sub(earlier.map_or(Nanos::ZERO, |earlier| earlier.cpu));
+        if cpu > Nanos::ZERO {
+            let sum = second.cpu_of_others.entry(process.name.clone()).or_default();
+            *sum = sum.saturating_add(cpu);
+        }
+        let bytes = process.bytes.zip(earlier.map_or(Some(0), |earlier| earlier.bytes));
+        if let Some((now, then)) = bytes
+            && now > then
+        {
+            *second.bytes_of_others.entry(process.name.clone()).or_default() += now - then;
+        }
+    }
+    second.cap();
+    second
+}
+
+impl HostSecond {
+    /// Others cannot have used more than the machine worked beside us: a parent that waits for a
+    /// child inherits all of its time at once, also what was counted while the child ran.
+    fn cap(&mut self) {
+        let most = self.busy.saturating_sub(self.own).saturating_sub(self.steal).as_secs_f64();
+        let all: f64 = self.cpu_of_others.values().map(|cpu| cpu.as_secs_f64()).sum();
+        if all > most {
+            for cpu in self.cpu_of_others.values_mut() {
+                *cpu = Nanos::from_secs_f64(cpu.as_secs_f64() * most / all);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(at_s: u64, own_ms: u64, waited: &[(u64, u64)]) -> Look {
+        Look {
+            at: Nanos::from_secs(at_s),
+            own: Nanos::from_millis(own_ms),
+            busy: Nanos::from_millis(2 * own_ms),
+            cores: 2,
+            waited: waited.iter().map(|(id, ms)| (*id, Nanos::from_millis(*ms))).collect(),
+            ..Look::default()
+        }
+    }
+
+    #[test]
+    fn a_thread_that_ended_takes_no_waiting_back_and_a_new_one_brings_its_own() {
+        let found = between(&look(1, 100, &[(1, 40), (2, 500)]), &look(2, 700, &[(1, 70), (3, 5)]));
+        assert_eq!(found.ready, Nanos::from_millis(35));
+        assert_eq!(found.own, Nanos::from_millis(600));
+        assert_eq!(found.busy, Nanos::from_millis(1200));
+        assert_eq!(found.width, Nanos::SECOND);
+    }
+
+    #[test]
+    fn what_a_parent_inherits_from_a_child_is_not_work_of_this_second() {
+        let process = |name: &str, cpu_s: u64| crate::proc::Process {
+            name: name.to_owned(),
+            cpu: Nanos::from_secs(cpu_s),
+            bytes: None,
+        };
+        let mut before = look(1, 100, &[]);
+        before.others = [((7, 1), process("make", 0))].into();
+        let mut now = look(2, 400, &[]);
+        now.others = [((7, 1), process("make", 90))].into();
+        let second = between(&before, &now);
+        assert_eq!(
+            second.cpu_of_others["make"],
+            Nanos::from_millis(300),
+            "of 600 ms busy, 300 ours"
+        );
+    }
+
+    #[test]
+    fn a_watch_sees_this_process_work() {
+        let mut watch = HostWatch::default();
+        watch.look().expect("proc");
+        assert_eq!(watch.seconds(), []);
+        watch.look().expect("proc");
+        assert_eq!(watch.seconds().len(), 1);
+        watch.restart();
+        watch.look().expect("proc");
+        assert_eq!(watch.seconds().len(), 1);
+    }
+}

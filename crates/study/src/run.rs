@@ -1,0 +1,231 @@
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use record::run::{Step, ToolFacts};
+use spec::study::ResolvedStudy;
+
+use super::evaluate::{Bound, Results};
+use super::needs::{Steps, needs};
+use super::point::{Point, PointError, Simulate};
+use super::real::{Measured, RealStorage, with_reals};
+use super::report::Report;
+use bench::progress::{Control, Request};
+use findings::StudyResult;
+
+/// How a study is run.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Only these claims and no tables; all if empty.
+    pub only: Vec<String>,
+    /// Every step of every configuration, needed or not.
+    pub all: bool,
+    /// Threads (default: one per core). They do not change the result.
+    pub threads: Option<NonZeroUsize>,
+    /// Runs of every step, if not as many as the study says.
+    pub repeats: Option<u32>,
+    /// Where random numbers start, if not where the study says.
+    pub seed: Option<u64>,
+    /// Where configurations on real storage are tried; absent: nowhere.
+    pub real: Option<RealStorage>,
+    /// The program that runs it.
+    pub tool: Option<ToolFacts>,
+}
+
+/// Why a study could not be run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StudyError {
+    /// There is no such claim.
+    #[error("the study \"{study}\" has no claim \"{claim}\"")]
+    NoClaim {
+        /// The study.
+        study: String,
+        /// The claim as given.
+        claim: String,
+        /// The nearest one, and all.
+        hint: String,
+    },
+}
+
+impl StudyError {
+    /// The way out.
+    pub fn hint(&self) -> &str {
+        let Self::NoClaim { hint, .. } = self;
+        hint
+    }
+}
+
+/// What is told while a study runs.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// So many runs are to be done, on so many threads.
+    Begins {
+        /// Runs.
+        runs: usize,
+        /// Threads.
+        threads: usize,
+    },
+    /// A run is done.
+    Done {
+        /// How many are done with it.
+        done: usize,
+        /// Of how many.
+        runs: usize,
+        /// Which.
+        point: &'a Point<'a>,
+        /// Its step.
+        result: &'a Result<Step, PointError>,
+    },
+}
+
+/// Runs a study.
+///
+/// When `control` asks to stop, no further run begins, those under way end as soon as they
+/// can, and the result says of the rest that it was not measured.
+///
+/// # Errors
+///
+/// When there is no such claim.
+pub fn run(
+    study: &ResolvedStudy,
+    simulate: &dyn Simulate,
+    options: &Options,
+    control: &Control,
+    observe: &mut dyn FnMut(&Progress<'_>),
+) -> Result<StudyResult, StudyError> {
+    check_only(study, &options.only)?;
+    let (reals, modelled) = (&study.reals, study.configurations.len());
+    let extended = options.real.is_some().then(|| with_reals(study));
+    let study = extended.as_ref().unwrap_or(study);
+    let repeats = options.repeats.unwrap_or(study.study.repeats).max(1);
+    let seed = options.seed.unwrap_or(study.study.seed);
+    let points = points(study, &wanted(study, options), (repeats, seed));
+    // Points are in the study's order, and what is real comes last, when nothing else runs.
+    let split = points.partition_point(|point| point.index < modelled);
+    let (simulated, real) = points.split_at(split);
+    let threads = threads(options, simulated.len());
+    observe(&Progress::Begins { runs: points.len(), threads });
+    let mut observe_from = |begun: usize, part: &Told<'_>| {
+        let (done, runs) = (begun + part.done, points.len());
+        observe(&Progress::Done { done, runs, point: part.point, result: part.result });
+    };
+    let mut results = all(simulated, simulate, threads, control, &mut |told| observe_from(0, told));
+    if let Some(storage) = &options.real {
+        let measured = Measured { reals, modelled, storage };
+        let measured = all(real, &measured, 1, control, &mut |told| observe_from(split, told));
+        results.extend(measured);
+    }
+    let mut by_step = Results::new();
+    for (point, result) in points.iter().zip(results) {
+        by_step.entry((point.index, point.tiles)).or_default().push(result);
+    }
+    let report = Report { study, options, results: &by_step, simulate, repeats, seed };
+    Ok(report.result())
+}
+
+fn check_only(study: &ResolvedStudy, only: &[String]) -> Result<(), StudyError> {
+    let known: Vec<&str> = study.study.claims.iter().map(|claim| claim.id.as_str()).collect();
+    match only.iter().find(|id| !known.contains(&id.as_str())) {
+        None => Ok(()),
+        Some(id) => Err(StudyError::NoClaim {
+            study: study.study.name.clone(),
+            claim: id.clone(),
+            hint: spec::did_you_mean(id, &known, "claims"),
+        }),
+    }
+}
+
+/// The steps that what was asked for needs.
+fn wanted(study: &ResolvedStudy, options: &Options) -> Steps {
+    let mut steps = Steps::new();
+    if options.all {
+        for (index, each) in study.configurations.iter().enumerate() {
+            steps.extend(each.tiles.iter().map(|tiles| (index, *tiles)));
+        }
+    }
+    for (claim, formula) in study.study.claims.iter().zip(&study.claims) {
+        if let Some(formula) = formula
+            && (options.only.is_empty() || options.only.contains(&claim.id))
+        {
+            needs(study, &formula.root, Bound::default(), &mut steps);
+        }
+    }
+    if options.only.is_empty() {
+        for (table, formula) in study.study.tables.iter().zip(&study.tables) {
+            for (configuration, tiles) in super::report::cells(study, table) {
+                let bound = Bound { configuration: Some(configuration), tiles: Some(tiles) };
+                needs(study, &formula.root, bound, &mut steps);
+            }
+        }
+    }
+    steps
+}
+
+/// Every repeat of every step, in the order of the study.
+fn points<'a>(
+    study: &'a ResolvedStudy,
+    steps: &Steps,
+    (repeats, seed): (u32, u64),
+) -> Vec<Point<'a>> {
+    steps
+        .iter()
+        .flat_map(|(index, tiles)| {
+            let configuration = &study.configurations[*index];
+            let point =
+                |repeat| Point { index: *index, configuration, tiles: *tiles, repeat, seed };
+            (1..=repeats).map(point)
+        })
+        .collect()
+}
+
+fn threads(options: &Options, runs: usize) -> usize {
+    let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    options.threads.unwrap_or_else(cores).get().min(runs).max(1)
+}
+
+/// A run that is done.
+struct Told<'a> {
+    /// How many are done with it.
+    done: usize,
+    point: &'a Point<'a>,
+    result: &'a Result<Step, PointError>,
+}
+
+/// The results in the order of the points. Points with most tiles are begun first, so that no
+/// thread is left alone with a long one at the end.
+fn all(
+    points: &[Point<'_>],
+    simulate: &dyn Simulate,
+    threads: usize,
+    control: &Control,
+    observe: &mut dyn FnMut(&Told<'_>),
+) -> Vec<Result<Step, PointError>> {
+    let mut order: Vec<usize> = (0..points.len()).collect();
+    order.sort_by_key(|index| std::cmp::Reverse(points[*index].tiles));
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::channel();
+    let work = |sender: mpsc::Sender<(usize, Result<Step, PointError>)>| {
+        while control.request() == Request::GoOn {
+            let Some(index) = order.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
+            let result = simulate.step(&points[*index], control);
+            if sender.send((*index, result)).is_err() {
+                return;
+            }
+        }
+    };
+    let mut results: Vec<Result<Step, PointError>> =
+        points.iter().map(|_| Err(PointError::Interrupted)).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let sender = sender.clone();
+            let work = &work;
+            scope.spawn(move || work(sender));
+        }
+        drop(sender);
+        for (done, (index, result)) in receiver.iter().enumerate() {
+            observe(&Told { done: done + 1, point: &points[index], result: &result });
+            results[index] = result;
+        }
+    });
+    results
+}

@@ -1,0 +1,282 @@
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use record::run::{Step, ToolFacts, Verdict};
+use spec::array::Array;
+
+use super::answer::Answered;
+use super::climb::{Climbed, Way};
+use super::document::{ModelKind, WhatIf};
+use super::model_error;
+use super::work::{Far, Work};
+use super::{Changed, Subject};
+use bench::BenchError;
+use bench::plan::ResolvedPlan;
+use bench::progress::{Control, Request};
+use bench::rig::{Rig, SimRig};
+use bench::run::TileLoad;
+use bench::simulate::{Settings, Stage};
+
+/// How an answer is looked for.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Seeds, at least 1; both sides run with each.
+    pub repeats: u32,
+    /// No more tiles are tried; what fits if absent.
+    pub tiles_max: Option<u32>,
+    /// Threads (default: one per core). They do not change the answer.
+    pub threads: Option<NonZeroUsize>,
+    /// The program.
+    pub tool: ToolFacts,
+}
+
+/// What is told while an answer is looked for.
+#[derive(Debug)]
+pub enum Progress {
+    /// So many climbs and steps begin, on so many threads.
+    Begins {
+        /// Seeds of each side.
+        seeds: u32,
+        /// Threads.
+        threads: usize,
+    },
+    /// A step is over.
+    Step {
+        /// `as it is` or `changed`.
+        side: &'static str,
+        /// Number of the seed, from 1.
+        seed: usize,
+        /// Tiles.
+        tiles: u32,
+        /// What it came to.
+        verdict: Verdict,
+        /// How far the whole is.
+        far: Far,
+    },
+}
+
+/// A step may be measured for so many times its time while its samples decide nothing: time is
+/// virtual, and a search that ends for want of samples has found no edge. Our choice; the
+/// percentile's interval is then a quarter as wide.
+pub(super) const LENGTHEN_MAX: u32 = 16;
+
+/// How steps are run: as in the plan, and longer where that decides nothing.
+pub(super) fn settings(plan: &ResolvedPlan) -> Settings {
+    let asked = Settings::of_plan(plan);
+    Settings { lengthen_max: asked.lengthen_max.max(LENGTHEN_MAX), ..asked }
+}
+
+/// The names of the two sides.
+const SIDES: [&str; 2] = ["as it is", "changed"];
+
+/// Something to compute.
+#[derive(Debug, Clone, Copy)]
+enum Job {
+    /// The edge of a side with a seed, from a guess if there is one.
+    Climb { side: usize, seed: usize, guess: Option<u32> },
+    /// A step of the unchanged array with the run's own seed.
+    Step { tiles: u32 },
+}
+
+/// What a thread tells.
+enum Told {
+    Step { side: usize, seed: usize, tiles: u32, verdict: Verdict },
+    JobDone,
+}
+
+#[derive(Debug)]
+enum Done {
+    Climbed(Box<Climbed>),
+    Step(Box<Step>),
+}
+
+/// Searches how many tiles an array holds as it is and with changes, with the same seeds.
+///
+/// The run's own seed is the first. It is climbed as a run climbs; the others begin where its
+/// edge is. The same subject, changes and options give the same answer, on any number of
+/// threads.
+///
+/// # Errors
+///
+/// When an array cannot hold one tile, when a simulation cannot go on, or when `control` asks to
+/// stop.
+pub fn what_if(
+    subject: &Subject,
+    changed: &Changed,
+    options: &Options,
+    control: &Control,
+    observe: &mut dyn FnMut(&Progress),
+) -> Result<WhatIf, BenchError> {
+    let plan = &subject.plan;
+    let stage = Stage::new(&plan.tile_set, &settings(plan))?;
+    let load = TileLoad::of(plan)?;
+    let arrays = [&subject.array, &changed.array];
+    let most = |array: &Array| -> Result<u32, BenchError> {
+        let rig = SimRig::new(array, plan);
+        match rig.tiles_that_fit(load.bytes) {
+            0 => rig.has_room(1, load.bytes).map(|()| 1),
+            fits => Ok(load.tiles_max(options.tiles_max, fits).max(1)),
+        }
+    };
+    let tiles_max = [most(arrays[0])?, most(arrays[1])?];
+    let seeds = seeds(plan.seed.value, options.repeats);
+    let ways = [0, 1].map(|side| Way {
+        stage: &stage,
+        array: arrays[side],
+        tiles_max: tiles_max[side],
+        control,
+    });
+    let threads = options.threads.or_else(|| std::thread::available_parallelism().ok());
+    let pool = Pool { ways: &ways, seeds: &seeds, threads: threads.map_or(1, NonZeroUsize::get) };
+    observe(&Progress::Begins { seeds: options.repeats, threads: pool.threads });
+
+    let counts = measured_counts(subject, tiles_max[0]);
+    let guess = subject.run.answer.tiles_held;
+    let first = [0, 1].map(|side| Job::Climb { side, seed: 0, guess: None });
+    let mut work = Work::new(guess, options.repeats, &counts);
+    let mut sides = [Vec::new(), Vec::new()];
+    for (side, done) in pool.all(&first, control, (observe, &mut work))?.into_iter().enumerate() {
+        if let Done::Climbed(climbed) = done {
+            sides[side].push(*climbed);
+        }
+    }
+    let guesses = [0, 1].map(|side| sides[side].first().map(|one: &Climbed| one.edge.held));
+    let mut jobs: Vec<Job> = (1..seeds.len())
+        .flat_map(|seed| [0, 1].map(|side| Job::Climb { side, seed, guess: guesses[side] }))
+        .collect();
+    let known = |tiles: &u32| sides[0].iter().any(|one| one.steps.contains_key(tiles));
+    jobs.extend(
+        counts.iter().filter(|tiles| !known(tiles)).map(|tiles| Job::Step { tiles: *tiles }),
+    );
+    work.left(jobs.iter().map(|job| match job {
+        Job::Climb { guess, .. } => Work::of_climb_from(guess.unwrap_or(0)),
+        Job::Step { tiles } => Work::of_step(*tiles),
+    }));
+    let mut modelled = BTreeMap::new();
+    for (job, done) in jobs.iter().zip(pool.all(&jobs, control, (observe, &mut work))?) {
+        match (job, done) {
+            (Job::Climb { side, .. }, Done::Climbed(climbed)) => sides[*side].push(*climbed),
+            (Job::Step { tiles }, Done::Step(step)) => {
+                modelled.insert(*tiles, *step);
+            }
+            _ => {}
+        }
+    }
+    for tiles in counts {
+        if let Some(step) = sides[0].first().and_then(|one| one.steps.get(&tiles)) {
+            modelled.insert(tiles, step.clone());
+        }
+    }
+    let answered =
+        Answered { subject, changed, options, load, seeds: &seeds, sides, tiles_max, modelled };
+    Ok(answered.document())
+}
+
+/// Tile counts at which a model is held against what was measured.
+fn measured_counts(subject: &Subject, tiles_max: u32) -> Vec<u32> {
+    if matches!(subject.model, ModelKind::Own | ModelKind::Other) {
+        return Vec::new();
+    }
+    let counts = model_error::counts(&subject.run).into_iter();
+    counts.filter(|tiles| *tiles <= tiles_max).collect()
+}
+
+/// The run's own seed and others of 53 bits, by the finaliser of `SplitMix64` (Steele, Lea and
+/// Flood, OOPSLA 2014).
+fn seeds(own: u64, count: u32) -> Vec<u64> {
+    let other = |number: u32| {
+        let mut state = own.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(number)));
+        state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (state ^ (state >> 31)) >> 11
+    };
+    std::iter::once(own).chain((1..count.max(1)).map(other)).collect()
+}
+
+/// Threads over which jobs are spread.
+struct Pool<'a> {
+    ways: &'a [Way<'a>; 2],
+    seeds: &'a [u64],
+    threads: usize,
+}
+
+impl Pool<'_> {
+    /// The results in the order of the jobs; the first error of them if there is one.
+    fn all(
+        &self,
+        jobs: &[Job],
+        control: &Control,
+        (observe, far): (&mut dyn FnMut(&Progress), &mut Work),
+    ) -> Result<Vec<Done>, BenchError> {
+        let next = AtomicUsize::new(0);
+        let results: Mutex<Vec<Option<Result<Done, BenchError>>>> =
+            Mutex::new(jobs.iter().map(|_| None).collect());
+        let (sender, receiver) = mpsc::channel();
+        let work = |sender: mpsc::Sender<Told>| {
+            while control.request() == Request::GoOn {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(job) = jobs.get(index) else { return };
+                let result = self.one(*job, &sender);
+                // Nobody listens only when everything ends.
+                let _ = sender.send(Told::JobDone);
+                let mut results = results.lock().expect("no thread panics while it holds the lock");
+                results[index] = Some(result);
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..self.threads.min(jobs.len()) {
+                let sender = sender.clone();
+                let work = &work;
+                scope.spawn(move || work(sender));
+            }
+            drop(sender);
+            for told in receiver {
+                match told {
+                    Told::JobDone => far.job_is_done(),
+                    Told::Step { side, seed, tiles, verdict } => {
+                        let (side, far) = (SIDES[side], far.step_is_done(tiles));
+                        observe(&Progress::Step { side, seed: seed + 1, tiles, verdict, far });
+                    }
+                }
+            }
+        });
+        let results = results.into_inner().expect("no thread panics while it holds the lock");
+        results.into_iter().map(|result| result.unwrap_or(Err(BenchError::Interrupted))).collect()
+    }
+
+    fn one(&self, job: Job, sender: &mpsc::Sender<Told>) -> Result<Done, BenchError> {
+        let tell = |side: usize, seed: usize, step: &Step| {
+            let (tiles, verdict) = (step.tiles, step.verdict);
+            let _ = sender.send(Told::Step { side, seed, tiles, verdict });
+        };
+        match job {
+            Job::Climb { side, seed, guess } => self.ways[side]
+                .climb(self.seeds[seed], guess, &|step| tell(side, seed, step))
+                .map(|climbed| Done::Climbed(Box::new(climbed))),
+            Job::Step { tiles } => {
+                let step = self.ways[0].step(tiles, self.seeds[0])?;
+                tell(0, 0, &step);
+                Ok(Done::Step(Box::new(step)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_seed_is_the_run_s_own_and_no_two_are_equal() {
+        let seeds = seeds(7, 50);
+        assert_eq!((seeds[0], seeds.len()), (7, 50));
+        let mut different = seeds.clone();
+        different.sort_unstable();
+        different.dedup();
+        assert_eq!(different.len(), seeds.len());
+        assert!(seeds.iter().all(|seed| *seed < 1 << 53), "JSON readers keep 53 bits");
+    }
+}
