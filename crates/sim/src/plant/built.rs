@@ -104,6 +104,7 @@ impl Plant {
             parts.iter().filter_map(position).collect()
         };
         let chains = chains.iter().map(|chains| chains.each_ref().map(positions)).collect();
+        let local = local.map(|local| local.among(&levels));
         let disks = ways(plan, &layout, &assigned);
         let of_clusters = clusters.iter().map(|(_, part)| vec![*part]);
         let behind = of_clusters.chain(tiers.iter().map(|(_, parts)| parts.clone()));

@@ -63,6 +63,8 @@ pub struct LocalParts {
     /// Nothing where no share of the cache disk is for reads.
     pub caches: Option<Vec<PartId>>,
     buffers: Vec<PartId>,
+    /// Position of the first read cache among the levels that are warmed.
+    first_level: usize,
 }
 
 /// The parts of a group.
@@ -141,6 +143,7 @@ impl Groups {
             groups: u64::from(self.groups),
             caches: built.iter().map(|group| group.cache).collect(),
             buffers: built.iter().map(|group| group.top).collect(),
+            first_level: 0,
         };
         Ok((replicated, own, stages))
     }
@@ -184,14 +187,21 @@ impl Groups {
 }
 
 impl LocalParts {
+    /// Says which parts are warmed as levels, the read caches one after another among them.
+    pub fn among(self, levels: &[PartId]) -> Self {
+        let first = self.caches.iter().flatten().next();
+        let first_level = levels.iter().position(|level| Some(level) == first);
+        Self { first_level: first_level.unwrap_or(0), ..self }
+    }
+
     /// Lets an access take its way over the hosts without timing: reads through the read caches,
-    /// which are the first levels, in the order of the groups, and writes into the write buffers,
-    /// which end as full as the load has them.
+    /// in the order of the groups, and writes into the write buffers, which end as full as the
+    /// load has them.
     pub fn feed(&self, parts: &mut Array, levels: &mut Levels, access: &Access) {
         match access.operation {
             Operation::Read if self.caches.is_some() => {
                 self.each_group(parts, access, |group, offset, length| {
-                    levels.feed(&[group], &Access { offset, length, ..*access });
+                    levels.feed(&[self.first_level + group], &Access { offset, length, ..*access });
                 });
             }
             Operation::Write => {
