@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use cache::cluster::HostId;
+use cache::tier::HostId;
 use device::{
     Array, Delay, LimitParameters, Link, LinkParameters, LinkPreset, Mirrored, Network, PartId,
     QueueLimit, ServiceTime, Station, StreamId, Volume, WriteBack, WriteBackParameters,
@@ -8,9 +8,8 @@ use device::{
 use spec::array::{self, TierPlace, WriteMemory};
 use units::{Bytes, Nanos};
 
-use super::cluster_part::{ClusterPart, ClusterWays, Marks};
 use super::disks::{DiskModel, unknown};
-use super::empty::{cluster_state, percent, tier_state};
+use super::empty::tier_state;
 use super::facts::Group;
 use super::layout::Layout;
 use super::local::{Groups, LocalParts, LocalSite, local};
@@ -30,10 +29,8 @@ pub struct Wiring {
     pub parts: Array,
     /// In the order an I/O meets them.
     pub groups: Vec<Group>,
-    /// Tiers by name: of each host, or the array's one.
+    /// Tiers by name: of each host, or the one of all hosts or of the array.
     pub tiers: Vec<(String, Vec<PartId>)>,
-    /// Tiers that are spread over the hosts, by name.
-    pub clusters: Vec<(String, PartId)>,
     /// Memory that answers reads, if there is one.
     pub read_memory: Option<PartId>,
     /// Memory that answers writes, if there is one.
@@ -72,7 +69,6 @@ impl<'a> Builder<'a> {
             parts: Array::new(),
             groups: Vec::new(),
             tiers: Vec::new(),
-            clusters: Vec::new(),
             read_memory: None,
             write_memory: None,
             chains: Vec::new(),
@@ -223,8 +219,8 @@ impl<'a> Builder<'a> {
         askers: Askers,
     ) -> Result<(PartId, Group), PlantError> {
         let (fast, group) = self.fast(tier)?;
-        let state = tier_state(self.array(), tier, self.owners.vms.last().copied())?;
-        let ways = TierWays { fast, backing };
+        let state = tier_state(self.array(), tier, 1, &[])?;
+        let ways = TierWays { fast: vec![fast], backing: vec![backing], network: None };
         let part = TierPart::new(state, ways, Arc::clone(&self.owners), askers);
         let part = self.wiring.parts.add(part);
         self.wiring.parts.watch(part, vec![backing]);
@@ -446,7 +442,7 @@ impl<'a> Builder<'a> {
         entries: &mut [Vec<PartId>],
     ) -> Result<(), PlantError> {
         let homes = self.homes();
-        let cluster = cluster_state(self.array(), tier, (entries.len(), &homes))?;
+        let state = tier_state(self.array(), tier, entries.len(), &homes)?;
         let (mut shares, mut backing, mut disks) = (Vec::new(), Vec::new(), Vec::new());
         for entries in &*entries {
             backing.push(self.by_pool(entries, false));
@@ -459,9 +455,8 @@ impl<'a> Builder<'a> {
             .map_err(PlantError::parameter("the network between the hosts"))?;
         let network = self.wiring.parts.add(network);
         let behind = backing.clone();
-        let ways = ClusterWays { shares, backing, network };
-        let marks = Marks { high: percent(tier.dirty_high), low: percent(tier.dirty_low) };
-        let part = ClusterPart::new(cluster, ways, Arc::clone(&self.owners), marks);
+        let ways = TierWays { fast: shares, backing, network: Some(network) };
+        let part = TierPart::new(state, ways, Arc::clone(&self.owners), Askers::Streams);
         let part = self.wiring.parts.add(part);
         self.wiring.parts.watch(part, behind);
         entries.iter_mut().for_each(|entries| entries.fill(part));
@@ -473,7 +468,7 @@ impl<'a> Builder<'a> {
         }
         all.push(Group::new(format!("tier {} network", tier.name), "link", vec![network]));
         self.stages.push(all);
-        self.wiring.clusters.insert(0, (tier.name.clone(), part));
+        self.wiring.tiers.insert(0, (tier.name.clone(), vec![part]));
         Ok(())
     }
 

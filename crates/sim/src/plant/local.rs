@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use cache::Tier;
-use cache::tier::{Access, Config, WriteMode};
+use cache::tier::{Access, Config, VmSettings, WriteMode};
 use device::{
     Array, HostWays, LinkParameters, Network, PartId, RaidLevel, Replicated, ReplicatedParameters,
     SsdBuffer, SsdBufferContent, SsdBufferParameters,
@@ -165,11 +165,11 @@ impl Groups {
         if reads >= self.page && self.page > Bytes::ZERO {
             let tier = Tier::new(Config {
                 // What leaves the write buffer goes to the disks; pages that are here stay true.
-                write_mode: WriteMode::Around,
+                vms: VmSettings { write_mode: WriteMode::Around, ..VmSettings::default() },
                 ..Config::new(reads.get(), u32::try_from(self.page.get()).unwrap_or(u32::MAX))
             })
             .map_err(|source| PlantError::Tier { tier: String::from("local"), source })?;
-            let ways = TierWays { fast: flash, backing: bottom };
+            let ways = TierWays { fast: vec![flash], backing: vec![bottom], network: None };
             let part = TierPart::new(tier, ways, Arc::clone(&site.owners), Askers::Streams);
             next = parts.add(part);
             parts.watch(next, vec![bottom]);
