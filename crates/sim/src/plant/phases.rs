@@ -8,24 +8,20 @@ pub struct Planned {
     pub phase: u32,
 }
 
-/// How many earlier steps are looked at for dependencies: those of a page, which are at most
-/// five, and its neighbours. Beyond them, only backing I/Os of the request, which may have
-/// grown over many pages.
-const NEAR: usize = 16;
-
 /// Gives each step its phase and sorts by it.
+///
+/// Every earlier step is looked at: a page may come in with the first bytes of a request and leave
+/// again for its last.
 pub fn plan(steps: &[Step], planned: &mut Vec<Planned>) {
     let is_awaited = |step: &Step| step.wait == Wait::Request;
     let mut is_mixed = false;
     let mut awaited_phases = 0;
-    for (place, step) in steps.iter().enumerate() {
+    for step in steps {
         let mut phase = 0;
         for (before, earlier) in planned.iter().enumerate() {
-            let is_near = before + NEAR >= place
-                || (earlier.step.place == Place::Backing && is_awaited(&earlier.step));
             let left = before.checked_sub(1).map(|before| &steps[before]);
             let other = &earlier.step;
-            if is_near && (depends(step, other) || replaces(step, other, left)) {
+            if depends(step, other) || replaces(step, other, left) {
                 phase = phase.max(earlier.phase + 1);
                 is_mixed |= is_awaited(step) && !is_awaited(other);
             }
@@ -81,7 +77,8 @@ fn overlap(one: (u64, u32), other: (u64, u32)) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use cache::tier::{Data, HostId};
+    use cache::Tier;
+    use cache::tier::{Access, Config, Data, HostId, VmId, VmSettings, WriteMode};
 
     use super::*;
 
@@ -133,5 +130,31 @@ mod tests {
         ];
         let phases: Vec<u32> = phases(&steps).iter().map(|(_, phase)| *phase).collect();
         assert_eq!(phases, [0, 1, 2]);
+    }
+
+    /// A request longer than the tier: its first pages leave again for its last.
+    #[test]
+    fn a_page_that_comes_in_with_a_request_and_leaves_with_it_is_read_after_it_was_written() {
+        const PAGE: u32 = 64 << 10;
+        let vms = VmSettings { write_mode: WriteMode::Back, ..VmSettings::default() };
+        let config = Config { vms, ..Config::new(20 * u64::from(PAGE), PAGE) };
+        let mut tier = Tier::new(config).expect("a valid tier");
+        let mut steps = Vec::new();
+        let access = Access { vm: VmId(0), operation: WRITE, offset: 0, length: 50 * PAGE };
+        tier.access(&access, &mut steps);
+        let planned = phases(&steps);
+        let on_tier = |wanted| {
+            let is_it =
+                move |step: &&(Step, u32)| (step.0.place, step.0.operation) == (TIER, wanted);
+            planned.iter().filter(is_it)
+        };
+        let mut left = 0;
+        for (read, phase) in on_tier(READ) {
+            let is_same = |step: &&(Step, u32)| step.0.address == read.address;
+            let written = on_tier(WRITE).find(is_same).expect("it came in with the request");
+            assert!(*phase > written.1, "{read:?} in phase {phase}, {written:?}");
+            left += 1;
+        }
+        assert_eq!(left, 30);
     }
 }
