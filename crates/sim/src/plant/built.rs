@@ -1,7 +1,7 @@
 use std::fmt;
 
 use cache::tier::{Access, ConfigError, Counters, HostId, VmId, VmSettings};
-use device::{Array, PartId, Site, SiteAlarm, Ticket, Usage, WriteBack};
+use device::{Array, ModelEffects, PartId, Site, SiteAlarm, Ticket, Usage, WriteBack};
 use machine::{CpuBurst, IoRequest, Machine};
 use record::run::{ModelFacts, PlaceFacts, TierFacts};
 use units::{Bytes, Nanos};
@@ -20,11 +20,11 @@ use super::tier_part::TierPart;
 use super::touched::Touched;
 use super::warm::{Levels, Warm, WarmReport, warm};
 use crate::SimInstance;
-use crate::model::{Hosted, Model, ModelEffects};
+use crate::model::Model;
 
 /// Storage and hosts as an array's file describes them, ready to be driven.
 pub struct Plant {
-    hosted: Hosted,
+    site: Site,
     layout: Layout,
     groups: Vec<Group>,
     tiers: Vec<(String, Vec<PartId>)>,
@@ -122,7 +122,7 @@ impl Plant {
             chains,
             disks,
             local,
-            hosted: Hosted::new(Site::new(parts, cpus, places).with_io_cost(cost)),
+            site: Site::new(parts, cpus, places).with_io_cost(cost),
         };
         plant.mark(Nanos::ZERO);
         Ok(plant)
@@ -165,10 +165,10 @@ impl Plant {
         instances: &mut [SimInstance<M>],
         options: &Warm,
     ) -> WarmReport {
-        let mut levels = Levels::take(self.hosted.parts_mut(), &self.levels, options.filter);
+        let mut levels = Levels::take(&mut self.site.array, &self.levels, options.filter);
         let (touched, bytes) = (&mut self.touched, &mut self.touched_bytes);
         let (disks, chains, tiles) = (&self.disks, &self.chains, &self.instance_tiles);
-        let (local, parts) = (&self.local, self.hosted.parts_mut());
+        let (local, parts) = (&self.local, &mut self.site.array);
         let count = bytes.iter().len() as u64;
         let mut batch = Vec::new();
         let report = warm(&mut levels, instances, options, count, |levels, requests| {
@@ -193,7 +193,7 @@ impl Plant {
                 }
             }
         });
-        levels.give_back(self.hosted.parts_mut(), &self.levels);
+        levels.give_back(&mut self.site.array, &self.levels);
         report
     }
 
@@ -233,11 +233,11 @@ impl Plant {
     }
 
     fn tier_part_mut(&mut self, part: PartId) -> &mut TierPart {
-        self.hosted.parts_mut().part_mut(part).expect("a tier is where it was added")
+        self.site.array.part_mut(part).expect("a tier is where it was added")
     }
 
     fn parts(&self) -> &Array {
-        self.hosted.parts()
+        &self.site.array
     }
 
     /// What tiers and read memories hold, apart from time.
@@ -287,13 +287,13 @@ impl Plant {
             return Err(OtherTiers { what: "read memory" });
         }
         if let Some(local) = &self.local {
-            local.restore(self.hosted.parts_mut(), &state.buffers);
+            local.restore(&mut self.site.array, &state.buffers);
         }
         for (part, tier) in parts.iter().zip(&state.tiers) {
             *self.tier_part_mut(*part).tier_mut() = tier.clone();
         }
         if let (Some(part), Some(pages)) = (self.read_memory, state.memories.first())
-            && let Some(own) = self.hosted.parts_mut().part_mut::<ReadMemory>(part)
+            && let Some(own) = self.site.array.part_mut::<ReadMemory>(part)
         {
             own.pages = pages.clone();
         }
@@ -308,13 +308,13 @@ impl Plant {
         let tiers = self.tier_counters().map(|(_, counters)| counters).collect();
         self.marked = Marked { at: now, usages, tiers, fill: (0.0, 0.0, 0) };
         self.each_tier(|tier| tier.dirty_max = 0);
-        let hosts = self.hosted.site().hosts.iter_mut();
+        let hosts = self.site.hosts.iter_mut();
         hosts.zip(&mut self.host_seconds).for_each(|(host, seconds)| seconds.mark(now, host));
     }
 
     /// The end of a second: samples backlogs.
     pub fn tick(&mut self, now: Nanos) {
-        let hosts = self.hosted.site().hosts.iter_mut();
+        let hosts = self.site.hosts.iter_mut();
         hosts.zip(&mut self.host_seconds).for_each(|(host, seconds)| seconds.tick(now, host));
         self.take_behind();
         self.each_tier(TierPart::sample);
@@ -327,7 +327,7 @@ impl Plant {
 
     /// Takes what was seen of the latency behind tiers, so that it does not pile up.
     fn take_behind(&mut self) {
-        let parts = self.hosted.parts_mut();
+        let parts = &mut self.site.array;
         self.behind.iter_mut().for_each(|behind| behind.take(parts));
     }
 
@@ -372,7 +372,7 @@ impl Plant {
         let parts = groups.collect();
         let tiers = self.tiers_since(&self.marked.tiers);
         let since = self.marked.at;
-        let cpus = &mut self.hosted.site().hosts;
+        let cpus = &mut self.site.hosts;
         let hosts = cpus.iter_mut().zip(&self.host_seconds).enumerate();
         let hosts = hosts.map(|(number, (host, seconds))| seconds.facts(number, now, host));
         let hosts = hosts.collect();
@@ -426,7 +426,7 @@ impl Model for Plant {
     ) {
         self.events += 1;
         self.touch(of.0, request);
-        self.hosted.submit(now, of, request, fx);
+        self.site.submit(now, of, request, fx);
     }
 
     fn run_cpu(
@@ -437,12 +437,12 @@ impl Model for Plant {
         fx: &mut ModelEffects<SiteAlarm>,
     ) {
         self.events += 1;
-        self.hosted.run_cpu(now, instance, burst, fx);
+        self.site.run_cpu(now, instance, burst, fx);
     }
 
     fn wake(&mut self, now: Nanos, alarm: SiteAlarm, fx: &mut ModelEffects<SiteAlarm>) {
         self.events += 1;
-        self.hosted.wake(now, alarm, fx);
+        self.site.wake(now, alarm, fx);
     }
 }
 
