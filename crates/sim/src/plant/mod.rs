@@ -29,14 +29,13 @@
 //! 8 bytes for each 256 MiB.
 
 mod behind;
-mod build;
-mod built;
 mod disks;
-mod empty;
 mod facts;
 mod host;
 mod layout;
+mod links;
 mod local;
+mod model;
 mod phases;
 mod plan;
 mod pools;
@@ -44,11 +43,13 @@ mod read_memory;
 mod route;
 mod state;
 mod tier_part;
+mod tiers;
 mod touched;
 mod warm;
+mod wiring;
 mod works;
 
-pub use built::Plant;
+pub use model::Plant;
 pub use plan::{PlantDisk, PlantError, PlantInstance, PlantPlan};
 pub use state::{OtherTiers, TierState};
 pub use warm::{Warm, WarmFilter, WarmReport};

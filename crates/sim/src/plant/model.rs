@@ -7,7 +7,6 @@ use record::run::{ModelFacts, PlaceFacts, TierFacts};
 use units::{Bytes, Nanos};
 
 use super::behind::Behind;
-use super::build::{Builder, Wiring};
 use super::facts::{Group, Held, tier_facts};
 use super::host::{self, HostSeconds, NamedVm};
 use super::layout::{ALIGNMENT, Layout};
@@ -19,6 +18,7 @@ use super::state::{OtherTiers, TierState};
 use super::tier_part::TierPart;
 use super::touched::Touched;
 use super::warm::{Levels, Warm, WarmReport, warm};
+use super::wiring::{Builder, Wiring};
 use crate::SimInstance;
 use crate::model::Model;
 
