@@ -21,10 +21,12 @@
 mod index;
 mod list;
 pub mod mrc;
+mod page;
 mod places;
 pub mod policy;
 mod slab;
 pub mod tier;
 
-pub use policy::{Evicted, Outcome, PageId, Policy, PolicyKind, Slot};
+pub use page::{PageId, Slot};
+pub use policy::{Evicted, Outcome, Policy, PolicyKind};
 pub use tier::Tier;

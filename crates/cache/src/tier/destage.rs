@@ -3,7 +3,8 @@ use machine::Operation;
 use super::copies::Copied;
 use super::step::{Data, Entry, HostId, Place, Step, VmId, Wait};
 use super::work::{Piece, Tier};
-use crate::policy::{Outcome, PageId, Slot};
+use crate::page::{PageId, Slot};
+use crate::policy::Outcome;
 
 /// Bytes of a dirty page that the backing store lacks.
 #[derive(Debug, Clone, Copy)]

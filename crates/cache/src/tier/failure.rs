@@ -3,7 +3,7 @@ use super::destage::Owed;
 use super::share::Share;
 use super::step::{HostId, Step, Wait};
 use super::work::Tier;
-use crate::policy::Slot;
+use crate::page::Slot;
 
 /// A dirty page that failing hosts had something of.
 struct Hurt {

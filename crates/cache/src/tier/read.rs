@@ -2,7 +2,7 @@ use machine::Operation;
 
 use super::step::{Data, HostId, Step, Steps, Wait};
 use super::work::{Piece, Tier};
-use crate::policy::Slot;
+use crate::page::Slot;
 
 impl Tier {
     /// Reads a piece, whose page is at `hit` if the own share has it; whether another host's

@@ -4,8 +4,9 @@ use super::config::Config;
 use super::promotion::Promotion;
 use super::step::VmId;
 use crate::list::{List, NIL, Node};
+use crate::page::{PageId, Slot};
 use crate::places::Places;
-use crate::policy::{PageId, Policy, Slot};
+use crate::policy::Policy;
 use crate::slab::make_room;
 
 /// One host's part of a tier: pages for its virtual machines, and room for copies of what other

@@ -6,7 +6,7 @@ use super::counters::Counters;
 use super::share::{Cache, Share};
 use super::step::{Access, Data, Entry, HostId, Place, Step, Steps, VmId, Wait};
 use super::vm::{Vm, VmSettings};
-use crate::policy::{PageId, Slot};
+use crate::page::{PageId, Slot};
 
 /// Pages looked ahead for at once: more than a processor has loads under way, and few enough
 /// that what was read for the first is still near when it is needed.

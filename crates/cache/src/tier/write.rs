@@ -4,7 +4,7 @@ use super::copies::{COPIES_MAX, Copied};
 use super::step::{Data, HostId, Steps, Wait};
 use super::vm::VmSettings;
 use super::work::{Piece, Tier};
-use crate::policy::{PageId, Slot};
+use crate::page::{PageId, Slot};
 
 const WRITE: Operation = Operation::Write;
 
