@@ -1,7 +1,7 @@
 //! How much of the storage is in use, and how much cache would hold it.
 
 use cache::mrc::{CurvePoint, ExactStack, MissRatioCurve};
-use cache::tier::{Access, Config, Place, Step, VmId, Wait, WriteMode};
+use cache::tier::{Access, Config, HostId, Place, Step, VmId, VmSettings, Wait, WriteMode};
 use cache::{PageId, Tier};
 use machine::Operation;
 
@@ -10,6 +10,8 @@ use crate::fold::{PAGE, Pages, Reference, SMALL};
 /// Windows, milliseconds: 1 min, 5 min, 1 h; and all, as none.
 pub(crate) const WINDOWS_MS: [Option<u32>; 4] =
     [Some(60_000), Some(300_000), Some(3_600_000), None];
+/// The only host of the tiers that are tried.
+const HOST: HostId = HostId(0);
 /// Smallest tier that is tried.
 const TIER_MIN: u64 = 64 << 20;
 
@@ -215,7 +217,8 @@ impl Subject {
     pub(crate) fn tier(&self, bytes: u64) -> Option<TierAnswer> {
         let scaled = ((bytes as f64 * self.share) as u64).max(PAGE);
         let page_bytes = u32::try_from(PAGE).ok()?;
-        let config = Config { write_mode: WriteMode::Back, ..Config::new(scaled, page_bytes) };
+        let vms = VmSettings { write_mode: WriteMode::Back, ..VmSettings::default() };
+        let config = Config { vms, ..Config::new(scaled, page_bytes) };
         let mut tier = Tier::new(config).ok()?;
         let mut steps = Vec::new();
         let mut served = Served::default();
@@ -230,8 +233,8 @@ impl Subject {
             let waits = |step: &Step| step.place == Place::Backing && step.wait == Wait::Request;
             let is_served = !steps.iter().any(waits);
             served.take(reference.is_write(), is_whole && reference.goes_on(), is_served);
-            if tier.wants_cleaning() {
-                tier.clean(64, &mut steps);
+            if tier.wants_cleaning(HOST) {
+                tier.clean(HOST, 64, &mut steps);
             }
             steps.clear();
         }

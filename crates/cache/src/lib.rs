@@ -3,9 +3,9 @@
 //! What it does: replacement policies behind one trait ([`Policy`]), from LRU to the offline
 //! bound of Belady. Each cites its paper and says where it differs. On top of them the tier
 //! ([`Tier`]): admission, write modes, limits per VM, clean-up; it maps an access to the I/Os it
-//! causes on the fast and the slow device. A tier may be spread over hosts ([`cluster`]). Beside
-//! them miss-ratio curves ([`mrc`]): exact, sampled (SHARDS), and miniature simulation for
-//! policies that are not LRU.
+//! causes on the fast and the slow device. It belongs to one host, or is spread over several that
+//! read what the others hold and keep copies of their writes. Beside them miss-ratio curves
+//! ([`mrc`]): exact, sampled (SHARDS), and miniature simulation for policies that are not LRU.
 //!
 //! What it refuses: devices, clocks, threads, randomness of its own, and page contents. Time
 //! spent on a hit or a miss is a driver's business.
@@ -18,14 +18,15 @@
 //! Belady needs, which is offline). The same references give the same outcomes, bit for bit.
 #![forbid(unsafe_code)]
 
-pub mod cluster;
 mod index;
 mod list;
 pub mod mrc;
+mod page;
 mod places;
 pub mod policy;
 mod slab;
 pub mod tier;
 
-pub use policy::{Evicted, Outcome, PageId, Policy, PolicyKind, Slot};
+pub use page::{PageId, Slot};
+pub use policy::{Evicted, Outcome, Policy, PolicyKind};
 pub use tier::Tier;

@@ -2,7 +2,7 @@ use std::hint::black_box;
 
 use crate::index::Index;
 use crate::list::{NIL, Node};
-use crate::policy::{PageId, Slot};
+use crate::page::{PageId, Slot};
 
 /// Pages in slots, found by page, with a byte per slot for the policy's own use.
 ///

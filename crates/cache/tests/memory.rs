@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use machine::Operation;
 use tilemark_cache::PolicyKind;
 use tilemark_cache::Tier;
-use tilemark_cache::tier::{Access, Admission, Config, VmId, WriteMode};
+use tilemark_cache::tier::{Access, Admission, Config, VmId, VmSettings, WriteMode};
 
 struct Counting;
 
@@ -39,8 +39,8 @@ fn tier(policy: PolicyKind, accesses: u8) -> Tier {
         1 => Admission::Always,
         accesses => Admission::NthAccess { accesses, fill_percent: 0 },
     };
-    let config =
-        Config { policy, admission, write_mode: WriteMode::Back, ..Config::new(366 * GIB, PAGE) };
+    let vms = VmSettings { write_mode: WriteMode::Back, ..VmSettings::default() };
+    let config = Config { policy, admission, vms, ..Config::new(366 * GIB, PAGE) };
     Tier::new(config).expect("a valid tier")
 }
 

@@ -1,5 +1,5 @@
 use device::{Array, Volume};
-use sim::{Options, SimInstance, Simulation, Storage};
+use sim::{Options, SimInstance, Simulation};
 use units::{Bytes, Nanos};
 
 use super::disk::DiskModel;
@@ -61,7 +61,7 @@ pub fn answers(
         slice,
         events_per_instant_max: 1_000_000,
     };
-    let mut simulation = Simulation::new(vec![instance], Storage::new(array), options);
+    let mut simulation = Simulation::new(vec![instance], array, options);
     let mut collector = Collector::default();
     while let Some(found) = simulation.next_slice().ok()? {
         if found.start.0 >= slice.0 * WARM_UP {

@@ -1,8 +1,9 @@
 use std::any::Any;
 
-use machine::{IoError, IoRequest, Operation};
+use machine::{IoRequest, Operation};
 use units::{Bytes, Nanos};
 
+use crate::effects::ModelEffects;
 use crate::part::{Alarm, Component, Job, Message, OUT_OF_RANGE, Outbox, PartId, StreamId, Ticket};
 use crate::usage::Usage;
 use crate::watch::{Watched, Watches};
@@ -16,15 +17,6 @@ pub struct Volume {
     pub base: u64,
     /// Its size; requests beyond it fail with EIO.
     pub size: Bytes,
-}
-
-/// What an array tells its driver. The driver drains it after every call and reuses it.
-#[derive(Debug, Default)]
-pub struct Answers {
-    /// Requests answered now, in order.
-    pub done: Vec<(Ticket, Result<(), IoError>)>,
-    /// Alarms to set.
-    pub alarms: Vec<(Nanos, Alarm)>,
 }
 
 /// A tree of components and the virtual disks on it.
@@ -88,21 +80,21 @@ impl Array {
 
     /// A request of an instance. It fails at once with EIO when the array has no such disk
     /// or the request lies beyond its end.
-    pub fn submit(
+    pub fn submit<A: From<Alarm>>(
         &mut self,
         now: Nanos,
         instance: usize,
         ticket: Ticket,
         request: &IoRequest,
-        answers: &mut Answers,
+        fx: &mut ModelEffects<A>,
     ) {
         match self.job(instance, ticket, request) {
             Some((entry, job)) => {
                 self.out.this = PartId::HOST;
                 self.out.hand_on(entry, job);
-                self.settle(now, answers);
+                self.settle(now, fx);
             }
-            None => answers.done.push((ticket, Err(OUT_OF_RANGE))),
+            None => fx.done.push((now, ticket, Err(OUT_OF_RANGE))),
         }
     }
 
@@ -123,14 +115,14 @@ impl Array {
     }
 
     /// An alarm has come due.
-    pub fn wake(&mut self, now: Nanos, alarm: Alarm, answers: &mut Answers) {
+    pub fn wake<A: From<Alarm>>(&mut self, now: Nanos, alarm: Alarm, fx: &mut ModelEffects<A>) {
         self.out.this = alarm.part;
         self.parts[alarm.part.0 as usize].wake(now, alarm.tag, &mut self.out);
-        self.settle(now, answers);
+        self.settle(now, fx);
     }
 
     /// Delivers messages, first come first served, until none is left.
-    fn settle(&mut self, now: Nanos, answers: &mut Answers) {
+    fn settle<A: From<Alarm>>(&mut self, now: Nanos, fx: &mut ModelEffects<A>) {
         while let Some(message) = self.out.messages.pop_front() {
             match message {
                 Message::Ask { via, to, job } => {
@@ -141,7 +133,7 @@ impl Array {
                 Message::Answer { to, ticket, result } => {
                     let (to, ticket) = self.watches.answered(now, to, ticket);
                     if to == PartId::HOST {
-                        answers.done.push((ticket, result));
+                        fx.done.push((now, ticket, result));
                         continue;
                     }
                     self.out.this = to;
@@ -150,7 +142,8 @@ impl Array {
             }
         }
         if !self.out.alarms.is_empty() {
-            answers.alarms.append(&mut self.out.alarms);
+            let alarms = self.out.alarms.drain(..);
+            fx.alarms.extend(alarms.map(|(at, alarm)| (at, alarm.into())));
         }
     }
 

@@ -23,6 +23,7 @@
 mod array;
 mod cpu;
 mod delay;
+mod effects;
 mod error;
 mod hdd;
 mod limit;
@@ -42,12 +43,13 @@ mod variation;
 mod watch;
 mod write_back;
 
-pub use array::{Answers, Array, Volume};
+pub use array::{Array, Volume};
 pub use cpu::{
     CpuParameters, CpuSample, HostCpu, HostEffects, HostSample, IoCost, Protocol, RunOrder,
     sums_of_20,
 };
 pub use delay::Delay;
+pub use effects::ModelEffects;
 pub use error::ParameterError;
 pub use hdd::{Hdd, HddParameters, HddPreset, Order, SeekCurve, SeekTimes};
 pub use limit::{LimitParameters, QueueLimit};
@@ -57,7 +59,7 @@ pub use part::{Alarm, Component, Job, Outbox, PartId, StreamId, Ticket};
 pub use raid::{Raid, RaidLevel, RaidParameters};
 pub use replicated::{HostWays, Replicated, ReplicatedCounts, ReplicatedParameters};
 pub use servers::{Servers, ServersParameters};
-pub use site::{InstancePlace, Site, SiteAlarm, SiteEffects};
+pub use site::{InstancePlace, Site, SiteAlarm};
 pub use slab::Slab;
 pub use ssd::{SlcCache, Ssd, SsdParameters, SsdPreset, lambert_w0, write_amplification_greedy};
 pub use station::{ServiceTime, Station};

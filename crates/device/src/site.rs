@@ -1,8 +1,9 @@
-use machine::{CpuBurst, IoRequest, Token};
+use machine::{CpuBurst, IoRequest};
 use units::Nanos;
 
-use crate::array::{Answers, Array};
+use crate::array::Array;
 use crate::cpu::{HostCpu, HostEffects, IoCost};
+use crate::effects::ModelEffects;
 use crate::part::{Alarm, Ticket};
 use crate::slab::Slab;
 
@@ -43,15 +44,10 @@ pub enum SiteAlarm {
     Host(usize),
 }
 
-/// What a site tells its driver.
-#[derive(Debug, Default)]
-pub struct SiteEffects {
-    /// Requests answered now.
-    pub answers: Answers,
-    /// CPU bursts that end at a time: instance and token.
-    pub ran: Vec<(Nanos, usize, Token)>,
-    /// Alarms of hosts.
-    pub cores: Vec<(Nanos, SiteAlarm)>,
+impl From<Alarm> for SiteAlarm {
+    fn from(alarm: Alarm) -> Self {
+        Self::Array(alarm)
+    }
 }
 
 impl Site {
@@ -74,7 +70,7 @@ impl Site {
         now: Nanos,
         (instance, ticket): (usize, Ticket),
         request: &IoRequest,
-        fx: &mut SiteEffects,
+        fx: &mut ModelEffects<SiteAlarm>,
     ) {
         let cost = self.io_cost.of(request);
         match self.host_of(instance, request) {
@@ -83,7 +79,7 @@ impl Site {
                 self.hosts[host].run_system(now, number, cost, &mut self.host_effects);
                 self.collect(now, host, fx);
             }
-            _ => self.array.submit(now, instance, ticket, request, &mut fx.answers),
+            _ => self.array.submit(now, instance, ticket, request, fx),
         }
     }
 
@@ -94,7 +90,13 @@ impl Site {
     }
 
     /// A CPU burst of an instance.
-    pub fn run_cpu(&mut self, now: Nanos, instance: usize, burst: &CpuBurst, fx: &mut SiteEffects) {
+    pub fn run_cpu(
+        &mut self,
+        now: Nanos,
+        instance: usize,
+        burst: &CpuBurst,
+        fx: &mut ModelEffects<SiteAlarm>,
+    ) {
         let place = self.places.get(instance);
         let Some(&(host, vm)) = place.and_then(|place| place.vms.get(usize::from(burst.vm))) else {
             fx.ran.push((now.saturating_add(burst.cost), instance, burst.token));
@@ -105,9 +107,9 @@ impl Site {
     }
 
     /// An alarm has come due.
-    pub fn wake(&mut self, now: Nanos, alarm: SiteAlarm, fx: &mut SiteEffects) {
+    pub fn wake(&mut self, now: Nanos, alarm: SiteAlarm, fx: &mut ModelEffects<SiteAlarm>) {
         match alarm {
-            SiteAlarm::Array(alarm) => self.array.wake(now, alarm, &mut fx.answers),
+            SiteAlarm::Array(alarm) => self.array.wake(now, alarm, fx),
             SiteAlarm::Host(host) => {
                 self.hosts[host].wake(now, &mut self.host_effects);
                 self.collect(now, host, fx);
@@ -115,18 +117,18 @@ impl Site {
         }
     }
 
-    fn collect(&mut self, now: Nanos, host: usize, fx: &mut SiteEffects) {
+    fn collect(&mut self, now: Nanos, host: usize, fx: &mut ModelEffects<SiteAlarm>) {
         if !self.host_effects.ran.is_empty() {
             let ran = self.host_effects.ran.drain(..);
             fx.ran.extend(ran.map(|(instance, token)| (now, instance, token)));
         }
         if !self.host_effects.alarms.is_empty() {
             let alarms = self.host_effects.alarms.drain(..);
-            fx.cores.extend(alarms.map(|at| (at, SiteAlarm::Host(host))));
+            fx.alarms.extend(alarms.map(|at| (at, SiteAlarm::Host(host))));
         }
         for number in self.host_effects.system.drain(..) {
             let (instance, ticket, request) = self.entering.remove(number);
-            self.array.submit(now, instance, ticket, &request, &mut fx.answers);
+            self.array.submit(now, instance, ticket, &request, fx);
         }
     }
 }

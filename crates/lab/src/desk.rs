@@ -1,9 +1,9 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use device::{Slab, Ticket};
+use device::{ModelEffects, Slab, Ticket};
 use machine::{IoError, IoRequest};
-use sim::{Model, ModelEffects};
+use sim::Model;
 use units::Nanos;
 
 /// Plays a model for requests that come from outside: who owns it says what time it is.

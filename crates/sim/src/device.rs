@@ -1,10 +1,10 @@
 use std::convert::Infallible;
 
-use device::Ticket;
+use device::{ModelEffects, Ticket};
 use machine::{IoError, IoRequest};
 use units::Nanos;
 
-use crate::model::{Model, ModelEffects};
+use crate::model::Model;
 
 /// When and how a request is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

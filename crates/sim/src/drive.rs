@@ -1,7 +1,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use device::Ticket;
+use device::{ModelEffects, Ticket};
 use machine::{Effects, Event, IoError, Machine, Token};
 use record::recorder::InstanceShape;
 use record::slice::{InstanceId, Slice};
@@ -10,7 +10,7 @@ use units::Nanos;
 use crate::device::{AtOnce, Device};
 use crate::in_flight::Tickets;
 use crate::meter::{InFlight, Meter};
-use crate::model::{Model, ModelEffects};
+use crate::model::Model;
 use crate::queue::Queue;
 
 /// A machine and what the recorder must know of it.

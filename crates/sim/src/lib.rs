@@ -24,4 +24,4 @@ mod wheel;
 
 pub use device::{Completion, Device, Fixed, Instant};
 pub use drive::{Options, Outcome, SimError, SimInstance, Simulation, run, run_model};
-pub use model::{Hosted, Model, ModelEffects, Storage};
+pub use model::Model;

@@ -1,5 +1,5 @@
-use device::{Alarm, Answers, Array, Site, SiteAlarm, SiteEffects, Ticket};
-use machine::{CpuBurst, IoError, IoRequest, Token};
+use device::{Alarm, Array, ModelEffects, Site, SiteAlarm, Ticket};
+use machine::{CpuBurst, IoRequest};
 use units::Nanos;
 
 /// Modelled storage and hosts that let time pass by alarms: queues may change the order of
@@ -64,54 +64,8 @@ impl<D: Model + ?Sized> Model for &mut D {
     }
 }
 
-/// What a model wants done. Times before the present count as the present. The driver
-/// drains it after every call and reuses it.
-#[derive(Debug)]
-pub struct ModelEffects<A> {
-    /// Requests answered at a time.
-    pub done: Vec<(Nanos, Ticket, Result<(), IoError>)>,
-    /// CPU bursts that end at a time: instance and token.
-    pub ran: Vec<(Nanos, usize, Token)>,
-    /// Alarms to set.
-    pub alarms: Vec<(Nanos, A)>,
-}
-
-impl<A> Default for ModelEffects<A> {
-    fn default() -> Self {
-        Self { done: Vec::new(), ran: Vec::new(), alarms: Vec::new() }
-    }
-}
-
 /// Storage without hosts: CPU bursts have a core each.
-#[derive(Debug)]
-pub struct Storage {
-    array: Array,
-    answers: Answers,
-}
-
-impl Storage {
-    /// An array, ready to be driven.
-    pub fn new(array: Array) -> Self {
-        Self { array, answers: Answers::default() }
-    }
-
-    /// The array, for its counters.
-    pub fn array(&self) -> &Array {
-        &self.array
-    }
-
-    /// The array, when the run is over.
-    pub fn into_array(self) -> Array {
-        self.array
-    }
-
-    fn collect(&mut self, now: Nanos, fx: &mut ModelEffects<Alarm>) {
-        fx.done.extend(self.answers.done.drain(..).map(|(ticket, result)| (now, ticket, result)));
-        fx.alarms.append(&mut self.answers.alarms);
-    }
-}
-
-impl Model for Storage {
+impl Model for Array {
     type Alarm = Alarm;
 
     fn submit(
@@ -121,64 +75,16 @@ impl Model for Storage {
         request: &IoRequest,
         fx: &mut ModelEffects<Alarm>,
     ) {
-        self.array.submit(now, instance, ticket, request, &mut self.answers);
-        self.collect(now, fx);
+        Self::submit(self, now, instance, ticket, request, fx);
     }
 
     fn wake(&mut self, now: Nanos, alarm: Alarm, fx: &mut ModelEffects<Alarm>) {
-        self.array.wake(now, alarm, &mut self.answers);
-        self.collect(now, fx);
+        Self::wake(self, now, alarm, fx);
     }
 }
 
 /// Hosts with CPUs and the storage they share.
-#[derive(Debug)]
-pub struct Hosted {
-    site: Site,
-    effects: SiteEffects,
-}
-
-impl Hosted {
-    /// A site, ready to be driven.
-    pub fn new(site: Site) -> Self {
-        Self { site, effects: SiteEffects::default() }
-    }
-
-    /// The site, for its counters.
-    pub fn site(&mut self) -> &mut Site {
-        &mut self.site
-    }
-
-    /// The storage.
-    pub fn parts(&self) -> &Array {
-        &self.site.array
-    }
-
-    /// The storage, to change what its parts hold between events.
-    pub fn parts_mut(&mut self) -> &mut Array {
-        &mut self.site.array
-    }
-
-    fn collect(&mut self, now: Nanos, fx: &mut ModelEffects<SiteAlarm>) {
-        let SiteEffects { answers, ran, cores } = &mut self.effects;
-        // Most events have one effect: what is empty is not worth a call.
-        if !answers.done.is_empty() {
-            fx.done.extend(answers.done.drain(..).map(|(ticket, result)| (now, ticket, result)));
-        }
-        if !ran.is_empty() {
-            fx.ran.append(ran);
-        }
-        if !cores.is_empty() {
-            fx.alarms.append(cores);
-        }
-        if !answers.alarms.is_empty() {
-            let alarms = answers.alarms.drain(..);
-            fx.alarms.extend(alarms.map(|(at, alarm)| (at, SiteAlarm::Array(alarm))));
-        }
-    }
-}
-
-impl Model for Hosted {
+impl Model for Site {
     type Alarm = SiteAlarm;
 
     fn submit(
@@ -188,8 +94,7 @@ impl Model for Hosted {
         request: &IoRequest,
         fx: &mut ModelEffects<SiteAlarm>,
     ) {
-        self.site.submit(now, of, request, &mut self.effects);
-        self.collect(now, fx);
+        Self::submit(self, now, of, request, fx);
     }
 
     fn run_cpu(
@@ -199,12 +104,10 @@ impl Model for Hosted {
         burst: &CpuBurst,
         fx: &mut ModelEffects<SiteAlarm>,
     ) {
-        self.site.run_cpu(now, instance, burst, &mut self.effects);
-        self.collect(now, fx);
+        Self::run_cpu(self, now, instance, burst, fx);
     }
 
     fn wake(&mut self, now: Nanos, alarm: SiteAlarm, fx: &mut ModelEffects<SiteAlarm>) {
-        self.site.wake(now, alarm, &mut self.effects);
-        self.collect(now, fx);
+        Self::wake(self, now, alarm, fx);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::binary_heap::PeekMut;
 
 use units::Nanos;
 
-use crate::wheel::Wheel;
+use crate::wheel::{TIME_SHIFT, Wheel};
 
 /// Pending events in order of time, equal times in the order they were added.
 ///
@@ -27,7 +27,6 @@ pub struct Queue<T> {
 }
 
 const SEQUENCE_SHIFT: u32 = 32;
-pub const TIME_SHIFT: u32 = 64;
 
 impl<T: Copy> Queue<T> {
     /// An empty queue.

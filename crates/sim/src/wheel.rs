@@ -3,7 +3,8 @@ use std::collections::BinaryHeap;
 
 use units::Nanos;
 
-use crate::queue::TIME_SHIFT;
+/// Bits of a key below its time.
+pub const TIME_SHIFT: u32 = 64;
 
 /// Keys of events that are not due soon, unsorted, by the slot of time they come due in: a
 /// timing wheel (Varghese and Lauck, SOSP 1987, scheme 4) with a list for what lies beyond

@@ -1,6 +1,6 @@
 //! How the virtual-time driver behaves, seen from outside: order, slices, caps, repeats.
 
-use device::Ticket;
+use device::{ModelEffects, Ticket};
 use machine::{
     ActionDone, ActionId, CpuBurst, DiskId, Effects, Event, GroupId, IoError, IoRequest, KindId,
     Machine, Observation, Operation, Pattern, Purpose, Stream, Token, mix,
@@ -8,8 +8,8 @@ use machine::{
 use record::recorder::InstanceShape;
 use record::slice::{Direction, InstanceId, Slice, VmId};
 use tilemark_sim::{
-    Completion, Device, Fixed, Instant, Model, ModelEffects, Options, Outcome, SimError,
-    SimInstance, Simulation, run, run_model,
+    Completion, Device, Fixed, Instant, Model, Options, Outcome, SimError, SimInstance, Simulation,
+    run, run_model,
 };
 use units::Nanos;
 

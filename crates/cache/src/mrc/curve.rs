@@ -57,12 +57,6 @@ impl MissRatioCurve {
         self.points.get(at).map(|point| point.pages)
     }
 
-    /// The fewest pages with which `tiles` tiles like this one reach a hit ratio in a cache they
-    /// share: alike and sharing no page, they take equal parts of it, so `tiles` times as many.
-    pub fn pages_for_tiles(&self, hit_ratio: f64, tiles: u32) -> Option<u64> {
-        self.pages_for_hit_ratio(hit_ratio).map(|pages| pages.saturating_mul(u64::from(tiles)))
-    }
-
     /// Where more pages begin to bring less: the point furthest below the straight line from
     /// "no cache" to the last point, both axes scaled to 1 (Satopää, Albrecht, Irwin and Raghavan,
     /// "Finding a Kneedle in a Haystack", 2011, without its smoothing). `None` when the curve has
@@ -97,7 +91,6 @@ mod tests {
         assert_eq!(curve.pages_for_hit_ratio(0.7), Some(100));
         assert_eq!(curve.pages_for_hit_ratio(0.71), Some(1000));
         assert_eq!(curve.pages_for_hit_ratio(0.9), None, "first references always miss");
-        assert_eq!(curve.pages_for_tiles(0.7, 5), Some(500));
         assert_eq!(curve.knee().map(|point| point.pages), Some(100));
     }
 

@@ -1,6 +1,7 @@
 use super::curve::{CurvePoint, MissRatioCurve};
 use super::shards::SampleRate;
-use crate::policy::{PageId, Policy, PolicyKind};
+use crate::page::PageId;
+use crate::policy::{Policy, PolicyKind};
 
 /// Miss ratios of any policy at chosen sizes, from small caches that see a sample of the pages:
 /// miniature simulation (Waldspurger, Saemundsson, Ahmad and Park, USENIX ATC 2017, section 3).

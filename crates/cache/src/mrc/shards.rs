@@ -3,7 +3,7 @@ use std::collections::BinaryHeap;
 use super::curve::MissRatioCurve;
 use super::histogram::DistanceHistogram;
 use super::stack::ReuseStack;
-use crate::policy::PageId;
+use crate::page::PageId;
 
 /// Hash values are compared in 24 bits, as in the paper (section 3.1).
 const MODULUS: u32 = 1 << 24;

@@ -1,6 +1,6 @@
 use super::curve::MissRatioCurve;
 use super::timeline::Timeline;
-use crate::policy::PageId;
+use crate::page::PageId;
 use crate::slab::Slab;
 
 /// LRU stack distances: how many different pages were referred to since a page's last reference.

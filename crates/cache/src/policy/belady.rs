@@ -1,6 +1,7 @@
 use std::collections::{BinaryHeap, HashMap};
 
-use super::contract::{Evicted, Outcome, PageId, Policy, Slot, check_capacity, hit, miss};
+use super::contract::{Evicted, Outcome, Policy, check_capacity, hit, miss};
+use crate::page::{PageId, Slot};
 use crate::slab::Slab;
 
 /// Belady's MIN: the page that is needed again latest leaves (IBM Systems Journal 5(2), 1966).

@@ -1,5 +1,6 @@
-use super::contract::{Evicted, Outcome, PageId, Policy, Slot, check_capacity, hit, miss};
+use super::contract::{Evicted, Outcome, Policy, check_capacity, hit, miss};
 use crate::list::List;
+use crate::page::{PageId, Slot};
 use crate::slab::Slab;
 
 /// CLOCK, also called second chance: first in, first out, but a page that was used since the

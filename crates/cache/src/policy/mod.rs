@@ -16,7 +16,7 @@ mod two_queue;
 pub use arc::Arc;
 pub use belady::Belady;
 pub use clock::Clock;
-pub use contract::{Evicted, Outcome, PageId, Policy, Slot};
+pub use contract::{Evicted, Outcome, Policy};
 pub use kind::{PolicyKind, UnknownPolicy};
 pub use lirs::Lirs;
 pub use recency::{Fifo, Lru};

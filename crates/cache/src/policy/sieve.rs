@@ -1,5 +1,6 @@
-use super::contract::{Evicted, Outcome, PageId, Policy, Slot, check_capacity, hit, miss};
+use super::contract::{Evicted, Outcome, Policy, check_capacity, hit, miss};
 use crate::list::{List, NIL};
+use crate::page::{PageId, Slot};
 use crate::slab::Slab;
 
 /// SIEVE: like CLOCK, but a spared page stays where it is and the hand moves on from old to

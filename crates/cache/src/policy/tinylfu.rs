@@ -1,6 +1,7 @@
-use super::contract::{Evicted, Outcome, PageId, Policy, Slot, check_capacity, hit, miss};
+use super::contract::{Evicted, Outcome, Policy, check_capacity, hit, miss};
 use super::sketch::Sketch;
 use crate::list::List;
+use crate::page::{PageId, Slot};
 use crate::slab::Slab;
 
 const WINDOW: u8 = 0;

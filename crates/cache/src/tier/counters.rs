@@ -3,15 +3,19 @@
 pub struct Counters {
     /// Read requests.
     pub reads: u64,
-    /// Of those, all of whose pages were resident.
+    /// Of those, all of whose pages were resident, in whichever share.
     pub read_hits: u64,
+    /// Of those, at least in part answered by another host's share.
+    pub remote_hits: u64,
     /// Bytes read.
     pub read_bytes: u64,
     /// Of those, from resident pages.
     pub read_hit_bytes: u64,
+    /// Of those, from another host's share.
+    pub remote_hit_bytes: u64,
     /// Write requests.
     pub writes: u64,
-    /// Of those, all of whose pages were resident.
+    /// Of those, all of whose pages were resident in the own host's share.
     pub write_hits: u64,
     /// Bytes written.
     pub write_bytes: u64,
@@ -19,7 +23,10 @@ pub struct Counters {
     pub write_hit_bytes: u64,
     /// Writes that were answered by the tier alone.
     pub writes_absorbed: u64,
-    /// Population: bytes of pages that came in from the backing store.
+    /// Writes that should have been kept and were written through, at least in part, because
+    /// the host has no share or too few peers could take a copy.
+    pub writes_fallen_back: u64,
+    /// Population: bytes of pages that came in from the backing store or another host.
     pub filled_bytes: u64,
     /// Population: bytes of pages that a write brought in whole.
     pub placed_bytes: u64,
@@ -29,12 +36,16 @@ pub struct Counters {
     pub evicted_dirty_bytes: u64,
     /// Bytes that reached the backing store late, by clean-up or eviction.
     pub destaged_bytes: u64,
-    /// All bytes written to the tier: what its flash wears by.
+    /// All bytes written to the tier, copies included: what its flash wears by.
     pub tier_written_bytes: u64,
+    /// Bytes of copies sent to peers.
+    pub copied_bytes: u64,
     /// Bytes of missing pages kept out as part of a sequential run.
     pub sequential_bytes: u64,
     /// Bytes of missing pages kept out by suspension, write mode or admission.
     pub refused_bytes: u64,
+    /// Dirty bytes that failing hosts have lost.
+    pub lost_bytes: u64,
 }
 
 impl Counters {
@@ -50,20 +61,25 @@ impl Counters {
     pub fn add(&mut self, other: &Self) {
         self.reads += other.reads;
         self.read_hits += other.read_hits;
+        self.remote_hits += other.remote_hits;
         self.read_bytes += other.read_bytes;
         self.read_hit_bytes += other.read_hit_bytes;
+        self.remote_hit_bytes += other.remote_hit_bytes;
         self.writes += other.writes;
         self.write_hits += other.write_hits;
         self.write_bytes += other.write_bytes;
         self.write_hit_bytes += other.write_hit_bytes;
         self.writes_absorbed += other.writes_absorbed;
+        self.writes_fallen_back += other.writes_fallen_back;
         self.filled_bytes += other.filled_bytes;
         self.placed_bytes += other.placed_bytes;
         self.evicted_bytes += other.evicted_bytes;
         self.evicted_dirty_bytes += other.evicted_dirty_bytes;
         self.destaged_bytes += other.destaged_bytes;
         self.tier_written_bytes += other.tier_written_bytes;
+        self.copied_bytes += other.copied_bytes;
         self.sequential_bytes += other.sequential_bytes;
         self.refused_bytes += other.refused_bytes;
+        self.lost_bytes += other.lost_bytes;
     }
 }

@@ -1,18 +1,25 @@
 //! An acceleration tier: fast pages in front of a slow backing store, as a plain calculation.
+//!
+//! One host's tier, or one spread over hosts as FVP has it: every host gives a share of fast
+//! memory to the virtual machines that run on it, and peers keep copies of what is not yet in
+//! the store. The tier of one host is the same thing with one share and no peers.
 
 mod config;
+mod copies;
 mod counters;
+mod destage;
+mod failure;
 mod promotion;
+mod read;
 mod scan;
+mod share;
 mod step;
-mod store;
 mod vm;
 mod work;
+mod write;
 
-pub(crate) use scan::Scan;
-
-pub use config::{Admission, Config, ConfigError, WriteMode};
+pub use config::{Admission, Config, ConfigError};
 pub use counters::Counters;
-pub use step::{Access, Entry, Place, Step, VmId, Wait};
-pub use vm::{Population, VmLimits};
+pub use step::{Access, Data, Entry, HostId, Place, Step, VmId, Wait};
+pub use vm::{Population, VmSettings, WriteMode};
 pub use work::Tier;

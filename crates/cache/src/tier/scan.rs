@@ -6,7 +6,7 @@ const RUNS: usize = 8;
 /// An access that begins where one of the last eight runs ended carries that run on; any other
 /// begins a new run in place of the one that has rested longest.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Scan {
+pub(super) struct Scan {
     runs: [Run; RUNS],
     clock: u64,
 }
@@ -20,7 +20,7 @@ struct Run {
 
 impl Scan {
     /// Notes an access and returns the bytes of its run, itself included.
-    pub(crate) fn observe(&mut self, offset: u64, length: u32) -> u64 {
+    pub(super) fn observe(&mut self, offset: u64, length: u32) -> u64 {
         self.clock += 1;
         let bytes = u64::from(length);
         let carried = self.runs.iter().position(|run| run.bytes > 0 && run.end == offset);

@@ -1,12 +1,12 @@
 use machine::Operation;
 
-use super::config::{Config, ConfigError, WriteMode};
+use super::config::{Config, ConfigError};
+use super::copies::Copies;
 use super::counters::Counters;
-use super::promotion::Promotion;
-use super::step::{Access, Entry, Place, Step, VmId, Wait};
-use super::store::Store;
-use super::vm::{Population, Vm, VmLimits};
-use crate::policy::{Outcome, PageId, Policy, Slot};
+use super::share::{Cache, Share};
+use super::step::{Access, Data, Entry, HostId, Place, Step, Steps, VmId, Wait};
+use super::vm::{Vm, VmSettings};
+use crate::page::{PageId, Slot};
 
 /// Pages looked ahead for at once: more than a processor has loads under way, and few enough
 /// that what was read for the first is still near when it is needed.
@@ -23,51 +23,76 @@ const AHEAD: usize = 64;
 ///   admitted, filled from there in the background, clean.
 /// - A read that misses is answered by the backing store; the fill happens in the background.
 /// - A dirty page that must leave is destaged first; a write waiting for its place waits for that.
+///   It is destaged whole, unless peers have copies: then the one span of bytes that they have.
+///
+/// Over several hosts beside that:
+///
+/// - A read looks in the share of the virtual machine's host, then in other hosts' shares, then
+///   in the store. What came from elsewhere is filled into the own share: a machine that has
+///   moved builds its footprint anew and reads the old one from where it was.
+/// - A write that is kept goes to the own share and to as many peers' logs as asked for; when too
+///   few peers are there or have room, or the host has no share, it goes through. A write makes
+///   all other hosts' copies of its pages invalid.
+/// - When hosts fail, what their dirty pages have as copies elsewhere reaches the store from
+///   there at once, and so does what has lost a copy: an answered write is lost only when a host
+///   and all peers with its copies fail together.
+///
+/// After the descriptions of FVP at frankdenneman.nl (remote reads after a migration, copies on
+/// neighbours, the automatic change to write-through). Ours: the page-wise validity, the log of
+/// fixed size, peers in turn after the own host, destaging at once instead of copying again.
 ///
 /// State takes memory with the pages that are touched, not with the capacity: at most 119 bytes
 /// for each page that was ever in at the same time, and 58 for each that admission counts
 /// (with LRU, and as lists grow by halves; measured in `tests/memory.rs`).
 #[derive(Debug, Clone)]
 pub struct Tier {
-    config: Config,
-    policy: Box<dyn Policy>,
-    store: Store,
-    promotion: Promotion,
-    vms: Vec<Vm>,
-    is_cleaning: bool,
+    pub(super) config: Config,
+    pub(super) shares: Vec<Share>,
+    pub(super) copies: Copies,
+    pub(super) vms: Vec<Vm>,
 }
 
 /// The part of an access that lies in one page.
-#[derive(Clone, Copy)]
-struct Piece {
-    vm: VmId,
-    page: PageId,
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece {
+    pub(super) vm: VmId,
+    /// Its host.
+    pub(super) host: HostId,
+    pub(super) page: PageId,
     /// First byte on the backing store.
-    offset: u64,
-    length: u32,
+    pub(super) offset: u64,
+    pub(super) length: u32,
+    /// Whether it belongs to a run that is longer than the cut-off.
+    pub(super) is_scan: bool,
+    pub(super) entry: Entry,
 }
 
 impl Tier {
-    /// An empty tier.
+    /// An empty tier, all hosts up.
     ///
     /// # Errors
     /// When a value of the configuration is out of its range.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
-        let pages = config.pages()?;
-        let policy = config.policy.build(pages);
-        Ok(Self {
-            store: Store::new(policy.slots(), pages),
-            promotion: Promotion::new(config.admission, pages),
-            vms: Vec::new(),
-            is_cleaning: false,
-            policy,
-            config,
-        })
+        config.check()?;
+        let hosts = 0..config.shares_bytes.len();
+        let shares = hosts.map(|host| Share::new(&config, host)).collect();
+        Ok(Self { shares, copies: Copies::new(), vms: Vec::new(), config })
     }
 
-    /// Changes what a VM may do from now on; pages that are in stay.
-    pub fn limit(&mut self, vm: VmId, limits: VmLimits) {
-        self.vm(vm).limits = limits;
+    /// Places a virtual machine, or moves it, or changes what happens to its accesses from now
+    /// on. Pages that are in stay, and what is dirty stays where it is until it is destaged.
+    ///
+    /// # Errors
+    /// When there is no such host, or more than two copies are asked for.
+    pub fn set(&mut self, vm: VmId, settings: VmSettings) -> Result<(), ConfigError> {
+        self.config.check_vm(&settings)?;
+        self.vm(vm).settings = settings;
+        Ok(())
+    }
+
+    /// What holds for a virtual machine.
+    pub fn settings_of(&self, vm: VmId) -> VmSettings {
+        self.vms.get(usize::from(vm.0)).map_or(self.config.vms, |vm| vm.settings)
     }
 
     /// Takes one access and appends what it causes to `steps`, which the caller empties and
@@ -79,79 +104,102 @@ impl Tier {
     /// Like [`Tier::access`], with a say in what comes in this time.
     pub fn access_while(&mut self, access: &Access, entry: Entry, steps: &mut Vec<Step>) {
         if access.operation == Operation::Flush {
-            self.flush(access.vm, steps);
-            return;
+            return self.flush(access.vm, steps);
         }
         let is_write = access.operation == Operation::Write;
-        let run = self.vm(access.vm).scan.observe(access.offset, access.length);
-        let is_scan = self.config.sequential_bytes.is_some_and(|most| run > most);
+        let cut_off = self.config.sequential_bytes;
+        let vm = self.vm(access.vm);
+        let host = vm.settings.host;
+        let run = vm.scan.observe(access.offset, access.length);
+        let is_scan = cut_off.is_some_and(|most| run > most);
         let from = steps.len();
-        let page_bytes = u64::from(self.config.page_bytes);
+        let mut steps = Steps::new(steps);
+        let page_bytes = self.page_bytes();
         let end = access.offset.saturating_add(u64::from(access.length));
         let mut offset = access.offset;
-        let mut hit_bytes = 0;
-        let mut open = None;
+        let (mut hit_bytes, mut remote_bytes, mut has_fallen_back) = (0, 0, false);
         while offset < end {
-            let page = offset / page_bytes;
-            let until = ((page + 1) * page_bytes).min(end);
+            let page = PageId(offset / page_bytes);
+            let until = ((page.0 + 1) * page_bytes).min(end);
             let length = u32::try_from(until - offset).expect("at most a page");
-            let piece = Piece { vm: access.vm, page: PageId(page), offset, length };
-            if let Some(slot) = self.policy.touch(piece.page) {
+            let piece = Piece { vm: access.vm, host, page, offset, length, is_scan, entry };
+            let hit = self.shares[usize::from(host.0)].touch(page);
+            if hit.is_some() {
                 hit_bytes += u64::from(length);
-                self.hit(slot, piece, is_write, steps);
-            } else {
-                self.miss(piece, is_write, (is_scan, entry), steps, &mut open);
+            }
+            if is_write {
+                has_fallen_back |= self.write(piece, hit, &mut steps);
+            } else if self.read(piece, hit, &mut steps) {
+                remote_bytes += u64::from(length);
             }
             offset = until;
         }
-        let is_absorbed = !steps[from..]
-            .iter()
-            .any(|step| step.place == Place::Backing && step.wait == Wait::Request);
-        self.count(access, hit_bytes, is_absorbed);
+        if has_fallen_back {
+            self.count(access.vm).writes_fallen_back += 1;
+        }
+        self.count_access(access, (hit_bytes, remote_bytes), &steps.list[from..]);
+    }
+
+    fn count_access(&mut self, access: &Access, (hit, remote): (u64, u64), steps: &[Step]) {
+        let bytes = u64::from(access.length);
+        let (mut is_absorbed, mut written) = (true, 0);
+        for step in steps {
+            match step.place {
+                Place::Backing => is_absorbed &= step.wait == Wait::Background,
+                Place::Share(_) if step.operation == Operation::Write => {
+                    written += u64::from(step.length);
+                }
+                Place::Share(_) => {}
+            }
+        }
+        let counters = self.count(access.vm);
+        counters.tier_written_bytes += written;
+        if access.operation == Operation::Write {
+            counters.writes += 1;
+            counters.write_hits += u64::from(hit == bytes);
+            counters.write_bytes += bytes;
+            counters.write_hit_bytes += hit;
+            counters.writes_absorbed += u64::from(is_absorbed);
+        } else {
+            let is_hit = hit + remote == bytes;
+            counters.reads += 1;
+            counters.read_hits += u64::from(is_hit);
+            counters.remote_hits += u64::from(is_hit && remote > 0);
+            counters.read_bytes += bytes;
+            counters.read_hit_bytes += hit + remote;
+            counters.remote_hit_bytes += remote;
+        }
+    }
+
+    /// Makes durable what was answered. The fast device is durable: where it takes writes, what
+    /// it has answered is safe in it. What the backing store has answered since the last flush
+    /// is not: partial pages, what was not admitted, and what had too few peers.
+    fn flush(&mut self, vm: VmId, steps: &mut Vec<Step>) {
+        let own = self.vm(vm);
+        let is_owed = std::mem::take(&mut own.owes_flush);
+        let VmSettings { host: by, write_mode, .. } = own.settings;
+        let is_kept = write_mode.keeps_writes() && self.shares[usize::from(by.0)].cache.is_some();
+        let (operation, data, wait) = (Operation::Flush, Data::Request, Wait::Request);
+        let flush =
+            |place| Step { place, by, operation, offset: 0, address: 0, length: 0, data, wait };
+        steps.extend(is_kept.then(|| flush(Place::Share(by))));
+        steps.extend((!is_kept || is_owed).then(|| flush(Place::Backing)));
     }
 
     /// Reads from memory what accesses at these offsets will need, all at once: a few dozen
     /// accesses looked ahead for together are faster by more than that costs. Changes nothing.
+    /// Over several hosts nothing is read: the offset alone does not say in which share.
     pub fn look_ahead(&self, offsets: &[u64]) {
-        let page_bytes = u64::from(self.config.page_bytes);
+        let [Share { cache: Some(cache), .. }] = &self.shares[..] else { return };
+        let page_bytes = self.page_bytes();
         let mut pages = [PageId(0); AHEAD];
         let mut slots = Vec::with_capacity(AHEAD);
         for offsets in offsets.chunks(AHEAD) {
             let pages = &mut pages[..offsets.len()];
             pages.iter_mut().zip(offsets).for_each(|(page, at)| *page = PageId(at / page_bytes));
             slots.clear();
-            self.policy.look_ahead(pages, &mut slots);
-            self.store.look_ahead(&slots);
+            cache.look_ahead(pages, &mut slots);
         }
-    }
-
-    /// Whether clean-up should run: from when more pages than the high mark are dirty until no
-    /// more than the low mark are.
-    pub fn wants_cleaning(&mut self) -> bool {
-        let limit = if self.is_cleaning {
-            self.config.dirty_low_percent
-        } else {
-            self.config.dirty_high_percent
-        };
-        self.is_cleaning = self.store.dirty() > self.pages_of(limit);
-        self.is_cleaning
-    }
-
-    fn pages_of(&self, percent: u8) -> usize {
-        self.policy.capacity() * usize::from(percent) / 100
-    }
-
-    /// Destages up to `pages` dirty pages, whichever became dirty first, and returns how many.
-    /// They stay resident, clean. Watermarks are the caller's to ask ([`Tier::wants_cleaning`]),
-    /// so that it may also clean when the backing store is idle, or everything at the end.
-    ///
-    /// A page rewritten while it waits keeps its place in the order.
-    pub fn clean(&mut self, pages: usize, steps: &mut Vec<Step>) -> usize {
-        for done in 0..pages {
-            let Some(slot) = self.store.oldest_dirty() else { return done };
-            self.destage(slot, Wait::Background, steps);
-        }
-        pages
     }
 
     /// Begins measured time: counters are zero, and what is dirty beyond the low mark is clean,
@@ -161,12 +209,16 @@ impl Tier {
     /// The rest stays dirty, because that is what a tier under load is like: pages that leave
     /// have to be written back, which disks behind it must find time for.
     pub fn settle(&mut self) {
-        let low = self.pages_of(self.config.dirty_low_percent);
-        while self.store.dirty() > low {
-            let Some(slot) = self.store.oldest_dirty() else { break };
-            self.store.clean(slot);
+        let low = self.config.dirty_low_percent;
+        for host in self.hosts() {
+            while let Some(cache) = self.cache_mut(host) {
+                cache.is_cleaning = false;
+                match cache.oldest_dirty() {
+                    Some(slot) if cache.dirty() > cache.pages_of(low) => self.discard(host, slot),
+                    _ => break,
+                }
+            }
         }
-        self.is_cleaning = false;
         self.vms.iter_mut().for_each(|vm| vm.counters = Counters::default());
     }
 
@@ -175,23 +227,40 @@ impl Tier {
         &self.config
     }
 
-    /// Bytes that only the tier has: the destage backlog, in whole pages.
-    pub fn dirty_bytes(&self) -> u64 {
-        self.store.dirty() as u64 * u64::from(self.config.page_bytes)
+    /// Hosts, with a share or without, up or not.
+    pub fn hosts(&self) -> impl ExactSizeIterator<Item = HostId> + use<> {
+        let hosts = u16::try_from(self.shares.len()).expect("1024 hosts at most");
+        (0..hosts).map(HostId)
     }
 
-    /// Bytes of resident pages.
+    /// Bytes that only the tier has: the destage backlog, in whole pages.
+    pub fn dirty_bytes(&self) -> u64 {
+        self.hosts().map(|host| self.dirty_bytes_of(host)).sum()
+    }
+
+    /// The same of one host's share.
+    pub fn dirty_bytes_of(&self, host: HostId) -> u64 {
+        self.cache(host).map_or(0, Cache::dirty) as u64 * self.page_bytes()
+    }
+
+    /// Bytes of resident pages, without copies of dirty ones.
     pub fn resident_bytes(&self) -> u64 {
-        self.policy.len() as u64 * u64::from(self.config.page_bytes)
+        self.hosts().map(|host| self.resident_bytes_of(host)).sum()
+    }
+
+    /// The same of one host's share; zero for a host that is not there.
+    pub fn resident_bytes_of(&self, host: HostId) -> u64 {
+        self.cache(host).map_or(0, |cache| cache.policy.len()) as u64 * self.page_bytes()
     }
 
     /// Bytes of the tier that one VM's pages take.
     pub fn footprint_bytes(&self, vm: VmId) -> u64 {
-        let pages = self.vms.get(usize::from(vm.0)).map_or(0, |vm| vm.pages.len());
-        pages as u64 * u64::from(self.config.page_bytes)
+        let caches = self.shares.iter().filter_map(|share| share.cache.as_ref());
+        caches.map(|cache| cache.owned_by(vm) as u64).sum::<u64>() * self.page_bytes()
     }
 
-    /// What the tier did for one VM. Evictions and destages count for the page's owner.
+    /// What the tier did for one VM. Evictions, destages and losses count for who brought the
+    /// page in.
     pub fn counters_of(&self, vm: VmId) -> Counters {
         self.vms.get(usize::from(vm.0)).map_or_else(Counters::default, |vm| vm.counters)
     }
@@ -203,241 +272,82 @@ impl Tier {
         sum
     }
 
-    fn vm(&mut self, vm: VmId) -> &mut Vm {
+    pub(super) fn page_bytes(&self) -> u64 {
+        u64::from(self.config.page_bytes)
+    }
+
+    pub(super) fn vm(&mut self, vm: VmId) -> &mut Vm {
         let at = usize::from(vm.0);
         if self.vms.len() <= at {
-            self.vms.resize_with(at + 1, Vm::default);
+            self.vms.resize_with(at + 1, || Vm::new(self.config.vms));
         }
         &mut self.vms[at]
     }
 
-    fn keeps_writes(&self) -> bool {
-        matches!(self.config.write_mode, WriteMode::Back | WriteMode::Only)
+    /// The counters of a virtual machine that has asked before.
+    pub(super) fn count(&mut self, vm: VmId) -> &mut Counters {
+        &mut self.vms[usize::from(vm.0)].counters
     }
 
-    /// The tier is durable: where it keeps writes, what it has answered is safe in it. What the
-    /// backing store has answered since the last flush is not: partial pages, and what was not
-    /// admitted.
-    fn flush(&mut self, vm: VmId, steps: &mut Vec<Step>) {
-        let is_owed = std::mem::take(&mut self.vm(vm).owes_flush);
-        let keeps_writes = self.keeps_writes();
-        let flush = |place| Step {
-            place,
-            operation: Operation::Flush,
-            offset: 0,
-            address: 0,
-            length: 0,
-            wait: Wait::Request,
-        };
-        steps.extend(keeps_writes.then(|| flush(Place::Tier)));
-        steps.extend((!keeps_writes || is_owed).then(|| flush(Place::Backing)));
+    pub(super) fn cache(&self, host: HostId) -> Option<&Cache> {
+        self.shares.get(usize::from(host.0))?.cache.as_ref()
     }
 
-    fn count(&mut self, access: &Access, hit_bytes: u64, is_absorbed: bool) {
-        let bytes = u64::from(access.length);
-        let is_hit = u64::from(hit_bytes == bytes);
-        let counters = &mut self.vm(access.vm).counters;
-        if access.operation == Operation::Write {
-            counters.writes += 1;
-            counters.write_hits += is_hit;
-            counters.write_bytes += bytes;
-            counters.write_hit_bytes += hit_bytes;
-            counters.writes_absorbed += u64::from(is_absorbed);
-        } else {
-            counters.reads += 1;
-            counters.read_hits += is_hit;
-            counters.read_bytes += bytes;
-            counters.read_hit_bytes += hit_bytes;
-        }
+    pub(super) fn cache_mut(&mut self, host: HostId) -> Option<&mut Cache> {
+        self.shares.get_mut(usize::from(host.0))?.cache.as_mut()
     }
 
-    fn hit(&mut self, slot: Slot, piece: Piece, is_write: bool, steps: &mut Vec<Step>) {
-        if !is_write {
-            steps.push(self.on_tier(slot, piece, Operation::Read, Wait::Request));
-            return;
-        }
-        self.write_tier(slot, piece, Wait::Request, steps);
-        if self.keeps_writes() {
-            self.store.soil(slot);
-        } else {
-            steps.push(on_backing(piece, Operation::Write, Wait::Request));
-        }
+    /// The share of a host in which a page was found.
+    pub(super) fn own(&mut self, host: HostId) -> &mut Cache {
+        self.cache_mut(host).expect("a page is found where there is a share")
     }
 
-    fn miss(
-        &mut self,
+    /// Hosts after this one, in turn.
+    pub(super) fn others(&self, host: HostId) -> impl Iterator<Item = HostId> + use<> {
+        let hosts = self.shares.len();
+        (1..hosts).map(move |further| {
+            let other = (usize::from(host.0) + further) % hosts;
+            HostId(u16::try_from(other).expect("1024 hosts at most"))
+        })
+    }
+
+    /// Where a page lies in a host's share.
+    pub(super) fn place(&self, host: HostId, slot: Slot) -> (HostId, u32) {
+        let cache = self.cache(host).expect("a page is found where there is a share");
+        (host, cache.place(slot))
+    }
+
+    /// A step on a place of a share.
+    pub(super) fn on_share(
+        &self,
         piece: Piece,
-        is_write: bool,
-        (is_scan, entry): (bool, Entry),
-        steps: &mut Vec<Step>,
-        open: &mut Option<usize>,
-    ) {
-        let is_admitted = self.is_admitted(piece, is_write, (is_scan, entry));
-        let is_whole = piece.length == self.config.page_bytes;
-        if is_admitted && is_write && is_whole && self.keeps_writes() {
-            let slot = self.bring_in(piece, Wait::Request, steps);
-            self.write_tier(slot, piece, Wait::Request, steps);
-            self.store.soil(slot);
-            self.vm(piece.vm).counters.placed_bytes += u64::from(piece.length);
-            return;
-        }
-        let operation = if is_write { Operation::Write } else { Operation::Read };
-        join(on_backing(piece, operation, Wait::Request), steps, open);
-        self.vm(piece.vm).owes_flush |= is_write;
-        if is_admitted {
-            self.fill(piece, is_write, steps);
-        }
+        (host, place): (HostId, u32),
+        operation: Operation,
+        data: Data,
+    ) -> Step {
+        let page_bytes = self.page_bytes();
+        let offset = u64::from(place) * page_bytes + piece.offset % page_bytes;
+        Step { place: Place::Share(host), offset, ..piece.on_backing(operation, data) }
     }
 
-    /// Brings a page in behind a request that the backing store answers.
-    fn fill(&mut self, piece: Piece, is_write: bool, steps: &mut Vec<Step>) {
-        let page_bytes = self.config.page_bytes;
-        let offset = piece.page.0 * u64::from(page_bytes);
-        let whole = Piece { offset, length: page_bytes, ..piece };
-        let slot = self.bring_in(piece, Wait::Background, steps);
-        if piece.length != page_bytes {
-            steps.push(on_backing(whole, Operation::Read, Wait::Background));
-        }
-        self.write_tier(slot, whole, Wait::Background, steps);
-        let is_placed = is_write && piece.length == page_bytes;
-        let counters = &mut self.vm(piece.vm).counters;
-        let sum = if is_placed { &mut counters.placed_bytes } else { &mut counters.filled_bytes };
-        *sum += u64::from(page_bytes);
+    /// The whole page of a piece.
+    pub(super) fn whole(&self, piece: Piece) -> Piece {
+        Piece { offset: piece.page.0 * self.page_bytes(), length: self.config.page_bytes, ..piece }
     }
+}
 
-    fn is_admitted(
-        &mut self,
-        piece: Piece,
-        is_write: bool,
-        (is_scan, entry): (bool, Entry),
-    ) -> bool {
-        let bytes = u64::from(piece.length);
-        let mode = self.config.write_mode;
-        let resident = self.policy.len();
-        let share = self.share_pages(piece.vm);
-        let vm = self.vm(piece.vm);
-        if is_scan {
-            vm.counters.sequential_bytes += bytes;
-            return false;
-        }
-        let is_open = match vm.limits.population {
-            Population::Both => true,
-            Population::WritesOnly => is_write,
-            Population::ReadsOnly => !is_write,
-            Population::Suspended => false,
-        };
-        let is_wanted = match mode {
-            WriteMode::Through | WriteMode::Back => true,
-            WriteMode::Around => !is_write,
-            WriteMode::Only => is_write,
-        };
-        let is_open = is_open && is_wanted && share > 0;
-        let is_in = match entry {
-            Entry::Filtered => is_open && self.promotion.admits(piece.page.0, resident),
-            Entry::Unfiltered => is_open,
-            Entry::Closed => false,
-        };
-        if is_in {
-            return true;
-        }
-        self.vm(piece.vm).counters.refused_bytes += bytes;
-        false
-    }
-
-    fn share_pages(&mut self, vm: VmId) -> usize {
-        let percent = usize::from(self.vm(vm).limits.share_max_percent.min(100));
-        (self.policy.capacity() * percent).div_ceil(100)
-    }
-
-    fn bring_in(&mut self, piece: Piece, wait: Wait, steps: &mut Vec<Step>) -> Slot {
-        let share = self.share_pages(piece.vm);
-        let vm = &self.vms[usize::from(piece.vm.0)];
-        // A VM that may have everything competes under the policy alone.
-        if share < self.policy.capacity()
-            && vm.pages.len() >= share
-            && let Some(oldest) = self.store.oldest_of(vm)
-            && let Some(slot) = self.policy.remove(oldest)
-        {
-            self.evict(slot, wait, steps);
-        }
-        let outcome = self.policy.reference(piece.page);
-        if let Outcome::Miss { evicted: Some(evicted), .. } = outcome {
-            self.evict(evicted.slot, wait, steps);
-        }
-        let vm = &mut self.vms[usize::from(piece.vm.0)];
-        self.store.enter(outcome.slot(), piece.page, piece.vm.0, vm);
-        outcome.slot()
-    }
-
-    /// The policy has let go of a page; its bytes must be safe before its place is used again.
-    fn evict(&mut self, slot: Slot, wait: Wait, steps: &mut Vec<Step>) {
-        let bytes = u64::from(self.config.page_bytes);
-        let is_dirty = self.store.is_dirty(slot);
-        if is_dirty {
-            self.destage(slot, wait, steps);
-        }
-        let owner = self.store.owner(slot);
-        let vm = &mut self.vms[owner];
-        vm.counters.evicted_bytes += bytes;
-        vm.counters.evicted_dirty_bytes += if is_dirty { bytes } else { 0 };
-        self.store.leave(slot, vm);
-    }
-
-    fn destage(&mut self, slot: Slot, wait: Wait, steps: &mut Vec<Step>) {
-        let page_bytes = self.config.page_bytes;
-        let owner = self.store.owner(slot);
-        let page = self.store.page(slot);
-        let offset = page.0 * u64::from(page_bytes);
-        let vm = VmId(u16::try_from(owner).expect("it was a VM's id"));
-        let piece = Piece { vm, page, offset, length: page_bytes };
-        steps.push(self.on_tier(slot, piece, Operation::Read, wait));
-        steps.push(on_backing(piece, Operation::Write, wait));
-        self.store.clean(slot);
-        self.vms[owner].counters.destaged_bytes += u64::from(page_bytes);
-    }
-
-    fn write_tier(&mut self, slot: Slot, piece: Piece, wait: Wait, steps: &mut Vec<Step>) {
-        steps.push(self.on_tier(slot, piece, Operation::Write, wait));
-        self.vm(piece.vm).counters.tier_written_bytes += u64::from(piece.length);
-    }
-
-    fn on_tier(&self, slot: Slot, piece: Piece, operation: Operation, wait: Wait) -> Step {
-        let page_bytes = u64::from(self.config.page_bytes);
-        let offset = self.store.place(slot) * page_bytes + piece.offset % page_bytes;
+impl Piece {
+    /// A step on the backing store.
+    pub(super) fn on_backing(&self, operation: Operation, data: Data) -> Step {
         Step {
-            place: Place::Tier,
+            place: Place::Backing,
+            by: self.host,
             operation,
-            offset,
-            address: piece.offset,
-            length: piece.length,
-            wait,
+            offset: self.offset,
+            address: self.offset,
+            length: self.length,
+            data,
+            wait: Wait::Request,
         }
     }
-}
-
-fn on_backing(piece: Piece, operation: Operation, wait: Wait) -> Step {
-    Step {
-        place: Place::Backing,
-        operation,
-        offset: piece.offset,
-        address: piece.offset,
-        length: piece.length,
-        wait,
-    }
-}
-
-/// Adds a piece that the backing store answers to the access's last such piece, at `open`, if
-/// they adjoin, so that a request over several missing pages stays one request. Never across a
-/// destage: that may be of the very page, and must reach the backing store first.
-fn join(step: Step, steps: &mut Vec<Step>, open: &mut Option<usize>) {
-    let is_write = |step: &Step| (step.place, step.operation) == (Place::Backing, Operation::Write);
-    if let Some(at) = *open
-        && steps[at].offset + u64::from(steps[at].length) == step.offset
-        && !steps[at + 1..].iter().any(is_write)
-    {
-        steps[at].length += step.length;
-        return;
-    }
-    *open = Some(steps.len());
-    steps.push(step);
 }

@@ -2,6 +2,8 @@
 
 mod clusters;
 mod curves;
+mod devices;
+mod golden;
 mod invariants;
 mod models;
 mod oracle;

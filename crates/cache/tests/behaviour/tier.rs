@@ -5,62 +5,18 @@ use std::collections::HashMap;
 use machine::Operation;
 use proptest::prelude::*;
 use tilemark_cache::tier::{
-    Access, Admission, Config, ConfigError, Place, Population, Step, VmId, VmLimits, Wait,
+    Access, Admission, Config, ConfigError, HostId, Place, Population, Step, VmId, VmSettings,
     WriteMode,
 };
 use tilemark_cache::{PolicyKind, Tier};
 
+use crate::devices::{Devices, SECTOR};
 use crate::traces;
 
-const SECTOR: u64 = 512;
 const KIB: u32 = 1024;
-
-/// Two devices that hold, per sector, the number of the write that wrote it.
-#[derive(Default)]
-struct Devices {
-    tier: HashMap<u64, u64>,
-    backing: HashMap<u64, u64>,
-}
-
-impl Devices {
-    /// Carries out an access's steps in order; returns what a read brought back, by address.
-    fn run(&mut self, access: Option<&Access>, version: u64, steps: &[Step]) -> HashMap<u64, u64> {
-        let is_write = access.is_some_and(|access| access.operation == Operation::Write);
-        let mut answer = HashMap::new();
-        // What a destage has just read from the tier.
-        let mut moved = HashMap::new();
-        for step in steps {
-            for sector in 0..u64::from(step.length) / SECTOR {
-                let at = step.offset / SECTOR + sector;
-                let address = step.address / SECTOR + sector;
-                let is_answer = step.wait == Wait::Request;
-                match (step.place, step.operation) {
-                    (Place::Tier, Operation::Read) => {
-                        let content = self.tier[&at];
-                        let is_answer = is_answer && !is_write && access.is_some();
-                        if is_answer { &mut answer } else { &mut moved }.insert(address, content);
-                    }
-                    (Place::Backing, Operation::Read) => {
-                        let content = self.backing.get(&at).copied().unwrap_or(0);
-                        if is_answer {
-                            answer.insert(address, content);
-                        }
-                    }
-                    (Place::Tier, Operation::Write) => {
-                        let filled = self.backing.get(&address).copied().unwrap_or(0);
-                        self.tier.insert(at, if is_answer { version } else { filled });
-                    }
-                    (Place::Backing, Operation::Write) => {
-                        let content = moved.remove(&address).unwrap_or(version);
-                        self.backing.insert(at, content);
-                    }
-                    (_, Operation::Flush) => {}
-                }
-            }
-        }
-        answer
-    }
-}
+/// The only host.
+const HOST: HostId = HostId(0);
+const TIER: Place = Place::Share(HOST);
 
 fn access(vm: u16, operation: Operation, offset: u64, length: u32) -> Access {
     Access { vm: VmId(vm), operation, offset, length }
@@ -81,7 +37,7 @@ fn configs() -> impl Strategy<Value = Config> {
         prop::option::of(Just(64 * 1024_u64)),
     )
         .prop_map(|(pages, write_mode, admission, policy, sequential_bytes)| Config {
-            write_mode,
+            vms: VmSettings { write_mode, ..VmSettings::default() },
             admission,
             policy,
             sequential_bytes,
@@ -95,25 +51,25 @@ proptest! {
         config in configs(),
         accesses in prop::collection::vec((0_u16..3, 0_u8..5, 0_u64..320, 1_u32..80), 1..200),
     ) {
-        let places = config.capacity_bytes;
+        let places = config.capacity_bytes();
         let mut tier = Tier::new(config).expect("a valid configuration");
-        tier.limit(VmId(1), VmLimits { share_max_percent: 30, ..VmLimits::default() });
-        tier.limit(VmId(2), VmLimits { population: Population::WritesOnly, share_max_percent: 60 });
+        limit(&mut tier, 1, Population::Both, 30);
+        limit(&mut tier, 2, Population::WritesOnly, 60);
         let mut devices = Devices::default();
         let mut newest: HashMap<u64, u64> = HashMap::new();
         let mut steps = Vec::new();
         for (version, (vm, kind, sector, sectors)) in (1..).zip(accesses) {
             steps.clear();
             if kind == 4 {
-                tier.clean(usize::from(vm) + 1, &mut steps);
-                devices.run(None, version, &steps);
+                tier.clean(HOST, usize::from(vm) + 1, &mut steps);
+                devices.run(version, &steps);
                 continue;
             }
             let operation = if kind < 2 { Operation::Read } else { Operation::Write };
             let length = sectors * 512;
             let access = access(vm, operation, sector * SECTOR, length);
             tier.access(&access, &mut steps);
-            let answer = devices.run(Some(&access), version, &steps);
+            let answer = devices.run(version, &steps);
             for sector in sector..sector + u64::from(sectors) {
                 if operation == Operation::Write {
                     newest.insert(sector, version);
@@ -122,7 +78,7 @@ proptest! {
                     prop_assert_eq!(answer.get(&sector).copied(), Some(wanted), "sector {}", sector);
                 }
             }
-            let on_tier = steps.iter().filter(|step| step.place == Place::Tier);
+            let on_tier = steps.iter().filter(|step| step.place == TIER);
             for step in on_tier {
                 prop_assert!(step.offset + u64::from(step.length) <= places);
             }
@@ -131,11 +87,11 @@ proptest! {
             prop_assert_eq!(sum, tier.resident_bytes());
         }
         steps.clear();
-        tier.clean(usize::MAX, &mut steps);
-        devices.run(None, 0, &steps);
+        tier.clean(HOST, usize::MAX, &mut steps);
+        devices.run(0, &steps);
         prop_assert_eq!(tier.dirty_bytes(), 0);
         for (sector, version) in newest {
-            prop_assert_eq!(devices.backing.get(&sector).copied(), Some(version));
+            prop_assert_eq!(devices.backing(sector), version);
         }
         let counters = tier.counters();
         prop_assert_eq!(
@@ -149,6 +105,11 @@ fn tier(change: impl FnOnce(&mut Config)) -> Tier {
     let mut config = Config::new(u64::from(64 * KIB) * 10, 64 * KIB);
     change(&mut config);
     Tier::new(config).expect("a valid configuration")
+}
+
+fn limit(tier: &mut Tier, vm: u16, population: Population, share_max_percent: u8) {
+    let settings = tier.settings_of(VmId(vm));
+    tier.set(VmId(vm), VmSettings { population, share_max_percent, ..settings }).expect("in range");
 }
 
 fn run(tier: &mut Tier, access: Access) -> Vec<Step> {
@@ -191,7 +152,7 @@ fn a_long_run_brings_nothing_in_after_the_cut_off() {
 fn a_noisy_vm_evicts_itself_and_a_suspended_one_is_still_served_hits() {
     let mut tier = tier(|_| {});
     let page = u64::from(64 * KIB);
-    tier.limit(VmId(1), VmLimits { share_max_percent: 30, ..VmLimits::default() });
+    limit(&mut tier, 1, Population::Both, 30);
     for at in 0..7 {
         run(&mut tier, access(0, Operation::Read, at * page, 4096));
     }
@@ -200,7 +161,7 @@ fn a_noisy_vm_evicts_itself_and_a_suspended_one_is_still_served_hits() {
     }
     assert_eq!(tier.footprint_bytes(VmId(0)), 7 * page, "the other VM's pages are all there");
     assert_eq!(tier.footprint_bytes(VmId(1)), 3 * page);
-    tier.limit(VmId(0), VmLimits { population: Population::Suspended, ..VmLimits::default() });
+    limit(&mut tier, 0, Population::Suspended, 100);
     run(&mut tier, access(0, Operation::Read, 0, 4096));
     run(&mut tier, access(0, Operation::Read, 50 * page, 4096));
     assert_eq!(tier.counters_of(VmId(0)).read_hits, 1);
@@ -210,21 +171,21 @@ fn a_noisy_vm_evicts_itself_and_a_suspended_one_is_still_served_hits() {
 #[test]
 fn write_back_answers_from_the_tier_and_destages_in_order_between_the_watermarks() {
     let mut tier = tier(|config| {
-        config.write_mode = WriteMode::Back;
+        config.vms.write_mode = WriteMode::Back;
         config.dirty_high_percent = 50;
         config.dirty_low_percent = 20;
     });
     let page = u64::from(64 * KIB);
     for at in [5, 3, 8, 1, 9] {
         let steps = run(&mut tier, access(0, Operation::Write, at * page, 64 * KIB));
-        assert!(steps.iter().all(|step| step.place == Place::Tier), "{steps:?}");
+        assert!(steps.iter().all(|step| step.place == TIER), "{steps:?}");
     }
-    assert!(!tier.wants_cleaning(), "half of the pages are allowed");
+    assert!(!tier.wants_cleaning(HOST), "half of the pages are allowed");
     run(&mut tier, access(0, Operation::Write, 2 * page, 64 * KIB));
     let mut order = Vec::new();
-    while tier.wants_cleaning() {
+    while tier.wants_cleaning(HOST) {
         let mut steps = Vec::new();
-        tier.clean(1, &mut steps);
+        tier.clean(HOST, 1, &mut steps);
         order.extend(
             steps.iter().filter(|step| step.place == Place::Backing).map(|s| s.offset / page),
         );
@@ -232,7 +193,7 @@ fn write_back_answers_from_the_tier_and_destages_in_order_between_the_watermarks
     assert_eq!(order, [5, 3, 8, 1]);
     assert_eq!(tier.dirty_bytes(), 2 * page);
     assert_eq!(tier.counters().acceleration_rate(), Some(1.0));
-    assert_eq!(run(&mut tier, access(0, Operation::Flush, 0, 0))[0].place, Place::Tier);
+    assert_eq!(run(&mut tier, access(0, Operation::Flush, 0, 0))[0].place, TIER);
 }
 
 fn flushed(tier: &mut Tier, vm: u16) -> Vec<Place> {
@@ -244,28 +205,27 @@ fn a_flush_reaches_the_backing_store_when_it_has_acknowledged_a_write_in_write_b
     let page = u64::from(64 * KIB);
     let partial = access(0, Operation::Write, 0, 4096);
     let whole = access(0, Operation::Write, 5 * page, 64 * KIB);
-    let refused = VmLimits { population: Population::ReadsOnly, ..VmLimits::default() };
-    for (write, limits, scan) in [
-        (partial, VmLimits::default(), None),
-        (whole, refused, None),
-        (whole, VmLimits::default(), Some(0)),
+    for (write, population, scan) in [
+        (partial, Population::Both, None),
+        (whole, Population::ReadsOnly, None),
+        (whole, Population::Both, Some(0)),
     ] {
         let mut tier = tier(|config| {
-            config.write_mode = WriteMode::Back;
+            config.vms.write_mode = WriteMode::Back;
             config.sequential_bytes = scan;
         });
-        tier.limit(VmId(0), limits);
+        limit(&mut tier, 0, population, 100);
         let steps = run(&mut tier, write);
         assert!(steps.iter().any(|step| step.place == Place::Backing), "{steps:?}");
-        assert_eq!(flushed(&mut tier, 1), [Place::Tier], "another VM wrote nothing");
-        assert_eq!(flushed(&mut tier, 0), [Place::Tier, Place::Backing], "{write:?}");
-        assert_eq!(flushed(&mut tier, 0), [Place::Tier], "nothing was written since");
+        assert_eq!(flushed(&mut tier, 1), [TIER], "another VM wrote nothing");
+        assert_eq!(flushed(&mut tier, 0), [TIER, Place::Backing], "{write:?}");
+        assert_eq!(flushed(&mut tier, 0), [TIER], "nothing was written since");
     }
 }
 
 #[test]
 fn a_request_over_missing_pages_stays_one_request_to_the_backing_store() {
-    let mut tier = tier(|config| config.write_mode = WriteMode::Around);
+    let mut tier = tier(|config| config.vms.write_mode = WriteMode::Around);
     let steps = run(&mut tier, access(0, Operation::Write, 4096, 512 * KIB));
     assert_eq!(steps.len(), 1, "{steps:?}");
     assert_eq!((steps[0].offset, steps[0].length), (4096, 512 * KIB));
@@ -302,7 +262,7 @@ fn a_real_trace_gives_the_hits_and_promotions_of_another_model() {
     for (pages, admission, io_hits, read_hits, promotions) in rows {
         let config = Config {
             admission,
-            write_mode: WriteMode::Back,
+            vms: VmSettings { write_mode: WriteMode::Back, ..VmSettings::default() },
             ..Config::new(pages * 65_536, 64 * KIB)
         };
         let mut tier = Tier::new(config).expect("a valid configuration");

@@ -9,6 +9,5 @@ mod sample;
 
 pub use host::{HostCpu, HostEffects};
 pub use io_cost::{IoCost, Protocol};
-pub use parameters::CpuParameters;
-pub use queue::RunOrder;
+pub use parameters::{CpuParameters, RunOrder};
 pub use sample::{CpuSample, HostSample, sums_of_20};

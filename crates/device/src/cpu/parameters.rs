@@ -1,7 +1,16 @@
 use units::{Nanos, Ratio};
 
-use super::queue::RunOrder;
 use crate::error::{Check, ParameterError};
+
+/// In which order virtual CPUs that are ready get a core's thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RunOrder {
+    /// The machine first that used least of its share; shares are numbers of virtual CPUs.
+    #[default]
+    Shares,
+    /// First come first served, one slice each, whoever they belong to.
+    Turns,
+}
 
 /// A host's processors.
 ///

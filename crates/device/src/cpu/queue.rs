@@ -34,16 +34,7 @@ use std::collections::VecDeque;
 use units::Nanos;
 
 use super::clock::{Work, work};
-
-/// In which order virtual CPUs that are ready get a core's thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RunOrder {
-    /// The machine first that used least of its share; shares are numbers of virtual CPUs.
-    #[default]
-    Shares,
-    /// First come first served, one slice each, whoever they belong to.
-    Turns,
-}
+use super::parameters::RunOrder;
 
 /// Work done, divided by shares, in parts of 2^-20.
 type Pass = u128;

@@ -80,11 +80,6 @@ impl Raid {
         })
     }
 
-    /// Share of the members' bytes that hold data, 0 to 1.
-    pub fn usable_share(&self) -> f64 {
-        f64::from(self.layout.data()) / f64::from(self.layout.members)
-    }
-
     /// Starts children of a group.
     fn fork(&mut self, of: (u32, Operation), extents: &[Extent], out: &mut Outbox) {
         let (group, operation) = of;

@@ -3,4 +3,5 @@
 mod model;
 mod placement;
 
-pub use model::{HostWays, Replicated, ReplicatedCounts, ReplicatedParameters};
+pub use model::{HostWays, Replicated, ReplicatedCounts};
+pub use placement::ReplicatedParameters;

@@ -1,43 +1,12 @@
 use machine::{IoError, Operation};
 use units::{Bytes, Nanos};
 
-use super::placement::{Held, Placement};
+use super::placement::{Held, Placement, ReplicatedParameters};
 use crate::error::ParameterError;
 use crate::network::Network;
 use crate::part::{Component, Job, Outbox, PartId, Ticket};
 use crate::slab::Slab;
 use crate::usage::{Meter, Usage};
-
-/// How hosts share their data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReplicatedParameters {
-    /// Copies of all data on different hosts, 1 to the number of hosts: what is called
-    /// "failures to tolerate", plus one.
-    pub copies: u32,
-    /// Contiguous bytes on the same hosts; a multiple of `read_unit`. Hyper-converged systems of
-    /// the kind modelled place whole objects of up to 255 GB, so that one busy object loads its
-    /// own hosts only; a smaller stripe spreads load more evenly than they do.
-    pub stripe: Bytes,
-    /// Bytes of which all reads go to the same copy, so that only its host caches them; a
-    /// multiple of 512 B. 1 MiB, the line of the read cache, in the systems modelled.
-    pub read_unit: Bytes,
-}
-
-impl ReplicatedParameters {
-    /// Copies of stripes of 1 GiB, our choice, with reads divided by MiB.
-    pub const fn new(copies: u32) -> Self {
-        Self { copies, stripe: Bytes::GIB, read_unit: Bytes::MIB }
-    }
-
-    /// Bytes of data that fit on so many hosts when each one's storage holds so many.
-    ///
-    /// # Errors
-    ///
-    /// When a parameter is outside its range.
-    pub fn capacity(&self, hosts: u32, of_host: Bytes) -> Result<Bytes, ParameterError> {
-        Placement::new(self, hosts).map(|placement| placement.capacity(of_host))
-    }
-}
 
 /// What went to hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

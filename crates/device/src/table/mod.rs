@@ -3,4 +3,5 @@
 mod part;
 mod side;
 
-pub use part::{Table, TableLoop, TableParameters};
+pub use part::{Table, TableParameters};
+pub use side::TableLoop;

@@ -1,27 +1,11 @@
 use machine::{Operation, Stream};
 use units::{Bytes, Nanos};
 
-use super::side::Side;
+use super::side::{Side, TableLoop};
 use crate::error::{Check, ParameterError};
 use crate::part::{Component, Job, OUT_OF_RANGE, Outbox};
 use crate::slab::Slab;
 use crate::usage::{Meter, Usage};
-
-/// The latencies of one closed loop, as they were measured.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TableLoop {
-    /// Share of reads among its I/Os, 0 to 1.
-    pub reads: f64,
-    /// Bytes of each I/O, above zero.
-    pub block: Bytes,
-    /// I/Os outstanding, at least 1.
-    pub depth: u32,
-    /// Latencies of reads: for each share the mean of those in it, ascending and above zero.
-    /// Empty if the loop does not read.
-    pub read: Vec<Nanos>,
-    /// The same of writes.
-    pub write: Vec<Nanos>,
-}
 
 /// What was measured of a disk.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,20 @@
 use units::{Bytes, Nanos};
 
-use super::part::TableLoop;
+/// The latencies of one closed loop, as they were measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableLoop {
+    /// Share of reads among its I/Os, 0 to 1.
+    pub reads: f64,
+    /// Bytes of each I/O, above zero.
+    pub block: Bytes,
+    /// I/Os outstanding, at least 1.
+    pub depth: u32,
+    /// Latencies of reads: for each share the mean of those in it, ascending and above zero.
+    /// Empty if the loop does not read.
+    pub read: Vec<Nanos>,
+    /// The same of writes.
+    pub write: Vec<Nanos>,
+}
 
 /// What is known of one direction: loops by share of reads, block and depth, all ascending.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! Host CPU: usage, ready and wait.
 
 use machine::{CpuBurst, Effects, Event, Machine, Purpose, Stream, Token};
-use sim::{Hosted, Options, SimInstance, run_model};
+use sim::{Options, SimInstance, run_model};
 use stats::queueing::OpenLoad;
 use tilemark_device::{
     Array, CpuParameters, CpuSample, HostCpu, HostSample, InstancePlace, Site, sums_of_20,
@@ -47,11 +47,11 @@ fn host(parameters: CpuParameters, cpus: u32, machines: Vec<Threads>, seconds: u
         .enumerate()
         .map(|(number, machine)| SimInstance { machine, shape: shape(number) })
         .collect();
-    let mut hosted = Hosted::new(Site::new(Array::new(), vec![host], places));
+    let mut site = Site::new(Array::new(), vec![host], places);
     let until = Nanos::from_secs(seconds);
     let options = Options { until, slice: until, events_per_instant_max: 100_000 };
-    run_model(&mut instances, &mut hosted, &options, &mut |_| {}).expect("time passes");
-    let host = &mut hosted.site().hosts[0];
+    run_model(&mut instances, &mut site, &options, &mut |_| {}).expect("time passes");
+    let host = &mut site.hosts[0];
     Ran {
         bursts: instances.iter().map(|instance| instance.machine.done).collect(),
         seconds: (0..instances.len()).map(|vm| host.seconds(vm, until).to_vec()).collect(),
@@ -198,10 +198,10 @@ fn random_bursts_wait_for_cores_as_m_m_c() {
             done: 0,
         };
         let mut instances = [SimInstance { machine, shape: shape(0) }];
-        let mut hosted = Hosted::new(Site::new(Array::new(), vec![host], places));
+        let mut site = Site::new(Array::new(), vec![host], places);
         let until = Nanos::from_secs(40);
         let options = Options { until, slice: until, events_per_instant_max: 100_000 };
-        run_model(&mut instances, &mut hosted, &options, &mut |_| {}).expect("time passes");
+        run_model(&mut instances, &mut site, &options, &mut |_| {}).expect("time passes");
         instances[0].machine.waited / f64::from(instances[0].machine.done)
     });
 }
@@ -231,10 +231,10 @@ fn each_virtual_machine_of_an_instance_has_virtual_cpus_and_a_host_of_its_own() 
     let mut hosts = [4, 1].map(|cores| HostCpu::new(CpuParameters::cores(cores)).unwrap());
     let vms = [(0, hosts[0].add_machine(1)), (1, hosts[1].add_machine(1))];
     let mut instances = [SimInstance { machine: TwoMachines([0; 2]), shape: shape(0) }];
-    let mut hosted = Hosted::new(Site::new(Array::new(), hosts.into(), vec![place(&vms)]));
+    let mut site = Site::new(Array::new(), hosts.into(), vec![place(&vms)]);
     let until = Nanos::from_millis(1001);
     let options = Options { until, slice: until, events_per_instant_max: 1000 };
-    run_model(&mut instances, &mut hosted, &options, &mut |_| {}).expect("time passes");
+    run_model(&mut instances, &mut site, &options, &mut |_| {}).expect("time passes");
     assert_eq!(instances[0].machine.0, [100, 100], "two threads share one virtual CPU");
 }
 

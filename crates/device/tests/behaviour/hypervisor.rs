@@ -4,7 +4,7 @@ use machine::{
     CpuBurst, DiskId, Effects, Event, IoRequest, KindId, Machine, Operation, Pattern, Purpose,
     Stream, Token,
 };
-use sim::{Hosted, Options, SimInstance, run_model};
+use sim::{Options, SimInstance, run_model};
 use stats::queueing::OpenLoad;
 use tilemark_device::{
     Array, CpuParameters, HostCpu, InstancePlace, IoCost, Protocol, ServiceTime, Site, Station,
@@ -112,21 +112,20 @@ fn guest(seed: u64, rate: f64, units: f64, threads: u32) -> Guest {
 }
 
 /// Runs a guest for some seconds in front of storage that takes [`DEVICE`] for everything.
-fn run(machine: Guest, cores: u32, io_cost: IoCost, seconds: u64) -> (Guest, Hosted) {
+fn run(machine: Guest, cores: u32, io_cost: IoCost, seconds: u64) -> (Guest, Site) {
     let mut host = HostCpu::new(CpuParameters::cores(cores)).unwrap();
     let vms = vec![(0, host.add_machine(64))];
     let mut array = Array::new();
     let entry = array.add(Station::new(4096, ServiceTime::Constant(DEVICE), None).unwrap());
     array.add_instance(&[volume(entry)]);
     let places = vec![InstancePlace { vms, disk_vms: vec![0] }];
-    let site = Site::new(array, vec![host], places).with_io_cost(io_cost);
-    let mut hosted = Hosted::new(site);
+    let mut site = Site::new(array, vec![host], places).with_io_cost(io_cost);
     let mut instances = [SimInstance { machine, shape: shape(0) }];
     let until = Nanos::from_secs(seconds);
     let options = Options { until, slice: until, events_per_instant_max: 100_000 };
-    run_model(&mut instances, &mut hosted, &options, &mut |_| {}).expect("time passes");
+    run_model(&mut instances, &mut site, &options, &mut |_| {}).expect("time passes");
     let [instance] = instances;
-    (instance.machine, hosted)
+    (instance.machine, site)
 }
 
 fn mean(guest: &Guest) -> f64 {
@@ -157,12 +156,12 @@ fn ios_of_random_cost_wait_for_cores_as_m_m_c() {
 #[test]
 fn busy_guests_do_not_delay_ios_but_ios_take_their_cores() {
     let cost = IoCost { per_io: Nanos::from_micros(50), ..IoCost::default() };
-    let (busy, mut hosted) = run(guest(1, 4000.0, 0.0, 8), 4, cost, 20);
+    let (busy, mut site) = run(guest(1, 4000.0, 0.0, 8), 4, cost, 20);
     assert_within(0.002, mean(&busy), 50e-6, "an I/O interrupts a guest");
     let system = f64::from(busy.answered) * 50e-6 / 20.0;
     let guests = busy.bursts as f64 * BURST.as_secs_f64() / 20.0;
     assert_within(0.005, guests + system, 4.0, "four cores' worth of work");
-    let total = hosted.site().hosts[0].total(Nanos::from_secs(20));
+    let total = site.hosts[0].total(Nanos::from_secs(20));
     assert_eq!(total.used, Nanos::from_secs(80));
     assert_within(1e-4, total.system.as_secs_f64() / 20.0, system, "work for I/Os");
 }

@@ -1,6 +1,6 @@
 //! A network between hosts: ports, directions, queues.
 
-use sim::{Options, SimInstance, Storage, run_model};
+use sim::{Options, SimInstance, run_model};
 use stats::queueing::OpenLoad;
 use tilemark_device::{Array, LinkParameters, Network, PartId, Volume};
 use units::{Bytes, Nanos};
@@ -35,14 +35,13 @@ fn send(ways: &[(u32, u32)], arrivals: Arrivals, seed: u64, seconds: u64) -> Sen
     }
     let until = Nanos::from_secs(seconds);
     let options = Options { until, slice: until, events_per_instant_max: 1000 };
-    let mut storage = Storage::new(array);
-    run_model(&mut instances, &mut storage, &options, &mut |_| {}).expect("time passes");
+    run_model(&mut instances, &mut array, &options, &mut |_| {}).expect("time passes");
     let of = |instance: &SimInstance<Load>| {
         let times = &instance.machine.answered;
         let sum: f64 = times.iter().map(|(_, time)| time.as_secs_f64()).sum();
         (times.len() as f64 / seconds as f64, sum / times.len() as f64)
     };
-    Sent { ways: instances.iter().map(of).collect(), array: storage.into_array(), network }
+    Sent { ways: instances.iter().map(of).collect(), array, network }
 }
 
 const ONE: Arrivals = Arrivals::Closed { users: 1, think: Nanos::ZERO };

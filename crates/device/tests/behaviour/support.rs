@@ -6,7 +6,7 @@ use machine::{
 };
 use record::recorder::InstanceShape;
 use record::slice::{InstanceId, VmId};
-use sim::{Options, SimInstance, Storage, run_model};
+use sim::{Options, SimInstance, run_model};
 use tilemark_device::{Array, PartId, Volume};
 use units::{Bytes, Nanos};
 
@@ -155,12 +155,11 @@ pub fn drive(mut array: Array, entry: PartId, loads: Vec<Load>, seconds: Seconds
         .enumerate()
         .map(|(number, machine)| SimInstance { machine, shape: shape(number) })
         .collect();
-    let mut storage = Storage::new(array);
     let until = Nanos::from_secs_f64(seconds.0);
     let options = Options { until, slice: until, events_per_instant_max: 100_000 };
-    run_model(&mut instances, &mut storage, &options, &mut |_| {}).expect("time passes");
+    run_model(&mut instances, &mut array, &options, &mut |_| {}).expect("time passes");
     let loads: Vec<Load> = instances.into_iter().map(|instance| instance.machine).collect();
-    summary(storage.into_array(), loads, seconds)
+    summary(array, loads, seconds)
 }
 
 fn summary(array: Array, mut loads: Vec<Load>, Seconds(seconds): Seconds) -> Outcome {

@@ -1,11 +1,11 @@
 //! The model in made-up time: nothing here waits or asks a clock.
 
-use device::Ticket;
+use device::{ModelEffects, Ticket};
 use machine::{DiskId, Effects, Event, IoRequest, KindId, Machine, Operation, Pattern, Token};
 use record::recorder::InstanceShape;
 use record::slice::InstanceId;
 use sim::plant::{Plant, PlantDisk, PlantInstance, PlantPlan};
-use sim::{Model, ModelEffects, SimInstance};
+use sim::{Model, SimInstance};
 use tilemark_lab::{Answer, Desk, Hold, Span};
 use units::{Bytes, Nanos};
 

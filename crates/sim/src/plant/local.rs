@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use cache::Tier;
-use cache::tier::{Access, Config, WriteMode};
+use cache::tier::{Access, Config, VmSettings, WriteMode};
 use device::{
     Array, HostWays, LinkParameters, Network, PartId, RaidLevel, Replicated, ReplicatedParameters,
     SsdBuffer, SsdBufferContent, SsdBufferParameters,
@@ -63,6 +63,8 @@ pub struct LocalParts {
     /// Nothing where no share of the cache disk is for reads.
     pub caches: Option<Vec<PartId>>,
     buffers: Vec<PartId>,
+    /// Position of the first read cache among the levels that are warmed.
+    first_level: usize,
 }
 
 /// The parts of a group.
@@ -141,6 +143,7 @@ impl Groups {
             groups: u64::from(self.groups),
             caches: built.iter().map(|group| group.cache).collect(),
             buffers: built.iter().map(|group| group.top).collect(),
+            first_level: 0,
         };
         Ok((replicated, own, stages))
     }
@@ -162,11 +165,11 @@ impl Groups {
         if reads >= self.page && self.page > Bytes::ZERO {
             let tier = Tier::new(Config {
                 // What leaves the write buffer goes to the disks; pages that are here stay true.
-                write_mode: WriteMode::Around,
+                vms: VmSettings { write_mode: WriteMode::Around, ..VmSettings::default() },
                 ..Config::new(reads.get(), u32::try_from(self.page.get()).unwrap_or(u32::MAX))
             })
             .map_err(|source| PlantError::Tier { tier: String::from("local"), source })?;
-            let ways = TierWays { fast: flash, backing: bottom };
+            let ways = TierWays { fast: vec![flash], backing: vec![bottom], network: None };
             let part = TierPart::new(tier, ways, Arc::clone(&site.owners), Askers::Streams);
             next = parts.add(part);
             parts.watch(next, vec![bottom]);
@@ -184,14 +187,21 @@ impl Groups {
 }
 
 impl LocalParts {
+    /// Says which parts are warmed as levels, the read caches one after another among them.
+    pub fn among(self, levels: &[PartId]) -> Self {
+        let first = self.caches.iter().flatten().next();
+        let first_level = levels.iter().position(|level| Some(level) == first);
+        Self { first_level: first_level.unwrap_or(0), ..self }
+    }
+
     /// Lets an access take its way over the hosts without timing: reads through the read caches,
-    /// which are the first levels, in the order of the groups, and writes into the write buffers,
-    /// which end as full as the load has them.
+    /// in the order of the groups, and writes into the write buffers, which end as full as the
+    /// load has them.
     pub fn feed(&self, parts: &mut Array, levels: &mut Levels, access: &Access) {
         match access.operation {
             Operation::Read if self.caches.is_some() => {
                 self.each_group(parts, access, |group, offset, length| {
-                    levels.feed(&[group], &Access { offset, length, ..*access });
+                    levels.feed(&[self.first_level + group], &Access { offset, length, ..*access });
                 });
             }
             Operation::Write => {

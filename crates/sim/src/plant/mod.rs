@@ -10,11 +10,11 @@
 //!                                                       memory -> array tiers   (memory first)
 //! ```
 //!
-//! A host tier whose writes are copied to other hosts is one tier spread over all of them
-//! ([`cache::cluster`]), with a network between the hosts. Everything from the host tiers on works in one address space, the plant's: pools one after
-//! another, each as long as the virtual disks on it, in it the virtual disks in the order of
-//! their instances. What lies first lies on the outer edge of the disks, so a pool that is
-//! not full seeks less.
+//! A host tier whose writes are copied to other hosts is one tier spread over all of them, with a
+//! network between the hosts. Everything from the host tiers on works in one address space, the
+//! plant's: pools one after another, each as long as the virtual disks on it, in it the virtual
+//! disks in the order of their instances. What lies first lies on the outer edge of the disks, so
+//! a pool that is not full seeks less.
 //!
 //! What it refuses: files, clocks, threads; checks of a definition beyond what the parts
 //! themselves refuse (`spec` finds the line).
@@ -29,15 +29,13 @@
 //! 8 bytes for each 256 MiB.
 
 mod behind;
-mod build;
-mod built;
-mod cluster_part;
 mod disks;
-mod empty;
 mod facts;
 mod host;
 mod layout;
+mod links;
 mod local;
+mod model;
 mod phases;
 mod plan;
 mod pools;
@@ -45,11 +43,13 @@ mod read_memory;
 mod route;
 mod state;
 mod tier_part;
+mod tiers;
 mod touched;
 mod warm;
+mod wiring;
 mod works;
 
-pub use built::Plant;
+pub use model::Plant;
 pub use plan::{PlantDisk, PlantError, PlantInstance, PlantPlan};
 pub use state::{OtherTiers, TierState};
 pub use warm::{Warm, WarmFilter, WarmReport};

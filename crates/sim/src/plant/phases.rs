@@ -1,54 +1,29 @@
-use cache::tier::Wait;
+use cache::tier::{Place, Step, Wait};
 use machine::Operation;
-
-/// The store behind a tier, as a device.
-pub const BACKING: u32 = u32::MAX;
-
-/// What of a step matters for its order among others.
-#[derive(Debug, Clone, Copy)]
-pub struct Order {
-    /// [`BACKING`], or one of the devices that make up the tier.
-    pub device: u32,
-    pub operation: Operation,
-    pub offset: u64,
-    /// First byte on the backing store of the data that is moved.
-    pub address: u64,
-    pub length: u32,
-    pub wait: Wait,
-}
-
-/// A step of an access to a tier.
-pub trait Ordered: Copy {
-    fn order(&self) -> Order;
-}
 
 /// A step and when it begins: when all of the phase before are done.
 #[derive(Debug, Clone, Copy)]
-pub struct Planned<S> {
-    pub step: S,
+pub struct Planned {
+    pub step: Step,
     pub phase: u32,
 }
 
-/// How many earlier steps are looked at for dependencies: those of a page, which are at most
-/// five, and its neighbours. Beyond them, only backing I/Os of the request, which may have
-/// grown over many pages.
-const NEAR: usize = 16;
-
 /// Gives each step its phase and sorts by it.
-pub fn plan<S: Ordered>(steps: &[S], planned: &mut Vec<Planned<S>>) {
-    let is_awaited = |step: &S| step.order().wait == Wait::Request;
+///
+/// Every earlier step is looked at: a page may come in with the first bytes of a request and leave
+/// again for its last.
+pub fn plan(steps: &[Step], planned: &mut Vec<Planned>) {
+    let is_awaited = |step: &Step| step.wait == Wait::Request;
     let mut is_mixed = false;
     let mut awaited_phases = 0;
-    for (place, step) in steps.iter().enumerate() {
+    for step in steps {
         let mut phase = 0;
         for (before, earlier) in planned.iter().enumerate() {
-            let is_near = before + NEAR >= place
-                || (earlier.step.order().device == BACKING && is_awaited(&earlier.step));
-            let left = before.checked_sub(1).map(|before| steps[before].order());
-            let (own, other) = (step.order(), earlier.step.order());
-            if is_near && (depends(&own, &other) || replaces(&own, &other, left.as_ref())) {
+            let left = before.checked_sub(1).map(|before| &steps[before]);
+            let other = &earlier.step;
+            if depends(step, other) || replaces(step, other, left) {
                 phase = phase.max(earlier.phase + 1);
-                is_mixed |= is_awaited(step) && !is_awaited(&earlier.step);
+                is_mixed |= is_awaited(step) && !is_awaited(other);
             }
         }
         if is_awaited(step) {
@@ -68,10 +43,10 @@ pub fn plan<S: Ordered>(steps: &[S], planned: &mut Vec<Planned<S>>) {
 
 /// Whether a step must wait for an earlier one: both on the same bytes of a device, one of them
 /// writing, or the step writes what the earlier one reads.
-fn depends(step: &Order, earlier: &Order) -> bool {
+fn depends(step: &Step, earlier: &Step) -> bool {
     let is_write = step.operation == Operation::Write;
     let was_write = earlier.operation == Operation::Write;
-    if step.device == earlier.device {
+    if step.place == earlier.place {
         return (is_write || was_write)
             && overlap((step.offset, step.length), (earlier.offset, earlier.length));
     }
@@ -82,15 +57,15 @@ fn depends(step: &Order, earlier: &Order) -> bool {
 
 /// Whether a step writes to a place in the tier whose page an earlier step makes safe, the one
 /// after `left`, the read of that page.
-fn replaces(step: &Order, earlier: &Order, left: Option<&Order>) -> bool {
-    let is_write = |step: &Order| step.operation == Operation::Write;
+fn replaces(step: &Step, earlier: &Step, left: Option<&Step>) -> bool {
+    let is_write = |step: &Step| step.operation == Operation::Write;
     left.is_some_and(|left| {
         is_write(step)
             && is_write(earlier)
             && left.operation == Operation::Read
-            && earlier.device == BACKING
-            && step.device != BACKING
-            && left.device == step.device
+            && earlier.place == Place::Backing
+            && step.place != Place::Backing
+            && left.place == step.place
             && left.address == earlier.address
             && overlap((step.offset, step.length), (left.offset, left.length))
     })
@@ -102,12 +77,17 @@ fn overlap(one: (u64, u32), other: (u64, u32)) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use cache::tier::{Place, Step};
+    use cache::Tier;
+    use cache::tier::{Access, Config, Data, HostId, VmId, VmSettings, WriteMode};
 
     use super::*;
 
+    const BACKING: Place = Place::Backing;
+    const TIER: Place = Place::Share(HostId(0));
+
     fn step(place: Place, operation: Operation, offset: u64, address: u64, wait: Wait) -> Step {
-        Step { place, operation, offset, address, length: 4096, wait }
+        let (by, data, length) = (HostId(0), Data::Request, 4096);
+        Step { place, by, operation, offset, address, length, data, wait }
     }
 
     fn phases(steps: &[Step]) -> Vec<(Step, u32)> {
@@ -123,21 +103,18 @@ mod tests {
 
     #[test]
     fn a_write_through_reaches_both_devices_at_the_same_time() {
-        let steps = [
-            step(Place::Tier, WRITE, 0, 8192, ASKED),
-            step(Place::Backing, WRITE, 8192, 8192, ASKED),
-        ];
+        let steps = [step(TIER, WRITE, 0, 8192, ASKED), step(BACKING, WRITE, 8192, 8192, ASKED)];
         assert!(phases(&steps).iter().all(|(_, phase)| *phase == 0));
     }
 
     #[test]
     fn a_fill_follows_the_request_and_its_own_read() {
         let steps = [
-            step(Place::Backing, READ, 8192, 8192, ASKED),
-            step(Place::Tier, READ, 0, 40960, LATER),
-            step(Place::Backing, WRITE, 40960, 40960, LATER),
-            step(Place::Backing, READ, 8192, 8192, LATER),
-            step(Place::Tier, WRITE, 0, 8192, LATER),
+            step(BACKING, READ, 8192, 8192, ASKED),
+            step(TIER, READ, 0, 40960, LATER),
+            step(BACKING, WRITE, 40960, 40960, LATER),
+            step(BACKING, READ, 8192, 8192, LATER),
+            step(TIER, WRITE, 0, 8192, LATER),
         ];
         let phases: Vec<u32> = phases(&steps).iter().map(|(_, phase)| *phase).collect();
         // The place in the tier is written when what it held is safe and the new page is there.
@@ -147,11 +124,37 @@ mod tests {
     #[test]
     fn a_page_that_leaves_is_safe_before_the_same_request_reads_it_again() {
         let steps = [
-            step(Place::Tier, READ, 0, 40960, LATER),
-            step(Place::Backing, WRITE, 40960, 40960, LATER),
-            step(Place::Backing, READ, 40960, 40960, ASKED),
+            step(TIER, READ, 0, 40960, LATER),
+            step(BACKING, WRITE, 40960, 40960, LATER),
+            step(BACKING, READ, 40960, 40960, ASKED),
         ];
         let phases: Vec<u32> = phases(&steps).iter().map(|(_, phase)| *phase).collect();
         assert_eq!(phases, [0, 1, 2]);
+    }
+
+    /// A request longer than the tier: its first pages leave again for its last.
+    #[test]
+    fn a_page_that_comes_in_with_a_request_and_leaves_with_it_is_read_after_it_was_written() {
+        const PAGE: u32 = 64 << 10;
+        let vms = VmSettings { write_mode: WriteMode::Back, ..VmSettings::default() };
+        let config = Config { vms, ..Config::new(20 * u64::from(PAGE), PAGE) };
+        let mut tier = Tier::new(config).expect("a valid tier");
+        let mut steps = Vec::new();
+        let access = Access { vm: VmId(0), operation: WRITE, offset: 0, length: 50 * PAGE };
+        tier.access(&access, &mut steps);
+        let planned = phases(&steps);
+        let on_tier = |wanted| {
+            let is_it =
+                move |step: &&(Step, u32)| (step.0.place, step.0.operation) == (TIER, wanted);
+            planned.iter().filter(is_it)
+        };
+        let mut left = 0;
+        for (read, phase) in on_tier(READ) {
+            let is_same = |step: &&(Step, u32)| step.0.address == read.address;
+            let written = on_tier(WRITE).find(is_same).expect("it came in with the request");
+            assert!(*phase > written.1, "{read:?} in phase {phase}, {written:?}");
+            left += 1;
+        }
+        assert_eq!(left, 30);
     }
 }

@@ -1,4 +1,3 @@
-use cache::cluster::ClusterError;
 use cache::tier::ConfigError;
 use device::ParameterError;
 use units::Bytes;
@@ -115,23 +114,6 @@ pub enum PlantError {
         /// The value.
         #[source]
         source: ConfigError,
-    },
-    /// A tier spread over the hosts refused a value.
-    #[error("tier \"{tier}\"")]
-    Cluster {
-        /// The tier.
-        tier: String,
-        /// The value.
-        #[source]
-        source: ClusterError,
-    },
-    /// A tier with copies on other hosts cannot do this.
-    #[error("tier \"{tier}\" keeps copies on other hosts, which does not go with {what}")]
-    Unsupported {
-        /// The tier.
-        tier: String,
-        /// What it cannot do.
-        what: &'static str,
     },
     /// More than can be numbered.
     #[error("{count} virtual machines are more than 65,536")]

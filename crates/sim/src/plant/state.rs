@@ -1,20 +1,17 @@
 use cache::Tier;
-use cache::cluster::Cluster;
 use cache::tier::Counters;
 use device::SsdBufferContent;
 
-use super::cluster_part::as_tier;
 use super::read_memory::Pages;
 use super::touched::Touched;
 
-/// What tiers, read memories and the hosts' write buffers hold, to be put back into plants of the same tiers and
-/// virtual disks, on whatever disks. May be shared between threads.
+/// What tiers, read memories and the hosts' write buffers hold, to be put back into plants of the
+/// same tiers and virtual disks, on whatever disks. May be shared between threads.
 #[derive(Debug, Clone)]
 pub struct TierState {
     /// First address and size of each virtual disk.
     pub(super) disks: Vec<(u64, u64)>,
     pub(super) tiers: Vec<Tier>,
-    pub(super) clusters: Vec<Cluster>,
     pub(super) memories: Vec<Pages>,
     /// Of the hosts' own write buffers.
     pub(super) buffers: Vec<SsdBufferContent>,
@@ -27,14 +24,12 @@ impl TierState {
     pub fn counters(&self) -> Counters {
         let mut sum = Counters::default();
         self.tiers.iter().for_each(|tier| sum.add(&tier.counters()));
-        self.clusters.iter().for_each(|cluster| sum.add(&as_tier(&cluster.counters())));
         sum
     }
 
     /// Bytes that only tiers have.
     pub fn dirty_bytes(&self) -> u64 {
-        let tiers: u64 = self.tiers.iter().map(Tier::dirty_bytes).sum();
-        tiers + self.clusters.iter().map(Cluster::dirty_bytes_of_all).sum::<u64>()
+        self.tiers.iter().map(Tier::dirty_bytes).sum()
     }
 }
 

@@ -1,13 +1,11 @@
 use std::collections::VecDeque;
 
 use cache::Tier;
-use cache::cluster::{Cluster, ClusterPlace, ClusterStep};
 use cache::tier::{Access, Counters, Entry, Place, Step};
 use device::{Array, PartId};
 use machine::{Effects, Event, IoRequest, Machine, Operation, Token};
 use units::Nanos;
 
-use super::cluster_part::{ClusterPart, as_tier, room};
 use super::read_memory::{Pages, ReadMemory};
 use super::tier_part::TierPart;
 use crate::SimInstance;
@@ -74,7 +72,6 @@ pub struct Levels {
     entry: Entry,
     /// For each level.
     steps: Vec<Vec<Step>>,
-    cluster_steps: Vec<ClusterStep>,
     /// First bytes that accesses will ask each level for.
     ahead: Vec<Vec<u64>>,
 }
@@ -82,7 +79,6 @@ pub struct Levels {
 #[derive(Debug)]
 enum Level {
     Tier(Box<Tier>),
-    Cluster(Box<Cluster>),
     Memory(Box<Pages>),
 }
 
@@ -94,10 +90,6 @@ impl Levels {
                 let tier = part.tier.take().expect("a tier is warmed once at a time");
                 return Level::Tier(Box::new(tier));
             }
-            if let Some(part) = array.part_mut::<ClusterPart>(*part) {
-                let cluster = part.cluster.take().expect("a cluster is warmed once at a time");
-                return Level::Cluster(Box::new(cluster));
-            }
             let part = array.part_mut::<ReadMemory>(*part).expect("a level is tier or memory");
             Level::Memory(Box::new(part.pages.clone()))
         };
@@ -107,13 +99,7 @@ impl Levels {
             WarmFilter::Bypassed => Entry::Unfiltered,
         };
         let ahead = vec![Vec::new(); levels.len()];
-        Self {
-            steps: vec![Vec::new(); levels.len()],
-            cluster_steps: Vec::new(),
-            ahead,
-            levels,
-            entry,
-        }
+        Self { steps: vec![Vec::new(); levels.len()], ahead, levels, entry }
     }
 
     /// Puts the state back: counters at zero, and no more dirty than the low mark.
@@ -124,12 +110,6 @@ impl Levels {
                     tier.settle();
                     let part = array.part_mut::<TierPart>(*part).expect("it was taken from there");
                     part.tier = Some(*tier);
-                }
-                Level::Cluster(mut cluster) => {
-                    cluster.settle_all();
-                    let part =
-                        array.part_mut::<ClusterPart>(*part).expect("it was taken from there");
-                    part.cluster = Some(*cluster);
                 }
                 Level::Memory(mut pages) => {
                     pages.counters = Counters::default();
@@ -153,7 +133,6 @@ impl Levels {
             match level {
                 Level::Memory(pages) => pages.look_ahead(offsets),
                 Level::Tier(tier) => tier.look_ahead(offsets),
-                Level::Cluster(_) => {}
             }
             offsets.clear();
         }
@@ -175,25 +154,17 @@ impl Levels {
                 let mut steps = std::mem::take(&mut self.steps[*level]);
                 steps.clear();
                 tier.access_while(access, self.entry, &mut steps);
+                if tier.config().log_percent > 0 {
+                    // What is dirty reaches the store at once, so that room for copies never ends.
+                    let host = tier.settings_of(access.vm).host;
+                    tier.clean(host, usize::MAX, &mut steps);
+                }
                 let backing = steps.iter().filter(|step| step.place == Place::Backing);
                 for step in backing.filter(|_| !behind.is_empty()) {
                     let Step { operation, offset, length, .. } = *step;
                     self.feed(behind, &Access { vm: access.vm, operation, offset, length });
                 }
                 self.steps[*level] = steps;
-            }
-            Level::Cluster(cluster) => {
-                let mut steps = std::mem::take(&mut self.cluster_steps);
-                steps.clear();
-                cluster.access_while(access, self.entry, &mut steps);
-                // What is dirty reaches the store at once, so that room for copies never ends.
-                cluster.destage_of(access.vm, &mut steps);
-                let backing = steps.iter().filter(|step| step.place == ClusterPlace::Backing);
-                for step in backing.filter(|_| !behind.is_empty()) {
-                    let ClusterStep { operation, offset, length, .. } = *step;
-                    self.feed(behind, &Access { vm: access.vm, operation, offset, length });
-                }
-                self.cluster_steps = steps;
             }
         }
     }
@@ -204,11 +175,7 @@ impl Levels {
         for level in &self.levels {
             let (counters, held, room) = match level {
                 Level::Tier(tier) => {
-                    (tier.counters(), tier.resident_bytes(), tier.config().capacity_bytes)
-                }
-                Level::Cluster(cluster) => {
-                    let (room, resident) = room(cluster);
-                    (as_tier(&cluster.counters()), resident, room)
+                    (tier.counters(), tier.resident_bytes(), tier.config().capacity_bytes())
                 }
                 Level::Memory(pages) => {
                     (pages.counters, pages.resident_bytes(), pages.capacity_bytes())

@@ -1,30 +1,29 @@
 use std::ops::Range;
 
-use cache::tier::Wait;
+use cache::tier::{HostId, Step, Wait};
 use device::{Job, Outbox, Slab};
 use machine::IoError;
 
-use super::phases::{Ordered, Planned, plan};
+use super::phases::{Planned, plan};
 
 /// What a tier has under way: for each request or clean-up its steps, phase by phase. Answers a
 /// request when the steps it waits for are done.
-///
-/// `K` is what the tier wants to know of each again, such as its host.
 #[derive(Debug)]
-pub struct Works<S, K> {
-    works: Slab<Work<S, K>>,
+pub struct Works {
+    works: Slab<Work>,
     /// Emptied lists of steps, for their memory.
-    spare: Vec<Vec<Planned<S>>>,
+    spare: Vec<Vec<Planned>>,
 }
 
 /// The steps of a request, or of a page's clean-up.
 #[derive(Debug)]
-struct Work<S, K> {
-    key: K,
+struct Work {
+    /// Whose virtual machine asked, or whose share is cleaned.
+    host: HostId,
     /// Nothing for clean-up.
     job: Option<Job>,
     /// By phase.
-    steps: Vec<Planned<S>>,
+    steps: Vec<Planned>,
     /// First step not begun.
     next: usize,
     under_way: u32,
@@ -35,29 +34,29 @@ struct Work<S, K> {
 }
 
 /// What comes after a step that is done.
-pub enum Then<K> {
+pub enum Then {
     /// Others of its phase are under way.
     Wait,
     /// The next phase can begin.
     NextPhase,
     /// That was the last one.
-    Over { key: K, is_clean_up: bool, has_background: bool },
+    Over { host: HostId, is_clean_up: bool, has_background: bool },
 }
 
-impl<S: Ordered, K: Copy> Works<S, K> {
+impl Works {
     pub fn new() -> Self {
         Self { works: Slab::new(), spare: Vec::new() }
     }
 
     /// Takes steps in, none of them begun: their place, and whether the request does not wait
     /// for some of them.
-    pub fn begin(&mut self, key: K, job: Option<Job>, steps: &[S]) -> (u32, bool) {
+    pub fn begin(&mut self, host: HostId, job: Option<Job>, steps: &[Step]) -> (u32, bool) {
         let mut planned = self.spare.pop().unwrap_or_default();
         plan(steps, &mut planned);
         let awaited = planned.iter().filter(|planned| is_awaited(planned)).count();
         let has_background = awaited < planned.len();
         let place = self.works.insert(Work {
-            key,
+            host,
             job,
             steps: planned,
             next: 0,
@@ -80,7 +79,7 @@ impl<S: Ordered, K: Copy> Works<S, K> {
     }
 
     /// A step of [`Works::next_phase`].
-    pub fn step(&mut self, place: u32, at: usize) -> S {
+    pub fn step(&mut self, place: u32, at: usize) -> Step {
         self.works.get_mut(place).steps[at].step
     }
 
@@ -91,7 +90,7 @@ impl<S: Ordered, K: Copy> Works<S, K> {
         is_awaited: bool,
         result: Result<(), IoError>,
         out: &mut Outbox,
-    ) -> Then<K> {
+    ) -> Then {
         let work = self.works.get_mut(place);
         work.under_way -= 1;
         if is_awaited {
@@ -107,13 +106,13 @@ impl<S: Ordered, K: Copy> Works<S, K> {
         if work.next < work.steps.len() {
             return Then::NextPhase;
         }
-        let Work { key, job, mut steps, has_background, .. } = self.works.remove(place);
+        let Work { host, job, mut steps, has_background, .. } = self.works.remove(place);
         steps.clear();
         self.spare.push(steps);
-        Then::Over { key, is_clean_up: job.is_none(), has_background }
+        Then::Over { host, is_clean_up: job.is_none(), has_background }
     }
 }
 
-fn is_awaited<S: Ordered>(planned: &Planned<S>) -> bool {
-    planned.step.order().wait == Wait::Request
+fn is_awaited(planned: &Planned) -> bool {
+    planned.step.wait == Wait::Request
 }

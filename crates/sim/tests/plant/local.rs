@@ -68,3 +68,21 @@ fn what_hosts_cannot_hold_is_refused() {
     assert!(text.contains("4 TiB of pool \"local\""), "{text}");
     assert!(Plant::capacity(&array, 1) < Bytes::new(4 << 40));
 }
+
+/// What hosts have in front of their disks is warmed beside the read caches, not instead of them.
+#[test]
+fn read_caches_are_warmed_behind_a_tier_of_the_hosts_as_without_it() {
+    let tier = "[[tier]]\nname = \"near\"\nat = \"host\"\nsize = \"1MiB\"\ndisk = \"memory\"\n";
+    let held = |text: &str| {
+        let mut plant = plant(&array(text), &[instance(0, &[8 * GB]), instance(0, &[8 * GB])]);
+        let load = |seed| Load { addresses: (4 * GB) / 4096, ..Load::users(seed, 4) };
+        let options = Warm { accesses_per_tile_max: 20_000, ..Warm::default() };
+        plant.warm(&mut machines(vec![load(7), load(8)]), &options);
+        let tiers = plant.tiers();
+        let caches = tiers.iter().find(|tier| tier.name == "local read cache");
+        caches.expect("there are caches").counts.resident_bytes
+    };
+    let alone = held(CLUSTER);
+    assert!(alone > 0);
+    assert_eq!(held(&format!("{CLUSTER}\n{tier}")), alone);
+}

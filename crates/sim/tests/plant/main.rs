@@ -2,6 +2,7 @@
 
 mod clusters;
 mod facts;
+mod golden;
 mod local;
 mod places;
 mod shipped;

@@ -1,5 +1,5 @@
 use cache::Tier;
-use cache::tier::{Access, Config, VmId, WriteMode};
+use cache::tier::{Access, Config, VmId, VmSettings, WriteMode};
 use machine::{Effects, Event, Machine};
 use tilemark_sim::plant::{Warm, WarmFilter};
 use units::Nanos;
@@ -33,9 +33,9 @@ fn load(seed: u64) -> Load {
 fn a_tier_hits_as_often_as_the_plain_calculation() {
     let array = array(&fast(""));
     let run = run(plant(&array, &[instance(0, &[2 * GB])]), vec![load(1)], 30);
+    let vms = VmSettings { write_mode: WriteMode::Back, ..VmSettings::default() };
     let mut tier =
-        Tier::new(Config { write_mode: WriteMode::Back, ..Config::new(256 << 20, 64 << 10) })
-            .expect("a valid tier");
+        Tier::new(Config { vms, ..Config::new(256 << 20, 64 << 10) }).expect("a valid tier");
     let (mut load, mut fx, mut steps) = (load(1), Effects::default(), Vec::new());
     let mut event = Event::Start;
     for _ in 0..run.loads[0].submitted {

@@ -1,24 +1,25 @@
+mod hosts;
+
 use std::sync::Arc;
 
-use cache::cluster::HostId;
 use device::{
-    Array, Delay, LimitParameters, Link, LinkParameters, LinkPreset, Mirrored, Network, PartId,
-    QueueLimit, ServiceTime, Station, StreamId, Volume, WriteBack, WriteBackParameters,
+    Array, Delay, LimitParameters, Mirrored, PartId, QueueLimit, ServiceTime, Station, StreamId,
+    WriteBack, WriteBackParameters,
 };
 use spec::array::{self, TierPlace, WriteMemory};
 use units::{Bytes, Nanos};
 
-use super::cluster_part::{ClusterPart, ClusterWays, Marks};
-use super::disks::{DiskModel, unknown};
-use super::empty::{cluster_state, percent, tier_state};
+use super::disks::DiskModel;
 use super::facts::Group;
 use super::layout::Layout;
+use super::links::link_parameters;
 use super::local::{Groups, LocalParts, LocalSite, local};
 use super::plan::{PlantError, PlantPlan};
 use super::pools::{Sets, level};
 use super::read_memory::{Pages, ReadMemory};
-use super::route::{ByAddress, ByStream, Way};
+use super::route::{ByAddress, Way};
 use super::tier_part::{Askers, Owners, TierPart, TierWays};
+use super::tiers::tier_state;
 
 /// Time of an access to a tier of memory: our choice, of the order of what a hypervisor's
 /// path to memory adds (tens of microseconds at the most).
@@ -30,10 +31,8 @@ pub struct Wiring {
     pub parts: Array,
     /// In the order an I/O meets them.
     pub groups: Vec<Group>,
-    /// Tiers by name: of each host, or the array's one.
+    /// Tiers by name: of each host, or the one of all hosts or of the array.
     pub tiers: Vec<(String, Vec<PartId>)>,
-    /// Tiers that are spread over the hosts, by name.
-    pub clusters: Vec<(String, PartId)>,
     /// Memory that answers reads, if there is one.
     pub read_memory: Option<PartId>,
     /// Memory that answers writes, if there is one.
@@ -72,7 +71,6 @@ impl<'a> Builder<'a> {
             parts: Array::new(),
             groups: Vec::new(),
             tiers: Vec::new(),
-            clusters: Vec::new(),
             read_memory: None,
             write_memory: None,
             chains: Vec::new(),
@@ -223,8 +221,8 @@ impl<'a> Builder<'a> {
         askers: Askers,
     ) -> Result<(PartId, Group), PlantError> {
         let (fast, group) = self.fast(tier)?;
-        let state = tier_state(self.array(), tier, self.owners.vms.last().copied())?;
-        let ways = TierWays { fast, backing };
+        let state = tier_state(self.array(), tier, 1, &[])?;
+        let ways = TierWays { fast: vec![fast], backing: vec![backing], network: None };
         let part = TierPart::new(state, ways, Arc::clone(&self.owners), askers);
         let part = self.wiring.parts.add(part);
         self.wiring.parts.watch(part, vec![backing]);
@@ -348,155 +346,6 @@ impl<'a> Builder<'a> {
         self.add_queue_groups(std::slice::from_ref(&queues));
         Ok(self.by_pool(&queues, false))
     }
-
-    /// The way to the storage, by host.
-    fn links(&mut self, next: PartId) -> Result<Vec<PartId>, PlantError> {
-        let Some(link) = &self.array().link else { return Ok(vec![next; self.host_count]) };
-        let parameters = link_parameters(self.array(), link)?;
-        let bundles = if link.shared { 1 } else { self.host_count };
-        let mut parts = Vec::new();
-        for _ in 0..u64::from(link.count.max(1)) * bundles as u64 {
-            let part = Link::new(parameters, next).map_err(PlantError::parameter("the link"))?;
-            parts.push(self.wiring.parts.add(part));
-        }
-        self.stages.push(vec![Group::new(String::from("link"), "link", parts.clone())]);
-        let count = parts.len() / bundles;
-        let ways = (0..self.host_count).map(|host| {
-            let host = if link.shared { 0 } else { host };
-            &parts[host * count..(host + 1) * count]
-        });
-        let ways: Vec<&[PartId]> = ways.collect();
-        Ok(self.in_turn(&ways, link.shared))
-    }
-
-    /// Each host's connections, used in turn by its virtual disks.
-    fn in_turn(&mut self, links: &[&[PartId]], is_shared: bool) -> Vec<PartId> {
-        let mut turns = vec![0; links.len()];
-        let mut ways = vec![Vec::new(); links.len()];
-        for (instance, hosts) in self.plan.instances.iter().zip(self.hosts) {
-            for disk in &instance.disks {
-                let host = hosts.get(disk.vm).copied().unwrap_or(0);
-                let turn = if is_shared { &mut turns[0] } else { &mut turns[host] };
-                for (own, links) in ways.iter_mut().zip(links) {
-                    own.push(links[*turn % links.len()]);
-                }
-                *turn += 1;
-            }
-        }
-        let mut tops = Vec::new();
-        for (ways, links) in ways.into_iter().zip(links) {
-            let top =
-                if let [only] = links { *only } else { self.wiring.parts.add(ByStream { ways }) };
-            tops.push(top);
-        }
-        tops
-    }
-
-    /// Where I/Os enter, by host and pool.
-    fn hosts(&mut self, links: &[PartId]) -> Result<Vec<Vec<PartId>>, PlantError> {
-        let array = self.array();
-        let mut entries: Vec<Vec<PartId>> =
-            links.iter().map(|link| vec![*link; self.layout.pools.len()]).collect();
-        if let Some(queue) = array.lun_queue.as_ref().filter(|queue| !queue.in_array) {
-            for (entries, link) in entries.iter_mut().zip(links) {
-                *entries = self.queues(queue, *link)?;
-            }
-            self.add_queue_groups(&entries);
-        }
-        self.wiring.chains = vec![self.chains.clone(); self.host_count];
-        let own = |tier: &&array::Tier| tier.at == TierPlace::Host;
-        for tier in array.tiers.iter().filter(own).rev() {
-            if tier.replicas > 0 {
-                self.cluster_tier(tier, &mut entries)?;
-            } else {
-                self.host_tier(tier, &mut entries)?;
-            }
-        }
-        Ok(entries)
-    }
-
-    fn host_tier(
-        &mut self,
-        tier: &array::Tier,
-        entries: &mut [Vec<PartId>],
-    ) -> Result<(), PlantError> {
-        let (mut tiers, mut all): (Vec<PartId>, Option<Group>) = (Vec::new(), None);
-        for (host, entries) in entries.iter_mut().enumerate() {
-            let behind = self.by_pool(entries, false);
-            let (part, group) = self.tier(tier, behind, Askers::Streams)?;
-            tiers.push(part);
-            entries.fill(part);
-            for chain in &mut self.wiring.chains[host] {
-                chain.insert(0, part);
-            }
-            match &mut all {
-                Some(all) => all.parts.extend(group.parts),
-                None => all = Some(group),
-            }
-        }
-        self.stages.push(all.into_iter().collect());
-        self.wiring.tiers.insert(0, (tier.name.clone(), tiers));
-        Ok(())
-    }
-
-    /// A tier whose hosts keep copies of each other's writes and read what others hold.
-    fn cluster_tier(
-        &mut self,
-        tier: &array::Tier,
-        entries: &mut [Vec<PartId>],
-    ) -> Result<(), PlantError> {
-        let homes = self.homes();
-        let cluster = cluster_state(self.array(), tier, (entries.len(), &homes))?;
-        let (mut shares, mut backing, mut disks) = (Vec::new(), Vec::new(), Vec::new());
-        for entries in &*entries {
-            backing.push(self.by_pool(entries, false));
-            let (top, group) = self.fast(tier)?;
-            shares.push(top);
-            disks.push(group);
-        }
-        let hosts = u32::try_from(entries.len()).unwrap_or(u32::MAX);
-        let network = Network::new(between_hosts(self.array())?, hosts)
-            .map_err(PlantError::parameter("the network between the hosts"))?;
-        let network = self.wiring.parts.add(network);
-        let behind = backing.clone();
-        let ways = ClusterWays { shares, backing, network };
-        let marks = Marks { high: percent(tier.dirty_high), low: percent(tier.dirty_low) };
-        let part = ClusterPart::new(cluster, ways, Arc::clone(&self.owners), marks);
-        let part = self.wiring.parts.add(part);
-        self.wiring.parts.watch(part, behind);
-        entries.iter_mut().for_each(|entries| entries.fill(part));
-        self.wiring.chains.iter_mut().flatten().for_each(|chain| chain.insert(0, part));
-        let mut disks = disks.into_iter();
-        let mut all = disks.next().into_iter().collect::<Vec<Group>>();
-        if let Some(all) = all.first_mut() {
-            disks.for_each(|group| all.parts.extend(group.parts));
-        }
-        all.push(Group::new(format!("tier {} network", tier.name), "link", vec![network]));
-        self.stages.push(all);
-        self.wiring.clusters.insert(0, (tier.name.clone(), part));
-        Ok(())
-    }
-
-    /// Host of each virtual machine of all instances.
-    fn homes(&self) -> Vec<HostId> {
-        let instances = self.plan.instances.iter().zip(self.hosts);
-        let homes = instances.flat_map(|(instance, hosts)| {
-            (0..instance.vm_count()).map(|vm| hosts.get(vm).copied().unwrap_or(0))
-        });
-        homes.map(|host| HostId(u16::try_from(host).unwrap_or(u16::MAX))).collect()
-    }
-
-    fn volumes(&mut self, entries: &[Vec<PartId>]) {
-        let instances = self.plan.instances.iter().zip(self.hosts).zip(&self.layout.disks);
-        for ((instance, hosts), extents) in instances {
-            let disks = instance.disks.iter().zip(extents).map(|(disk, extent)| Volume {
-                entry: entries[hosts.get(disk.vm).copied().unwrap_or(0)][extent.pool],
-                base: extent.base,
-                size: extent.size,
-            });
-            self.wiring.parts.add_instance(&disks.collect::<Vec<_>>());
-        }
-    }
 }
 
 fn owners(plan: &PlantPlan, layout: &Layout) -> Result<Owners, PlantError> {
@@ -513,31 +362,4 @@ fn owners(plan: &PlantPlan, layout: &Layout) -> Result<Owners, PlantError> {
     }
     disks.sort_unstable_by_key(|(base, stream)| (*base, stream.0));
     Ok(Owners { vms, disks })
-}
-
-/// The network between hosts: that of the link if it is one for hosts too, or 10 Gbit/s
-/// Ethernet (our choice; copies of FVP went over the network of live migration).
-fn between_hosts(array: &array::Array) -> Result<LinkParameters, PlantError> {
-    let is_network =
-        |link: &&array::Link| link.kind.as_deref().is_some_and(|kind| kind.starts_with("ethernet"));
-    match array.link.as_ref().filter(is_network) {
-        Some(link) => link_parameters(array, link),
-        None => Ok(LinkPreset::Ethernet10.parameters()),
-    }
-}
-
-pub fn link_parameters(
-    array: &array::Array,
-    link: &array::Link,
-) -> Result<LinkParameters, PlantError> {
-    let preset = link.kind.as_deref().map(|kind| {
-        let found = LinkPreset::ALL.iter().find(|preset| preset.name() == kind);
-        found.ok_or_else(|| unknown(array, "link", kind))
-    });
-    let preset = preset.transpose()?.map(|preset| preset.parameters());
-    // Without kind and rate the rate is 0, which the link refuses.
-    let mut parameters = preset.unwrap_or(LinkParameters { rate: 0.0, latency: Nanos::ZERO });
-    parameters.rate = link.rate.map_or(parameters.rate, Bytes::as_f64);
-    parameters.latency = link.latency.unwrap_or(parameters.latency);
-    Ok(parameters)
 }

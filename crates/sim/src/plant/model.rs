@@ -1,16 +1,13 @@
 use std::fmt;
 
-use cache::cluster::{Cluster, ClusterError, ClusterVm, HostId};
-use cache::tier::{Access, Counters, VmId};
-use device::{Array, PartId, Site, SiteAlarm, Ticket, Usage, WriteBack};
+use cache::tier::{Access, ConfigError, Counters, HostId, VmId, VmSettings};
+use device::{Array, ModelEffects, PartId, Site, SiteAlarm, Ticket, Usage, WriteBack};
 use machine::{CpuBurst, IoRequest, Machine};
 use record::run::{ModelFacts, PlaceFacts, TierFacts};
 use units::{Bytes, Nanos};
 
 use super::behind::Behind;
-use super::build::{Builder, Wiring};
-use super::cluster_part::{ClusterPart, as_tier};
-use super::facts::{Counted, Group, Held, tier_facts};
+use super::facts::{Group, Held, tier_facts};
 use super::host::{self, HostSeconds, NamedVm};
 use super::layout::{ALIGNMENT, Layout};
 use super::local::{Groups, LocalParts, local};
@@ -21,19 +18,19 @@ use super::state::{OtherTiers, TierState};
 use super::tier_part::TierPart;
 use super::touched::Touched;
 use super::warm::{Levels, Warm, WarmReport, warm};
+use super::wiring::{Builder, Wiring};
 use crate::SimInstance;
-use crate::model::{Hosted, Model, ModelEffects};
+use crate::model::Model;
 
 /// Storage and hosts as an array's file describes them, ready to be driven.
 pub struct Plant {
-    hosted: Hosted,
+    site: Site,
     layout: Layout,
     groups: Vec<Group>,
     tiers: Vec<(String, Vec<PartId>)>,
-    clusters: Vec<(String, PartId)>,
     read_memory: Option<PartId>,
     write_memory: Option<PartId>,
-    /// All tiers of one host or the array, those spread over hosts, then the read memory.
+    /// All tiers, then the read memory.
     levels: Vec<PartId>,
     /// Positions in `levels` that an I/O meets, by host and whether its pool is tiered.
     chains: Vec<[Vec<usize>; 2]>,
@@ -52,8 +49,8 @@ pub struct Plant {
     events: u64,
     marked: Marked,
     /// What tiers had counted when [`Plant::tiers`] was last asked.
-    told: Vec<Counted>,
-    /// Latency behind each cluster, then behind each tier.
+    told: Vec<Counters>,
+    /// Latency behind each tier.
     behind: Vec<Behind>,
 }
 
@@ -72,7 +69,7 @@ struct Way {
 struct Marked {
     at: Nanos,
     usages: Vec<Vec<Usage>>,
-    tiers: Vec<Counted>,
+    tiers: Vec<Counters>,
     /// How full the write memory was at the end of each second: sum, largest, seconds.
     fill: (f64, f64, u32),
 }
@@ -91,23 +88,18 @@ impl Plant {
         let assigned = host::assign(instances, count);
         let wiring = Builder::new(plan, &layout, &assigned, count)?.build()?;
         let (cpus, places, cost) = host::build(array, instances, &assigned)?;
-        let Wiring { parts, groups, tiers, clusters, chains, local, .. } = wiring;
+        let Wiring { parts, groups, tiers, chains, local, .. } = wiring;
         let Wiring { read_memory, write_memory, .. } = wiring;
-        let levels: Vec<PartId> = tiers
-            .iter()
-            .flat_map(|(_, parts)| parts.iter().copied())
-            .chain(clusters.iter().map(|(_, part)| *part))
-            .chain(read_memory)
-            .collect();
+        let levels: Vec<PartId> =
+            tiers.iter().flat_map(|(_, parts)| parts.iter().copied()).chain(read_memory).collect();
         let positions = |parts: &Vec<PartId>| {
             let position = |part: &PartId| levels.iter().position(|level| level == part);
             parts.iter().filter_map(position).collect()
         };
         let chains = chains.iter().map(|chains| chains.each_ref().map(positions)).collect();
+        let local = local.map(|local| local.among(&levels));
         let disks = ways(plan, &layout, &assigned);
-        let of_clusters = clusters.iter().map(|(_, part)| vec![*part]);
-        let behind = of_clusters.chain(tiers.iter().map(|(_, parts)| parts.clone()));
-        let behind = behind.map(Behind::of).collect();
+        let behind = tiers.iter().map(|(_, parts)| Behind::of(parts.clone())).collect();
         let tiles = instances.iter().map(|instance| instance.tile + 1).max().unwrap_or(0);
         let mut plant = Self {
             touched: Touched::new(layout.end()),
@@ -124,14 +116,13 @@ impl Plant {
             layout,
             groups,
             tiers,
-            clusters,
             read_memory,
             write_memory,
             levels,
             chains,
             disks,
             local,
-            hosted: Hosted::new(Site::new(parts, cpus, places).with_io_cost(cost)),
+            site: Site::new(parts, cpus, places).with_io_cost(cost),
         };
         plant.mark(Nanos::ZERO);
         Ok(plant)
@@ -174,10 +165,10 @@ impl Plant {
         instances: &mut [SimInstance<M>],
         options: &Warm,
     ) -> WarmReport {
-        let mut levels = Levels::take(self.hosted.parts_mut(), &self.levels, options.filter);
+        let mut levels = Levels::take(&mut self.site.array, &self.levels, options.filter);
         let (touched, bytes) = (&mut self.touched, &mut self.touched_bytes);
         let (disks, chains, tiles) = (&self.disks, &self.chains, &self.instance_tiles);
-        let (local, parts) = (&self.local, self.hosted.parts_mut());
+        let (local, parts) = (&self.local, &mut self.site.array);
         let count = bytes.iter().len() as u64;
         let mut batch = Vec::new();
         let report = warm(&mut levels, instances, options, count, |levels, requests| {
@@ -202,13 +193,16 @@ impl Plant {
                 }
             }
         });
-        levels.give_back(self.hosted.parts_mut(), &self.levels);
+        levels.give_back(&mut self.site.array, &self.levels);
         report
     }
 
     /// Lets a virtual machine of an instance go on from another host, as far as tiers that are
     /// spread over the hosts are concerned: what it left behind is read from there. Tiers of one
     /// host, queues and processors stay those of the host it began on.
+    ///
+    /// No run moves a machine yet, only tests do: it is what a live migration in virtual time
+    /// stands on.
     ///
     /// # Errors
     ///
@@ -217,29 +211,33 @@ impl Plant {
         &mut self,
         (instance, vm): (usize, usize),
         host: u16,
-    ) -> Result<(), ClusterError> {
+    ) -> Result<(), ConfigError> {
         let first: usize = self.vm_counts.iter().take(instance).sum();
         let vm = VmId(u16::try_from(first + vm).unwrap_or(u16::MAX));
-        for (_, part) in &self.clusters {
-            let part: &mut ClusterPart =
-                self.hosted.parts_mut().part_mut(*part).expect("a cluster is where it was added");
-            let settings = part.cluster().settings_of(vm);
-            part.cluster_mut().set(vm, ClusterVm { host: HostId(host), ..settings })?;
+        for part in self.tier_ids() {
+            let tier = self.tier_part_mut(part).tier_mut();
+            if tier.hosts().len() > 1 {
+                tier.set(vm, VmSettings { host: HostId(host), ..tier.settings_of(vm) })?;
+            }
         }
         Ok(())
+    }
+
+    /// All tiers, in the order of their groups.
+    fn tier_ids(&self) -> Vec<PartId> {
+        self.tiers.iter().flat_map(|(_, parts)| parts.iter().copied()).collect()
     }
 
     fn tier_part(&self, part: PartId) -> &TierPart {
         self.parts().part(part).expect("a tier is where it was added")
     }
 
-    fn cluster_parts(&self) -> impl Iterator<Item = &ClusterPart> {
-        let part = |part| self.parts().part(part).expect("a cluster is where it was added");
-        self.clusters.iter().map(move |(_, id)| part(*id))
+    fn tier_part_mut(&mut self, part: PartId) -> &mut TierPart {
+        self.site.array.part_mut(part).expect("a tier is where it was added")
     }
 
     fn parts(&self) -> &Array {
-        self.hosted.parts()
+        &self.site.array
     }
 
     /// What tiers and read memories hold, apart from time.
@@ -249,7 +247,6 @@ impl Plant {
         TierState {
             disks: self.disk_spans(),
             tiers: tiers.map(|part| self.tier_part(*part).tier().clone()).collect(),
-            clusters: self.cluster_parts().map(|part| part.cluster().clone()).collect(),
             memories: memory.map(|memory| memory.pages.clone()).into_iter().collect(),
             buffers: self.local.as_ref().map_or_else(Vec::new, |own| own.buffered(self.parts())),
             touched: self.touched.clone(),
@@ -268,8 +265,7 @@ impl Plant {
     ///
     /// When disks, tiers or memories differ; nothing is changed then.
     pub fn restore(&mut self, state: &TierState) -> Result<(), OtherTiers> {
-        let parts: Vec<PartId> =
-            self.tiers.iter().flat_map(|(_, parts)| parts.iter().copied()).collect();
+        let parts = self.tier_ids();
         if self.disk_spans() != state.disks {
             return Err(OtherTiers { what: "virtual disks" });
         }
@@ -278,8 +274,7 @@ impl Plant {
                 .iter()
                 .zip(&state.tiers)
                 .all(|(part, tier)| self.tier_part(*part).tier().config() == tier.config());
-        let own = self.cluster_parts().map(|part| part.cluster().config());
-        if !fits || !own.eq(state.clusters.iter().map(Cluster::config)) {
+        if !fits {
             return Err(OtherTiers { what: "tiers" });
         }
         let own = self.read_memory.and_then(|part| self.parts().part::<ReadMemory>(part));
@@ -292,20 +287,13 @@ impl Plant {
             return Err(OtherTiers { what: "read memory" });
         }
         if let Some(local) = &self.local {
-            local.restore(self.hosted.parts_mut(), &state.buffers);
+            local.restore(&mut self.site.array, &state.buffers);
         }
         for (part, tier) in parts.iter().zip(&state.tiers) {
-            let own: &mut TierPart =
-                self.hosted.parts_mut().part_mut(*part).expect("a tier is where it was added");
-            *own.tier_mut() = tier.clone();
-        }
-        for ((_, part), cluster) in self.clusters.iter().zip(&state.clusters) {
-            let own: &mut ClusterPart =
-                self.hosted.parts_mut().part_mut(*part).expect("a cluster is where it was added");
-            *own.cluster_mut() = cluster.clone();
+            *self.tier_part_mut(*part).tier_mut() = tier.clone();
         }
         if let (Some(part), Some(pages)) = (self.read_memory, state.memories.first())
-            && let Some(own) = self.hosted.parts_mut().part_mut::<ReadMemory>(part)
+            && let Some(own) = self.site.array.part_mut::<ReadMemory>(part)
         {
             own.pages = pages.clone();
         }
@@ -320,18 +308,16 @@ impl Plant {
         let tiers = self.tier_counters().map(|(_, counters)| counters).collect();
         self.marked = Marked { at: now, usages, tiers, fill: (0.0, 0.0, 0) };
         self.each_tier(|tier| tier.dirty_max = 0);
-        self.each_cluster(|cluster| cluster.dirty_max = 0);
-        let hosts = self.hosted.site().hosts.iter_mut();
+        let hosts = self.site.hosts.iter_mut();
         hosts.zip(&mut self.host_seconds).for_each(|(host, seconds)| seconds.mark(now, host));
     }
 
     /// The end of a second: samples backlogs.
     pub fn tick(&mut self, now: Nanos) {
-        let hosts = self.hosted.site().hosts.iter_mut();
+        let hosts = self.site.hosts.iter_mut();
         hosts.zip(&mut self.host_seconds).for_each(|(host, seconds)| seconds.tick(now, host));
         self.take_behind();
         self.each_tier(TierPart::sample);
-        self.each_cluster(ClusterPart::sample);
         let memory = self.write_memory.and_then(|part| self.parts().part::<WriteBack>(part));
         if let Some(fill) = memory.map(WriteBack::fill) {
             let (sum, most, seconds) = self.marked.fill;
@@ -341,55 +327,32 @@ impl Plant {
 
     /// Takes what was seen of the latency behind tiers, so that it does not pile up.
     fn take_behind(&mut self) {
-        let parts = self.hosted.parts_mut();
+        let parts = &mut self.site.array;
         self.behind.iter_mut().for_each(|behind| behind.take(parts));
     }
 
-    fn each_tier(&mut self, mut change: impl FnMut(&mut TierPart)) {
-        for part in self.tiers.iter().flat_map(|(_, parts)| parts) {
-            if let Some(tier) = self.hosted.parts_mut().part_mut(*part) {
-                change(tier);
-            }
-        }
-    }
-
-    fn each_cluster(&mut self, mut change: impl FnMut(&mut ClusterPart)) {
-        for (_, part) in &self.clusters {
-            if let Some(cluster) = self.hosted.parts_mut().part_mut(*part) {
-                change(cluster);
-            }
-        }
+    fn each_tier(&mut self, change: impl Fn(&mut TierPart)) {
+        self.tier_ids().into_iter().for_each(|part| change(self.tier_part_mut(part)));
     }
 
     /// State and counters of tiers of a name together, and of the read memory.
-    fn tier_counters(&self) -> impl Iterator<Item = (Held, Counted)> {
-        let counted = |tier| Counted { tier, remote_hits: 0 };
-        let clusters = self.cluster_parts().map(|part| {
-            let counters = part.cluster().counters();
-            let remote_hits = counters.reads_remote;
-            (part.held(), Counted { tier: as_tier(&counters), remote_hits })
-        });
-        let tiers = self.tiers.iter().map(move |(_, parts)| {
+    fn tier_counters(&self) -> impl Iterator<Item = (Held, Counters)> {
+        let tiers = self.tiers.iter().map(|(_, parts)| {
             let (mut held, mut counters) = (Held::default(), Counters::default());
-            for part in parts {
-                let part = self.tier_part(*part);
-                let tier = part.tier();
-                held.capacity_bytes += tier.config().capacity_bytes;
-                held.resident_bytes += tier.resident_bytes();
-                held.dirty_bytes += tier.dirty_bytes();
-                held.dirty_bytes_max += part.dirty_max;
-                counters.add(&tier.counters());
+            for part in parts.iter().map(|part| self.tier_part(*part)) {
+                held.add(&part.held());
+                counters.add(&part.tier().counters());
             }
-            (held, counted(counters))
+            (held, counters)
         });
         let memory = self.read_memory.and_then(|part| self.parts().part::<ReadMemory>(part));
-        clusters.chain(tiers).chain(memory.map(move |memory| {
+        tiers.chain(memory.map(|memory| {
             let held = Held {
                 capacity_bytes: memory.pages.capacity_bytes(),
                 resident_bytes: memory.pages.resident_bytes(),
                 ..Held::default()
             };
-            (held, counted(memory.pages.counters))
+            (held, memory.pages.counters)
         }))
     }
 
@@ -409,7 +372,7 @@ impl Plant {
         let parts = groups.collect();
         let tiers = self.tiers_since(&self.marked.tiers);
         let since = self.marked.at;
-        let cpus = &mut self.hosted.site().hosts;
+        let cpus = &mut self.site.hosts;
         let hosts = cpus.iter_mut().zip(&self.host_seconds).enumerate();
         let hosts = hosts.map(|(number, (host, seconds))| seconds.facts(number, now, host));
         let hosts = hosts.collect();
@@ -431,11 +394,9 @@ impl Plant {
         facts
     }
 
-    fn tiers_since(&self, before: &[Counted]) -> Vec<TierFacts> {
-        let clusters = self.clusters.iter().map(|(name, _)| name.as_str());
-        let names = clusters.chain(self.tiers.iter().map(|(name, _)| name.as_str()));
-        let names = names.chain(["read memory"]);
-        let before = before.iter().copied().chain(std::iter::repeat(Counted::default()));
+    fn tiers_since(&self, before: &[Counters]) -> Vec<TierFacts> {
+        let names = self.tiers.iter().map(|(name, _)| name.as_str()).chain(["read memory"]);
+        let before = before.iter().copied().chain(std::iter::repeat(Counters::default()));
         let tiers = names.zip(self.tier_counters()).zip(before);
         let facts = |((name, (held, after)), before): ((&str, _), _)| {
             tier_facts(name, held, &before, &after)
@@ -465,7 +426,7 @@ impl Model for Plant {
     ) {
         self.events += 1;
         self.touch(of.0, request);
-        self.hosted.submit(now, of, request, fx);
+        self.site.submit(now, of, request, fx);
     }
 
     fn run_cpu(
@@ -476,12 +437,12 @@ impl Model for Plant {
         fx: &mut ModelEffects<SiteAlarm>,
     ) {
         self.events += 1;
-        self.hosted.run_cpu(now, instance, burst, fx);
+        self.site.run_cpu(now, instance, burst, fx);
     }
 
     fn wake(&mut self, now: Nanos, alarm: SiteAlarm, fx: &mut ModelEffects<SiteAlarm>) {
         self.events += 1;
-        self.hosted.wake(now, alarm, fx);
+        self.site.wake(now, alarm, fx);
     }
 }
 

@@ -1,0 +1,16 @@
+/// A page's number: its address divided by the page size, or any other dense id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PageId(pub u64);
+
+/// Where a policy keeps a resident page: below [`crate::Policy::slots`], and unchanged until the page
+/// is evicted or removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot(pub u32);
+
+impl Slot {
+    /// The slot as a position in an array of [`crate::Policy::slots`] elements.
+    #[inline]
+    pub const fn position(self) -> usize {
+        self.0 as usize
+    }
+}

@@ -1,0 +1,59 @@
+use super::step::HostId;
+use crate::places::Places;
+
+/// The most peers that have a copy of a page's dirty bytes.
+pub(super) const COPIES_MAX: usize = 2;
+
+/// What peers have of a dirty page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Copied {
+    /// Bytes of the page that the backing store lacks, `from..to`: they alone are copied, and
+    /// destaged.
+    pub(super) from: u32,
+    pub(super) to: u32,
+    /// Host and place of each copy.
+    pub(super) at: [Option<(HostId, u32)>; COPIES_MAX],
+}
+
+impl Copied {
+    pub(super) fn places(&self) -> impl Iterator<Item = (HostId, u32)> + use<> {
+        self.at.into_iter().flatten()
+    }
+}
+
+/// What peers have of all dirty pages, by number.
+#[derive(Debug, Clone)]
+pub(super) struct Copies {
+    list: Vec<Copied>,
+    free: Places,
+}
+
+impl Copies {
+    pub(super) const fn new() -> Self {
+        Self { list: Vec::new(), free: Places::new(0, u32::MAX) }
+    }
+
+    pub(super) fn get(&self, number: u32) -> &Copied {
+        &self.list[number as usize]
+    }
+
+    /// More bytes of a dirty page are the store's to learn.
+    pub(super) fn widen(&mut self, number: u32, (from, to): (u32, u32)) {
+        let own = &mut self.list[number as usize];
+        (own.from, own.to) = (own.from.min(from), own.to.max(to));
+    }
+
+    pub(super) fn keep(&mut self, copied: Copied) -> u32 {
+        let number = self.free.take().expect("pages are fewer than 2^32");
+        match self.list.get_mut(number as usize) {
+            Some(place) => *place = copied,
+            None => self.list.push(copied),
+        }
+        number
+    }
+
+    pub(super) fn forget(&mut self, number: u32) -> Copied {
+        self.free.give(number);
+        self.list[number as usize]
+    }
+}

@@ -1,0 +1,91 @@
+use super::copies::Copied;
+use super::destage::Owed;
+use super::share::Share;
+use super::step::{HostId, Step, Wait};
+use super::work::Tier;
+use crate::page::Slot;
+
+/// A dirty page that failing hosts had something of.
+struct Hurt {
+    owed: Owed,
+    host: HostId,
+    slot: Slot,
+    copies: Option<u32>,
+}
+
+/// Hosts that fail. No driver lets one fail yet; the promise of the copies, that nothing is lost
+/// while one of them is left, can be held against nothing else, and so the tests do.
+impl Tier {
+    /// These hosts fail at the same time, with all their shares hold. Dirty pages that have lost
+    /// their owner or a copy reach the store from what is left, by the steps appended; those of
+    /// which nothing is left are lost, and counted. Virtual machines on failed hosts are the
+    /// caller's to move; until then they read what others hold and write through.
+    pub fn fail(&mut self, hosts: &[HostId], steps: &mut Vec<Step>) {
+        let hurt = self.hurt_by(hosts);
+        for host in hosts {
+            if let Some(share) = self.shares.get_mut(usize::from(host.0)) {
+                *share = Share::failed();
+            }
+        }
+        for own in hurt {
+            if self.is_up(own.host) {
+                self.destage(own.host, own.slot, Wait::Background, steps);
+            } else {
+                self.rescue(&own, steps);
+            }
+        }
+    }
+
+    /// A failed host is back, with an empty share. Does nothing for one that is up.
+    pub fn restore(&mut self, host: HostId) {
+        let at = usize::from(host.0);
+        if self.shares.get(at).is_some_and(|share| !share.is_up) {
+            self.shares[at] = Share::new(&self.config, at);
+        }
+    }
+
+    fn is_up(&self, host: HostId) -> bool {
+        self.shares[usize::from(host.0)].is_up
+    }
+
+    /// Dirty pages of which hosts have the page or a copy, by page.
+    fn hurt_by(&self, hosts: &[HostId]) -> Vec<Hurt> {
+        let mut hurt = Vec::new();
+        for host in self.hosts() {
+            let Some(cache) = self.cache(host) else { continue };
+            for slot in cache.dirty_slots() {
+                let has_copy = |copied: &Copied| copied.places().any(|(at, _)| hosts.contains(&at));
+                if hosts.contains(&host) || self.copied(host, slot).is_some_and(has_copy) {
+                    let (owed, copies) = (self.owed(host, slot), cache.copies(slot));
+                    hurt.push(Hurt { owed, host, slot, copies });
+                }
+            }
+        }
+        hurt.sort_unstable_by_key(|own| own.owed.page);
+        hurt
+    }
+
+    /// Saves a dirty page whose own host has failed.
+    fn rescue(&mut self, hurt: &Hurt, steps: &mut Vec<Step>) {
+        let copied = hurt.copies.map(|number| *self.copies.get(number));
+        let copies = copied.iter().flat_map(Copied::places);
+        let left = copies.into_iter().find(|(host, _)| self.is_up(*host));
+        // A page that another host has read in the meantime is as good.
+        let left = left.or_else(|| {
+            self.others(hurt.host).find_map(|host| {
+                let slot = self.shares[usize::from(host.0)].find(hurt.owed.page)?;
+                Some(self.place(host, slot))
+            })
+        });
+        if let Some(number) = hurt.copies {
+            self.give_up(number);
+        }
+        match left {
+            Some(at) => self.move_to_store(hurt.owed, at, Wait::Background, steps),
+            None => {
+                let lost = u64::from(hurt.owed.to - hurt.owed.from);
+                self.count(hurt.owed.vm).lost_bytes += lost;
+            }
+        }
+    }
+}

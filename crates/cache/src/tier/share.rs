@@ -1,0 +1,225 @@
+use std::hint::black_box;
+
+use super::config::Config;
+use super::promotion::Promotion;
+use super::step::VmId;
+use crate::list::{List, NIL, Node};
+use crate::page::{PageId, Slot};
+use crate::places::Places;
+use crate::policy::Policy;
+use crate::slab::make_room;
+
+/// One host's part of a tier: pages for its virtual machines, and room for copies of what other
+/// hosts' machines wrote.
+#[derive(Debug, Clone)]
+pub(super) struct Share {
+    /// Nothing if the host has no share, or has failed.
+    pub(super) cache: Option<Cache>,
+    /// Places for copies, by number, behind those of the cache.
+    pub(super) log: Places,
+    /// Whether the host runs.
+    pub(super) is_up: bool,
+}
+
+impl Share {
+    pub(super) fn new(config: &Config, host: usize) -> Self {
+        let (pages, log) = config.pages(host);
+        let is_up = true;
+        if pages == 0 {
+            return Self { is_up, ..Self::failed() };
+        }
+        let count = |pages: usize| u32::try_from(pages).expect("a share has 2^28 pages at most");
+        let log = Places::new(count(pages), count(pages + log));
+        Self { cache: Some(Cache::new(config, pages)), log, is_up }
+    }
+
+    pub(super) const fn failed() -> Self {
+        Self { cache: None, log: Places::new(0, 0), is_up: false }
+    }
+
+    /// Where a page is, if it is; does not count as a reference.
+    pub(super) fn find(&self, page: PageId) -> Option<Slot> {
+        self.cache.as_ref()?.policy.find(page)
+    }
+
+    /// One reference if the page is resident, and where it is.
+    #[inline]
+    pub(super) fn touch(&mut self, page: PageId) -> Option<Slot> {
+        self.cache.as_mut()?.policy.touch(page)
+    }
+}
+
+/// The pages of a share, and what is known of each: owner, place, and whether it is dirty.
+///
+/// At most half as much again as 40 bytes for each slot that was ever taken, beside the
+/// policy's own.
+#[derive(Debug, Clone)]
+pub(super) struct Cache {
+    pub(super) policy: Box<dyn Policy>,
+    pub(super) promotion: Promotion,
+    /// Whether clean-up has begun and not come to the low mark.
+    pub(super) is_cleaning: bool,
+    /// By slot.
+    frames: Vec<Frame>,
+    /// Neighbours among the owner's pages, in the order in which they came in.
+    owned: Vec<Node>,
+    /// Each owner's pages, by virtual machine.
+    owners: Vec<List>,
+    /// Neighbours among dirty pages, in the order in which they became dirty. Where a node has a
+    /// page, these have the number of the page's [`super::copies::Copied`], or [`NO_COPIES`].
+    dirtied: Vec<Node>,
+    dirty: List,
+    /// Places in the share that hold nothing.
+    free: Places,
+    slots: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    place: u32,
+    owner: u16,
+    is_dirty: bool,
+}
+
+const NO_COPIES: u64 = u64::MAX;
+
+impl Cache {
+    fn new(config: &Config, pages: usize) -> Self {
+        let policy = config.policy.build(pages);
+        let count = u32::try_from(pages).unwrap_or_else(|_| panic!("{pages} pages are too many"));
+        Self {
+            promotion: Promotion::new(config.admission, pages),
+            is_cleaning: false,
+            frames: Vec::new(),
+            owned: Vec::new(),
+            owners: Vec::new(),
+            dirtied: Vec::new(),
+            dirty: List::new(),
+            free: Places::new(0, count),
+            slots: policy.slots(),
+            policy,
+        }
+    }
+
+    /// Reads from memory what is known of these pages; their slots are appended as they come.
+    pub(super) fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
+        self.policy.look_ahead(pages, slots);
+        let frames = slots.iter().filter_map(|slot| self.frames.get(slot.position()));
+        black_box(frames.fold(0, |sum, frame| sum ^ frame.place));
+    }
+
+    /// So many percent of its pages.
+    pub(super) fn pages_of(&self, percent: u8) -> usize {
+        self.policy.capacity() * usize::from(percent) / 100
+    }
+
+    /// The most pages of one virtual machine that may have so many percent.
+    pub(super) fn room_of(&self, percent: u8) -> usize {
+        (self.policy.capacity() * usize::from(percent.min(100))).div_ceil(100)
+    }
+
+    pub(super) fn page(&self, slot: Slot) -> PageId {
+        PageId(self.owned[slot.position()].page)
+    }
+
+    pub(super) fn place(&self, slot: Slot) -> u32 {
+        self.frames[slot.position()].place
+    }
+
+    /// Position of the virtual machine that brought a page in.
+    pub(super) fn owner(&self, slot: Slot) -> usize {
+        usize::from(self.frames[slot.position()].owner)
+    }
+
+    /// Pages of a virtual machine.
+    pub(super) fn owned_by(&self, vm: VmId) -> usize {
+        self.owners.get(usize::from(vm.0)).map_or(0, List::len)
+    }
+
+    /// The page of a virtual machine that came in first.
+    pub(super) fn oldest_of(&self, vm: VmId) -> Option<PageId> {
+        let slot = self.owners.get(usize::from(vm.0))?.back();
+        (slot != NIL).then(|| self.page(Slot(slot)))
+    }
+
+    pub(super) fn is_dirty(&self, slot: Slot) -> bool {
+        self.frames[slot.position()].is_dirty
+    }
+
+    /// Where a page is that is dirty here.
+    pub(super) fn find_dirty(&self, page: PageId) -> Option<Slot> {
+        if self.dirty.is_empty() {
+            return None;
+        }
+        self.policy.find(page).filter(|slot| self.is_dirty(*slot))
+    }
+
+    /// The number of what peers have of a page, if it is dirty and they have copies of it.
+    pub(super) fn copies(&self, slot: Slot) -> Option<u32> {
+        u32::try_from(self.dirtied[slot.position()].page).ok()
+    }
+
+    pub(super) fn dirty(&self) -> usize {
+        self.dirty.len()
+    }
+
+    pub(super) fn oldest_dirty(&self) -> Option<Slot> {
+        (self.dirty.back() != NIL).then_some(Slot(self.dirty.back()))
+    }
+
+    /// All that is dirty, what became so first at first.
+    pub(super) fn dirty_slots(&self) -> impl Iterator<Item = Slot> {
+        std::iter::successors(self.oldest_dirty(), |slot| {
+            let younger = self.dirtied[slot.position()].prev;
+            (younger != NIL).then_some(Slot(younger))
+        })
+    }
+
+    /// Notes a page that the policy has let in, clean.
+    pub(super) fn enter(&mut self, slot: Slot, page: PageId, owner: VmId) {
+        let place = self.free.take().expect("a place is free when a page comes in");
+        if slot.position() >= self.frames.len() {
+            self.grow(slot);
+        }
+        let of = usize::from(owner.0);
+        if of >= self.owners.len() {
+            self.owners.resize_with(of + 1, List::new);
+        }
+        self.frames[slot.position()] = Frame { place, owner: owner.0, is_dirty: false };
+        self.owned[slot.position()].page = page.0;
+        self.owners[of].push_front(&mut self.owned, slot.0);
+    }
+
+    /// Makes room for a slot that is taken for the first time.
+    fn grow(&mut self, slot: Slot) {
+        let length = slot.position() + 1;
+        let node = Node { page: 0, prev: NIL, next: NIL };
+        make_room(&mut self.frames, self.slots);
+        make_room(&mut self.owned, self.slots);
+        make_room(&mut self.dirtied, self.slots);
+        self.frames.resize(length, Frame { place: 0, owner: 0, is_dirty: false });
+        self.owned.resize(length, node);
+        self.dirtied.resize(length, Node { page: NO_COPIES, ..node });
+    }
+
+    /// Gives up the place of a page that is clean and that the policy has let go.
+    pub(super) fn leave(&mut self, slot: Slot) {
+        let Frame { place, owner, is_dirty } = self.frames[slot.position()];
+        debug_assert!(!is_dirty, "a dirty page is made clean before it leaves");
+        self.owners[usize::from(owner)].unlink(&mut self.owned, slot.0);
+        self.free.give(place);
+    }
+
+    /// Makes a clean page dirty.
+    pub(super) fn soil(&mut self, slot: Slot, copies: Option<u32>) {
+        self.frames[slot.position()].is_dirty = true;
+        self.dirtied[slot.position()].page = copies.map_or(NO_COPIES, u64::from);
+        self.dirty.push_front(&mut self.dirtied, slot.0);
+    }
+
+    /// Makes a dirty page clean.
+    pub(super) fn clean(&mut self, slot: Slot) {
+        self.frames[slot.position()].is_dirty = false;
+        self.dirty.unlink(&mut self.dirtied, slot.0);
+    }
+}

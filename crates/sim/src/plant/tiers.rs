@@ -1,0 +1,70 @@
+use cache::Tier;
+use cache::tier::{Admission, Config, HostId, VmId, VmSettings, WriteMode};
+use spec::array;
+use units::{Bytes, Ratio};
+
+use super::disks::unknown;
+use super::plan::PlantError;
+
+/// A ratio in whole percent, 0 to 100.
+pub fn percent(ratio: Ratio) -> u8 {
+    let percent = (ratio.get() * 100.0).round().clamp(0.0, 100.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "0 to 100 as checked above"
+    )]
+    let percent = percent as u8;
+    percent
+}
+
+/// An empty tier: of one host, or over all of them with their virtual machines at `homes` if it
+/// keeps copies.
+///
+/// Room for copies is what watermarks let become dirty, once for each copy: when it is full,
+/// writes go through.
+pub fn tier_state(
+    array: &array::Array,
+    tier: &array::Tier,
+    hosts: usize,
+    homes: &[HostId],
+) -> Result<Tier, PlantError> {
+    let refused = |source| PlantError::Tier { tier: tier.name.clone(), source };
+    let copies = u8::try_from(tier.replicas).unwrap_or(u8::MAX);
+    let high = percent(tier.dirty_high);
+    let log_percent =
+        if copies > 0 { high.saturating_mul(copies).saturating_add(1).min(90) } else { 0 };
+    let vms = VmSettings {
+        write_mode: match tier.write {
+            array::WriteMode::Through => WriteMode::Through,
+            array::WriteMode::Back => WriteMode::Back,
+            array::WriteMode::Around => WriteMode::Around,
+            array::WriteMode::Only => WriteMode::Only,
+        },
+        copies,
+        share_max_percent: percent(tier.share_max),
+        ..VmSettings::default()
+    };
+    let config = Config {
+        shares_bytes: vec![tier.size.get(); hosts],
+        log_percent,
+        page_bytes: u32::try_from(tier.page.get()).unwrap_or(u32::MAX),
+        policy: tier.policy.parse().map_err(|_| unknown(array, "policy", &tier.policy))?,
+        admission: match tier.admit_on {
+            1 => Admission::Always,
+            accesses => {
+                let fill_percent = percent(tier.admit_all_below);
+                Admission::NthAccess { accesses, fill_percent }
+            }
+        },
+        sequential_bytes: tier.sequential_cutoff.map(Bytes::get),
+        dirty_high_percent: high,
+        dirty_low_percent: percent(tier.dirty_low),
+        vms,
+    };
+    let mut state = Tier::new(config).map_err(refused)?;
+    for (vm, host) in (0..).zip(homes) {
+        state.set(VmId(vm), VmSettings { host: *host, ..vms }).map_err(refused)?;
+    }
+    Ok(state)
+}
