@@ -7,7 +7,7 @@ use units::Bytes;
 
 use super::document::Calibration;
 use super::error::CalibrateError;
-use super::session::CalibrateOptions;
+use super::options::CalibrateOptions;
 use bench::BenchError;
 
 /// Where fitted arrays are kept if nobody says otherwise: `$XDG_DATA_HOME/tilemark/arrays`, or

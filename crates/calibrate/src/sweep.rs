@@ -8,7 +8,7 @@ use super::loops::Span;
 use super::matrix::{Point, matrix, shuffled};
 use super::measure::{Answers, Measured, Pace, Passage, measure};
 use super::noise::{CpuTimes, cpu_noise};
-use super::session::CalibrateOptions;
+use super::options::CalibrateOptions;
 use bench::BenchError;
 use bench::progress::{Control, NoObserver, about};
 use bench::rig::Drives;

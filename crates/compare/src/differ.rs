@@ -7,7 +7,7 @@ use record::run::Run;
 use serde_json::Value;
 
 use crate::document::{Difference, Seeds, SideFacts};
-use crate::judge::Subject;
+use crate::subject::Subject;
 
 /// Facts of `env.json` that change from minute to minute, or login to login, and explain
 /// nothing: a fact is one of these if its path contains all the words in a row.

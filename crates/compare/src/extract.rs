@@ -2,13 +2,12 @@
 
 use indexmap::IndexMap;
 use record::run::{
-    Answer, Edge, IoTotal, LimitResult, PooledLimit, Run, Statistic, Step, TilesInterval,
-    Verdict as StepVerdict,
+    Answer, Edge, IoTotal, LimitResult, Run, Statistic, Step, TilesInterval, Verdict as StepVerdict,
 };
-use record::slice::Direction;
 
 use crate::document::{Better, Unit};
-use crate::judge::Subject;
+use crate::names::{latency_name, limit_name, work_name};
+use crate::subject::Subject;
 
 /// What a figure is, without its values.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -183,21 +182,6 @@ fn is_lower_bound(limit: &LimitResult) -> bool {
         Statistic::Mean | Statistic::Max => 0.0,
     };
     limit.unfinished as f64 > beyond
-}
-
-/// `limit/shop/order/p95`.
-pub(crate) fn limit_name(pooled: &PooledLimit) -> String {
-    format!("limit/{}/{}/{}", pooled.workload, pooled.result.name, pooled.result.statistic)
-}
-
-/// `workload/shop`.
-pub(crate) fn work_name(workload: &str) -> String {
-    format!("workload/{workload}")
-}
-
-/// `read/p99`.
-pub(crate) fn latency_name(direction: Direction, statistic: &str) -> String {
-    format!("{}/{statistic}", direction.name())
 }
 
 /// Service time of one direction: the median and the 99th percentile.

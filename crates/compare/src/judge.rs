@@ -1,22 +1,9 @@
-use record::run::Run;
-use serde_json::Value;
 use units::Ratio;
 
 use crate::document::{Better, Bound, Change, Comparison, MetricComparison, SCHEMA, Verdict};
 use crate::extract::{Metric, Sample, values};
-use crate::within::Within;
+use crate::subject::Subject;
 use crate::{differ, extract};
-
-/// A run and the machine it ran on.
-#[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
-    /// Its `run.json`.
-    pub run: &'a Run,
-    /// Its `env.json`, if there is one.
-    pub environment: Option<&'a Value>,
-    /// How sure its figures are, from its series; without them only repeats say it.
-    pub within: Option<&'a Within>,
-}
 
 /// What counts, and how sure it must be.
 #[derive(Debug, Clone, PartialEq)]
@@ -381,6 +368,8 @@ fn notes(a: &[String], b: &[String], left_out: [usize; 2]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use record::run::Run;
+
     use super::*;
     use crate::document::{Decision, Strictness};
     use crate::subjects;

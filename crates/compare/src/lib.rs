@@ -15,15 +15,18 @@ mod differ;
 mod document;
 mod extract;
 mod judge;
+mod names;
 #[cfg(test)]
 mod simulated_pairs;
+mod subject;
 mod within;
 
 pub use document::{
     Better, Bound, Change, Comparison, Decision, Difference, MetricComparison, SCHEMA, Seeds,
     SideFacts, Strictness, Unit, Verdict, json_schema,
 };
-pub use judge::{CompareError, Options, Subject, compare};
+pub use judge::{CompareError, Options, compare};
+pub use subject::Subject;
 pub use within::Within;
 
 /// The runs without their environment.

@@ -9,7 +9,7 @@ use record::slice::Direction;
 use stats::Compact;
 use units::{Nanos, Ratio};
 
-use crate::extract;
+use crate::names;
 
 /// Most blocks of a repeat: with ten to thirty, few are lost to degrees of freedom and each is
 /// long beside what makes neighbours alike (Schmeiser 1982, "Batch size effects in the analysis
@@ -172,17 +172,17 @@ impl<'a> Blocks<'a> {
             for p in [50.0, 99.0] {
                 let at = place(direction);
                 let error = latency(&|block| &block.directions[at], Statistic::Percentile(p));
-                know(extract::latency_name(direction, &format!("p{p}")), error);
+                know(names::latency_name(direction, &format!("p{p}")), error);
             }
         }
         for (at, pooled) in self.step.limits.iter().enumerate() {
             let statistic = pooled.result.statistic;
             let error = latency(&|block| &block.limits[at], statistic);
-            know(extract::limit_name(pooled), error);
+            know(names::limit_name(pooled), error);
         }
         for result in &self.step.workloads {
             let work = |block: &Block| block.work.get(&result.workload).copied().unwrap_or(0.0);
-            know(extract::work_name(&result.workload), rate(&work));
+            know(names::work_name(&result.workload), rate(&work));
         }
         errors
     }

@@ -16,7 +16,8 @@ use units::{Nanos, Ratio};
 
 use crate::histogram::{Compact, Histogram};
 use crate::interval::Interval;
-use crate::percentile::{PercentileEstimate, nearest_rank};
+use crate::nearest::nearest_rank;
+use crate::percentile::PercentileEstimate;
 
 /// The share of samples at or below a value, as a cluster sample knows it.
 struct Share {

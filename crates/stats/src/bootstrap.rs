@@ -6,7 +6,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use units::Ratio;
 
 use crate::interval::Interval;
-use crate::percentile::nearest_rank;
+use crate::nearest::nearest_rank;
 
 /// How an interval is taken from the resampled values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -2,8 +2,7 @@ use serde::{Deserialize, Serialize};
 use units::{Nanos, Ratio};
 
 use crate::layout::{BUCKETS, LONGEST, highest, index_of, lowest};
-use crate::packed::Packed;
-use crate::percentile::nearest_rank;
+use crate::nearest::nearest_rank;
 
 /// Largest relative error of a recorded value: two significant decimal digits, which the
 /// HDR layout keeps as 128 sub-buckets per power of two (1/128 = 0.8 %).
@@ -22,8 +21,8 @@ pub struct Histogram {
     lowest_used: usize,
     highest_used: usize,
     count: u64,
-    saturated: u64,
-    sum_ns: u128,
+    pub(crate) saturated: u64,
+    pub(crate) sum_ns: u128,
 }
 
 impl Default for Histogram {
@@ -84,7 +83,7 @@ impl Histogram {
     }
 
     #[inline]
-    fn add_to_bucket(&mut self, index: usize, count: u32) {
+    pub(crate) fn add_to_bucket(&mut self, index: usize, count: u32) {
         if count == 0 {
             return;
         }
@@ -133,15 +132,6 @@ impl Histogram {
         }
         self.saturated += other.saturated;
         self.sum_ns += other.sum_ns;
-    }
-
-    /// Adds everything a packed histogram holds.
-    pub fn merge_packed(&mut self, other: &Packed) {
-        for (index, count) in other.positions() {
-            self.add_to_bucket(index, count);
-        }
-        self.saturated += other.saturated;
-        self.sum_ns += u128::from(other.sum_ns);
     }
 
     /// How many latencies were recorded.

@@ -20,6 +20,7 @@ mod histogram;
 mod interval;
 mod layout;
 mod levels;
+mod nearest;
 mod packed;
 mod percentile;
 pub mod queueing;
@@ -36,10 +37,9 @@ pub use hdr::HistogramError;
 pub use histogram::{Compact, Histogram, RELATIVE_PRECISION};
 pub use interval::{Interval, Tally, mean_interval, pass_probability};
 pub use levels::{PRIOR_FREEDOM, RatioOfRuns, Repeat, deviation_of_repeats, ratio_of_runs};
+pub use nearest::nearest_rank;
 pub use packed::Packed;
-pub use percentile::{
-    PercentileEstimate, RankInterval, enough_samples, nearest_rank, percentile_ranks,
-};
+pub use percentile::{PercentileEstimate, RankInterval, enough_samples, percentile_ranks};
 pub use rank::{MannWhitney, Shift, mann_whitney, ratio_shift, shift};
 pub use steady::{
     Agreement, REPEAT_CHANGE_MAX, SteadyRule, WindowCheck, first_steady_of_all,

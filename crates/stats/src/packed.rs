@@ -2,7 +2,7 @@ use units::{Nanos, Ratio};
 
 use crate::histogram::{Compact, Histogram};
 use crate::layout::{LONGEST, highest, index_of};
-use crate::percentile::nearest_rank;
+use crate::nearest::nearest_rank;
 
 /// Most that one entry counts.
 const FULL: u32 = 0xffff;
@@ -38,7 +38,7 @@ impl Packed {
         self.positions().map(|(index, count)| (highest(index), count))
     }
 
-    pub(crate) fn positions(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+    fn positions(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         self.entries.iter().map(|entry| ((entry >> 16) as usize, entry & FULL))
     }
 
@@ -104,6 +104,17 @@ impl Packed {
             }
         }
         Compact { buckets, saturated: self.saturated, sum_ns: self.sum_ns.into() }
+    }
+}
+
+impl Histogram {
+    /// Adds everything a packed histogram holds.
+    pub fn merge_packed(&mut self, other: &Packed) {
+        for (index, count) in other.positions() {
+            self.add_to_bucket(index, count);
+        }
+        self.saturated += other.saturated;
+        self.sum_ns += u128::from(other.sum_ns);
     }
 }
 

@@ -17,3 +17,8 @@ pub(super) type Number = Result<f64, Absent>;
 pub(super) fn finite(value: f64, what: &str) -> Number {
     if value.is_finite() { Ok(value) } else { Err(Absent(format!("{what} is no finite number"))) }
 }
+
+#[expect(clippy::cast_precision_loss, reason = "counts and times are far below 2^53")]
+pub(super) const fn precise(value: u64) -> f64 {
+    value as f64
+}

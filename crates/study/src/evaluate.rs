@@ -10,7 +10,9 @@ use units::Ratio;
 use super::absent::{Absent, Number, finite};
 use super::figures;
 use super::point::{PointError, Simulate};
-use super::report::CONFIDENCE;
+
+/// Share of intervals that cover the true value.
+pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// What came of every step: one result for each repeat.
 pub(super) type Results = BTreeMap<(usize, u32), Vec<Result<Step, PointError>>>;

@@ -5,7 +5,7 @@ use record::slice::Direction;
 use spec::study::ResolvedConfiguration;
 use spec::study::formula::Function;
 
-use super::absent::{Absent, Number};
+use super::absent::{Absent, Number, precise};
 use super::model;
 
 /// A figure of a step; `names` are the function's arguments that are names.
@@ -72,11 +72,6 @@ pub(super) fn footprint(configuration: &ResolvedConfiguration, tiles: u32) -> f6
         })
         .sum();
     bytes * configuration.footprint * f64::from(tiles)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts and times are far below 2^53")]
-pub(super) const fn precise(value: u64) -> f64 {
-    value as f64
 }
 
 fn of(figure: &record::run::Figure) -> Number {

@@ -14,6 +14,7 @@ mod figures;
 mod judge;
 mod model;
 mod needs;
+mod options;
 mod point;
 mod real;
 mod report;
@@ -23,7 +24,8 @@ mod simulated;
 mod tests;
 
 pub use absent::Absent;
+pub use options::Options;
 pub use point::{Point, PointError, Simulate};
 pub use real::RealStorage;
-pub use run::{Options, Progress, StudyError, run};
+pub use run::{Progress, StudyError, run};
 pub use simulated::Simulated;

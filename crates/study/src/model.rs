@@ -3,8 +3,7 @@
 use record::run::{HostFacts, ModelFacts, PartFacts, TierCounts, TierFacts, VmFacts};
 use spec::study::formula::Function;
 
-use super::absent::{Absent, Number};
-use super::figures::precise;
+use super::absent::{Absent, Number, precise};
 
 /// A figure of the model.
 pub(super) fn figure(function: Function, facts: &ModelFacts, names: &[&str]) -> Number {

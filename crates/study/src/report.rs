@@ -6,18 +6,15 @@ use spec::study::{Claim, Kind, ResolvedConfiguration, ResolvedStudy, Table, Tole
 use units::Ratio;
 
 use super::absent::Number;
-use super::evaluate::{Bound, Evaluator, Of, Results};
+use super::evaluate::{Bound, CONFIDENCE, Evaluator, Of, Results};
 use super::figures;
 use super::judge::{bounds, is_inside};
+use super::options::Options;
 use super::point::{PointError, Simulate};
-use super::run::Options;
 use findings::{
     ClaimResult, ConfigurationFacts, KindCount, Outcome, PointFigures, PointResult, PointRun,
     PointVerdict, SCHEMA, StudyResult, Summary, TableResult, TableRow, TierShares,
 };
-
-/// Share of intervals that cover the true value.
-pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// Makes the result from the steps.
 pub(super) struct Report<'a> {

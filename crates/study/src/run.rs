@@ -2,35 +2,17 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use record::run::{Step, ToolFacts};
+use record::run::Step;
 use spec::study::ResolvedStudy;
 
 use super::evaluate::{Bound, Results};
 use super::needs::{Steps, needs};
+use super::options::Options;
 use super::point::{Point, PointError, Simulate};
-use super::real::{Measured, RealStorage, with_reals};
+use super::real::{Measured, with_reals};
 use super::report::Report;
 use bench::progress::{Control, Request};
 use findings::StudyResult;
-
-/// How a study is run.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// Only these claims and no tables; all if empty.
-    pub only: Vec<String>,
-    /// Every step of every configuration, needed or not.
-    pub all: bool,
-    /// Threads (default: one per core). They do not change the result.
-    pub threads: Option<NonZeroUsize>,
-    /// Runs of every step, if not as many as the study says.
-    pub repeats: Option<u32>,
-    /// Where random numbers start, if not where the study says.
-    pub seed: Option<u64>,
-    /// Where configurations on real storage are tried; absent: nowhere.
-    pub real: Option<RealStorage>,
-    /// The program that runs it.
-    pub tool: Option<ToolFacts>,
-}
 
 /// Why a study could not be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -5,7 +5,7 @@ use record::run::Step;
 use spec::plan::Profile;
 use spec::study::{ResolvedConfiguration, ResolvedStudy};
 
-use super::figures::precise;
+use super::absent::precise;
 use super::point::{Point, PointError, Simulate};
 use bench::BenchError;
 use bench::progress::Control;

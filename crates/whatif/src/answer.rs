@@ -8,7 +8,7 @@ use super::document::{
     Bottleneck, Broken, ModelError, ModelKind, Point, SCHEMA, SeedEdge, Side, Stopped, WhatIf,
 };
 use super::model_error::model_error;
-use super::run::{LENGTHEN_MAX, Options};
+use super::options::{LENGTHEN_MAX, Options};
 use super::utilisation::bottleneck;
 use super::{Changed, Subject};
 use bench::run::{TileLoad, broken_limit, times, work_of};

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod apply;
 mod cache;
 mod change;
 mod climb;
@@ -19,6 +20,7 @@ mod disks;
 mod document;
 mod fit;
 mod model_error;
+mod options;
 mod run;
 mod subject;
 #[cfg(test)]
@@ -32,6 +34,7 @@ pub use document::{
     Stopped, WhatIf, json_schema,
 };
 pub use fit::{FitError, fit};
-pub use run::{Options, Progress, what_if};
+pub use options::Options;
+pub use run::{Progress, what_if};
 pub use subject::{Subject, SubjectError, subject};
 pub use work::Far;

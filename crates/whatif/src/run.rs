@@ -4,34 +4,21 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use record::run::{Step, ToolFacts, Verdict};
+use record::run::{Step, Verdict};
 use spec::array::Array;
 
 use super::answer::Answered;
 use super::climb::{Climbed, Way};
 use super::document::{ModelKind, WhatIf};
 use super::model_error;
+use super::options::{Options, settings};
 use super::work::{Far, Work};
 use super::{Changed, Subject};
 use bench::BenchError;
-use bench::plan::ResolvedPlan;
 use bench::progress::{Control, Request};
 use bench::rig::{Rig, SimRig};
 use bench::run::TileLoad;
-use bench::simulate::{Settings, Stage};
-
-/// How an answer is looked for.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Seeds, at least 1; both sides run with each.
-    pub repeats: u32,
-    /// No more tiles are tried; what fits if absent.
-    pub tiles_max: Option<u32>,
-    /// Threads (default: one per core). They do not change the answer.
-    pub threads: Option<NonZeroUsize>,
-    /// The program.
-    pub tool: ToolFacts,
-}
+use bench::simulate::Stage;
 
 /// What is told while an answer is looked for.
 #[derive(Debug)]
@@ -56,17 +43,6 @@ pub enum Progress {
         /// How far the whole is.
         far: Far,
     },
-}
-
-/// A step may be measured for so many times its time while its samples decide nothing: time is
-/// virtual, and a search that ends for want of samples has found no edge. Our choice; the
-/// percentile's interval is then a quarter as wide.
-pub(super) const LENGTHEN_MAX: u32 = 16;
-
-/// How steps are run: as in the plan, and longer where that decides nothing.
-pub(super) fn settings(plan: &ResolvedPlan) -> Settings {
-    let asked = Settings::of_plan(plan);
-    Settings { lengthen_max: asked.lengthen_max.max(LENGTHEN_MAX), ..asked }
 }
 
 /// The names of the two sides.

@@ -156,7 +156,7 @@ source = "test"
     };
     let as_measured = step(&brief);
     assert_eq!(as_measured.cause, Some(record::run::Cause::Undecided), "{}", as_measured.reason);
-    let longer = step(&super::run::settings(&plan));
+    let longer = step(&super::options::settings(&plan));
     assert_eq!(longer.verdict, record::run::Verdict::Passed, "{}", longer.reason);
     assert!(longer.measured_ns <= 16 * as_measured.measured_ns, "the time is bounded");
 }

@@ -1,9 +1,11 @@
 //! `cargo xtask tidy`: the house rules that no compiler checks.
 //!
-//! Which crate may depend on which, how long files and functions may be, that every crate
-//! says what it is, that no to-do floats without an issue, that no path of somebody's machine is
-//! committed, and that predictions came before their results. Rules and exceptions are in `xtask/tidy.toml`.
+//! Which crate may depend on which, which modules of a crate lead back to themselves, how long files
+//! and functions may be, that every crate says what it is, that no to-do floats without an issue, that
+//! no path of somebody's machine is committed, and that predictions came before their results. Rules
+//! and exceptions are in `xtask/tidy.toml`.
 
+mod circles;
 mod claims;
 mod edges;
 mod rules;
@@ -47,6 +49,7 @@ pub fn check(tree: &Tree) -> Result<Findings> {
         toml::from_str(text).with_context(|| format!("reading {CONFIG}"))?;
     let mut findings = Findings::default();
     edges::check(tree, &config, &mut findings)?;
+    circles::check(tree, &config, &mut findings);
     sizes::check(tree, &config, &mut findings);
     rules::check(tree, &mut findings);
     Ok(findings)

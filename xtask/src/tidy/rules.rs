@@ -15,6 +15,9 @@ pub struct Config {
     /// What its tests may depend on beside that; these may point upwards.
     #[serde(default)]
     pub test_edges: BTreeMap<String, Vec<String>>,
+    /// How many circles of modules a crate still has. They may only become fewer.
+    #[serde(default)]
+    pub circles: BTreeMap<String, usize>,
     /// Files and functions that are longer than allowed.
     #[serde(default, rename = "exception")]
     pub exceptions: Vec<Exception>,

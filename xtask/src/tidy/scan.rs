@@ -74,7 +74,7 @@ fn body_end(code: &[u8]) -> Option<usize> {
 
 /// The source with the content of comments, strings and characters replaced by spaces, byte
 /// by byte, line breaks kept.
-fn blank(source: &str) -> Vec<u8> {
+pub fn blank(source: &str) -> Vec<u8> {
     let bytes = source.as_bytes();
     let mut code = bytes.to_vec();
     let mut at = 0;

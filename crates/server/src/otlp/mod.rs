@@ -4,6 +4,7 @@
 //! one document, and they would bring a gRPC library for its types and an HTTP client besides.
 //! Only `http://`: for a collector elsewhere there is one beside the program, as is usual.
 
+mod address;
 mod document;
 mod settings;
 mod transport;

@@ -52,7 +52,7 @@ impl Settings {
         } else {
             return Ok(None);
         };
-        if super::transport::place(&endpoint).is_none() {
+        if super::address::place(&endpoint).is_none() {
             let expected = "http://HOST:PORT is expected, without a user; https is not built in";
             return Err(SettingsError { name, value: endpoint, expected });
         }

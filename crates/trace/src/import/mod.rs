@@ -13,7 +13,9 @@ mod open;
 mod per_cpu;
 mod records;
 mod sink;
+mod stream;
 mod text;
 
 pub use format::Format;
-pub use open::{OpenOptions, open, open_stream};
+pub use open::open;
+pub use stream::{OpenOptions, open_stream};

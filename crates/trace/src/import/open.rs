@@ -1,41 +1,12 @@
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::Format;
-use super::compression::unpack;
-use super::detect::detect;
-use super::formats::blktrace::{self, Blktrace};
-use super::formats::{oracle, vscsi};
-use super::importer::{Decode, Importer};
-use super::input::Input;
-use super::records::Records;
-use super::sink::Sink;
-use super::{per_cpu, text};
+use super::per_cpu;
+use super::stream::{OpenOptions, begin, failed, source, wrong};
 use crate::store::{self, Columns};
 use crate::{Source, TraceError};
-
-/// How a trace is to be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OpenOptions {
-    /// Its format; detected where none is given.
-    pub format: Option<Format>,
-    /// Bad lines or records that are counted and left out; one more is an error. 100 by default:
-    /// torn lines of a real trace are few, a wrong format is bad from end to end. A trace of which
-    /// no line can be used is an error whatever the limit.
-    pub max_bad: u64,
-}
-
-impl OpenOptions {
-    /// Bad lines allowed unless something else is asked for.
-    pub const MAX_BAD: u64 = 100;
-}
-
-impl Default for OpenOptions {
-    fn default() -> Self {
-        Self { format: None, max_bad: Self::MAX_BAD }
-    }
-}
 
 /// Opens the trace in `path`, plain or compressed (zst, gz, xz; told by its first bytes).
 ///
@@ -90,76 +61,4 @@ fn directory(path: &Path, options: &OpenOptions) -> Result<Box<dyn Source>, Trac
         return Err(wrong(path, "the directory holds no DEVICE.blktrace.CPU"));
     }
     per_cpu::open(&files, path, options)
-}
-
-/// Opens the trace that `reader` yields, plain or compressed, which messages call `name`.
-///
-/// # Errors
-/// As [`open`].
-pub fn open_stream<R: Read + Send + 'static>(
-    reader: R,
-    name: &Path,
-    options: &OpenOptions,
-) -> Result<Box<dyn Source>, TraceError> {
-    let (input, format) = begin(reader, name, options)?;
-    source(input, format, name, options)
-}
-
-/// The first bytes of a trace, unpacked, and its format.
-fn begin<R: Read + Send + 'static>(
-    reader: R,
-    name: &Path,
-    options: &OpenOptions,
-) -> Result<(Input, Format), TraceError> {
-    let reader = unpack(reader).map_err(|source| failed(name, source))?;
-    let mut input = Input::new(reader, name, Input::BUFFER);
-    input.fill()?;
-    let found = || detect(input.bytes(), !input.is_full()).ok_or_else(|| unknown(name));
-    let format = options.format.map_or_else(found, Ok)?;
-    Ok((input, format))
-}
-
-fn source(
-    input: Input,
-    format: Format,
-    name: &Path,
-    options: &OpenOptions,
-) -> Result<Box<dyn Source>, TraceError> {
-    let mut sink = Sink::new(format.name(), name, options.max_bad);
-    let decode = decoder(format, input, &mut sink)?;
-    Ok(Box::new(Importer::new(decode, sink)))
-}
-
-fn decoder(format: Format, input: Input, sink: &mut Sink) -> Result<Box<dyn Decode>, TraceError> {
-    match format {
-        Format::Vscsi => match vscsi::version(input.bytes()) {
-            Some(1) => Ok(Box::new(Records::new(input, vscsi::Version1, sink))),
-            Some(_) => Ok(Box::new(Records::new(input, vscsi::Version2, sink))),
-            None => Err(wrong(input.path(), "its first records have neither version 1 nor 2")),
-        },
-        Format::OracleGeneral => Ok(Box::new(Records::new(input, oracle::Oracle, sink))),
-        Format::Blktrace if !blktrace::is_likely(input.bytes()) => {
-            Err(wrong(input.path(), "it does not begin with blktrace's magic number"))
-        }
-        Format::Blktrace => Ok(Box::new(Blktrace::new(vec![input], sink))),
-        _ => {
-            let path = input.path().to_owned();
-            text::decoder(format, input, sink).ok_or_else(|| wrong(&path, "it has no reader"))
-        }
-    }
-}
-
-fn unknown(path: &Path) -> TraceError {
-    let names: Vec<&str> = Format::all().map(Format::name).collect();
-    let reason =
-        format!("no trace format fits its beginning; name one with --from: {}", names.join(", "));
-    TraceError::Format { path: path.to_owned(), reason }
-}
-
-pub(super) fn wrong(path: &Path, reason: &str) -> TraceError {
-    TraceError::Format { path: path.to_owned(), reason: reason.to_owned() }
-}
-
-pub(super) fn failed(path: &Path, source: std::io::Error) -> TraceError {
-    TraceError::Io { path: path.to_owned(), source }
 }

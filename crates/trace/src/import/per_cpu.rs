@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::Format;
 use super::compression::unpack;
 use super::formats::blktrace::{self, Blktrace};
 use super::importer::Importer;
 use super::input::Input;
-use super::open::{OpenOptions, failed, wrong};
 use super::sink::Sink;
-use super::{Format, open_stream};
+use super::stream::{OpenOptions, failed, open_stream, wrong};
 use crate::{Source, TraceError};
 
 /// What stands between the device and the CPU in a file's name.

@@ -36,6 +36,16 @@ struct Job {
     out: Sender<Batch>,
 }
 
+impl Store {
+    /// All records, in order, decoded ahead by this many threads; 0 counts as 1.
+    ///
+    /// # Errors
+    /// If a thread cannot be started.
+    pub fn source_ahead(&self, columns: Columns, threads: usize) -> Result<Ahead, TraceError> {
+        Ahead::new(self, self.directory(), columns, threads)
+    }
+}
+
 impl Ahead {
     /// Begins to read. No threads count as one.
     pub(super) fn new(

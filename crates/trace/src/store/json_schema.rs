@@ -4,8 +4,8 @@ use arrow_schema::{DataType, Field};
 use serde_json::{Map, Value, json};
 
 use super::encode::OPERATIONS;
-use super::manifest::SCHEMA;
 use super::schema;
+use super::schema::SCHEMA;
 use crate::Operation;
 
 /// Most I/Os in flight that a record counts.

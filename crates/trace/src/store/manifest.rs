@@ -6,11 +6,9 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
 use super::FORMAT;
+use super::schema::SCHEMA;
 use crate::{Clock, Device, Losses, TraceError, TraceInfo};
 
-/// The format's version, in `trace.json` and under `tilemark.trace` in every part. A reader
-/// takes every minor version of its major one.
-pub const SCHEMA: &str = "tilemark.trace/1.0";
 const MAJOR: &str = "tilemark.trace/1.";
 
 /// The file that makes a directory a trace.

@@ -18,8 +18,9 @@ mod write;
 pub use ahead::Ahead;
 pub use columns::Columns;
 pub use json_schema::json_schema;
-pub use manifest::{SCHEMA, SUMS_FILE, TRACE_FILE};
+pub use manifest::{SUMS_FILE, TRACE_FILE};
 pub use reader::{Part, Reader, Store, is_store, open};
+pub use schema::SCHEMA;
 pub use write::{Options, Writer, Written, save, save_while};
 
 /// The name of this format in [`crate::TraceInfo::format`].

@@ -11,7 +11,6 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 use units::Nanos;
 
-use super::ahead::Ahead;
 use super::columns::Columns;
 use super::decode::{Decoder, Lookup, operation};
 use super::manifest::{Manifest, TRACE_FILE};
@@ -139,12 +138,9 @@ impl Store {
         self.reader(self.groups().collect(), columns)
     }
 
-    /// All records, in order, decoded ahead by this many threads; 0 counts as 1.
-    ///
-    /// # Errors
-    /// If a thread cannot be started.
-    pub fn source_ahead(&self, columns: Columns, threads: usize) -> Result<Ahead, TraceError> {
-        Ahead::new(self, &self.0.directory, columns, threads)
+    /// Where it lies.
+    pub(super) fn directory(&self) -> &Path {
+        &self.0.directory
     }
 
     /// The trace cut in time, in order: independent pieces of at most `records_per_group`

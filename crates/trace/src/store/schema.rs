@@ -8,8 +8,11 @@ use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
-use super::manifest::SCHEMA;
 use crate::Flags;
+
+/// The format's version, in `trace.json` and under `tilemark.trace` in every part. A reader
+/// takes every minor version of its major one.
+pub const SCHEMA: &str = "tilemark.trace/1.0";
 
 pub(super) const ISSUE: &str = "issue_ns";
 pub(super) const QUEUE: &str = "queue_ns";

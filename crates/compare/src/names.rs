@@ -1,0 +1,19 @@
+//! Stable names of figures.
+
+use record::run::PooledLimit;
+use record::slice::Direction;
+
+/// `limit/shop/order/p95`.
+pub(crate) fn limit_name(pooled: &PooledLimit) -> String {
+    format!("limit/{}/{}/{}", pooled.workload, pooled.result.name, pooled.result.statistic)
+}
+
+/// `workload/shop`.
+pub(crate) fn work_name(workload: &str) -> String {
+    format!("workload/{workload}")
+}
+
+/// `read/p99`.
+pub(crate) fn latency_name(direction: Direction, statistic: &str) -> String {
+    format!("{}/{statistic}", direction.name())
+}

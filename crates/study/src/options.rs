@@ -1,0 +1,24 @@
+use std::num::NonZeroUsize;
+
+use record::run::ToolFacts;
+
+use super::real::RealStorage;
+
+/// How a study is run.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Only these claims and no tables; all if empty.
+    pub only: Vec<String>,
+    /// Every step of every configuration, needed or not.
+    pub all: bool,
+    /// Threads (default: one per core). They do not change the result.
+    pub threads: Option<NonZeroUsize>,
+    /// Runs of every step, if not as many as the study says.
+    pub repeats: Option<u32>,
+    /// Where random numbers start, if not where the study says.
+    pub seed: Option<u64>,
+    /// Where configurations on real storage are tried; absent: nowhere.
+    pub real: Option<RealStorage>,
+    /// The program that runs it.
+    pub tool: Option<ToolFacts>,
+}

@@ -1,0 +1,60 @@
+use spec::array::Array;
+use toml::Value;
+
+use super::change::{Change, ChangeError, Changed, Changes, Draft, blame, plain, text};
+use super::{cache, disks};
+
+impl Changes {
+    /// Lays the changes over an array.
+    ///
+    /// # Errors
+    ///
+    /// When nothing is changed, or the result is not an array: then the option is named.
+    pub fn apply(&self, base: &Array) -> Result<Changed, ChangeError> {
+        if *self == Self::default() {
+            return Err(ChangeError::Nothing);
+        }
+        let mut draft = Draft::default();
+        cache::change(self, base, &mut draft)?;
+        disks::change(self, base, &mut draft)?;
+        self.connect(base, &mut draft);
+        let user = spec::array::overlay(&self.with)?;
+        let name = format!("array \"{}\"", base.name);
+        let text = toml::to_string(base)?;
+        let array = spec::array::with_all(&name, &text, &[draft.overlay, user])
+            .map_err(|error| blame(&draft.changes, error))?;
+        if array == *base {
+            return Err(ChangeError::Same { array: base.name.clone() });
+        }
+        let mut changes = draft.changes;
+        changes.extend(self.with.iter().map(|setting| Change {
+            option: format!("--with {setting}"),
+            words: setting.clone(),
+            keys: Vec::new(),
+            assumed: Vec::new(),
+        }));
+        Ok(Changed { array, changes })
+    }
+
+    /// What lies between the hosts and the disks.
+    fn connect(&self, base: &Array, draft: &mut Draft) {
+        if let Some(kind) = &self.link {
+            draft.set(&["link", "kind"], Value::String(kind.clone()));
+            // A rate of its own would hide the kind's.
+            let link = base.link.as_ref();
+            let own = [("rate", link.is_some_and(|link| link.rate.is_some()))];
+            let own = own
+                .into_iter()
+                .chain([("latency", link.is_some_and(|link| link.latency.is_some()))]);
+            for (key, _) in own.filter(|(_, is_set)| *is_set) {
+                draft.set(&["link", key, "remove"], Value::Boolean(true));
+            }
+            draft.note(&format!("--link {kind}"), format!("the link {kind}"), &["link"]);
+        }
+        if let Some(size) = self.memory {
+            draft.set(&["controller", "read-memory", "size"], text(size));
+            let option = format!("--memory {}", plain(size));
+            draft.note(&option, format!("{size} of read memory"), &["controller"]);
+        }
+    }
+}
