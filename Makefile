@@ -1,4 +1,4 @@
-# The verbs of the project. Logic lives in scripts/ and xtask/.
+# The verbs of the project. Logic lives in scripts/, xtask/ and figures/.
 .DEFAULT_GOAL := help
 CARGO ?= $(shell command -v cargo 2>/dev/null || echo $(HOME)/.cargo/bin/cargo)
 DATASTORE ?= .
@@ -31,7 +31,7 @@ check: setup-build ## format, lints, house rules, licences, spelling
 
 bench: build ## print one line per figure (FIGURES=PREFIX for a part)
 	@scripts/setup bench
-	@$(CARGO) run -q --release --locked -p xtask -- bench $(FIGURES)
+	@$(CARGO) run -q --release --locked -p figures -- bench $(FIGURES)
 
 fuzz: ## fuzz what reads bytes from elsewhere, SECONDS=60 each (TARGET=NAME for one)
 	@scripts/setup fuzz

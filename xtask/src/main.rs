@@ -1,28 +1,31 @@
-//! The project's own checks and benchmarks: `cargo xtask tidy`, `cargo xtask bench [PREFIX]`,
-//! `cargo xtask generate NAME.tmt`, `cargo xtask generate-run DIR`.
+//! The project's own verbs: `cargo xtask tidy` here, `bench`, `generate` and `generate-run` in
+//! `figures`, which is built for them.
 
 #![forbid(unsafe_code)]
 
-mod bench;
-mod generate;
-mod generate_run;
 mod tidy;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
+
+use anyhow::Context;
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
-        Some("bench") => bench::main(arguments.get(1).map_or("", String::as_str)),
-        Some("generate") => generate::main(arguments.get(1..).unwrap_or_default()),
-        Some("generate-run") => generate_run::main(arguments.get(1..).unwrap_or_default()),
+        Some("bench" | "generate" | "generate-run") => figures(&arguments),
         Some("tidy") => tidy::main(),
         _ => {
-            eprintln!(
-                "usage: cargo xtask tidy | bench [FIGURE|PREFIX] | generate NAME.tmt [RECORDS [SEED]] \
-                 | generate-run DIR [OPTIONS]"
-            );
+            eprintln!("usage: cargo xtask tidy | bench | generate | generate-run [ARGUMENTS]");
             Ok(ExitCode::from(2))
         }
     }
+}
+
+fn figures(arguments: &[String]) -> anyhow::Result<ExitCode> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["run", "--quiet", "--release", "--locked", "--package", "figures", "--"]);
+    let status = command.args(arguments).status().context("running cargo")?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }

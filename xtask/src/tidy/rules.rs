@@ -68,7 +68,10 @@ pub fn check(tree: &Tree, findings: &mut Findings) {
 
 fn is_crate_root(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
-    matches!(parts[..], ["crates", _, "src", "lib.rs" | "main.rs"] | ["xtask", "src", "main.rs"])
+    matches!(
+        parts[..],
+        ["crates", _, "src", "lib.rs" | "main.rs"] | ["xtask" | "figures", "src", "main.rs"]
+    )
 }
 
 fn has_bare_to_do(line: &str) -> bool {

@@ -1,0 +1,30 @@
+//! The project's figures: what it does beside its peers, and inputs of any size to try it on.
+//!
+//! What it does: `bench [FIGURE|PREFIX]` measures and prints one line for each figure;
+//! `generate NAME.tmt` and `generate-run DIR` make traces and runs. Run by `cargo xtask`, which
+//! by itself needs none of the product's dependencies.
+//!
+//! What it refuses: a figure of a peer that was not measured in the same call.
+#![forbid(unsafe_code)]
+
+mod bench;
+mod generate;
+mod generate_run;
+
+use std::process::ExitCode;
+
+fn main() -> anyhow::Result<ExitCode> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some("bench") => bench::main(arguments.get(1).map_or("", String::as_str)),
+        Some("generate") => generate::main(arguments.get(1..).unwrap_or_default()),
+        Some("generate-run") => generate_run::main(arguments.get(1..).unwrap_or_default()),
+        _ => {
+            eprintln!(
+                "usage: cargo xtask bench [FIGURE|PREFIX] | generate NAME.tmt [RECORDS [SEED]] \
+                 | generate-run DIR [OPTIONS]"
+            );
+            Ok(ExitCode::from(2))
+        }
+    }
+}
