@@ -1,6 +1,7 @@
 use indexmap::IndexMap;
 use units::{Bytes, Nanos};
 
+use super::amounts::{no_time, some_bytes};
 use crate::array::names::{HDDS, MEMORY, SSDS, ShippedDisk};
 use crate::array::{Array, Disk, Raid, Variation, shipped};
 use crate::check::finding::Findings;
@@ -149,21 +150,5 @@ fn varies(variation: &Variation, place: &Place, found: &mut Findings) {
     if variation.stalls.is_some() && variation.stall.is_empty() {
         let help = "add stall = [...], the quantiles of their length";
         found.add_help(place.key("stalls"), "stalls without a length", help);
-    }
-}
-
-/// A service time of zero.
-pub(super) fn no_time(place: Place, what: &str, found: &mut Findings) {
-    found.add_help(
-        place,
-        format!("{what} is 0 and must be above 0"),
-        "users in a closed loop would do infinitely many I/Os at one moment",
-    );
-}
-
-/// A size or rate that is given must be above zero.
-pub(super) fn some_bytes(place: Place, what: &str, bytes: Option<Bytes>, found: &mut Findings) {
-    if bytes == Some(Bytes::ZERO) {
-        found.add(place, format!("{what} is 0 and must be above 0"));
     }
 }

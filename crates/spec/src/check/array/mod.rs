@@ -1,5 +1,6 @@
 //! Mistakes of meaning in arrays, from the hosts to the disks.
 
+mod amounts;
 mod disks;
 mod parts;
 mod storage;

@@ -1,6 +1,6 @@
 use units::{Bytes, Nanos, Ratio};
 
-use super::disks::{no_time, some_bytes};
+use super::amounts::{no_time, some_bytes};
 use crate::array::names::LINKS;
 use crate::array::{Controller, Hosts, Link, LunQueue, Pool, ReadMemory, WriteMemory};
 use crate::check::finding::Findings;

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use units::Nanos;
 
-use super::disks::{no_time, some_bytes};
+use super::amounts::{no_time, some_bytes};
 use crate::array::{Disk, TableLoop};
 use crate::check::finding::Findings;
 use crate::locate::Place;

@@ -1,6 +1,7 @@
 use units::{Bytes, Ratio};
 
-use super::disks::{members, names, some_bytes};
+use super::amounts::some_bytes;
+use super::disks::{members, names};
 use super::parts::{READ_PAGES, holds_a_page, page, some_parts};
 use crate::array::names::{MEMORY, POLICIES};
 use crate::array::{Array, Tier, TierPlace, WriteMode, times};

@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::FormulaError;
+use super::error::FormulaError;
 use super::tree::Comparison;
 
 /// A piece of a formula and where it is.

@@ -24,13 +24,16 @@
 //! A formula that was read has known functions only, each with arguments of the right number
 //! and kind; whether the things it names exist is checked where they are known.
 
+mod error;
 mod function;
 mod lexer;
 mod parser;
+mod signature;
 mod table;
 mod tree;
 
+pub use error::FormulaError;
 pub use function::{Argument, Function, Signature};
-pub use parser::{FormulaError, Scope, parse};
+pub use parser::{Scope, parse};
 pub use table::FUNCTIONS;
 pub use tree::{Binary, Comparison, Formula, Node, Tree, Variable};

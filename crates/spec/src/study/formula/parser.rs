@@ -2,39 +2,15 @@ use std::iter::Peekable;
 use std::ops::Range;
 use std::vec::IntoIter;
 
+use super::error::FormulaError;
 use super::lexer::{Kind, Token, tokens};
+use super::signature::number;
 use super::{Argument, Binary, Formula, Function, Node, Signature, Tree, Variable};
 use crate::nearest::did_you_mean;
 
 /// Parts may stand inside one another this deep: enough for people, too little to overflow
 /// a thread's stack.
 const DEPTH_MAX: u32 = 50;
-
-/// Why a text is no formula.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct FormulaError {
-    /// Where, in bytes of the text.
-    pub at: Range<usize>,
-    /// What is wrong.
-    pub message: String,
-    /// The way out, if one is known.
-    pub help: Option<String>,
-}
-
-impl FormulaError {
-    /// A mistake at a place.
-    pub fn new(at: Range<usize>, message: impl Into<String>) -> Self {
-        Self { at, message: message.into(), help: None }
-    }
-
-    /// Adds the way out.
-    #[must_use]
-    pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
-    }
-}
 
 /// Which variables have a value where a formula stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -287,19 +263,4 @@ fn pair(
     number(&left)?;
     number(&right)?;
     Ok(Node { at: left.at.start..right.at.end, tree: tree(Box::new(left), Box::new(right)) })
-}
-
-/// The part must be a number.
-pub(super) fn number(node: &Node) -> Result<(), FormulaError> {
-    match &node.tree {
-        Tree::Text(text) => {
-            let message = format!("\"{text}\" is a name, and a number belongs here");
-            Err(FormulaError::new(node.at.clone(), message))
-        }
-        Tree::Variable(Variable::Configuration) => {
-            let message = "configuration is a name, and a number belongs here";
-            Err(FormulaError::new(node.at.clone(), message))
-        }
-        _ => Ok(()),
-    }
 }

@@ -1,0 +1,20 @@
+use units::Bytes;
+
+use crate::check::finding::Findings;
+use crate::locate::Place;
+
+/// A service time of zero.
+pub(super) fn no_time(place: Place, what: &str, found: &mut Findings) {
+    found.add_help(
+        place,
+        format!("{what} is 0 and must be above 0"),
+        "users in a closed loop would do infinitely many I/Os at one moment",
+    );
+}
+
+/// A size or rate that is given must be above zero.
+pub(super) fn some_bytes(place: Place, what: &str, bytes: Option<Bytes>, found: &mut Findings) {
+    if bytes == Some(Bytes::ZERO) {
+        found.add(place, format!("{what} is 0 and must be above 0"));
+    }
+}
