@@ -6,7 +6,15 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, fstatvfs, memfd_create, open, openat}
 use units::Bytes;
 
 use crate::error::LabError;
-use crate::mount::Backing;
+
+/// Where the bytes of the files are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Backing {
+    /// In memory.
+    Memory,
+    /// In nameless files of this directory.
+    Directory(PathBuf),
+}
 
 /// Where bytes are kept: files without a name, which nobody has to remove.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use units::Bytes;
 
 use crate::error::LabError;
-use crate::files::Files;
+use crate::files::{Backing, Files};
 use crate::fs::LabFs;
 use crate::judge::Judge;
 use crate::report::Report;
@@ -29,15 +29,6 @@ const SIZE_MIN: Bytes = Bytes::new(64 << 20);
 const SIZE_DEFAULT: Bytes = Bytes::new(64 << 30);
 /// Threads that take requests from the kernel. Our choice: a second one while the first copies.
 const THREADS: usize = 2;
-
-/// Where the bytes of the files are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Backing {
-    /// In memory.
-    Memory,
-    /// In nameless files of this directory.
-    Directory(PathBuf),
-}
 
 /// What a lab is made of.
 #[derive(Debug, Clone)]

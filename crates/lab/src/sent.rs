@@ -5,6 +5,8 @@ use machine::IoError;
 use rustix::io::Errno;
 use units::Nanos;
 
+// Circle: the lab holds a service of what was sent, and what was sent its lab, because a hang is
+// written down when it is over.
 use crate::schedule::Op;
 use crate::service::Reply;
 use crate::shared::Lab;
