@@ -143,6 +143,17 @@ impl GaugeUnit {
             Self::Events => "events",
         }
     }
+
+    /// Its name in metrics, with which the name of a metric ends; empty for a count.
+    pub const fn metric(self) -> &'static str {
+        match self {
+            Self::ShareOfCpus | Self::ShareOfTime => "ratio",
+            Self::BytesPerSecond => "bytes_per_second",
+            Self::Bytes => "bytes",
+            Self::Seconds => "seconds",
+            Self::Ios | Self::Events => "",
+        }
+    }
 }
 
 gauges! {
