@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use record::gauge::Gauge;
-use record::run::{Step, TierFacts, Warning};
+use record::gauge::Readings;
+use record::run::{Step, Warning};
 use record::series::StepKey;
 use record::slice::{Slice, Topology};
 use units::{Bytes, Nanos};
@@ -49,10 +49,8 @@ pub enum Progress<'a> {
         topology: &'a Topology,
         /// The slice.
         slice: &'a Slice,
-        /// What modelled tiers did in it, and hold at its end.
-        tiers: &'a [TierFacts],
-        /// What the machine and the device did in it.
-        gauges: &'a [Gauge],
+        /// What the machine, the device and a model did in it.
+        readings: &'a Readings,
     },
     /// A slice of the step has been measured.
     Tick(&'a Tick),

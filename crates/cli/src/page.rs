@@ -118,8 +118,8 @@ impl Page {
                 feed.prepared(done.as_f64() / total.as_f64().max(1.0), self.left.told(now));
             }
             Progress::StepBegins { tiles, .. } => feed.step(*tiles),
-            Progress::Slice { key, topology, slice, tiers, .. } => {
-                feed.slice(*key, topology, slice, tiers);
+            Progress::Slice { key, topology, slice, readings } => {
+                feed.slice(*key, topology, slice, readings);
             }
             Progress::Tick(tick) => feed.second(&second(tick, self.left.told(now))),
             Progress::StepEnds(_) => feed.judging(),

@@ -14,11 +14,11 @@
 
 use std::collections::BTreeMap;
 
-use record::gauge::{Gauge, GaugeName};
+use record::gauge::{Folded, Gauge, GaugeName, GaugeSource, Readings};
 use record::run::Disturbance;
 use units::Nanos;
 
-use crate::HostSecond;
+use crate::{HostSecond, HostWatch};
 
 /// Share of all processors that others may use. A tenth: of two cores a fifth of one, which
 /// delays a generator's thread in one of ten wake-ups at most.
@@ -202,33 +202,34 @@ pub fn gauges(second: &HostSecond, device: &str) -> Vec<Gauge> {
     all
 }
 
-/// Means of the gauges of these seconds, each over the time in which it was read.
+/// What the gauges of these seconds come to, each over the time in which it was read.
 pub fn means(seconds: &[HostSecond], device: &str) -> Vec<Gauge> {
-    let mut sums: Vec<(Gauge, f64)> = Vec::new();
+    let mut all: Vec<(Gauge, Folded)> = Vec::new();
     for second in seconds {
-        let width = second.width.as_secs_f64();
         for gauge in gauges(second, device) {
-            let known = sums
-                .iter_mut()
-                .find(|(sum, _)| (sum.name, &sum.scope) == (gauge.name, &gauge.scope));
-            match known {
-                Some((sum, time)) => {
-                    sum.value += gauge.value * width;
-                    *time += width;
-                }
-                None => sums.push((Gauge { value: gauge.value * width, ..gauge }, width)),
+            let own = Folded::of(second.width, gauge.value);
+            let is_same = |known: &Gauge| (known.name, &known.scope) == (gauge.name, &gauge.scope);
+            match all.iter_mut().find(|(known, _)| is_same(known)) {
+                Some((known, folded)) => *folded = folded.and_then(known.name.merging(), own),
+                None => all.push((gauge, own)),
             }
         }
     }
-    let mean =
-        |(sum, time): (Gauge, f64)| Gauge { value: sum.value / time.max(f64::MIN_POSITIVE), ..sum };
-    sums.into_iter().map(mean).collect()
+    all.into_iter().map(|(gauge, folded)| Gauge { value: folded.value, ..gauge }).collect()
+}
+
+impl GaugeSource for HostWatch {
+    /// Looks at the machine, if it is time to.
+    fn read(&mut self) -> Readings {
+        let device = self.device().to_owned();
+        let seen = self.look_if_due().map(|second| gauges(second, &device));
+        Readings { gauges: seen.unwrap_or_default(), ..Readings::default() }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::HostWatch;
 
     fn second(cpu: &[(&str, u64)], bytes: &[(&str, u64)]) -> HostSecond {
         HostSecond {

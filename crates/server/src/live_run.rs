@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use record::gauge::Readings;
 use record::rollup::Rollup;
-use record::run::TierFacts;
 use record::rundir::{RunId, StoredRun, files};
 use record::series::StepKey;
 use record::slice::{Slice, Topology};
@@ -58,7 +58,7 @@ struct Copy {
     key: StepKey,
     topology: Arc<Topology>,
     slice: Slice,
-    tiers: Vec<TierFacts>,
+    readings: Readings,
 }
 
 /// What the run tells; never waits.
@@ -114,9 +114,7 @@ impl LiveRun {
             // Copied only while somebody is being answered.
             let folded = Arc::make_mut(&mut rollup);
             folded.slice(copy.key, &copy.topology, &copy.slice);
-            if !copy.tiers.is_empty() {
-                folded.tiers_of_slice(&copy.tiers);
-            }
+            folded.readings(copy.slice.width, &copy.readings);
             let end = folded.end().0;
             drop(rollup);
             self.change(|state| state.elapsed_ns = end);
@@ -228,11 +226,11 @@ impl Feed {
     }
 
     /// A slice was measured.
-    pub fn slice(&mut self, key: StepKey, topology: &Topology, slice: &Slice, tiers: &[TierFacts]) {
+    pub fn slice(&mut self, key: StepKey, topology: &Topology, slice: &Slice, readings: &Readings) {
         let known = self.topology.take().filter(|known| **known == *topology);
         let topology = known.unwrap_or_else(|| Arc::new(topology.clone()));
         self.topology = Some(Arc::clone(&topology));
-        let copy = Copy { key, topology, slice: slice.clone(), tiers: tiers.to_vec() };
+        let copy = Copy { key, topology, slice: slice.clone(), readings: readings.clone() };
         if self.sender.try_send(copy).is_err() {
             self.run.lost.fetch_add(1, Ordering::Relaxed);
         }

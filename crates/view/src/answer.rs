@@ -49,8 +49,8 @@ impl Document {
 /// sentence says so.
 pub fn answer(source: &Source, request: &Request) -> Document {
     let lens = &request.lens;
-    // What tiers did is in no series, so a closer look would lose it.
-    let is_whole = matches!(request.view, View::Tier | View::Curve | View::Machine);
+    // The latency behind tiers is in no series, so a closer look would lose it.
+    let is_whole = matches!(request.view, View::Tier | View::Curve);
     let window = lens.time.filter(|_| !is_whole);
     let window = window.map(|(from, to)| (from, to.unwrap_or(source.rollup().end())));
     let zoomed = window.and_then(|window| source.zoomed(window));

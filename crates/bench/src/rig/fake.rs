@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use machine::{IoError, IoRequest};
+use record::gauge::GaugeSource;
 use record::slice::Slice;
 use sim::{Completion, Device, SimInstance};
 use units::{Bytes, Nanos};
@@ -161,6 +162,8 @@ pub struct FakeLoad {
     failed: u64,
     world: Rc<RefCell<World>>,
 }
+
+impl GaugeSource for FakeLoad {}
 
 impl Load for FakeLoad {
     fn next(&mut self, _: Duration) -> Received {

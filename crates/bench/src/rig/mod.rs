@@ -16,7 +16,8 @@ pub use warmed::{SharedState, WarmKey, Warmed};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use record::run::{ModelFacts, TierFacts, Warning};
+use record::gauge::GaugeSource;
+use record::run::{ModelFacts, Warning};
 use record::slice::Slice;
 use stats::Compact;
 use units::{Bytes, Nanos};
@@ -129,8 +130,8 @@ pub enum Received {
     Failed(BenchError),
 }
 
-/// A load under way.
-pub trait Load {
+/// A load under way. What its storage says of itself are its gauges: real storage says nothing.
+pub trait Load: GaugeSource {
     /// The next slice, waiting for it at most this long.
     fn next(&mut self, wait: Duration) -> Received;
 
@@ -140,12 +141,6 @@ pub trait Load {
     /// What modelled parts did since the mark; nothing on real storage, which does not say.
     fn model(&mut self) -> Option<ModelFacts> {
         None
-    }
-
-    /// What modelled tiers did since this was last asked, or since the load began, and what
-    /// they hold now; nothing on real storage, which does not say.
-    fn tiers(&mut self) -> Vec<TierFacts> {
-        Vec::new()
     }
 
     /// The unit in which the storage takes requests.

@@ -9,6 +9,7 @@ use datastore::{Datastore, DiskList, DiskRequest, Fill, HeldDir, OwnDir, Removed
 use engine::prefill::{self, RateStats};
 use engine::verify::{self, CheckError, DiskReport, Setup};
 use engine::{BackendChoice, EngineInstance, Running};
+use record::gauge::GaugeSource;
 use record::run::Warning;
 use rustix::time::{ClockId, clock_gettime};
 use units::{Bytes, Nanos, Ratio};
@@ -465,6 +466,8 @@ pub struct RealLoad {
     depth: u32,
     unit: Bytes,
 }
+
+impl GaugeSource for RealLoad {}
 
 impl Load for RealLoad {
     fn next(&mut self, wait: Duration) -> Received {

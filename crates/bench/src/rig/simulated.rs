@@ -2,7 +2,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use record::run::{ModelFacts, TierFacts};
+use record::gauge::{GaugeSource, Readings};
+use record::run::ModelFacts;
 use record::slice::Slice;
 use sim::plant::{Plant, PlantDisk, PlantError, PlantInstance, PlantPlan, TierState, Warm};
 use sim::{Options, SimError, SimInstance, Simulation};
@@ -274,6 +275,12 @@ impl SimLoad {
     }
 }
 
+impl GaugeSource for SimLoad {
+    fn read(&mut self) -> Readings {
+        Readings::of_tiers(self.simulation.model_mut().tiers())
+    }
+}
+
 impl Load for SimLoad {
     fn next(&mut self, _: Duration) -> Received {
         if self.is_over {
@@ -302,10 +309,6 @@ impl Load for SimLoad {
         let outcome = self.simulation.outcome();
         let facts = self.simulation.model_mut().facts(now);
         Some(ModelFacts { events: outcome.events + outcome.alarms, ..facts })
-    }
-
-    fn tiers(&mut self) -> Vec<TierFacts> {
-        self.simulation.model_mut().tiers()
     }
 
     fn stop(&mut self) {

@@ -1,8 +1,7 @@
 use std::path::Path;
 
-use record::gauge::Gauge;
+use record::gauge::Readings;
 use record::rollup::Rollup;
-use record::run::TierFacts;
 use record::series::{StepKey, Writer};
 use record::slice::{Slice, Topology};
 
@@ -41,11 +40,14 @@ impl Sink for Kept {
         Ok(())
     }
 
-    fn tiers(&mut self, tiers: &[TierFacts]) {
-        self.rollup.tiers_of_slice(tiers);
-    }
-
-    fn gauges(&mut self, key: StepKey, slice: &Slice, gauges: &[Gauge]) -> Result<(), BenchError> {
-        Ok(self.series.gauges(key, slice, gauges)?)
+    fn readings(
+        &mut self,
+        key: StepKey,
+        slice: &Slice,
+        readings: &Readings,
+    ) -> Result<(), BenchError> {
+        self.series.gauges(key, slice, &readings.gauges)?;
+        self.rollup.readings(slice.width, readings);
+        Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datastore::{Directory, Target};
 use machine::{Effects, Event, Machine};
 use record::rollup::Rollup;
-use record::run::{Cause, Edge, Origin, Phase, Status, Verdict};
+use record::run::{Cause, Edge, Origin, Phase, Status, TierCounts, Verdict};
 use record::rundir::StoredRun;
 use spec::plan::Profile;
 use units::Bytes;
@@ -377,20 +377,23 @@ fn a_simulated_run_is_stored_like_any_other_and_says_what_it_is() {
     let again = Rollup::of_series(&stored).expect("folds");
     assert_eq!(rollup.slices(), again.slices());
     assert_eq!(rollup.wide().rows, again.wide().rows);
+    assert_eq!(rollup.gauges(), again.gauges());
     // What the tiers did in the measured slices is what the step says of them.
+    let tiers = rollup.tiers();
     for step in &stored.run().expect("run.json").steps {
         let facts = step.model.as_ref().expect("modelled");
         for tier in &facts.tiers {
             let number = rollup.tier_names().iter().position(|name| name.name == tier.name);
             let number = u32::try_from(number.expect("known")).expect("few");
-            let of_step = rollup.tiers().iter().filter(|row| {
+            let of_step = tiers.iter().filter(|row| {
                 let span = rollup.spans()[row.span as usize];
                 let is_own = (span.step, span.repeat) == (step.step, step.repeat);
                 row.tier == number && is_own && span.phase == Phase::Measured
             });
-            let reads: u64 = of_step.map(|row| row.counts.reads).sum();
-            assert_eq!(reads, tier.counts.reads, "{} in step {}", tier.name, step.step);
-            assert!(reads > 0);
+            let counts = of_step.map(|row| row.counts).reduce(TierCounts::and_then);
+            let counts = counts.expect("it was measured");
+            assert_eq!(counts, tier.counts, "{} in step {}", tier.name, step.step);
+            assert!(counts.reads > 0);
         }
     }
 }

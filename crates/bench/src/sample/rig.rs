@@ -3,6 +3,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use record::gauge::{GaugeSource, Readings};
 use record::run::{ModelFacts, TierCounts, TierFacts};
 use record::slice::{ActionRow, Direction, GeneratorRow, InstanceId, IoRow, Slice, VmId};
 use stats::Compact;
@@ -320,6 +321,12 @@ impl SampleLoad {
     }
 }
 
+impl GaugeSource for SampleLoad {
+    fn read(&mut self) -> Readings {
+        Readings::of_tiers(vec![std::mem::take(&mut self.told)])
+    }
+}
+
 impl Load for SampleLoad {
     fn next(&mut self, _: Duration) -> Received {
         if self.is_over { Received::Ended } else { Received::Slice(self.slice()) }
@@ -331,10 +338,6 @@ impl Load for SampleLoad {
 
     fn model(&mut self) -> Option<ModelFacts> {
         Some(ModelFacts { tiers: vec![self.tier.clone()], ..ModelFacts::default() })
-    }
-
-    fn tiers(&mut self) -> Vec<TierFacts> {
-        vec![std::mem::take(&mut self.told)]
     }
 
     fn stop(&mut self) {

@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use record::gauge::Gauge;
+use record::gauge::{Gauge, GaugeSource, Readings};
 use record::run::{
     Cause, Check, Disturbance, Figure, Phase, Steady, Step, Verdict, WarmUp, Warning,
 };
@@ -24,7 +24,7 @@ use crate::step::tick::tick;
 use crate::step::{Rounds, WarmUpBounds, WarmUpRule, Window, bottleneck, waits};
 use crate::verdict::{Judged, LimitSamples, StepJudge};
 use host::HostWatch;
-use host::disturbance::{Seen, gauges, means, seen};
+use host::disturbance::{Seen, means, seen};
 
 /// How often a stop request is looked at while no slice arrives.
 const POLL: Duration = Duration::from_millis(100);
@@ -149,8 +149,10 @@ impl<R: Rig> StepBench<'_, R> {
             };
             silent = Nanos::ZERO;
             let phase = course.phase();
-            let gauges = course.look();
-            self.keep((load, &gauges), key(place, phase), course.judge.topology, &slice)?;
+            let machine = course.watch.as_mut().map(HostWatch::read);
+            let mut readings = machine.unwrap_or_default();
+            readings.add(load.read());
+            self.keep(&readings, key(place, phase), course.judge.topology, &slice)?;
             course.take(&slice);
             if phase != course.phase() {
                 load.mark();
@@ -181,7 +183,7 @@ impl<R: Rig> StepBench<'_, R> {
                     course.little.add(&slice);
                     course.playing.see(&slice);
                     let key = key(place, Phase::RampDown);
-                    let stored = self.keep((load, &[]), key, course.judge.topology, &slice);
+                    let stored = self.keep(&load.read(), key, course.judge.topology, &slice);
                     unstored = unstored.or(stored.err());
                 }
                 Received::Nothing if self.control.request() == Request::Abort => {
@@ -200,16 +202,14 @@ impl<R: Rig> StepBench<'_, R> {
     /// Stores a slice, and shows it.
     fn keep(
         &mut self,
-        (load, gauges): (&mut R::Load, &[Gauge]),
+        readings: &Readings,
         key: StepKey,
         topology: &Topology,
         slice: &Slice,
     ) -> Result<(), BenchError> {
         self.series.append(key, topology, slice)?;
-        let tiers = load.tiers();
-        self.series.tiers(&tiers);
-        self.series.gauges(key, slice, gauges)?;
-        self.observer.event(&Progress::Slice { key, topology, slice, tiers: &tiers, gauges });
+        self.series.readings(key, slice, readings)?;
+        self.observer.event(&Progress::Slice { key, topology, slice, readings });
         Ok(())
     }
 
@@ -492,13 +492,6 @@ impl<'a> Course<'a> {
         if let Some(watch) = &mut self.watch {
             watch.waited(POLL.into(), took.into());
         }
-    }
-
-    /// Looks at the machine, if it is time to.
-    fn look(&mut self) -> Vec<Gauge> {
-        let Some(watch) = &mut self.watch else { return Vec::new() };
-        let device = watch.device().to_owned();
-        watch.look_if_due().map_or_else(Vec::new, |second| gauges(second, &device))
     }
 
     fn gauges(&self) -> Vec<Gauge> {

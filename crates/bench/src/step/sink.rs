@@ -1,5 +1,4 @@
-use record::gauge::Gauge;
-use record::run::TierFacts;
+use record::gauge::Readings;
 use record::series::{StepKey, Writer};
 use record::slice::{Slice, Topology};
 
@@ -15,11 +14,8 @@ pub trait Sink {
         slice: &Slice,
     ) -> Result<(), BenchError>;
 
-    /// Takes what modelled tiers did in the slice that was taken last.
-    fn tiers(&mut self, _: &[TierFacts]) {}
-
-    /// Takes what else was seen in the slice that was taken last.
-    fn gauges(&mut self, _: StepKey, _: &Slice, _: &[Gauge]) -> Result<(), BenchError> {
+    /// Takes what else was read in the slice that was taken last.
+    fn readings(&mut self, _: StepKey, _: &Slice, _: &Readings) -> Result<(), BenchError> {
         Ok(())
     }
 }

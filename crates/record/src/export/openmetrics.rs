@@ -11,9 +11,10 @@ use stats::Compact;
 use units::Nanos;
 
 use super::ExportError;
+use crate::gauge::{Folded, GaugeName, Merging};
 use crate::run::{Phase, Run};
 use crate::rundir::StoredRun;
-use crate::series::{ActionRecord, IoRecord, StepKey};
+use crate::series::{ActionRecord, GaugeRecord, IoRecord, StepKey};
 
 /// Upper edges of latency buckets: 1, 2 and 5 in every decade from 10 us to 10 s.
 const EDGES_NS: [u64; 19] = [
@@ -101,7 +102,47 @@ pub(super) fn write(run: &StoredRun, to: &mut dyn Write) -> Result<(), ExportErr
         t.dropped
     })?;
     latencies(to, prefix, &actions)?;
+    write_gauges(run, to)?;
     writeln!(to, "# EOF")?;
+    Ok(())
+}
+
+/// What the machine, the device and a model did in the measured time of each step: sums are
+/// counters.
+fn write_gauges(run: &StoredRun, to: &mut dyn Write) -> Result<(), ExportError> {
+    let mut found: BTreeMap<(GaugeName, String), Folded> = BTreeMap::new();
+    for row in run.gauges()? {
+        let GaugeRecord { key, width, gauge, .. } = row?;
+        if key.phase != Phase::Measured {
+            continue;
+        }
+        let scope = gauge.name.scope().name();
+        let labels = labels(&[
+            ("step", &key.step),
+            ("tiles", &key.tiles),
+            ("repeat", &key.repeat),
+            (scope, &gauge.scope),
+        ]);
+        let own = Folded::of(width, gauge.value);
+        found
+            .entry((gauge.name, labels))
+            .and_modify(|known| *known = known.and_then(gauge.name.merging(), own))
+            .or_insert(own);
+    }
+    let mut last = None;
+    for ((gauge, labels), folded) in &found {
+        let (unit, is_sum) = (gauge.unit().metric(), gauge.merging() == Merging::Sum);
+        let mut name = format!("tilemark_{}", gauge.name().replace('.', "_"));
+        if !unit.is_empty() && !name.ends_with(unit) {
+            name = format!("{name}_{unit}");
+        }
+        if last.replace(*gauge) != Some(*gauge) {
+            let kind = if is_sum { "counter" } else { "gauge" };
+            family(to, &name, kind, unit, &format!("{}.", gauge.title()))?;
+        }
+        let total = if is_sum { "_total" } else { "" };
+        writeln!(to, "{name}{total}{{{labels}}} {}", folded.value)?;
+    }
     Ok(())
 }
 

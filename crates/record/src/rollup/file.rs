@@ -15,14 +15,18 @@ use stats::Packed;
 
 use super::head::Head;
 use super::line::{LATENCIES, Line, NUMBERS, REALS, Table};
+use super::rows::GaugeOf;
 use super::{ROLLUP_VERSION, Rollup};
+use crate::gauge::{GaugeName, ScopeKind};
 use crate::hdr_v2;
 use crate::rundir::files;
-use crate::series::SeriesError;
+use crate::series::{GaugeRecord, SeriesError, read_run};
 use crate::slice::{Direction, SizeClass};
 
 const VERSION_KEY: &str = "tilemark.rollup";
 const HEAD_KEY: &str = "tilemark.rollup.head";
+/// The version in which tiers had columns of their own, and the machine's gauges none.
+const WITHOUT_GAUGES: &str = "1";
 /// Rows of one batch in memory at a time, and of a row group.
 const BATCH_ROWS: usize = 4096;
 const GROUP_ROWS: usize = 65_536;
@@ -67,9 +71,11 @@ impl Rollup {
             value.ok_or_else(|| format!("it has no note \"{key}\""))
         };
         let version = note(VERSION_KEY).map_err(content)?;
-        if version.split('.').next() != ROLLUP_VERSION.split('.').next() {
-            return Err(content(format!("its version is {version}, and 1 can be read")));
+        let major = version.split('.').next();
+        if major != ROLLUP_VERSION.split('.').next() && major != Some(WITHOUT_GAUGES) {
+            return Err(content(format!("its version is {version}, and 1 and 2 can be read")));
         }
+        let has_gauges = major != Some(WITHOUT_GAUGES);
         let mut rollup = note(HEAD_KEY).and_then(Head::parse).map_err(content)?;
         let batches = builder
             .with_batch_size(BATCH_ROWS)
@@ -78,6 +84,10 @@ impl Rollup {
         for batch in batches {
             let batch = batch.map_err(|error| content(error.to_string()))?;
             put(&mut rollup, &batch).map_err(content)?;
+        }
+        if !has_gauges {
+            let stored: Result<Vec<GaugeRecord>, _> = read_run(directory)?.collect();
+            rollup.add_stored(stored?);
         }
         Ok(rollup)
     }
@@ -120,6 +130,11 @@ fn batch(lines: &[Line]) -> RecordBatch {
     push("direction".to_owned(), Arc::new(directions.collect::<StringArray>()), true);
     let classes = lines.iter().map(|line| line.class.map(SizeClass::name));
     push("size_class".to_owned(), Arc::new(classes.collect::<StringArray>()), true);
+    let of = || lines.iter().map(|line| line.gauge.as_ref());
+    let gauges = of().map(|of| of.map(|of| of.name.name()));
+    push("gauge".to_owned(), Arc::new(gauges.collect::<StringArray>()), true);
+    let scopes = of().map(|of| of.map(|of| of.scope.as_str()));
+    push("scope".to_owned(), Arc::new(scopes.collect::<StringArray>()), true);
     for (at, name) in NUMBERS.iter().enumerate() {
         let values = lines.iter().map(|line| line.numbers[at]);
         push((*name).to_owned(), Arc::new(values.collect::<UInt64Array>()), true);
@@ -156,6 +171,24 @@ fn column<'a, T: Array + 'static>(batch: &'a RecordBatch, name: &str) -> Result<
     typed.ok_or_else(|| format!("column \"{name}\" has the type {}", column.data_type()))
 }
 
+/// A column that files of version 1 or of version 2 alone have.
+fn if_there<'a, T: Array + 'static>(
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<Option<&'a T>, String> {
+    batch.column_by_name(name).map(|_| column(batch, name)).transpose()
+}
+
+/// The counters of tiers in files of version 1: each column is the gauge of its name.
+fn tier_columns(batch: &RecordBatch) -> Result<Vec<(GaugeName, &UInt64Array)>, String> {
+    let of_tiers = GaugeName::ALL.iter().filter(|name| name.scope() == ScopeKind::Tier);
+    let found = of_tiers.map(|gauge| {
+        let column = gauge.name().trim_start_matches("tier.");
+        Ok(if_there(batch, column)?.map(|column| (*gauge, column)))
+    });
+    found.filter_map(Result::transpose).collect()
+}
+
 fn put(rollup: &mut Rollup, batch: &RecordBatch) -> Result<(), String> {
     let tables: &StringArray = column(batch, "table")?;
     let (spans, buckets): (&UInt32Array, &UInt32Array) =
@@ -165,8 +198,12 @@ fn put(rollup: &mut Rollup, batch: &RecordBatch) -> Result<(), String> {
         (column(batch, "direction")?, column(batch, "size_class")?);
     let numbers: Vec<&UInt64Array> =
         NUMBERS.iter().map(|name| column(batch, name)).collect::<Result<_, _>>()?;
-    let reals: Vec<&Float64Array> =
-        REALS.iter().map(|name| column(batch, name)).collect::<Result<_, _>>()?;
+    let reals: Vec<Option<&Float64Array>> =
+        REALS.iter().map(|name| if_there(batch, name)).collect::<Result<_, _>>()?;
+    let gauges: Option<(&StringArray, &StringArray)> =
+        if_there(batch, "gauge")?.zip(if_there(batch, "scope")?);
+    let tiers = tier_columns(batch)?;
+    let dirty_most: Option<&UInt64Array> = if_there(batch, "dirty_bytes_max")?;
     let latencies: Vec<Latencies> =
         LATENCIES.iter().map(|name| Latencies::of(batch, name)).collect::<Result<_, _>>()?;
     for row in 0..batch.num_rows() {
@@ -180,14 +217,32 @@ fn put(rollup: &mut Rollup, batch: &RecordBatch) -> Result<(), String> {
         let mut line = Line::empty(table, place, who);
         line.direction = named(directions, row, &Direction::ALL, Direction::name)?;
         line.class = named(classes, row, &SizeClass::all(), SizeClass::name)?;
+        if table == Table::Gauges {
+            let known = gauges.and_then(|(names, scopes)| {
+                let name = GaugeName::ALL.iter().find(|name| name.name() == names.value(row))?;
+                Some(GaugeOf { name: *name, scope: scopes.value(row).to_owned() })
+            });
+            // A later version may have further gauges.
+            if known.is_none() {
+                continue;
+            }
+            line.gauge = known;
+        }
         for (slot, column) in line.numbers.iter_mut().zip(&numbers) {
             *slot = (!column.is_null(row)).then(|| column.value(row));
         }
         for (slot, column) in line.reals.iter_mut().zip(&reals) {
-            *slot = (!column.is_null(row)).then(|| column.value(row));
+            *slot = column.filter(|own| !own.is_null(row)).map(|own| own.value(row));
         }
         for (slot, columns) in line.latencies.iter_mut().zip(&latencies) {
             *slot = columns.get(row)?;
+        }
+        if let (Table::Tiers, Some(tier)) = (table, line.who) {
+            for (gauge, column) in tiers.iter().filter(|(_, column)| !column.is_null(row)) {
+                let most = dirty_most.filter(|_| *gauge == GaugeName::TierDirty);
+                let (value, most) = (column.value(row), most.unwrap_or(column).value(row));
+                rollup.put_counter(place, (tier, *gauge), (value, most));
+            }
         }
         rollup.put(line)?;
     }

@@ -1,14 +1,11 @@
-use std::collections::BTreeMap;
-
 use units::Nanos;
 
 use super::buckets::{Bucketed, add, halve};
 use super::intern::Names;
-use super::rows::{ActionName, TierName};
-use super::rows::{ActionRow, Level, RateRow, SliceRow, Span, TierRow};
-use super::slot::{self, Sums};
+use super::rows::{ActionName, BehindRow, GaugeOf, GaugeRow, TierName};
+use super::rows::{ActionRow, Level, RateRow, SliceRow, Span};
+use super::slot::Sums;
 use super::{NARROW_BUCKETS, NARROW_ROWS, WIDE_BUCKETS, WIDE_ROWS};
-use crate::run::TierFacts;
 use crate::series::StepKey;
 use crate::slice::{Slice, Topology};
 
@@ -27,8 +24,10 @@ pub struct Rollup {
     pub(super) actions: Vec<ActionRow>,
     pub(super) slices: Vec<SliceRow>,
     pub(super) rates: Vec<RateRow>,
+    pub(super) gauge_names: Vec<GaugeOf>,
+    pub(super) gauges: Vec<GaugeRow>,
     pub(super) tier_names: Vec<TierName>,
-    pub(super) tiers: Vec<TierRow>,
+    pub(super) behind: Vec<BehindRow>,
     pub(super) names: Names,
     /// Of a part of a run: where it lies on the axis, whose spans are known.
     pub(super) window: Option<(Nanos, Nanos)>,
@@ -45,18 +44,6 @@ impl Rollup {
     pub fn slice(&mut self, key: StepKey, topology: &Topology, slice: &Slice) {
         let sums = Sums::of_slice(self, topology, slice);
         self.add(key, slice.start, slice.width, sums);
-    }
-
-    /// Adds what tiers did in the slice that was added last, and what they hold at its end.
-    /// Before any slice there is nothing to add to.
-    pub fn tiers_of_slice(&mut self, tiers: &[TierFacts]) {
-        let Some(place) = self.slices.last().map(Bucketed::place) else { return };
-        let mut rows = BTreeMap::new();
-        for facts in tiers {
-            let tier = self.tier_named(facts);
-            rows.insert(tier, slot::tier(place, tier, facts));
-        }
-        add(&mut self.tiers, rows.into_values().collect());
     }
 
     /// Adds the sums of a slice to the buckets in which it begins.
@@ -111,7 +98,7 @@ impl Rollup {
     }
 
     /// The same where all spans are known; time that is in none of them is in the last one.
-    fn known(&self, key: StepKey, start: Nanos) -> (u32, Nanos) {
+    pub(super) fn known(&self, key: StepKey, start: Nanos) -> (u32, Nanos) {
         let is_own =
             |span: &Span| (span.step, span.repeat, span.phase) == (key.step, key.repeat, key.phase);
         let begin = |span: &Span| span.zero.saturating_add(start);
@@ -151,7 +138,8 @@ impl Rollup {
         halve(&mut self.actions);
         halve(&mut self.slices);
         halve(&mut self.rates);
-        halve(&mut self.tiers);
+        halve(&mut self.gauges);
+        halve(&mut self.behind);
     }
 
     /// Parts of steps, in the order in which they ran.
@@ -194,16 +182,6 @@ impl Rollup {
         &self.rates
     }
 
-    /// Names of tiers, by [`TierRow::tier`].
-    pub fn tier_names(&self) -> &[TierName] {
-        &self.tier_names
-    }
-
-    /// Tiers by bucket of the wide level, ascending by span, bucket and tier.
-    pub fn tiers(&self) -> &[TierRow] {
-        &self.tiers
-    }
-
     /// Begin and length of a bucket of a level, on the run's axis.
     pub fn place(&self, level: &Level, span: u32, bucket: u32) -> (Nanos, Nanos) {
         let span = self.spans[span as usize];
@@ -220,17 +198,6 @@ impl Rollup {
 
     pub(super) fn action(&mut self, workload: &str, action: &str) -> u32 {
         self.names.action(&mut self.action_names, workload, action)
-    }
-
-    fn tier_named(&mut self, facts: &TierFacts) -> u32 {
-        let found = self.tier_names.iter().position(|tier| tier.name == facts.name);
-        let position = found.unwrap_or_else(|| {
-            self.tier_names.push(TierName { name: facts.name.clone(), capacity_bytes: 0 });
-            self.tier_names.len() - 1
-        });
-        let tier = &mut self.tier_names[position];
-        tier.capacity_bytes = tier.capacity_bytes.max(facts.capacity_bytes);
-        u32::try_from(position).expect("fewer tiers than 2^32")
     }
 }
 

@@ -4,8 +4,8 @@ use stats::Packed;
 use units::Nanos;
 
 use super::Rollup;
-use super::rows::{ActionRow, Group, IoRow, RateRow, SliceRow, TierRow};
-use crate::run::TierCounts;
+use super::rows::{ActionRow, BehindRow, GaugeOf, GaugeRow, Group, IoRow, RateRow, SliceRow};
+use crate::gauge::Folded;
 use crate::slice::{Direction, SizeClass};
 
 /// What a line is a row of.
@@ -17,11 +17,19 @@ pub(super) enum Table {
     Slices,
     Rates,
     Tiers,
+    Gauges,
 }
 
 impl Table {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Wide, Self::Narrow, Self::Actions, Self::Slices, Self::Rates, Self::Tiers];
+    pub(super) const ALL: [Self; 7] = [
+        Self::Wide,
+        Self::Narrow,
+        Self::Actions,
+        Self::Slices,
+        Self::Rates,
+        Self::Tiers,
+        Self::Gauges,
+    ];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -31,12 +39,13 @@ impl Table {
             Self::Slices => "slices",
             Self::Rates => "rates",
             Self::Tiers => "tiers",
+            Self::Gauges => "gauges",
         }
     }
 }
 
-/// Columns of whole numbers of all tables but the tiers', in file order.
-const NUMBERS_OF_OTHERS: [&str; FIRST_OF_TIERS] = [
+/// Columns of whole numbers, in file order.
+pub(super) const NUMBERS: [&str; 9] = [
     "bytes",
     "errors",
     "dropped",
@@ -48,26 +57,16 @@ const NUMBERS_OF_OTHERS: [&str; FIRST_OF_TIERS] = [
     "queued",
 ];
 
-/// The first of the counters of tiers in [`NUMBERS`].
-const FIRST_OF_TIERS: usize = 9;
-
-/// Columns of whole numbers, in file order.
-pub(super) const NUMBERS: [&str; FIRST_OF_TIERS + TierCounts::COLUMNS.len()] = {
-    let mut all = [""; FIRST_OF_TIERS + TierCounts::COLUMNS.len()];
-    let (others, tiers) = all.split_at_mut(FIRST_OF_TIERS);
-    others.copy_from_slice(&NUMBERS_OF_OTHERS);
-    tiers.copy_from_slice(&TierCounts::COLUMNS);
-    all
-};
-
 /// Columns of other numbers, in file order.
-pub(super) const REALS: [&str; 6] = [
+pub(super) const REALS: [&str; 8] = [
     "operations_min_per_s",
     "operations_max_per_s",
     "bytes_min_per_s",
     "bytes_max_per_s",
     "in_flight_seconds",
     "worker_cpu_max",
+    "value",
+    "value_max",
 ];
 
 /// Latencies: each has columns for its sum, its saturation and its histogram.
@@ -80,10 +79,11 @@ pub(super) struct Line {
     pub table: Table,
     pub span: u32,
     pub bucket: u32,
-    /// Entity, action or tier.
+    /// Entity, action or tier; a gauge is named in each of its rows.
     pub who: Option<u32>,
     pub direction: Option<Direction>,
     pub class: Option<SizeClass>,
+    pub gauge: Option<GaugeOf>,
     pub numbers: [Option<u64>; NUMBERS.len()],
     pub reals: [Option<f64>; REALS.len()],
     pub latencies: [Option<Packed>; LATENCIES.len()],
@@ -98,6 +98,7 @@ impl Line {
             who,
             direction: None,
             class: None,
+            gauge: None,
             numbers: [None; NUMBERS.len()],
             reals: [None; REALS.len()],
             latencies: Default::default(),
@@ -129,7 +130,7 @@ impl Line {
     fn slice(row: &SliceRow) -> Self {
         let numbers = [row.slices.into(), row.time.0, row.submitted, row.completed, row.queued];
         let mut line = Self::empty(Table::Slices, (row.span, row.bucket), None).numbers(4, numbers);
-        line.reals[4..].copy_from_slice(&[Some(row.in_flight_seconds), Some(row.worker_cpu_max)]);
+        line.reals[4..6].copy_from_slice(&[Some(row.in_flight_seconds), Some(row.worker_cpu_max)]);
         line.latencies[2] = Some(row.lateness.clone());
         line
     }
@@ -147,11 +148,18 @@ impl Line {
         line
     }
 
-    fn tier(row: &TierRow) -> Self {
-        let mut line = Self::empty(Table::Tiers, (row.span, row.bucket), Some(row.tier))
-            .numbers(FIRST_OF_TIERS, row.counts.to_columns());
-        line.latencies[3] = Some(row.backing_read.clone());
-        line.latencies[4] = Some(row.backing_write.clone());
+    fn behind(row: &BehindRow) -> Self {
+        let mut line = Self::empty(Table::Tiers, (row.span, row.bucket), Some(row.tier));
+        line.latencies[3] = Some(row.read.clone());
+        line.latencies[4] = Some(row.write.clone());
+        line
+    }
+
+    fn gauge(row: &GaugeRow, names: &[GaugeOf]) -> Self {
+        let place = (row.span, row.bucket);
+        let mut line = Self::empty(Table::Gauges, place, None).numbers(5, [row.folded.time.0]);
+        line.gauge = names.get(row.gauge as usize).cloned();
+        line.reals[6..].copy_from_slice(&[Some(row.folded.value), Some(row.folded.most)]);
         line
     }
 
@@ -181,7 +189,8 @@ impl Rollup {
             .chain(self.actions.iter().map(Line::action))
             .chain(self.slices.iter().map(Line::slice))
             .chain(self.rates.iter().map(Line::rate))
-            .chain(self.tiers.iter().map(Line::tier))
+            .chain(self.behind.iter().map(Line::behind))
+            .chain(self.gauges.iter().map(|row| Line::gauge(row, &self.gauge_names)))
     }
 
     /// Puts a line into its table, or says what is wrong with it.
@@ -228,16 +237,22 @@ impl Rollup {
                 bytes_min: line.real(2),
                 bytes_max: line.real(3),
             }),
-            Table::Tiers => self.tiers.push(TierRow {
+            Table::Tiers => self.behind.push(BehindRow {
                 span,
                 bucket,
                 tier: line.who(self.tier_names.len())?,
-                counts: TierCounts::from_columns(std::array::from_fn(|at| {
-                    line.number(FIRST_OF_TIERS + at)
-                })),
-                backing_read: line.latency(3),
-                backing_write: line.latency(4),
+                read: line.latency(3),
+                write: line.latency(4),
             }),
+            Table::Gauges => {
+                let Some(of) = &line.gauge else {
+                    return Err("a row of gauges names none".to_owned());
+                };
+                let folded =
+                    Folded { time: Nanos(line.number(5)), value: line.real(6), most: line.real(7) };
+                let row = self.gauge_row((span, bucket), (of.name, &of.scope), folded);
+                self.gauges.push(row);
+            }
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! How rows of every table merge.
 
 use super::buckets::Bucketed;
-use super::rows::{ActionRow, Group, IoRow, RateRow, SliceRow, TierRow};
+use super::rows::{ActionRow, Group, IoRow, RateRow, SliceRow};
+use super::rows::{BehindRow, GaugeRow};
 use crate::slice::{Direction, SizeClass};
 
 /// The place of a row, which is kept alike in all.
@@ -91,7 +92,21 @@ impl Bucketed for RateRow {
     }
 }
 
-impl Bucketed for TierRow {
+impl Bucketed for GaugeRow {
+    type Key = u32;
+
+    placed!();
+
+    fn key(&self) -> u32 {
+        self.gauge
+    }
+
+    fn absorb(&mut self, later: Self) {
+        self.folded = self.folded.and_then(self.name.merging(), later.folded);
+    }
+}
+
+impl Bucketed for BehindRow {
     type Key = u32;
 
     placed!();
@@ -101,8 +116,7 @@ impl Bucketed for TierRow {
     }
 
     fn absorb(&mut self, later: Self) {
-        self.counts = self.counts.and_then(later.counts);
-        self.backing_read.merge(&later.backing_read);
-        self.backing_write.merge(&later.backing_write);
+        self.read.merge(&later.read);
+        self.write.merge(&later.write);
     }
 }

@@ -5,6 +5,7 @@
 mod buckets;
 mod file;
 mod folded;
+mod gauges;
 mod head;
 mod intern;
 mod line;
@@ -16,7 +17,8 @@ mod slot;
 pub use folded::Rollup;
 pub use of_run::ObservedRow;
 pub use rows::{
-    ActionName, ActionRow, Entity, Group, IoRow, Level, RateRow, SliceRow, Span, TierName, TierRow,
+    ActionName, ActionRow, Entity, GaugeOf, GaugeRow, Group, IoRow, Level, RateRow, SliceRow, Span,
+    TierName, TierRow,
 };
 
 /// Most buckets over a run in which workloads are told apart, unless the run has more spans.
@@ -38,5 +40,5 @@ pub const NARROW_ROWS: usize = 100_000;
 pub const RATE_ENTITIES: u32 = 64;
 
 /// Version of `rollup.parquet`, stored in it under the key `tilemark.rollup`. A minor version
-/// only adds columns and tables.
-pub const ROLLUP_VERSION: &str = "1.0";
+/// only adds columns and tables. Files of version 1 are read too.
+pub const ROLLUP_VERSION: &str = "2.0";

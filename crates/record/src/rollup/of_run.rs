@@ -4,6 +4,7 @@ use units::Nanos;
 use super::Rollup;
 use super::rows::Span;
 use super::slot::{Io, Sums};
+use crate::gauge::Readings;
 use crate::run::Phase;
 use crate::rundir::{StoredRun, files};
 use crate::series::{IoRecord, SeriesError, Slices, StepKey, Stretch, count_between};
@@ -11,7 +12,7 @@ use crate::slice::{Direction, GeneratorRow, SizeClass};
 
 impl Rollup {
     /// A stored run's: read where it was written, else folded from its series, also from the
-    /// parts that a killed run left. What tiers did is in no series.
+    /// parts that a killed run left. How long what is behind a tier took is in no series.
     pub fn of_run(run: &StoredRun) -> Result<Self, SeriesError> {
         if run.path().join(files::ROLLUP).exists() {
             return Self::read(run.path());
@@ -37,8 +38,7 @@ impl Rollup {
     }
 
     /// A time on the axis of this run in finer buckets, from its series: the same spans, and
-    /// rows of that time alone; tiers are in no series, so it has none of them. Nothing if the
-    /// buckets would not be finer, or if it takes more than `rows_max` rows of the series.
+    /// rows of that time alone, without the latencies behind tiers. Nothing if the buckets would not be finer, or if it takes more than `rows_max` rows of the series.
     pub fn zoomed(
         &self,
         run: &StoredRun,
@@ -77,6 +77,8 @@ impl Rollup {
                 sums.action(action, record.errors, record.dropped, &record.response);
             }
             self.add(slice.key, slice.start, slice.width, sums);
+            let gauges = Readings { gauges: slice.gauges, ..Readings::default() };
+            self.readings(slice.width, &gauges);
         }
         Ok(self)
     }

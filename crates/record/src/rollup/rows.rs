@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 use stats::Packed;
 use units::Nanos;
 
+use crate::gauge::{Folded, GaugeName};
 use crate::run::{Phase, TierCounts};
 use crate::slice::{Direction, SizeClass};
 
@@ -171,8 +172,43 @@ pub struct TierName {
     pub capacity_bytes: u64,
 }
 
-/// What a tier did in one bucket of the wide level.
+/// A gauge of one scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GaugeOf {
+    /// What is measured.
+    pub name: GaugeName,
+    /// Of which.
+    pub scope: String,
+}
+
+/// A gauge in one bucket of the wide level.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GaugeRow {
+    /// Position in [`Rollup::spans`](super::Rollup::spans).
+    pub span: u32,
+    /// Bucket within the span, from 0.
+    pub bucket: u32,
+    /// Position in [`Rollup::gauge_names`](super::Rollup::gauge_names).
+    pub gauge: u32,
+    /// What is measured.
+    pub name: GaugeName,
+    /// The slices that began in the bucket together.
+    pub folded: Folded,
+}
+
+/// Service times behind a tier in one bucket of the wide level.
 #[derive(Debug, Clone, PartialEq)]
+pub(super) struct BehindRow {
+    pub span: u32,
+    pub bucket: u32,
+    /// Position in [`Rollup::tier_names`](super::Rollup::tier_names).
+    pub tier: u32,
+    pub read: Packed,
+    pub write: Packed,
+}
+
+/// What a tier did in one bucket of the wide level: its gauges, and the latencies behind it.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct TierRow {
     /// Position in [`Rollup::spans`](super::Rollup::spans).
     pub span: u32,

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use stats::{Compact, Packed};
 use units::Nanos;
 
-use super::rows::{ActionRow, Group, IoRow, RateRow, SliceRow, TierRow};
+use super::rows::{ActionRow, Group, IoRow, RateRow, SliceRow};
 use super::{RATE_ENTITIES, Rollup};
-use crate::run::{TierCounts, TierFacts};
 use crate::slice::{Direction, GeneratorRow, SizeClass, Slice, Topology};
 
 /// What a bucket holds of one kind of I/O.
@@ -188,17 +187,4 @@ fn io_rows(cells: &Cells, (span, bucket): (u32, u32)) -> Vec<IoRow> {
         response_sum_ns: cell.response_sum_ns,
     };
     cells.iter().map(row).collect()
-}
-
-/// What a tier did in a slice.
-pub(super) fn tier((span, bucket): (u32, u32), tier: u32, facts: &TierFacts) -> TierRow {
-    let dirty_bytes_max = facts.counts.dirty_bytes;
-    TierRow {
-        span,
-        bucket,
-        tier,
-        counts: TierCounts { dirty_bytes_max, ..facts.counts },
-        backing_read: facts.behind.read.clone(),
-        backing_write: facts.behind.write.clone(),
-    }
 }

@@ -29,7 +29,7 @@ pub use step::{
     Cause, Check, Disturbance, GeneratorHealth, IoTotal, Phase, PooledAction, PooledLimit, Score,
     Steady, Step, Throughput, TileScore, Verdict, WarmUp,
 };
-pub use tier::{BehindTier, TierCounts, TierFacts};
+pub use tier::{TierCounts, TierFacts};
 pub use told::{Told, listed, told};
 pub use workload::{
     ActionResult, LimitOn, LimitResult, MetricResult, ReferenceOrigin, Statistic, WorkloadResult,

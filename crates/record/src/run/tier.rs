@@ -1,6 +1,6 @@
+use crate::gauge::{BehindTier, Folded, Gauge, GaugeName, Merging, Readings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stats::Packed;
 
 /// What a tier did. Requests and bytes of the measured time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -18,15 +18,6 @@ pub struct TierFacts {
     pub behind: BehindTier,
     /// Share of all requests that the tier alone answered, 0 to 1; null without requests.
     pub acceleration_rate: Option<f64>,
-}
-
-/// Service times of what a tier sends to the storage behind it, for a request or by itself.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct BehindTier {
-    /// Of reads.
-    pub read: Packed,
-    /// Of writes.
-    pub write: Packed,
 }
 
 /// Counters of a tier over some time, and what it held at the end of it.
@@ -70,58 +61,94 @@ pub struct TierCounts {
     pub tier_written_bytes: u64,
 }
 
-/// How a counter of some time and the same counter of the time after it make one.
-#[derive(Debug, Clone, Copy)]
-enum Merge {
-    Sum,
-    Later,
-    Most,
-}
-
-/// The only list of the counters besides the type itself: their columns in the rollup, in the
-/// order of the file, and how each merges.
-macro_rules! columns {
-    ($($merge:ident: $($counter:ident)+;)+) => {
-        /// Names of the columns.
-        pub(crate) const COLUMNS: [&str; 18] = [$($(stringify!($counter)),+),+];
-
-        const fn merges() -> [Merge; Self::COLUMNS.len()] {
-            [$($({ let _ = stringify!($counter); Merge::$merge }),+),+]
+/// Which gauge each counter is; what is left out of it, [`TierCounts::dirty_bytes_max`], is the
+/// most that the gauge of `dirty_bytes` was.
+macro_rules! gauges {
+    ($($counter:ident $gauge:ident;)+) => {
+        /// The counters and the names of their gauges.
+        fn values(&self) -> impl Iterator<Item = (GaugeName, u64)> {
+            [$((GaugeName::$gauge, self.$counter)),+].into_iter()
         }
 
-        /// The counters in the order of [`TierCounts::COLUMNS`].
-        pub(crate) const fn to_columns(self) -> [u64; Self::COLUMNS.len()] {
-            [$($(self.$counter),+),+]
-        }
-
-        /// Back from [`TierCounts::to_columns`].
-        pub(crate) const fn from_columns(columns: [u64; Self::COLUMNS.len()]) -> Self {
-            let [$($($counter),+),+] = columns;
-            Self { $($($counter),+),+ }
+        /// The counter that a gauge is.
+        const fn counter(&mut self, gauge: GaugeName) -> Option<&mut u64> {
+            match gauge {
+                $(GaugeName::$gauge => Some(&mut self.$counter),)+
+                _ => None,
+            }
         }
     };
 }
 
 impl TierCounts {
-    columns! {
-        Sum: reads read_hits read_bytes read_hit_bytes writes write_hits write_bytes
-            write_hit_bytes writes_absorbed remote_hits filled_bytes placed_bytes evicted_bytes
-            destaged_bytes tier_written_bytes;
-        Later: resident_bytes dirty_bytes;
-        Most: dirty_bytes_max;
+    gauges! {
+        reads TierReads;
+        read_hits TierReadHits;
+        read_bytes TierReadBytes;
+        read_hit_bytes TierReadHitBytes;
+        writes TierWrites;
+        write_hits TierWriteHits;
+        write_bytes TierWriteBytes;
+        write_hit_bytes TierWriteHitBytes;
+        writes_absorbed TierWritesAbsorbed;
+        remote_hits TierRemoteHits;
+        filled_bytes TierFilled;
+        placed_bytes TierPlaced;
+        evicted_bytes TierEvicted;
+        destaged_bytes TierDestaged;
+        tier_written_bytes TierWritten;
+        resident_bytes TierResident;
+        dirty_bytes TierDirty;
+    }
+
+    /// Puts what a gauge came to into its counter; other gauges are left alone.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "gauges of tiers are whole and not negative"
+    )]
+    pub fn put(&mut self, gauge: GaugeName, folded: Folded) {
+        if let Some(counter) = self.counter(gauge) {
+            *counter = folded.value as u64;
+        }
+        if gauge == GaugeName::TierDirty {
+            self.dirty_bytes_max = folded.most as u64;
+        }
     }
 
     /// Both one after the other: what happened is added up, what is held is that of the later,
     /// and of the largest backlog the larger.
     #[must_use]
     pub fn and_then(self, later: Self) -> Self {
-        let (first, later) = (self.to_columns(), later.to_columns());
-        let merges = Self::merges();
-        Self::from_columns(std::array::from_fn(|at| match merges[at] {
-            Merge::Sum => first[at] + later[at],
-            Merge::Later => later[at],
-            Merge::Most => first[at].max(later[at]),
-        }))
+        let mut both = later;
+        for (gauge, before) in self.values() {
+            if let (Merging::Sum, Some(counter)) = (gauge.merging(), both.counter(gauge)) {
+                *counter += before;
+            }
+        }
+        both.dirty_bytes_max = self.dirty_bytes_max.max(later.dirty_bytes_max);
+        both
+    }
+}
+
+impl Readings {
+    /// What tiers did in a slice, and hold at its end.
+    #[expect(clippy::cast_precision_loss, reason = "bytes of a slice are far below 2^53")]
+    pub fn of_tiers(tiers: Vec<TierFacts>) -> Self {
+        let mut all = Self::default();
+        for TierFacts { name, capacity_bytes, counts, behind, .. } in tiers {
+            let capacity = (GaugeName::TierCapacity, capacity_bytes);
+            let values = std::iter::once(capacity).chain(counts.values());
+            all.gauges.extend(values.map(|(gauge, value)| Gauge {
+                name: gauge,
+                scope: name.clone(),
+                value: value as f64,
+            }));
+            if behind != BehindTier::default() {
+                all.behind.push((name, behind));
+            }
+        }
+        all
     }
 }
 
@@ -130,16 +157,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_the_counters_of_the_documents() {
-        let columns: [u64; 18] = std::array::from_fn(|at| at as u64 + 1);
-        let counts = TierCounts::from_columns(columns);
-        assert_eq!(counts.to_columns(), columns);
-        let document = serde_json::to_value(counts).expect("it is plain");
+    fn every_counter_is_the_gauge_of_its_name_and_comes_back_from_it() {
+        let document = serde_json::to_value(TierCounts::default()).expect("it is plain");
         let document = document.as_object().expect("it is an object");
-        assert_eq!(document.len(), columns.len());
-        for (name, value) in TierCounts::COLUMNS.iter().zip(columns) {
-            assert_eq!(document[*name], value, "{name}");
+        let names = document.keys().filter(|name| *name != "dirty_bytes_max");
+        let numbered = names.zip(1_u64..).map(|(name, value)| (name.clone(), value));
+        let mut numbered: serde_json::Map<_, serde_json::Value> =
+            numbered.map(|(name, value)| (name, value.into())).collect();
+        numbered.insert("dirty_bytes_max".to_owned(), numbered["dirty_bytes"].clone());
+        let counts: TierCounts = serde_json::from_value(numbered.clone().into()).expect("reads");
+        let facts = TierFacts { counts, ..TierFacts::default() };
+        let gauges = Readings::of_tiers(vec![facts]).gauges;
+        assert_eq!(gauges.len(), document.len(), "and the capacity");
+        let mut back = TierCounts::default();
+        for gauge in &gauges {
+            let column = gauge.name.name().strip_prefix("tier.").expect("of a tier");
+            if column != "capacity_bytes" {
+                assert_eq!(numbered[column].as_f64(), Some(gauge.value), "{column}");
+            }
+            back.put(gauge.name, Folded::of(units::Nanos::SECOND, gauge.value));
         }
+        assert_eq!(back, counts);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use base64::Engine as _;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use tilemark_record::export::{Format, export};
+use tilemark_record::gauge::{Gauge, GaugeName};
 use tilemark_record::run::{self, Phase};
 use tilemark_record::rundir::{RunDir, RunId, StoredRun};
 use tilemark_record::series::{IoRecord, StepKey};
@@ -24,7 +25,13 @@ fn stored(base: &Path) -> StoredRun {
         for second in 0..SECONDS {
             let phase = if second < WARM_UP { Phase::WarmUp } else { Phase::Measured };
             let key = StepKey { step, tiles: 2, repeat: 1, phase };
-            writer.append(key, &topology, &sample::slice(second)).expect("appends");
+            let slice = sample::slice(second);
+            writer.append(key, &topology, &slice).expect("appends");
+            let mut gauges = sample::gauges();
+            let of = |name, value| Gauge { name, scope: "fast".to_owned(), value };
+            gauges.push(of(GaugeName::TierReads, 2.0));
+            gauges.push(of(GaugeName::TierDirty, 4096.0));
+            writer.gauges(key, &slice, &gauges).expect("appends");
         }
     }
     writer.finish().expect("finishes");
@@ -145,6 +152,25 @@ fn the_hdr_library_reads_the_log_and_every_histogram_in_it() {
     let expected: u64 = 2 * (0..SECONDS).map(|second| 40 + second % 7).sum::<u64>();
     assert!(counts.values().all(|count| *count == expected), "{counts:?}");
     assert!(counts.contains_key("tile-1/shop/db:read:response"), "{counts:?}");
+}
+
+#[test]
+fn openmetrics_has_every_gauge_with_its_unit_and_what_it_is_of() {
+    let base = tempfile::tempdir().expect("a directory");
+    let text = text(&stored(base.path()), Format::OpenMetrics);
+    parse_openmetrics(&text);
+    let reads = 2 * (SECONDS - WARM_UP);
+    let of_step = "step=\"1\",tiles=\"2\",repeat=\"1\"";
+    for line in [
+        "# UNIT tilemark_cpu_others_ratio ratio".to_owned(),
+        format!("tilemark_cpu_others_ratio{{{of_step},host=\"host\"}} 0.25"),
+        format!("tilemark_device_busy_ratio{{{of_step},device=\"sdb\"}} 0.5"),
+        "# TYPE tilemark_tier_reads counter".to_owned(),
+        format!("tilemark_tier_reads_total{{{of_step},tier=\"fast\"}} {reads}"),
+        format!("tilemark_tier_dirty_bytes{{{of_step},tier=\"fast\"}} 4096"),
+    ] {
+        assert!(text.lines().any(|own| own == line), "{line} in {text}");
+    }
 }
 
 type Labels = Vec<(String, String)>;

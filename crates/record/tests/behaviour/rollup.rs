@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use proptest::prelude::*;
 use stats::{Histogram, Packed};
+use tilemark_record::gauge::{GaugeName, Readings};
 use tilemark_record::rollup::{
-    Group, Level, NARROW_BUCKETS, NARROW_ROWS, Rollup, WIDE_BUCKETS, WIDE_ROWS,
+    Group, Level, NARROW_BUCKETS, NARROW_ROWS, Rollup, TierRow, WIDE_BUCKETS, WIDE_ROWS,
 };
 use tilemark_record::run::{Phase, TierCounts, TierFacts};
 use tilemark_record::rundir::{RunDir, RunId, StoredRun, files};
@@ -220,7 +221,8 @@ proptest! {
     fn what_is_written_reads_back(parts in run(150)) {
         let dir = tempfile::tempdir().expect("a directory");
         let mut rollup = folded(&parts);
-        rollup.tiers_of_slice(&[tier(7, 3), TierFacts { name: "slow".to_owned(), ..tier(1, 1) }]);
+        let slow = TierFacts { name: "slow".to_owned(), ..tier(1, 1) };
+        rollup.readings(Nanos::SECOND, &Readings::of_tiers(vec![tier(7, 3), slow]));
         rollup.write(dir.path()).expect("writes");
         let back = Rollup::read(dir.path()).expect("reads");
         prop_assert_eq!(&back, &rollup);
@@ -286,12 +288,13 @@ fn tier(reads: u64, dirty_bytes: u64) -> TierFacts {
 #[test]
 fn counters_of_a_tier_add_up_and_what_it_holds_is_that_of_the_end() {
     let mut rollup = Rollup::new();
-    rollup.tiers_of_slice(&[tier(5, 5)]);
+    rollup.readings(Nanos::SECOND, &Readings::of_tiers(vec![tier(5, 5)]));
     let key = StepKey { step: 1, tiles: 2, repeat: 1, phase: Phase::Measured };
     let seconds = 2 * WIDE_BUCKETS as u64;
     for second in 0..seconds {
         rollup.slice(key, &Topology::default(), &Slice { io: Vec::new(), ..sample::slice(second) });
-        rollup.tiers_of_slice(&[tier(second, if second == 2 { 900 } else { second })]);
+        let tier = tier(second, if second == 2 { 900 } else { second });
+        rollup.readings(Nanos::SECOND, &Readings::of_tiers(vec![tier]));
     }
     assert_eq!(rollup.wide().width, Nanos::from_secs(2));
     let rows = rollup.tiers();
@@ -347,6 +350,53 @@ fn many_names_take_time_resolution_and_not_memory() {
     assert!(rollup.narrow().rows.len() <= NARROW_ROWS);
     let count: u64 = rollup.narrow().rows.iter().map(|row| row.count()).sum();
     assert_eq!(count, 80 * 3000 * 2);
+}
+
+/// A simulated run of 0.1.0: tiers had columns of their own, and gauges were in the series alone.
+#[test]
+fn a_rollup_of_version_1_is_read_with_its_tiers_and_the_gauges_of_its_series() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let key = StepKey { step: 1, tiles: 1, repeat: 1, phase: Phase::Measured };
+    let old = include_bytes!("../golden/rollup-1.0.parquet");
+    std::fs::write(dir.path().join(files::ROLLUP), old).expect("writes");
+    let before = Rollup::read(dir.path()).expect("reads without a series");
+    let mut writer = Writer::create(dir.path()).expect("creates");
+    let slice = Slice { start: before.spans()[1].from, ..sample::slice(0) };
+    writer.append(key, &sample::topology(), &slice).expect("appends");
+    writer.gauges(key, &slice, &sample::gauges()).expect("appends");
+    writer.finish().expect("finishes");
+    let rollup = Rollup::read(dir.path()).expect("reads");
+    assert_eq!(rollup.tiers(), before.tiers());
+
+    let names: Vec<&str> = rollup.tier_names().iter().map(|tier| tier.name.as_str()).collect();
+    assert_eq!(names, ["fast", "read memory"]);
+    assert_eq!(rollup.tier_names()[0].capacity_bytes, 392_989_507_584);
+    let tiers = rollup.tiers();
+    let measured = |row: &&TierRow| rollup.spans()[row.span as usize].phase == Phase::Measured;
+    let fast = tiers.iter().filter(measured).filter(|row| row.tier == 0);
+    assert!(fast.clone().all(|row| row.backing_read.count() > 0));
+    let of_run = TierCounts {
+        resident_bytes: 16_937_385_984,
+        dirty_bytes: 13_648_330_752,
+        dirty_bytes_max: 13_648_330_752,
+        reads: 466_816,
+        read_hits: 453_527,
+        read_bytes: 3_824_156_672,
+        read_hit_bytes: 3_715_293_184,
+        writes: 199_472,
+        write_hits: 193_962,
+        write_bytes: 1_634_074_624,
+        write_hit_bytes: 1_588_936_704,
+        writes_absorbed: 193_962,
+        filled_bytes: 508_624_896,
+        tier_written_bytes: 2_097_561_600,
+        ..TierCounts::default()
+    };
+    assert_eq!(fast.map(|row| row.counts).reduce(TierCounts::and_then), Some(of_run));
+
+    let of_machine = rollup.gauges().iter().filter(|row| row.name == GaugeName::CpuOthers);
+    let values: Vec<(u32, f64)> = of_machine.map(|row| (row.span, row.folded.value)).collect();
+    assert_eq!(values, [(1, 0.25)]);
 }
 
 #[test]

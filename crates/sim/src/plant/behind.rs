@@ -1,6 +1,6 @@
 use device::{Array, PartId, Watched};
 use machine::Operation;
-use record::run::BehindTier;
+use record::gauge::BehindTier;
 use stats::{Histogram, Packed};
 
 /// How long the storage behind a tier took since it was last told.

@@ -1,6 +1,7 @@
 use cache::tier::Counters;
 use device::{Array, PartId, Usage};
-use record::run::{BehindTier, PartFacts, TierCounts, TierFacts};
+use record::gauge::BehindTier;
+use record::run::{PartFacts, TierCounts, TierFacts};
 use units::Nanos;
 
 /// Equal parts that are reported together.

@@ -7,12 +7,12 @@ mod timeline;
 mod trace;
 mod zoom;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use record::rollup::Rollup;
 use record::run::{Run, Step};
 use record::rundir::{RunDirError, State, StoredRun};
-use record::series::{GaugeRecord, SeriesError};
+use record::series::SeriesError;
 use units::Nanos;
 
 use crate::document::{LiveState, RunKind, RunState};
@@ -69,7 +69,6 @@ struct Facts {
     trace: Option<TraceFacts>,
     files: Files,
     zooms: Zooms,
-    gauges: OnceLock<Vec<GaugeRecord>>,
 }
 
 impl Source {
@@ -173,18 +172,6 @@ impl Source {
     /// Where it is stored; nothing if it is in memory alone.
     pub(crate) fn directory(&self) -> Option<&std::path::Path> {
         self.facts.stored.as_ref().map(StoredRun::path)
-    }
-
-    /// What the machine did, read once it is asked for; nothing while the run goes on, and where
-    /// it was not recorded.
-    pub(crate) fn gauges(&self) -> &[GaugeRecord] {
-        let Some(stored) = self.facts.stored.as_ref().filter(|_| !self.is_running()) else {
-            return &[];
-        };
-        self.facts.gauges.get_or_init(|| {
-            let rows = stored.gauges().into_iter().flatten();
-            rows.map_while(Result::ok).collect()
-        })
     }
 
     /// Its I/O at the resolution of looking.

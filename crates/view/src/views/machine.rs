@@ -1,14 +1,12 @@
 //! What else the machine did: gauges over time, and the steps in which others were in the way.
 
-use record::gauge::{Gauge, GaugeName, GaugeUnit};
-use record::rollup::Span;
-use record::series::GaugeRecord;
-use units::Nanos;
+use record::gauge::{Folded, GaugeName, GaugeUnit};
+use record::rollup::{GaugeOf, Span};
 use units::print::{bytes_per_second, count, number, percent};
 
 use crate::document::{DisturbedSpan, MachineGauge, MachinePage};
 use crate::request::Lens;
-use crate::scope::{Points, Scope};
+use crate::scope::Scope;
 use crate::source::Source;
 use crate::words;
 
@@ -39,22 +37,20 @@ const fn near_zero(name: GaugeName) -> f64 {
 pub(crate) fn machine(source: &Source, lens: &Lens) -> MachinePage {
     let scope = Scope::course(source, lens);
     let points = scope.frame.points(lens.points as usize);
-    let mut lines: Vec<Line> = Vec::new();
-    for record in source.gauges().iter().filter(|record| SHOWN.contains(&record.gauge.name)) {
-        let Some(point) = point_of(&scope, &points, record) else { continue };
-        let same = |line: &Line| line.is_of(&record.gauge);
-        let place = lines.iter().position(same).unwrap_or_else(|| {
-            lines.push(Line::new(&record.gauge, points.len()));
-            lines.len() - 1
-        });
-        lines[place].add(point, record.width, record.gauge.value);
+    let rollup = source.rollup();
+    let mut lines: Vec<Line> =
+        rollup.gauge_names().iter().map(|of| Line::new(of, points.len())).collect();
+    for row in rollup.gauges() {
+        let Some(bucket) = scope.frame.flat(row.span, row.bucket) else { continue };
+        lines[row.gauge as usize].add(points.of[bucket], row.folded);
     }
+    lines.retain(|line| SHOWN.contains(&line.name) && line.by_point.iter().any(Option::is_some));
     lines.sort_by_key(|line| SHOWN.iter().position(|name| *name == line.name));
     let (busy, idle): (Vec<Line>, Vec<Line>) =
         lines.into_iter().partition(|line| line.most() > near_zero(line.name));
     let disturbed = disturbed(source, &scope);
     MachinePage {
-        sentence: sentence(source, &busy, idle.is_empty(), &disturbed),
+        sentence: sentence(&busy, idle.is_empty(), &disturbed),
         at_ns: points.at_ns(),
         width_ns: points.width_ns(),
         idle: idle.iter().map(|line| line.name.title().to_owned()).collect(),
@@ -63,69 +59,52 @@ pub(crate) fn machine(source: &Source, lens: &Lens) -> MachinePage {
     }
 }
 
-/// The point in which a gauge's slice begins, if it is in the lens.
-fn point_of(scope: &Scope<'_>, points: &Points, record: &GaugeRecord) -> Option<usize> {
-    let key = record.key;
-    let at = |span: &Span| span.zero.saturating_add(record.start);
-    let is_own = |span: &Span| {
-        (span.step, span.repeat, span.phase) == (key.step, key.repeat, key.phase)
-            && (span.from..span.to).contains(&at(span))
-    };
-    let spans = scope.source.rollup().spans();
-    let number = spans.iter().position(is_own)?;
-    let bucket = scope.frame.holding(u32::try_from(number).ok()?, at(&spans[number]))?;
-    points.of.get(bucket).copied()
-}
-
 /// One gauge of one scope, by point.
 struct Line {
     name: GaugeName,
     scope: String,
-    /// Value times seconds, and seconds.
-    sums: Vec<(f64, f64)>,
-    max: Vec<Option<f64>>,
+    by_point: Vec<Option<Folded>>,
 }
 
 impl Line {
-    fn new(gauge: &Gauge, points: usize) -> Self {
-        let scope = gauge.scope.clone();
-        Self { name: gauge.name, scope, sums: vec![(0.0, 0.0); points], max: vec![None; points] }
+    fn new(of: &GaugeOf, points: usize) -> Self {
+        Self { name: of.name, scope: of.scope.clone(), by_point: vec![None; points] }
     }
 
-    fn is_of(&self, gauge: &Gauge) -> bool {
-        self.name == gauge.name && self.scope == gauge.scope
-    }
-
-    fn add(&mut self, point: usize, width: Nanos, value: f64) {
-        let seconds = width.as_secs_f64().max(f64::MIN_POSITIVE);
-        self.sums[point].0 += value * seconds;
-        self.sums[point].1 += seconds;
-        self.max[point] = Some(self.max[point].map_or(value, |most| most.max(value)));
+    fn add(&mut self, point: usize, later: Folded) {
+        let own = &mut self.by_point[point];
+        *own = Some(own.map_or(later, |own| own.and_then(self.name.merging(), later)));
     }
 
     fn most(&self) -> f64 {
-        self.max.iter().flatten().copied().fold(0.0, f64::max)
+        self.by_point.iter().flatten().map(|own| own.most).fold(0.0, f64::max)
     }
 
-    fn mean(&self) -> f64 {
-        let (sum, time) = self.sums.iter().fold((0.0, 0.0), |(s, t), own| (s + own.0, t + own.1));
-        if time > 0.0 { sum / time } else { 0.0 }
+    /// What all points come to.
+    fn whole(&self) -> f64 {
+        let all = self.by_point.iter().flatten().copied();
+        let whole = all.reduce(|own, later| own.and_then(self.name.merging(), later));
+        whole.map_or(0.0, |whole| whole.value)
     }
 
     fn finish(self) -> MachineGauge {
-        let mean = self.sums.iter().map(|(sum, time)| (*time > 0.0).then(|| sum / time));
+        let of = |pick: fn(&Folded) -> f64| {
+            self.by_point.iter().map(|own| own.as_ref().map(pick)).collect()
+        };
         MachineGauge {
             name: self.name.name().to_owned(),
             title: self.name.title().to_owned(),
             unit: match self.name.unit() {
                 GaugeUnit::BytesPerSecond => "bytes_per_s",
                 GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => "share",
-                GaugeUnit::Ios | GaugeUnit::Seconds | GaugeUnit::Events => "count",
+                GaugeUnit::Ios | GaugeUnit::Bytes | GaugeUnit::Seconds | GaugeUnit::Events => {
+                    "count"
+                }
             }
             .to_owned(),
-            mean: mean.collect(),
+            mean: of(|own| own.value),
+            max: of(|own| own.most),
             scope: self.scope,
-            max: self.max,
         }
     }
 
@@ -133,7 +112,7 @@ impl Line {
         match self.name.unit() {
             GaugeUnit::BytesPerSecond => bytes_per_second(value),
             GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => percent(value),
-            GaugeUnit::Ios | GaugeUnit::Seconds | GaugeUnit::Events => {
+            GaugeUnit::Ios | GaugeUnit::Bytes | GaugeUnit::Seconds | GaugeUnit::Events => {
                 number((value * 10.0).round() / 10.0)
             }
         }
@@ -157,19 +136,16 @@ fn disturbed(source: &Source, scope: &Scope<'_>) -> Vec<DisturbedSpan> {
         .collect()
 }
 
-fn sentence(source: &Source, busy: &[Line], none: bool, disturbed: &[DisturbedSpan]) -> String {
+fn sentence(busy: &[Line], none: bool, disturbed: &[DisturbedSpan]) -> String {
     let others = busy.iter().find(|line| line.name == GaugeName::CpuOthers);
     let said = match (others.or(busy.first()), none) {
         (Some(line), _) => format!(
             "{}: {} on average, {} at most",
             words::capital(line.name.title()),
-            line.said(line.mean()),
+            line.said(line.whole()),
             line.said(line.most())
         ),
         (None, false) => "Nothing else was going on beside the load".to_owned(),
-        (None, true) if source.is_running() => {
-            return "What else the machine does is shown when the run has ended.".to_owned();
-        }
         (None, true) => return "What else the machine did was not recorded.".to_owned(),
     };
     match disturbed {

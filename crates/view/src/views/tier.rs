@@ -195,8 +195,8 @@ fn p99s(histograms: &[Histogram]) -> Vec<Option<u64>> {
 }
 
 /// Rows of a tier, or of all, in the lens.
-fn rows<'a>(scope: &'a Scope<'_>, tier: Option<u32>) -> impl Iterator<Item = &'a TierRow> {
-    let rows = scope.source.rollup().tiers().iter();
+fn rows(scope: &Scope<'_>, tier: Option<u32>) -> impl Iterator<Item = TierRow> {
+    let rows = scope.source.rollup().tiers().into_iter();
     rows.filter(move |row| tier.is_none_or(|tier| row.tier == tier))
         .filter(|row| scope.frame.flat(row.span, row.bucket).is_some())
 }

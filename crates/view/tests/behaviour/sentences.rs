@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use record::gauge::{Gauge, GaugeName};
+use record::gauge::{Gauge, GaugeName, Readings};
 use record::rollup::Rollup;
 use record::run::{
     Bottleneck, Capacity, Disturbance, Figure, HostFacts, ModelFacts, Phase, PlaceFacts, Resource,
@@ -370,7 +370,7 @@ fn tiers_over_time_add_up_to_what_they_counted() {
             },
             ..TierFacts::default()
         };
-        rollup.tiers_of_slice(&[tier]);
+        rollup.readings(slice.width, &Readings::of_tiers(vec![tier]));
     });
     let source = Source::in_memory(SMALL.run(), Arc::new(rollup));
     let page = model::tier(&source, &Lens { points: 7, ..Lens::default() });
@@ -402,12 +402,13 @@ fn a_tier_that_is_full_and_dirty_says_since_when_and_how_much() {
             evicted_bytes: if slices > 2 { 1 << 20 } else { 0 },
             ..TierCounts::default()
         };
-        rollup.tiers_of_slice(&[TierFacts {
+        let tier = TierFacts {
             name: "near".to_owned(),
             capacity_bytes: 1 << 30,
             counts,
             ..TierFacts::default()
-        }]);
+        };
+        rollup.readings(slice.width, &Readings::of_tiers(vec![tier]));
     });
     let source = Source::in_memory(SMALL.run(), Arc::new(rollup));
     let near = &model::tier(&source, &Lens { points: 4000, ..Lens::default() }).tiers[0];
@@ -518,6 +519,21 @@ fn what_the_machine_did_is_drawn_where_it_was_not_near_zero() {
     assert!(found.disturbed[0].text.contains("rustc"), "{found:?}");
     assert_eq!(found.at_ns.len(), found.gauges[0].mean.len());
     insta::assert_snapshot!(found.sentence);
+}
+
+#[test]
+fn what_the_machine_does_is_drawn_while_the_run_goes_on() {
+    let mut rollup = Rollup::new();
+    SMALL.each_slice(|key, topology, slice| {
+        rollup.slice(key, topology, slice);
+        let gauges = vec![Gauge::of_host(GaugeName::CpuOthers, 0.5)];
+        rollup.readings(slice.width, &Readings { gauges, ..Readings::default() });
+    });
+    let source = Source::live(None, Some(SMALL.run()), Arc::new(rollup), state("measured"));
+    let found = model::machine(&source, &Lens::default());
+    assert_eq!(found.gauges.len(), 1);
+    assert!(found.gauges[0].mean.iter().flatten().all(|value| *value == 0.5));
+    assert!(found.sentence.contains("50 % on average, 50 % at most"), "{}", found.sentence);
 }
 
 /// A stored run of two steps with gauges; in the second others were in the way.
