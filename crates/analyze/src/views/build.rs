@@ -334,7 +334,7 @@ fn cannot_say(material: &Material) -> Vec<Remark> {
 }
 
 /// Clocks with larger steps say nothing about times between I/Os or about bursts.
-pub(crate) const COARSE: Nanos = Nanos::from_millis(100);
+pub const COARSE: Nanos = Nanos::from_millis(100);
 
 /// The printed name of a class.
 pub(crate) fn class_name(index: usize) -> String {
