@@ -10,6 +10,8 @@
 //! the same records give the same result in whatever batches they come.
 #![forbid(unsafe_code)]
 
+mod cause;
+mod classes;
 mod document;
 mod findings;
 mod fold;
@@ -19,10 +21,15 @@ mod text;
 mod views;
 mod working_set;
 
+pub use cause::{Band, Cause, Waits, sizes};
+pub use classes::{
+    ENOUGH, Figures, Part, ROWS_NS, SLOTS, USUAL_LIMIT, USUAL_LIMIT_SOURCE, Whole, first_over,
+    ratio, slot,
+};
 pub use document::{
-    AlignmentRow, Analysis, BesideRow, BreakRow, BurstRow, FilterFacts, Finding, HistogramRow,
-    KneeRow, LatencyCell, Limit, MissRatioRow, OutstandingCell, OverviewRow, Remark, SCHEMA,
-    SizeRow, SourceFacts, TierRow, TimeRow, WorkingSetRow, json_schema,
+    AlignmentRow, Analysis, BesideRow, BreakRow, BurstRow, FilterFacts, Finding, FindingKind,
+    HistogramRow, KneeRow, LatencyCell, Limit, MissRatioRow, OutstandingCell, OverviewRow, Remark,
+    SCHEMA, SizeRow, SourceFacts, TierRow, TimeRow, WorkingSetRow, json_schema,
 };
 pub use fold::{Buckets, Filter, Fold, Of, Settings};
 pub use shape::Shape;

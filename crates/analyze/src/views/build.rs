@@ -2,6 +2,7 @@ use record::slice::SizeClass;
 use trace::{Clock, TraceInfo};
 use units::Nanos;
 
+use crate::classes::{USUAL_LIMIT, USUAL_LIMIT_SOURCE};
 use crate::document::{Analysis, FilterFacts, Limit, Remark, SCHEMA, SourceFacts};
 use crate::findings;
 use crate::fold::{Filter, Fold, Vm};
@@ -81,15 +82,10 @@ pub struct Options {
 }
 
 impl Limit {
-    /// 20 ms: what Microsoft asks of Exchange's databases (on average), and the default
-    /// `max_latency` of Oracle's CALIBRATE_IO. To hold the 99th percentile against it is our
-    /// choice.
+    /// [`USUAL_LIMIT`].
     pub fn usual() -> Self {
-        Self {
-            ns: 20_000_000,
-            source: "usual for databases (Exchange, Oracle CALIBRATE_IO); --limit changes it"
-                .to_owned(),
-        }
+        let source = format!("{USUAL_LIMIT_SOURCE}; --limit changes it");
+        Self { ns: USUAL_LIMIT.0, source }
     }
 
     /// One that was asked for.

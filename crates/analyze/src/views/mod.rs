@@ -8,4 +8,3 @@ mod time;
 
 pub(crate) use build::{ALL, Material};
 pub use build::{COARSE, Options, Subject, View, analyse};
-pub(crate) use matrix::ENOUGH;
