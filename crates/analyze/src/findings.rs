@@ -7,7 +7,7 @@ use crate::cause::Waits;
 use crate::classes::ENOUGH;
 use crate::document::{Analysis, Finding, FindingKind, OverviewRow};
 use crate::fold::Row;
-use crate::views::{ALL, Material, View};
+use crate::material::{ALL, Material, View};
 
 /// Most sentences.
 const MOST: usize = 5;

@@ -15,6 +15,7 @@ mod classes;
 mod document;
 mod findings;
 mod fold;
+mod material;
 mod shape;
 mod tables;
 mod text;
@@ -32,8 +33,9 @@ pub use document::{
     SCHEMA, SizeRow, SourceFacts, TierRow, TimeRow, WorkingSetRow, json_schema,
 };
 pub use fold::{Buckets, Filter, Fold, Of, Settings};
+pub use material::{COARSE, Subject, View};
 pub use shape::Shape;
 pub use tables::{Table, TableError};
 pub use text::{Grid, text, vscsi_stats};
-pub use views::{COARSE, Options, Subject, View, analyse};
+pub use views::{Options, analyse};
 pub use working_set::Curve;

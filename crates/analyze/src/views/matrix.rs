@@ -1,11 +1,11 @@
 use stats::Histogram;
 use units::Nanos;
 
-use super::build::{Material, Scope, class_name};
 use super::rows::WAYS;
 use crate::classes::{ENOUGH, ROWS_NS, first_over};
 use crate::document::{BreakRow, LatencyCell, OutstandingCell};
 use crate::fold::{Class, DEPTHS};
+use crate::material::{Material, Scope, class_name};
 
 pub(crate) fn latency(material: &Material) -> Vec<LatencyCell> {
     let mut cells = Vec::new();

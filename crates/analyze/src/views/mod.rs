@@ -6,5 +6,4 @@ mod rows;
 mod storage;
 mod time;
 
-pub(crate) use build::{ALL, Material};
-pub use build::{COARSE, Options, Subject, View, analyse};
+pub use build::{Options, analyse};

@@ -1,10 +1,10 @@
 use stats::Histogram;
 use units::Ratio;
 
-use super::build::{COARSE, Material, Scope, class_name};
 use crate::classes::{Whole, ratio};
 use crate::document::{AlignmentRow, BesideRow, BurstRow, HistogramRow, OverviewRow, SizeRow};
 use crate::fold::{Buckets, Of};
+use crate::material::{COARSE, Material, Scope, class_name};
 
 /// Names of the directions by their positions.
 pub(crate) const WAYS: [&str; 2] = ["read", "write"];
