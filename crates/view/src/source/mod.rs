@@ -1,5 +1,6 @@
 //! A run opened for looking at it.
 
+mod access;
 mod facts;
 mod page;
 mod row;
@@ -7,6 +8,7 @@ mod timeline;
 mod trace;
 mod zoom;
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use record::rollup::Rollup;
@@ -15,7 +17,7 @@ use record::rundir::{RunDirError, State, StoredRun};
 use record::series::{GaugeRecord, SeriesError};
 use units::Nanos;
 
-use crate::document::{LiveState, RunKind, RunState};
+use crate::document::{AccessPage, LiveState, RunKind, RunState};
 use facts::Files;
 pub use row::{list, row_of};
 use zoom::Zooms;
@@ -70,6 +72,9 @@ struct Facts {
     files: Files,
     zooms: Zooms,
     gauges: OnceLock<Vec<GaugeRecord>>,
+    /// The directory of a trace that is stored and complete.
+    recorded: Option<PathBuf>,
+    access: OnceLock<AccessPage>,
 }
 
 impl Source {
@@ -184,6 +189,14 @@ impl Source {
         self.facts.gauges.get_or_init(|| {
             let rows = stored.gauges().into_iter().flatten();
             rows.map_while(Result::ok).collect()
+        })
+    }
+
+    /// Which bytes its I/O uses, read once it is asked for.
+    pub(crate) fn access(&self) -> &AccessPage {
+        self.facts.access.get_or_init(|| match &self.facts.recorded {
+            Some(path) => access::of_trace(path),
+            None => access::unknown(self.is_observed()),
         })
     }
 
