@@ -2,7 +2,7 @@
 //! table of its own in CSV and Parquet.
 
 use schemars::{JsonSchema, schema_for};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Schema id of [`Analysis`]: a minor version only adds fields.
 pub const SCHEMA: &str = "tilemark.analysis/1.0";
@@ -123,7 +123,7 @@ pub struct Limit {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     /// What kind it is.
-    pub id: String,
+    pub id: FindingKind,
     /// The sentence.
     pub text: String,
     /// The number in it.
@@ -143,8 +143,30 @@ pub struct Finding {
     pub command: String,
 }
 
+/// What a sentence is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingKind {
+    /// Sizes that wait beyond their number.
+    Contribution,
+    /// Sizes over the limit.
+    Limit,
+    /// A time with much of the waiting.
+    Moment,
+    /// Small I/O that waits for large.
+    BesideLarge,
+    /// I/O across pages of 4 KiB.
+    Misaligned,
+    /// Reads that are another part of the I/Os than of the bytes.
+    ReadShare,
+    /// A second far above the busiest 20 s.
+    Burst,
+    /// What a tier would serve.
+    Tier,
+}
+
 /// Something that cannot be said.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Remark {
     /// What about.
     pub what: String,
@@ -221,7 +243,7 @@ pub struct BurstRow {
 }
 
 /// Where I/Os begin within 4 KiB.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AlignmentRow {
     /// Whose.
     pub vm: String,
@@ -248,9 +270,9 @@ pub struct SizeRow {
     pub count: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Of the VM's I/Os.
+    /// Of the VM's reads, writes and flushes.
     pub share_of_count: f64,
-    /// Of the VM's bytes.
+    /// Of their bytes.
     pub share_of_bytes: f64,
     /// I/Os that begin where the one before of their direction and device ended.
     pub sequential_share: f64,
@@ -266,12 +288,12 @@ pub struct SizeRow {
     pub max_ns: Option<u64>,
     /// All latencies added, nanoseconds.
     pub wait_ns: Option<u64>,
-    /// Of the VM's waiting for data: what made it slow.
+    /// Of the VM's waiting for them: what made it slow.
     pub share_of_wait: Option<f64>,
 }
 
 /// Small I/Os (below 32 KiB) without and with a large one (64 KiB and above) in flight.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BesideRow {
     /// Whose.
     pub vm: String,
@@ -399,7 +421,7 @@ pub struct TimeRow {
 }
 
 /// Different bytes touched, in pages of 4 KiB.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkingSetRow {
     /// Whose.
     pub vm: String,
@@ -416,7 +438,7 @@ pub struct WorkingSetRow {
 }
 
 /// A point of a miss-ratio curve.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MissRatioRow {
     /// Whose.
     pub vm: String,
@@ -431,7 +453,7 @@ pub struct MissRatioRow {
 }
 
 /// Where more cache begins to bring less (Satopää and others 2011).
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KneeRow {
     /// Whose.
     pub vm: String,
@@ -450,7 +472,7 @@ pub struct KneeRow {
 /// What a tier of pages of 64 KiB would serve: LRU, write-back, everything comes in, empty at
 /// first. An I/O is served when all its pages are; of a sample of pages (`sampled_share` below
 /// 1) each page of an I/O counts for itself.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TierRow {
     /// Whose.
     pub vm: String,

@@ -1,17 +1,16 @@
 //! Sentences: what a person should look at first, each with its number and its proof.
 
-use units::{Bytes, Nanos};
+use stats::Histogram;
+use units::{Bytes, Nanos, Ratio};
 
-use crate::document::{Analysis, Finding, OverviewRow};
+use crate::cause::Waits;
+use crate::classes::ENOUGH;
+use crate::document::{Analysis, Finding, FindingKind, OverviewRow};
 use crate::fold::Row;
-use crate::views::{ALL, ENOUGH, Material, View};
+use crate::material::{ALL, Material, View};
 
 /// Most sentences.
 const MOST: usize = 5;
-/// A class is named when it has this part of the waiting, and this many times its part of the
-/// I/Os. Our choice.
-const WAIT_SHARE: f64 = 0.3;
-const WAIT_TIMES: f64 = 1.5;
 /// Small I/O suffers beside large I/O when it takes this many times as long. Our choice.
 const BESIDE_TIMES: f64 = 2.0;
 /// Misaligned I/O is named from this part. Our choice.
@@ -34,7 +33,7 @@ const OURS: &str = "our choice";
 
 /// A sentence that has not been given its place yet.
 struct Draft {
-    id: &'static str,
+    kind: FindingKind,
     text: String,
     value: f64,
     unit: &'static str,
@@ -51,7 +50,7 @@ struct Draft {
 /// The most important sentences. `answer` has all lists that they are made from.
 pub(crate) fn find(material: &Material, answer: &Analysis) -> Vec<Finding> {
     let mut drafts = Vec::new();
-    contributions(answer, &mut drafts);
+    contributions(material, answer, &mut drafts);
     breaks(answer, &mut drafts);
     moments(material, &mut drafts);
     beside(answer, &mut drafts);
@@ -64,7 +63,7 @@ pub(crate) fn find(material: &Material, answer: &Analysis) -> Vec<Finding> {
     let mut kept: Vec<Draft> = Vec::new();
     for draft in drafts {
         // The same of another VM says less than something new.
-        if kept.len() < MOST && kept.iter().filter(|other| other.id == draft.id).count() < 2 {
+        if kept.len() < MOST && kept.iter().filter(|other| other.kind == draft.kind).count() < 2 {
             kept.push(draft);
         }
     }
@@ -100,7 +99,7 @@ impl Draft {
             }
         }
         Finding {
-            id: self.id.to_owned(),
+            id: self.kind,
             text,
             value: self.value,
             unit: self.unit.to_owned(),
@@ -151,33 +150,32 @@ fn wait_share(answer: &Analysis, vm: &str) -> f64 {
     if all > 0.0 { wait(vm) / all } else { 0.0 }
 }
 
-fn contributions(answer: &Analysis, drafts: &mut Vec<Draft>) {
-    for (vm, _) in vms(answer) {
-        let rows = answer.sizes.iter().filter(|row| row.vm == vm.vm);
-        let rows = rows.filter_map(|row| Some((row, row.share_of_wait?)));
-        let Some((row, share)) = rows.max_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
-        if share < WAIT_SHARE || share < WAIT_TIMES * row.share_of_count {
-            continue;
-        }
-        let p99 = Nanos(row.p99_ns.unwrap_or(0));
+fn contributions(material: &Material, answer: &Analysis, drafts: &mut Vec<Draft>) {
+    let is_several = material.scopes.len() > 1;
+    for scope in material.scopes.iter().skip(usize::from(is_several)) {
+        let Some(cause) = Waits::of_one(&scope.name, scope.vm.parts()).worst() else { continue };
+        let mut times = Histogram::new();
+        let parts = scope.vm.parts().enumerate();
+        let inside = parts.filter(|(slot, _)| cause.band.slots().contains(slot));
+        inside.filter_map(|(_, part)| part.times).for_each(|more| times.merge(more));
+        let Some(p99) = times.percentile(Ratio::new(0.99)) else { continue };
         drafts.push(Draft {
-            id: "contribution",
+            kind: FindingKind::Contribution,
             text: format!(
-                "{}{}s of {} are {} of the I/Os and {} of all waiting (p99 {p99}, {} I/Os).",
-                whose(answer, &vm.vm),
-                row.direction,
-                row.class,
-                percent(row.share_of_count),
-                percent(share),
-                row.count
+                "{}{} are {} of the I/Os and {} of all waiting (p99 {p99}, {} I/Os).",
+                whose(answer, &scope.name),
+                cause.band.name(),
+                percent(cause.share_of_count),
+                percent(cause.share_of_wait),
+                cause.count
             ),
-            value: share * 100.0,
+            value: cause.share_of_wait * 100.0,
             unit: "%",
-            limit: row.share_of_count * 100.0,
+            limit: cause.share_of_count * 100.0,
             limit_source: "its share of the I/Os".to_owned(),
-            samples: row.count,
-            effect: share * wait_share(answer, &vm.vm),
-            vm: vm.vm.clone(),
+            samples: cause.count,
+            effect: cause.share_of_wait * wait_share(answer, &scope.name),
+            vm: scope.name.clone(),
             view: View::Sizes,
             span: None,
         });
@@ -201,7 +199,7 @@ fn breaks(answer: &Analysis, drafts: &mut Vec<Draft>) {
             .outstanding_from
             .map_or_else(String::new, |depth| format!(", first with {depth} or more outstanding"));
         drafts.push(Draft {
-            id: "limit",
+            kind: FindingKind::Limit,
             text: format!(
                 "{}the smallest {}s over the limit of {limit} are those of {class}: p99 {}{depth} ({} I/Os).",
                 whose(answer, &row.vm),
@@ -244,7 +242,7 @@ fn moments(material: &Material, drafts: &mut Vec<Draft>) {
         let who =
             if material.scopes.len() > 1 { format!("{}: ", scope.name) } else { String::new() };
         drafts.push(Draft {
-            id: "moment",
+            kind: FindingKind::Moment,
             text: format!(
                 "{who}{} of all waiting was between {from} and {to}, in {} of the time ({} I/Os).",
                 percent(share),
@@ -325,7 +323,7 @@ fn beside(answer: &Analysis, drafts: &mut Vec<Draft>) {
                 continue;
             }
             drafts.push(Draft {
-                id: "beside-large",
+                kind: FindingKind::BesideLarge,
                 text: format!(
                     "{}small {}s take {times:.1} times as long while an I/O of 64 KiB or more is in flight: \
                      median {} instead of {} ({} I/Os).",
@@ -360,7 +358,7 @@ fn misaligned(answer: &Analysis, drafts: &mut Vec<Draft>) {
         };
         let most = (1..8).max_by_key(|sector| of_sector(*sector)).unwrap_or(0);
         drafts.push(Draft {
-            id: "misaligned",
+            kind: FindingKind::Misaligned,
             text: format!(
                 "{}{} of the I/Os do not begin on a multiple of 4 KiB, {} at sector {most} modulo 8 ({count} I/Os).",
                 whose(answer, &vm.vm),
@@ -390,7 +388,7 @@ fn ratios(answer: &Analysis, drafts: &mut Vec<Draft>) {
             continue;
         }
         drafts.push(Draft {
-            id: "read-share",
+            kind: FindingKind::ReadShare,
             text: format!(
                 "{}reads are {} of the I/Os and {} of the bytes ({} I/Os).",
                 whose(answer, &vm.vm),
@@ -424,7 +422,7 @@ fn bursts(answer: &Analysis, drafts: &mut Vec<Draft>) {
         }
         let start = Nanos(second.start_ns);
         drafts.push(Draft {
-            id: "burst",
+            kind: FindingKind::Burst,
             text: format!(
                 "{}the second at {start} had {} I/Os, {times:.1} times the rate of the busiest 20 s, \
                  which averages of 20 s hide.",
@@ -465,7 +463,7 @@ fn tiers(answer: &Analysis, drafts: &mut Vec<Draft>) {
     let bytes = |value: f64| Bytes::new(1).scale(value).round_up(Bytes::new(1));
     let of = if tier.sampled_share < 1.0 { "sampled page references" } else { "I/Os" };
     drafts.push(Draft {
-        id: "tier",
+        kind: FindingKind::Tier,
         text: format!(
             "A tier of {} with pages of 64 KiB, written back, would serve {reads}{} of the {of}, \
              with {} written to it; {} are touched in all ({count} I/Os).",

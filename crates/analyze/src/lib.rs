@@ -2,31 +2,40 @@
 //!
 //! What it does: folds a [`trace::Source`] into views (histograms per VM, direction and block-size
 //! class over time), answers how much cache would hold the working set, and says in a few
-//! sentences where the latency came from; [`fit`] makes a workload of our language from one VM's
-//! I/O, runs it in virtual time and says how near it comes.
+//! sentences where the latency came from.
 //!
 //! What it refuses: measuring; a sentence from fewer than 30 I/Os; an average of percentiles.
 //!
-//! Invariants: memory does not grow with the number of records, only with time, VMs and classes
-//! ([`fit`] keeps the first two million records);
+//! Invariants: memory does not grow with the number of records, only with time, VMs and classes;
 //! the same records give the same result in whatever batches they come.
 #![forbid(unsafe_code)]
 
+mod cause;
+mod classes;
 mod document;
 mod findings;
-pub mod fit;
 mod fold;
+mod material;
+mod shape;
 mod tables;
 mod text;
 mod views;
 mod working_set;
 
-pub use document::{
-    AlignmentRow, Analysis, BesideRow, BreakRow, BurstRow, FilterFacts, Finding, HistogramRow,
-    KneeRow, LatencyCell, Limit, MissRatioRow, OutstandingCell, OverviewRow, Remark, SCHEMA,
-    SizeRow, SourceFacts, TierRow, TimeRow, WorkingSetRow, json_schema,
+pub use cause::{Band, Cause, Waits, sizes};
+pub use classes::{
+    ENOUGH, Figures, Part, ROWS_NS, SLOTS, USUAL_LIMIT, USUAL_LIMIT_SOURCE, Whole, first_over,
+    ratio, slot,
 };
-pub use fold::{Filter, Fold, Settings};
+pub use document::{
+    AlignmentRow, Analysis, BesideRow, BreakRow, BurstRow, FilterFacts, Finding, FindingKind,
+    HistogramRow, KneeRow, LatencyCell, Limit, MissRatioRow, OutstandingCell, OverviewRow, Remark,
+    SCHEMA, SizeRow, SourceFacts, TierRow, TimeRow, WorkingSetRow, json_schema,
+};
+pub use fold::{Buckets, Filter, Fold, Of, Settings};
+pub use material::{COARSE, Subject, View};
+pub use shape::Shape;
 pub use tables::{Table, TableError};
-pub use text::{text, vscsi_stats};
-pub use views::{Options, Subject, View, analyse};
+pub use text::{Grid, text, vscsi_stats};
+pub use views::{Options, analyse};
+pub use working_set::Curve;

@@ -35,8 +35,9 @@ pub(crate) struct TierAnswer {
 
 /// A miss-ratio curve of all pages, from those that were looked at.
 #[derive(Debug, Clone)]
-pub(crate) struct Curve {
-    pub(crate) page_bytes: u64,
+pub struct Curve {
+    /// Page, bytes.
+    pub page_bytes: u64,
     pub(crate) references: u64,
     curve: MissRatioCurve,
     share: f64,
@@ -53,7 +54,7 @@ impl Curve {
 
     /// Share of references that miss in a cache of `bytes`, between whole pages on a line.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole pages")]
-    pub(crate) fn miss_ratio(&self, bytes: f64) -> f64 {
+    pub fn miss_ratio(&self, bytes: f64) -> f64 {
         let pages = bytes / self.page_bytes as f64 * self.share;
         let below = self.at_pages(pages.floor() as u64);
         let above = self.at_pages(pages.ceil() as u64);

@@ -166,6 +166,7 @@ fn view_answer(view: View, schemas: &mut SchemaGenerator) -> Value {
         View::Curve => answer::<doc::TileCurve>(schemas),
         View::Tier => answer::<doc::TierPage>(schemas),
         View::Machine => answer::<doc::MachinePage>(schemas),
+        View::Access => answer::<doc::AccessPage>(schemas),
     }
 }
 

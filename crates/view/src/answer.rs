@@ -1,8 +1,8 @@
 use serde::Serialize;
 
 use crate::document::{
-    HeatMap, LatencyMatrix, LoadMatrix, MachinePage, MapPage, Moment, Overview, Percentiles,
-    Series, TierPage, TileCurve,
+    AccessPage, HeatMap, LatencyMatrix, LoadMatrix, MachinePage, MapPage, Moment, Overview,
+    Percentiles, Series, TierPage, TileCurve,
 };
 use crate::request::{Request, View};
 use crate::source::Source;
@@ -24,6 +24,7 @@ pub enum Document {
     Curve(TileCurve),
     Tier(TierPage),
     Machine(MachinePage),
+    Access(AccessPage),
 }
 
 impl Document {
@@ -41,6 +42,7 @@ impl Document {
             Self::Curve(document) => &document.sentence,
             Self::Tier(document) => &document.sentence,
             Self::Machine(document) => &document.sentence,
+            Self::Access(document) => &document.sentence,
         }
     }
 }
@@ -49,8 +51,8 @@ impl Document {
 /// sentence says so.
 pub fn answer(source: &Source, request: &Request) -> Document {
     let lens = &request.lens;
-    // The latency behind tiers is in no series, so a closer look would lose it.
-    let is_whole = matches!(request.view, View::Tier | View::Curve);
+    // The latency behind tiers and where I/Os went is in no series, so a closer look would lose it.
+    let is_whole = matches!(request.view, View::Tier | View::Curve | View::Access);
     let window = lens.time.filter(|_| !is_whole);
     let window = window.map(|(from, to)| (from, to.unwrap_or(source.rollup().end())));
     let zoomed = window.and_then(|window| source.zoomed(window));
@@ -67,5 +69,6 @@ pub fn answer(source: &Source, request: &Request) -> Document {
         View::Curve => Document::Curve(views::curve(source)),
         View::Tier => Document::Tier(views::tier(source, lens)),
         View::Machine => Document::Machine(views::machine(source, lens)),
+        View::Access => Document::Access(source.access().clone()),
     }
 }

@@ -148,7 +148,8 @@ fn steps(source: &Source) -> Vec<u32> {
 /// Views of the whole run: all, each direction by size, and the spikes.
 fn whole(source: &Source) -> Vec<Request> {
     let all = Lens::default();
-    let mut requests = vec![Request { view: View::Curve, lens: all.clone() }];
+    let once = [View::Curve, View::Access].map(|view| Request { view, lens: all.clone() });
+    let mut requests = once.to_vec();
     requests.extend(views(&all));
     for is_write in [false, true] {
         let lens = Lens { is_write: Some(is_write), ..Lens::default() };

@@ -55,11 +55,13 @@ pub enum View {
     Tier,
     /// [`crate::document::MachinePage`].
     Machine,
+    /// [`crate::document::AccessPage`].
+    Access,
 }
 
 impl View {
     /// All views.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Overview,
         Self::Series,
         Self::HeatMap,
@@ -71,6 +73,7 @@ impl View {
         Self::Curve,
         Self::Tier,
         Self::Machine,
+        Self::Access,
     ];
 
     /// Its name in addresses.
@@ -87,6 +90,7 @@ impl View {
             Self::Curve => "curve",
             Self::Tier => "tier",
             Self::Machine => "machine",
+            Self::Access => "access",
         }
     }
 
@@ -106,7 +110,7 @@ impl View {
             Self::HeatMap => &["t", "step", "dir", "bs", "sel", "tile", "wl", "points", "rows"],
             Self::Percentiles => &["t", "step", "dir", "bs", "sel", "tile", "wl", "by"],
             Self::Moment => &["t", "step", "dir", "bs", "sel", "tile", "wl", "at"],
-            Self::Curve => &[],
+            Self::Curve | Self::Access => &[],
             Self::Tier | Self::Machine => &["t", "step", "points"],
         }
     }

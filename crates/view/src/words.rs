@@ -302,20 +302,6 @@ pub(crate) fn spark_of(source: &Source, most: usize) -> Vec<f64> {
     counts.chunks(part).zip(loads).map(|(c, l)| rate(c.iter().sum(), time(l))).collect()
 }
 
-/// Edges of the classes of sizes, in words.
-const EDGES: [&str; 8] =
-    ["0", "4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB"];
-
-/// Reads or writes of the classes `from..=to`: `writes of 64 KiB and above`.
-pub(crate) fn sizes(direction: &str, from: usize, to: usize) -> String {
-    match (from, to) {
-        (0, 7) => format!("{direction}s"),
-        (from, 7) => format!("{direction}s of {} and above", EDGES[from]),
-        (0, to) => format!("{direction}s below {}", EDGES[to + 1]),
-        (from, to) => format!("{direction}s of {} to below {}", EDGES[from], EDGES[to + 1]),
-    }
-}
-
 /// A share as a percentage.
 pub(crate) fn share(part: u64, whole: u64) -> String {
     units::print::percent(ratio(part, whole))

@@ -27,7 +27,7 @@ const ROOM: usize = 34;
 
 /// Counts by bucket, with what vscsiStats prints above them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Buckets {
+pub struct Buckets {
     limits: &'static [i32],
     counts: [u64; ROOM],
     /// Smallest and largest value; meaningless while there is none.
@@ -62,16 +62,18 @@ impl Buckets {
         self.sum += other.sum;
     }
 
-    pub(crate) fn limits(&self) -> &'static [i32] {
+    /// Largest value of each bucket but the last, which has none.
+    pub fn limits(&self) -> &'static [i32] {
         self.limits
     }
 
     /// One count per limit, and that above the last.
-    pub(crate) fn counts(&self) -> &[u64] {
+    pub fn counts(&self) -> &[u64] {
         &self.counts[..=self.limits.len()]
     }
 
-    pub(crate) fn count(&self) -> u64 {
+    /// All values.
+    pub fn count(&self) -> u64 {
         self.counts().iter().sum()
     }
 

@@ -10,10 +10,11 @@ mod stream;
 mod vm;
 mod work;
 
-pub(crate) use buckets::Buckets;
+pub use buckets::Buckets;
 pub(crate) use pages::{PAGE, Pages, Reference, SMALL};
 pub(crate) use slices::Row;
 pub(crate) use slim::Slim;
-pub(crate) use stream::{Of, Stream};
+pub use stream::Of;
+pub(crate) use stream::Stream;
 pub(crate) use vm::{Class, DEPTHS, Vm};
 pub use work::{Filter, Fold, Settings};

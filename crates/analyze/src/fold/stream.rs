@@ -136,7 +136,7 @@ fn closest(ends: &[f64], first: i64) -> i64 {
 
 /// What a histogram of I/Os counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Of {
+pub enum Of {
     /// Bytes of one.
     Length,
     /// How far one begins from one before it.

@@ -9,6 +9,7 @@ use super::bursts::Bursts;
 use super::flight::{InFlight, SMALL_BELOW};
 use super::slim::Slim;
 use super::stream::{Stream, Way};
+use crate::classes::Part;
 
 /// Lower ends of the classes of outstanding I/Os, the new one counted.
 pub(crate) const DEPTHS: [u32; 9] = [1, 2, 3, 5, 9, 17, 33, 65, 129];
@@ -55,6 +56,12 @@ pub(crate) struct Vm {
 }
 
 impl Vm {
+    /// What is said of it by slot: reads and writes by class, and flushes.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = Part<'_>> + Clone {
+        let classes = self.classes.iter().flatten().map(Class::part);
+        classes.chain([self.flushes.part()])
+    }
+
     /// One I/O that moves data.
     #[inline]
     pub(crate) fn push(
@@ -176,6 +183,11 @@ fn stream_of(streams: &mut Vec<(DeviceIndex, Box<Stream>)>, device: DeviceIndex)
 }
 
 impl Class {
+    /// What is said of it and of classes that were counted elsewhere.
+    pub(crate) fn part(&self) -> Part<'_> {
+        Part { count: self.count, bytes: self.bytes, times: self.latency.as_deref() }
+    }
+
     /// Appends a later part, or another VM's.
     pub(crate) fn merge(&mut self, more: Self) {
         self.count += more.count;
@@ -193,6 +205,11 @@ impl Other {
         if let Some(latency) = latency {
             self.latency.get_or_insert_default().record(latency);
         }
+    }
+
+    /// What is said of it beside reads and writes; it moves no data.
+    pub(crate) fn part(&self) -> Part<'_> {
+        Part { count: self.count, bytes: 0, times: self.latency.as_deref() }
     }
 
     fn merge(&mut self, more: Self) {

@@ -1,5 +1,5 @@
 use record::slice::{Direction, SizeClass};
-use trace::{Flags, IoRecord, Operation};
+use trace::{BATCH, Flags, IoRecord, Operation, Source, TraceError};
 use units::Nanos;
 
 use super::bursts::Bursts;
@@ -126,6 +126,22 @@ impl Fold {
         self.filter = (!filter.is_open()).then(|| filter.clone());
     }
 
+    /// Takes all records of a source that are left.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be read on.
+    pub fn read(&mut self, source: &mut dyn Source) -> Result<(), TraceError> {
+        let mut batch = Vec::with_capacity(BATCH);
+        loop {
+            source.read(&mut batch)?;
+            if batch.is_empty() {
+                return Ok(());
+            }
+            self.push(&batch);
+        }
+    }
+
     /// Takes the next records, in order of issue.
     pub fn push(&mut self, batch: &[IoRecord]) {
         match self.filter.take() {
@@ -196,7 +212,7 @@ impl Fold {
     /// Adds a row of a run's series: I/Os of which only a histogram is known.
     pub fn push_row(&mut self, vm: u16, row: &record::series::IoRecord) {
         self.is_summed = true;
-        let count = row.response.count();
+        let count = row.service.count();
         let way = match row.direction {
             Direction::Read => 0,
             Direction::Write => 1,
@@ -204,7 +220,7 @@ impl Fold {
                 self.seen(row.start, count);
                 let flushes = &mut self.vm(vm).flushes;
                 flushes.count += count;
-                flushes.latency.get_or_insert_default().merge_compact(&row.response);
+                flushes.latency.get_or_insert_default().merge_compact(&row.service);
                 return;
             }
         };
@@ -214,9 +230,9 @@ impl Fold {
         class.count += count + row.errors;
         class.failed += row.errors;
         class.bytes += bytes;
-        class.latency.get_or_insert_default().merge_compact(&row.response);
+        class.latency.get_or_insert_default().merge_compact(&row.service);
         let sample = Sample { vm, way, class: row.class.index(), bytes: 0, latency: None };
-        self.slices.push_many(row.start, sample, bytes, &row.response);
+        self.slices.push_many(row.start, sample, bytes, &row.service);
     }
 
     /// Appends a later part of the same trace: the result is that of one fold over both, except

@@ -1,28 +1,31 @@
 /// A table of text: columns as wide as their widest cell; a heading that begins with `>` is
 /// aligned to the right.
 #[derive(Debug, Default)]
-pub(crate) struct Grid {
+pub struct Grid {
     rows: Vec<Vec<String>>,
     right: Vec<bool>,
 }
 
 impl Grid {
-    pub(crate) fn new(header: &[&str]) -> Self {
+    /// Columns of these headings, and no rows.
+    pub fn new(header: &[&str]) -> Self {
         let right = header.iter().map(|name| name.starts_with('>')).collect();
         let header = header.iter().map(|name| name.trim_start_matches('>').to_owned()).collect();
         Self { rows: vec![header], right }
     }
 
-    pub(crate) fn row(&mut self, cells: Vec<String>) {
+    /// Adds a row.
+    pub fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
         self.rows.len() < 2
     }
 
     /// Lines, two blanks before each and none after.
-    pub(crate) fn lines(&self) -> String {
+    pub fn lines(&self) -> String {
         let width = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)

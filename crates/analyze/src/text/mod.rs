@@ -4,6 +4,6 @@ mod grid;
 mod plain;
 mod vscsi_stats;
 
-pub(crate) use grid::Grid;
+pub use grid::Grid;
 pub use plain::text;
 pub use vscsi_stats::vscsi_stats;

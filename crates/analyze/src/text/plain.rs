@@ -5,7 +5,7 @@ use units::{Bytes, Nanos};
 
 use super::grid::{Grid, sparkline};
 use crate::document::{Analysis, HistogramRow, OutstandingCell, TimeRow};
-use crate::views::View;
+use crate::material::View;
 
 /// VMs that a table names one by one; JSON and CSV have all.
 const VMS_SHOWN: usize = 12;

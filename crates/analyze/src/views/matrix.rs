@@ -1,34 +1,25 @@
+use stats::Histogram;
 use units::Nanos;
 
-use super::build::{Material, Scope, class_name};
-use super::rows::{WAYS, percentile};
+use super::rows::WAYS;
+use crate::classes::{ENOUGH, ROWS_NS, first_over};
 use crate::document::{BreakRow, LatencyCell, OutstandingCell};
-use crate::fold::DEPTHS;
-
-/// Fewest I/Os that say anything about a percentile here.
-pub(crate) const ENOUGH: u64 = 30;
-
-/// Upper ends of the rows of latency: 24 of them, evenly on a scale of logarithms from 20 us to
-/// 10 s, rounded to two digits.
-const ROWS_US: [u64; 24] = [
-    20, 35, 62, 110, 200, 350, 610, 1100, 1900, 3300, 5800, 10_000, 18_000, 32_000, 56_000, 99_000,
-    170_000, 310_000, 540_000, 960_000, 1_700_000, 3_000_000, 5_200_000, 10_000_000,
-];
+use crate::fold::{Class, DEPTHS};
+use crate::material::{Material, Scope, class_name};
 
 pub(crate) fn latency(material: &Material) -> Vec<LatencyCell> {
     let mut cells = Vec::new();
     for scope in &material.scopes {
         for (classes, direction) in scope.vm.classes.iter().zip(WAYS) {
             for (at, class) in classes.iter().enumerate() {
-                let Some(latency) = class.latency.as_deref() else { continue };
-                let counts = rows_of(&latency.compact());
+                let counts = class.part().rows();
                 for (row, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
                     cells.push(LatencyCell {
                         vm: scope.name.clone(),
                         direction: direction.to_owned(),
                         class: class_name(at),
-                        from_ns: row.checked_sub(1).map_or(0, |before| ROWS_US[before] * 1000),
-                        to_ns: ROWS_US.get(row).map(|us| us * 1000),
+                        from_ns: row.checked_sub(1).map_or(0, |before| ROWS_NS[before]),
+                        to_ns: ROWS_NS.get(row).copied(),
                         count: *count,
                     });
                 }
@@ -36,15 +27,6 @@ pub(crate) fn latency(material: &Material) -> Vec<LatencyCell> {
         }
     }
     cells
-}
-
-fn rows_of(latency: &stats::Compact) -> [u64; ROWS_US.len() + 1] {
-    let mut counts = [0; ROWS_US.len() + 1];
-    for (value, count) in &latency.buckets {
-        let row = ROWS_US.partition_point(|us| Nanos::from_micros(*us) < *value);
-        counts[row] += u64::from(*count);
-    }
-    counts
 }
 
 pub(crate) fn outstanding(material: &Material) -> Vec<OutstandingCell> {
@@ -85,18 +67,15 @@ pub(crate) fn breaks(material: &Material) -> Vec<BreakRow> {
 }
 
 fn break_of(material: &Material, scope: &Scope, way: usize) -> BreakRow {
-    let p99 = |at: usize| {
-        let latency = scope.vm.classes[way][at].latency.as_deref()?;
-        let p99 = percentile(latency, 99.0).filter(|_| latency.count() >= ENOUGH)?;
-        (p99 > material.limit.ns).then_some((at, p99, latency.count()))
-    };
-    let found = (0..8).find_map(p99);
+    let parts = || scope.vm.classes[way].iter().map(Class::part);
+    let limit = Nanos(material.limit.ns);
+    let found = first_over(parts(), limit);
+    let part = found.and_then(|at| parts().nth(at));
     let depths = DEPTHS.len();
-    let breaks_at = |(class, ..): (usize, u64, u64)| {
+    let breaks_at = |class: usize| {
         let cells = scope.vm.depths.get((way * 8 + class) * depths..)?;
         let is_over = |slim: &crate::fold::Slim| {
-            slim.count() >= ENOUGH
-                && slim.percentile(0.99).is_some_and(|p99| p99.0 > material.limit.ns)
+            slim.count() >= ENOUGH && slim.percentile(0.99).is_some_and(|p99| p99 > limit)
         };
         let at = cells.iter().take(depths).position(|slim| slim.as_ref().is_some_and(is_over))?;
         Some(DEPTHS[at])
@@ -104,9 +83,9 @@ fn break_of(material: &Material, scope: &Scope, way: usize) -> BreakRow {
     BreakRow {
         vm: scope.name.clone(),
         direction: WAYS[way].to_owned(),
-        class: found.map(|(at, ..)| class_name(at)),
-        p99_ns: found.map(|(_, p99, _)| p99),
-        count: found.map_or(0, |(.., count)| count),
+        class: found.map(class_name),
+        p99_ns: part.and_then(|part| part.percentile(0.99)),
+        count: part.and_then(|part| part.times).map_or(0, Histogram::count),
         outstanding_from: found.and_then(breaks_at),
     }
 }

@@ -6,6 +6,4 @@ mod rows;
 mod storage;
 mod time;
 
-pub(crate) use build::{ALL, COARSE, Material};
-pub use build::{Options, Subject, View, analyse};
-pub(crate) use matrix::ENOUGH;
+pub use build::{Options, analyse};

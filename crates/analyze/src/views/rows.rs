@@ -1,20 +1,17 @@
 use stats::Histogram;
 use units::Ratio;
 
-use super::build::{COARSE, Material, Scope, class_name};
+use crate::classes::{Whole, ratio};
 use crate::document::{AlignmentRow, BesideRow, BurstRow, HistogramRow, OverviewRow, SizeRow};
 use crate::fold::{Buckets, Of};
+use crate::material::{COARSE, Material, Scope, class_name};
 
 /// Names of the directions by their positions.
 pub(crate) const WAYS: [&str; 2] = ["read", "write"];
 
 /// A share, none of nothing.
 pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
-}
-
-fn part(part: u64, whole: u64) -> f64 {
-    share(part, whole).unwrap_or(0.0)
+    (whole > 0).then(|| ratio(part, whole))
 }
 
 /// A percentile in nanoseconds.
@@ -110,7 +107,7 @@ pub(crate) fn alignment(material: &Material) -> Vec<AlignmentRow> {
                 direction: direction.to_owned(),
                 sector_mod_8,
                 count: *count,
-                share: part(*count, all),
+                share: ratio(*count, all),
             }));
         }
     }
@@ -122,35 +119,30 @@ pub(crate) fn sizes(material: &Material) -> Vec<SizeRow> {
 }
 
 fn sizes_of(scope: &Scope) -> Vec<SizeRow> {
-    let all = scope.vm.classes.iter().flatten();
-    let count = all.clone().map(|class| class.count).sum();
-    let bytes = all.clone().map(|class| class.bytes).sum();
-    let wait: u128 = all.filter_map(|class| class.latency.as_ref()).map(|l| l.sum_ns()).sum();
+    let whole = Whole::of(scope.vm.parts());
     let mut rows = Vec::new();
     for (classes, direction) in scope.vm.classes.iter().zip(WAYS) {
         for (at, class) in classes.iter().enumerate().filter(|(_, class)| class.count > 0) {
-            let latency = class.latency.as_deref();
-            let quantile = |percent| latency.and_then(|latency| percentile(latency, percent));
+            let figures = whole.figures(class.part());
+            let times = class.latency.as_deref();
             rows.push(SizeRow {
                 vm: scope.name.clone(),
                 direction: direction.to_owned(),
                 class: class_name(at),
                 count: class.count,
                 bytes: class.bytes,
-                share_of_count: part(class.count, count),
-                share_of_bytes: part(class.bytes, bytes),
-                sequential_share: part(class.sequential, class.count),
-                mean_ns: latency
+                share_of_count: figures.share_of_count,
+                share_of_bytes: figures.share_of_bytes,
+                sequential_share: ratio(class.sequential, class.count),
+                mean_ns: times
                     .and_then(Histogram::mean_ns)
                     .map(|mean| units::Nanos::from_secs_f64(mean / 1e9).0),
-                p50_ns: quantile(50.0),
-                p95_ns: quantile(95.0),
-                p99_ns: quantile(99.0),
-                max_ns: latency.and_then(Histogram::max).map(|max| max.0),
-                wait_ns: latency.map(|latency| u64::try_from(latency.sum_ns()).unwrap_or(u64::MAX)),
-                share_of_wait: latency
-                    .filter(|_| wait > 0)
-                    .map(|latency| latency.sum_ns() as f64 / wait as f64),
+                p50_ns: figures.p50_ns,
+                p95_ns: figures.p95_ns,
+                p99_ns: figures.p99_ns,
+                max_ns: figures.max_ns,
+                wait_ns: times.map(|_| figures.wait_ns),
+                share_of_wait: times.filter(|_| whole.waits()).map(|_| figures.share_of_wait),
             });
         }
     }

@@ -1,7 +1,7 @@
 use units::Nanos;
 
-use super::build::{Material, Scope};
 use crate::document::{KneeRow, MissRatioRow, TierRow, WorkingSetRow};
+use crate::material::{Material, Scope};
 use crate::working_set::{Curve, Subject, WINDOWS_MS};
 
 /// VMs with a working set of their own, those with the most I/O.

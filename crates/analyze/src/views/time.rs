@@ -1,7 +1,7 @@
-use super::build::{Material, class_name};
 use super::rows::WAYS;
 use crate::document::TimeRow;
 use crate::fold::Slim;
+use crate::material::{Material, class_name};
 
 pub(crate) fn rows(material: &Material) -> Vec<TimeRow> {
     if !material.has_times() {

@@ -1,7 +1,6 @@
 //! Real traces with known facts (`../shared/traces`).
 
-use tilemark_analyze::View;
-use tilemark_analyze::{Settings, analyse};
+use tilemark_analyze::{FindingKind, Settings, View, analyse};
 use trace::OpenOptions;
 
 use crate::shared::file;
@@ -23,8 +22,13 @@ fn the_cloudphysics_disk_has_its_known_counts_shares_and_misalignment() {
     assert!((seven as f64 / 113_872.0 - 0.795).abs() < 0.0005, "{seven} at sector 7 modulo 8");
     assert!(row.read_p99_ns.is_none() && answer.matrix_latency.is_empty());
     assert!(answer.cannot_say.iter().any(|remark| remark.what.starts_with("latency")));
-    assert!(answer.findings.iter().any(|finding| finding.id == "misaligned"));
-    assert!(answer.findings.iter().all(|finding| finding.id != "limit" && finding.id != "moment"));
+    assert!(answer.findings.iter().any(|finding| finding.id == FindingKind::Misaligned));
+    assert!(
+        answer
+            .findings
+            .iter()
+            .all(|finding| !matches!(finding.id, FindingKind::Limit | FindingKind::Moment))
+    );
     assert!(answer.working_set.iter().all(|row| row.sampled_share == 1.0));
 }
 

@@ -1,6 +1,6 @@
 //! Sentences about traces whose trouble is known.
 
-use tilemark_analyze::{Finding, Settings, View, analyse};
+use tilemark_analyze::{Finding, FindingKind, Settings, View, analyse};
 use trace::{Clock, DeviceIndex, IoRecord, Operation, VmIndex};
 use units::Nanos;
 
@@ -45,12 +45,12 @@ fn the_class_the_moment_and_the_neighbour_are_named_with_their_proofs() {
     let findings = of(&troubled());
     assert!(findings.len() <= 5, "{findings:#?}");
     assert!(findings.is_sorted_by(|a, b| a.effect >= b.effect));
-    let find = |id: &str| findings.iter().find(|f| f.id == id && !f.text.starts_with("web0"));
-    let class = find("contribution").expect("the large writes");
-    assert!(class.text.starts_with("web1: writes of 128-<256 KiB are 3.2 % of the I/Os and "));
-    let limit = find("limit").expect("the limit");
+    let find = |id| findings.iter().find(|f| f.id == id && !f.text.starts_with("web0"));
+    let class = find(FindingKind::Contribution).expect("the large writes");
+    assert!(class.text.starts_with("web1: writes are 3.2 % of the I/Os and "));
+    let limit = find(FindingKind::Limit).expect("the limit");
     assert_eq!((limit.limit, limit.samples), (20e6, 400));
-    let moment = find("moment").expect("the two seconds");
+    let moment = find(FindingKind::Moment).expect("the two seconds");
     assert_eq!(
         moment.command,
         "tilemark analyze 'web servers.tmt' --view time --vm web1 --from 12s --to 14s"
@@ -77,8 +77,9 @@ fn nothing_is_said_of_latency_or_time_where_there_is_none() {
     subject.info.clock = Clock::Order;
     subject.info.has_latency = false;
     let answer = everything(fold_of(&records, &Settings::default()), &subject);
-    let said: Vec<&str> = answer.findings.iter().map(|finding| finding.id.as_str()).collect();
-    assert!(said.iter().all(|id| ["tier", "misaligned", "read-share"].contains(id)), "{said:?}");
+    let said: Vec<FindingKind> = answer.findings.iter().map(|finding| finding.id).collect();
+    let known = [FindingKind::Tier, FindingKind::Misaligned, FindingKind::ReadShare];
+    assert!(said.iter().all(|kind| known.contains(kind)), "{said:?}");
     assert!(answer.time.is_empty() && answer.bursts.is_empty() && answer.matrix_latency.is_empty());
     assert!(answer.histograms.iter().all(|row| !row.histogram.contains("interarrival")));
     assert_eq!(answer.cannot_say.len(), 2);

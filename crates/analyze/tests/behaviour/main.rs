@@ -3,7 +3,6 @@
 
 mod facts;
 mod findings;
-mod fit;
 mod merge;
 #[path = "../../../trace/tests/import/shared.rs"]
 mod shared;

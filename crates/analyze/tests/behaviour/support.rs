@@ -41,14 +41,7 @@ pub fn fold_of(records: &[IoRecord], settings: &Settings) -> Fold {
 /// A source, read to its end.
 pub fn read(source: &mut dyn Source, settings: &Settings) -> (Fold, Subject) {
     let mut fold = Fold::new(settings);
-    let mut batch = Vec::new();
-    loop {
-        source.read(&mut batch).expect("the trace can be read");
-        if batch.is_empty() {
-            break;
-        }
-        fold.push(&batch);
-    }
+    fold.read(source).expect("the trace can be read");
     let info = source.info().clone();
     (fold, Subject { name: "trace".to_owned(), info, remarks: Vec::new() })
 }

@@ -172,9 +172,9 @@ fn agrees_with_its_run(place: &Place, run: &Run) -> Value {
             continue;
         };
         assert_eq!((&sums[count], &sums[bytes]), (&io.count.into(), &io.bytes.into()), "{name}");
-        let response = &io.response;
+        let service = &io.service;
         for (mine, theirs) in
-            [("p50", response.p50_ns), ("p99", response.p99_ns), ("max", response.max_ns)]
+            [("p50", service.p50_ns), ("p99", service.p99_ns), ("max", service.max_ns)]
         {
             assert_eq!(sums[format!("{name}_{mine}_ns")].as_u64(), theirs, "{name} {mine}");
         }

@@ -62,7 +62,8 @@ pub struct PercentilePoint {
 pub struct LatencyMatrix {
     /// A sentence: the first class whose 99th percentile breaks the limit, or that none does.
     pub sentence: String,
-    /// Edges of the 26 rows: below 20 us, 24 logarithmic rows to 10 s, and above; 25 edges.
+    /// Upper edges of the rows but the last: up to 20 us, 23 about logarithmic rows to 10 s, and
+    /// above; 24 edges.
     pub edges_ns: Vec<u64>,
     /// What p99 is held against.
     pub limit_ns: u64,
@@ -77,7 +78,7 @@ pub struct LatencyMatrix {
 pub struct MatrixPanel {
     /// `read` or `write`.
     pub direction: String,
-    /// By class (8), by row (26): I/Os.
+    /// By class (8), by row (25): I/Os.
     pub cells: Vec<Vec<u64>>,
     /// By class: 99th percentile.
     pub p99_ns: Vec<Option<u64>>,

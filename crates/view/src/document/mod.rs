@@ -1,6 +1,7 @@
 //! The answers, as they are written to JSON. Times on the run's axis are nanoseconds of time
 //! under load: the steps of the run one after the other, without the pauses between them.
 
+mod access;
 mod compare;
 mod curve;
 mod headline;
@@ -14,6 +15,7 @@ mod series;
 mod study;
 mod tier;
 
+pub use access::AccessPage;
 pub use compare::{CompareMetric, ComparePage, CompareSide, CurveOfSide, DifferenceRow};
 pub use curve::{CurveLimit, CurvePoint, TileCurve};
 pub use headline::{Doubt, Headline};

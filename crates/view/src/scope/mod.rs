@@ -9,20 +9,16 @@ use std::borrow::Cow;
 
 use record::rollup::{IoRow, Level};
 use record::run::Phase;
-use record::slice::Direction;
 use units::Nanos;
 
+pub(crate) use analyze::{ENOUGH, ratio};
 pub(crate) use cells::{Cells, Grouping};
 pub(crate) use frame::{Frame, Points};
 pub(crate) use rates::{Range, ranges};
-pub(crate) use sum::{Sum, ratio};
+pub(crate) use sum::Sum;
 
 use crate::request::{Breakdown, Lens};
 use crate::source::Source;
-
-/// Fewer I/Os than this support no sentence: a percentile of them is one I/O's bad luck. The
-/// usual size of a small sample; our choice for all views.
-pub(crate) const ENOUGH: u64 = 30;
 
 /// Which phases count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +118,7 @@ impl<'a> Scope<'a> {
 
     /// Reads and writes by class, and flushes: `[read classes, write classes, flush]`.
     pub fn by_size(&self) -> Vec<Sum> {
-        let mut sums: Vec<Sum> = (0..17).map(|_| Sum::default()).collect();
+        let mut sums: Vec<Sum> = (0..analyze::SLOTS).map(|_| Sum::default()).collect();
         for (_, row) in self.rows() {
             sums[size_slot(row)].add(row);
         }
@@ -149,11 +145,7 @@ impl<'a> Scope<'a> {
 
 /// Where [`Scope::by_size`] puts a row.
 pub(crate) fn size_slot(row: &IoRow) -> usize {
-    match row.direction {
-        Direction::Read => row.class.index().into(),
-        Direction::Write => 8 + usize::from(row.class.index()),
-        Direction::Flush => 16,
-    }
+    analyze::slot(row.direction, row.class)
 }
 
 /// Which spans are in the lens, by position.

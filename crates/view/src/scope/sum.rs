@@ -1,6 +1,7 @@
+use analyze::Part;
 use record::rollup::IoRow;
 use stats::Histogram;
-use units::{Nanos, Ratio};
+use units::Nanos;
 
 /// I/Os together.
 #[derive(Debug, Clone, Default)]
@@ -34,7 +35,7 @@ impl Sum {
 
     /// All service times added, nanoseconds; stays at the end of 64 bits.
     pub fn wait_ns(&self) -> u64 {
-        u64::try_from(self.histogram.sum_ns()).unwrap_or(u64::MAX)
+        self.part().wait_ns()
     }
 
     /// Service times, if there are any: I/Os of a source without latencies have 0, and no I/O
@@ -50,16 +51,15 @@ impl Sum {
 
     /// A percentile in nanoseconds.
     pub fn percentile(&self, share: f64) -> Option<u64> {
-        self.times()?.percentile(Ratio::new(share)).map(|value| value.0)
+        self.part().percentile(share)
     }
 
     pub fn max(&self) -> Option<u64> {
         self.times()?.max().map(|value| value.0)
     }
-}
 
-/// `part / whole`, 0 where there is no whole.
-#[expect(clippy::cast_precision_loss, reason = "shares are read to a few digits")]
-pub(crate) fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+    /// What the analysis takes.
+    pub fn part(&self) -> Part<'_> {
+        Part { count: self.count(), bytes: self.bytes, times: self.times() }
+    }
 }

@@ -1,5 +1,6 @@
 //! A run opened for looking at it.
 
+mod access;
 mod facts;
 mod page;
 mod row;
@@ -7,7 +8,8 @@ mod timeline;
 mod trace;
 mod zoom;
 
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
 use record::rollup::Rollup;
 use record::run::{Run, Step};
@@ -15,7 +17,7 @@ use record::rundir::{RunDirError, State, StoredRun};
 use record::series::SeriesError;
 use units::Nanos;
 
-use crate::document::{LiveState, RunKind, RunState};
+use crate::document::{AccessPage, LiveState, RunKind, RunState};
 use facts::Files;
 pub use row::{list, row_of};
 use zoom::Zooms;
@@ -69,6 +71,9 @@ struct Facts {
     trace: Option<TraceFacts>,
     files: Files,
     zooms: Zooms,
+    /// The directory of a trace that is stored and complete.
+    recorded: Option<PathBuf>,
+    access: OnceLock<AccessPage>,
 }
 
 impl Source {
@@ -172,6 +177,14 @@ impl Source {
     /// Where it is stored; nothing if it is in memory alone.
     pub(crate) fn directory(&self) -> Option<&std::path::Path> {
         self.facts.stored.as_ref().map(StoredRun::path)
+    }
+
+    /// Which bytes its I/O uses, read once it is asked for.
+    pub(crate) fn access(&self) -> &AccessPage {
+        self.facts.access.get_or_init(|| match &self.facts.recorded {
+            Some(path) => access::of_trace(path),
+            None => access::unknown(self.is_observed()),
+        })
     }
 
     /// Its I/O at the resolution of looking.

@@ -6,7 +6,7 @@ use trace::store::{self, Columns};
 use trace::{TraceError, TraceInfo};
 use units::print::count;
 
-use super::{Source, TraceFacts};
+use super::{Facts, Source, TraceFacts};
 use crate::document::{RunRow, RunState};
 use crate::observed::observe;
 
@@ -65,8 +65,10 @@ impl Source {
             | Columns::OPERATION
             | Columns::LENGTH
             | Columns::FLAGS;
-        let (facts, _) = TraceFacts::of_stored(path)?;
-        let rollup = observe(&mut store::open(path)?.source(columns))?;
-        Ok(Self::trace(facts, Arc::new(rollup), None))
+        let (trace, _) = TraceFacts::of_stored(path)?;
+        let rollup = Arc::new(observe(&mut store::open(path)?.source(columns))?);
+        let (size_bytes, recorded) = (trace.size_bytes, Some(path.to_owned()));
+        let facts = Facts { trace: Some(trace), recorded, ..Facts::default() };
+        Ok(Self { size_bytes, ..Self::of(facts, rollup, RunState::Complete) })
     }
 }

@@ -143,7 +143,7 @@ fn sentence(cells: &[LoadCell], columns: &Columns, limit: Nanos) -> String {
     let class = usize::from(first.class);
     format!(
         "{} break {limit} first, at {}: p99 {} ({}).",
-        words::capital(&words::sizes(&first.direction, class, class)),
+        words::capital(&analyze::sizes(&first.direction, class, class)),
         columns.words(first.column),
         Nanos(first.p99_ns),
         count(first.count, "I/O")

@@ -3,7 +3,7 @@ use std::iter::once;
 /// Edges of logarithmic rows, ascending, one more than rows.
 #[expect(clippy::cast_precision_loss, reason = "edges of rows, to a nanosecond below 100 days")]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between two edges")]
-pub(super) fn log_edges(from_ns: u64, to_ns: u64, rows: usize) -> Vec<u64> {
+fn log_edges(from_ns: u64, to_ns: u64, rows: usize) -> Vec<u64> {
     let (from, to) = (from_ns.max(1), to_ns.max(from_ns.max(1) + 1));
     let step = (to as f64 / from as f64).ln() / rows.max(1) as f64;
     let inner =

@@ -1,10 +1,11 @@
 //! What to look at next: at most three sentences, each with its number, what it is held
 //! against, its samples, and where it is proven.
 
+use analyze::Waits;
 use units::Nanos;
 use units::print::{clock, count, number, percent};
 
-use super::cause::Waits;
+use super::cause;
 use super::focus::Focus;
 use crate::document::Finding;
 use crate::request::{Lens, Request, View};
@@ -84,13 +85,13 @@ fn contribution(focus: &Focus<'_>, waits: &Waits) -> Option<Finding> {
     }
     let cause = waits.worst()?;
     let (wait, ios) = (percent(cause.share_of_wait), percent(cause.share_of_count));
-    let lens = cause.part.lens();
+    let lens = cause::lens(cause.band);
     let lens = if lens.is_empty() { lens } else { format!("&{lens}") };
     Some(Finding {
         id: "contribution".to_owned(),
         text: format!(
             "{} are {ios} of the I/Os and {wait} of the waiting ({}).",
-            words::capital(&cause.part.name()),
+            words::capital(&cause.band.name()),
             count(cause.count, "I/O")
         ),
         effect: cause.share_of_wait - cause.share_of_count,

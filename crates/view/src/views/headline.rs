@@ -4,7 +4,7 @@ use record::run::{Answer, BrokenLimit, Edge, Run, Status, Step, Verdict, told};
 use units::Bytes;
 use units::print::{count, percent};
 
-use super::cause::Waits;
+use super::cause;
 use super::focus::Focus;
 use crate::document::{Doubt, Headline};
 use crate::request::Lens;
@@ -118,7 +118,7 @@ fn broken_words(answer: &Answer, broken: &BrokenLimit) -> String {
 /// else what most of the waiting in I/Os was.
 fn why(focus: &Focus<'_>) -> Option<String> {
     let broken = focus.broken()?;
-    Some(words::limited(broken).unwrap_or_else(|| Waits::of(&focus.cause()).sentence()))
+    Some(words::limited(broken).unwrap_or_else(|| cause::sentence(&cause::waits(&focus.cause()))))
 }
 
 fn doubts(run: &Run) -> Vec<Doubt> {

@@ -1,12 +1,8 @@
+use analyze::{USUAL_LIMIT, USUAL_LIMIT_SOURCE};
 use record::run::{LimitOn, PooledLimit};
 use units::Nanos;
 
 use crate::source::Source;
-
-/// 20 ms: what Microsoft asks of Exchange's databases (on average), and the default
-/// `max_latency` of Oracle's CALIBRATE_IO; the same that `tilemark analyze` holds 99th
-/// percentiles against where nobody says another.
-const USUAL: Nanos = Nanos::from_millis(20);
 
 /// What 99th percentiles of I/O are held against, and where that comes from: the tightest limit
 /// on I/O that the run has, else the usual one.
@@ -16,10 +12,7 @@ pub(super) fn of(source: &Source) -> (Nanos, String) {
             let name = crate::words::limit_name(&limit.workload, &limit.result);
             (Nanos(limit.result.limit_ns), format!("the run's limit on {name}"))
         }
-        None => (
-            USUAL,
-            format!("usual for databases (Exchange, Oracle CALIBRATE_IO){}", judged_by(source)),
-        ),
+        None => (USUAL_LIMIT, format!("{USUAL_LIMIT_SOURCE}{}", judged_by(source))),
     }
 }
 

@@ -233,8 +233,8 @@ fn sentence(now: &Sum, course: &Course, at: Nanos, width: Nanos, sizes: &[Sum]) 
     let most = most.map(|(slot, sum)| {
         let name = match slot {
             16 => "flushes".to_owned(),
-            slot if slot < 8 => words::sizes("read", slot, slot),
-            slot => words::sizes("write", slot - 8, slot - 8),
+            slot if slot < 8 => analyze::sizes("read", slot, slot),
+            slot => analyze::sizes("write", slot - 8, slot - 8),
         };
         let share = percent(crate::scope::ratio(sum.wait_ns(), wait));
         format!("; {name} are {share} of the waiting")

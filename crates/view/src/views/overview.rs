@@ -1,8 +1,8 @@
+use analyze::Waits;
 use record::run::{Status, Step};
 
-use super::cause::Waits;
 use super::focus::Focus;
-use super::{findings, heroes, sizes};
+use super::{cause, findings, heroes, sizes};
 use crate::document::Overview;
 use crate::request::Lens;
 use crate::scope::Scope;
@@ -13,11 +13,11 @@ use crate::words;
 pub(crate) fn overview(source: &Source, lens: &Lens) -> Overview {
     let focus = Focus::new(source, lens);
     let causing = focus.cause();
-    let waits = Waits::of(&causing);
+    let waits = cause::waits(&causing);
     let sums = Scope::summary(source, lens).by_size();
     Overview {
         sentence: sentence(source, lens),
-        cause: cause(&focus, &waits),
+        cause: cause_of(&focus, &waits),
         verdict: verdict(source, lens).to_owned(),
         heroes: heroes::of(source, &focus),
         findings: findings::of(source, lens, &focus, &waits),
@@ -30,8 +30,8 @@ pub(crate) fn overview(source: &Source, lens: &Lens) -> Overview {
 /// The cause, with the tiles it is about where that is not the run's answer: what the run found
 /// at its limit and what the broken action waited for, where the run knows; else what most of
 /// the waiting in I/Os was.
-fn cause(focus: &Focus<'_>, waits: &Waits) -> String {
-    let said = focus.broken().and_then(words::limited).unwrap_or_else(|| waits.sentence());
+fn cause_of(focus: &Focus<'_>, waits: &Waits) -> String {
+    let said = focus.broken().and_then(words::limited).unwrap_or_else(|| cause::sentence(waits));
     match focus.broken() {
         Some(step) => {
             let tiles = units::print::count(step.tiles.into(), "tile");

@@ -1,13 +1,14 @@
+use analyze::Whole;
 use units::print::percent;
 
 use crate::document::SizeRow;
-use crate::scope::{ENOUGH, Sum, ratio};
+use crate::scope::{ENOUGH, Sum};
 use crate::words;
 
 /// Reads by class, then writes by class, of the sums of [`crate::scope::Scope::by_size`];
 /// shares are of everything in them, flushes too.
 pub(super) fn rows(sums: &[Sum]) -> Vec<SizeRow> {
-    let whole = Whole::of(sums);
+    let whole = whole(sums);
     let both = sums.iter().take(16).enumerate();
     both.filter_map(|(slot, sum)| {
         let class = u8::try_from(slot % 8).ok()?;
@@ -19,36 +20,28 @@ pub(super) fn rows(sums: &[Sum]) -> Vec<SizeRow> {
 /// Flushes, where there are any. They have no size.
 pub(super) fn flushes(sums: &[Sum]) -> Option<SizeRow> {
     let flush = sums.get(16).filter(|sum| sum.count() > 0)?;
-    Some(row("flush", 0, flush, &Whole::of(sums)))
+    Some(row("flush", 0, flush, &whole(sums)))
 }
 
-struct Whole {
-    count: u64,
-    bytes: u64,
-    wait: u64,
-}
-
-impl Whole {
-    fn of(sums: &[Sum]) -> Self {
-        let add = |pick: fn(&Sum) -> u64| sums.iter().map(pick).fold(0, u64::saturating_add);
-        Self { count: add(Sum::count), bytes: add(|sum| sum.bytes), wait: add(Sum::wait_ns) }
-    }
+fn whole(sums: &[Sum]) -> Whole {
+    Whole::of(sums.iter().map(Sum::part))
 }
 
 fn row(direction: &str, class: u8, sum: &Sum, whole: &Whole) -> SizeRow {
+    let figures = whole.figures(sum.part());
     SizeRow {
         direction: direction.to_owned(),
         class,
         count: sum.count(),
         bytes: sum.bytes,
-        share_of_count: ratio(sum.count(), whole.count),
-        share_of_bytes: ratio(sum.bytes, whole.bytes),
-        wait_ns: sum.wait_ns(),
-        share_of_wait: ratio(sum.wait_ns(), whole.wait),
-        p50_ns: sum.percentile(0.5),
-        p95_ns: sum.percentile(0.95),
-        p99_ns: sum.percentile(0.99),
-        max_ns: sum.max(),
+        share_of_count: figures.share_of_count,
+        share_of_bytes: figures.share_of_bytes,
+        wait_ns: figures.wait_ns,
+        share_of_wait: figures.share_of_wait,
+        p50_ns: figures.p50_ns,
+        p95_ns: figures.p95_ns,
+        p99_ns: figures.p99_ns,
+        max_ns: figures.max_ns,
     }
 }
 
@@ -67,7 +60,7 @@ pub(super) fn sentence(sums: &[Sum]) -> String {
     };
     let name = |row: &SizeRow| {
         let class = usize::from(row.class);
-        words::capital(&words::sizes(&row.direction, class, class))
+        words::capital(&analyze::sizes(&row.direction, class, class))
     };
     let (ios, bytes) = (percent(often.share_of_count), percent(often.share_of_bytes));
     let mut text = format!("{} are {ios} of the I/Os and {bytes} of the bytes", name(often));

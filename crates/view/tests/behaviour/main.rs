@@ -3,6 +3,7 @@
 
 extern crate tilemark_view as view;
 
+mod access;
 mod course;
 mod model;
 mod odd;

@@ -240,3 +240,4 @@ ask_for!(moment, Moment, view::document::Moment);
 ask_for!(curve, Curve, view::document::TileCurve);
 ask_for!(tier, Tier, view::document::TierPage);
 ask_for!(machine, Machine, view::document::MachinePage);
+ask_for!(access, Access, view::document::AccessPage);

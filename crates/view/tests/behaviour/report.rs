@@ -42,7 +42,7 @@ fn the_answers_of_a_ten_tile_three_hour_ladder_fit_and_no_view_is_missing() {
             assert!(has(&request), "{request}");
         }
     }
-    for request in ["curve", "tier", "breaks", "matrix", "series", "heatmap?dir=w"] {
+    for request in ["curve", "access", "tier", "breaks", "matrix", "series", "heatmap?dir=w"] {
         assert!(has(request), "{request}");
     }
     for (request, value) in &answers {

@@ -81,7 +81,7 @@ proptest! {
                 });
                 let all = model::merged(mine);
                 let cells = &panel.cells[usize::from(class)];
-                prop_assert_eq!(cells.len(), 26);
+                prop_assert_eq!(cells.len(), found.edges_ns.len() + 1);
                 prop_assert_eq!(cells.iter().sum::<u64>(), all.count());
                 let p99 = model::p99(&all);
                 let is_over = all.count() >= 30 && p99.is_some_and(|p99| p99 > found.limit_ns);

@@ -222,6 +222,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A view through a lens */
+        get: operations["getAccess"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/events": {
         parameters: {
             query?: never;
@@ -314,6 +331,30 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * @description `access`: which bytes of the storage are used, how much cache would hold them, and what lies
+         *     across pages or beside large I/O. Of the whole trace, whatever the lens.
+         */
+        AccessPage: {
+            /** @description A sentence: what is touched, or why nobody knows. */
+            sentence: string;
+            /** @description What matters in it, most important first. */
+            findings: string[];
+            /** @description What these I/Os cannot answer, and why. */
+            cannot_say: components["schemas"]["Remark"][];
+            /** @description Different bytes over windows of time; everybody together first. */
+            working_set: components["schemas"]["WorkingSetRow"][];
+            /** @description Miss ratios of an LRU cache over its size. */
+            miss_ratio: components["schemas"]["MissRatioRow"][];
+            /** @description Where more cache begins to bring less. */
+            knees: components["schemas"]["KneeRow"][];
+            /** @description What an acceleration tier would serve. */
+            tiers: components["schemas"]["TierRow"][];
+            /** @description Where I/Os begin within 4 KiB. */
+            alignment: components["schemas"]["AlignmentRow"][];
+            /** @description Small I/Os with and without a large one in flight on the device. */
+            beside_large: components["schemas"]["BesideRow"][];
+        };
         /** @description What became of one action. */
         ActionResult: {
             /** @description The action's name. */
@@ -337,6 +378,28 @@ export interface components {
             service: components["schemas"]["Latency"];
             /** @description Intended start to last answer. */
             response: components["schemas"]["Latency"];
+        };
+        /** @description Where I/Os begin within 4 KiB. */
+        AlignmentRow: {
+            /** @description Whose. */
+            vm: string;
+            /** @description `read` or `write`. */
+            direction: string;
+            /**
+             * Format: uint64
+             * @description First sector (512 B) modulo 8; 0 is aligned.
+             */
+            sector_mod_8: number;
+            /**
+             * Format: uint64
+             * @description I/Os.
+             */
+            count: number;
+            /**
+             * Format: double
+             * @description Of the VM's I/Os of this direction.
+             */
+            share: number;
         };
         /** @description The run's answer. A score never stands alone: the verdict is beside it. */
         Answer: {
@@ -376,6 +439,43 @@ export interface components {
             score_interval: components["schemas"]["Interval"] | null;
             /** @description How far the run got: `5 of at most 9 steps, interrupted in step 6 (6 tiles)`. */
             progress: string;
+        };
+        /** @description Small I/Os (below 32 KiB) without and with a large one (64 KiB and above) in flight. */
+        BesideRow: {
+            /** @description Whose. */
+            vm: string;
+            /** @description `read` or `write`. */
+            direction: string;
+            /**
+             * Format: uint64
+             * @description Small I/Os with no large one beside them.
+             */
+            alone_count: number;
+            /**
+             * Format: uint64
+             * @description Their median, nanoseconds.
+             */
+            alone_p50_ns: number | null;
+            /**
+             * Format: uint64
+             * @description Their 99th percentile.
+             */
+            alone_p99_ns: number | null;
+            /**
+             * Format: uint64
+             * @description Small I/Os that were issued while a large one was in flight on the device.
+             */
+            beside_count: number;
+            /**
+             * Format: uint64
+             * @description Their median.
+             */
+            beside_p50_ns: number | null;
+            /**
+             * Format: uint64
+             * @description Their 99th percentile.
+             */
+            beside_p99_ns: number | null;
         };
         /** @description What was at its limit, or came nearest to it. */
         Bottleneck: {
@@ -1041,6 +1141,36 @@ export interface components {
             /** @description Intended start to done. */
             response: components["schemas"]["Latency"];
         };
+        /** @description Where more cache begins to bring less (Satopää and others 2011). */
+        KneeRow: {
+            /** @description Whose. */
+            vm: string;
+            /**
+             * Format: uint64
+             * @description Page, bytes.
+             */
+            page_bytes: number;
+            /**
+             * Format: uint64
+             * @description References to pages behind the curve.
+             */
+            references: number;
+            /**
+             * Format: uint64
+             * @description Cache, bytes.
+             */
+            cache_bytes: number;
+            /**
+             * Format: double
+             * @description Share of references that miss there.
+             */
+            miss_ratio: number;
+            /**
+             * Format: double
+             * @description Share that misses in a cache of any size: first references.
+             */
+            miss_ratio_least: number;
+        };
         /**
          * @description A latency distribution in a few numbers, all in nanoseconds. Percentiles are the upper
          *     edge of a histogram bucket, at most 0.8 % above the true value; all are null when there
@@ -1089,7 +1219,10 @@ export interface components {
         LatencyMatrix: {
             /** @description A sentence: the first class whose 99th percentile breaks the limit, or that none does. */
             sentence: string;
-            /** @description Edges of the 26 rows: below 20 us, 24 logarithmic rows to 10 s, and above; 25 edges. */
+            /**
+             * @description Upper edges of the rows but the last: up to 20 us, 23 about logarithmic rows to 10 s, and
+             *     above; 24 edges.
+             */
             edges_ns: number[];
             /**
              * Format: uint64
@@ -1395,7 +1528,7 @@ export interface components {
         MatrixPanel: {
             /** @description `read` or `write`. */
             direction: string;
-            /** @description By class (8), by row (26): I/Os. */
+            /** @description By class (8), by row (25): I/Os. */
             cells: number[][];
             /** @description By class: 99th percentile. */
             p99_ns: (number | null)[];
@@ -1419,6 +1552,31 @@ export interface components {
             reference_origin: components["schemas"]["ReferenceOrigin"];
             /** @description `value / reference`: what enters the tile's geometric mean. */
             normalised: components["schemas"]["Figure"];
+        };
+        /** @description A point of a miss-ratio curve. */
+        MissRatioRow: {
+            /** @description Whose. */
+            vm: string;
+            /**
+             * Format: uint64
+             * @description Page, bytes.
+             */
+            page_bytes: number;
+            /**
+             * Format: uint64
+             * @description Cache, bytes.
+             */
+            cache_bytes: number;
+            /**
+             * Format: double
+             * @description Share of references to pages, reads and writes alike, that miss an LRU cache.
+             */
+            miss_ratio: number;
+            /**
+             * Format: double
+             * @description Share of the pages that was looked at; 1 is exact.
+             */
+            sampled_share: number;
         };
         /**
          * @description What the parts of the modelled storage and hosts did in the measured time of a simulated
@@ -1763,6 +1921,13 @@ export interface components {
         };
         /** @description Where a reference value comes from. */
         ReferenceOrigin: "declared" | "ideal-storage" | "none";
+        /** @description Something that cannot be said. */
+        Remark: {
+            /** @description What about. */
+            what: string;
+            /** @description Why not. */
+            why: string;
+        };
         /** @description How recorded loads were played in a step. */
         ReplayFacts: {
             /** @description Each recorded load of the tile. */
@@ -2501,6 +2666,45 @@ export interface components {
             /** @description Bytes written to the backing store. */
             destaged_bytes_per_s: number[];
         };
+        /**
+         * @description What a tier of pages of 64 KiB would serve: LRU, write-back, everything comes in, empty at
+         *     first. An I/O is served when all its pages are; of a sample of pages (`sampled_share` below
+         *     1) each page of an I/O counts for itself.
+         */
+        TierRow: {
+            /** @description Whose. */
+            vm: string;
+            /**
+             * Format: uint64
+             * @description Size of the tier.
+             */
+            tier_bytes: number;
+            /**
+             * Format: double
+             * @description Reads that the tier alone serves, of all reads.
+             */
+            reads_served: number | null;
+            /**
+             * Format: double
+             * @description I/Os that the tier alone serves, of all.
+             */
+            io_served: number | null;
+            /**
+             * Format: double
+             * @description Bytes written to the tier.
+             */
+            tier_written_bytes: number;
+            /**
+             * Format: uint64
+             * @description References to pages that were simulated.
+             */
+            references: number;
+            /**
+             * Format: double
+             * @description Share of the pages that was looked at; 1 is exact.
+             */
+            sampled_share: number;
+        };
         /** @description One tier over time. Each list has one entry a point. */
         TierSeries: {
             /** @description Its name. */
@@ -2819,6 +3023,36 @@ export interface components {
             limit: string | null;
             /** @description What to try next, if anything helps. */
             hint: string | null;
+        };
+        /** @description Different bytes touched, in pages of 4 KiB. */
+        WorkingSetRow: {
+            /** @description Whose. */
+            vm: string;
+            /**
+             * Format: uint64
+             * @description Length of the windows, nanoseconds; none for the whole trace.
+             */
+            window_ns: number | null;
+            /**
+             * Format: uint64
+             * @description Windows with I/O.
+             */
+            windows: number;
+            /**
+             * Format: double
+             * @description Mean over them.
+             */
+            mean_bytes: number;
+            /**
+             * Format: double
+             * @description The largest.
+             */
+            max_bytes: number;
+            /**
+             * Format: double
+             * @description Share of the pages that was looked at; 1 is exact.
+             */
+            sampled_share: number;
         };
         /** @description What one workload of one tile reached in one step. */
         WorkloadResult: {
@@ -3392,6 +3626,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MachinePage"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAccess: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A view through a lens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessPage"];
                 };
             };
             /** @description Why there is no answer (RFC 9457) */

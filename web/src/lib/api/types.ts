@@ -34,6 +34,7 @@ export type TrailPoint = Schemas['TrailPoint'];
 export type Moment = Schemas['Moment'];
 export type MomentEvent = Schemas['MomentEvent'];
 export type TileCurve = Schemas['TileCurve'];
+export type AccessPage = Schemas['AccessPage'];
 export type MachinePage = Schemas['MachinePage'];
 export type MachineGauge = Schemas['MachineGauge'];
 export type Headline = Schemas['Headline'];
@@ -72,6 +73,7 @@ export interface Documents {
   moment: Moment;
   curve: TileCurve;
   machine: MachinePage;
+  access: AccessPage;
   tier: TierPage;
 }
 

@@ -59,6 +59,7 @@ export const VIEW_KEYS: Record<ViewName, readonly string[]> = {
   percentiles: [...FILTERS, 'by'],
   moment: [...FILTERS, 'at'],
   curve: [],
+  access: [],
   tier: ['t', 'step', 'points'],
   machine: ['t', 'step', 'points'],
 };

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use ::analyze::fit::{self, FitError, Wanted};
+use ::fit::{FitError, Wanted};
 use trace::{OpenOptions, TraceError};
 
 use super::run_directory;
@@ -24,9 +24,9 @@ pub fn run(args: &AnalyzeArgs, file: &Path) -> Result<Exit, Failure> {
     };
     let options = OpenOptions { format: args.trace_format, max_bad: args.max_bad };
     let mut source = trace::open(&args.trace, &options).map_err(|error| failed(&error.into()))?;
-    let observed = fit::gather(&mut *source, &wanted).map_err(|error| failed(&error))?;
+    let observed = ::fit::gather(&mut *source, &wanted).map_err(|error| failed(&error))?;
     let tool = format!("tilemark {}", env!("CARGO_PKG_VERSION"));
-    let fitted = fit::fit(&observed, &tool, args.seed).map_err(|error| failed(&error))?;
+    let fitted = ::fit::fit(&observed, &tool, args.seed).map_err(|error| failed(&error))?;
     // What does not load is a mistake of ours, and nobody's file is touched for it.
     let name = file.display().to_string();
     spec::load_workload(&name, &fitted.toml).map_err(|error| Failure::from_definition(&error))?;
@@ -34,7 +34,7 @@ pub fn run(args: &AnalyzeArgs, file: &Path) -> Result<Exit, Failure> {
     crate::say!("{}", file.display());
     match args.format {
         AnalyzeFormat::Json => output::print_json(&fitted.report)?,
-        _ => output::print(&fit::fit_text(&fitted.report))?,
+        _ => output::print(&::fit::fit_text(&fitted.report))?,
     }
     Ok(Exit::Success)
 }

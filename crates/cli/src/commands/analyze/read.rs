@@ -138,16 +138,8 @@ fn unfinished() -> Remark {
 
 fn of_parts(parts: &[Part], settings: &Settings) -> Result<Fold, TraceError> {
     let mut fold = Fold::new(settings);
-    let mut batch = Vec::new();
     for part in parts {
-        let mut source = part.source(Columns::ALL);
-        loop {
-            source.read(&mut batch)?;
-            if batch.is_empty() {
-                break;
-            }
-            fold.push(&batch);
-        }
+        fold.read(&mut part.source(Columns::ALL))?;
     }
     Ok(fold)
 }

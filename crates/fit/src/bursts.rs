@@ -10,8 +10,8 @@ use machine::{Purpose, Stream};
 use trace::IoRecord;
 use units::Nanos;
 
+use super::arrival::{Arrival, Burst};
 use super::gaps;
-use super::load::Arrival;
 use super::phases::Stretch;
 
 /// Fewest seconds and I/Os of a stretch that are looked at.
@@ -28,18 +28,6 @@ const BUSIER: f64 = 1.5;
 const GAPS_LEAST: usize = 30;
 /// Times that gaps alone are tried.
 const TRIES: u64 = 5;
-
-/// Times of a higher rate.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Burst {
-    /// Share of the I/Os.
-    pub(crate) io: f64,
-    /// Share of the time that levels before leave.
-    pub(crate) time: f64,
-    pub(crate) length: Nanos,
-    /// Gaps by weight; those of the load, if none.
-    pub(crate) gaps: Vec<(Nanos, f64)>,
-}
 
 /// The seconds of a stretch: I/Os in each, and its level, 0 for none.
 struct Seconds {

@@ -6,9 +6,9 @@ use std::collections::BinaryHeap;
 use trace::IoRecord;
 use units::Nanos;
 
-use super::bursts::{self, Burst};
-use super::gaps;
+use super::arrival::{Arrival, rounded, short};
 use super::phases::Stretch;
+use super::{bursts, gaps};
 
 /// I/Os that a place in a statistic needs.
 const ENOUGH: f64 = 30.0;
@@ -18,17 +18,6 @@ const STEADY: f64 = 0.3;
 const POISSON: f64 = 0.05;
 /// Share of the time at the ceiling from which a loop needs no other sign.
 const FULL: f64 = 0.5;
-
-/// How work arrives.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Arrival {
-    /// Waits for nobody; gaps by weight, none for Poisson.
-    Open { rate: f64, gaps: Vec<(Nanos, f64)>, bursts: Vec<Burst> },
-    /// Keeps a rate.
-    Paced { users: u32, rate: f64 },
-    /// Waits for answers.
-    Closed { users: u32, think: Nanos },
-}
 
 /// What was chosen, and why.
 #[derive(Debug, Clone, PartialEq)]
@@ -274,16 +263,6 @@ pub(crate) fn open(
     Decided { arrival, each, why }
 }
 
-impl Arrival {
-    /// Kinds of bursts; none if there cannot be any.
-    fn bursts(&self) -> Option<usize> {
-        match self {
-            Self::Open { bursts, .. } => Some(bursts.len()),
-            _ => None,
-        }
-    }
-}
-
 /// Most I/Os at a time, at least 1.
 fn in_flight(records: &[&IoRecord]) -> u32 {
     let mut ends: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
@@ -309,27 +288,6 @@ fn between(records: &[&IoRecord], stretches: &[Stretch], resolution: Nanos) -> V
         gaps.extend(between.map(|gap| gap.max(least)));
     }
     gaps
-}
-
-/// Three digits are plenty.
-pub(crate) fn rounded(time: Nanos) -> Nanos {
-    let mut step = 1;
-    while time.0 / step >= 1000 {
-        step *= 10;
-    }
-    Nanos((time.0 + step / 2) / step * step)
-}
-
-/// A number with four digits.
-pub(crate) fn short(value: f64) -> String {
-    let digits = if value >= 1000.0 {
-        0
-    } else if value >= 10.0 {
-        1
-    } else {
-        3
-    };
-    format!("{value:.digits$}")
 }
 
 #[cfg(test)]

@@ -8,15 +8,15 @@ use spec::workload::{
 };
 use units::{BlockSize, Bytes, Nanos, Rate, Ratio};
 
+use super::arrival::{Arrival, rounded};
 use super::compare::{self, Comparison};
 use super::document::FitReport;
 use super::error::FitError;
 use super::gather::Observed;
 use super::generate::{Storage, generate};
-use super::load::{Arrival, rounded};
 use super::model::{Access, Block, Model, Stream};
 use super::phases::Stretch;
-use super::{bursts, document, toml};
+use super::{document, toml};
 
 /// Rounds in which shares are corrected by what a run of the workload shows.
 const CORRECTIONS: u32 = 10;
@@ -243,7 +243,7 @@ fn by_weight(gaps: &[(Nanos, f64)]) -> Option<IndexMap<String, f64>> {
     (!gaps.is_empty()).then(by_weight)
 }
 
-fn burst(burst: &bursts::Burst) -> Burst {
+fn burst(burst: &super::arrival::Burst) -> Burst {
     Burst {
         io: share(burst.io),
         time: ratio((burst.time * 1e9).ceil() / 1e9),

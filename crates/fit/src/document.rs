@@ -1,16 +1,15 @@
 //! What was fitted and how near it comes, as it is written to JSON.
 
+use analyze::{COARSE, Of};
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use spec::workload::Workload;
 use trace::{Flags, IoRecord, Operation};
 
+use super::arrival::{Arrival, short};
 use super::compare::{Comparison, Pair};
 use super::gather::Observed;
-use super::load::{Arrival, short};
 use super::model::{Kind, Model};
-use crate::fold::Of;
-use crate::views::COARSE;
 
 /// Schema id of [`FitReport`]: a minor version only adds fields.
 pub const FIT_SCHEMA: &str = "tilemark.fit/1.0";

@@ -2,7 +2,7 @@
 
 use units::Nanos;
 
-use super::load::rounded;
+use super::arrival::rounded;
 
 /// Rounds of expectation and maximisation.
 const ROUNDS: u32 = 100;

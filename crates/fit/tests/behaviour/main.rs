@@ -1,9 +1,13 @@
 //! Workloads fitted to traces: parameters come back, files load, and distances are small.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../../../trace/tests/import/shared.rs"]
+mod shared;
 
 use proptest::prelude::*;
 use spec::workload::{Address, Load, RandomTime, Size, Step, Time, Workload};
-use tilemark_analyze::fit::{
-    FitError, Fitted, Observed, Storage, Wanted, fit, fit_text, gather, generate,
+use tilemark_fit::{
+    FitError, Fitted, Observed, Storage, Wanted, fit, fit_json_schema, fit_text, gather, generate,
 };
 use trace::{
     Clock, Device, DeviceIndex, Flags, IoRecord, Losses, Memory, OpenOptions, Operation, TraceInfo,
@@ -11,7 +15,7 @@ use trace::{
 };
 use units::Nanos;
 
-use crate::shared::file;
+use shared::file;
 
 fn info(has_latency: bool) -> TraceInfo {
     TraceInfo {
@@ -483,4 +487,15 @@ load = { open = { rate = "300/s" } }"#;
     assert!(distance(&fitted, "first sector modulo 8") < 0.04);
     let Step::Write(write) = &fitted.workload.actions[0].steps[0] else { panic!("a write") };
     assert!(write.durable.is_some_and(|share| (share.get() - 0.25).abs() < 0.02), "{write:?}");
+}
+
+#[test]
+fn the_stored_schema_is_that_of_the_types() {
+    let path = format!("{}/../../docs/schemas/fit-1.0.json", env!("CARGO_MANIFEST_DIR"));
+    let fresh = serde_json::to_string_pretty(&fit_json_schema()).expect("JSON") + "\n";
+    if std::env::var_os("TILEMARK_UPDATE").is_some() {
+        std::fs::write(&path, &fresh).expect("writable docs/schemas");
+    }
+    let stored = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(stored == fresh, "docs/schemas/fit-1.0.json: run this with TILEMARK_UPDATE=1");
 }

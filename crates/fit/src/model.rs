@@ -3,8 +3,9 @@
 use trace::{Flags, IoRecord, Operation};
 use units::{Bytes, Nanos};
 
+use super::arrival::Arrival;
 use super::gather::Observed;
-use super::load::{self, Arrival, Decided};
+use super::load::{self, Decided};
 use super::phases::{self, Stretch};
 use super::place::{self, Habit, Way};
 use super::sizes::{self, Sizes};

@@ -1,9 +1,9 @@
 use std::fmt::Write;
 
+use analyze::Grid;
 use units::{Bytes, Nanos};
 
 use super::document::{Distance, FitReport, Share};
-use crate::text::Grid;
 
 /// The report as text.
 pub fn fit_text(report: &FitReport) -> String {

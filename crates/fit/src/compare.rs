@@ -1,10 +1,8 @@
 //! How far what a fitted workload does is from what was seen.
 
+use analyze::{Buckets, Curve, Of, Shape};
 use trace::{Flags, IoRecord, Operation};
 use units::Nanos;
-
-use crate::fold::{Buckets, Fold, Of, Settings, Vm};
-use crate::working_set::{Curve, Subject};
 
 /// Sizes of caches that curves are compared at: from this on, by factors of the root of two.
 const CACHE_MIN: f64 = 256.0 * 1024.0;
@@ -81,18 +79,13 @@ impl Comparison {
 
 /// One side.
 struct Side {
-    vm: Vm,
+    shape: Shape,
+    /// I/Os in each second.
     rates: Vec<u64>,
-    small: Curve,
-    large: Curve,
-    touched: f64,
 }
 
 impl Side {
     fn of(records: &[IoRecord], seconds: usize) -> Self {
-        let mut fold = Fold::new(&Settings::default());
-        fold.push(records);
-        fold.settle();
         let mut rates = vec![0; seconds];
         for record in records.iter().filter(|record| record.operation.moves_data()) {
             let at = usize::try_from(record.issue.0 / Nanos::SECOND.0).unwrap_or(usize::MAX);
@@ -100,36 +93,7 @@ impl Side {
                 *rate += 1;
             }
         }
-        let subject = Subject::new(&fold.pages, None);
-        let touched = subject.touched(None).max_bytes;
-        let (small, large) = (subject.small_curve(), subject.large_curve());
-        let vm = fold.vms.into_iter().flatten().next().map_or_else(Vm::default, |vm| *vm);
-        Self { vm, rates, small, large, touched }
-    }
-
-    /// vscsiStats' histograms, of all devices together.
-    fn histograms(&self) -> Vec<(Of, &'static str, &'static str, Buckets)> {
-        let mut all: Vec<(Of, &'static str, &'static str, Buckets)> = Vec::new();
-        for (_, stream) in &self.vm.streams {
-            for (at, histogram) in stream.histograms().into_iter().enumerate() {
-                match all.get_mut(at) {
-                    Some(known) => known.3.merge(&histogram.3),
-                    None => all.push(histogram),
-                }
-            }
-        }
-        all
-    }
-
-    fn count(&self) -> u64 {
-        self.vm.classes.iter().flatten().map(|class| class.count).sum()
-    }
-
-    fn sequential(&self, way: usize) -> f64 {
-        let of = |what: fn(&crate::fold::Class) -> u64| -> f64 {
-            self.vm.classes[way].iter().map(what).sum::<u64>() as f64
-        };
-        of(|class| class.sequential) / of(|class| class.count).max(1.0)
+        Self { shape: Shape::of(records), rates }
     }
 }
 
@@ -145,24 +109,26 @@ pub(crate) fn compare(seen: &[IoRecord], made: &[IoRecord]) -> Comparison {
         .map(|record| IoRecord { flags: Flags::NONE, outstanding: None, ..*record })
         .collect();
     let (seen, made) = (Side::of(&plain, seconds), Side::of(made, seconds));
-    let pairs = seen.histograms().into_iter().zip(made.histograms());
+    let pairs = seen.shape.histograms.iter().zip(&made.shape.histograms);
     let histograms = pairs
         .filter(|((of, ..), _)| *of != Of::Latency)
-        .map(|((of, name, unit, seen), (.., made))| pair((of, name, unit), &seen, &made))
+        .map(|((of, name, unit, seen), (.., made))| pair((*of, name, unit), seen, made))
         .collect();
     let most = |side: &Side| side.rates.iter().copied().max().unwrap_or(0) as f64;
+    let rated = (rates(&seen.rates, &made.rates), (most(&seen), most(&made)));
+    let (seen, made) = (&seen.shape, &made.shape);
     Comparison {
         histograms,
-        rates: rates(&seen.rates, &made.rates),
-        peak: (most(&seen), most(&made)),
+        rates: rated.0,
+        peak: rated.1,
         alignment: alignment(&sectors[0], &sectors[1]),
         sectors: sectors.map(|counts| {
             let all: u64 = counts.iter().sum();
             counts.map(|count| count as f64 / all.max(1) as f64)
         }),
         durable: both,
-        count: (seen.count(), made.count()),
-        sequential: [0, 1].map(|way| (seen.sequential(way), made.sequential(way))),
+        count: (seen.count, made.count),
+        sequential: [0, 1].map(|way| (seen.sequential[way], made.sequential[way])),
         touched: (seen.touched, made.touched),
         curves: [
             curves(&seen.small, &made.small, seen.touched.max(made.touched)),
