@@ -90,6 +90,9 @@ pub enum BenchError {
         #[source]
         source: sim::plant::PlantError,
     },
+    /// A modelled service that cannot be built.
+    #[error("an endpoint's model cannot be built")]
+    Service(#[source] sim::ParameterError),
     /// Time stands still in a simulation.
     #[error(
         "the {workload} of tile {tile} lets no time pass: {events} events at {at}, because its \
@@ -267,6 +270,7 @@ impl BenchError {
                 "too-large"
             }
             Self::Plant { .. } => "array",
+            Self::Service(_) => "endpoint",
             Self::Runaway { .. } | Self::Simulation(_) => "simulation",
             Self::Storage { .. } => "storage-failed",
             Self::Mismatch(_) => "verification-mismatch",

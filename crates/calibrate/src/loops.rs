@@ -48,6 +48,7 @@ impl Span {
             schedule: None,
         })?;
         let instance = FleetInstance {
+            endpoints: Vec::new(),
             shape: shape(InstanceId(0), 0, &built),
             disks: vec![DiskNeed { size: built.disks[0].size, ..self.disk() }],
             member: Member { tile: 0, workload: 0, copy: 0 },
@@ -78,6 +79,7 @@ fn workload_of(point: &Point, size: Bytes) -> Workload {
     let disk = Disk { name: "disk".to_owned(), size, role: Role::Data, source: None };
     let load = Load::Closed { users: point.depth, think: Time::default() };
     Workload {
+        endpoints: Vec::new(),
         name: "calibrate".to_owned(),
         title: "A closed loop".to_owned(),
         source: "made by tilemark calibrate".to_owned(),

@@ -226,6 +226,13 @@ type Resolve = fn(&[Layer], ResolvedTile, Surroundings) -> Result<ResolvedPlan, 
 
 /// Messages name the key in the plan; on the command line it has another name.
 fn option_of(error: &PlanError) -> Option<String> {
+    if let PlanError::UnknownEndpoint { help, .. } | PlanError::MissingEndpoint { help, .. } = error
+    {
+        return Some(help.clone());
+    }
+    if let PlanError::CallsAreSimulated { .. } = error {
+        return Some("use tilemark simulate".to_owned());
+    }
     let (key, option) = match error {
         PlanError::Tiles(_) => ("ladder.tiles", "tiles"),
         PlanError::Range { key, .. } => match *key {
@@ -260,7 +267,10 @@ fn profile(quick: bool, standard: bool, full: bool) -> Option<Profile> {
 }
 
 fn simulated_flags(args: &SimulateArgs) -> Values {
-    load_values(&args.load, profile(args.quick, args.standard, args.full))
+    Values {
+        endpoints: args.endpoints.iter().cloned().collect(),
+        ..load_values(&args.load, profile(args.quick, args.standard, args.full))
+    }
 }
 
 fn flags(args: &RunArgs) -> Values {

@@ -157,6 +157,7 @@ fn slice_of(
         start,
         width,
         io,
+        calls: Vec::new(),
         actions,
         open: Vec::new(),
         generator: None,

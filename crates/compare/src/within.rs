@@ -125,6 +125,9 @@ impl<'a> Blocks<'a> {
             block.directions[place(row.direction)].merge(&row.service);
             self.limit(&mut block, (LimitOn::Io, &row.workload, &row.kind), &row.service);
         }
+        for row in &slice.calls {
+            self.limit(&mut block, (LimitOn::Call, &row.workload, &row.kind), &row.service);
+        }
         let has_actions = |workload: &str| slice.actions.iter().any(|row| row.workload == workload);
         for row in slice.io.iter().filter(|row| !has_actions(&row.workload)) {
             *block.work.entry(row.workload.clone()).or_default() += row.service.count() as f64;

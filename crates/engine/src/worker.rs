@@ -2,8 +2,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use machine::{Effects, Event, IoError, IoRequest, Machine, Observation, Operation, Token};
-use record::recorder::{ActionSample, IoDone, Recorder};
+use machine::{
+    Call, CallError, Effects, Event, IoError, IoRequest, Machine, Observation, Operation, Token,
+};
+use record::recorder::{ActionSample, CallDone, IoDone, Recorder};
 use record::slice::{Direction, Unfinished};
 use stats::Histogram;
 use units::Nanos;
@@ -488,6 +490,9 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         for request in effects.io.drain(..) {
             self.ask(instance, request);
         }
+        for call in effects.calls.drain(..) {
+            self.call(instance, &call);
+        }
         for (at, token) in effects.timers.drain(..) {
             self.wheel.insert(at, Alarm { instance, token, fire: Fire::Timer });
         }
@@ -520,6 +525,19 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
                 self.telemetry.recorder.dropped(instance as usize, group.0);
             }
         }
+    }
+
+    /// Takes a call from a machine: nobody here can make it, so nobody takes it.
+    fn call(&mut self, instance: u32, call: &Call) {
+        self.telemetry.recorder.call(&CallDone {
+            instance: instance as usize,
+            kind: call.kind.0,
+            service: Nanos::ZERO,
+            response: self.now.saturating_sub(call.due),
+            result: Err(CallError::Refused),
+        });
+        let fire = Fire::Failed(IoError::Call(CallError::Refused));
+        self.wheel.insert(self.now + ERROR_DELAY, Alarm { instance, token: call.token, fire });
     }
 
     /// Takes a request from a machine: to the backend, or to the queue when all slots or

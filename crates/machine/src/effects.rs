@@ -1,6 +1,6 @@
 use units::Nanos;
 
-use crate::{ActionId, GroupId, IoError, IoRequest, Token};
+use crate::{ActionId, Call, GroupId, IoError, IoRequest, Token};
 
 /// What happens to a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub enum Event {
     Start,
     /// A timer set with [`Effects::wake_at`] has come due.
     Timer(Token),
-    /// A request has been answered.
+    /// A request or a call has been answered.
     Done(Token, Result<(), IoError>),
     /// A CPU burst has run.
     Ran(Token),
@@ -63,11 +63,11 @@ pub struct ActionDone {
     pub started: Nanos,
     /// When the last step was answered.
     pub finished: Nanos,
-    /// Whether every I/O in it succeeded.
+    /// Whether every I/O and call in it succeeded.
     pub ok: bool,
 }
 
-/// What a machine tells its observer. I/O latencies are observed by the driver itself.
+/// What a machine tells its observer. I/O and call latencies are observed by the driver itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Observation {
     /// An action finished.
@@ -87,6 +87,8 @@ pub enum Observation {
 pub struct Effects {
     /// Requests to submit.
     pub io: Vec<IoRequest>,
+    /// Calls to make.
+    pub calls: Vec<Call>,
     /// Timers to set: an absolute time and the token to return.
     pub timers: Vec<(Nanos, Token)>,
     /// CPU bursts to run.
@@ -100,6 +102,12 @@ impl Effects {
     #[inline]
     pub fn submit(&mut self, request: IoRequest) {
         self.io.push(request);
+    }
+
+    /// Makes a call.
+    #[inline]
+    pub fn call(&mut self, call: Call) {
+        self.calls.push(call);
     }
 
     /// Asks for [`Event::Timer`] at `at`; a time that has passed fires at once.
@@ -123,6 +131,7 @@ impl Effects {
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
         self.io.clear();
+        self.calls.clear();
         self.timers.clear();
         self.cpu.clear();
         self.observations.clear();
@@ -131,6 +140,7 @@ impl Effects {
     /// Whether nothing was asked for.
     pub fn is_empty(&self) -> bool {
         self.io.is_empty()
+            && self.calls.is_empty()
             && self.timers.is_empty()
             && self.cpu.is_empty()
             && self.observations.is_empty()

@@ -1,6 +1,8 @@
 use std::fmt;
 use units::Nanos;
 
+use crate::CallError;
+
 /// The machine's own name for an outstanding request, timer or CPU burst. The driver
 /// returns it unchanged and never looks inside. One token may be outstanding several times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,8 +20,8 @@ pub struct ActionId(pub u16);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId(pub u16);
 
-/// A kind of I/O, as the workload names it for its limits ("database read", "log write"):
-/// a position in the workload's list of kinds.
+/// A kind of I/O or call, as the workload names it for its limits ("database read", "log
+/// write"): a position in the workload's list of kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KindId(pub u16);
 
@@ -67,7 +69,7 @@ pub struct IoRequest {
     pub durable: bool,
 }
 
-/// Why an I/O failed, reduced to what a machine may decide on.
+/// Why an I/O or a call failed, reduced to what a machine may decide on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IoError {
     /// The kernel's error number (EIO, ENOSPC, ENODEV, ...).
@@ -79,6 +81,9 @@ pub enum IoError {
     },
     /// The bytes read were not the bytes written (verification).
     Mismatch,
+    /// A call was not answered as it should have been. One type for both, which is no larger than
+    /// that of an I/O alone, keeps one kind of answer for all.
+    Call(CallError),
 }
 
 impl fmt::Display for IoError {
@@ -86,6 +91,7 @@ impl fmt::Display for IoError {
         match self {
             Self::Os(number) => std::io::Error::from_raw_os_error(*number).fmt(f),
             Self::Short { moved } => write!(f, "only {moved} bytes were moved"),
+            Self::Call(error) => error.fmt(f),
             Self::Mismatch => f.write_str("data read is not the data written"),
         }
     }

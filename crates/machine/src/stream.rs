@@ -22,6 +22,8 @@ pub enum Purpose {
     Bootstrap = 5,
     /// Service times and placement inside a modelled device.
     Device = 6,
+    /// Service times of a modelled service that is called.
+    Service = 7,
 }
 
 /// One step of SplitMix64 (Steele, Lea and Flood 2014, figure 17): a bijective mixer.

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use machine::CallError;
 use stats::Histogram;
 use units::{Bytes, Nanos};
 
 use crate::slice::{
-    ActionRow, Direction, GeneratorRow, InstanceId, IoRow, OPEN_AGE_MIN, OpenRow, SizeClass, Slice,
-    Unfinished, VmId,
+    ActionRow, CallRow, Direction, GeneratorRow, InstanceId, IoRow, OPEN_AGE_MIN, OpenRow,
+    SizeClass, Slice, Unfinished, VmId,
 };
 
 /// What a recorder must know of an instance before it starts.
@@ -18,7 +19,7 @@ pub struct InstanceShape {
     pub instance: InstanceId,
     /// The VM of each of its disks, by disk position.
     pub disk_vms: Vec<VmId>,
-    /// How many kinds of I/O it has.
+    /// How many kinds of I/O and calls it has.
     pub kinds: u16,
     /// How many actions it has.
     pub actions: u16,
@@ -47,6 +48,21 @@ pub struct IoDone {
     pub ok: bool,
 }
 
+/// One finished call.
+#[derive(Debug, Clone, Copy)]
+pub struct CallDone {
+    /// Position of its instance in the recorder's shapes.
+    pub instance: usize,
+    /// Its kind.
+    pub kind: u16,
+    /// Made to done.
+    pub service: Nanos,
+    /// Intended start to done.
+    pub response: Nanos,
+    /// Bytes of the answer, or why there is none.
+    pub result: Result<u64, CallError>,
+}
+
 /// One finished or given-up action.
 #[derive(Debug, Clone, Copy)]
 pub struct ActionSample {
@@ -60,7 +76,7 @@ pub struct ActionSample {
     pub service: Nanos,
     /// Intended start to last answer.
     pub response: Nanos,
-    /// Whether every I/O in it succeeded.
+    /// Whether every I/O and call in it succeeded.
     pub ok: bool,
 }
 
@@ -86,6 +102,31 @@ impl Cell {
 
     fn clear(&mut self) {
         (self.bytes, self.errors, self.dropped) = (0, 0, 0);
+        self.service.clear();
+        self.response.clear();
+    }
+}
+
+/// What one slice holds of one kind of call.
+#[derive(Debug)]
+struct CallCell {
+    is_touched: bool,
+    bytes: u64,
+    errors: [u64; CallError::ALL.len()],
+    service: Histogram,
+    response: Histogram,
+}
+
+impl Default for CallCell {
+    fn default() -> Self {
+        let (service, response) = (Histogram::new(), Histogram::new());
+        Self { is_touched: false, bytes: 0, errors: [0; 5], service, response }
+    }
+}
+
+impl CallCell {
+    fn clear(&mut self) {
+        (self.is_touched, self.bytes, self.errors) = (false, 0, [0; 5]);
         self.service.clear();
         self.response.clear();
     }
@@ -134,6 +175,8 @@ pub struct Recorder {
     io_base: Vec<usize>,
     action_base: Vec<usize>,
     io: Cells,
+    /// Calls, ascending; few kinds of few instances make any.
+    calls: BTreeMap<(usize, u16), CallCell>,
     actions: Cells,
     /// Ages of what is not finished, as of the last look.
     open: BTreeMap<(usize, Unfinished), Vec<Nanos>>,
@@ -149,6 +192,7 @@ impl Recorder {
             io_base: Vec::new(),
             action_base: Vec::new(),
             io: Cells::default(),
+            calls: BTreeMap::new(),
             actions: Cells::default(),
             open: BTreeMap::new(),
         };
@@ -179,6 +223,20 @@ impl Recorder {
             cell.response.record(done.response);
         } else {
             cell.errors += 1;
+        }
+    }
+
+    /// Records a finished call.
+    pub fn call(&mut self, done: &CallDone) {
+        let cell = self.calls.entry((done.instance, done.kind)).or_default();
+        cell.is_touched = true;
+        match done.result {
+            Ok(bytes) => {
+                cell.bytes += bytes;
+                cell.service.record(done.service);
+                cell.response.record(done.response);
+            }
+            Err(error) => cell.errors[error as usize] += 1,
         }
     }
 
@@ -254,6 +312,17 @@ impl Recorder {
                 response: cell.response.compact(),
             });
         });
+        for ((instance, kind), cell) in self.calls.iter_mut().filter(|(_, cell)| cell.is_touched) {
+            slice.calls.push(CallRow {
+                instance: shapes[*instance].instance,
+                kind: *kind,
+                bytes: Bytes::new(cell.bytes),
+                errors: cell.errors,
+                service: cell.service.compact(),
+                response: cell.response.compact(),
+            });
+            cell.clear();
+        }
         self.actions.drain(|index, cell| {
             let instance = action_base.partition_point(|base| *base <= index) - 1;
             let groups = usize::from(shapes[instance].groups);
@@ -309,6 +378,22 @@ mod tests {
         assert_eq!((row.service.count(), row.response.sum_ns), (1, 300_000));
         let empty = recorder.take(Nanos::SECOND, Nanos::SECOND, GeneratorRow::default());
         assert!(empty.io.is_empty(), "a slice starts with nothing");
+    }
+
+    #[test]
+    fn calls_are_counted_by_kind_and_their_errors_by_class() {
+        let mut recorder = Recorder::new(vec![shape(4, &[10]), shape(5, &[])]);
+        let (service, response) = (Nanos::from_micros(100), Nanos::from_micros(300));
+        let done = CallDone { instance: 1, kind: 2, service, response, result: Ok(700) };
+        recorder.call(&done);
+        recorder.call(&CallDone { result: Err(CallError::Status), ..done });
+        let slice = recorder.take(Nanos::ZERO, Nanos::SECOND, GeneratorRow::default());
+        assert_eq!((slice.calls.len(), slice.io.len()), (1, 0));
+        let row = &slice.calls[0];
+        assert_eq!((row.instance, row.kind, row.bytes.get()), (InstanceId(5), 2, 700));
+        assert_eq!((row.errors, row.service.count()), ([0, 0, 0, 1, 0], 1));
+        let empty = recorder.take(Nanos::SECOND, Nanos::SECOND, GeneratorRow::default());
+        assert!(empty.calls.is_empty(), "a slice starts with nothing");
     }
 
     #[test]

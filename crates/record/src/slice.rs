@@ -2,7 +2,10 @@
 //! steady-state rules, verdicts and the stored series are all computed from them. They are
 //! messages, too: slices and topology serialise, and slices of several drivers merge.
 
+mod call;
 mod merge;
+
+pub use call::CallRow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,7 +52,7 @@ pub struct InstanceEntry {
     pub actions: Vec<String>,
     /// Names of user groups, by `machine::GroupId`.
     pub groups: Vec<String>,
-    /// Kinds of I/O, by `machine::KindId`.
+    /// Kinds of I/O and calls, by `machine::KindId`.
     pub kinds: Vec<String>,
 }
 
@@ -155,6 +158,9 @@ pub struct Slice {
     pub width: Nanos,
     /// I/O that finished in it.
     pub io: Vec<IoRow>,
+    /// Calls that finished in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallRow>,
     /// Actions that finished in it.
     pub actions: Vec<ActionRow>,
     /// What had not finished when it ended; the state of that moment, not a sum.
@@ -193,7 +199,7 @@ pub struct ActionRow {
     pub action: u16,
     /// Which group, a position in the instance's list.
     pub group: u16,
-    /// Actions with a failed I/O; they are not in the histograms.
+    /// Actions with a failed I/O or call; they are not in the histograms.
     pub errors: u64,
     /// Intended starts that were given up in this slice because a backlog was full.
     pub dropped: u64,
@@ -211,18 +217,20 @@ pub enum Unfinished {
     Action(u16),
     /// An I/O of a kind, a position in the instance's list, and its direction.
     Io(u16, Direction),
+    /// A call of a kind, a position in the instance's list.
+    Call(u16),
 }
 
-/// Actions or I/Os of one instance that were not finished when a slice ended, and had been
+/// Actions, I/Os or calls of one instance that were not finished when a slice ended, and had been
 /// waited for at least [`OPEN_AGE_MIN`]. Each has taken at least as long as it is old.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OpenRow {
     /// Whose.
     pub instance: InstanceId,
-    /// Actions of which name, or I/Os of which kind.
+    /// Actions of which name, or I/Os or calls of which kind.
     pub what: Unfinished,
-    /// How long each had been waited for: an action since its intended start, an I/O since it
-    /// was submitted.
+    /// How long each had been waited for: an action since its intended start, an I/O or
+    /// a call since it was submitted.
     pub ages: Compact,
 }
 
@@ -233,13 +241,13 @@ pub const OPEN_AGE_MIN: Nanos = Nanos::from_millis(10);
 /// How the generator itself fared in one slice; the driver's alibi.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct GeneratorRow {
-    /// I/Os handed to the storage.
+    /// I/Os handed to the storage, and calls made.
     pub submitted: u64,
-    /// I/Os answered, failed ones included.
+    /// I/Os and calls answered, failed ones included.
     pub completed: u64,
-    /// I/Os in flight at the end of the slice.
+    /// I/Os and calls in flight at the end of the slice.
     pub in_flight: u64,
-    /// I/O-seconds in flight (time integral), for Little's law.
+    /// Seconds in flight of I/Os and calls (time integral), for Little's law.
     pub in_flight_seconds: f64,
     /// Lateness: a timer's or a request's due time to its handling.
     pub lateness: Compact,

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use device::{ModelEffects, Ticket};
+use device::{Alarm, ModelEffects, Ticket};
 use machine::{Effects, Event, IoError, Machine, Token};
 use record::recorder::InstanceShape;
 use record::slice::{InstanceId, Slice};
@@ -9,9 +9,10 @@ use units::Nanos;
 
 use crate::device::{AtOnce, Device};
 use crate::in_flight::Tickets;
-use crate::meter::{InFlight, Meter};
+use crate::meter::{CallInFlight, InFlight, Meter};
 use crate::model::Model;
 use crate::queue::Queue;
+use crate::service::Services;
 
 /// A machine and what the recorder must know of it.
 #[derive(Debug)]
@@ -52,9 +53,9 @@ pub struct Outcome {
     pub events: u64,
     /// Alarms handled by the model; zero on a device that answers at submission.
     pub alarms: u64,
-    /// Requests submitted.
+    /// Requests submitted and calls made.
     pub submitted: u64,
-    /// Requests answered, failed ones included; the rest was in flight at the end.
+    /// Requests and calls answered, failed ones included; the rest was in flight at the end.
     pub completed: u64,
 }
 
@@ -86,6 +87,8 @@ enum Pending<A> {
     Ran(u32, Token),
     Done(Ticket, Result<(), IoError>),
     Alarm(A),
+    Called(Ticket, Result<(), IoError>),
+    ServiceAlarm(Alarm),
 }
 
 /// Runs the machines on the device in virtual time and hands every slice to `sink`, in
@@ -131,6 +134,13 @@ impl<M: Machine, D: Model> Simulation<M, D> {
     /// A run that has not begun; the first slice starts the machines at time 0.
     pub fn new(instances: Vec<SimInstance<M>>, model: D, options: Options) -> Self {
         Self(World::new(instances, model, options))
+    }
+
+    /// The same, with modelled services behind the instances' endpoints.
+    #[must_use]
+    pub fn with_services(mut self, services: Services) -> Self {
+        self.0.services = services;
+        self
     }
 
     /// Lets time pass to the end of the next slice and returns it; nothing when
@@ -185,10 +195,13 @@ struct World<M, I, D: Model> {
     model: D,
     options: Options,
     queue: Queue<Pending<D::Alarm>>,
-    tickets: Tickets,
+    tickets: Tickets<InFlight>,
+    services: Services,
+    calls: Tickets<CallInFlight>,
     meter: Meter,
     effects: Effects,
     model_effects: ModelEffects<D::Alarm>,
+    service_effects: ModelEffects<Alarm>,
     outcome: Outcome,
     cap: Cap,
     /// The instance that had the last event.
@@ -234,9 +247,12 @@ where
             options,
             queue: Queue::new(),
             tickets: Tickets::default(),
+            services: Services::default(),
+            calls: Tickets::default(),
             meter: Meter::new(shapes),
             effects: Effects::default(),
             model_effects: ModelEffects::default(),
+            service_effects: ModelEffects::default(),
             outcome: Outcome::default(),
             cap: Cap { now: Nanos::ZERO, events: 0, max: options.events_per_instant_max },
             last: 0,
@@ -271,6 +287,9 @@ where
         for (instance, flight) in self.tickets.under_way() {
             self.meter.under_way(self.end, instance, flight);
         }
+        for (instance, flight) in self.calls.under_way() {
+            self.meter.call_under_way(self.end, instance, flight);
+        }
     }
 
     /// Whether a stopped run has nothing left to wait for.
@@ -304,6 +323,18 @@ where
                     if !self.is_stopped {
                         self.deliver(now, instance, Event::Done(token, result))?;
                     }
+                }
+                Pending::Called(ticket, result) => {
+                    let (instance, flight) = self.calls.redeem(ticket);
+                    self.outcome.completed += 1;
+                    self.meter.called(now, instance as usize, &flight, result);
+                    if !self.is_stopped {
+                        self.deliver(now, instance, Event::Done(flight.call.token, result))?;
+                    }
+                }
+                Pending::ServiceAlarm(alarm) => {
+                    self.services.wake(now, alarm, &mut self.service_effects);
+                    self.apply_services(now);
                 }
                 Pending::Alarm(alarm) => {
                     self.count(now)?;
@@ -350,6 +381,14 @@ where
             self.model.submit(now, of, &request, &mut self.model_effects);
             self.apply_model(now);
         }
+        for call in effects.calls.drain(..) {
+            self.meter.submitted(now);
+            self.outcome.submitted += 1;
+            let ticket = self.calls.issue(instance, CallInFlight { call, made: now });
+            let of = (instance as usize, ticket);
+            self.services.submit(now, of, &call, &mut self.service_effects);
+            self.apply_services(now);
+        }
         for (at, token) in effects.timers.drain(..) {
             self.queue.push(at.max(now), Pending::Timer(instance, token));
         }
@@ -361,6 +400,16 @@ where
             self.meter.observed(instance as usize, &observation);
         }
         self.effects = effects;
+    }
+
+    fn apply_services(&mut self, now: Nanos) {
+        let ModelEffects { done, alarms, .. } = &mut self.service_effects;
+        for (at, ticket, result) in done.drain(..) {
+            self.queue.push(at.max(now), Pending::Called(ticket, result));
+        }
+        for (at, alarm) in alarms.drain(..) {
+            self.queue.push(at.max(now), Pending::ServiceAlarm(alarm));
+        }
     }
 
     #[inline]

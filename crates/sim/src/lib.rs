@@ -20,8 +20,11 @@ mod meter;
 mod model;
 pub mod plant;
 mod queue;
+mod service;
 mod wheel;
 
+pub use ::device::ParameterError;
 pub use device::{Completion, Device, Fixed, Instant};
 pub use drive::{Options, Outcome, SimError, SimInstance, Simulation, run, run_model};
 pub use model::Model;
+pub use service::{ServiceParameters, Services};

@@ -1,15 +1,22 @@
-use record::recorder::{ActionSample, InstanceShape, IoDone, Recorder};
+use record::recorder::{ActionSample, CallDone, InstanceShape, IoDone, Recorder};
 use record::slice::{Direction, GeneratorRow, Slice, Unfinished};
 use stats::Compact;
 use units::Nanos;
 
-use machine::{ActionDone, IoRequest, Machine, Observation, Operation};
+use machine::{ActionDone, Call, CallError, IoError, IoRequest, Machine, Observation, Operation};
 
 /// A request under way.
 #[derive(Debug, Clone, Copy)]
 pub struct InFlight {
     pub request: IoRequest,
     pub submitted: Nanos,
+}
+
+/// A call under way.
+#[derive(Debug, Clone, Copy)]
+pub struct CallInFlight {
+    pub call: Call,
+    pub made: Nanos,
 }
 
 /// Turns what happens into slices, with the generator's own counts.
@@ -19,7 +26,7 @@ pub struct Meter {
     start: Nanos,
     submitted: u64,
     completed: u64,
-    /// Timers handled and requests submitted in this slice: each was exactly on time.
+    /// Timers handled, requests submitted and calls made in this slice: each was exactly on time.
     punctual: u32,
     in_flight: u64,
     /// Time integral of `in_flight` in this slice, in nanoseconds.
@@ -71,6 +78,30 @@ impl Meter {
         });
     }
 
+    pub fn called(
+        &mut self,
+        now: Nanos,
+        instance: usize,
+        done: &CallInFlight,
+        result: Result<(), IoError>,
+    ) {
+        self.advance(now);
+        self.in_flight -= 1;
+        self.completed += 1;
+        let result = match result {
+            Ok(()) => Ok(u64::from(done.call.size)),
+            Err(IoError::Call(error)) => Err(error),
+            Err(_) => Err(CallError::Protocol),
+        };
+        self.recorder.call(&CallDone {
+            instance,
+            kind: done.call.kind.0,
+            service: now.saturating_sub(done.made),
+            response: now.saturating_sub(done.call.due),
+            result,
+        });
+    }
+
     pub fn observed(&mut self, instance: usize, observation: &Observation) {
         match observation {
             Observation::Action(done) => self.recorder.action(&sample(instance, done)),
@@ -94,6 +125,12 @@ impl Meter {
         let request = &flight.request;
         let what = Unfinished::Io(request.kind.0, direction(request.operation));
         self.recorder.unfinished(instance, what, now.saturating_sub(flight.submitted));
+    }
+
+    /// Notes a call that is under way at `now`.
+    pub fn call_under_way(&mut self, now: Nanos, instance: usize, flight: &CallInFlight) {
+        let what = Unfinished::Call(flight.call.kind.0);
+        self.recorder.unfinished(instance, what, now.saturating_sub(flight.made));
     }
 
     /// Ends the slice at `end` and starts the next one.

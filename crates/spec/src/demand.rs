@@ -230,6 +230,7 @@ fn of_step(step: &Step, service: Nanos) -> Cost {
         }
         Step::Write(access) => io(access.count, write(&access.size)),
         Step::Append(append) => io(append.count, write(&append.size)),
+        Step::Call(call) => io(call.count, Demand::default()),
         Step::Flush(_) => io(1, Demand { flushes_per_s: 1.0, ..Demand::default() }),
         Step::Cpu(time) | Step::Wait(time) => Cost { seconds: mean_time(time), ..Cost::default() },
         Step::Parallel(steps) => {

@@ -14,6 +14,7 @@
 pub mod array;
 pub mod check;
 pub mod demand;
+mod endpoint;
 mod error;
 mod explain;
 mod forms;
@@ -30,6 +31,7 @@ pub mod study;
 pub mod tile;
 pub mod workload;
 
+pub use endpoint::{ServiceModel, ServiceModelError};
 pub use error::{Invalid, Problem, SpecError};
 pub use ladder::{LadderError, LadderSpec};
 pub use load::{

@@ -39,7 +39,7 @@ const WORKLOADS: &[Shipped] = shipped!("tiles/workloads/":
     "mail-store", "oltp", "olap", "web-files", "scan",
     "general-4k", "general-8k", "desktop", "six-disk-oltp", "eight-streams", "file-server",
     "micro/read-4k", "micro/write-4k", "micro/mixed-8k", "micro/seq-read-1m",
-    "micro/seq-write-1m", "micro/read-4k-qd1", "micro/write-4k-qd1",
+    "micro/seq-write-1m", "micro/read-4k-qd1", "micro/write-4k-qd1", "micro/http-get",
 );
 
 const ARRAYS: &[Shipped] = shipped!("arrays/":

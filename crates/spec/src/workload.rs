@@ -25,6 +25,10 @@ pub struct Workload {
     /// What writes contain, where a step does not say otherwise.
     #[serde(default)]
     pub data: DataPattern,
+    /// Services that its users call. What answers, the plan or the command line says; only a
+    /// simulation can call.
+    #[serde(rename = "endpoint", default, skip_serializing_if = "Vec::is_empty")]
+    pub endpoints: Vec<Endpoint>,
     /// Virtual machines, in a fixed order.
     #[serde(rename = "vm")]
     pub vms: Vec<Vm>,
@@ -40,6 +44,24 @@ pub struct Workload {
     /// A recorded load that is played back, instead of users and actions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
+}
+
+/// A service that is called by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Endpoint {
+    /// Unique in the workload; workloads of a tile that use one name call one service.
+    pub name: String,
+    /// What is spoken with it.
+    pub protocol: Protocol,
+}
+
+/// What is spoken with a service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// HTTP/1.1 without TLS: a call is a GET.
+    Http,
 }
 
 /// A virtual machine. It may have no disk (a front end) and no users (a database).
@@ -282,6 +304,8 @@ pub enum Step {
     Append(Append),
     /// Makes a disk's acknowledged writes durable.
     Flush(Flush),
+    /// Calls to an endpoint, each waiting for the one before.
+    Call(Call),
     /// CPU work.
     Cpu(Time),
     /// A pause that is not work (a person reads a page).
@@ -347,6 +371,23 @@ pub struct Flush {
     /// A disk of this workload.
     pub disk: String,
     /// Name for limits; default `<disk>-flush`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+}
+
+/// Calls to a service.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Call {
+    /// An endpoint of this workload.
+    pub endpoint: String,
+    /// Bytes of the answer at most, 1 B to 16 MiB: a longer one has failed, and a modelled service
+    /// answers with so many.
+    pub size: Bytes,
+    /// How many, one after another (default 1).
+    #[serde(default = "one")]
+    pub count: u32,
+    /// Name for limits; default `<endpoint>-call`. A kind of call has one endpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
 }
@@ -572,7 +613,7 @@ pub enum Counted {
     None,
 }
 
-/// A quality-of-service limit: exactly one of `action` and `io`, exactly one statistic.
+/// A quality-of-service limit: exactly one of `action`, `io` and `call`, exactly one statistic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limit {
@@ -582,6 +623,9 @@ pub struct Limit {
     /// A kind of I/O, by service time (submitted to done).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io: Option<String>,
+    /// A kind of call, by service time (made to answered).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
     /// Percentile held against `limit`, above 0 and below 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percentile: Option<f64>,

@@ -59,8 +59,10 @@ pub struct Instance {
     pub actions: Vec<String>,
     /// Names of its user groups, by `machine::GroupId`.
     pub groups: Vec<String>,
-    /// Its kinds of I/O, by `machine::KindId`.
+    /// Its kinds of I/O and calls, by `machine::KindId`.
     pub kinds: Vec<KindInfo>,
+    /// Names of its endpoints, by `machine::EndpointId`.
+    pub endpoints: Vec<String>,
 }
 
 /// A virtual disk the machine expects.
@@ -77,17 +79,32 @@ pub struct DiskLayout {
     pub role: Role,
 }
 
-/// A kind of I/O. Steps that share a name on several disks or in several directions make
+/// A kind of I/O or call. Steps that share a name on several disks or in several directions make
 /// several kinds with that name; a limit on the name is a limit on all of them together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KindInfo {
     /// Its name for limits; by default disk and step, such as `db-read`.
     pub name: String,
-    /// What its I/Os do; an append is a write.
-    pub direction: Operation,
-    /// Position of its disk in [`Instance::disks`]; a replay's kinds are of all disks, and this
-    /// is the first.
-    pub disk: usize,
+    /// What it is.
+    pub of: KindOf,
+}
+
+/// What a kind is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KindOf {
+    /// I/O.
+    Io {
+        /// What its I/Os do; an append is a write.
+        direction: Operation,
+        /// Position of its disk in [`Instance::disks`]; a replay's kinds are of all disks, and
+        /// this is the first.
+        disk: usize,
+    },
+    /// Calls.
+    Call {
+        /// Position of its endpoint in [`Instance::endpoints`].
+        endpoint: usize,
+    },
 }
 
 /// Why a workload cannot be built. A definition that `spec` has checked gives none of
@@ -111,7 +128,7 @@ pub enum BuildError {
         workload: String,
         /// What uses the name: an action or a group.
         user: String,
-        /// Disk, VM or action.
+        /// Disk, endpoint, VM or action.
         what: &'static str,
         /// The name.
         name: String,
@@ -215,6 +232,7 @@ pub fn build(plan: &InstancePlan) -> Result<Instance, BuildError> {
         actions: workload.actions.iter().map(|action| action.name.clone()).collect(),
         groups: workload.groups.iter().map(|group| group.name.clone()).collect(),
         kinds: compiled.kinds,
+        endpoints: workload.endpoints.iter().map(|own| own.name.clone()).collect(),
     })
 }
 
@@ -243,8 +261,12 @@ fn build_replay(
         actions: vec![ACTION.to_owned()],
         groups: vec!["trace".to_owned()],
         kinds: kinds
-            .map(|(name, direction)| KindInfo { name: (*name).to_owned(), direction, disk: 0 })
+            .map(|(name, direction)| KindInfo {
+                name: (*name).to_owned(),
+                of: KindOf::Io { direction, disk: 0 },
+            })
             .collect(),
+        endpoints: Vec::new(),
     })
 }
 
@@ -266,6 +288,7 @@ fn check_counts(workload: &Workload) -> Result<(), BuildError> {
         ("disks", disks),
         ("actions", workload.actions.len()),
         ("user groups", workload.groups.len()),
+        ("endpoints", workload.endpoints.len()),
     ] {
         if count as u64 > max {
             return Err(too_many(workload, what, count as u64, max));

@@ -1,17 +1,17 @@
 //! Turns steps into instructions.
 
-use machine::{DiskId, KindId, Operation};
-use spec::workload::{Access as SpecAccess, Action, Address, DataPattern, Size, Step};
+use machine::{DiskId, EndpointId, KindId, Operation};
+use spec::workload::{Access as SpecAccess, Action, Address, Call, DataPattern, Size, Step};
 use units::Ratio;
 
 use crate::address::Addresses;
-use crate::build::{BuildError, DiskLayout, InstancePlan, KindInfo, unknown};
+use crate::build::{BuildError, DiskLayout, InstancePlan, KindInfo, KindOf, unknown};
 use crate::draw::Draw;
 use crate::instance::Seeds;
 use crate::payload::Data;
 use crate::pick::Pick;
 use crate::place::Placer;
-use crate::program::{Access, Block, Branch, Dialogue, Op, Program};
+use crate::program::{Access, Block, Branch, Calls, Dialogue, Op, Program};
 use crate::sizes::{action_name, sizes};
 
 /// A workload's actions, compiled, and the state they need.
@@ -97,7 +97,12 @@ impl<'a> Compiler<'a> {
         if kinds > u64::from(u16::MAX) {
             let workload = self.plan.workload.name.clone();
             let max = u64::from(u16::MAX);
-            return Err(BuildError::TooMany { workload, what: "kinds of I/O", count: kinds, max });
+            return Err(BuildError::TooMany {
+                workload,
+                what: "kinds of I/O and calls",
+                count: kinds,
+                max,
+            });
         }
         (self.out.program.strands, self.out.program.counters) =
             (self.strands.peak, self.counters.peak);
@@ -159,6 +164,7 @@ impl<'a> Compiler<'a> {
                 self.push(Op::Flush { disk, kind });
                 Ok(())
             }
+            Step::Call(call) => self.call(call),
             Step::Cpu(time) => {
                 self.push(Op::Cpu(Draw::new(time)));
                 Ok(())
@@ -244,6 +250,25 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
+    fn call(&mut self, call: &Call) -> Result<(), BuildError> {
+        let mut endpoints = self.plan.workload.endpoints.iter();
+        let endpoint = endpoints.position(|own| own.name == call.endpoint).ok_or_else(|| {
+            unknown(self.plan.workload, self.user.clone(), "endpoint", &call.endpoint)
+        })?;
+        let default = || format!("{}-call", call.endpoint);
+        let name = call.kind.clone().unwrap_or_else(default);
+        let kind = self.kind_of(KindInfo { name, of: KindOf::Call { endpoint } });
+        let number = index(self.out.program.calls.len());
+        self.out.program.calls.push(Calls {
+            endpoint: EndpointId(u16::try_from(endpoint).expect("endpoints were counted before")),
+            kind,
+            count: call.count.max(1),
+            size: u32::try_from(call.size.get()).unwrap_or(u32::MAX),
+        });
+        self.push(Op::Call(number));
+        Ok(())
+    }
+
     fn disk(&self, name: &str) -> Result<usize, BuildError> {
         let place = self.disks.iter().position(|disk| disk.name == name);
         place.ok_or_else(|| unknown(self.plan.workload, self.user.clone(), "disk", name))
@@ -257,7 +282,11 @@ impl<'a> Compiler<'a> {
         disk: usize,
     ) -> KindId {
         let default = || format!("{}-{suffix}", self.disks[disk].name);
-        let info = KindInfo { name: name.map_or_else(default, str::to_owned), direction, disk };
+        let of = KindOf::Io { direction, disk };
+        self.kind_of(KindInfo { name: name.map_or_else(default, str::to_owned), of })
+    }
+
+    fn kind_of(&mut self, info: KindInfo) -> KindId {
         let known = self.out.kinds.iter().position(|kind| *kind == info);
         let place = known.unwrap_or_else(|| {
             self.out.kinds.push(info);

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
 use machine::{
-    ActionDone, ActionId, ActionOpen, CpuBurst, Effects, Event, GroupId, IoRequest, Machine,
+    ActionDone, ActionId, ActionOpen, Call, CpuBurst, Effects, Event, GroupId, IoRequest, Machine,
     Observation, Operation, Pattern, Purpose, Stream, Token,
 };
 use units::Nanos;
@@ -64,9 +64,9 @@ struct User {
     group: u16,
     action: u16,
     is_busy: bool,
-    /// Whether every I/O of the action succeeded so far.
+    /// Whether every I/O and call of the action succeeded so far.
     ok: bool,
-    /// Whether an I/O of the action was answered.
+    /// Whether an I/O or call of the action was answered.
     is_answered: bool,
     /// Intended start of the action, or of the next one while idle.
     intended: Nanos,
@@ -93,7 +93,7 @@ struct Strand {
     op: u32,
     /// Where it goes when the action has failed.
     exit: u32,
-    /// I/Os of the current access still to be answered.
+    /// I/Os of the current access, or calls of the current step, still to be answered.
     left: u32,
 }
 
@@ -351,8 +351,10 @@ impl WorkloadMachine {
         let state = &mut self.strands[strand as usize];
         if state.left > 1 && self.users[state.user as usize].ok {
             state.left -= 1;
-            if let Op::Access(access) = self.program.ops[state.op as usize] {
-                return self.issue(strand, access, now, fx);
+            match self.program.ops[state.op as usize] {
+                Op::Access(access) => return self.issue(strand, access, now, fx),
+                Op::Call(call) => return self.call(strand, call, now, fx),
+                _ => {}
             }
         }
         state.left = 0;
@@ -386,6 +388,10 @@ impl WorkloadMachine {
                         pattern: Pattern::default(),
                         durable: false,
                     });
+                }
+                Op::Call(call) => {
+                    state.left = self.program.calls[call as usize].count;
+                    return self.call(strand, call, now, fx);
                 }
                 Op::Cpu(cost) => {
                     let cost = cost.draw(&mut user.stream);
@@ -462,6 +468,19 @@ impl WorkloadMachine {
         });
     }
 
+    /// Makes one call.
+    fn call(&mut self, strand: u32, call: u32, now: Nanos, fx: &mut Effects) {
+        let call = &self.program.calls[call as usize];
+        let user = &self.users[self.strands[strand as usize].user as usize];
+        fx.call(Call {
+            token: Token(strand),
+            endpoint: call.endpoint,
+            kind: call.kind,
+            due: due(user, now),
+            size: call.size,
+        });
+    }
+
     fn fired(&mut self, now: Nanos, Token(bits): Token, fx: &mut Effects) {
         let position = bits & ((1 << TIMER_SHIFT) - 1);
         if bits >> TIMER_SHIFT == Timer::Strand as u32 {
@@ -510,7 +529,7 @@ impl Machine for WorkloadMachine {
     }
 }
 
-/// Intended start of an I/O emitted now. Until the action's first answer, an I/O is as late
+/// Intended start of an I/O or a call emitted now. Until the action's first answer, an I/O is as late
 /// as the action started; later ones follow answers and are due when they are emitted.
 #[inline]
 fn due(user: &User, now: Nanos) -> Nanos {

@@ -2,7 +2,7 @@
 //!
 //! What it does: turns a checked [`spec::workload::Workload`] into one [`::machine::Machine`]
 //! per instance: user groups with schedules and phases, actions as dialogues of reads,
-//! writes, appends, flushes, CPU and waits, size and address distributions; or a recorded load
+//! writes, appends, flushes, calls to named endpoints, CPU and waits, size and address distributions; or a recorded load
 //! that is played back ([`replay`]).
 //!
 //! What it refuses: devices, clocks, files; deciding whether a latency is good.
@@ -36,5 +36,5 @@ mod window;
 mod zipf;
 
 pub use crate::machine::InstanceMachine;
-pub use build::{BuildError, DiskLayout, Instance, InstancePlan, KindInfo, build};
+pub use build::{BuildError, DiskLayout, Instance, InstancePlan, KindInfo, KindOf, build};
 pub use instance::WorkloadMachine;

@@ -1,4 +1,4 @@
-use machine::{DiskId, KindId, Operation};
+use machine::{DiskId, EndpointId, KindId, Operation};
 
 use crate::address::Place;
 use crate::draw::Draw;
@@ -15,6 +15,8 @@ pub enum Op {
         disk: DiskId,
         kind: KindId,
     },
+    /// Makes a call (a position in [`Program::calls`]) as often as it says.
+    Call(u32),
     Cpu(Draw),
     Wait(Draw),
     /// Sets a counter for a loop.
@@ -75,6 +77,15 @@ pub struct Access {
     pub durable: f64,
 }
 
+/// A compiled call.
+#[derive(Debug, Clone, Copy)]
+pub struct Calls {
+    pub endpoint: EndpointId,
+    pub kind: KindId,
+    pub count: u32,
+    pub size: u32,
+}
+
 /// A block size and where such blocks go.
 #[derive(Debug, Clone)]
 pub struct Block {
@@ -88,6 +99,7 @@ pub struct Program {
     pub ops: Vec<Op>,
     pub branches: Vec<Branch>,
     pub accesses: Vec<Access>,
+    pub calls: Vec<Calls>,
     pub dialogues: Vec<Dialogue>,
     /// Strands a user needs: one, and one for each branch that runs at the same time.
     pub strands: u32,

@@ -1,4 +1,6 @@
+use indexmap::IndexMap;
 use record::run::Origin;
+use spec::ServiceModel;
 use spec::plan::{Plan, Profile};
 use spec::workload::CpuMode;
 use units::{Bytes, Nanos};
@@ -40,6 +42,8 @@ pub struct Values {
     pub cpu: Option<CpuMode>,
     /// Most bytes written as files.
     pub space_max: Option<Bytes>,
+    /// What answers endpoints, by name.
+    pub endpoints: IndexMap<String, ServiceModel>,
     /// Seed of every random stream.
     pub seed: Option<u64>,
 }
@@ -76,6 +80,7 @@ impl Layer {
             verify: plan.engine.verify.then_some(true),
             cpu: plan.engine.cpu,
             space_max: plan.engine.space_max,
+            endpoints: plan.endpoints.clone(),
             seed: plan.seed,
         };
         Self { origin: Origin::Plan, values }

@@ -1,6 +1,7 @@
 //! Plans, resolved: every value known, and where it came from.
 
 mod climb;
+mod endpoints;
 mod layer;
 mod output;
 mod periods;

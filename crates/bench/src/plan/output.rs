@@ -31,6 +31,7 @@ impl ResolvedPlan {
                 cpu: self.cpu.value,
                 space_max: self.space_max.value,
             },
+            endpoints: self.endpoints.iter().map(|(n, at)| (n.clone(), at.value)).collect(),
             seed: Some(self.seed.value),
         }
     }
@@ -43,7 +44,7 @@ impl ResolvedPlan {
 
     /// Every value by its place in the plan, with its origin.
     pub fn values(&self) -> Vec<PlanValue> {
-        vec![
+        let mut values = vec![
             value("datastore", &self.datastore),
             value("tile", &self.tile),
             value("profile", &self.profile),
@@ -66,7 +67,10 @@ impl ResolvedPlan {
             value("engine.cpu", &self.cpu),
             value("engine.space-max", &self.space_max),
             value("seed", &self.seed),
-        ]
+        ];
+        let endpoints = self.endpoints.iter();
+        values.extend(endpoints.map(|(name, at)| value(&format!("endpoint.{name}"), at)));
+        values
     }
 }
 

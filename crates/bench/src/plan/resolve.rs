@@ -1,4 +1,6 @@
+use indexmap::IndexMap;
 use record::run::Origin;
+use spec::ServiceModel;
 use spec::plan::Profile;
 use spec::workload::CpuMode;
 use spec::{LadderError, ResolvedTile};
@@ -6,6 +8,7 @@ use units::{Bytes, Nanos};
 
 use crate::ladder::Climb;
 use crate::plan::climb::climb_of;
+use crate::plan::endpoints;
 use crate::plan::{
     Layer, ProfileValues, Values, profile_values, simulated_values, whole_periods, workloads_of,
 };
@@ -33,6 +36,32 @@ pub enum PlanError {
         value: String,
         /// What is allowed.
         allowed: String,
+    },
+    /// A model was given for an endpoint that nobody calls.
+    #[error("no workload of the tile calls an endpoint \"{name}\"")]
+    UnknownEndpoint {
+        /// The name as given.
+        name: String,
+        /// The nearest name and all known ones.
+        help: String,
+    },
+    /// Nobody said what answers an endpoint.
+    #[error(
+        "the workload \"{workload}\" calls the endpoint \"{name}\", and nothing says what answers"
+    )]
+    MissingEndpoint {
+        /// The workload.
+        workload: String,
+        /// The endpoint.
+        name: String,
+        /// What would say it.
+        help: String,
+    },
+    /// A run of a workload with calls: there is no client yet that makes them.
+    #[error("the workload \"{workload}\" calls endpoints, which only a simulation can do")]
+    CallsAreSimulated {
+        /// The workload.
+        workload: String,
     },
     /// The plan cannot be written as TOML.
     #[error("the resolved plan cannot be written as TOML: {0}")]
@@ -96,6 +125,8 @@ pub struct ResolvedPlan {
     pub cpu: Setting<Option<CpuMode>>,
     /// Most bytes written as files; absent: the datastore's own rule.
     pub space_max: Setting<Option<Bytes>>,
+    /// What answers the endpoints that the tile's workloads call, by name.
+    pub endpoints: IndexMap<String, Setting<ServiceModel>>,
     /// Seed of every random stream.
     pub seed: Setting<u64>,
     /// The profile's values that a plan cannot change.
@@ -113,6 +144,7 @@ pub fn resolve(
     tile_set: ResolvedTile,
     surroundings: Surroundings,
 ) -> Result<ResolvedPlan, PlanError> {
+    endpoints::refuse(&tile_set)?;
     resolve_with(profile_values, layers, tile_set, surroundings)
 }
 
@@ -173,6 +205,7 @@ fn resolve_with(
         verify: pick.or(|v| v.verify, false, Origin::Default),
         cpu: pick.optional(|v| v.cpu),
         space_max: pick.optional(|v| v.space_max),
+        endpoints: endpoints::of(layers, &tile_set)?,
         seed: pick.or(|v| v.seed, drawn_seed(surroundings.entropy), Origin::Default),
         method,
         tile_set,

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
 use record::run::{Check, Phase, Step};
-use record::series::StoredSlice;
+use record::series::{OpenOn, StoredSlice};
 use record::slice::{
-    ActionRow, InstanceEntry, InstanceId, IoRow, OpenRow, Slice, Topology, Unfinished, VmEntry,
-    VmId,
+    ActionRow, CallRow, InstanceEntry, InstanceId, IoRow, OpenRow, Slice, Topology, Unfinished,
+    VmEntry, VmId,
 };
 use spec::ResolvedTile;
 use units::Nanos;
@@ -121,6 +121,17 @@ impl<'a> Replayed<'a> {
                 response: row.response,
             });
         }
+        for row in stored.calls {
+            let Some(instance) = self.position(row.tile, row.workload, row.copy) else { continue };
+            slice.calls.push(CallRow {
+                instance: InstanceId(id(instance)),
+                kind: self.kind(instance, row.kind),
+                bytes: row.bytes,
+                errors: row.errors,
+                service: row.service,
+                response: row.response,
+            });
+        }
         for row in stored.actions {
             let Some(instance) = self.position(row.tile, row.workload, row.copy) else { continue };
             slice.actions.push(ActionRow {
@@ -135,9 +146,10 @@ impl<'a> Replayed<'a> {
         }
         for row in stored.open {
             let Some(instance) = self.position(row.tile, row.workload, row.copy) else { continue };
-            let what = match row.direction {
-                Some(direction) => Unfinished::Io(self.kind(instance, row.name), direction),
-                None => Unfinished::Action(self.action(instance, row.name)),
+            let what = match row.on {
+                OpenOn::Io(direction) => Unfinished::Io(self.kind(instance, row.name), direction),
+                OpenOn::Call => Unfinished::Call(self.kind(instance, row.name)),
+                OpenOn::Action => Unfinished::Action(self.action(instance, row.name)),
             };
             slice.open.push(OpenRow { instance: InstanceId(id(instance)), what, ages: row.ages });
         }

@@ -77,6 +77,7 @@ fn workload_of(replay: Replay, recording: &Recording, asked: Asked) -> Workload 
     };
     let whose = replay.vm.as_ref().map_or_else(String::new, |vm| format!(", VM {vm}"));
     Workload {
+        endpoints: Vec::new(),
         name: "replay".to_owned(),
         title: format!("{file}{whose}, played back"),
         source: format!("recorded ({}); played by tilemark replay", recording.format),

@@ -6,7 +6,8 @@ use record::gauge::{GaugeSource, Readings};
 use record::run::ModelFacts;
 use record::slice::Slice;
 use sim::plant::{Plant, PlantDisk, PlantError, PlantInstance, PlantPlan, TierState, Warm};
-use sim::{Options, SimError, SimInstance, Simulation};
+use sim::{Options, ServiceParameters, Services, SimError, SimInstance, Simulation};
+use spec::ServiceModel;
 use spec::array::Array;
 use units::{Bytes, Nanos};
 use workload::InstanceMachine;
@@ -217,11 +218,12 @@ impl Rig for SimRig<'_> {
         self.warm(&mut plant, &instances);
         // What warming did is nobody's.
         drop(plant.tiers());
+        let services = services(plan, &instances)?;
         let instances = instances.into_iter().map(machine).collect();
         let slice = self.plan.slice.value;
         let options = Options { until: Nanos::MAX, slice, ..Options::default() };
         Ok(SimLoad {
-            simulation: Simulation::new(instances, plant, options),
+            simulation: Simulation::new(instances, plant, options).with_services(services),
             begun: self.now.get(),
             now: Rc::clone(&self.now),
             names,
@@ -230,6 +232,19 @@ impl Rig for SimRig<'_> {
             is_over: false,
         })
     }
+}
+
+/// The modelled services that a plan names, and who calls which.
+fn services(plan: &ResolvedPlan, instances: &[Driven]) -> Result<Services, BenchError> {
+    let parameters = plan.endpoints.values().map(|model| {
+        let ServiceModel { servers, mean } = model.value;
+        ServiceParameters { servers, mean }
+    });
+    let parameters: Vec<ServiceParameters> = parameters.collect();
+    let position = |name: &String| plan.endpoints.get_index_of(name).unwrap_or(usize::MAX);
+    let called = |one: &Driven| one.instance.endpoints.iter().map(position).collect();
+    let called: Vec<Vec<usize>> = instances.iter().map(called).collect();
+    Services::new(&parameters, &called, plan.seed.value).map_err(BenchError::Service)
 }
 
 /// A load in virtual time: time passes while the next slice is waited for.

@@ -272,7 +272,7 @@ impl<R: Rig> Climber<'_, R> {
     fn rest_after(&self, step: &Step, result: &StepResult) -> Nanos {
         let is_overload = match step.cause {
             Some(Cause::LimitBroken) => result.room.is_some_and(|room| room < -1.0),
-            Some(Cause::GaveUp | Cause::NoAnswer) => true,
+            Some(Cause::GaveUp | Cause::NoAnswer | Cause::CallsFailed) => true,
             _ => false,
         };
         let rests = is_overload || result.try_again && result.failed.is_none();

@@ -1,6 +1,6 @@
 use record::run::{Check, Figure, Warning};
 use record::slice::Slice;
-use stats::{LITTLE_TOLERANCE, REPEAT_CHANGE_MAX, repeats_agree};
+use stats::{Compact, LITTLE_TOLERANCE, REPEAT_CHANGE_MAX, repeats_agree};
 
 use crate::rig::{Clocks, LoadOutcome};
 
@@ -22,18 +22,19 @@ impl LittleSums {
         self.seconds += slice.width.as_secs_f64();
         self.in_flight_seconds += slice.generator.in_flight_seconds;
         #[expect(clippy::cast_precision_loss, reason = "only compared within per cents")]
-        for row in &slice.io {
-            self.service_seconds += row.service.sum_ns as f64 / 1e9;
-            let longest = row.service.buckets.last().map_or(0.0, |(value, _)| value.as_secs_f64());
+        for service in services(slice) {
+            self.service_seconds += service.sum_ns as f64 / 1e9;
+            let longest = service.buckets.last().map_or(0.0, |(value, _)| value.as_secs_f64());
             self.longest_seconds = self.longest_seconds.max(longest);
-            self.has_errors |= row.errors > 0;
         }
+        self.has_errors |= slice.io.iter().any(|row| row.errors > 0)
+            || slice.calls.iter().any(|row| row.failed() > 0);
         #[expect(clippy::cast_precision_loss, reason = "thousands at most")]
         let in_flight = slice.generator.in_flight as f64;
         self.in_flight_at_end = in_flight;
     }
 
-    /// Little's law: mean I/Os in flight = I/Os per second x mean service time. It holds for
+    /// Little's law: mean I/Os (and calls) in flight = I/Os per second x mean service time. It holds for
     /// every system, so a violation is a bug of the measurement. Nothing without time.
     ///
     /// I/Os still in flight when the slices end are counted by one side only; each was there
@@ -52,10 +53,16 @@ impl LittleSums {
             found: Figure::of(found),
             unit: "I/Os in flight".to_owned(),
             tolerance,
-            // Failed I/Os have no service time in the histograms, so there is no law for them.
+            // Failed I/Os and calls have no service time in the histograms, so there is no law for them.
             passed: self.has_errors || (found - expected).abs() <= tolerance * expected,
         })
     }
+}
+
+/// Service times of everything that was answered well, I/Os first.
+pub fn services(slice: &Slice) -> impl Iterator<Item = &Compact> {
+    let io = slice.io.iter().map(|row| &row.service);
+    io.chain(slice.calls.iter().map(|row| &row.service))
 }
 
 /// Id of [`submitted_is_completed`].

@@ -70,6 +70,8 @@ pub struct FleetInstance {
     pub workload: String,
     /// Names of its virtual machines, `workload/machine`.
     pub vms: Vec<String>,
+    /// Names of its endpoints, by `machine::EndpointId`.
+    pub endpoints: Vec<String>,
     /// Virtual CPUs of each of its virtual machines.
     pub vcpus: Vec<u32>,
     /// Users at the same time, over all its groups: how many actions can be under way.
@@ -168,6 +170,7 @@ impl Fleet {
             member,
             workload: workload.name.clone(),
             vms: built.vms.iter().map(|vm| format!("{}/{vm}", workload.name)).collect(),
+            endpoints: built.endpoints.clone(),
             vcpus: workload.vms.iter().map(|vm| vm.vcpus).collect(),
             users: match workload.replay {
                 Some(_) => REPLAY_DEPTH,

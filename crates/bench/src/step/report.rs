@@ -1,10 +1,11 @@
 use indexmap::IndexMap;
 use record::gauge::Gauge;
 use record::run::{
-    ActionResult, Check, Disturbance, Figure, IoTotal, Latency, MetricResult, PooledAction, Score,
-    Steady, Step, Throughput, TileScore, Verdict, WarmUp, Warning, WorkloadResult,
+    ActionResult, CallErrors, CallTotal, Check, Disturbance, Figure, IoTotal, Latency,
+    MetricResult, PooledAction, Score, Steady, Step, Throughput, TileScore, Verdict, WarmUp,
+    Warning, WorkloadResult,
 };
-use record::slice::{Direction, Topology};
+use record::slice::{CallRow, Direction, Topology};
 use spec::ResolvedTile;
 use units::Nanos;
 
@@ -78,7 +79,7 @@ impl StepFacts<'_> {
     ) -> Step {
         let workloads = self.workloads();
         let score = self.score(&workloads);
-        let actions = self.pooled_actions();
+        let (actions, calls) = (self.pooled_actions(), self.calls());
         let window = self.window;
         let dialogues =
             Dialogues { tile: self.tile, members: self.members, topology: self.topology, window };
@@ -108,6 +109,7 @@ impl StepFacts<'_> {
             limits: self.judged.pooled,
             actions,
             io: io_totals(window),
+            calls,
             throughput: throughput(window),
             score,
             generator: self.judged.generator,
@@ -149,6 +151,30 @@ impl StepFacts<'_> {
             result: action_result((action, &totals)),
         };
         pooled.into_iter().map(entry).collect()
+    }
+
+    /// Every kind of call over all instances of its workload.
+    fn calls(&self) -> Vec<CallTotal> {
+        let mut pooled: IndexMap<(&str, &String), CallRow> = IndexMap::new();
+        for (names, totals) in self.topology.instances.iter().zip(&self.window.instances) {
+            for row in totals.calls.values() {
+                let of = (names.workload.as_str(), &names.kinds[usize::from(row.kind)]);
+                pooled.entry(of).and_modify(|sum| sum.merge(row)).or_insert_with(|| row.clone());
+            }
+        }
+        let seconds = self.window.duration.as_secs_f64().max(f64::MIN_POSITIVE);
+        #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+        let total = |((workload, kind), row): ((&str, &String), CallRow)| CallTotal {
+            workload: workload.to_owned(),
+            kind: kind.clone(),
+            count: row.service.count(),
+            errors: CallErrors::of(&row.errors),
+            bytes: row.bytes.get(),
+            calls_per_s: row.service.count() as f64 / seconds,
+            service: Latency::from(&row.service),
+            response: Latency::from(&row.response),
+        };
+        pooled.into_iter().map(total).collect()
     }
 
     fn metric(&self, index: usize) -> MetricResult {

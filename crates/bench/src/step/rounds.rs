@@ -3,6 +3,8 @@ use record::slice::Slice;
 use stats::{SteadyRule, WindowCheck};
 use units::Nanos;
 
+use crate::step::checks::services;
+
 /// What one slice came to, as far as steadiness asks.
 #[derive(Debug, Clone, Copy, Default)]
 struct Seen {
@@ -11,7 +13,7 @@ struct Seen {
     service_seconds: f64,
 }
 
-/// Throughput and mean service time of a stretch of time, in rounds that do not overlap.
+/// Throughput and mean service time, of I/Os and calls together, of a stretch of time, in rounds that do not overlap.
 ///
 /// A round is a whole burst period, because bursts are load and not drift; without bursts it is
 /// a fifth of the time. Rounds that overlapped would hide a drift: five averages across two
@@ -33,8 +35,8 @@ impl Rounds {
 
     /// Takes a slice.
     pub fn add(&mut self, slice: &Slice) {
-        let (count, sum) = slice.io.iter().fold((0_u64, 0_u128), |(count, sum), row| {
-            (count + row.service.count(), sum + row.service.sum_ns)
+        let (count, sum) = services(slice).fold((0_u64, 0_u128), |(count, sum), service| {
+            (count + service.count(), sum + service.sum_ns)
         });
         #[expect(clippy::cast_precision_loss, reason = "only compared within per cents")]
         self.seen.push(Seen {

@@ -1,4 +1,4 @@
-use record::slice::{ActionRow, IoRow};
+use record::slice::{ActionRow, CallRow, IoRow};
 use stats::Compact;
 
 /// One action of one instance over a window.
@@ -37,12 +37,12 @@ impl ActionTotals {
     }
 }
 
-/// One kind of I/O of one instance over a window.
+/// One kind of I/O or call of one instance over a window.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KindTotals {
-    /// Bytes moved by I/Os that succeeded.
+    /// Bytes moved by those that succeeded.
     pub bytes: u64,
-    /// I/Os that failed.
+    /// Those that failed.
     pub errors: u64,
     /// Submitted to done.
     pub service: Compact,
@@ -53,6 +53,13 @@ impl KindTotals {
     pub fn add(&mut self, row: &IoRow) {
         self.bytes += row.bytes.get();
         self.errors += row.errors;
+        self.service.merge(&row.service);
+    }
+
+    /// Adds calls that finished in one slice.
+    pub fn add_calls(&mut self, row: &CallRow) {
+        self.bytes += row.bytes.get();
+        self.errors += row.failed();
         self.service.merge(&row.service);
     }
 

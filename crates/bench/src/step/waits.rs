@@ -1,7 +1,7 @@
 //! What the dialogue of an action waited for.
 //!
 //! What it does: shares an action's mean response time out among the steps of its definition,
-//! with the mean service times that their kinds of I/O had in the window.
+//! with the mean service times that their kinds of I/O and calls had in the window.
 //!
 //! What is approximated: an I/O of a kind takes the same time in every action, so that a kind
 //! that several actions use is shared out by expected counts; kinds of one name are one; of
@@ -124,6 +124,10 @@ fn of_step(step: &Dialogue, kind: &impl Fn(&str) -> f64) -> Seconds {
         Dialogue::Flush(flush) => {
             let disk = flush.disk.clone();
             io(Waited::Flushes { disk }, &flush.kind, (&flush.disk, "flush"), 1)
+        }
+        Dialogue::Call(call) => {
+            let endpoint = call.endpoint.clone();
+            io(Waited::Calls { endpoint }, &call.kind, (&call.endpoint, "call"), call.count)
         }
         Dialogue::Cpu(time) => (Waited::Processor, mean_time(time)),
         Dialogue::Wait(time) => (Waited::Pause, mean_time(time)),

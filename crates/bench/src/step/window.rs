@@ -1,4 +1,6 @@
-use record::slice::{Direction, InstanceId, Slice, Topology};
+use std::collections::BTreeMap;
+
+use record::slice::{CallRow, Direction, InstanceId, Slice, Topology};
 use stats::Compact;
 use units::Nanos;
 
@@ -28,8 +30,10 @@ pub struct DirectionTotals {
 pub struct InstanceTotals {
     /// Its actions, in the workload's order.
     pub actions: Vec<ActionTotals>,
-    /// Its kinds of I/O, in the workload's order.
+    /// Its kinds of I/O and calls, in the workload's order.
     pub kinds: Vec<KindTotals>,
+    /// Its calls, by kind.
+    pub calls: BTreeMap<u16, CallRow>,
 }
 
 /// How the generator fared over a window.
@@ -87,6 +91,7 @@ impl Window {
             .map(|instance| InstanceTotals {
                 actions: vec![ActionTotals::default(); instance.actions.len()],
                 kinds: vec![KindTotals::default(); instance.kinds.len()],
+                calls: BTreeMap::new(),
             })
             .collect();
         let generator = GeneratorTotals {
@@ -108,6 +113,12 @@ impl Window {
         self.duration += slice.width;
         for row in &slice.actions {
             self.instances[row.instance.0 as usize].actions[usize::from(row.action)].add(row);
+        }
+        for row in &slice.calls {
+            let instance = &mut self.instances[row.instance.0 as usize];
+            instance.kinds[usize::from(row.kind)].add_calls(row);
+            let calls = instance.calls.entry(row.kind);
+            calls.and_modify(|sum| sum.merge(row)).or_insert_with(|| row.clone());
         }
         for row in &slice.io {
             let instance = self.vm_instances[row.vm.0 as usize];

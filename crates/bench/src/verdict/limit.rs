@@ -58,10 +58,11 @@ pub(crate) fn bound_of(limit: &Limit) -> Nanos {
 }
 
 fn subject(limit: &Limit) -> (LimitOn, &str) {
-    match (&limit.action, &limit.io) {
-        (Some(action), _) => (LimitOn::Action, action),
-        (None, Some(kind)) => (LimitOn::Io, kind),
-        (None, None) => unreachable!("a checked limit names an action or a kind of I/O"),
+    match (&limit.action, &limit.io, &limit.call) {
+        (Some(action), ..) => (LimitOn::Action, action),
+        (_, Some(kind), _) => (LimitOn::Io, kind),
+        (.., Some(kind)) => (LimitOn::Call, kind),
+        _ => unreachable!("a checked limit names an action or a kind of I/O or call"),
     }
 }
 

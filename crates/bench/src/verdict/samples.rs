@@ -122,6 +122,11 @@ impl LimitSamples {
             let name = &judge.topology.instances[instance].kinds[usize::from(row.kind)];
             self.sample(judge, (instance, LimitOn::Io, name), &row.service);
         }
+        for row in &slice.calls {
+            let instance = row.instance.0 as usize;
+            let name = &judge.topology.instances[instance].kinds[usize::from(row.kind)];
+            self.sample(judge, (instance, LimitOn::Call, name), &row.service);
+        }
         for row in &slice.open {
             let instance = row.instance.0 as usize;
             let (on, name) = named(judge.topology, instance, row.what);
@@ -238,15 +243,17 @@ fn named(topology: &Topology, instance: usize, what: Unfinished) -> (LimitOn, &s
     match what {
         Unfinished::Action(action) => (LimitOn::Action, &entry.actions[usize::from(action)]),
         Unfinished::Io(kind, _) => (LimitOn::Io, &entry.kinds[usize::from(kind)]),
+        Unfinished::Call(kind) => (LimitOn::Call, &entry.kinds[usize::from(kind)]),
     }
 }
 
-/// Positions of an instance's limits on this action or kind of I/O.
+/// Positions of an instance's limits on this action or kind of I/O or call.
 fn matching(judge: &StepJudge<'_>, instance: usize, on: LimitOn, name: &str) -> Vec<usize> {
     let limits = judge.workload(judge.members[instance]).limits.iter().enumerate();
     let is_meant = |limit: &Limit| match on {
         LimitOn::Action => limit.action.as_deref() == Some(name),
         LimitOn::Io => limit.io.as_deref() == Some(name),
+        LimitOn::Call => limit.call.as_deref() == Some(name),
     };
     limits.filter(|(_, limit)| is_meant(limit)).map(|(at, _)| at).collect()
 }

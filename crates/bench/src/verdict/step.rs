@@ -1,4 +1,4 @@
-use record::run::{Cause, GeneratorHealth, LimitResult, PooledLimit, Verdict};
+use record::run::{CallErrors, Cause, GeneratorHealth, LimitResult, PooledLimit, Verdict};
 use record::slice::Topology;
 use serde::{Deserialize, Serialize};
 use spec::ResolvedTile;
@@ -13,6 +13,10 @@ use crate::verdict::{CONFIDENCE, LimitSamples, generator_health, judge_limit, se
 /// whatever the latency of the rest. Our choice, twice Weathervane's 0.5 % bound on failed
 /// operations, because a dropped start is one that was ten or more behind.
 pub const DROPPED_SHARE_MAX: f64 = 0.01;
+
+/// A service that fails more than this share of its calls does not serve, however fast it is:
+/// Weathervane's bound on failed operations.
+pub const CALLS_FAILED_SHARE_MAX: f64 = 0.005;
 
 /// Which part of the load an instance is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -187,6 +191,9 @@ impl StepJudge<'_> {
         if let Some(reason) = self.did_nothing(window) {
             return (Verdict::Failed, Cause::NoAnswer, reason);
         }
+        if let Some(reason) = self.calls_failed(window) {
+            return (Verdict::Failed, Cause::CallsFailed, reason);
+        }
         match judged.pooled.iter().find(|pooled| is_undecided(pooled)) {
             Some(pooled) => {
                 let sentence = sentence(&pooled.workload, &pooled.result);
@@ -236,7 +243,34 @@ impl StepJudge<'_> {
         })
     }
 
-    /// A scored workload that finished nothing at all while I/O was under way.
+    /// Calls that failed, by workload over all tiles, with the reasons and their counts.
+    fn calls_failed(&self, window: &Window) -> Option<String> {
+        self.tile.workloads.iter().enumerate().find_map(|(position, (workload, _))| {
+            let members = self.members_of(position);
+            let rows = members.flat_map(|(index, _)| window.instances[index].calls.values());
+            let all = rows.cloned().reduce(|mut sum, row| {
+                sum.merge(&row);
+                sum
+            })?;
+            let (failed, count) = (all.failed(), all.failed() + all.service.count());
+            #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+            let share = failed as f64 / count.max(1) as f64;
+            (share > CALLS_FAILED_SHARE_MAX).then(|| {
+                let told = CallErrors::of(&all.errors);
+                let told: Vec<String> =
+                    told.iter().map(|one| format!("{} {}", one.count, one.error)).collect();
+                format!(
+                    "{:.1} % of the {}'s calls failed against a limit of {:.1} % ({})",
+                    share * 100.0,
+                    workload.name,
+                    CALLS_FAILED_SHARE_MAX * 100.0,
+                    told.join(", ")
+                )
+            })
+        })
+    }
+
+    /// A scored workload that finished nothing at all while I/Os or calls were under way.
     fn did_nothing(&self, window: &Window) -> Option<String> {
         if window.generator.in_flight_at_ends.1 == 0 {
             return None;

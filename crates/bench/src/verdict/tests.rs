@@ -1,7 +1,7 @@
 use record::run::{Cause, LimitOn, Verdict};
 use record::slice::{
-    ActionRow, GeneratorRow, InstanceEntry, InstanceId, OpenRow, Slice, Topology, Unfinished,
-    VmEntry,
+    ActionRow, CallRow, GeneratorRow, InstanceEntry, InstanceId, OpenRow, Slice, Topology,
+    Unfinished, VmEntry,
 };
 use spec::ResolvedTile;
 use spec::workload::Limit;
@@ -225,6 +225,43 @@ fn tiles_together_have_enough_samples_when_one_alone_has_not() {
     let alone = slice_of(vec![orders(0, &[(100, 5)])]);
     let (judged, wants_more) = self::bed(1).judge(&steadily(&alone));
     assert_eq!((judged.verdict, wants_more), (Verdict::Inconclusive, true));
+}
+
+/// A workload with calls alone: nine good ones and some that failed.
+fn called(errors: [u64; 5]) -> Slice {
+    let calls = vec![CallRow {
+        instance: InstanceId(0),
+        kind: 0,
+        bytes: units::Bytes::new(900),
+        errors,
+        service: samples(&[(10, 900)]),
+        response: samples(&[(10, 900)]),
+    }];
+    Slice { calls, io: Vec::new(), ..slice_of(vec![orders(0, &[(10, 900)])]) }
+}
+
+#[test]
+fn calls_that_fail_fail_the_step_with_their_reasons_and_a_few_do_not() {
+    let (judged, _) = bed(1).judge(&steadily(&called([90, 0, 0, 10, 0])));
+    assert_eq!((judged.verdict, judged.cause), (Verdict::Failed, Cause::CallsFailed));
+    assert!(judged.reason.contains("10.0 % of the shop's calls failed"), "{}", judged.reason);
+    assert!(judged.reason.contains("(720 refused, 80 status)"), "{}", judged.reason);
+    let (judged, _) = bed(1).judge(&steadily(&called([0, 0, 1, 0, 0])));
+    assert_eq!(judged.verdict, Verdict::Passed, "{}", judged.reason);
+}
+
+#[test]
+fn a_limit_on_a_kind_of_call_is_held_against_its_service_times() {
+    let mut bed = bed(1);
+    let mut shop = workload(SHOP);
+    shop.limits[0].action = None;
+    shop.limits[0].call = Some("get".to_owned());
+    shop.limits[0].limit = Some(Nanos::from_millis(5));
+    bed.tile = tile_of(vec![shop]);
+    bed.topology.instances[0].kinds = vec!["get".to_owned()];
+    let (judged, _) = bed.judge(&steadily(&called([0; 5])));
+    assert_eq!((judged.verdict, judged.cause), (Verdict::Failed, Cause::LimitBroken));
+    assert!(judged.reason.starts_with("the shop's get calls reach 10"), "{}", judged.reason);
 }
 
 fn waiting(age_ms: u64, count: u32) -> OpenRow {

@@ -49,6 +49,7 @@ fn subject(workload: &str, result: &LimitResult) -> String {
     match result.on {
         LimitOn::Action => format!("the {workload}'s {}", plural(&name)),
         LimitOn::Io => format!("the {workload}'s {name} I/Os"),
+        LimitOn::Call => format!("the {workload}'s {name} calls"),
     }
 }
 

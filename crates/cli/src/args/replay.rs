@@ -167,6 +167,7 @@ impl FromStr for LimitArg {
         let mut limit = Limit {
             action: None,
             io: Some(kind.to_owned()),
+            call: None,
             percentile: None,
             limit: None,
             mean: None,

@@ -17,6 +17,7 @@ pub fn limit_name(workload: &str, limit: &LimitResult) -> String {
     let what = match limit.on {
         LimitOn::Action => "",
         LimitOn::Io => " I/O",
+        LimitOn::Call => " call",
     };
     format!("{workload} {}{what} {}", limit.name, limit.statistic)
 }

@@ -152,3 +152,66 @@ fn a_stored_run_is_judged_again_and_a_changed_one_is_found() {
     let differ = items.iter().filter(|item| item["result"] == "differs");
     assert_eq!(differ.map(|item| &item["what"]).collect::<Vec<_>>(), ["throughput"]);
 }
+
+/// A tile of calls alone, on an array that nobody asks.
+const CALLS: [&str; 8] =
+    ["--tile", "micro/http-get", "--array", "nvme-local", "--tiles", "8", "--repeats", "1"];
+
+fn called(place: &Place, more: &[&str]) -> Run {
+    let words = simulate_words(&[&CALLS[..], more, &["--format", "json"]].concat());
+    let output = place.output(&words);
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{}{}", out(&output), err(&output));
+    record::run::parse(&out(&output)).expect("one run document and nothing else")
+}
+
+#[test]
+fn calls_alone_warm_up_are_judged_by_their_actions_and_scored() {
+    let place = Place::new();
+    let run = called(&place, &["--endpoint", "page=model:32x2ms"]);
+    let step = &run.steps[0];
+    assert_eq!(step.verdict, record::run::Verdict::Passed, "{}", step.reason);
+    assert!(step.warm_up.reached, "{:?}", step.warm_up);
+    assert!(step.io.is_empty() && step.generator.in_flight_mean.value > Some(0.0));
+    let [calls] = &step.calls[..] else { panic!("{:?}", step.calls) };
+    assert_eq!((calls.workload.as_str(), calls.kind.as_str()), ("http-get", "get"));
+    // 100 arrivals a second of each tile, and hardly anybody waits at 32 servers of 2 ms.
+    assert!((calls.calls_per_s - 800.0).abs() < 60.0, "{calls:?}");
+    assert_eq!((calls.errors.len(), calls.bytes), (0, calls.count * (64 << 10)));
+    assert_eq!(step.actions[0].result.count, calls.count);
+    assert!(step.score.is_some(), "{step:?}");
+    assert!(step.checks.iter().all(|check| check.passed), "{:?}", step.checks);
+    assert!(place.runs()[0].join("calls.parquet").is_file());
+
+    let plan = place.runs()[0].join("plan.toml");
+    let again = simulate_words(&[plan.to_str().expect("UTF-8"), "--format", "json"]);
+    let again = record::run::parse(&out(&place.output(&again))).expect("a run");
+    assert_eq!(steps(&again), steps(&run), "the stored plan names the model and gives the same");
+}
+
+#[test]
+fn a_service_that_cannot_keep_up_breaks_the_limit_and_its_calls_are_left_unfinished() {
+    let place = Place::new();
+    let run = called(&place, &["--endpoint", "page=model:1x20ms"]);
+    let step = &run.steps[0];
+    assert_eq!(step.verdict, record::run::Verdict::Failed, "{}", step.reason);
+    assert!(step.calls[0].calls_per_s < 60.0, "{:?}", step.calls);
+}
+
+#[test]
+fn an_endpoint_without_a_model_and_a_run_of_calls_are_refused() {
+    let place = Place::new();
+    let output = place.output(&simulate_words(&CALLS));
+    let said = err(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("nothing says what answers") && said.contains("--endpoint page="),
+        "{said}"
+    );
+    let slip = [&CALLS[..], &["--endpoint", "pgae=model:4x2ms"]].concat();
+    let said = err(&place.output(&simulate_words(&slip)));
+    assert!(said.contains("did you mean \"page\"?"), "{said}");
+    let output = place.output(&["run", "ds", "--tile", "micro/http-get"]);
+    let said = err(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("which only a simulation can do"), "{said}");
+}

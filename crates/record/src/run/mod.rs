@@ -1,6 +1,7 @@
 //! `run.json`: what a run found, in one small, stable, versioned document.
 
 mod answer;
+mod call;
 mod document;
 mod figure;
 mod headline;
@@ -15,6 +16,7 @@ mod told;
 mod workload;
 
 pub use answer::{Answer, BrokenLimit, Capacity, Edge, Status, TilesInterval, score_clause};
+pub use call::{CallErrors, CallTotal};
 pub use document::{
     EngineFacts, Origin, PlanValue, Prefill, RateFacts, Run, SIMULATED, ScaleFacts, TargetFacts,
     TileFacts, ToolFacts, Warning,

@@ -83,6 +83,11 @@ pub enum Waited {
         /// The disk's name in the workload.
         disk: String,
     },
+    /// Calls to an endpoint.
+    Calls {
+        /// The endpoint's name in the workload.
+        endpoint: String,
+    },
     /// A processor: its work, and on a modelled host the wait for one.
     Processor,
     /// A pause that is part of the dialogue.
@@ -99,6 +104,7 @@ impl std::fmt::Display for Waited {
             Self::Reads { disk } => write!(f, "reads of disk {disk}"),
             Self::Writes { disk } => write!(f, "writes to disk {disk}"),
             Self::Flushes { disk } => write!(f, "flushes of disk {disk}"),
+            Self::Calls { endpoint } => write!(f, "calls of {endpoint}"),
             Self::Processor => f.write_str("a processor"),
             Self::Pause => f.write_str("its own pauses"),
             Self::Queue => f.write_str("earlier work of its users"),

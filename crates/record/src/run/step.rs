@@ -3,8 +3,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ActionResult, Bottleneck, Figure, Interval, Latency, LimitResult, ModelFacts, ReplayFacts,
-    Wait, Warning, WorkloadResult,
+    ActionResult, Bottleneck, CallTotal, Figure, Interval, Latency, LimitResult, ModelFacts,
+    ReplayFacts, Wait, Warning, WorkloadResult,
 };
 use crate::gauge::{Gauge, GaugeName};
 use crate::slice::Direction;
@@ -63,6 +63,9 @@ pub struct Step {
     pub actions: Vec<PooledAction>,
     /// All I/O of the measured time by direction.
     pub io: Vec<IoTotal>,
+    /// All calls of the measured time by workload and kind; absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallTotal>,
     /// Work of the measured time per second.
     pub throughput: Throughput,
     /// The step's score; null if none could be computed.
@@ -348,6 +351,8 @@ pub enum Cause {
     GaveUp,
     /// A workload got no answer at all.
     NoAnswer,
+    /// Too many calls of a workload failed.
+    CallsFailed,
     /// The samples do not decide.
     Undecided,
     /// Rates or service times still drifted.

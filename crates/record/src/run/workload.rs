@@ -174,4 +174,6 @@ pub enum LimitOn {
     Action,
     /// A kind of I/O, by service time.
     Io,
+    /// A kind of call, by service time.
+    Call,
 }

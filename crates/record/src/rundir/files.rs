@@ -18,6 +18,8 @@ pub const ENV: &str = "env.json";
 pub const EVENTS: &str = "events.jsonl";
 /// I/O by slice of time.
 pub const SERIES: &str = "series.parquet";
+/// Calls by slice of time; only where there are any.
+pub const CALLS: &str = "calls.parquet";
 /// Actions by slice of time.
 pub const ACTIONS: &str = "actions.parquet";
 /// What had not finished by slice of time.
@@ -40,9 +42,9 @@ pub const PARTS: &str = "parts";
 pub const LOCK: &str = ".lock";
 
 /// Every file a complete or partial run may hold; anything else was put there by others.
-pub const ALL: [&str; 18] = [
-    RUN, PLAN, ARRAY, TILE, WORKLOAD, PREFLIGHT, ENV, EVENTS, SERIES, ACTIONS, OPEN, GENERATOR,
-    GAUGES, ROLLUP, REPORT, HLOG, SUMS, LOCK,
+pub const ALL: [&str; 19] = [
+    RUN, PLAN, ARRAY, TILE, WORKLOAD, PREFLIGHT, ENV, EVENTS, SERIES, CALLS, ACTIONS, OPEN,
+    GENERATOR, GAUGES, ROLLUP, REPORT, HLOG, SUMS, LOCK,
 ];
 
 /// End of the name of a directory that is not complete.

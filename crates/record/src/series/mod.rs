@@ -2,6 +2,7 @@
 //! Parquet. `docs/formats/series.md` lists every column.
 
 mod between;
+mod calls;
 mod column;
 mod error;
 mod part;
@@ -12,14 +13,15 @@ mod source;
 mod writer;
 
 pub use between::Stretch;
+pub use calls::CallRecord;
 pub use error::SeriesError;
 pub use read::{Rows, count_between, read, read_between, read_run};
 pub use record::{
-    ActionRecord, GaugeRecord, GeneratorRecord, IoRecord, OpenRecord, Record, StepKey,
+    ActionRecord, GaugeRecord, GeneratorRecord, IoRecord, OpenOn, OpenRecord, Record, StepKey,
 };
 pub use slices::{Slices, StoredSlice};
 pub use writer::Writer;
 
 /// Version of the series files, stored in each under the key `tilemark.series`. A minor
-/// version only adds columns.
-pub const SERIES_VERSION: &str = "1.0";
+/// version only adds columns, files, and what only a file with new things holds (calls, 1.1).
+pub const SERIES_VERSION: &str = "1.1";

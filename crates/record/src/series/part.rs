@@ -32,6 +32,8 @@ pub(super) struct Parts {
     schema: SchemaRef,
     open: Option<ArrowWriter<File>>,
     written: u32,
+    /// Whether a file without rows is left out.
+    only_with_rows: bool,
 }
 
 impl std::fmt::Debug for Parts {
@@ -42,7 +44,19 @@ impl std::fmt::Debug for Parts {
 
 impl Parts {
     pub(super) fn new(directory: &Path, file: &'static str, schema: SchemaRef) -> Self {
-        Self { directory: directory.to_owned(), file, schema, open: None, written: 0 }
+        Self {
+            directory: directory.to_owned(),
+            file,
+            schema,
+            open: None,
+            written: 0,
+            only_with_rows: false,
+        }
+    }
+
+    /// The same, which leaves no file behind without rows.
+    pub(super) fn only_with_rows(self) -> Self {
+        Self { only_with_rows: true, ..self }
     }
 
     fn part(&self, number: u32) -> PathBuf {
@@ -92,6 +106,9 @@ impl Parts {
     /// Joins all parts into the finished file.
     pub(super) fn join(&mut self) -> Result<(), SeriesError> {
         self.close()?;
+        if self.only_with_rows && self.written == 0 {
+            return Ok(());
+        }
         let path = self.directory.join(self.file);
         let temporary = Self::temporary(&path);
         let file = File::create(&temporary).map_err(SeriesError::io("creating", &temporary))?;

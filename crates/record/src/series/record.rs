@@ -113,12 +113,23 @@ pub struct OpenRecord {
     pub workload: String,
     /// Which of several of this workload in the tile, from 0.
     pub copy: u32,
-    /// The kind of I/O, or the action.
+    /// The kind of I/O or call, or the action.
     pub name: String,
-    /// Which way an I/O goes; nothing for an action.
-    pub direction: Option<Direction>,
+    /// What it is.
+    pub on: OpenOn,
     /// How long each had been waited for.
     pub ages: Compact,
+}
+
+/// What is unfinished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenOn {
+    /// An action.
+    Action,
+    /// An I/O of this direction.
+    Io(Direction),
+    /// A call.
+    Call,
 }
 
 /// One row of `gauges.parquet`: one number of one slice.
@@ -143,14 +154,14 @@ pub trait Record: Sized {
     fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String>;
 }
 
-struct Common<'a> {
-    keys: Vec<StepKey>,
-    start: &'a [u64],
-    width: &'a [u64],
+pub(super) struct Common<'a> {
+    pub(super) keys: Vec<StepKey>,
+    pub(super) start: &'a [u64],
+    pub(super) width: &'a [u64],
 }
 
 impl<'a> Common<'a> {
-    fn of(found: &'a Found<'a>) -> Result<Self, String> {
+    pub(super) fn of(found: &'a Found<'a>) -> Result<Self, String> {
         let (step, tiles) = (found.u32("step")?, found.u32("tiles")?);
         let (repeat, phase) = (found.u32("repeat")?, found.text("phase")?);
         let keys = (0..step.len())
@@ -254,8 +265,9 @@ impl Record for ActionRecord {
     }
 }
 
-/// What stands in the column of directions for an action.
+/// What stands in the column of directions for an action and for a call.
 pub(super) const ACTION: &str = "action";
+pub(super) const CALL: &str = "call";
 
 impl Record for OpenRecord {
     const FILE: &'static str = files::OPEN;
@@ -267,8 +279,9 @@ impl Record for OpenRecord {
         let (workload, name) = (found.text("workload")?, found.text("name")?);
         let on = found.text("on")?;
         let of = |text: &str| match text {
-            ACTION => Ok(None),
-            text => named("on", &Direction::ALL, Direction::name, text).map(Some),
+            ACTION => Ok(OpenOn::Action),
+            CALL => Ok(OpenOn::Call),
+            text => named("on", &Direction::ALL, Direction::name, text).map(OpenOn::Io),
         };
         let ages = found.latency("age")?.into_iter().enumerate();
         ages.map(|(row, ages)| {
@@ -280,7 +293,7 @@ impl Record for OpenRecord {
                 workload: workload.value(row).to_owned(),
                 copy: copy[row],
                 name: name.value(row).to_owned(),
-                direction: of(on.value(row))?,
+                on: of(on.value(row))?,
                 ages,
             })
         })

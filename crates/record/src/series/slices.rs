@@ -4,8 +4,8 @@ use std::path::Path;
 use units::Nanos;
 
 use super::{
-    ActionRecord, GaugeRecord, GeneratorRecord, IoRecord, OpenRecord, Record, Rows, SeriesError,
-    StepKey, Stretch, read_between, read_run,
+    ActionRecord, CallRecord, GaugeRecord, GeneratorRecord, IoRecord, OpenRecord, Record, Rows,
+    SeriesError, StepKey, Stretch, read_between, read_run,
 };
 use crate::gauge::Gauge;
 use crate::slice::GeneratorRow;
@@ -21,6 +21,8 @@ pub struct StoredSlice {
     pub width: Nanos,
     /// I/O that finished in it.
     pub io: Vec<IoRecord>,
+    /// Calls that finished in it.
+    pub calls: Vec<CallRecord>,
     /// Actions that finished in it.
     pub actions: Vec<ActionRecord>,
     /// What had not finished when it ended.
@@ -35,6 +37,7 @@ pub struct StoredSlice {
 #[derive(Debug)]
 pub struct Slices {
     io: Peekable<Rows<IoRecord>>,
+    calls: Peekable<Rows<CallRecord>>,
     actions: Peekable<Rows<ActionRecord>>,
     open: Peekable<Rows<OpenRecord>>,
     generator: Peekable<Rows<GeneratorRecord>>,
@@ -49,6 +52,7 @@ impl Slices {
     pub fn of(directory: &Path) -> Result<Self, SeriesError> {
         Ok(Self {
             io: read_run(directory)?.peekable(),
+            calls: read_run(directory)?.peekable(),
             actions: read_run(directory)?.peekable(),
             open: read_run(directory)?.peekable(),
             generator: read_run(directory)?.peekable(),
@@ -60,6 +64,7 @@ impl Slices {
     pub fn between(directory: &Path, stretches: &[Stretch]) -> Result<Self, SeriesError> {
         Ok(Self {
             io: read_between(directory, stretches)?.peekable(),
+            calls: read_between(directory, stretches)?.peekable(),
             actions: read_between(directory, stretches)?.peekable(),
             open: read_between(directory, stretches)?.peekable(),
             generator: read_between(directory, stretches)?.peekable(),
@@ -74,6 +79,9 @@ impl Slices {
             next = peek(&mut self.io, of_io)?;
         }
         if next.is_none() {
+            next = peek(&mut self.calls, of_call)?;
+        }
+        if next.is_none() {
             next = peek(&mut self.actions, of_action)?;
         }
         let Some(slot) = next else { return Ok(None) };
@@ -83,6 +91,7 @@ impl Slices {
             start: slot.1,
             width: slot.2,
             io: Vec::new(),
+            calls: Vec::new(),
             actions: Vec::new(),
             open: Vec::new(),
             gauges: Vec::new(),
@@ -90,6 +99,9 @@ impl Slices {
         };
         while let Some(record) = next_of(&mut self.io, of_io, slot)? {
             slice.io.push(record);
+        }
+        while let Some(record) = next_of(&mut self.calls, of_call, slot)? {
+            slice.calls.push(record);
         }
         while let Some(record) = next_of(&mut self.actions, of_action, slot)? {
             slice.actions.push(record);
@@ -117,6 +129,10 @@ fn of_generator(record: &GeneratorRecord) -> Slot {
 }
 
 fn of_io(record: &IoRecord) -> Slot {
+    (record.key, record.start, record.width)
+}
+
+fn of_call(record: &CallRecord) -> Slot {
     (record.key, record.start, record.width)
 }
 

@@ -4,11 +4,11 @@ use stats::Compact;
 
 use super::SeriesError;
 use super::column::Columns;
-use super::record::{ACTION, StepKey};
+use super::record::{ACTION, CALL, StepKey};
 use crate::gauge::Gauge;
 use crate::slice::{InstanceEntry, Slice, Topology, Unfinished};
 
-fn common(columns: &mut Columns, key: &StepKey, slice: &Slice, rows: usize) {
+pub(super) fn common(columns: &mut Columns, key: &StepKey, slice: &Slice, rows: usize) {
     let repeat = |value| std::iter::repeat_n(value, rows);
     columns.u32("step", repeat(key.step));
     columns.u32("tiles", repeat(key.tiles));
@@ -18,13 +18,17 @@ fn common(columns: &mut Columns, key: &StepKey, slice: &Slice, rows: usize) {
     columns.u64("width_ns", std::iter::repeat_n(slice.width.0, rows));
 }
 
-fn instances(columns: &mut Columns, instances: &[&InstanceEntry]) {
+pub(super) fn instances(columns: &mut Columns, instances: &[&InstanceEntry]) {
     columns.u32("tile", instances.iter().map(|entry| entry.tile));
     columns.text("workload", instances.iter().map(|entry| entry.workload.as_str()));
     columns.u32("copy", instances.iter().map(|entry| entry.copy));
 }
 
-fn lookup<'a, T>(what: &'static str, all: &'a [T], index: usize) -> Result<&'a T, SeriesError> {
+pub(super) fn lookup<'a, T>(
+    what: &'static str,
+    all: &'a [T],
+    index: usize,
+) -> Result<&'a T, SeriesError> {
     all.get(index).ok_or(SeriesError::UnknownId { what, index, count: all.len() })
 }
 
@@ -94,7 +98,9 @@ pub(super) fn open(
         entries.push(entry);
         names.push(match row.what {
             Unfinished::Action(action) => lookup("action", &entry.actions, action.into())?,
-            Unfinished::Io(kind, _) => lookup("kind of I/O", &entry.kinds, kind.into())?,
+            Unfinished::Io(kind, _) | Unfinished::Call(kind) => {
+                lookup("kind", &entry.kinds, kind.into())?
+            }
         });
     }
     let rows = &slice.open;
@@ -107,6 +113,7 @@ pub(super) fn open(
         rows.iter().map(|row| match row.what {
             Unfinished::Action(_) => ACTION,
             Unfinished::Io(_, direction) => direction.name(),
+            Unfinished::Call(_) => CALL,
         }),
     );
     columns.u64("count", rows.iter().map(|row| row.ages.count()));

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 
 use units::Nanos;
 
+use super::calls::{self, CallRecord};
 use super::part::Parts;
 use super::record::{ActionRecord, GaugeRecord, GeneratorRecord, IoRecord, OpenRecord, Record};
 use super::{SeriesError, StepKey, source};
@@ -14,7 +15,7 @@ use crate::slice::{Slice, Topology};
 /// A part spans at most this much time, so that a killed run loses no more.
 const PART_SPAN_MAX: Nanos = Nanos::from_secs(60);
 
-/// Writes the series files of a run: I/O, actions, what was unfinished, the generator, gauges.
+/// Writes the series files of a run: I/O, calls if there are any, actions, what was unfinished, the generator, gauges.
 ///
 /// Memory is bounded: rows are encoded slice by slice, and every 60 s of load, every 8 MiB
 /// and at the end of every step and phase they become a complete file under `parts/`.
@@ -24,6 +25,7 @@ const PART_SPAN_MAX: Nanos = Nanos::from_secs(60);
 pub struct Writer {
     directory: PathBuf,
     io: Parts,
+    calls: Parts,
     actions: Parts,
     unfinished: Parts,
     generator: Parts,
@@ -41,6 +43,7 @@ impl Writer {
         let (topology, slice) = (Topology::default(), Slice::default());
         let key = StepKey { step: 0, tiles: 0, repeat: 0, phase: Phase::WarmUp };
         let io = source::io(&key, &topology, &slice)?.into_batch().schema();
+        let calls = calls::columns(&key, &topology, &slice)?.into_batch().schema();
         let actions = source::actions(&key, &topology, &slice)?.into_batch().schema();
         let unfinished = source::open(&key, &topology, &slice)?.into_batch().schema();
         let generator = source::generator(&key, &slice).into_batch().schema();
@@ -48,6 +51,7 @@ impl Writer {
         Ok(Self {
             directory: directory.to_owned(),
             io: Parts::new(directory, IoRecord::FILE, io),
+            calls: Parts::new(directory, CallRecord::FILE, calls).only_with_rows(),
             actions: Parts::new(directory, ActionRecord::FILE, actions),
             unfinished: Parts::new(directory, OpenRecord::FILE, unfinished),
             generator: Parts::new(directory, GeneratorRecord::FILE, generator),
@@ -70,6 +74,7 @@ impl Writer {
             }
             writer.open.get_or_insert((key, slice.start));
             writer.io.append(&source::io(&key, topology, slice)?.into_batch())?;
+            writer.calls.append(&calls::columns(&key, topology, slice)?.into_batch())?;
             writer.actions.append(&source::actions(&key, topology, slice)?.into_batch())?;
             writer.unfinished.append(&source::open(&key, topology, slice)?.into_batch())?;
             writer.generator.append(&source::generator(&key, slice).into_batch())
@@ -108,9 +113,9 @@ impl Writer {
         self.all().into_iter().try_for_each(Parts::close)
     }
 
-    fn all(&mut self) -> [&mut Parts; 5] {
-        let Self { io, actions, unfinished, generator, gauges, .. } = self;
-        [io, actions, unfinished, generator, gauges]
+    fn all(&mut self) -> [&mut Parts; 6] {
+        let Self { io, calls, actions, unfinished, generator, gauges, .. } = self;
+        [io, calls, actions, unfinished, generator, gauges]
     }
 
     fn guarded(

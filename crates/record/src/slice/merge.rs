@@ -9,7 +9,7 @@ impl Slice {
     }
 
     /// The same time as another driver saw it, and its own, as one slice: rows of the same
-    /// VM, kind, direction and size are one row, and what the generators did adds up. An
+    /// VM, kind, direction and size are one row, and calls likewise, and what the generators did adds up. An
     /// instance is driven by one driver, so what is open is that of both.
     #[must_use]
     pub fn merge(mut self, mut other: Self) -> Self {
@@ -25,6 +25,15 @@ impl Slice {
                 row.errors += later.errors;
                 row.service.merge(&later.service);
                 row.response.merge(&later.response);
+            }
+            same
+        });
+        self.calls.append(&mut other.calls);
+        self.calls.sort_by_key(|row| (row.instance, row.kind));
+        self.calls.dedup_by(|later, row| {
+            let same = (row.instance, row.kind) == (later.instance, later.kind);
+            if same {
+                row.merge(later);
             }
             same
         });
@@ -112,7 +121,15 @@ mod tests {
         };
         let (start, width) = (Nanos(start), Nanos(1_000));
         let (io, actions, open) = (vec![io], vec![action], vec![open]);
-        Slice { start, width, io, actions, open, generator }
+        let call = CallRow {
+            instance: InstanceId(vm),
+            kind: 2,
+            bytes: Bytes::new(100),
+            errors: [1, 0, 0, 2, 0],
+            service: actions[0].service.clone(),
+            response: actions[0].response.clone(),
+        };
+        Slice { start, width, io, calls: vec![call], actions, open, generator }
     }
 
     #[test]
@@ -124,6 +141,10 @@ mod tests {
         assert_eq!((same.io.len(), same.io[0].service.count()), (1, 3));
         assert_eq!(same.io[0].bytes, Bytes::new(3 * 8192));
         assert_eq!((same.actions[0].errors, same.actions[0].dropped), (2, 4));
+        assert_eq!((both.calls.len(), same.calls.len()), (2, 1));
+        let call = &same.calls[0];
+        assert_eq!((call.bytes, call.errors), (Bytes::new(200), [2, 0, 0, 4, 0]));
+        assert_eq!((call.service.count(), call.failed()), (3, 6));
     }
 
     #[test]

@@ -77,6 +77,7 @@ pub fn slice(second: u64) -> Slice {
         response: Compact::default(),
     });
     Slice {
+        calls: Vec::new(),
         start: Nanos::from_secs(second),
         width: Nanos::SECOND,
         io: io.collect(),
@@ -143,6 +144,7 @@ fn workload(tile: u32, limit: LimitResult) -> WorkloadResult {
 
 fn step(step: u32, tiles: u32, verdict: Verdict, limit: &LimitResult) -> Step {
     Step {
+        calls: Vec::new(),
         step,
         repeat: 1,
         order: step,

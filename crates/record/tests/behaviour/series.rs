@@ -4,11 +4,11 @@ use std::path::Path;
 use tilemark_record::run::Phase;
 use tilemark_record::rundir::{RunDir, RunDirError, RunId, files};
 use tilemark_record::series::{
-    ActionRecord, GaugeRecord, GeneratorRecord, IoRecord, OpenRecord, Record, SeriesError, Slices,
-    StepKey, StoredSlice, Writer, read_run,
+    ActionRecord, CallRecord, GaugeRecord, GeneratorRecord, IoRecord, OpenOn, OpenRecord, Record,
+    SeriesError, Slices, StepKey, StoredSlice, Writer, read_run,
 };
-use tilemark_record::slice::{IoRow, VmId};
-use units::Nanos;
+use tilemark_record::slice::{CallRow, InstanceId, IoRow, Unfinished, VmId};
+use units::{Bytes, Nanos};
 
 use crate::sample;
 
@@ -59,7 +59,7 @@ fn every_row_of_every_series_reads_back_as_it_was_reported() {
 
     let open: Vec<OpenRecord> = rows(dir.path());
     assert_eq!(open.len(), 7);
-    assert_eq!((open[0].tile, open[0].name.as_str(), open[0].direction), (1, "order", None));
+    assert_eq!((open[0].tile, open[0].name.as_str(), open[0].on), (1, "order", OpenOn::Action));
     assert_eq!(open[0].ages, sample::slice(0).open[0].ages);
 
     let gauges: Vec<GaugeRecord> = rows(dir.path());
@@ -68,6 +68,42 @@ fn every_row_of_every_series_reads_back_as_it_was_reported() {
     let slices: Vec<StoredSlice> =
         Slices::of(dir.path()).expect("opens").collect::<Result<_, _>>().expect("reads");
     assert!(slices.iter().all(|slice| slice.open.len() == 1 && slice.gauges == sample::gauges()));
+}
+
+#[test]
+fn calls_have_a_file_of_their_own_where_there_are_any() {
+    let (without, with) = (tempfile::tempdir().expect("one"), tempfile::tempdir().expect("two"));
+    let mut writer = Writer::create(without.path()).expect("creates");
+    write(&mut writer, 1, 1);
+    writer.finish().expect("finishes");
+    assert!(!without.path().join(files::CALLS).exists());
+    assert_eq!(rows::<CallRecord>(without.path()), []);
+
+    let mut slice = sample::slice(0);
+    let (service, response) = (slice.io[0].service.clone(), slice.io[0].response.clone());
+    let call = CallRow {
+        instance: InstanceId(1),
+        kind: 0,
+        bytes: Bytes::new(700),
+        errors: [1, 2, 3, 4, 5],
+        service,
+        response,
+    };
+    slice.calls.push(call.clone());
+    slice.open[0].what = Unfinished::Call(0);
+    let mut writer = Writer::create(with.path()).expect("creates");
+    writer.append(key(1, Phase::Measured), &sample::topology(), &slice).expect("appends");
+    writer.finish().expect("finishes");
+    let records: Vec<CallRecord> = rows(with.path());
+    let record = &records[0];
+    assert_eq!((records.len(), record.tile, record.bytes), (1, 1, call.bytes));
+    assert_eq!(record.kind, sample::topology().instances[1].kinds[0]);
+    assert_eq!((record.errors, &record.service), (call.errors, &call.service));
+    assert_eq!(record.response, call.response);
+    assert_eq!(rows::<OpenRecord>(with.path())[0].on, OpenOn::Call);
+    let stored: Vec<StoredSlice> =
+        Slices::of(with.path()).expect("opens").collect::<Result<_, _>>().expect("reads");
+    assert_eq!(stored[0].calls, records);
 }
 
 #[test]

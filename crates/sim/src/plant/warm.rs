@@ -290,6 +290,8 @@ pub fn warm<M: Machine>(
             }
             answers.push_back((now.saturating_add(latency), instance, request.token));
         }
+        let calls = fx.calls.drain(..);
+        answers.extend(calls.map(|call| (now.saturating_add(latency), instance, call.token)));
         for (at, token) in fx.timers.drain(..) {
             queue.push(at.max(now), (instance, Event::Timer(token)));
         }

@@ -6,38 +6,58 @@ use units::{BlockSize, Bytes, Nanos, Ratio};
 use super::finding::Findings;
 use super::workload::time;
 use crate::locate::Place;
-use crate::workload::{Access, Address, Append, Disk, Flush, Reuse, Size, Step, Workload};
+use crate::workload::{Access, Address, Append, Call, Disk, Flush, Reuse, Size, Step, Workload};
 
 /// Rounding of percentages may leave a sum this far above 100 %.
 pub(super) const ROUNDING: f64 = 1e-9;
+/// The largest answer a call may ask for.
+const ANSWER_MAX: Bytes = Bytes::new(16 << 20);
 /// What places are aligned to, bytes.
 const PAGE: u32 = 4096;
 
-/// What a kind of I/O is: one direction on one disk.
+/// What a kind is: one direction on one disk, or calls to one endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Kind {
     verb: &'static str,
-    disk: String,
+    /// The disk, or the endpoint.
+    of: String,
 }
+
+const CALL: &str = "call";
 
 impl Kind {
     /// All I/O of one direction, on whichever disk.
     pub fn of_any_disk(verb: &'static str) -> Self {
-        Self { verb, disk: String::new() }
+        Self { verb, of: String::new() }
+    }
+
+    /// Whether it is calls, and no I/O.
+    pub fn is_call(&self) -> bool {
+        self.verb == CALL
+    }
+
+    fn told(&self) -> String {
+        let Self { verb, of } = self;
+        match self.is_call() {
+            true => format!("a call to endpoint \"{of}\""),
+            false => format!("a {verb} on disk \"{of}\""),
+        }
     }
 }
 
 /// The walk over all steps of a workload.
 pub(crate) struct Steps<'a> {
     disks: Vec<&'a Disk>,
+    endpoints: Vec<&'a str>,
     kinds: IndexMap<String, Kind>,
 }
 
 impl<'a> Steps<'a> {
-    /// Checks all actions' steps; returns the kinds of I/O they use.
+    /// Checks all actions' steps; returns the kinds of I/O and calls they use.
     pub fn check(workload: &'a Workload, found: &mut Findings) -> IndexMap<String, Kind> {
         let disks = workload.vms.iter().flat_map(|vm| &vm.disks).collect();
-        let mut walk = Self { disks, kinds: IndexMap::new() };
+        let endpoints = workload.endpoints.iter().map(|own| own.name.as_str()).collect();
+        let mut walk = Self { disks, endpoints, kinds: IndexMap::new() };
         for (i, action) in workload.actions.iter().enumerate() {
             let place = Place::default().key("action").index(i).key("steps");
             found.not_empty(place.clone(), "the list of steps", &action.steps);
@@ -67,6 +87,7 @@ impl<'a> Steps<'a> {
             Step::Write(access) => self.access(access, "write", &place.key("write"), found),
             Step::Append(append) => self.append(append, &place.key("append"), found),
             Step::Flush(flush) => self.flush(flush, &place.key("flush"), found),
+            Step::Call(call) => self.call(call, &place.key("call"), found),
             Step::Cpu(length) => time(length, &place.key("cpu"), found),
             Step::Wait(length) => time(length, &place.key("wait"), found),
             Step::Parallel(steps) => {
@@ -106,6 +127,16 @@ impl<'a> Steps<'a> {
         self.disk(&flush.disk, place, found);
     }
 
+    fn call(&mut self, call: &Call, place: &Place, found: &mut Findings) {
+        found.at_least_one(place.key("count"), "the count", call.count);
+        if call.size == Bytes::ZERO || call.size > ANSWER_MAX {
+            let message = format!("the size {} is not from 1 B to {ANSWER_MAX}", call.size);
+            found.add(place.key("size"), message);
+        }
+        found.known(place.key("endpoint"), "endpoint", &call.endpoint, &self.endpoints);
+        self.kind(call.kind.as_deref(), CALL, &call.endpoint, place, found);
+    }
+
     fn disk(&self, name: &str, place: &Place, found: &mut Findings) -> Option<&'a Disk> {
         let known: Vec<&str> = self.disks.iter().map(|disk| disk.name.as_str()).collect();
         found.known(place.key("disk"), "disk", name, &known);
@@ -116,20 +147,17 @@ impl<'a> Steps<'a> {
         &mut self,
         name: Option<&str>,
         verb: &'static str,
-        disk: &str,
+        of: &str,
         place: &Place,
         found: &mut Findings,
     ) {
-        let name = name.map_or_else(|| format!("{disk}-{verb}"), str::to_owned);
-        let here = Kind { verb, disk: disk.to_owned() };
+        let name = name.map_or_else(|| format!("{of}-{verb}"), str::to_owned);
+        let here = Kind { verb, of: of.to_owned() };
         let first = self.kinds.entry(name.clone()).or_insert_with(|| here.clone());
         if *first != here {
             found.add_help(
                 place.key("kind"),
-                format!(
-                    "kind \"{name}\" is a {} on disk \"{}\" elsewhere, and a {verb} on disk \"{disk}\" here",
-                    first.verb, first.disk
-                ),
+                format!("kind \"{name}\" is {} elsewhere, and {} here", first.told(), here.told()),
                 "a kind of I/O is one direction on one disk; give this one another name",
             );
         }

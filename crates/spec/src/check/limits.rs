@@ -30,7 +30,7 @@ pub(super) fn metric(workload: &Workload, kinds: &IndexMap<String, Kind>, found:
     found.not_empty(place.key("of"), "the list of what is counted", names);
     let (what, known) = match metric.count {
         Counted::Actions => ("action", actions(workload)),
-        _ => ("kind of I/O", kinds.keys().map(String::as_str).collect()),
+        _ => ("kind of I/O", kinds_of(kinds, false)),
     };
     for (i, name) in names.iter().enumerate() {
         found.known(place.key("of").index(i), what, name, &known);
@@ -39,29 +39,43 @@ pub(super) fn metric(workload: &Workload, kinds: &IndexMap<String, Kind>, found:
 
 /// Each limit must hold one statistic of one thing that exists against one time.
 pub(super) fn limits(workload: &Workload, kinds: &IndexMap<String, Kind>, found: &mut Findings) {
-    let kinds: Vec<&str> = kinds.keys().map(String::as_str).collect();
     for (i, limit) in workload.limits.iter().enumerate() {
         let place = Place::default().key("limit").index(i);
-        match (&limit.action, &limit.io) {
-            (Some(action), None) => {
+        match (&limit.action, &limit.io, &limit.call) {
+            (Some(action), None, None) => {
                 found.known(place.key("action"), "action", action, &actions(workload));
             }
-            (None, Some(kind)) => found.known(place.key("io"), "kind of I/O", kind, &kinds),
-            (Some(_), Some(_)) => {
+            (None, Some(kind), None) => {
+                found.known(place.key("io"), "kind of I/O", kind, &kinds_of(kinds, false));
+            }
+            (None, None, Some(kind)) => {
+                found.known(place.key("call"), "kind of call", kind, &kinds_of(kinds, true));
+            }
+            (None, None, None) => found.add_help(
+                place.clone(),
+                "the limit does not say what it is for",
+                "add action = \"...\", io = \"...\" or call = \"...\"",
+            ),
+            (.., Some(_)) => {
+                let message = "a limit is for an action, a kind of I/O or a kind of call";
+                found.add_help(place.key("call"), message, "write a second [[limit]]");
+            }
+            (Some(_), Some(_), None) => {
                 found.add(
                     place.key("io"),
                     "a limit is for an action or for a kind of I/O, not both",
                 );
             }
-            (None, None) => found.add_help(
-                place.clone(),
-                "the limit does not say what it is for",
-                "add action = \"...\" or io = \"...\"",
-            ),
         }
         statistic(limit, &place, found);
         found.says_something(place.key("source"), "the limit's source", &limit.source);
     }
+}
+
+/// Names of the kinds of calls, or of I/O.
+fn kinds_of(kinds: &IndexMap<String, Kind>, calls: bool) -> Vec<&str> {
+    let own = kinds.iter().filter(|(_, kind)| kind.is_call() == calls);
+    own.map(|(name, _)| name.as_str()).collect()
 }
 
 fn statistic(limit: &Limit, place: &Place, found: &mut Findings) {

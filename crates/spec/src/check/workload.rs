@@ -32,6 +32,12 @@ pub(crate) fn workload_findings(workload: &Workload) -> Vec<Finding> {
         Some(replay) => replay_kinds(workload, replay, &mut found),
         None => Steps::check(workload, &mut found),
     };
+    found.names(
+        "endpoint",
+        workload.endpoints.iter().enumerate().map(|(i, endpoint)| {
+            (root.key("endpoint").index(i).key("name"), endpoint.name.as_str())
+        }),
+    );
     groups(workload, &mut found);
     limits::metric(workload, &kinds, &mut found);
     limits::limits(workload, &kinds, &mut found);

@@ -52,6 +52,7 @@ fn plan() -> impl Strategy<Value = Plan> {
     ];
     (prop::option::of(ladder), warm_up, time, prop::option::of(1e-9..1.0_f64), any::<u64>())
         .prop_map(|(ladder, warm_up, duration, footprint, number)| Plan {
+            endpoints: indexmap::IndexMap::new(),
             datastore: "dir:/srv/storage".to_owned(),
             tile: "datacenter".to_owned(),
             profile: Profile::Quick,

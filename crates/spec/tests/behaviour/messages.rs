@@ -484,3 +484,30 @@ fn a_pipe_as_a_tile_is_refused_and_not_waited_for() {
     let source = std::error::Error::source(&error).map(ToString::to_string);
     assert!(source.is_some_and(|text| text.contains("fifo")), "{error:?}");
 }
+
+#[test]
+fn a_call_names_an_endpoint_of_its_workload_and_a_limit_a_kind_of_call() {
+    let text = spec::shipped::workloads()
+        .iter()
+        .find(|file| file.name == "micro/http-get")
+        .expect("it is shipped")
+        .text;
+    let said = |from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        let error =
+            spec::load_workload("get.toml", &text.replace(from, to)).expect_err("a mistake");
+        let mut said = String::new();
+        GraphicalReportHandler::new_themed(GraphicalTheme::none())
+            .render_report(&mut said, &error)
+            .expect("renders");
+        said
+    };
+    let slip = said("endpoint = \"page\"", "endpoint = \"pgae\"");
+    assert!(slip.contains("did you mean \"page\"?") && slip.contains("get.toml:"), "{slip}");
+    let size = said("size = \"64KiB\"", "size = \"17MiB\"");
+    assert!(size.contains("is not from 1 B to 16 MiB"), "{size}");
+    let limit = said("action = \"visit\"\npercentile", "call = \"got\"\npercentile");
+    assert!(limit.contains("kind of call") && limit.contains("get"), "{limit}");
+    let io = said("action = \"visit\"\npercentile", "io = \"get\"\npercentile");
+    assert!(io.contains("kind of I/O"), "a call is no I/O: {io}");
+}

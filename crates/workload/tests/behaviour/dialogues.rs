@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use crate::support::{assert_share, case, failed, ms, one_action, secs};
 use machine::Operation;
 use sim::Completion;
-use tilemark_workload::{BuildError, InstancePlan, build};
+use spec::workload::{Endpoint, Protocol};
+use tilemark_workload::{BuildError, InstancePlan, KindOf, build};
 use units::Nanos;
 
 const CLOSED: &str = "{ closed = { users = 1 } }";
@@ -181,17 +182,60 @@ fn kinds_are_named_after_disk_and_step_unless_the_step_says_otherwise() {
         { write = { disk = "log", size = "4k", kind = "lookup" } }
     "#;
     let kinds = one_action(CLOSED, steps).build().kinds;
-    let seen: Vec<_> =
-        kinds.iter().map(|kind| (kind.name.as_str(), kind.direction, kind.disk)).collect();
+    let seen: Vec<_> = kinds.iter().map(|kind| (kind.name.as_str(), kind.of)).collect();
+    let io = |direction, disk| KindOf::Io { direction, disk };
     let expected = [
-        ("data-read", Operation::Read, 0),
-        ("data-write", Operation::Write, 0),
-        ("log-append", Operation::Write, 1),
-        ("log-flush", Operation::Flush, 1),
-        ("lookup", Operation::Read, 0),
-        ("lookup", Operation::Write, 1),
+        ("data-read", io(Operation::Read, 0)),
+        ("data-write", io(Operation::Write, 0)),
+        ("log-append", io(Operation::Write, 1)),
+        ("log-flush", io(Operation::Flush, 1)),
+        ("lookup", io(Operation::Read, 0)),
+        ("lookup", io(Operation::Write, 1)),
     ];
     assert_eq!(seen, expected);
+}
+
+#[test]
+fn calls_follow_one_another_and_are_numbered_with_the_kinds_of_io() {
+    let steps = r#"
+        { call = { endpoint = "page", size = "4KiB", count = 3 } },
+        { read = { disk = "data", size = "4k" } },
+        { parallel = [{ call = { endpoint = "feed", kind = "poll", size = "1KiB" } },
+                      { call = { endpoint = "page", size = "1KiB" } }] },
+        { wait = "1s" }
+    "#;
+    let endpoint = |name: &str| Endpoint { name: name.to_owned(), protocol: Protocol::Http };
+    let mut case = one_action(CLOSED, steps);
+    case.workload.endpoints = vec![endpoint("feed"), endpoint("page")];
+    let built = case.build();
+    let call = |endpoint| KindOf::Call { endpoint };
+    let kinds: Vec<_> = built.kinds.iter().map(|kind| (kind.name.as_str(), kind.of)).collect();
+    let read = KindOf::Io { direction: Operation::Read, disk: 0 };
+    assert_eq!(kinds, [("page-call", call(1)), ("data-read", read), ("poll", call(0))]);
+    assert_eq!(built.endpoints, ["feed", "page"]);
+
+    let trace = case.run(ms(1), ms(500));
+    let asked: Vec<_> = trace.calls.iter().map(|(_, call)| (call.endpoint.0, call.size)).collect();
+    let page = (1, 4096);
+    assert_eq!(asked, [page, page, page, (0, 1024), (1, 1024)]);
+    assert_eq!((trace.requests.len(), trace.slices[0].calls.len()), (1, 2));
+    let counts = trace.slices[0].calls.iter().map(|row| (row.kind, row.service.count()));
+    assert_eq!(counts.collect::<Vec<_>>(), [(0, 4), (2, 1)]);
+    case.workload.endpoints.pop();
+    let plan = InstancePlan {
+        workload: &case.workload,
+        seed: 1,
+        round: 0,
+        tile: 0,
+        position: 0,
+        copy: 0,
+        footprint: 1.0,
+        time_scale: 1.0,
+        cpu: None,
+        schedule: None,
+    };
+    let error = build(&plan).expect_err("nobody knows the page");
+    assert!(error.to_string().contains("endpoint \"page\""), "{error}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Builds a workload from text and keeps everything it does.
 
 use machine::{
-    ActionDone, Effects, Event, IoError, IoRequest, Machine, Observation, mix as mix_bits,
+    ActionDone, Call, Effects, Event, IoError, IoRequest, Machine, Observation, mix as mix_bits,
 };
 use record::recorder::InstanceShape;
 use record::slice::{InstanceId, Slice, VmId};
@@ -89,6 +89,8 @@ impl Case {
 pub struct Trace {
     /// Requests with the time they were submitted.
     pub requests: Vec<(Nanos, IoRequest)>,
+    /// Calls with the time they were made.
+    pub calls: Vec<(Nanos, Call)>,
     pub actions: Vec<ActionDone>,
     /// When a start was given up, and which.
     pub dropped: Vec<(Nanos, Nanos)>,
@@ -119,6 +121,7 @@ impl Machine for Tap {
     fn handle(&mut self, now: Nanos, event: Event, fx: &mut Effects) {
         self.machine.handle(now, event, fx);
         self.trace.requests.extend(fx.io.iter().map(|request| (now, *request)));
+        self.trace.calls.extend(fx.calls.iter().map(|call| (now, *call)));
         for observation in &fx.observations {
             match *observation {
                 Observation::Action(done) => self.trace.actions.push(done),

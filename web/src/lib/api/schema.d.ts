@@ -523,6 +523,44 @@ export interface components {
             /** @description The limit and what was measured. */
             limit: components["schemas"]["LimitResult"];
         };
+        /** @description Calls that failed for one reason. */
+        CallErrors: {
+            /** @description `refused`, `timed-out`, `closed`, `status` or `protocol`. */
+            error: string;
+            /**
+             * Format: uint64
+             * @description How many.
+             */
+            count: number;
+        };
+        /** @description All calls of one kind of one workload in the measured time, over all tiles. */
+        CallTotal: {
+            /** @description The workload. */
+            workload: string;
+            /** @description The kind, as the workload names it; it has one endpoint. */
+            kind: string;
+            /**
+             * Format: uint64
+             * @description Calls that were answered well.
+             */
+            count: number;
+            /** @description Why calls failed, and how many; empty if none did. They have no latency. */
+            errors?: components["schemas"]["CallErrors"][];
+            /**
+             * Format: uint64
+             * @description Bytes of good answers.
+             */
+            bytes: number;
+            /**
+             * Format: double
+             * @description Answered well, per second.
+             */
+            calls_per_s: number;
+            /** @description Made to answered. */
+            service: components["schemas"]["Latency"];
+            /** @description Intended start to answered. */
+            response: components["schemas"]["Latency"];
+        };
         /** @description Room for disks of full size, when those that were measured were smaller. */
         Capacity: {
             /**
@@ -542,7 +580,7 @@ export interface components {
             bytes: number;
         };
         /** @description Why a step's verdict is what it is. */
-        Cause: "limits-held" | "limit-broken" | "gave-up" | "no-answer" | "undecided" | "not-steady" | "generator" | "disturbed" | "inconsistent" | "unfinished";
+        Cause: "limits-held" | "limit-broken" | "gave-up" | "no-answer" | "calls-failed" | "undecided" | "not-steady" | "generator" | "disturbed" | "inconsistent" | "unfinished";
         /** @description A check of the measurement against itself. */
         Check: {
             /** @description Stable identifier: `littles-law`, `submitted-is-completed`. */
@@ -1262,7 +1300,7 @@ export interface components {
             verdict: string;
         };
         /** @description What a limit is on. */
-        LimitOn: "action" | "io";
+        LimitOn: "action" | "io" | "call";
         /** @description A limit and what was measured against it. */
         LimitResult: {
             /** @description Whether `name` is an action (response time) or a kind of I/O (service time). */
@@ -2314,6 +2352,8 @@ export interface components {
             actions?: components["schemas"]["PooledAction"][];
             /** @description All I/O of the measured time by direction. */
             io: components["schemas"]["IoTotal"][];
+            /** @description All calls of the measured time by workload and kind; absent without any. */
+            calls?: components["schemas"]["CallTotal"][];
             /** @description Work of the measured time per second. */
             throughput: components["schemas"]["Throughput"];
             /** @description The step's score; null if none could be computed. */
@@ -2984,6 +3024,11 @@ export interface components {
             on: "flushes";
             /** @description The disk's name in the workload. */
             disk: string;
+        } | {
+            /** @constant */
+            on: "calls";
+            /** @description The endpoint's name in the workload. */
+            endpoint: string;
         } | {
             /** @constant */
             on: "processor";

@@ -1,0 +1,72 @@
+//! What answers an endpoint in a simulation: what the plan or the command line says of a name in
+//! a workload.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+/// A modelled service: a queue, and servers with exponential service times. Text:
+/// `model:SERVERSxTIME`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ServiceModel {
+    /// Calls that are served at the same time, at least 1.
+    pub servers: u32,
+    /// Mean service time, above zero.
+    pub mean: Nanos,
+}
+
+/// Why a text is no model of a service.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is not model:SERVERSxTIME, such as model:4x2ms: both are above 0")]
+pub struct ServiceModelError(String);
+
+impl FromStr for ServiceModel {
+    type Err = ServiceModelError;
+
+    fn from_str(text: &str) -> Result<Self, ServiceModelError> {
+        let parts = text.strip_prefix("model:").and_then(|rest| rest.split_once('x'));
+        let parsed = parts.and_then(|(servers, mean)| {
+            Some(Self { servers: servers.parse().ok()?, mean: mean.parse().ok()? })
+        });
+        let is_one = |own: &Self| own.servers > 0 && own.mean > Nanos::ZERO;
+        parsed.filter(is_one).ok_or_else(|| ServiceModelError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for ServiceModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "model:{}x{}ns", self.servers, self.mean.0)
+    }
+}
+
+impl TryFrom<String> for ServiceModel {
+    type Error = ServiceModelError;
+
+    fn try_from(text: String) -> Result<Self, ServiceModelError> {
+        text.parse()
+    }
+}
+
+impl From<ServiceModel> for String {
+    fn from(model: ServiceModel) -> Self {
+        model.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_read_back_as_it_was_written_and_anything_else_is_refused() {
+        let model: ServiceModel = "model:4x2ms".parse().expect("a model");
+        assert_eq!(model, ServiceModel { servers: 4, mean: Nanos::from_millis(2) });
+        assert_eq!(model.to_string().parse(), Ok(model));
+        for text in ["model:0x2ms", "model:4x0s", "model:4", "4x2ms", "http://web/"] {
+            assert!(text.parse::<ServiceModel>().is_err(), "{text}");
+        }
+    }
+}
