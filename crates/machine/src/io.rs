@@ -1,7 +1,4 @@
-use std::fmt;
 use units::Nanos;
-
-use crate::CallError;
 
 /// The machine's own name for an outstanding request, timer or CPU burst. The driver
 /// returns it unchanged and never looks inside. One token may be outstanding several times.
@@ -68,33 +65,3 @@ pub struct IoRequest {
     /// Whether a write is durable before it is answered (FUA); ignored otherwise.
     pub durable: bool,
 }
-
-/// Why an I/O or a call failed, reduced to what a machine may decide on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum IoError {
-    /// The kernel's error number (EIO, ENOSPC, ENODEV, ...).
-    Os(i32),
-    /// Fewer bytes moved than asked for.
-    Short {
-        /// Bytes that were moved.
-        moved: u32,
-    },
-    /// The bytes read were not the bytes written (verification).
-    Mismatch,
-    /// A call was not answered as it should have been. One type for both, which is no larger than
-    /// that of an I/O alone, keeps one kind of answer for all.
-    Call(CallError),
-}
-
-impl fmt::Display for IoError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Os(number) => std::io::Error::from_raw_os_error(*number).fmt(f),
-            Self::Short { moved } => write!(f, "only {moved} bytes were moved"),
-            Self::Call(error) => error.fmt(f),
-            Self::Mismatch => f.write_str("data read is not the data written"),
-        }
-    }
-}
-
-impl std::error::Error for IoError {}

@@ -14,10 +14,12 @@
 
 mod call;
 mod effects;
+mod error;
 mod io;
 mod stream;
 
-pub use call::{Call, CallError, EndpointId};
+pub use call::{Call, EndpointId};
 pub use effects::{ActionDone, ActionOpen, CpuBurst, Effects, Event, Machine, Observation};
-pub use io::{ActionId, DiskId, GroupId, IoError, IoRequest, KindId, Operation, Pattern, Token};
+pub use error::{CallError, IoError};
+pub use io::{ActionId, DiskId, GroupId, IoRequest, KindId, Operation, Pattern, Token};
 pub use stream::{GENERATOR, Purpose, Stream, mix};

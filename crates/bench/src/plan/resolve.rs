@@ -3,79 +3,17 @@ use record::run::Origin;
 use spec::ServiceModel;
 use spec::plan::Profile;
 use spec::workload::CpuMode;
-use spec::{LadderError, ResolvedTile};
+use spec::ResolvedTile;
 use units::{Bytes, Nanos};
 
 use crate::ladder::Climb;
 use crate::plan::climb::climb_of;
 use crate::plan::endpoints;
 use crate::plan::{
-    Layer, ProfileValues, Values, profile_values, simulated_values, whole_periods, workloads_of,
+    Layer, PlanError, ProfileValues, Setting, Values, profile_values, simulated_values,
+    whole_periods, workloads_of,
 };
 use crate::replay::Traces;
-
-/// Why a plan cannot be carried out as written.
-#[derive(Debug, thiserror::Error, PartialEq)]
-#[non_exhaustive]
-pub enum PlanError {
-    /// Nobody said where.
-    #[error("no datastore was given")]
-    NoDatastore,
-    /// Nobody said what.
-    #[error("no tile was given")]
-    NoTile,
-    /// The ladder is not a number or a range.
-    #[error("ladder.tiles: {0}")]
-    Tiles(#[from] LadderError),
-    /// A number is outside its range.
-    #[error("{key} is {value}, and must be {allowed}")]
-    Range {
-        /// Its place in the plan.
-        key: &'static str,
-        /// The value seen.
-        value: String,
-        /// What is allowed.
-        allowed: String,
-    },
-    /// A model was given for an endpoint that nobody calls.
-    #[error("no workload of the tile calls an endpoint \"{name}\"")]
-    UnknownEndpoint {
-        /// The name as given.
-        name: String,
-        /// The nearest name and all known ones.
-        help: String,
-    },
-    /// Nobody said what answers an endpoint.
-    #[error(
-        "the workload \"{workload}\" calls the endpoint \"{name}\", and nothing says what answers"
-    )]
-    MissingEndpoint {
-        /// The workload.
-        workload: String,
-        /// The endpoint.
-        name: String,
-        /// What would say it.
-        help: String,
-    },
-    /// A run of a workload with calls: there is no client yet that makes them.
-    #[error("the workload \"{workload}\" calls endpoints, which only a simulation can do")]
-    CallsAreSimulated {
-        /// The workload.
-        workload: String,
-    },
-    /// The plan cannot be written as TOML.
-    #[error("the resolved plan cannot be written as TOML: {0}")]
-    Unwritable(String),
-}
-
-/// A value and who gave it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Setting<T> {
-    /// The value.
-    pub value: T,
-    /// Who gave it.
-    pub origin: Origin,
-}
 
 /// What resolution takes from the machine it runs on, so that it stays a plain function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,6 @@ use units::Bytes;
 
 use crate::ladder::{self, Judgement, Ladder, Stop};
 use crate::plan::ResolvedPlan;
-use crate::run::climber::work_of;
 use crate::run::document::{RunFacts, profile_name};
 use crate::run::{End, USERS_MAX};
 use crate::score::work_interval;
@@ -394,4 +393,9 @@ pub fn broken_limit(step: &Step) -> Option<BrokenLimit> {
             .min_by(|(_, a), (_, b)| room(a).total_cmp(&room(b)))
             .map(|(result, limit)| broken(result.tile, &result.workload, result.copy, limit))
     })
+}
+
+/// Work of a step, in tiles' worth.
+pub fn work_of(step: &Step) -> Option<f64> {
+    step.score.as_ref()?.applications.value
 }

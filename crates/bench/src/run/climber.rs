@@ -10,6 +10,7 @@ use crate::ladder::{Ladder, StepResult, StepRunner};
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer, Progress, Request};
 use crate::rig::{Prefilled, Rig};
+use crate::run::answer::work_of;
 use crate::run::document::RunFacts;
 use crate::run::kept::Kept;
 use crate::run::{End, answer, round};
@@ -278,11 +279,6 @@ impl<R: Rig> Climber<'_, R> {
         let rests = is_overload || result.try_again && result.failed.is_none();
         if rests { self.plan.duration.value } else { Nanos::ZERO }
     }
-}
-
-/// Work of a step, in tiles' worth.
-pub fn work_of(step: &Step) -> Option<f64> {
-    step.score.as_ref()?.applications.value
 }
 
 /// Makes and fills disks, and tells how far it is.
