@@ -938,7 +938,7 @@ export interface components {
         Gauge: {
             /** @description What was measured. */
             name: components["schemas"]["GaugeName"];
-            /** @description Of what: `host`, a device, a process, a part of a model. */
+            /** @description Of which: `host`, or the name of the thing that its name is of ([`GaugeName::scope`]). */
             scope: string;
             /**
              * Format: double
@@ -947,7 +947,7 @@ export interface components {
             value: number;
         };
         /** @description What is measured. */
-        GaugeName: "cpu.own" | "cpu.others" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "generator.paused" | "cpu.throttled" | "part.utilisation";
+        GaugeName: "cpu.own" | "cpu.others" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "generator.paused" | "cpu.throttled" | "part.utilisation" | "tier.capacity_bytes" | "tier.resident_bytes" | "tier.dirty_bytes" | "tier.reads" | "tier.read_hits" | "tier.read_bytes" | "tier.read_hit_bytes" | "tier.writes" | "tier.write_hits" | "tier.write_bytes" | "tier.write_hit_bytes" | "tier.writes_absorbed" | "tier.remote_hits" | "tier.filled_bytes" | "tier.placed_bytes" | "tier.evicted_bytes" | "tier.destaged_bytes" | "tier.tier_written_bytes";
         /** @description How the load generator itself fared: the measurement's alibi. */
         GeneratorHealth: {
             /**
