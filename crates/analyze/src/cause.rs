@@ -124,7 +124,8 @@ impl Waits {
         self.count.iter().flatten().sum()
     }
 
-    fn wait(&self) -> u64 {
+    /// Nanoseconds that all I/Os waited; 0 where none has a latency.
+    pub fn wait(&self) -> u64 {
         self.wait.iter().flatten().fold(0, |sum, wait| sum.saturating_add(*wait))
     }
 

@@ -1,9 +1,9 @@
 use indexmap::IndexMap;
 use record::run::Origin;
+use spec::ResolvedTile;
 use spec::ServiceModel;
 use spec::plan::Profile;
 use spec::workload::CpuMode;
-use spec::ResolvedTile;
 use units::{Bytes, Nanos};
 
 use crate::ladder::Climb;

@@ -37,6 +37,9 @@ pub(super) fn sentence(waits: &Waits) -> String {
     if waits.count() < ENOUGH {
         return words::too_few(waits.count());
     }
+    if waits.wait() == 0 {
+        return words::NO_LATENCIES.to_owned();
+    }
     match waits.worst() {
         Some(cause) => named(cause),
         None => even(waits),

@@ -214,7 +214,7 @@ fn a_trace_without_latencies_says_so_and_shows_no_time_that_nobody_took() {
     let source = Source::trace(TraceFacts::default(), Arc::new(rollup.expect("it reads")), None);
     let text = told(&source, &Lens::default()) + &said(&source, &[]);
     assert!(text.contains("came without latencies"), "{text}");
-    for invented in ["NaN", "inf", " 0 s", "p99 of"] {
+    for invented in ["NaN", "inf", " 0 s", "p99 of", "out of proportion", "0 % of waiting"] {
         assert!(!text.contains(invented), "{invented} in: {text}");
     }
 }
