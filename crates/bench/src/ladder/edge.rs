@@ -104,11 +104,19 @@ pub(super) fn model(rungs: &BTreeMap<u32, Rung>, flat: Option<Stop>, tiles_max: 
 }
 
 /// The first step that passed and did no more work than the one that passed before it, although
-/// nobody was in the way.
+/// nobody was in the way, and above which no other did either.
 pub(super) fn plateau(rungs: &BTreeMap<u32, Rung>, gain_min: f64) -> Option<Stop> {
-    gains(rungs).into_iter().find_map(|Gain { tiles, gain, gain_high, .. }| {
-        // One tile more near the edge adds less than a short step's work varies.
-        let is_shown = gain_high < GAIN_HIGH_MAX && !rungs[&tiles].is_disturbed();
+    let own = own_work(rungs).unwrap_or(1.0);
+    gains(rungs).into_iter().find_map(|Gain { below, tiles, gain, gain_high }| {
+        let before = rungs[&below].throughput()?;
+        let adds = |(count, rung): (&u32, &Rung)| {
+            let added = rung.throughput().unwrap_or(before) - before;
+            added / f64::from(*count - below) >= gain_min * own
+        };
+        // One tile more near the edge adds less than a short step's work varies; what is done
+        // above says whether less was chance.
+        let goes_on = passed(rungs).filter(|(count, _)| **count > tiles).any(adds);
+        let is_shown = gain_high < GAIN_HIGH_MAX && !rungs[&tiles].is_disturbed() && !goes_on;
         (gain < gain_min && is_shown).then_some(Stop::Flat { tiles, gain })
     })
 }

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use units::Nanos;
 
+use super::edge::plateau;
 use super::*;
 
 struct Fake<F>(F, Vec<Next>);
@@ -300,6 +301,23 @@ fn what_a_tile_adds_is_held_against_what_it_does_by_itself() {
     let edge = ladder.edge();
     assert!((3..=6).contains(&edge.held), "{edge:?}");
     assert!(matches!(edge.stop, Some(Stop::Flat { gain, .. }) if gain < 0.02), "{edge:?}");
+}
+
+/// Seen of the same disk: 5 tiles did less than 4, and "3 to 4 tiles (95 %)" was said although 8
+/// had done a fifth more.
+#[test]
+fn less_work_that_more_tiles_make_good_is_no_plateau() {
+    let steps = |works: &[(u32, f64)]| -> BTreeMap<u32, Rung> {
+        let rung = |work| Rung {
+            runs: vec![StepResult::plain(Judgement::Passed, Some(work), Nanos::from_secs(10))],
+        };
+        works.iter().map(|(tiles, work)| (*tiles, rung(*work))).collect()
+    };
+    let flat = |works: &[(u32, f64)]| plateau(&steps(works), LadderOptions::GAIN_MIN);
+    let dip = [(1, 60.0), (2, 70.0), (4, 75.0), (5, 72.0), (8, 90.0)];
+    assert_eq!(flat(&dip), None);
+    let full = [(1, 60.0), (2, 70.0), (4, 75.0), (5, 72.0), (8, 76.0)];
+    assert!(matches!(flat(&full), Some(Stop::Flat { tiles: 5, .. })));
 }
 
 #[test]
