@@ -119,6 +119,13 @@ impl EdgeModel {
         self.failing(tiles).iter().zip(&self.posterior).map(|(fails, point)| fails * point).sum()
     }
 
+    /// The chance that so many tiles hold.
+    pub fn chance_of_holding(&self, tiles: u32) -> f64 {
+        let at = f64::from(tiles).ln();
+        let below = self.edges.partition_point(|edge| *edge < at);
+        self.posterior[below * self.widths.len()..].iter().sum()
+    }
+
     /// The logarithm of the edge below which this share of the posterior lies.
     fn quantile(&self, share: f64) -> f64 {
         let mut sum = 0.0;
@@ -203,6 +210,8 @@ mod tests {
         let found = EdgeModel::new(64).after([1, 4, 16, 64].map(passed)).estimate(0.95);
         assert_eq!(found.high, None);
         assert!((32..=64).contains(&found.low), "{found:?}");
+        let model = EdgeModel::new(64).after([1, 4, 16, 64].map(passed));
+        assert!(model.chance_of_holding(0) > 0.999 && model.chance_of_holding(100) > 0.3);
         let none = EdgeModel::new(64).after([failed(1), failed(1)]).estimate(0.95);
         assert_eq!((none.low, none.most_likely), (0, 0));
     }

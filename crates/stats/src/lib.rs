@@ -25,6 +25,7 @@ mod packed;
 mod percentile;
 pub mod queueing;
 mod rank;
+mod saturation;
 mod steady;
 mod summary;
 mod usl;
@@ -41,6 +42,7 @@ pub use nearest::nearest_rank;
 pub use packed::Packed;
 pub use percentile::{PercentileEstimate, RankInterval, enough_samples, percentile_ranks};
 pub use rank::{MannWhitney, Shift, mann_whitney, ratio_shift, shift};
+pub use saturation::{Saturation, Work};
 pub use steady::{
     Agreement, REPEAT_CHANGE_MAX, SteadyRule, WindowCheck, first_steady_of_all,
     least_squares_slope, mser5, mser5_of_all, repeats_agree,

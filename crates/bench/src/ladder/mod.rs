@@ -1,6 +1,7 @@
 //! The ladder: which step to run next, and what the steps run so far say.
 
 mod edge;
+mod plateau;
 mod rung;
 mod search;
 #[cfg(test)]

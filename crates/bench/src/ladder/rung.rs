@@ -30,8 +30,8 @@ pub struct StepResult {
     pub room: Option<f64>,
     /// Work done, in tiles' worth; absent when the tile has no scored workload.
     pub throughput: Option<f64>,
-    /// Upper end of its interval; absent when it is certain.
-    pub throughput_high: Option<f64>,
+    /// Standard deviation of what a repeat would have done; absent when it is certain.
+    pub throughput_error: Option<f64>,
     /// How long the step took, preparation included.
     pub took: Nanos,
 }
@@ -75,18 +75,19 @@ impl StepResult {
             disturbed: !step.disturbances.is_empty(),
             room,
             throughput: score.and_then(|score| score.applications.value),
-            throughput_high: interval.map(|interval| interval.high),
+            // Its half is 1.96 deviations of a normal mean.
+            throughput_error: interval
+                .map(|interval| (interval.high - interval.low) / (2.0 * 1.96)),
             took,
         }
     }
 
-    /// The same of a step in real time, whose repeats differ by so much more than its own slices
-    /// do: its work may be as much greater as repeats are allowed to differ.
+    /// The same of a step in real time, whose repeats differ by more than its own slices do.
     #[must_use]
     pub fn in_real_time(self) -> Self {
-        let repeated = self.throughput.map(|work| work * (1.0 + REPEAT_CHANGE_MAX));
-        let high = self.throughput_high.into_iter().chain(repeated).reduce(f64::max);
-        Self { throughput_high: high, ..self }
+        let repeated = self.throughput.map(|work| work * REPEAT_CHANGE_MAX);
+        let error = self.throughput_error.into_iter().chain(repeated).reduce(f64::max);
+        Self { throughput_error: error, ..self }
     }
 
     /// The same of a step that kept its limits, but did so little work beside somebody else's that
@@ -110,7 +111,7 @@ impl StepResult {
             disturbed: false,
             room: None,
             throughput,
-            throughput_high: None,
+            throughput_error: None,
             took,
         }
     }
@@ -154,19 +155,20 @@ impl Rung {
     /// Mean work done over the runs, in tiles' worth; absent if a run has none. Runs that were
     /// disturbed count where there are no others.
     pub fn throughput(&self) -> Option<f64> {
-        self.mean(|run| run.throughput)
+        let sum: Option<f64> = self.counted().map(|run| run.throughput).sum();
+        let count = self.counted().count();
+        (count > 0).then_some(sum? / count as f64)
     }
 
-    /// Mean of the upper ends of the runs' intervals; absent if a run did no work.
-    pub fn throughput_high(&self) -> Option<f64> {
-        self.mean(|run| run.throughput_high.or(run.throughput))
+    /// Standard error of that mean if single runs scatter by this share of their work; absent if
+    /// there is none.
+    pub fn error(&self, scatter: f64) -> Option<f64> {
+        Some(self.throughput()? * scatter / (self.counted().count() as f64).sqrt())
     }
 
-    fn mean(&self, value: impl Fn(&StepResult) -> Option<f64>) -> Option<f64> {
+    /// The runs that count in the work done.
+    pub(super) fn counted(&self) -> impl Iterator<Item = &StepResult> {
         let all = self.is_disturbed();
-        let counted = || self.runs.iter().filter(|run| all || !run.disturbed);
-        let sum: Option<f64> = counted().map(value).sum();
-        let count = u32::try_from(counted().count()).ok().filter(|count| *count > 0)?;
-        Some(sum? / f64::from(count))
+        self.runs.iter().filter(move |run| all || !run.disturbed)
     }
 }

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use units::Nanos;
 
+use crate::ladder::plateau::{self, Plateau};
 use crate::ladder::{Edge, Judgement, Rung, StepResult, Stop};
 
 /// How the ladder is climbed.
@@ -160,9 +161,9 @@ impl Ladder {
     /// Adds a finished step. One that was disturbed and passed with no more work than fewer tiles
     /// did says nothing.
     pub fn record(&mut self, tiles: u32, result: StepResult) {
-        let is_silent =
-            super::edge::says_nothing(&self.rungs, (tiles, &result), self.options.gain_min);
-        let result = if is_silent { result.silenced() } else { result };
+        let is_weak = result.disturbed && result.judgement == Judgement::Passed;
+        let adds = || plateau::adds(&self.rungs, (tiles, result.throughput), self.options.gain_min);
+        let result = if is_weak && !adds() { result.silenced() } else { result };
         self.spend(result.took);
         self.order.push(tiles);
         self.took.push(result.took);
@@ -297,6 +298,12 @@ impl Ladder {
         let tiles = match edge.stop {
             None if edge.held >= self.options.tiles_max => return None,
             None => edge.held.saturating_mul(2).clamp(1, self.options.tiles_max),
+            Some(Stop::Flat { .. }) if self.narrow(&edge) => return None,
+            Some(Stop::Flat { .. }) => {
+                let counts = self.worth_trying(&edge, self.options.tiles_max);
+                let untested = counts.into_iter().filter(|tiles| !self.rungs.contains_key(tiles));
+                self.plateau()?.most_telling(untested)?
+            }
             Some(stop) if stop.tiles() > edge.held + 1 => {
                 edge.held + (stop.tiles() - edge.held) / 2
             }
@@ -309,9 +316,6 @@ impl Ladder {
         let edge = self.edge();
         let is_broken = matches!(edge.stop, Some(Stop::Limit { .. } | Stop::Flat { .. }));
         let cap = self.options.tiles_max.min(self.ceiling(edge.held, is_broken));
-        if let Some(tiles) = super::edge::knee(&self.rungs) {
-            return Some(self.again(tiles));
-        }
         if !is_broken {
             return self.grow(&edge, cap);
         }
@@ -321,15 +325,30 @@ impl Ladder {
         {
             return Some(self.again(before));
         }
-        if !self.narrow(&edge) {
-            let counts = self.worth_trying(&edge, cap);
-            let flat = super::edge::plateau(&self.rungs, self.options.gain_min);
-            let model = super::edge::model(&self.rungs, flat, self.options.tiles_max);
-            if let Some(tiles) = model.best(counts) {
-                return Some(self.again(tiles));
-            }
+        if !self.narrow(&edge)
+            && let Some(tiles) = self.most_telling(&edge, cap)
+        {
+            return Some(self.again(tiles));
         }
         if edge.held == 0 { None } else { self.lacks(edge.held, self.options.repeats) }
+    }
+
+    fn plateau(&self) -> Option<Plateau> {
+        Plateau::of(&self.rungs, self.options.gain_min)
+    }
+
+    /// The count to try next where an edge is known and not yet narrow.
+    fn most_telling(&self, edge: &Edge, cap: u32) -> Option<u32> {
+        let counts = self.worth_trying(edge, cap);
+        if !matches!(edge.stop, Some(Stop::Flat { .. })) {
+            return super::edge::model(&self.rungs, self.options.tiles_max).best(counts);
+        }
+        // Still growing for all that is known: twice the most that was tried.
+        let last = self.rungs.keys().next_back().map_or(1, |last| last.saturating_mul(2));
+        if edge.interval.high.is_none() && last <= cap {
+            return Some(last);
+        }
+        self.plateau()?.most_telling(counts)
     }
 
     /// The most tiles worth trying: counts above `held` about which nothing can be said are a
@@ -358,7 +377,18 @@ impl Ladder {
         if is_ceiling && edge.held < cap {
             return self.lacks(edge.held + (cap - edge.held).div_ceil(2), 1);
         }
-        if edge.held == 0 { None } else { self.lacks(edge.held, self.options.repeats) }
+        match self.undecided(cap) {
+            Some(tiles) => Some(self.again(tiles)),
+            None if edge.held == 0 => None,
+            None => self.lacks(edge.held, self.options.repeats),
+        }
+    }
+
+    /// The untested count that says most of whether the last possible one still adds work.
+    fn undecided(&self, cap: u32) -> Option<u32> {
+        let plateau = self.plateau().filter(|plateau| plateau.is_undecided(cap))?;
+        let counts = (1..=cap).step_by((cap / CANDIDATES_MAX + 1) as usize);
+        plateau.most_telling(counts.filter(|tiles| !self.rungs.contains_key(tiles)))
     }
 
     /// Counts between the ends of a wide interval that have not been run too often.

@@ -1,8 +1,9 @@
 use proptest::prelude::*;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;
 use units::Nanos;
 
-use super::edge::plateau;
 use super::*;
 
 struct Fake<F>(F, Vec<Next>);
@@ -211,8 +212,8 @@ fn falling_throughput_stops_the_climb_like_a_plateau() {
     let work = |tiles: u32| f64::from(tiles) - 0.08 * f64::from(tiles * tiles);
     let options = LadderOptions { repeats: 1, ..options() };
     let (ladder, _) = climb(options, |tiles, _| (Judgement::Passed, work(tiles)));
-    // work(6) = 3.12, work(7) = 3.08.
-    assert_eq!(ladder.edge().held, 6);
+    // work(5) = 3.00, work(6) = 3.12, work(7) = 3.08.
+    assert!((5..=6).contains(&ladder.edge().held), "{:?}", ladder.edge());
 }
 
 /// Seen on 57cdf73 by reading: a count between two that passed that itself did not was "untested",
@@ -265,7 +266,7 @@ fn a_disturbed_count_below_one_that_held_ends_no_search() {
 fn noise_of_one_tile_near_the_edge_is_not_a_plateau() {
     let result = |tiles: u32, work: f64, high: f64, is_passed: bool| {
         let plain = StepResult::plain(passes_if(is_passed), Some(work), Nanos::SECOND);
-        let run = StepResult { throughput_high: Some(high), ..plain };
+        let run = StepResult { throughput_error: Some((high - work) / 1.96), ..plain };
         (tiles, Rung { runs: vec![run] })
     };
     // A real run: 55 tiles did more work than 56, well within the interval of six seconds.
@@ -273,23 +274,24 @@ fn noise_of_one_tile_near_the_edge_is_not_a_plateau() {
         [result(55, 54.8, 57.9, true), result(56, 53.3, 56.5, true), result(57, 53.8, 57.0, false)];
     let edge = Edge::of(&noisy.into(), LadderOptions::GAIN_MIN, 64);
     assert_eq!((edge.held, edge.stop), (56, Some(Stop::Limit { tiles: 57 })));
-    // Another one, which ended a search: 94 and 95 tiles, whose slices agreed within half a per cent.
-    let alike = [result(94, 94.01, 94.5, true), result(95, 93.73, 94.2, true)];
+    // Another one, which ended a search: 94 and 95 tiles.
+    let alike = [result(94, 94.01, 94.01, true), result(95, 93.73, 93.73, true)];
     let flat = |steps: &BTreeMap<u32, Rung>| {
         let edge = Edge::of(steps, LadderOptions::GAIN_MIN, 256);
         matches!(edge.stop, Some(Stop::Flat { .. }))
     };
     let alike = BTreeMap::from(alike);
-    assert!(flat(&alike), "in virtual time a step is what it is");
     let real = |(tiles, rung): (&u32, &Rung)| {
         let runs = rung.runs.iter().map(|run| run.in_real_time()).collect();
         (*tiles, Rung { runs })
     };
     assert!(!flat(&alike.iter().map(real).collect()));
-    // Twice the tiles and no more work is one, however noisy.
-    let flat = [result(8, 2.9, 3.4, true), result(16, 2.95, 3.5, true)];
-    let edge = Edge::of(&flat.into(), LadderOptions::GAIN_MIN, 64);
-    assert!(matches!(edge.stop, Some(Stop::Flat { tiles: 16, .. })), "{edge:?}");
+    // Twice the tiles and no more work is one, the surer the more tiles do it.
+    let mut flat = BTreeMap::from([result(8, 2.9, 3.4, true), result(16, 2.95, 3.5, true)]);
+    let edge = |steps: &BTreeMap<u32, Rung>| Edge::of(steps, LadderOptions::GAIN_MIN, 64);
+    assert_eq!(edge(&flat).stop, None);
+    flat.extend([result(32, 2.8, 3.3, true), result(64, 2.95, 3.5, true)]);
+    assert!(matches!(edge(&flat).stop, Some(Stop::Flat { .. })), "{:?}", edge(&flat));
 }
 
 /// Seen of a disk that answered 74,000 to 81,000 I/Os a second from 10 tiles on, of users without
@@ -313,11 +315,46 @@ fn less_work_that_more_tiles_make_good_is_no_plateau() {
         };
         works.iter().map(|(tiles, work)| (*tiles, rung(*work))).collect()
     };
-    let flat = |works: &[(u32, f64)]| plateau(&steps(works), LadderOptions::GAIN_MIN);
+    let flat = |works: &[(u32, f64)]| {
+        let steps = steps(works);
+        Edge::of(&steps, LadderOptions::GAIN_MIN, 64).stop
+    };
     let dip = [(1, 60.0), (2, 70.0), (4, 75.0), (5, 72.0), (8, 90.0)];
     assert_eq!(flat(&dip), None);
-    let full = [(1, 60.0), (2, 70.0), (4, 75.0), (5, 72.0), (8, 76.0)];
-    assert!(matches!(flat(&full), Some(Stop::Flat { tiles: 5, .. })));
+    let full = [(1, 60.0), (2, 70.0), (4, 75.0), (5, 72.0), (8, 76.0), (16, 76.0), (32, 75.0)];
+    assert!(matches!(flat(&full), Some(Stop::Flat { tiles: 4..=8, .. })), "{:?}", flat(&full));
+}
+
+/// What the interval of a plateau did not hold: chance in the work of single steps. Users without
+/// pauses on a disk whose steps differ by 4 %, fourteen steps of a quick run.
+#[test]
+fn the_interval_of_a_plateau_holds_what_its_steps_scatter() {
+    let work = |tiles: f64| 95.0 * (1.0 - (-tiles / 3.0).exp());
+    let own = work(1.0);
+    let adds = |tiles: &u32| {
+        let tiles = f64::from(*tiles);
+        work(tiles) - work(tiles - 1.0) >= LadderOptions::GAIN_MIN * own
+    };
+    let truth = (1..64).filter(adds).max().expect("one adds");
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(23);
+    let mut uniform = move || (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+    let (mut holds, mut wide) = (0, 0.0);
+    for _ in 0..40 {
+        let mut ladder = Ladder::new(LadderOptions { repeats: 1, ..options() });
+        for _ in 0..14 {
+            let Some(next) = ladder.next_step() else { break };
+            let normal: f64 = (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
+            let done = work(f64::from(next.tiles)) * (1.0 + 0.04 * normal);
+            let plain = StepResult::plain(Judgement::Passed, Some(done), Nanos::SECOND);
+            ladder.record(next.tiles, plain.in_real_time());
+        }
+        let found = ladder.edge().interval;
+        let high = found.high.unwrap_or(64);
+        holds += u32::from((found.low..=high).contains(&truth));
+        wide += f64::from(high - found.low) / f64::from(truth) / 40.0;
+    }
+    assert!(holds >= 36, "{holds} of 40 hold {truth}");
+    assert!(wide < 1.0, "an interval of {wide} of the plateau says little");
 }
 
 #[test]

@@ -1,0 +1,112 @@
+//! Where more tiles do no more work, although every limit is kept.
+//!
+//! A tile is worth adding as long as it adds a share of what a tile does by itself
+//! (`LadderOptions::gain_min`). Where that ends, the saturation curve through all steps that
+//! passed says (`stats::Saturation`), with what their scatter leaves open. It is believed
+//! ([`SHOWN`]) once it surely lies below the greatest count.
+
+use std::collections::BTreeMap;
+
+use stats::{Saturation, Work};
+
+use crate::ladder::{Judgement, Rung, Stop};
+
+/// A plateau is believed when it begins below the greatest count with this chance; our choice.
+/// Beyond a true plateau every doubling makes it surer.
+const SHOWN: f64 = 0.9;
+
+/// The scatter of steps that say nothing of it: one seed in virtual time, in which a step is what
+/// it is and only the curve is not quite the storage's.
+const CERTAIN: f64 = 0.005;
+
+/// Where the most tiles do at least this share of what as many single ones would, each of them
+/// still adds most of its own.
+const LINEAR: f64 = 0.85;
+
+/// The work of the steps that passed, and the curve through it.
+#[derive(Debug, Clone)]
+pub(super) struct Plateau {
+    curve: Saturation,
+    /// Tested counts with the mean work done.
+    points: Vec<(u32, f64)>,
+}
+
+impl Plateau {
+    /// Where the plateau of these steps probably begins; nothing if work still grows with the tiles,
+    /// or fewer than three counts did scored work, through which any curve goes.
+    pub fn of(rungs: &BTreeMap<u32, Rung>, gain_min: f64) -> Option<Self> {
+        let points: Option<Vec<(u32, f64)>> =
+            passed(rungs).map(|(tiles, rung)| Some((*tiles, rung.throughput()?))).collect();
+        let points = points.filter(|points| points.len() > 2)?;
+        let (most, work) = *points.last()?;
+        if work >= LINEAR * own_work(rungs)? * f64::from(most) {
+            return None;
+        }
+        let runs =
+            || passed(rungs).flat_map(|(tiles, rung)| rung.counted().map(|run| (*tiles, run)));
+        let steps: Option<Vec<Work>> =
+            runs().map(|(tiles, run)| Some(Work { tiles, work: run.throughput? })).collect();
+        let errors = runs().filter_map(|(_, run)| Some(run.throughput_error? / run.throughput?));
+        let squares: Vec<f64> = errors.map(|e| e * e).filter(|e| e.is_finite()).collect();
+        let scatter = stats::mean(&squares).map_or(CERTAIN, |mean| mean.sqrt().max(CERTAIN));
+        Some(Self { curve: Saturation::of(&steps?, scatter, gain_min)?, points })
+    }
+
+    /// Whether there is one below the greatest count.
+    pub fn is_shown(&self) -> bool {
+        self.points.last().is_some_and(|(most, _)| 1.0 - self.chance_of_adding(*most) >= SHOWN)
+    }
+
+    /// Whether the steps leave open if so many tiles still add something.
+    pub fn is_undecided(&self, tiles: u32) -> bool {
+        let chance = self.chance_of_adding(tiles);
+        1.0 - SHOWN < chance && chance < SHOWN
+    }
+
+    /// The chance that so many tiles still add something.
+    pub fn chance_of_adding(&self, tiles: u32) -> f64 {
+        self.curve.chance_of_adding(tiles)
+    }
+
+    /// The first tested count beyond those held that probably adds nothing, with what each tile up
+    /// to it added.
+    pub fn stop(&self, held: u32) -> Option<Stop> {
+        let adds_nothing = |tiles| tiles > held && self.chance_of_adding(tiles) < 0.5;
+        let above = self.points.iter().position(|(tiles, _)| adds_nothing(*tiles))?;
+        let ((fewest, alone), (tiles, work)) = (self.points[0], self.points[above]);
+        let (below, before) = *self.points.get(above.checked_sub(1)?)?;
+        let own = alone / f64::from(fewest);
+        Some(Stop::Flat { tiles, gain: (work - before) / f64::from(tiles - below) / own })
+    }
+
+    /// The count of these that says most of the curve.
+    pub fn most_telling(&self, counts: impl IntoIterator<Item = u32>) -> Option<u32> {
+        let told = counts.into_iter().map(|tiles| (tiles, self.curve.disagreement(tiles)));
+        told.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(tiles, _)| tiles)
+    }
+}
+
+/// Whether a step of so many tiles and this much work adds to what fewer tiles did.
+pub(super) fn adds(
+    rungs: &BTreeMap<u32, Rung>,
+    (tiles, work): (u32, Option<f64>),
+    gain_min: f64,
+) -> bool {
+    let mut below = passed(rungs).rev().skip_while(|(count, _)| **count >= tiles);
+    let before = below.find_map(|(count, rung)| Some((*count, rung.throughput()?)));
+    let own = own_work(rungs).unwrap_or(1.0);
+    before.zip(work).is_none_or(|((count, before), work)| {
+        (work - before) / f64::from(tiles - count) >= gain_min * own
+    })
+}
+
+fn passed(rungs: &BTreeMap<u32, Rung>) -> impl DoubleEndedIterator<Item = (&u32, &Rung)> {
+    rungs.iter().filter(|(_, rung)| rung.judgement() == Judgement::Passed)
+}
+
+/// What a tile does by itself, in tiles' worth, at the fewest tiles that passed. Users without
+/// pauses do many times what the reference does, and a share of that is nothing to them.
+fn own_work(rungs: &BTreeMap<u32, Rung>) -> Option<f64> {
+    let (tiles, rung) = passed(rungs).next()?;
+    Some(rung.throughput()? / f64::from(*tiles)).filter(|own| *own > 0.0)
+}

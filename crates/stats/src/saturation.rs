@@ -1,0 +1,235 @@
+//! How work grows with load until more load does no more: a saturation curve fitted to steps
+//! that scatter, and where it goes flat, with what the scatter leaves open.
+//!
+//! The work of `n` tiles is `a n (1 + (n/k)^p)^(-q/p)`: `a` each while there are few, turning at
+//! `k`, the more sharply the greater `p`. With `q = 1` it ends at `a k`: `p = 1` is the hyperbola
+//! of a closed system without pauses, a great `p` the two lines of the asymptotic bounds (Lazowska,
+//! Zahorjan, Graham and Sevcik 1984, "Quantitative System Performance", chapter 5); with `q > 1` it
+//! falls again, as under contention (Gunther 2007, "Guerrilla Capacity Planning", chapter 4), and
+//! with `q < 1` it goes on growing slowly, as where more load is sorted or merged better. The
+//! curve itself is our choice: the plainest that has both bounds and everything between them.
+//!
+//! Steps scatter by a share of their work, so residuals are of logarithms. The posterior lies on a
+//! grid of `k`, `p` and `q`, each alike before the first step; `a` and the scatter are integrated
+//! out in closed form, the scatter with a stated one that counts like [`PRIOR_FREEDOM`] degrees of
+//! freedom (Gelman and others 2013, "Bayesian Data Analysis", section 14.2). So scatter that is
+//! greater than stated, and a curve that fits badly, widen what is left open by themselves.
+
+use crate::levels::PRIOR_FREEDOM;
+
+/// Counts of the grid over where the curve turns, alike on a logarithmic scale.
+const TURN_STEPS: u32 = 160;
+/// It is looked for from this share of the fewest tiles to as many times the most.
+const BEYOND: f64 = 4.0;
+/// How sharply it turns.
+const SHARPNESS: [f64; 9] = [1.0, 1.25, 1.6, 2.0, 2.5, 3.5, 5.0, 10.0, f64::INFINITY];
+/// What it does afterwards, as one less the power of the load: grows slowly, stays, or falls.
+const DECLINE: [f64; 4] = [0.8, 1.0, 1.25, 2.0];
+/// Work less than this share of the greatest is taken for so much: a logarithm of nothing is none.
+const LEAST: f64 = 1e-3;
+
+/// A curve so much less likely than the likeliest counts no more.
+const NEGLIGIBLE: f64 = 1e-6;
+
+/// The work of one step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Work {
+    /// Tiles of the step, at least 1.
+    pub tiles: u32,
+    /// What they did, in any unit that is the same for all steps.
+    pub work: f64,
+}
+
+/// The curves that the steps leave possible.
+#[derive(Debug, Clone)]
+pub struct Saturation {
+    curves: Vec<Curve>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Curve {
+    shape: Shape,
+    /// Logarithm of what a tile does where there are few.
+    each: f64,
+    /// Where a tile more adds too little.
+    flat: f64,
+    weight: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    turn: f64,
+    sharpness: f64,
+    decline: f64,
+}
+
+impl Shape {
+    /// Logarithm of the work of so many tiles, of which each alone does one.
+    fn log_work(self, tiles: f64) -> f64 {
+        let log = tiles.ln();
+        let over = log - self.turn.ln();
+        if self.sharpness.is_infinite() {
+            return log - self.decline * over.max(0.0);
+        }
+        log - self.decline / self.sharpness * (over * self.sharpness).exp().ln_1p()
+    }
+
+    /// What a tile more adds there, as a share of what one does alone.
+    fn slope(self, tiles: f64) -> f64 {
+        let over = tiles / self.turn;
+        if self.sharpness.is_infinite() {
+            let beyond = || (1.0 - self.decline) * over.powf(-self.decline);
+            return if over <= 1.0 { 1.0 } else { beyond() };
+        }
+        let power = over.powf(self.sharpness);
+        (1.0 + power).powf(-self.decline / self.sharpness - 1.0)
+            * (1.0 + (1.0 - self.decline) * power)
+    }
+
+    /// Where the slope falls below this share of the work of one tile.
+    fn flat_from(self, gain_min: f64) -> f64 {
+        let least = gain_min * self.log_work(1.0).exp();
+        let (mut low, mut high) = (1e-3 * self.turn, 1e4 * self.turn);
+        for _ in 0..32 {
+            let middle = (low * high).sqrt();
+            if self.slope(middle) >= least { low = middle } else { high = middle }
+        }
+        low
+    }
+}
+
+impl Saturation {
+    /// The curves that these steps leave possible, where a tile more is worth it as long as it
+    /// adds `gain_min` of what one does alone. `scatter` is the standard deviation of a step's
+    /// work that is expected, as a share of it. Nothing without work.
+    pub fn of(steps: &[Work], scatter: f64, gain_min: f64) -> Option<Self> {
+        let greatest = steps.iter().map(|step| step.work).fold(0.0, f64::max);
+        let fewest = f64::from(steps.iter().map(|step| step.tiles).min()?.max(1));
+        let most = f64::from(steps.iter().map(|step| step.tiles).max()?.max(1));
+        if !(greatest > 0.0 && greatest.is_finite()) {
+            return None;
+        }
+        let logs: Vec<(f64, f64)> = steps
+            .iter()
+            .map(|step| (f64::from(step.tiles.max(1)), step.work.max(greatest * LEAST).ln()))
+            .collect();
+        // Coarsely first, as if steps scattered as widely as the grid: then where that is possible.
+        let wide = ((fewest / BEYOND).ln(), (most * BEYOND).ln());
+        let step = (wide.1 - wide.0) / f64::from(TURN_STEPS - 1);
+        let coarse = curves(wide, &logs, scatter.max(step));
+        let turns = || coarse.iter().map(|curve| curve.shape.turn.ln());
+        let narrow = (
+            turns().fold(f64::INFINITY, f64::min) - step,
+            turns().fold(f64::NEG_INFINITY, f64::max) + step,
+        );
+        let mut curves = curves(narrow, &logs, scatter);
+        for curve in &mut curves {
+            // The fewest do what they do, whatever the curve makes of less.
+            curve.flat = curve.shape.flat_from(gain_min).max(fewest);
+        }
+        Some(Self { curves })
+    }
+
+    /// The chance that so many tiles still add something.
+    pub fn chance_of_adding(&self, tiles: u32) -> f64 {
+        let tiles = f64::from(tiles);
+        // Half a step of the grid, so that a turn at a count belongs to that count.
+        let adding = self.curves.iter().filter(|curve| curve.flat * 1.005 >= tiles);
+        adding.map(|curve| curve.weight).sum()
+    }
+
+    /// How much the logarithm of the work of so many tiles differs between the curves, as a
+    /// standard deviation: a step there says the more the greater it is.
+    pub fn disagreement(&self, tiles: u32) -> f64 {
+        let said = |curve: &Curve| curve.each + curve.shape.log_work(f64::from(tiles.max(1)));
+        let mean: f64 = self.curves.iter().map(|curve| curve.weight * said(curve)).sum();
+        let square = |curve: &Curve| curve.weight * (said(curve) - mean).powi(2);
+        self.curves.iter().map(square).sum::<f64>().sqrt()
+    }
+}
+
+/// All curves that turn between these logarithms, as far as they count.
+fn curves((first, last): (f64, f64), logs: &[(f64, f64)], scatter: f64) -> Vec<Curve> {
+    let part = |at: u32| f64::from(at) / f64::from(TURN_STEPS - 1);
+    let turns = (0..TURN_STEPS).map(|at| (first + (last - first) * part(at)).exp());
+    let shapes = turns.flat_map(|turn| {
+        SHARPNESS.into_iter().flat_map(move |sharpness| {
+            DECLINE.into_iter().map(move |decline| Shape { turn, sharpness, decline })
+        })
+    });
+    let mut curves: Vec<Curve> = shapes.map(|shape| Curve::fitted(shape, logs, scatter)).collect();
+    // Weights are logarithms until here.
+    let likeliest = curves.iter().map(|curve| curve.weight).fold(f64::NEG_INFINITY, f64::max);
+    curves.iter_mut().for_each(|curve| curve.weight = (curve.weight - likeliest).exp());
+    curves.retain(|curve| curve.weight > NEGLIGIBLE);
+    let sum: f64 = curves.iter().map(|curve| curve.weight).sum();
+    curves.iter_mut().for_each(|curve| curve.weight /= sum);
+    curves
+}
+
+impl Curve {
+    fn fitted(shape: Shape, logs: &[(f64, f64)], scatter: f64) -> Self {
+        let count = logs.len() as f64;
+        let left: Vec<f64> = logs.iter().map(|(tiles, log)| log - shape.log_work(*tiles)).collect();
+        let each = left.iter().sum::<f64>() / count;
+        let squares: f64 = left.iter().map(|left| (left - each).powi(2)).sum();
+        let freedom = PRIOR_FREEDOM + count - 1.0;
+        let spread = PRIOR_FREEDOM * scatter * scatter + squares;
+        Self { shape, each, flat: 0.0, weight: -0.5 * freedom * spread.max(1e-12).ln() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps(work: impl Fn(f64) -> f64, counts: &[u32]) -> Vec<Work> {
+        counts.iter().map(|tiles| Work { tiles: *tiles, work: work(f64::from(*tiles)) }).collect()
+    }
+
+    /// The counts at which a tile more surely, and possibly, still adds something.
+    fn ends(found: &Saturation) -> (u32, u32) {
+        let most = |share: f64| {
+            (1..1000).take_while(|tiles| found.chance_of_adding(*tiles) >= share).count() as u32
+        };
+        (most(0.975), most(0.025))
+    }
+
+    #[test]
+    fn two_lines_turn_where_they_meet() {
+        let counts = [1, 2, 4, 8, 16, 20, 21, 24, 32, 64];
+        let found = Saturation::of(&steps(|n| 7.0 * n.min(20.0), &counts), 0.005, 0.02);
+        let (low, high) = ends(&found.expect("work"));
+        assert!(low >= 19 && high <= 21, "{low} to {high}");
+    }
+
+    #[test]
+    fn a_curve_of_another_family_goes_flat_where_a_tile_adds_a_fiftieth() {
+        // 95 (1 - e^(-n/3)): one tile does 26.9, the twelfth adds 0.69, the thirteenth 0.49.
+        let work = |n: f64| 95.0 * (1.0 - (-n / 3.0).exp());
+        let counts = [1, 2, 4, 8, 10, 12, 14, 16, 32, 64];
+        let (low, high) = ends(&Saturation::of(&steps(work, &counts), 0.01, 0.02).expect("work"));
+        assert!(low <= 12 && high >= 12 && high <= 20, "{low} to {high}");
+    }
+
+    #[test]
+    fn work_that_falls_again_goes_flat_before_its_peak() {
+        let work = |n: f64| n / (1.0 + n / 10.0).powi(2);
+        let counts = [1, 2, 4, 6, 8, 10, 12, 16, 32];
+        let (low, high) = ends(&Saturation::of(&steps(work, &counts), 0.01, 0.02).expect("work"));
+        assert!(low >= 6 && high <= 11, "{low} to {high}");
+    }
+
+    #[test]
+    fn work_that_only_grows_is_flat_nowhere_it_was_seen() {
+        let found = Saturation::of(&steps(|n| n, &[1, 2, 4, 8, 16]), 0.03, 0.02).expect("work");
+        assert!(found.chance_of_adding(16) > 0.9, "{}", found.chance_of_adding(16));
+        assert!(found.disagreement(64) > 10.0 * found.disagreement(4));
+    }
+
+    #[test]
+    fn no_work_is_no_curve() {
+        assert!(Saturation::of(&[], 0.03, 0.02).is_none());
+        assert!(Saturation::of(&[Work { tiles: 3, work: 0.0 }], 0.03, 0.02).is_none());
+    }
+}
