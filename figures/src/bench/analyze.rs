@@ -89,9 +89,5 @@ fn python(scratch: &Path) -> Result<PathBuf> {
     if let Some(python) = std::env::var_os(PYTHON_VARIABLE) {
         return Ok(python.into());
     }
-    let environment = scratch.join("venv");
-    process::run(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
-    let python = environment.join("bin/python");
-    process::run(Command::new(&python).args(["-m", "pip", "install", "-q", "duckdb"]))?;
-    Ok(python)
+    super::peers::python(scratch, "duckdb")
 }

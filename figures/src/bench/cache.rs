@@ -19,11 +19,11 @@ const REFERENCES: usize = 1 << 22;
 /// Different pages that a stream may refer to: 4 GiB in pages of 4 KiB.
 const PAGES: u64 = 1 << 20;
 /// Pages the caches hold: 256 MiB in pages of 4 KiB.
-const CAPACITY: usize = 1 << 16;
+pub(super) const CAPACITY: usize = 1 << 16;
 /// Timed rounds over the stream, of which the median counts.
 const ROUNDS: usize = 5;
 /// Exponents of the power law that make an LRU cache miss about 7 and 55 percent.
-const LOW: f64 = 1.2;
+pub(super) const LOW: f64 = 1.2;
 const HIGH: f64 = 0.82;
 
 pub(crate) fn policies(name: &str) -> Result<Vec<Figure>> {
@@ -69,7 +69,7 @@ fn policy(name: String, mut policy: impl Policy, pages: &[PageId]) -> Figure {
 
 /// References a second of this thread's CPU time: the median of the timed rounds after a pass that
 /// warms up. CPU time, so that what else runs on the machine takes less from the figure.
-fn rate_of(pages: &[PageId], mut reference: impl FnMut(PageId)) -> f64 {
+pub(super) fn rate_of(pages: &[PageId], mut reference: impl FnMut(PageId)) -> f64 {
     let mut round = |passes: usize| {
         let start = cpu_seconds();
         for _ in 0..passes {
@@ -90,7 +90,7 @@ fn rate_of(pages: &[PageId], mut reference: impl FnMut(PageId)) -> f64 {
 /// continuous power law on 1 to `PAGES + 1`, inverted and rounded down.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ranks are below 2^21")]
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-fn stream(exponent: f64) -> Vec<PageId> {
+pub(super) fn stream(exponent: f64) -> Vec<PageId> {
     let mut random = Stream::derive(1, &[], Purpose::Addresses);
     let power = 1.0 - exponent;
     let area = ((PAGES + 1) as f64).powf(power) - 1.0;

@@ -5,6 +5,7 @@
 
 mod analyze;
 mod answer;
+mod build;
 mod cache;
 mod cpu;
 mod device;
@@ -13,6 +14,7 @@ mod huge;
 mod import;
 mod page;
 mod pairs;
+mod peers;
 mod process;
 mod record;
 mod record_fio;
@@ -46,6 +48,10 @@ impl Figure {
     pub(crate) fn new(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
         Self { name: name.into(), value, unit }
     }
+
+    pub(crate) fn value(&self) -> f64 {
+        self.value
+    }
 }
 
 const GROUPS: &[Group] = &[
@@ -58,6 +64,7 @@ const GROUPS: &[Group] = &[
     Group { name: "engine.file_qd32", run: pairs::file_qd32 },
     Group { name: "engine.file_seq_1m", run: pairs::file_seq_1m },
     Group { name: "engine.tiles_40", run: tiles::tiles_40 },
+    Group { name: "engine.scale_2_workers", run: pairs::scale_2_workers },
     Group { name: "answer.lab", run: answer::lab },
     Group { name: "answer.disk", run: answer::disk },
     Group { name: "ui", run: page::ui },
@@ -66,6 +73,7 @@ const GROUPS: &[Group] = &[
     Group { name: "live", run: page::overhead },
     Group { name: "analyze", run: analyze::analyze },
     Group { name: "cache", run: cache::policies },
+    Group { name: "cache.lru_vs_libcachesim", run: peers::libcachesim },
     Group { name: "mrc", run: cache::curves },
     Group { name: "import", run: import::formats },
     Group { name: "replay", run: replay::punctuality },
@@ -74,8 +82,10 @@ const GROUPS: &[Group] = &[
     Group { name: "record_fio", run: record_fio::against_fio },
     Group { name: "sim.loop", run: sim::event_loop },
     Group { name: "sim.fast_cache", run: sim::fast_cache },
+    Group { name: "sim.full_vs_nexosim", run: peers::nexosim },
     Group { name: "sim.vsan_40", run: sim::vsan_40 },
     Group { name: "store", run: store::rates },
+    Group { name: "build", run: build::clean },
 ];
 
 /// Runs every group whose name begins with `wanted`, or that `wanted` is a figure of.

@@ -20,6 +20,8 @@ pub(crate) struct Job {
     pub fio_rw: &'static str,
     pub block_bytes: u32,
     pub outstanding: u32,
+    /// Threads of ours; fio has one.
+    pub workers: u32,
     pub read_percent: u32,
     pub seconds: u32,
     pub size_bytes: u64,
@@ -39,11 +41,12 @@ pub(crate) struct Outcome {
 const PAIRS: usize = 8;
 /// io_uring lets go of a file only some time after its process has ended.
 const PAUSE: Duration = Duration::from_secs(1);
-const MIXED: Job = Job {
+pub(crate) const MIXED: Job = Job {
     tile: Cow::Borrowed("micro/mixed-8k"),
     fio_rw: "randrw",
     block_bytes: 8192,
     outstanding: 64,
+    workers: 1,
     read_percent: 70,
     seconds: 6,
     size_bytes: 1 << 30,
@@ -232,6 +235,31 @@ action = [{ name = "read", steps = [{ read = { disk = "data", size = "4k" } }] }
 "#;
 const QD32_TILE: &str = "name = \"read-qd32\"\ntitle = \"4 KiB reads, 32 outstanding\"\n\
                          source = \"Made for a figure.\"\n[[workload]]\nuse = \"read-qd32.toml\"\n";
+
+/// Two workers against one on a RAM device, in pairs: zram does its work in the thread that asks,
+/// so a second thread has a device of its own for all that matters here.
+pub(crate) fn scale_2_workers(name: &str) -> Result<Vec<Figure>> {
+    let place = Place::Ram(RamDevice::set_up()?);
+    let out = scratch()?;
+    tilemark::run(&place, &Job { seconds: 3, ..MIXED }, &out)?;
+    let mut ratios = Vec::new();
+    for pair in 0..PAIRS {
+        let job = |workers| Job { workers, tile: Cow::Borrowed("micro/read-4k"), ..MIXED };
+        let run = |workers| calm(|| tilemark::run(&place, &job(workers), &out));
+        let (one, two) = if pair.count_ones().is_multiple_of(2) {
+            let one = run(1)?;
+            (one, run(2)?)
+        } else {
+            let two = run(2)?;
+            (run(1)?, two)
+        };
+        let (one, two) = (one.operations_per_s, two.operations_per_s);
+        eprintln!("{name} pair {}: one worker {one:.0} IOPS, two {two:.0}", pair + 1);
+        ratios.push(two / one);
+    }
+    std::fs::remove_dir_all(&out)?;
+    Ok(vec![Figure::new(name, median(&ratios), "ratio")])
+}
 
 /// Sequential reads of 1 MiB of a file.
 pub(crate) fn file_seq_1m(name: &str) -> Result<Vec<Figure>> {

@@ -30,17 +30,18 @@ pub(crate) fn run_json(arguments: &[&str], out: &Path) -> Result<(Value, Cost)> 
     Ok((serde_json::from_str(&text).context("tilemark's JSON")?, cost))
 }
 
-/// Runs one tile of one disk with one worker.
+/// Runs one tile for each worker, each of one disk.
 pub(crate) fn run(place: &Place, job: &Job, out: &Path) -> Result<Outcome> {
     let words = place.words();
     let duration = format!("{}s", job.seconds - 1);
+    let workers = job.workers.to_string();
     let options = [
         "--tile",
         job.tile.as_ref(),
         "--tiles",
-        "1",
+        &workers,
         "--workers",
-        "1",
+        &workers,
         "--repeats",
         "1",
         "--footprint",

@@ -1,16 +1,90 @@
-//! What the generator itself needs for 40 `datacenter` tiles (320 VMs).
+//! What the generator itself needs for 40 `datacenter` tiles (320 VMs), and what fio needs for the
+//! same rates and sizes with a thread for each VM.
+
+use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, Result};
+use serde_json::Value;
 
-use super::{Figure, pairs, tilemark};
+use super::device::{DiskFile, Place};
+use super::pairs::{self, Job};
+use super::process::{self, Cost};
+use super::{Figure, median, tilemark};
 
 /// The disks are made small (1/4096 of their size): the figure is about the generator.
 const FOOTPRINT: &str = "0.000244140625";
+const SECONDS: u32 = 10;
+const PAIRS: u32 = 3;
+/// One thread of fio for each VM.
+const THREADS: u32 = 320;
+
+/// What a run took, and what it did.
+#[derive(Debug, Clone, Copy)]
+struct Spent {
+    /// User and system time an I/O, kernel workers included.
+    cpu_us: f64,
+    user_us: f64,
+    memory_bytes: f64,
+    read: Way,
+    write: Way,
+}
+
+/// I/Os of one direction.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    per_s: f64,
+    mean_bytes: f64,
+}
 
 pub(crate) fn tiles_40(name: &str) -> Result<Vec<Figure>> {
-    let directory = std::env::var("TILEMARK_BENCH_DIR").unwrap_or_else(|_| ".".to_owned());
     let out = pairs::scratch()?;
-    let target = format!("dir:{directory}");
+    let place = Place::Disk(DiskFile::set_up()?);
+    tilemark::run(&place, &Job { seconds: 3, ..pairs::MIXED }, &out)?;
+    let mut results = Vec::new();
+    for pair in 0..PAIRS {
+        let ours = ours(&out)?;
+        let theirs = theirs(place.path(), &ours)?;
+        eprintln!(
+            "{name} pair {}: tilemark {:.0} IOPS {:.2} us CPU/IO {:.0} MB, fio {:.0} IOPS {:.2} us \
+             CPU/IO {:.0} MB",
+            pair + 1,
+            ours.per_s(),
+            ours.cpu_us,
+            ours.memory_bytes / 1e6,
+            theirs.per_s(),
+            theirs.cpu_us,
+            theirs.memory_bytes / 1e6,
+        );
+        results.push((ours, theirs));
+    }
+    std::fs::remove_dir_all(&out)?;
+    let of = |value: fn(&(Spent, Spent)) -> f64| {
+        median(&results.iter().map(value).collect::<Vec<f64>>())
+    };
+    let figure = |what: &str, value, unit| Figure::new(format!("{name}.{what}"), value, unit);
+    Ok(vec![
+        figure("memory_mb", of(|(ours, _)| ours.memory_bytes / 1e6), "MB"),
+        figure("user_us_per_io", of(|(ours, _)| ours.user_us), "us"),
+        figure("iops", of(|(ours, _)| ours.per_s()), "1/s"),
+        figure("cpu_vs_fio", of(|(ours, theirs)| ours.cpu_us / theirs.cpu_us), "ratio"),
+        figure(
+            "memory_vs_fio",
+            of(|(ours, theirs)| ours.memory_bytes / theirs.memory_bytes),
+            "ratio",
+        ),
+    ])
+}
+
+impl Spent {
+    fn per_s(&self) -> f64 {
+        self.read.per_s + self.write.per_s
+    }
+}
+
+fn ours(out: &Path) -> Result<Spent> {
+    let directory = std::env::var("TILEMARK_BENCH_DIR").unwrap_or_else(|_| ".".to_owned());
+    let (target, duration) = (format!("dir:{directory}"), format!("{SECONDS}s"));
     let arguments = [
         target.as_str(),
         "--quick",
@@ -22,18 +96,59 @@ pub(crate) fn tiles_40(name: &str) -> Result<Vec<Figure>> {
         FOOTPRINT,
         "--allow-root-fs",
         "--duration",
-        "10s",
+        &duration,
     ];
-    let (json, cost) = tilemark::run_json(&arguments, &out)?;
-    std::fs::remove_dir_all(&out)?;
+    let (json, cost) = tilemark::run_json(&arguments, out)?;
     let step = &json["steps"][0];
-    let rate = step["throughput"]["operations_per_s"].as_f64().context("throughput")?;
-    let user = &step["generator"]["cpu_user_us_per_io"]["value"];
-    let user_us = user.as_f64().context("generator.cpu_user_us_per_io")?;
-    eprintln!("{name}: {rate:.0} IOPS, verdict {}", step["verdict"]);
-    Ok(vec![
-        Figure::new(format!("{name}.memory_mb"), cost.memory_bytes / 1e6, "MB"),
-        Figure::new(format!("{name}.user_us_per_io"), user_us, "us"),
-        Figure::new(format!("{name}.iops"), rate, "1/s"),
-    ])
+    let cpu = |key: &str| step["generator"][key]["value"].as_f64().context("generator CPU");
+    let io = step["io"].as_array().context("io")?;
+    let way = |direction: &str| -> Result<Way> {
+        let row = io.iter().find(|row| row["direction"] == direction).context("a direction")?;
+        Way::of(|key| row[key].as_f64(), "operations_per_s", "bytes_per_s")
+    };
+    let user_us = cpu("cpu_user_us_per_io")?;
+    Ok(Spent {
+        cpu_us: user_us + cpu("cpu_system_us_per_io")?,
+        user_us,
+        memory_bytes: cost.memory_bytes,
+        read: way("read")?,
+        write: way("write")?,
+    })
+}
+
+/// fio with a thread for each VM, each at its share of our rates, with the mean sizes of our reads
+/// and writes in whole pages.
+fn theirs(file: &Path, ours: &Spent) -> Result<Spent> {
+    let rate = |way: Way| (way.per_s / f64::from(THREADS)).round().max(1.0);
+    let size = |way: Way| (way.mean_bytes / 4096.0).round().max(1.0) * 4096.0;
+    let mut command = Command::new("fio");
+    command.args(["--name=peer", "--ioengine=io_uring", "--direct=1", "--rw=randrw", "--thread"]);
+    command.args(["--norandommap", "--randrepeat=0", "--time_based", "--group_reporting"]);
+    command.args(["--output-format=json", "--iodepth=4", "--size=1g"]);
+    command.arg(format!("--numjobs={THREADS}"));
+    command.arg(format!("--filename={}", file.display()));
+    command.arg(format!("--runtime={SECONDS}"));
+    command.arg(format!("--bs={},{}", size(ours.read), size(ours.write)));
+    command.arg(format!("--rate_iops={},{}", rate(ours.read), rate(ours.write)));
+    let (text, Cost { user_s, system_s, memory_bytes }) = process::run(&mut command)?;
+    let json: Value = serde_json::from_str(&text).context("fio's JSON")?;
+    let job = &json["jobs"][0];
+    let way = |way: &str| Way::of(|key| job[way][key].as_f64(), "iops", "bw_bytes");
+    let count = |way: &str| job[way]["total_ios"].as_f64().context("fio's total_ios");
+    let count = count("read")? + count("write")?;
+    Ok(Spent {
+        cpu_us: (user_s + system_s) * 1e6 / count.max(1.0),
+        user_us: user_s * 1e6 / count.max(1.0),
+        memory_bytes,
+        read: way("read")?,
+        write: way("write")?,
+    })
+}
+
+impl Way {
+    fn of(field: impl Fn(&str) -> Option<f64>, rate: &str, bytes: &str) -> Result<Self> {
+        let per_s = field(rate).context("a rate")?;
+        let bytes_per_s = field(bytes).context("bytes a second")?;
+        Ok(Self { per_s, mean_bytes: bytes_per_s / per_s.max(1.0) })
+    }
 }
