@@ -8,9 +8,9 @@ use record::slice::Slice;
 use units::Nanos;
 
 use crate::backend::Backend;
-use crate::run::check_shapes;
+use crate::instance::{check_shapes, open_content};
 use crate::telemetry::Here;
-use crate::worker::{Job, Worker, open_content};
+use crate::worker::{Job, Worker};
 use crate::{EngineError, EngineInstance, Options, Outcome};
 
 pub(crate) fn run<M: Machine, B: Backend>(

@@ -11,8 +11,8 @@ use units::Nanos;
 use crate::backend::{Backend, Completion, Submission, Wait};
 use crate::clock::Clock;
 use crate::fake::{Answer, Asked};
+use crate::instance::table_of;
 use crate::real::Real;
-use crate::worker::table_of;
 use crate::{EngineError, EngineInstance, Options, Outcome, direct};
 
 /// A recorded run.

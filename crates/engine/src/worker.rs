@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use machine::{
     Call, CallError, Effects, Event, IoError, IoRequest, Machine, Observation, Operation, Token,
 };
-use record::recorder::{ActionSample, CallDone, IoDone, Recorder};
+use record::recorder::{ActionSample, CallDone, IoDone};
 use record::slice::{Direction, Unfinished};
 use stats::Histogram;
 use units::Nanos;
@@ -14,12 +14,13 @@ use crate::arena::{Arena, Buffer, LENGTH_MAX, Loan, Side};
 use crate::backend::{Backend, Completion, Submission, Wait};
 use crate::content::{Content, Departure};
 use crate::counts::Counts;
-use crate::disks::{Disk, DiskTable};
+use crate::disks::Disk;
 use crate::held::Held;
+use crate::instance::{EngineInstance, table_of, telemetry_of};
 use crate::slots::{InFlight, Slots};
 use crate::telemetry::{Outlet, Span, Telemetry};
 use crate::wheel::Wheel;
-use crate::{EngineError, EngineInstance, FirstErrors, Options, Outcome, Warning};
+use crate::{EngineError, FirstErrors, Options, Outcome, Warning};
 
 /// Most answers handled between two looks at the clock, so that the last of a batch is not
 /// stamped much later than it came.
@@ -129,30 +130,6 @@ pub(crate) struct Worker<M, B, O> {
     failure: Option<EngineError>,
     backend_name: &'static str,
     arena: Arena,
-}
-
-/// The disks of all instances, in order.
-pub(crate) fn table_of<M>(instances: &[EngineInstance<M>]) -> DiskTable {
-    let mut table = DiskTable::default();
-    for disk in instances.iter().flat_map(|instance| &instance.disks) {
-        table.add(disk);
-    }
-    table
-}
-
-/// Payload and verification for the disks of all instances.
-pub(crate) fn open_content<M>(
-    options: &Options,
-    instances: &[EngineInstance<M>],
-) -> Result<Content, EngineError> {
-    let disks = instances.iter().flat_map(|instance| &instance.disks);
-    Ok(Content::open(options.verify.as_ref(), disks)?)
-}
-
-/// Empty telemetry for these instances.
-pub(crate) fn telemetry_of<M>(instances: &[EngineInstance<M>]) -> Box<Telemetry> {
-    let shapes = instances.iter().map(|instance| instance.shape.clone()).collect();
-    Box::new(Telemetry { recorder: Recorder::new(shapes), lateness: Histogram::new() })
 }
 
 impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
