@@ -1,4 +1,4 @@
-//! Runs one worker on the calling thread.
+//! Runs one worker on the calling thread; nobody takes its machines' calls.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -25,6 +25,7 @@ pub(crate) fn run<M: Machine, B: Backend>(
     let content = open_content(options, &instances)?;
     let job = Job {
         instances,
+        calls: None,
         options: options.clone(),
         stop: Arc::new(AtomicBool::new(false)),
         until,

@@ -1,13 +1,16 @@
+use std::sync::Arc;
+
 use datastore::VirtualDisk;
 use record::recorder::{InstanceShape, Recorder};
 use stats::Histogram;
 
+use crate::client::{Calls, Service};
 use crate::content::Content;
 use crate::disks::DiskTable;
 use crate::telemetry::Telemetry;
 use crate::{EngineError, Options};
 
-/// A machine and the disks it may use.
+/// A machine, the disks it may use and the services it may call.
 #[derive(Debug)]
 pub struct EngineInstance<M> {
     /// What decides.
@@ -16,6 +19,16 @@ pub struct EngineInstance<M> {
     pub shape: InstanceShape,
     /// Its disks, by `machine::DiskId`.
     pub disks: Vec<VirtualDisk>,
+    /// What answers its calls, by `machine::EndpointId`. One service has one `Arc`, whoever calls
+    /// it.
+    pub services: Vec<Arc<Service>>,
+}
+
+impl<M> EngineInstance<M> {
+    /// One that calls nobody.
+    pub const fn new(machine: M, shape: InstanceShape, disks: Vec<VirtualDisk>) -> Self {
+        Self { machine, shape, disks, services: Vec::new() }
+    }
 }
 
 /// The disks of all instances, in order.
@@ -34,6 +47,16 @@ pub(crate) fn open_content<M>(
 ) -> Result<Content, EngineError> {
     let disks = instances.iter().flat_map(|instance| &instance.disks);
     Ok(Content::open(options.verify.as_ref(), disks)?)
+}
+
+/// What makes the calls of all instances, if any has endpoints.
+pub(crate) fn calls_of<M>(
+    options: &Options,
+    instances: &[EngineInstance<M>],
+) -> Result<Option<Box<Calls>>, EngineError> {
+    let services = instances.iter().map(|instance| &instance.services[..]);
+    let calls = Calls::of(services, options);
+    Ok(calls.map_err(|source| EngineError::Call { source })?.map(Box::new))
 }
 
 /// Empty telemetry for these instances.

@@ -11,7 +11,9 @@ use record::slice::Slice;
 use units::Nanos;
 
 use crate::clock::{Clock, ProcessCpu};
-use crate::instance::{EngineInstance, check_shapes, open_content, table_of, telemetry_of};
+use crate::instance::{
+    EngineInstance, calls_of, check_shapes, open_content, table_of, telemetry_of,
+};
 use crate::merge::{self, Line};
 use crate::real::Real;
 use crate::worker::{Job, Worker};
@@ -139,6 +141,7 @@ pub fn start<M: Machine + Send + 'static>(
         backs.push(back);
         go.push(start);
         let job = Job {
+            calls: calls_of(&options, &share)?,
             instances: share,
             options: options.clone(),
             stop: Arc::clone(&stop),
@@ -197,7 +200,8 @@ fn work<M: Machine>(
     // Timers of this thread fire when they are due, not up to 50 us later.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let files = table_of(&job.instances).files;
-    let real = Real::new(clock, files, &job.options);
+    let watched = job.calls.as_ref().map(|calls| Arc::clone(calls.set()));
+    let real = Real::new(clock, files, watched, &job.options);
     let content = open_content(&job.options, &job.instances);
     let _ = ready.send(real.is_ok() && content.is_ok());
     let ((backend, warnings), content) = (real?, content?);

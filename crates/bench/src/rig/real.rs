@@ -392,7 +392,7 @@ impl Drives for RealRig {
             let unit = disks.iter().map(|disk| disk.alignment).max().unwrap_or(512);
             most = most.max(unit);
             machine.align_to(Bytes::new(u64::from(unit)));
-            ready.push(EngineInstance { machine, shape: instance.shape, disks });
+            ready.push(EngineInstance::new(machine, instance.shape, disks));
         }
         let verify = self.verification();
         let options = engine::Options { depth, verify, ..self.options.clone() };
