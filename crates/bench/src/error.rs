@@ -41,6 +41,9 @@ pub enum BenchError {
     /// The datastore.
     #[error(transparent)]
     Datastore(Box<datastore::DatastoreError>),
+    /// A service that is to be called.
+    #[error(transparent)]
+    Unreachable(#[from] engine::client::ServiceError),
     /// The load generator.
     #[error(transparent)]
     Engine(#[from] engine::EngineError),
@@ -224,6 +227,9 @@ impl BenchError {
             Self::Prefill(error) => error.hint().map(str::to_owned),
             Self::RunDir(error) => error.hint().map(str::to_owned),
             Self::Series(error) => error.hint().map(str::to_owned),
+            Self::Unreachable(_) => {
+                Some("start the service, or name another address with --endpoint".to_owned())
+            }
             Self::TooManyUsers { .. } => {
                 Some("begin with fewer tiles (--tiles), or a tile of fewer users".to_owned())
             }
@@ -270,7 +276,7 @@ impl BenchError {
                 "too-large"
             }
             Self::Plant { .. } => "array",
-            Self::Service(_) => "endpoint",
+            Self::Service(_) | Self::Unreachable(_) => "endpoint",
             Self::Runaway { .. } | Self::Simulation(_) => "simulation",
             Self::Storage { .. } => "storage-failed",
             Self::Mismatch(_) => "verification-mismatch",

@@ -116,7 +116,7 @@ fn recorded_of(
         }
     };
     let disks = built.disks.iter().map(disk).collect();
-    let instance = EngineInstance { machine: built.machine, shape, disks };
+    let instance = EngineInstance::new(built.machine, shape, disks);
     tape::record(vec![instance], &Options { depth: 64, ..Options::default() }, span).expect("a run")
 }
 

@@ -226,12 +226,14 @@ type Resolve = fn(&[Layer], ResolvedTile, Surroundings) -> Result<ResolvedPlan, 
 
 /// Messages name the key in the plan; on the command line it has another name.
 fn option_of(error: &PlanError) -> Option<String> {
-    if let PlanError::UnknownEndpoint { help, .. } | PlanError::MissingEndpoint { help, .. } = error
+    if let PlanError::UnknownEndpoint { help, .. }
+    | PlanError::MissingEndpoint { help, .. }
+    | PlanError::WrongEndpoint { help, .. } = error
     {
         return Some(help.clone());
     }
-    if let PlanError::CallsAreSimulated { .. } = error {
-        return Some("use tilemark simulate".to_owned());
+    if let PlanError::Address { name, .. } = error {
+        return Some(format!("--endpoint {name}=http://HOST:PORT/PATH"));
     }
     let (key, option) = match error {
         PlanError::Tiles(_) => ("ladder.tiles", "tiles"),
@@ -283,6 +285,7 @@ fn flags(args: &RunArgs) -> Values {
             Cpu::Burn => CpuMode::Burn,
         }),
         space_max: args.space_max,
+        endpoints: args.endpoints.iter().cloned().collect(),
         ..load_values(&args.load, profile(args.quick, args.standard, args.full))
     }
 }

@@ -107,6 +107,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             writable,
             name: "disk".to_owned(),
         }],
+        services: Vec::new(),
     });
     let options = Options { workers, depth, ..Options::default() };
     let running = tilemark_engine::start(instances.collect(), options)?;

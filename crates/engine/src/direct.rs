@@ -1,4 +1,4 @@
-//! Runs one worker on the calling thread.
+//! Runs one worker on the calling thread; nobody takes its machines' calls.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -8,9 +8,9 @@ use record::slice::Slice;
 use units::Nanos;
 
 use crate::backend::Backend;
-use crate::run::check_shapes;
+use crate::instance::{check_shapes, open_content};
 use crate::telemetry::Here;
-use crate::worker::{Job, Worker, open_content};
+use crate::worker::{Job, Worker};
 use crate::{EngineError, EngineInstance, Options, Outcome};
 
 pub(crate) fn run<M: Machine, B: Backend>(
@@ -25,6 +25,7 @@ pub(crate) fn run<M: Machine, B: Backend>(
     let content = open_content(options, &instances)?;
     let job = Job {
         instances,
+        calls: None,
         options: options.clone(),
         stop: Arc::new(AtomicBool::new(false)),
         until,

@@ -2,7 +2,7 @@
 //!
 //! What it does: one worker thread per ring, each with its own share of the machines, a
 //! timer wheel, registered files and buffers; histograms per VM, kind, direction and size
-//! class; payload and verification; prefill. It watches itself, so that a generator that
+//! class; payload and verification; prefill; clients for calls to services. It watches itself, so that a generator that
 //! was the limit is never mistaken for slow storage.
 //!
 //! What it refuses: choosing what to run or when to stop (the caller does), opening or
@@ -19,6 +19,7 @@ mod arena;
 mod backend;
 #[expect(unsafe_code, reason = "the memory of a loan, for as long as a blocking call takes")]
 mod blocking;
+pub mod client;
 #[expect(unsafe_code, reason = "getrusage has no safe wrapper")]
 mod clock;
 mod content;
@@ -27,6 +28,7 @@ mod direct;
 mod disks;
 pub mod fake;
 mod held;
+mod instance;
 mod iowq;
 mod merge;
 mod options;
@@ -48,6 +50,7 @@ mod worker;
 pub use arena::{Address, LENGTH_MAX};
 pub use backend::{Backend, Completion, Submission, Wait};
 pub use clock::Clock;
+pub use instance::EngineInstance;
 pub use options::{BackendChoice, Options};
 pub use outcome::{EngineError, FirstErrors, Outcome, Warning};
-pub use run::{EngineInstance, Running, start};
+pub use run::{Running, start};

@@ -33,10 +33,17 @@ pub struct Options {
     pub pin: bool,
     /// Most buffer memory per worker; requests beyond it wait as if the depth were used up.
     pub buffers_max: Bytes,
+    /// A call without a whole answer after this time has failed; seen up to 40 ms late.
+    pub call_timeout: Nanos,
+    /// Most connections of one worker to one service, at least 1; more calls wait in the generator
+    /// and are counted as queued.
+    pub connections: usize,
 }
 
 impl Default for Options {
-    /// One worker, 256 outstanding, slices of a second, at most 128 MiB of buffers.
+    /// One worker, 256 outstanding, slices of a second, at most 128 MiB of buffers; calls have
+    /// 30 s, as ab gives them (`ab -s`), and 1024 connections: less than half of the ports that a
+    /// service can be called from (`ip_local_port_range`) with eight workers.
     fn default() -> Self {
         Self {
             workers: 1,
@@ -46,6 +53,8 @@ impl Default for Options {
             backend: BackendChoice::Auto,
             pin: false,
             buffers_max: Bytes::new(128 << 20),
+            call_timeout: Nanos::from_secs(30),
+            connections: 1024,
         }
     }
 }
@@ -61,6 +70,9 @@ impl Options {
         }
         if !(1..=16_384).contains(&self.depth) {
             return refuse("depth", u64::from(self.depth), "1 to 16384");
+        }
+        if self.connections == 0 {
+            return refuse("connections", 0, "1 or more");
         }
         if self.slice < Nanos::from_millis(1) {
             return refuse("slice in ns", self.slice.0, "1000000 (1 ms) or more");

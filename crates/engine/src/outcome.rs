@@ -35,9 +35,10 @@ pub struct Warning {
 /// What a run of the engine did.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outcome {
-    /// Requests handed to the storage.
+    /// Requests handed to the storage and calls made, but for calls that were given up when the
+    /// run stopped.
     pub submitted: u64,
-    /// Requests answered, failures included; equals `submitted` unless the storage stopped
+    /// Requests and calls answered, failures included; equals `submitted` unless the storage stopped
     /// answering.
     pub completed: u64,
     /// Requests machines had asked for that still waited for a slot when the run stopped.
@@ -124,6 +125,13 @@ pub enum EngineError {
     Submit {
         /// `io_uring` or `threads`.
         backend: &'static str,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// This machine, not the service, could not make calls.
+    #[error("making calls failed on this side")]
+    Call {
         /// What the system said.
         #[source]
         source: io::Error,

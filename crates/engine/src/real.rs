@@ -1,5 +1,6 @@
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use crate::arena::Arena;
@@ -16,25 +17,32 @@ pub(crate) enum Real {
 }
 
 impl Real {
-    /// io_uring where it may be used, else threads and a warning.
+    /// io_uring where it may be used, else threads and a warning. A wait also ends when `watched`
+    /// can be read.
     pub(crate) fn new(
         clock: Clock,
         files: Vec<Arc<File>>,
+        watched: Option<Arc<OwnedFd>>,
         options: &Options,
     ) -> Result<(Self, Vec<Warning>), EngineError> {
-        let threads =
-            |files| Self::Threads(Box::new(Threads::new(clock.clone(), files, options.depth)));
+        let of = watched.clone();
+        let threads = |files| -> Result<Self, EngineError> {
+            let threads = Threads::new(clock.clone(), files, of, options.depth);
+            let set_up =
+                |source| EngineError::SetUp { backend: "threads", depth: options.depth, source };
+            Ok(Self::Threads(Box::new(threads.map_err(set_up)?)))
+        };
         if options.backend == BackendChoice::Threads {
-            return Ok((threads(files), Vec::new()));
+            return Ok((threads(files)?, Vec::new()));
         }
         let chunks = Arena::new(options.buffers_max.get(), 0).chunks_max();
-        match Uring::new(clock.clone(), files.clone(), options, chunks) {
+        match Uring::new(clock.clone(), files.clone(), watched, options, chunks) {
             Ok(ring) => {
                 let warnings = helper_warning(ring.helpers()).into_iter().collect();
                 Ok((Self::Uring(Box::new(ring)), warnings))
             }
             Err(error) if options.backend == BackendChoice::Auto && is_refusal(&error) => {
-                Ok((threads(files), vec![refused(&error)]))
+                Ok((threads(files)?, vec![refused(&error)]))
             }
             Err(source) => {
                 Err(EngineError::SetUp { backend: "io_uring", depth: options.depth, source })

@@ -6,28 +6,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
-use datastore::VirtualDisk;
 use machine::Machine;
-use record::recorder::InstanceShape;
 use record::slice::Slice;
 use units::Nanos;
 
 use crate::clock::{Clock, ProcessCpu};
+use crate::instance::{
+    EngineInstance, calls_of, check_shapes, open_content, table_of, telemetry_of,
+};
 use crate::merge::{self, Line};
 use crate::real::Real;
-use crate::worker::{Job, Worker, open_content, table_of, telemetry_of};
+use crate::worker::{Job, Worker};
 use crate::{EngineError, Options, Outcome};
-
-/// A machine and the disks it may use.
-#[derive(Debug)]
-pub struct EngineInstance<M> {
-    /// What decides.
-    pub machine: M,
-    /// What the recorder must know of it.
-    pub shape: InstanceShape,
-    /// Its disks, by `machine::DiskId`.
-    pub disks: Vec<VirtualDisk>,
-}
 
 /// A load that is running. Dropping it stops the load and waits for its end.
 #[derive(Debug)]
@@ -151,6 +141,7 @@ pub fn start<M: Machine + Send + 'static>(
         backs.push(back);
         go.push(start);
         let job = Job {
+            calls: calls_of(&options, &share)?,
             instances: share,
             options: options.clone(),
             stop: Arc::clone(&stop),
@@ -209,7 +200,8 @@ fn work<M: Machine>(
     // Timers of this thread fire when they are due, not up to 50 us later.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let files = table_of(&job.instances).files;
-    let real = Real::new(clock, files, &job.options);
+    let watched = job.calls.as_ref().map(|calls| Arc::clone(calls.set()));
+    let real = Real::new(clock, files, watched, &job.options);
     let content = open_content(&job.options, &job.instances);
     let _ = ready.send(real.is_ok() && content.is_ok());
     let ((backend, warnings), content) = (real?, content?);
@@ -245,16 +237,6 @@ fn deal<T>(items: Vec<T>, workers: usize) -> Vec<Vec<T>> {
         shares[(position + position / workers) % workers].push(item);
     }
     shares
-}
-
-pub(crate) fn check_shapes<M>(instances: &[EngineInstance<M>]) -> Result<(), EngineError> {
-    for (position, instance) in instances.iter().enumerate() {
-        let (shape, disks) = (instance.shape.disk_vms.len(), instance.disks.len());
-        if shape != disks {
-            return Err(EngineError::Shape { instance: position, shape, disks });
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use units::Nanos;
 use crate::backend::{Backend, Completion, Submission, Wait};
 use crate::clock::Clock;
 use crate::fake::{Answer, Asked};
+use crate::instance::table_of;
 use crate::real::Real;
-use crate::worker::table_of;
 use crate::{EngineError, EngineInstance, Options, Outcome, direct};
 
 /// A recorded run.
@@ -39,7 +39,7 @@ pub fn record<M: Machine>(
     span: Nanos,
 ) -> Result<Tape, EngineError> {
     let clock = Clock::start();
-    let (real, _) = Real::new(clock, table_of(&instances).files, options)?;
+    let (real, _) = Real::new(clock, table_of(&instances).files, None, options)?;
     let name = real.name();
     match real {
         Real::Uring(mut ring) => with(instances, options, &mut *ring, name, span),

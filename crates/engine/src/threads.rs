@@ -1,10 +1,12 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use units::Nanos;
 
 use crate::backend::{Backend, Completion, Submission, Wait};
@@ -24,6 +26,7 @@ pub(crate) struct Threads {
     depth: usize,
     in_flight: usize,
     pool: Vec<JoinHandle<()>>,
+    watcher: Option<JoinHandle<()>>,
 }
 
 struct Shared {
@@ -32,6 +35,8 @@ struct Shared {
     state: Mutex<State>,
     work: Condvar,
     answers: Condvar,
+    /// The worker looked at what is watched.
+    looked: Condvar,
 }
 
 #[derive(Default)]
@@ -39,7 +44,15 @@ struct State {
     work: VecDeque<Submission>,
     done: VecDeque<Completion>,
     want: usize,
+    /// What is watched can be read.
+    is_called: bool,
     closed: bool,
+}
+
+impl State {
+    fn is_idle(&self) -> bool {
+        self.done.is_empty() && !self.is_called
+    }
 }
 
 impl Shared {
@@ -50,22 +63,34 @@ impl Shared {
 }
 
 impl Threads {
-    pub(crate) fn new(clock: Clock, files: Vec<Arc<File>>, depth: u32) -> Self {
-        let shared = Shared {
+    pub(crate) fn new(
+        clock: Clock,
+        files: Vec<Arc<File>>,
+        watched: Option<Arc<OwnedFd>>,
+        depth: u32,
+    ) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
             clock: clock.clone(),
             files,
             state: Mutex::default(),
             work: Condvar::new(),
             answers: Condvar::new(),
-        };
-        Self {
+            looked: Condvar::new(),
+        });
+        let watcher = watched.map(|watched| {
+            let shared = Arc::clone(&shared);
+            let thread = std::thread::Builder::new().name("tilemark-calls".to_owned());
+            thread.spawn(move || watch(&shared, &watched))
+        });
+        Ok(Self {
+            watcher: watcher.transpose()?,
             clock,
-            shared: Arc::new(shared),
+            shared,
             queued: Vec::with_capacity(depth as usize),
             depth: depth as usize,
             in_flight: 0,
             pool: Vec::new(),
-        }
+        })
     }
 
     /// Starts threads until there is one per request, up to the limits.
@@ -81,6 +106,25 @@ impl Threads {
             }
         }
         Ok(())
+    }
+}
+
+/// How long the watcher may not see that the run is over.
+const WATCH_POLL: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+
+/// Wakes the worker when it is called, and again once it has looked.
+fn watch(shared: &Shared, watched: &OwnedFd) {
+    loop {
+        let ready = poll(&mut [PollFd::new(watched, PollFlags::IN)], Some(&WATCH_POLL));
+        let mut state = shared.lock();
+        if ready.is_ok_and(|ready| ready > 0) {
+            state.is_called = true;
+            shared.answers.notify_one();
+        }
+        let looked = shared.looked.wait_while(state, |state| state.is_called && !state.closed);
+        if looked.unwrap_or_else(PoisonError::into_inner).closed {
+            return;
+        }
     }
 }
 
@@ -126,8 +170,8 @@ impl Backend for Threads {
         }
         state.want = 1;
         let span = wait.until.saturating_sub(wait.now).to_duration();
-        if !span.is_zero() && state.done.is_empty() {
-            let waited = self.shared.answers.wait_timeout_while(state, span, |s| s.done.is_empty());
+        if !span.is_zero() && state.is_idle() {
+            let waited = self.shared.answers.wait_timeout_while(state, span, |s| s.is_idle());
             drop(waited.unwrap_or_else(PoisonError::into_inner));
         }
         Ok(())
@@ -138,6 +182,9 @@ impl Backend for Threads {
         let count = state.done.len().min(limit);
         done.extend(state.done.drain(..count));
         self.in_flight -= count;
+        if std::mem::take(&mut state.is_called) {
+            self.shared.looked.notify_one();
+        }
     }
 
     fn add_chunk(&mut self, _chunk: u16, _start: NonNull<u8>, _length: usize) {}
@@ -155,6 +202,10 @@ impl Drop for Threads {
     fn drop(&mut self) {
         self.shared.lock().closed = true;
         self.shared.work.notify_all();
+        self.shared.looked.notify_one();
+        if let Some(watcher) = self.watcher.take() {
+            let _ = watcher.join();
+        }
         for handle in self.pool.drain(..) {
             // A thread that is stuck in the kernel is left behind; the arena is leaked too.
             if self.in_flight == 0 {

@@ -1,11 +1,11 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, cqueue, opcode, squeue};
 use machine::Operation;
 use units::Nanos;
@@ -35,7 +35,17 @@ pub(crate) struct Uring {
     own_done: VecDeque<Completion>,
     // Open for as long as the ring may use them.
     files: Vec<Arc<File>>,
+    watch: Option<Watch>,
 }
+
+/// What also ends a wait when it can be read.
+struct Watch {
+    file: Arc<OwnedFd>,
+    is_armed: bool,
+}
+
+/// User data of the entry that watches; slots have 32 bits.
+const WATCH: u64 = u64::MAX;
 
 /// Most requests and bytes this thread carries out between two looks at the ring.
 const OWN_MAX: usize = 8;
@@ -59,11 +69,13 @@ impl Uring {
     pub(crate) fn new(
         clock: Clock,
         files: Vec<Arc<File>>,
+        watched: Option<Arc<OwnedFd>>,
         options: &Options,
         chunks_max: usize,
     ) -> io::Result<Self> {
         let depth = options.depth;
-        let ring = Box::new(build(depth)?);
+        let watch = watched.map(|file| Watch { file, is_armed: false });
+        let ring = Box::new(build(depth + u32::from(watch.is_some()))?);
         if !ring.params().is_feature_ext_arg() {
             return Err(io::Error::from_raw_os_error(libc::ENOSYS)); // Before Linux 5.11.
         }
@@ -95,6 +107,7 @@ impl Uring {
             own: VecDeque::with_capacity(depth as usize),
             own_done: VecDeque::with_capacity(2 * OWN_MAX),
             files,
+            watch,
         })
     }
 
@@ -110,6 +123,17 @@ impl Uring {
         // arena outlives the ring (or is leaked); the files are held open by `files`.
         let pushed = unsafe { self.submissions.push(&entry) };
         pushed.expect("the ring has as many entries as the worker has slots");
+    }
+
+    /// Asks to be told when what is watched can be read, unless it is asked already.
+    fn arm(&mut self) {
+        let Some(watch) = self.watch.as_mut().filter(|watch| !watch.is_armed) else { return };
+        let readable = u32::from(libc::POLLIN.unsigned_abs());
+        let entry = opcode::PollAdd::new(Fd(watch.file.as_raw_fd()), readable).build();
+        watch.is_armed = true;
+        // SAFETY: the entry has no buffer, and `watch` holds its file open.
+        let pushed = unsafe { self.submissions.push(&entry.user_data(WATCH)) };
+        pushed.expect("the ring has an entry more than the worker has slots");
     }
 
     /// Deals held-back requests out between the ring and this thread.
@@ -145,6 +169,7 @@ impl Uring {
 
     /// Hands over what the ring was given and waits as told.
     fn hand_over(&mut self, wait: Wait) -> io::Result<()> {
+        self.arm();
         self.submissions.sync();
         let span = wait.until.saturating_sub(wait.now);
         let time = Timespec::new()
@@ -270,7 +295,11 @@ impl Backend for Uring {
         let at = self.clock.now();
         let before = done.len();
         for entry in self.completions.by_ref().take(limit) {
-            let slot = u32::try_from(entry.user_data()).expect("user data is a slot number");
+            let Ok(slot) = u32::try_from(entry.user_data()) else {
+                // The watch has ended with what it was for.
+                self.watch.iter_mut().for_each(|watch| watch.is_armed = false);
+                continue;
+            };
             done.push(Completion { slot, result: entry.result(), at });
         }
         self.in_ring -= done.len() - before;

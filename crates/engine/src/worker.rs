@@ -1,25 +1,27 @@
+mod calls;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use machine::{
-    Call, CallError, Effects, Event, IoError, IoRequest, Machine, Observation, Operation, Token,
-};
-use record::recorder::{ActionSample, CallDone, IoDone, Recorder};
+use machine::{Effects, Event, IoError, IoRequest, Machine, Observation, Operation, Token};
+use record::recorder::{ActionSample, IoDone};
 use record::slice::{Direction, Unfinished};
 use stats::Histogram;
 use units::Nanos;
 
 use crate::arena::{Arena, Buffer, LENGTH_MAX, Loan, Side};
 use crate::backend::{Backend, Completion, Submission, Wait};
+use crate::client::{Called, Calls};
 use crate::content::{Content, Departure};
 use crate::counts::Counts;
-use crate::disks::{Disk, DiskTable};
+use crate::disks::Disk;
 use crate::held::Held;
+use crate::instance::{EngineInstance, table_of, telemetry_of};
 use crate::slots::{InFlight, Slots};
 use crate::telemetry::{Outlet, Span, Telemetry};
 use crate::wheel::Wheel;
-use crate::{EngineError, EngineInstance, FirstErrors, Options, Outcome, Warning};
+use crate::{EngineError, FirstErrors, Options, Outcome, Warning};
 
 /// Most answers handled between two looks at the clock, so that the last of a batch is not
 /// stamped much later than it came.
@@ -35,6 +37,8 @@ const ERROR_DELAY: Nanos = Nanos::from_millis(1);
 const BURN_PIECE: Nanos = Nanos::from_micros(20);
 /// How long a stopped worker waits for its last answers.
 const DRAIN_MAX: Nanos = Nanos::from_secs(30);
+/// How long a stopped worker waits for answers to its calls, which it can give up at any time.
+const CALLS_DRAIN_MAX: Nanos = Nanos::SECOND;
 /// With more in flight than this the storage's queue may be full, so that handing over waits:
 /// the least that a queue of today holds (31 commands of SATA) and one.
 const QUEUE_MIN: u64 = 32;
@@ -83,6 +87,8 @@ struct Instance<M> {
 /// What a worker runs and how.
 pub(crate) struct Job<M> {
     pub(crate) instances: Vec<EngineInstance<M>>,
+    /// What makes their calls, if they have endpoints and there is someone to call.
+    pub(crate) calls: Option<Box<Calls>>,
     pub(crate) options: Options,
     pub(crate) stop: Arc<AtomicBool>,
     /// Stop at this time even without being told.
@@ -106,6 +112,8 @@ pub(crate) struct Worker<M, B, O> {
     waiting: VecDeque<Waiting>,
     burning: VecDeque<Burn>,
     done: Vec<Completion>,
+    calls: Option<Box<Calls>>,
+    called: Vec<Called>,
     telemetry: Box<Telemetry>,
     /// Due time to hand-over, over the whole run.
     handed_over_late: Histogram,
@@ -129,30 +137,6 @@ pub(crate) struct Worker<M, B, O> {
     failure: Option<EngineError>,
     backend_name: &'static str,
     arena: Arena,
-}
-
-/// The disks of all instances, in order.
-pub(crate) fn table_of<M>(instances: &[EngineInstance<M>]) -> DiskTable {
-    let mut table = DiskTable::default();
-    for disk in instances.iter().flat_map(|instance| &instance.disks) {
-        table.add(disk);
-    }
-    table
-}
-
-/// Payload and verification for the disks of all instances.
-pub(crate) fn open_content<M>(
-    options: &Options,
-    instances: &[EngineInstance<M>],
-) -> Result<Content, EngineError> {
-    let disks = instances.iter().flat_map(|instance| &instance.disks);
-    Ok(Content::open(options.verify.as_ref(), disks)?)
-}
-
-/// Empty telemetry for these instances.
-pub(crate) fn telemetry_of<M>(instances: &[EngineInstance<M>]) -> Box<Telemetry> {
-    let shapes = instances.iter().map(|instance| instance.shape.clone()).collect();
-    Box::new(Telemetry { recorder: Recorder::new(shapes), lateness: Histogram::new() })
 }
 
 impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
@@ -186,6 +170,8 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             waiting: VecDeque::with_capacity(depth),
             burning: VecDeque::new(),
             done: Vec::with_capacity(depth),
+            calls: job.calls,
+            called: Vec::new(),
             telemetry,
             handed_over_late: Histogram::new(),
             counts: Counts::default(),
@@ -225,7 +211,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             return Err(failure);
         }
         let outcome = Outcome {
-            submitted: self.counts.submitted,
+            submitted: self.counts.submitted - self.open_calls(),
             completed: self.counts.completed,
             unissued: self.waiting.len() as u64,
             errors: std::mem::take(&mut self.errors),
@@ -269,7 +255,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         self.counts.in_flight += self.fresh.len() as u64;
         self.counts.submitted += self.fresh.len() as u64;
         self.counts.slice_submitted += self.fresh.len() as u64;
-        let may_be_held = self.counts.in_flight > QUEUE_MIN || last_turn > TURN_LONG;
+        let may_be_held = self.slots.len() as u64 > QUEUE_MIN || last_turn > TURN_LONG;
         let is_timed = may_be_held && !self.fresh.is_empty();
         for slot in self.fresh.drain(..) {
             let flight = self.slots.submitted(slot, now);
@@ -298,10 +284,13 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
                 until = now;
             }
         }
+        if self.calls.as_ref().is_some_and(|calls| calls.has_answers()) {
+            until = now;
+        }
         // By Little's law N requests in flight give N/8 answers in an eighth of the time one
         // takes: waiting for that many saves system calls, and an answer waits for half of
         // that on average, 6 % of its latency. `linger` bounds the wait when the storage falters.
-        let want = u32::try_from(self.counts.in_flight / 8).unwrap_or(16).clamp(1, 16);
+        let want = u32::try_from(self.slots.len() / 8).unwrap_or(16).clamp(1, 16);
         let linger = Nanos(self.service_mean.0 / 8).min(LINGER_MAX);
         Wait { now, until, want, linger }
     }
@@ -310,6 +299,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         self.backend.reap(&mut self.done, REAP_MAX);
         self.now =
             self.done.last().map_or_else(|| self.backend.now(), |last| last.at).max(self.now);
+        self.look_at_calls();
     }
 
     fn end_slice_if_due(&mut self) {
@@ -361,6 +351,10 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
                 end.saturating_sub(flight.submitted),
             );
         }
+        for open in self.calls.iter().flat_map(|calls| calls.open()) {
+            let what = Unfinished::Call(open.call.kind.0);
+            recorder.unfinished(open.instance as usize, what, end.saturating_sub(open.made));
+        }
     }
 
     fn answer_all(&mut self) {
@@ -369,6 +363,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             self.answer(completion);
         }
         self.done = done;
+        self.answer_calls();
     }
 
     /// Takes one answer: counts it, frees what it held, and tells the machine.
@@ -527,19 +522,6 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
     }
 
-    /// Takes a call from a machine: nobody here can make it, so nobody takes it.
-    fn call(&mut self, instance: u32, call: &Call) {
-        self.telemetry.recorder.call(&CallDone {
-            instance: instance as usize,
-            kind: call.kind.0,
-            service: Nanos::ZERO,
-            response: self.now.saturating_sub(call.due),
-            result: Err(CallError::Refused),
-        });
-        let fire = Fire::Failed(IoError::Call(CallError::Refused));
-        self.wheel.insert(self.now + ERROR_DELAY, Alarm { instance, token: call.token, fire });
-    }
-
     /// Takes a request from a machine: to the backend, or to the queue when all slots or
     /// all buffers are in use.
     fn ask(&mut self, instance: u32, request: IoRequest) {
@@ -638,8 +620,12 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
     fn drain(&mut self) -> Result<(), EngineError> {
         self.dispatching = false;
         self.until = Nanos::MAX;
-        let deadline = self.backend.now().saturating_add(DRAIN_MAX);
-        while self.slots.len() > 0 && self.now < deadline {
+        let begun = self.backend.now();
+        let is_open = |worker: &Self, waited| {
+            let calls_wait = worker.open_calls() > 0 && waited < CALLS_DRAIN_MAX;
+            worker.slots.len() > 0 && waited < DRAIN_MAX || calls_wait
+        };
+        while is_open(self, self.now.saturating_sub(begun)) {
             self.hand_over()?;
             self.reap();
             self.end_slice_if_due();
@@ -728,7 +714,8 @@ mod tests {
             groups: 0,
         };
         let job = Job {
-            instances: vec![EngineInstance { machine: Ticker, shape, disks: Vec::new() }],
+            instances: vec![EngineInstance::new(Ticker, shape, Vec::new())],
+            calls: None,
             options: Options { slice: Nanos::from_millis(100), ..Options::default() },
             stop: Arc::default(),
             until: Nanos::from_millis(950),

@@ -1,5 +1,4 @@
-//! What answers an endpoint in a simulation: what the plan or the command line says of a name in
-//! a workload.
+//! What answers an endpoint: what the plan or the command line says of a name in a workload.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,10 +6,19 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
+/// A service that is there, or the model of one. Text: an address, or as [`ServiceModel`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Answering {
+    /// In a simulation.
+    Model(ServiceModel),
+    /// For real, `PROTOCOL://...`; what follows is checked by who speaks the protocol.
+    Address(String),
+}
+
 /// A modelled service: a queue, and servers with exponential service times. Text:
 /// `model:SERVERSxTIME`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServiceModel {
     /// Calls that are served at the same time, at least 1.
     pub servers: u32,
@@ -18,9 +26,12 @@ pub struct ServiceModel {
     pub mean: Nanos,
 }
 
-/// Why a text is no model of a service.
+/// Why a text is no service.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is not model:SERVERSxTIME, such as model:4x2ms: both are above 0")]
+#[error(
+    "\"{0}\" is neither model:SERVERSxTIME, such as model:4x2ms (both are above 0), nor an address, \
+     such as http://web:8080/"
+)]
 pub struct ServiceModelError(String);
 
 impl FromStr for ServiceModel {
@@ -42,7 +53,25 @@ impl fmt::Display for ServiceModel {
     }
 }
 
-impl TryFrom<String> for ServiceModel {
+impl FromStr for Answering {
+    type Err = ServiceModelError;
+
+    fn from_str(text: &str) -> Result<Self, ServiceModelError> {
+        let is_address = text.contains("://");
+        if is_address { Ok(Self::Address(text.to_owned())) } else { text.parse().map(Self::Model) }
+    }
+}
+
+impl fmt::Display for Answering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Model(model) => model.fmt(f),
+            Self::Address(text) => f.write_str(text),
+        }
+    }
+}
+
+impl TryFrom<String> for Answering {
     type Error = ServiceModelError;
 
     fn try_from(text: String) -> Result<Self, ServiceModelError> {
@@ -50,9 +79,9 @@ impl TryFrom<String> for ServiceModel {
     }
 }
 
-impl From<ServiceModel> for String {
-    fn from(model: ServiceModel) -> Self {
-        model.to_string()
+impl From<Answering> for String {
+    fn from(answering: Answering) -> Self {
+        answering.to_string()
     }
 }
 
@@ -68,5 +97,10 @@ mod tests {
         for text in ["model:0x2ms", "model:4x0s", "model:4", "4x2ms", "http://web/"] {
             assert!(text.parse::<ServiceModel>().is_err(), "{text}");
         }
+        for text in ["model:4x2000000ns", "http://web/"] {
+            let answering: Answering = text.parse().expect("one of both");
+            assert_eq!(answering.to_string(), text);
+        }
+        assert!("web:80".parse::<Answering>().is_err());
     }
 }

@@ -31,7 +31,7 @@ pub mod study;
 pub mod tile;
 pub mod workload;
 
-pub use endpoint::{ServiceModel, ServiceModelError};
+pub use endpoint::{Answering, ServiceModel, ServiceModelError};
 pub use error::{Invalid, Problem, SpecError};
 pub use ladder::{LadderError, LadderSpec};
 pub use load::{

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
-use crate::endpoint::ServiceModel;
+use crate::endpoint::Answering;
 use crate::workload::CpuMode;
 
 /// Everything a run needs to know. Absent values come from the profile.
@@ -32,11 +32,12 @@ pub struct Plan {
     /// How load is made.
     #[serde(default)]
     pub engine: EngineOptions,
-    /// What answers the endpoints that the tile's workloads call, by name, in a simulation:
-    /// `model:SERVERSxTIME`, a queue with so many servers and exponential service times.
+    /// What answers the endpoints that the tile's workloads call, by name: an address
+    /// (`http://HOST[:PORT][/PATH]`); in a simulation `model:SERVERSxTIME`, a queue with so many
+    /// servers and exponential service times.
     #[serde(rename = "endpoint", default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(with = "IndexMap<String, String>")]
-    pub endpoints: IndexMap<String, ServiceModel>,
+    pub endpoints: IndexMap<String, Answering>,
     /// Random if absent; always stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,

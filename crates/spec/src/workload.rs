@@ -25,8 +25,7 @@ pub struct Workload {
     /// What writes contain, where a step does not say otherwise.
     #[serde(default)]
     pub data: DataPattern,
-    /// Services that its users call. What answers, the plan or the command line says; only a
-    /// simulation can call.
+    /// Services that its users call. What answers, the plan or the command line says.
     #[serde(rename = "endpoint", default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<Endpoint>,
     /// Virtual machines, in a fixed order.
@@ -62,6 +61,15 @@ pub struct Endpoint {
 pub enum Protocol {
     /// HTTP/1.1 without TLS: a call is a GET.
     Http,
+}
+
+impl Protocol {
+    /// Its word, also in front of `://` in addresses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+        }
+    }
 }
 
 /// A virtual machine. It may have no disk (a front end) and no users (a database).

@@ -1,47 +1,81 @@
+use engine::client::Address;
 use indexmap::IndexMap;
-use spec::{ResolvedTile, ServiceModel, did_you_mean};
+use spec::workload::{Endpoint, Workload};
+use spec::{Answering, ResolvedTile, ServiceModel, did_you_mean};
 
 use crate::plan::{Layer, PlanError, Setting};
 
-/// Every model that was given, earlier layers first; and none is missing or not called.
-pub fn of(
-    layers: &[Layer],
-    tile: &ResolvedTile,
-) -> Result<IndexMap<String, Setting<ServiceModel>>, PlanError> {
-    let mut models: IndexMap<String, Setting<ServiceModel>> = IndexMap::new();
+/// What answers, by the name of the endpoint.
+pub type Answers = IndexMap<String, Setting<Answering>>;
+
+/// All that was said to answer, earlier layers first; and nothing is missing or not called.
+pub fn of(layers: &[Layer], tile: &ResolvedTile) -> Result<Answers, PlanError> {
+    let mut given = Answers::new();
     for layer in layers {
-        for (name, model) in &layer.values.endpoints {
-            let setting = Setting { value: *model, origin: layer.origin };
-            models.entry(name.clone()).or_insert(setting);
+        for (name, answering) in &layer.values.endpoints {
+            let setting = Setting { value: answering.clone(), origin: layer.origin };
+            given.entry(name.clone()).or_insert(setting);
         }
     }
-    let called = || {
-        let workloads = tile.workloads.iter().map(|(workload, _)| workload);
-        workloads.flat_map(|own| own.endpoints.iter().map(|endpoint| (&own.name, &endpoint.name)))
-    };
-    let known: Vec<&str> = called().map(|(_, name)| name.as_str()).collect();
-    if let Some(name) = models.keys().find(|name| !known.contains(&name.as_str())) {
+    let known: Vec<&str> = called(tile).map(|(_, own)| own.name.as_str()).collect();
+    if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
         let help = did_you_mean(name, &known, "endpoints");
         return Err(PlanError::UnknownEndpoint { name: name.clone(), help });
     }
-    match called().find(|(_, name)| !models.contains_key(*name)) {
-        None => Ok(models),
-        Some((workload, name)) => {
-            let help =
-                format!("--endpoint {name}=model:4x2ms: four servers, 2 ms each call on average");
-            let (workload, name) = (workload.clone(), name.clone());
+    match called(tile).find(|(_, own)| !given.contains_key(&own.name)) {
+        None => Ok(given),
+        Some((workload, Endpoint { name, .. })) => {
+            let (workload, name) = (workload.name.clone(), name.clone());
+            let help = help(&name);
             Err(PlanError::MissingEndpoint { workload, name, help })
         }
     }
 }
 
-/// Nothing here can make a call to a service that is there.
-pub fn refuse(tile: &ResolvedTile) -> Result<(), PlanError> {
-    let mut workloads = tile.workloads.iter().map(|(workload, _)| workload);
-    match workloads.find(|workload| !workload.endpoints.is_empty()) {
-        None => Ok(()),
-        Some(workload) => Err(PlanError::CallsAreSimulated { workload: workload.name.clone() }),
+/// The models that a simulation's services are made of, in the order of the names.
+pub fn models(given: &Answers) -> Result<Vec<ServiceModel>, PlanError> {
+    let model = |(name, setting): (&String, &Setting<Answering>)| match &setting.value {
+        Answering::Model(model) => Ok(*model),
+        Answering::Address(_) => Err(wrong(name, &setting.value, "a model")),
+    };
+    given.iter().map(model).collect()
+}
+
+/// Every address that a run's calls go to, by name: of what the workloads speak.
+pub fn addresses<'a>(
+    given: &Answers,
+    tile: &'a ResolvedTile,
+) -> Result<IndexMap<&'a String, Address>, PlanError> {
+    let spoken = called(tile).map(|(_, own)| (&own.name, own.protocol));
+    let mut addresses = IndexMap::new();
+    for (name, protocol) in spoken {
+        let Some(setting) = given.get(name) else { continue };
+        let Answering::Address(text) = &setting.value else {
+            return Err(wrong(name, &setting.value, "an address"));
+        };
+        let refused = |why| PlanError::Address { name: name.clone(), why };
+        let address = Address::parse(text, protocol.name()).map_err(refused)?;
+        addresses.insert(name, address);
     }
+    Ok(addresses)
+}
+
+fn wrong(name: &str, given: &Answering, takes: &'static str) -> PlanError {
+    let given = given.to_string();
+    PlanError::WrongEndpoint { name: name.to_owned(), given, takes, help: help(name) }
+}
+
+/// Every endpoint of every workload.
+fn called(tile: &ResolvedTile) -> impl Iterator<Item = (&Workload, &Endpoint)> {
+    let workloads = tile.workloads.iter().map(|(workload, _)| workload);
+    workloads.flat_map(|own| own.endpoints.iter().map(move |endpoint| (own, endpoint)))
+}
+
+fn help(name: &str) -> String {
+    format!(
+        "--endpoint {name}=http://HOST:PORT/PATH for a run; --endpoint {name}=model:4x2ms for a \
+         simulation (four servers, 2 ms each call on average)"
+    )
 }
 
 #[cfg(test)]
@@ -81,9 +115,15 @@ mod tests {
         let wrong = resolved(&[layer(&[("pge", "model:2x1ms")])]).expect_err("a slip");
         let PlanError::UnknownEndpoint { help, .. } = wrong else { panic!("{wrong}") };
         assert!(help.contains("did you mean \"page\"?"), "{help}");
-        let real = resolve(&given, tile(), around).expect_err("nobody can make a call");
-        assert!(
-            matches!(&real, PlanError::CallsAreSimulated { workload } if workload == "http-get")
-        );
+        let real = resolve(&given, tile(), around).expect_err("a model answers no call");
+        assert!(matches!(&real, PlanError::WrongEndpoint { name, .. } if name == "page"), "{real}");
+        let address = [layer(&[("page", "http://web:8080/")])];
+        let plan = resolve(&address, tile(), around).expect("an address");
+        assert_eq!(plan.endpoints["page"].value.to_string(), "http://web:8080/");
+        let virtual_ = resolved(&address).expect_err("nobody is there in virtual time");
+        assert!(matches!(&virtual_, PlanError::WrongEndpoint { .. }), "{virtual_}");
+        let secure = [layer(&[("page", "https://web/")])];
+        let refused = resolve(&secure, tile(), around).expect_err("no TLS");
+        assert!(matches!(&refused, PlanError::Address { .. }), "{refused}");
     }
 }

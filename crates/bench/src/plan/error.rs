@@ -23,7 +23,7 @@ pub enum PlanError {
         /// What is allowed.
         allowed: String,
     },
-    /// A model was given for an endpoint that nobody calls.
+    /// Something was said to answer an endpoint that nobody calls.
     #[error("no workload of the tile calls an endpoint \"{name}\"")]
     UnknownEndpoint {
         /// The name as given.
@@ -43,11 +43,25 @@ pub enum PlanError {
         /// What would say it.
         help: String,
     },
-    /// A run of a workload with calls: there is no client yet that makes them.
-    #[error("the workload \"{workload}\" calls endpoints, which only a simulation can do")]
-    CallsAreSimulated {
-        /// The workload.
-        workload: String,
+    /// A model where a service has to be there, or the other way round.
+    #[error("the endpoint \"{name}\" is answered by {given}, and here that takes {takes}")]
+    WrongEndpoint {
+        /// The endpoint.
+        name: String,
+        /// What was given.
+        given: String,
+        /// `an address` or `a model`.
+        takes: &'static str,
+        /// What would do.
+        help: String,
+    },
+    /// An address that no call can go to.
+    #[error("the endpoint \"{name}\": {why}")]
+    Address {
+        /// The endpoint.
+        name: String,
+        /// What is wrong with it.
+        why: engine::client::AddressError,
     },
     /// The plan cannot be written as TOML.
     #[error("the resolved plan cannot be written as TOML: {0}")]

@@ -1,6 +1,6 @@
 use indexmap::IndexMap;
 use record::run::Origin;
-use spec::ServiceModel;
+use spec::Answering;
 use spec::plan::{Plan, Profile};
 use spec::workload::CpuMode;
 use units::{Bytes, Nanos};
@@ -43,7 +43,7 @@ pub struct Values {
     /// Most bytes written as files.
     pub space_max: Option<Bytes>,
     /// What answers endpoints, by name.
-    pub endpoints: IndexMap<String, ServiceModel>,
+    pub endpoints: IndexMap<String, Answering>,
     /// Seed of every random stream.
     pub seed: Option<u64>,
 }

@@ -1,7 +1,7 @@
 //! Plans, resolved: every value known, and where it came from.
 
 mod climb;
-mod endpoints;
+pub(crate) mod endpoints;
 mod error;
 mod layer;
 mod output;

@@ -31,7 +31,7 @@ impl ResolvedPlan {
                 cpu: self.cpu.value,
                 space_max: self.space_max.value,
             },
-            endpoints: self.endpoints.iter().map(|(n, at)| (n.clone(), at.value)).collect(),
+            endpoints: self.endpoints.iter().map(|(n, at)| (n.clone(), at.value.clone())).collect(),
             seed: Some(self.seed.value),
         }
     }

@@ -1,14 +1,12 @@
-use indexmap::IndexMap;
 use record::run::Origin;
 use spec::ResolvedTile;
-use spec::ServiceModel;
 use spec::plan::Profile;
 use spec::workload::CpuMode;
 use units::{Bytes, Nanos};
 
 use crate::ladder::Climb;
 use crate::plan::climb::climb_of;
-use crate::plan::endpoints;
+use crate::plan::endpoints::{self, Answers};
 use crate::plan::{
     Layer, PlanError, ProfileValues, Setting, Values, profile_values, simulated_values,
     whole_periods, workloads_of,
@@ -64,7 +62,7 @@ pub struct ResolvedPlan {
     /// Most bytes written as files; absent: the datastore's own rule.
     pub space_max: Setting<Option<Bytes>>,
     /// What answers the endpoints that the tile's workloads call, by name.
-    pub endpoints: IndexMap<String, Setting<ServiceModel>>,
+    pub endpoints: Answers,
     /// Seed of every random stream.
     pub seed: Setting<u64>,
     /// The profile's values that a plan cannot change.
@@ -82,8 +80,9 @@ pub fn resolve(
     tile_set: ResolvedTile,
     surroundings: Surroundings,
 ) -> Result<ResolvedPlan, PlanError> {
-    endpoints::refuse(&tile_set)?;
-    resolve_with(profile_values, layers, tile_set, surroundings)
+    let plan = resolve_with(profile_values, layers, tile_set, surroundings)?;
+    endpoints::addresses(&plan.endpoints, &plan.tile_set)?;
+    Ok(plan)
 }
 
 /// Like [`resolve`], for a simulation: its profiles have other values, a range of tiles is
@@ -94,6 +93,7 @@ pub fn resolve_simulated(
     surroundings: Surroundings,
 ) -> Result<ResolvedPlan, PlanError> {
     let mut plan = resolve_with(simulated_values, layers, tile_set, surroundings)?;
+    endpoints::models(&plan.endpoints)?;
     let slice = plan.slice.value;
     if slice > Nanos::SECOND {
         // Figures of hosts and backlogs are of whole seconds.

@@ -8,7 +8,7 @@ mod simulated;
 mod warmed;
 
 pub use prefilled::Prefilled;
-pub use real::RealRig;
+pub use real::{RealRig, Services, reach};
 pub use sim::plant::PlantError;
 pub use simulated::{SimLoad, SimRig, VIRTUAL_TIME};
 pub use warmed::{SharedState, WarmKey, Warmed};

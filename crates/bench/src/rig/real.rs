@@ -1,11 +1,14 @@
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use datastore::{Datastore, DiskList, DiskRequest, Fill, HeldDir, OwnDir, Removed, VirtualDisk};
+use engine::client::Service;
 use engine::prefill::{self, RateStats};
 use engine::verify::{self, CheckError, DiskReport, Setup};
 use engine::{BackendChoice, EngineInstance, Running};
@@ -15,7 +18,7 @@ use rustix::time::{ClockId, clock_gettime};
 use units::{Bytes, Nanos, Ratio};
 
 use crate::error::BenchError;
-use crate::plan::ResolvedPlan;
+use crate::plan::{ResolvedPlan, endpoints};
 use crate::rig::{
     Clocks, Drives, Failure, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig,
 };
@@ -45,6 +48,27 @@ pub struct RealRig {
     options: engine::Options,
     /// Where verification keeps its state, if there is any.
     state: Option<State>,
+    /// What answers endpoints, by name.
+    services: Services,
+}
+
+/// Services that are there, by the names of the endpoints that they answer.
+pub type Services = BTreeMap<String, Arc<Service>>;
+
+/// How long a service may take to accept the connection that shows that it is there. Our choice:
+/// two repeats of a lost first packet (RFC 6298: 1 s, then 2 s) and time to answer.
+const REACH_MAX: Duration = Duration::from_secs(5);
+
+/// Resolves the names in a plan's addresses, and sees that somebody accepts a connection at each.
+///
+/// # Errors
+///
+/// When an address means nothing, or nobody is there.
+pub fn reach(plan: &ResolvedPlan) -> Result<Services, BenchError> {
+    let reached = endpoints::addresses(&plan.endpoints, &plan.tile_set)?
+        .into_iter()
+        .map(|(name, address)| Ok((name.clone(), Arc::new(Service::reach(address, REACH_MAX)?))));
+    reached.collect()
 }
 
 /// Where verification keeps its state.
@@ -118,7 +142,15 @@ impl RealRig {
             stamp_seed,
             options,
             state,
+            services: Services::new(),
         })
+    }
+
+    /// Calls go to these.
+    #[must_use]
+    pub fn with_services(mut self, services: Services) -> Self {
+        self.services = services;
+        self
     }
 
     /// A rig for single loads on an open datastore: one worker, no verification. Dropping or
@@ -139,6 +171,7 @@ impl RealRig {
             stamp_seed: seed,
             options,
             state: None,
+            services: Services::new(),
         }
     }
 
@@ -392,7 +425,9 @@ impl Drives for RealRig {
             let unit = disks.iter().map(|disk| disk.alignment).max().unwrap_or(512);
             most = most.max(unit);
             machine.align_to(Bytes::new(u64::from(unit)));
-            ready.push(EngineInstance { machine, shape: instance.shape, disks });
+            let services = instance.endpoints.iter().map_while(|name| self.services.get(name));
+            let services = services.cloned().collect();
+            ready.push(EngineInstance { machine, shape: instance.shape, disks, services });
         }
         let verify = self.verification();
         let options = engine::Options { depth, verify, ..self.options.clone() };

@@ -13,7 +13,7 @@ use units::{Bytes, Nanos};
 use workload::InstanceMachine;
 
 use crate::error::BenchError;
-use crate::plan::ResolvedPlan;
+use crate::plan::{ResolvedPlan, endpoints};
 use crate::rig::{Clocks, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig, SharedState};
 use crate::step::{DiskNeed, Driven, FleetInstance, StepOrder, driven, fleet};
 
@@ -236,8 +236,9 @@ impl Rig for SimRig<'_> {
 
 /// The modelled services that a plan names, and who calls which.
 fn services(plan: &ResolvedPlan, instances: &[Driven]) -> Result<Services, BenchError> {
-    let parameters = plan.endpoints.values().map(|model| {
-        let ServiceModel { servers, mean } = model.value;
+    let models = endpoints::models(&plan.endpoints)?;
+    let parameters = models.into_iter().map(|model| {
+        let ServiceModel { servers, mean } = model;
         ServiceParameters { servers, mean }
     });
     let parameters: Vec<ServiceParameters> = parameters.collect();

@@ -39,7 +39,7 @@ use crate::ladder::{Climb, Ladder, LadderOptions};
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer, Overview, Progress, Whole};
 use crate::replay::{self, with_traces};
-use crate::rig::{RealRig, Rig};
+use crate::rig::{RealRig, Rig, reach};
 pub use crate::run::answer::work_of;
 use crate::run::climber::Climber;
 pub use crate::run::climber::fill;
@@ -136,13 +136,14 @@ pub fn run(
     let needed = load.bytes * u64::from(first_step(plan));
     // A target that is not there is the first thing to say; where results go comes after it.
     datastore::preflight(&target, needed, &store_options)?;
+    let services = reach(plan)?;
     if let Some(device) = device_of(&target) {
         refuse_device_under_test(&options.base, device, options.same_device)?;
     }
     let store = Datastore::open(&target, needed, &store_options)?;
     let preflight = store.preflight().clone();
     let state = options.base.join(format!("{id}.verify"));
-    let mut rig = RealRig::new(store, plan, options.keep, state)?;
+    let mut rig = RealRig::new(store, plan, options.keep, state)?.with_services(services);
     let directory = RunDir::create(&options.base, &id)?;
     directory.write_text(files::PLAN, &plan.to_toml()?)?;
     replay::store(plan, &directory)?;

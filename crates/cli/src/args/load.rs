@@ -1,6 +1,7 @@
 //! What `run` and `simulate` ask alike.
 
 use clap::Args;
+use spec::{Answering, ServiceModelError};
 use units::Nanos;
 
 /// How thorough a run is, and what runs in it.
@@ -81,6 +82,13 @@ pub struct LoadArgs {
         help_heading = "What runs"
     )]
     pub seed: Option<u64>,
+}
+
+/// The name of an endpoint, and what answers it.
+pub fn answering(text: &str) -> Result<(String, Answering), String> {
+    let (name, answering) = text.split_once('=').ok_or("write NAME=WHAT")?;
+    let answering = answering.parse().map_err(|error: ServiceModelError| error.to_string())?;
+    Ok((name.to_owned(), answering))
 }
 
 /// A seed, with the range in the message.

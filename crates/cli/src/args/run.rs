@@ -1,6 +1,8 @@
 use clap::{Args, ValueEnum};
+use spec::Answering;
 use units::Bytes;
 
+use super::load::answering;
 use super::{Live, LoadArgs, StoredArgs};
 
 /// What people do first.
@@ -65,6 +67,13 @@ pub struct RunArgs {
         help_heading = "How load is made"
     )]
     pub cpu: Option<Cpu>,
+
+    /// The service that an endpoint of the tile's workloads is; for each of them once
+    ///
+    /// NAME=http://HOST[:PORT][/PATH]. Calls go to this address only: its name is resolved once,
+    /// before the run, and redirects are not followed. Example: --endpoint page=http://web:8080/
+    #[arg(long = "endpoint", value_name = "NAME=ADDRESS", value_parser = answering, hide_short_help = true, help_heading = "What is called")]
+    pub endpoints: Vec<(String, Answering)>,
 
     /// Write at most SIZE as files
     ///

@@ -1,8 +1,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use spec::ServiceModel;
+use spec::Answering;
 
+use super::load::answering;
 use super::{Live, LoadArgs, StoredArgs};
 
 /// `simulate`.
@@ -32,8 +33,8 @@ pub struct SimulateArgs {
     ///
     /// NAME=model:SERVERSxTIME is a queue with so many servers, each of which takes TIME on
     /// average (exponential). Example: --endpoint page=model:4x2ms
-    #[arg(long = "endpoint", value_name = "NAME=MODEL", value_parser = endpoint, hide_short_help = true, help_heading = "What is modelled")]
-    pub endpoints: Vec<(String, ServiceModel)>,
+    #[arg(long = "endpoint", value_name = "NAME=MODEL", value_parser = answering, hide_short_help = true, help_heading = "What is modelled")]
+    pub endpoints: Vec<(String, Answering)>,
 
     /// Bursts five times as fast, two minutes measured, one repeat
     #[arg(long, group = "simulated-profile", help_heading = "How thorough")]
@@ -63,11 +64,4 @@ pub struct SimulateArgs {
     /// Print the merged plan with each value's origin, and stop
     #[arg(long, help_heading = "Output")]
     pub print_config: bool,
-}
-
-/// A name and what answers it.
-fn endpoint(text: &str) -> Result<(String, ServiceModel), String> {
-    let (name, model) = text.split_once('=').ok_or("write NAME=model:SERVERSxTIME")?;
-    let model = model.parse().map_err(|error: spec::ServiceModelError| error.to_string())?;
-    Ok((name.to_owned(), model))
 }

@@ -148,6 +148,7 @@ pub fn failure(error: BenchError) -> Failure {
         | BenchError::NothingToReuse { .. }
         | BenchError::ReuseSize { .. }
         | BenchError::Datastore(_)
+        | BenchError::Unreachable(_)
         | BenchError::RunDir(RunDirError::OnDeviceUnderTest { .. }) => Exit::Refused,
         BenchError::Interrupted | BenchError::Aborted => Exit::Interrupted,
         _ => Exit::Failure,

@@ -3,6 +3,7 @@
 mod analyze;
 mod arrays;
 mod calibrate;
+mod calling;
 mod help;
 mod import;
 mod interruption;

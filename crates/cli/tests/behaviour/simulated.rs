@@ -198,7 +198,7 @@ fn a_service_that_cannot_keep_up_breaks_the_limit_and_its_calls_are_left_unfinis
 }
 
 #[test]
-fn an_endpoint_without_a_model_and_a_run_of_calls_are_refused() {
+fn an_endpoint_without_a_model_or_with_an_address_is_refused() {
     let place = Place::new();
     let output = place.output(&simulate_words(&CALLS));
     let said = err(&output);
@@ -210,8 +210,7 @@ fn an_endpoint_without_a_model_and_a_run_of_calls_are_refused() {
     let slip = [&CALLS[..], &["--endpoint", "pgae=model:4x2ms"]].concat();
     let said = err(&place.output(&simulate_words(&slip)));
     assert!(said.contains("did you mean \"page\"?"), "{said}");
-    let output = place.output(&["run", "ds", "--tile", "micro/http-get"]);
-    let said = err(&output);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("which only a simulation can do"), "{said}");
+    let address = [&CALLS[..], &["--endpoint", "page=http://web/"]].concat();
+    let said = err(&place.output(&simulate_words(&address)));
+    assert!(said.contains("here that takes a model"), "{said}");
 }

@@ -125,7 +125,7 @@ pub fn on(file: File, load: Load) -> EngineInstance<Load> {
         actions: 0,
         groups: 0,
     };
-    EngineInstance { machine: load, shape, disks: vec![disk] }
+    EngineInstance::new(load, shape, vec![disk])
 }
 
 /// The load on a disk that only exists for fake storage.

@@ -1,11 +1,13 @@
 //! Behaviour of the engine, by file.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
+mod calls;
 mod disks;
 mod faked;
 mod loads;
 mod prefill;
 mod real;
+mod service;
 mod verify_attack;
 mod verify_faults;
 mod verify_full;

@@ -1,0 +1,201 @@
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use super::{PROTOCOLS, Protocol};
+
+/// Where a service is: `PROTOCOL://HOST[:PORT][/PATH]`.
+#[derive(Debug, Clone)]
+pub struct Address {
+    pub(super) protocol: &'static Protocol,
+    host: String,
+    port: u16,
+    path: String,
+}
+
+/// Why a text is no address.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{text}\" is no address of a service that speaks {protocol}: {why}")]
+pub struct AddressError {
+    /// The text as given.
+    pub text: String,
+    /// What is to be spoken.
+    pub protocol: String,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+/// Longest address, which goes out with every call; our choice.
+const TEXT_MAX: usize = 2048;
+
+impl Address {
+    /// Reads an address of a service that speaks `protocol`. Passwords, fragments and anything that
+    /// a request could not carry as it stands are refused.
+    ///
+    /// # Errors
+    /// With what is wrong.
+    pub fn parse(text: &str, protocol: &str) -> Result<Self, AddressError> {
+        Self::read(text, protocol).map_err(|why| AddressError {
+            text: text.to_owned(),
+            protocol: protocol.to_owned(),
+            why,
+        })
+    }
+
+    fn read(text: &str, protocol: &str) -> Result<Self, &'static str> {
+        let known = PROTOCOLS.iter().find(|known| known.name == protocol);
+        let protocol = known.ok_or("nothing here speaks it")?;
+        let rest = text.strip_prefix(protocol.name).and_then(|rest| rest.strip_prefix("://"));
+        let rest = rest.ok_or("it does not begin with the protocol and ://")?;
+        if text.len() > TEXT_MAX || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err("it is longer than 2048 bytes, or has spaces or letters beyond ASCII");
+        }
+        let (place, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        if path.contains('#') || path.starts_with('?') {
+            return Err("after the host comes a path that begins with / and has no #");
+        }
+        if place.contains('@') {
+            return Err("it has a user or a password, which would be kept in every result");
+        }
+        let is_port = |at: &usize| !place[*at..].contains(']');
+        let (host, port) = match place.rfind(':').filter(is_port) {
+            Some(at) => (&place[..at], place[at + 1..].parse().ok().filter(|port| *port > 0)),
+            None => (place, Some(protocol.port)),
+        };
+        let port = port.ok_or("the port is not 1 to 65535")?;
+        if !is_host(host) {
+            return Err("it has no host, or one that is neither a name nor an IP address");
+        }
+        let path = if path.is_empty() { "/" } else { path };
+        Ok(Self { protocol, host: host.to_owned(), port, path: path.to_owned() })
+    }
+
+    /// The host, and the port unless it is the protocol's own.
+    pub(super) fn authority(&self) -> String {
+        let is_own = self.port == self.protocol.port;
+        if is_own { self.host.clone() } else { format!("{}:{}", self.host, self.port) }
+    }
+
+    /// Begins with a slash.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+fn is_host(host: &str) -> bool {
+    match host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        Some(number) => number.parse::<std::net::Ipv6Addr>().is_ok(),
+        None => {
+            let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+            !host.is_empty() && host.bytes().all(is_letter)
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}{}", self.protocol.name, self.authority(), self.path)
+    }
+}
+
+/// An address, its name resolved once: whatever that name means later, the calls go there.
+#[derive(Debug, Clone)]
+pub struct Service {
+    pub(super) address: Address,
+    pub(super) peer: SocketAddr,
+}
+
+/// Why a service cannot be called.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// The host's name means nothing here.
+    #[error("resolving the host of {address}")]
+    Unknown {
+        /// The address.
+        address: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// Nobody takes a connection.
+    #[error("connecting to {address} ({peer})")]
+    Unreachable {
+        /// The address.
+        address: String,
+        /// What its name means, the last of several.
+        peer: SocketAddr,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl Service {
+    /// Resolves the name, and takes the first of its addresses that accepts a connection. Nothing
+    /// is sent on it. May block for `within` and for as long as the system resolves names.
+    ///
+    /// # Errors
+    /// When the name is unknown or nobody accepts.
+    pub fn reach(address: Address, within: Duration) -> Result<Self, ServiceError> {
+        let host = address.host.trim_matches(['[', ']']);
+        let unknown = |source| ServiceError::Unknown { address: address.to_string(), source };
+        let peers: Vec<SocketAddr> =
+            (host, address.port).to_socket_addrs().map_err(unknown)?.collect();
+        let mut failure = unknown(io::Error::from(io::ErrorKind::NotFound));
+        for peer in peers {
+            match TcpStream::connect_timeout(&peer, within) {
+                Ok(_) => return Ok(Self { address, peer }),
+                Err(source) => {
+                    let address = address.to_string();
+                    failure = ServiceError::Unreachable { address, peer, source };
+                }
+            }
+        }
+        Err(failure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_protocol_a_host_a_port_and_a_path_and_nothing_else() {
+        let said = |text: &str| Address::parse(text, "http").map(|read| read.to_string());
+        for (text, means) in [
+            ("http://web", "http://web/"),
+            ("http://web:80/a?b=c", "http://web/a?b=c"),
+            ("http://10.0.0.1:8080/", "http://10.0.0.1:8080/"),
+            ("http://[::1]:81/x", "http://[::1]:81/x"),
+            ("http://[::1]", "http://[::1]/"),
+        ] {
+            assert_eq!(said(text).as_deref(), Ok(means), "{text}");
+        }
+        for text in [
+            "https://web/",
+            "web:80",
+            "http://",
+            "http://:80/",
+            "http://web:0/",
+            "http://web:x/",
+            "http://web:65536/",
+            "http://me:secret@web/",
+            "http://web/#top",
+            "http://web?x",
+            "http://web/a b",
+            "http://web/a\r\nHost: other",
+            "http://wéb/",
+            "http://[::1/",
+            "http://we/b:80:90",
+            "http://a,b/",
+            "HTTP://web/",
+            "http://::1/",
+        ] {
+            let is_odd_path = text == "http://we/b:80:90";
+            assert_eq!(said(text).is_ok(), is_odd_path, "{text}");
+        }
+        assert!(Address::parse("gopher://web/", "gopher").is_err());
+        assert!(said(&format!("http://web/{}", "x".repeat(TEXT_MAX))).is_err());
+    }
+}
