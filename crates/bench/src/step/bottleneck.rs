@@ -9,7 +9,9 @@
 //! grows.
 
 use record::gauge::{GaugeName, HOST};
-use record::run::{Bottleneck, Cause, HostFacts, ModelFacts, PartFacts, Resource, Step, Verdict};
+use record::run::{
+    Bottleneck, Cause, HostFacts, ModelFacts, PartFacts, PartKind, Resource, Step, Verdict,
+};
 use record::slice::Direction;
 use units::print::percent;
 
@@ -79,7 +81,7 @@ fn of_model(model: &ModelFacts) -> Bottleneck {
 /// What can be said of a disk without servers that could be busy.
 fn table(model: &ModelFacts) -> Option<Bottleneck> {
     let is_table = |part: &&PartFacts| part.utilisation_max == 0.0 && part.inside > 0.0;
-    let table = model.parts.iter().filter(|part| part.kind == "disk").find(is_table)?;
+    let table = model.parts.iter().filter(|part| part.kind == PartKind::Disk).find(is_table)?;
     Some(Bottleneck {
         kind: Resource::NoneSeen,
         name: table.name.clone(),
@@ -96,16 +98,15 @@ fn table(model: &ModelFacts) -> Option<Bottleneck> {
 fn parts(model: &ModelFacts) -> (Vec<Bottleneck>, Vec<Bottleneck>) {
     let (mut working, mut waiting) = (Vec::new(), Vec::new());
     for part in &model.parts {
-        let (kind, works) = match part.kind.as_str() {
-            "disk" => (Resource::Disk, true),
-            "tier-disk" => (Resource::Tier, true),
-            "link" => (Resource::Link, true),
-            "processor" => (Resource::Controller, true),
-            "write-memory" => (Resource::Controller, false),
-            _ => (Resource::Queue, false),
+        let kind = match part.kind {
+            PartKind::Disk => Resource::Disk,
+            PartKind::TierDisk => Resource::Tier,
+            PartKind::Link => Resource::Link,
+            PartKind::Processor | PartKind::WriteMemory => Resource::Controller,
+            PartKind::Queue => Resource::Queue,
         };
         let found = busy(kind, part.name.clone(), part.utilisation_max);
-        if works { working.push(found) } else { waiting.push(found) }
+        if part.kind.works() { working.push(found) } else { waiting.push(found) }
     }
     working.extend(model.hosts.iter().map(host));
     let vms = model.vms.iter();
@@ -239,15 +240,13 @@ fn nearest(step: &Step) -> Bottleneck {
 
 #[cfg(test)]
 mod tests {
-    use record::gauge::Gauge;
-    use record::run::PartFacts;
-
     use super::*;
+    use record::gauge::Gauge;
 
-    fn part(name: &str, kind: &str, used: f64) -> PartFacts {
+    fn part(name: &str, kind: PartKind, used: f64) -> PartFacts {
         PartFacts {
             name: name.to_owned(),
-            kind: kind.to_owned(),
+            kind,
             count: 8,
             utilisation: used / 2.0,
             utilisation_max: used,
@@ -275,23 +274,31 @@ mod tests {
 
     #[test]
     fn idle_disks_are_not_blamed_when_the_hosts_have_used_all_they_may() {
-        let disks = || vec![part("pool lun1 disks", "disk", 0.06), part("queue", "queue", 0.97)];
+        let disks = || {
+            vec![
+                part("pool lun1 disks", PartKind::Disk, 0.06),
+                part("queue", PartKind::Queue, 0.97),
+            ]
+        };
         let found = modelled(disks(), 0.83);
         assert_eq!((found.kind, found.name.as_str()), (Resource::HostCpu, "processors of host-3"));
         assert!(found.utilisation.expect("known") > 0.98, "of what may be used: {found:?}");
         let full = modelled(disks(), 0.2);
         assert_eq!(full.kind, Resource::Queue, "nothing behind the queue is busy: {full:?}");
         // Seen of a calibrated disk: "disks 0 % busy at most" where it answered no more a second.
-        let table = modelled(vec![part("pool disk disks", "disk", 0.0)], 0.2);
+        let table = modelled(vec![part("pool disk disks", PartKind::Disk, 0.0)], 0.2);
         assert_eq!((table.kind, table.utilisation), (Resource::NoneSeen, None), "{table:?}");
         assert!(table.text.contains("not known; 1.0 I/Os were inside"), "{table:?}");
-        let idle = modelled(vec![part("link", "link", 0.3)], 0.2);
+        let idle = modelled(vec![part("link", PartKind::Link, 0.3)], 0.2);
         assert_eq!((idle.kind, idle.name.as_str()), (Resource::NoneSeen, "link"));
     }
 
     #[test]
     fn busy_disks_are_named_before_the_queue_in_front_of_them() {
-        let parts = vec![part("lun queue", "queue", 1.0), part("pool a disks", "disk", 0.93)];
+        let parts = vec![
+            part("lun queue", PartKind::Queue, 1.0),
+            part("pool a disks", PartKind::Disk, 0.93),
+        ];
         let found = modelled(parts, 0.1);
         assert_eq!((found.kind, found.name.as_str()), (Resource::Disk, "pool a disks"));
     }

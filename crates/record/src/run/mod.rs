@@ -23,7 +23,7 @@ pub use document::{
 };
 pub use figure::{Figure, Interval};
 pub use latency::Latency;
-pub use model::{HostFacts, ModelFacts, PartFacts, PlaceFacts, VmFacts};
+pub use model::{HostFacts, ModelFacts, PartFacts, PartKind, PlaceFacts, VmFacts};
 pub use read::{ReadError, SCHEMA, json_schema, parse};
 pub use replay::{PlayedTrace, ReplayFacts};
 pub use resource::{Bottleneck, Resource, Wait, Waited, told_waits};

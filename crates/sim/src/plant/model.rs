@@ -3,7 +3,7 @@ use std::fmt;
 use cache::tier::{Access, ConfigError, Counters, HostId, VmId, VmSettings};
 use device::{Array, ModelEffects, PartId, Site, SiteAlarm, Ticket, Usage, WriteBack};
 use machine::{CpuBurst, IoRequest, Machine};
-use record::run::{ModelFacts, PlaceFacts, TierFacts};
+use record::run::{ModelFacts, PartKind, PlaceFacts, TierFacts};
 use units::{Bytes, Nanos};
 
 use super::behind::Behind;
@@ -362,7 +362,7 @@ impl Plant {
         let (sum, most, seconds) = self.marked.fill;
         let groups = self.groups.iter().zip(&self.marked.usages).map(|(group, before)| {
             let mut facts = group.facts(before, &group.usages(self.parts(), now), elapsed);
-            if facts.kind == "write-memory" {
+            if facts.kind == PartKind::WriteMemory {
                 // It has no servers; how full it was says how busy it is.
                 facts.utilisation = sum / f64::from(seconds.max(1));
                 facts.utilisation_max = most;
