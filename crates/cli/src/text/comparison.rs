@@ -160,6 +160,8 @@ fn value(value: f64, unit: Unit) -> String {
         Unit::PerSecond => format!("{value:.0}/s"),
         Unit::BytesPerSecond => bytes_per_second(value),
         Unit::Nanoseconds => Nanos::from_secs_f64(value / 1e9).to_string(),
+        Unit::Share => units::print::percent(value),
+        Unit::Count => format!("{value:.1}"),
     }
 }
 
@@ -215,7 +217,7 @@ fn legend(min_effect: f64) -> String {
 
 fn summary(comparison: &Comparison) -> String {
     let count = |verdict: Verdict| {
-        let found = comparison.metrics.iter().filter(|metric| metric.verdict == verdict);
+        let found = comparison.deciding().filter(|metric| metric.verdict == verdict);
         format!("{} {}", found.count(), verdict.name())
     };
     let parts = [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::Inconclusive].map(count);
@@ -223,7 +225,7 @@ fn summary(comparison: &Comparison) -> String {
         "verdict: {} ({} of {})",
         comparison.verdict.name(),
         parts.join(", "),
-        figures(comparison.metrics.len())
+        figures(comparison.deciding().count())
     )
 }
 
