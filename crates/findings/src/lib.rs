@@ -29,4 +29,4 @@ pub use markdown::markdown;
 pub use number::{met, ours, published_text, tolerance_text};
 pub use page::{Block, CLAIMS_NOTE, Page, Section};
 pub use read::{ReadError, parse};
-pub use words::{claims, facts, heading, missed, notes_on_points, points, summary, table};
+pub use words::{claims, facts, heading, missed, notes_on_points, points, summary, table, why};

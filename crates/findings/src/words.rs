@@ -119,10 +119,15 @@ pub fn missed(claim: &ClaimResult) -> Vec<String> {
     };
     let reason = claim.reason.as_deref().map_or_else(String::new, |reason| format!(": {reason}"));
     let mut lines = vec![format!("{} {what}{reason}", claim.id)];
-    let unknown = if claim.reason.is_some() { "" } else { "the study does not say why" };
-    let why = claim.why.as_deref().unwrap_or(unknown);
-    lines.extend(why.lines().map(|line| format!("  {line}")));
+    lines.extend(why(claim).lines().map(|line| format!("  {line}")));
     lines
+}
+
+/// What the study says of a claim that is not met; empty of one that was not measured for a reason
+/// of its own.
+pub fn why(claim: &ClaimResult) -> &str {
+    let unknown = if claim.reason.is_some() { "" } else { "the study does not say why" };
+    claim.why.as_deref().unwrap_or(unknown)
 }
 
 /// How many were met.

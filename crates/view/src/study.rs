@@ -126,6 +126,8 @@ fn claim(claim: &ClaimResult) -> StudyClaim {
         tolerance: findings::tolerance_text(claim.tolerance),
         outcome: outcome.to_owned(),
         outcome_text: findings::met(claim),
+        is_by_mean: claim.met && claim.interval_inside == Some(false),
+        why: (claim.outcome != Outcome::Met).then(|| paragraphs(findings::why(claim)).join(" ")),
         text: unmarked(&claim.text),
     }
 }

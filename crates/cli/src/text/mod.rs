@@ -20,7 +20,7 @@ pub use model::model;
 pub use recheck::recheck;
 pub use recording::recorded;
 pub use replay::replay;
-pub use step::{limit_name, step_line};
+pub use step::{closest, limit_name, step_line};
 pub use study::study;
 pub use summary::prefill_line;
 use summary::summary;

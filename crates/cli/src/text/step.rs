@@ -44,6 +44,11 @@ pub fn step_line(step: &Step) -> Vec<String> {
         number(step.throughput.operations_per_s),
         number(step.throughput.bytes_per_s / 1_048_576.0),
         score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}")),
-        tightest(step).map_or_else(|| "-".to_owned(), limit_text),
+        closest(step).unwrap_or_else(|| "-".to_owned()),
     ]
+}
+
+/// The limit with the least room, with what was measured of it.
+pub fn closest(step: &Step) -> Option<String> {
+    tightest(step).map(limit_text)
 }

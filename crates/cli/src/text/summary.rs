@@ -1,8 +1,8 @@
 use std::path::Path;
 
 use record::run::{
-    Answer, Figure, LimitResult, PooledLimit, Prefill, RateFacts, Run, ScaleFacts, Step, Told,
-    WorkloadResult, told,
+    Answer, Figure, Known, LimitResult, PooledLimit, Prefill, RateFacts, Run, ScaleFacts, Step,
+    Told, WorkloadResult, told,
 };
 use units::{Bytes, Nanos, decimal_and_binary};
 
@@ -302,9 +302,9 @@ pub(super) fn told_line(told: &Told<'_>) -> String {
     let place = Some(told.place()).filter(|place| !place.is_empty());
     let place = place.map_or_else(String::new, |place| format!("{place}: "));
     let (id, text) = (told.first.id.as_str(), told.text());
-    match id {
-        "verified" => format!("verified   {place}{text}"),
-        _ => format!("warning    {place}{text} [{id}]"),
+    match told.first.is(Known::Verified) {
+        true => format!("verified   {place}{text}"),
+        false => format!("warning    {place}{text} [{id}]"),
     }
 }
 

@@ -18,8 +18,8 @@ mod workload;
 pub use answer::{Answer, BrokenLimit, Capacity, Edge, Status, TilesInterval, score_clause};
 pub use call::{CallErrors, CallTotal};
 pub use document::{
-    EngineFacts, Origin, PlanValue, Prefill, RateFacts, Run, SIMULATED, ScaleFacts, TargetFacts,
-    TileFacts, ToolFacts, Warning,
+    EngineFacts, Known, Origin, PlanValue, Prefill, RateFacts, Run, SIMULATED, ScaleFacts,
+    TargetFacts, TileFacts, ToolFacts, Warning,
 };
 pub use figure::{Figure, Interval};
 pub use latency::Latency;

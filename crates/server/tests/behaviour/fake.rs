@@ -7,8 +7,8 @@ use serde_json::json;
 use server::{Current, Held, Provider, ProviderError, Server};
 use view::Request;
 use view::document::{
-    ComparePage, EventList, LiveState, RunKind, RunList, RunPage, RunRow, RunState, StudyList,
-    StudyPage,
+    ComparePage, EventList, LivePhase, LiveState, RunKind, RunList, RunPage, RunRow, RunState,
+    StudyList, StudyPage,
 };
 
 /// A run that is there.
@@ -71,7 +71,7 @@ pub fn row() -> RunRow {
 pub fn state(version: u64) -> LiveState {
     LiveState {
         version,
-        phase: "measured".to_owned(),
+        phase: LivePhase::Measured,
         headline: String::new(),
         sentence: "3 tiles run.".to_owned(),
         tiles: 3,
