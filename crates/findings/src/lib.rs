@@ -11,7 +11,6 @@
 
 mod csv;
 mod document;
-mod grid;
 mod markdown;
 mod number;
 mod page;
@@ -24,7 +23,6 @@ pub use document::{
     ClaimResult, ConfigurationFacts, KindCount, Outcome, PointFigures, PointResult, PointRun,
     PointVerdict, SCHEMA, StudyResult, Summary, TableResult, TableRow, TierShares, json_schema,
 };
-pub use grid::Grid;
 pub use markdown::markdown;
 pub use number::{met, ours, published_text, tolerance_text};
 pub use page::{Block, CLAIMS_NOTE, Page, Section};

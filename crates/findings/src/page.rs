@@ -1,8 +1,10 @@
 //! A result in the order in which people read it: of this are the page of documentation and the
 //! views of it made.
 
+use units::Table;
+
 use crate::words::{claims, facts, heading, missed, notes_on_points, points, summary, table, why};
-use crate::{Grid, Outcome, StudyResult};
+use crate::{Outcome, StudyResult};
 
 /// How to read the claims.
 pub const CLAIMS_NOTE: &str = "Only what is *predicted* counts as reproduced: nothing was chosen to make it come out. \
@@ -44,7 +46,7 @@ pub enum Block {
     /// A list.
     Items(Vec<String>),
     /// A table.
-    Table(Grid),
+    Table(Table),
 }
 
 impl Page {

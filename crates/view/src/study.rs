@@ -148,7 +148,7 @@ fn section(of: findings::Section) -> StudySection {
             Block::Table(grid) => {
                 let cells = |row: &[String]| row.iter().map(|cell| unmarked(cell)).collect();
                 section.columns = cells(grid.columns());
-                section.rows = grid.rows().iter().map(|row| cells(row)).collect();
+                section.rows = grid.rows().map(cells).collect();
             }
         }
     }

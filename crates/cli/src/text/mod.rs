@@ -10,7 +10,6 @@ mod replay;
 mod step;
 mod study;
 mod summary;
-mod table;
 mod what_if;
 
 use brief::brief;
@@ -24,7 +23,7 @@ pub use step::{closest, limit_name, step_line};
 pub use study::study;
 pub use summary::prefill_line;
 use summary::summary;
-pub use table::Table;
+pub use units::Table;
 pub use what_if::what_if;
 
 use std::path::Path;
