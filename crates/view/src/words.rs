@@ -102,10 +102,7 @@ pub(crate) fn closest<'a>(steps: &[&'a Step]) -> Option<&'a PooledLimit> {
     let limits = steps.iter().flat_map(|step| &step.limits);
     let counts =
         |limit: &&PooledLimit| limit.result.decides() && limit.result.measured_ns.is_some();
-    limits.filter(counts).min_by(|a, b| {
-        let room = |limit: &PooledLimit| limit.result.margin.value.unwrap_or(f64::INFINITY);
-        room(a).total_cmp(&room(b))
-    })
+    limits.filter(counts).min_by(|a, b| a.result.room().total_cmp(&b.result.room()))
 }
 
 fn held_and_broken(run: &Run, held: u32, broken: &BrokenLimit) -> String {

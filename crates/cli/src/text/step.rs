@@ -5,11 +5,10 @@ use super::{latency, number};
 
 /// The limit with the least room left in a step, over all its tiles.
 pub(super) fn tightest(step: &Step) -> Option<&PooledLimit> {
-    let room = |limit: &PooledLimit| limit.result.margin.value.unwrap_or(f64::INFINITY);
     step.limits
         .iter()
         .filter(|limit| limit.result.measured_ns.is_some())
-        .min_by(|a, b| room(a).total_cmp(&room(b)))
+        .min_by(|a, b| a.result.room().total_cmp(&b.result.room()))
 }
 
 /// `shop order p95`.

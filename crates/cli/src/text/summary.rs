@@ -202,10 +202,9 @@ fn interval(limit: &LimitResult) -> Option<String> {
 fn tile_to_show(run: &Run, step: &Step) -> u32 {
     let broken = run.answer.first_broken.as_ref();
     let broken = broken.filter(|broken| broken.tiles == step.tiles && broken.repeat == step.repeat);
-    let room = |pooled: &&PooledLimit| pooled.result.margin.value.unwrap_or(f64::INFINITY);
     let closest = || {
         let limits = step.limits.iter().filter(|pooled| pooled.worst_tile.is_some());
-        limits.min_by(|a, b| room(a).total_cmp(&room(b)))?.worst_tile
+        limits.min_by(|a, b| a.result.room().total_cmp(&b.result.room()))?.worst_tile
     };
     broken.map(|broken| broken.tile).or_else(closest).unwrap_or(0)
 }
