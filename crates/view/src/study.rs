@@ -132,6 +132,10 @@ fn claim(claim: &ClaimResult) -> StudyClaim {
     }
 }
 
+fn cells(row: &[String]) -> Vec<String> {
+    row.iter().map(|cell| unmarked(cell)).collect()
+}
+
 fn section(of: findings::Section) -> StudySection {
     let mut section = StudySection {
         title: of.title,
@@ -146,7 +150,6 @@ fn section(of: findings::Section) -> StudySection {
                 section.paragraphs.extend(items.iter().flat_map(|item| paragraphs(item)));
             }
             Block::Table(grid) => {
-                let cells = |row: &[String]| row.iter().map(|cell| unmarked(cell)).collect();
                 section.columns = cells(grid.columns());
                 section.rows = grid.rows().map(cells).collect();
             }

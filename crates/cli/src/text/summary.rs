@@ -1,8 +1,8 @@
 use std::path::Path;
 
 use record::run::{
-    Answer, Figure, Known, LimitResult, PooledLimit, Prefill, RateFacts, Run, ScaleFacts, Step,
-    Told, WorkloadResult, told,
+    Answer, Figure, Known, LimitResult, Prefill, RateFacts, Run, ScaleFacts, Step, Told,
+    WorkloadResult, told,
 };
 use units::{Bytes, Nanos, decimal_and_binary};
 
