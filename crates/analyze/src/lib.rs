@@ -36,6 +36,6 @@ pub use fold::{Buckets, Filter, Fold, Of, Settings};
 pub use material::{COARSE, Subject, View};
 pub use shape::Shape;
 pub use tables::{Table, TableError};
-pub use text::{Grid, text, vscsi_stats};
+pub use text::{text, vscsi_stats};
 pub use views::{Options, analyse};
 pub use working_set::Curve;

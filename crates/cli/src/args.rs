@@ -332,6 +332,8 @@ pub enum ExportFormat {
     Json,
     /// The series, one row per slice, VM, direction, kind and size class.
     Csv,
+    /// What was read beside the I/O, one row per slice and gauge.
+    GaugesCsv,
     /// The series with its histograms.
     Parquet,
     /// A histogram log other HdrHistogram tools read.

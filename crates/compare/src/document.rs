@@ -1,8 +1,9 @@
+use record::gauge::GaugeUnit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the document. A minor version adds optional fields only.
-pub const SCHEMA: &str = "tilemark.compare/1.0";
+pub const SCHEMA: &str = "tilemark.compare/1.1";
 
 /// Two groups of runs compared, B against A.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -94,6 +95,24 @@ pub enum Unit {
     /// Nanoseconds.
     #[serde(rename = "ns")]
     Nanoseconds,
+    /// Of the time, or of all processors, 0 to 1.
+    #[serde(rename = "share")]
+    Share,
+    /// Anything else that is counted: I/Os that wait.
+    #[serde(rename = "count")]
+    Count,
+}
+
+impl Unit {
+    /// That of a gauge's level.
+    pub(crate) const fn of_gauge(unit: GaugeUnit) -> Self {
+        match unit {
+            GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => Self::Share,
+            GaugeUnit::BytesPerSecond => Self::BytesPerSecond,
+            GaugeUnit::IosPerSecond | GaugeUnit::EventsPerSecond => Self::PerSecond,
+            _ => Self::Count,
+        }
+    }
 }
 
 /// One figure in both groups.
@@ -132,6 +151,9 @@ pub struct MetricComparison {
     pub p: f64,
     /// What it comes to.
     pub verdict: Verdict,
+    /// Whether it only explains the others, as a gauge does: the verdict on all leaves it out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub explains: bool,
     /// Why, where the numbers do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -207,6 +229,11 @@ pub enum Decision {
 }
 
 impl Comparison {
+    /// The figures that decide, without those that explain.
+    pub fn deciding(&self) -> impl Iterator<Item = &MetricComparison> {
+        self.metrics.iter().filter(|metric| !metric.explains)
+    }
+
     /// What a script should do about it.
     pub fn decision(&self, strictness: Strictness) -> Decision {
         match (self.verdict, strictness) {

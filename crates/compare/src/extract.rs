@@ -1,12 +1,13 @@
 //! Figures out of runs: for each, one value per repeat.
 
 use indexmap::IndexMap;
+use record::gauge::Wanted;
 use record::run::{
     Answer, Edge, IoTotal, LimitResult, Run, Statistic, Step, TilesInterval, Verdict as StepVerdict,
 };
 
 use crate::document::{Better, Unit};
-use crate::names::{latency_name, limit_name, work_name};
+use crate::names::{gauge_name, latency_name, limit_name, work_name};
 use crate::subject::Subject;
 
 /// What a figure is, without its values.
@@ -20,6 +21,8 @@ pub(crate) struct Metric {
     pub title: String,
     pub unit: Unit,
     pub better: Better,
+    /// Whether it only explains the others.
+    pub explains: bool,
 }
 
 impl std::hash::Hash for Unit {
@@ -98,6 +101,7 @@ fn of_run(run: &Run, number: usize, values: &mut Values) {
             title: title.to_owned(),
             unit,
             better: Better::Higher,
+            explains: false,
         };
         let sample = |value| Sample { run: number, value, error, at_least, disturbed };
         push(values, metric, value.map(sample));
@@ -136,7 +140,8 @@ fn push(values: &mut Values, metric: Metric, sample: Option<Sample>) {
 fn of_step(step: &Step, (subject, number): (&Subject<'_>, usize), values: &mut Values) {
     let within = |name: &str| subject.within.and_then(|within| within.error(step, name));
     let mut put = |name: String, title: String, (unit, better), sample| {
-        push(values, Metric { tiles: Some(step.tiles), name, title, unit, better }, sample);
+        let (tiles, explains) = (Some(step.tiles), false);
+        push(values, Metric { tiles, name, title, unit, better, explains }, sample);
     };
     let disturbed = !step.disturbances.is_empty();
     let sample = |value, error| Sample { run: number, value, error, at_least: false, disturbed };
@@ -172,6 +177,24 @@ fn of_step(step: &Step, (subject, number): (&Subject<'_>, usize), values: &mut V
             ..sample(ns as f64, within(&name))
         });
         put(name, title, (Unit::Nanoseconds, Better::Lower), value);
+    }
+    for gauge in step.levels() {
+        let better = match gauge.name.wanted() {
+            Wanted::More => Better::Higher,
+            Wanted::Less => Better::Lower,
+            Wanted::Neither => continue,
+        };
+        let name = gauge_name(&gauge);
+        let sample = sample(gauge.value, within(&name));
+        let metric = Metric {
+            tiles: Some(step.tiles),
+            name,
+            title: format!("{} {}", gauge.name.name(), gauge.scope),
+            unit: Unit::of_gauge(gauge.name.level_unit()),
+            better,
+            explains: true,
+        };
+        push(values, metric, Some(sample));
     }
 }
 
@@ -246,6 +269,22 @@ mod tests {
         saturated.generator.saturated = true;
         let (values, left_out) = values(&subjects(&[run(1, vec![saturated])]));
         assert_eq!((left_out, named(&values, "2-tiles/iops").len()), (1, 0));
+    }
+
+    #[test]
+    fn gauges_that_are_wanted_either_way_are_figures_whatever_the_steps_length() {
+        use record::gauge::{Gauge, GaugeName};
+        let mut of = step(2, 1.0);
+        let gauge = |name, scope: &str, value| Gauge { name, scope: scope.to_owned(), value };
+        of.gauges = vec![
+            gauge(GaugeName::CpuOthers, "host", 0.5),
+            gauge(GaugeName::Utilisation, "pool a disks", 0.75),
+            gauge(GaugeName::TierReadHits, "near", 3000.0),
+        ];
+        let (values, _) = values(&subjects(&[run(1, vec![of])]));
+        assert_eq!(named(&values, "2-tiles/gauge/cpu.others/host").len(), 0, "others' work");
+        assert_eq!(named(&values, "2-tiles/gauge/part.utilisation/pool a disks"), [0.75]);
+        assert_eq!(named(&values, "2-tiles/gauge/tier.read_hits/near"), [100.0], "in 30 s");
     }
 
     #[test]

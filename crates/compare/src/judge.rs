@@ -195,6 +195,7 @@ fn judge(
         bound,
         p,
         verdict,
+        explains: metric.explains,
         reason,
     })
 }
@@ -333,7 +334,7 @@ fn too_few([a, b]: [usize; 2], confidence: Ratio) -> String {
 fn overall(metrics: &[MetricComparison]) -> Verdict {
     [Verdict::Worse, Verdict::Inconclusive, Verdict::Better]
         .into_iter()
-        .find(|verdict| metrics.iter().any(|metric| metric.verdict == *verdict))
+        .find(|verdict| metrics.iter().any(|own| !own.explains && own.verdict == *verdict))
         .unwrap_or(Verdict::Same)
 }
 
@@ -405,6 +406,30 @@ mod tests {
         let p99 = metric(&faster, "4-tiles/read/p99");
         assert_eq!((p99.better, p99.verdict), (Better::Lower, Verdict::Better));
         assert!(p99.median_b < p99.median_a);
+    }
+
+    /// A busier device explains what users feel, and is no regression by itself.
+    #[test]
+    fn a_gauge_that_is_worse_does_not_decide() {
+        use record::gauge::{Gauge, GaugeName};
+        let with = |seed, busy: f64| {
+            let mut runs = runs(seed, 5, 1.0);
+            for (run, more) in runs.iter_mut().zip(0..) {
+                let value = busy + f64::from(more) * 0.001;
+                let scope = "sda".to_owned();
+                run.steps[0].gauges = vec![Gauge { name: GaugeName::DeviceBusy, scope, value }];
+            }
+            runs
+        };
+        let (a, b) = (with(0, 0.4), with(100, 0.8));
+        let found = compare(&subjects(&a), &subjects(&b), &Options::default());
+        let found = found.expect("comparable");
+        let busy = metric(&found, "4-tiles/gauge/device.busy/sda");
+        assert_eq!((busy.verdict, busy.explains), (Verdict::Worse, true));
+        assert_eq!(
+            (found.verdict, found.deciding().count()),
+            (Verdict::Same, found.metrics.len() - 1)
+        );
     }
 
     #[test]

@@ -1,11 +1,17 @@
 //! Stable names of figures.
 
+use record::gauge::Gauge;
 use record::run::PooledLimit;
 use record::slice::Direction;
 
 /// `limit/shop/order/p95`.
 pub(crate) fn limit_name(pooled: &PooledLimit) -> String {
     format!("limit/{}/{}/{}", pooled.workload, pooled.result.name, pooled.result.statistic)
+}
+
+/// `gauge/device.busy/sda`.
+pub(crate) fn gauge_name(gauge: &Gauge) -> String {
+    format!("gauge/{}/{}", gauge.name.name(), gauge.scope)
 }
 
 /// `workload/shop`.

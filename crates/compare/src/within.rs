@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use record::gauge::{Folded, Gauge, Gauges, Merging};
 use record::run::{LimitOn, Phase, Run, Statistic, Step};
 use record::series::{SeriesError, Slices, StoredSlice};
 use record::slice::Direction;
@@ -83,6 +84,7 @@ struct Block {
     directions: [Compact; 3],
     /// By limit of the step.
     limits: Vec<Compact>,
+    gauges: Gauges,
     /// What was finished of each workload.
     work: HashMap<String, f64>,
 }
@@ -96,6 +98,7 @@ impl Block {
         let own = self.directions.iter_mut().chain(&mut self.limits);
         let other = more.directions.iter().chain(&more.limits);
         own.zip(other).for_each(|(own, more)| own.merge(more));
+        more.gauges.iter().for_each(|(gauge, folded)| self.gauges.add(folded.time, &gauge));
         for (workload, count) in &more.work {
             *self.work.entry(workload.clone()).or_default() += count;
         }
@@ -136,6 +139,7 @@ impl<'a> Blocks<'a> {
             *block.work.entry(row.workload.clone()).or_default() += row.response.count() as f64;
             self.limit(&mut block, (LimitOn::Action, &row.workload, &row.action), &row.response);
         }
+        slice.gauges.iter().for_each(|gauge| block.gauges.add(slice.width, gauge));
         self.slices.push(block);
     }
 
@@ -187,8 +191,26 @@ impl<'a> Blocks<'a> {
             let work = |block: &Block| block.work.get(&result.workload).copied().unwrap_or(0.0);
             know(names::work_name(&result.workload), rate(&work));
         }
+        for gauge in &self.step.gauges {
+            know(names::gauge_name(gauge), error_of_gauge(&blocks, gauge));
+        }
         errors
     }
+}
+
+/// Of means, and of what is added up: a rate of either is its value over its time.
+fn error_of_gauge(blocks: &[Block], of: &Gauge) -> Option<f64> {
+    let over = |folded: Folded| match of.name.merging() {
+        Merging::Sum => Some(folded.value),
+        Merging::Mean => Some(folded.value * folded.time.as_secs_f64()),
+        Merging::Last | Merging::Most => None,
+    };
+    let row = |block: &Block| {
+        let is_own = |own: &Gauge| (own.name, &own.scope) == (of.name, &of.scope);
+        let (_, folded) = block.gauges.iter().find(|(own, _)| is_own(own))?;
+        Some((over(folded)?, folded.time.as_secs_f64()))
+    };
+    stats::error_of_rate(&blocks.iter().filter_map(row).collect::<Vec<_>>())
 }
 
 const fn place(direction: Direction) -> usize {

@@ -4,7 +4,7 @@ use std::fs::File;
 
 use rustix::fs::{AtFlags, OFlags, StatxFlags, fcntl_getfl, fcntl_setfl, statx};
 
-use crate::preflight::Warning;
+use crate::preflight::{DIRECT_REFUSED, Warning};
 
 /// Alignment when the kernel does not say (statx gained it in Linux 6.1): the larger of the
 /// two sector sizes in use.
@@ -43,7 +43,7 @@ pub(crate) fn choose(file: &File, name: &str, buffered: bool) -> (Access, Option
             let text = format!(
                 "the file system of {name} refuses O_DIRECT, so the page cache is measured too"
             );
-            (through_cache, Some(Warning::new("direct-refused", text)))
+            (through_cache, Some(Warning::new(DIRECT_REFUSED, text)))
         }
     }
 }

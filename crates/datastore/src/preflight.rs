@@ -63,6 +63,17 @@ pub struct Warning {
     pub text: String,
 }
 
+/// Direct I/O was asked for and the file system refuses it.
+pub(crate) const DIRECT_REFUSED: &str = "direct-refused";
+
+impl Preflight {
+    /// Why the page cache is measured although direct I/O was asked for, if it is.
+    pub fn direct_refused(&self) -> Option<&str> {
+        let refused = self.warnings.iter().find(|warning| warning.id == DIRECT_REFUSED);
+        refused.map(|warning| warning.text.as_str())
+    }
+}
+
 impl Warning {
     /// A warning.
     pub fn new(id: &str, text: impl Into<String>) -> Self {

@@ -11,7 +11,6 @@
 
 mod csv;
 mod document;
-mod grid;
 mod markdown;
 mod number;
 mod page;
@@ -24,9 +23,8 @@ pub use document::{
     ClaimResult, ConfigurationFacts, KindCount, Outcome, PointFigures, PointResult, PointRun,
     PointVerdict, SCHEMA, StudyResult, Summary, TableResult, TableRow, TierShares, json_schema,
 };
-pub use grid::Grid;
 pub use markdown::markdown;
 pub use number::{met, ours, published_text, tolerance_text};
 pub use page::{Block, CLAIMS_NOTE, Page, Section};
 pub use read::{ReadError, parse};
-pub use words::{claims, facts, heading, missed, notes_on_points, points, summary, table};
+pub use words::{claims, facts, heading, missed, notes_on_points, points, summary, table, why};

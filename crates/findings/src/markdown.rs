@@ -12,7 +12,7 @@ pub fn markdown(result: &StudyResult) -> String {
     ];
     parts.extend(page.notes);
     parts.push(format!("**{}**", page.sentence));
-    let sections = std::iter::once(Page::claims(result)).chain(page.sections);
+    let sections = std::iter::once(Page::claims(result)).chain(page.missed).chain(page.sections);
     parts.extend(sections.flat_map(section));
     parts.join("\n\n") + "\n"
 }

@@ -1,8 +1,10 @@
 //! A result in the order in which people read it: of this are the page of documentation and the
 //! views of it made.
 
-use crate::words::{claims, facts, heading, missed, notes_on_points, points, summary, table};
-use crate::{Grid, Outcome, StudyResult};
+use units::Table;
+
+use crate::words::{claims, facts, heading, missed, notes_on_points, points, summary, table, why};
+use crate::{Outcome, StudyResult};
 
 /// How to read the claims.
 pub const CLAIMS_NOTE: &str = "Only what is *predicted* counts as reproduced: nothing was chosen to make it come out. \
@@ -21,6 +23,8 @@ pub struct Page {
     pub notes: Vec<String>,
     /// How many claims were met.
     pub sentence: String,
+    /// Which claims are not met, and why.
+    pub missed: Option<Section>,
     /// What else was found, under headings.
     pub sections: Vec<Section>,
 }
@@ -42,7 +46,7 @@ pub enum Block {
     /// A list.
     Items(Vec<String>),
     /// A table.
-    Table(Grid),
+    Table(Table),
 }
 
 impl Page {
@@ -54,7 +58,6 @@ impl Page {
             notes.push("**Interrupted: not everything was run.**".to_owned());
         }
         let mut sections = Vec::new();
-        sections.extend(not_met(result));
         sections.extend(
             result.tables.iter().map(|each| Section {
                 title: heading(each),
@@ -69,6 +72,7 @@ impl Page {
             facts: facts(result),
             notes,
             sentence: format!("{}.", summary(result).join(". ")),
+            missed: not_met(result),
             sections,
         }
     }
@@ -96,9 +100,8 @@ fn not_met(result: &StudyResult) -> Option<Section> {
         .iter()
         .filter(|claim| claim.outcome != Outcome::Met)
         .map(|claim| {
-            let lines = missed(claim);
-            let rest: Vec<&str> = lines[1..].iter().map(|line| line.trim()).collect();
-            format!("**{}.** {}", lines[0], rest.join(" "))
+            let why = why(claim).lines().map(str::trim).collect::<Vec<_>>().join(" ");
+            format!("**{}.** {why}", missed(claim)[0])
         })
         .collect();
     let title = "What is not met, and why".to_owned();

@@ -1,8 +1,8 @@
 //! Parts of a result in words and tables.
 
 use crate::document::{ClaimResult, KindCount, Outcome, PointResult, StudyResult, TableResult};
-use crate::grid::Grid;
 use crate::number::{met, or_dash, ours, percent, published_text, tolerance_text};
+use units::Table;
 
 /// What it was run with.
 pub fn facts(result: &StudyResult) -> String {
@@ -22,14 +22,14 @@ pub fn facts(result: &StudyResult) -> String {
 }
 
 /// Every step.
-pub fn points(points: &[PointResult]) -> Grid {
+pub fn points(points: &[PointResult]) -> Table {
     let mut names: Vec<&str> = Vec::new();
     for tier in points.iter().flat_map(|point| &point.mean.tiers) {
         if !names.contains(&tier.name.as_str()) {
             names.push(&tier.name);
         }
     }
-    let mut grid = Grid::new(&[
+    let mut grid = Table::new(&[
         "configuration",
         ">tiles",
         "verdict",
@@ -83,8 +83,8 @@ pub fn heading(table: &TableResult) -> String {
 }
 
 /// A table of the study.
-pub fn table(table: &TableResult) -> Grid {
-    let mut grid = Grid::new(&[">tiles"]);
+pub fn table(table: &TableResult) -> Table {
+    let mut grid = Table::new(&[">tiles"]);
     table.configurations.iter().for_each(|name| grid.column(name));
     for row in &table.rows {
         let cells = row.cells.iter().map(|cell| or_dash(*cell));
@@ -94,9 +94,9 @@ pub fn table(table: &TableResult) -> Grid {
 }
 
 /// Every claim.
-pub fn claims(claims: &[ClaimResult]) -> Grid {
+pub fn claims(claims: &[ClaimResult]) -> Table {
     let mut grid =
-        Grid::new(&["claim", "kind", "published", "ours", "tolerance", "met", "what is said"]);
+        Table::new(&["claim", "kind", "published", "ours", "tolerance", "met", "what is said"]);
     for claim in claims {
         grid.row(vec![
             claim.id.clone(),
@@ -119,10 +119,15 @@ pub fn missed(claim: &ClaimResult) -> Vec<String> {
     };
     let reason = claim.reason.as_deref().map_or_else(String::new, |reason| format!(": {reason}"));
     let mut lines = vec![format!("{} {what}{reason}", claim.id)];
-    let unknown = if claim.reason.is_some() { "" } else { "the study does not say why" };
-    let why = claim.why.as_deref().unwrap_or(unknown);
-    lines.extend(why.lines().map(|line| format!("  {line}")));
+    lines.extend(why(claim).lines().map(|line| format!("  {line}")));
     lines
+}
+
+/// What the study says of a claim that is not met; empty of one that was not measured for a reason
+/// of its own.
+pub fn why(claim: &ClaimResult) -> &str {
+    let unknown = if claim.reason.is_some() { "" } else { "the study does not say why" };
+    claim.why.as_deref().unwrap_or(unknown)
 }
 
 /// How many were met.

@@ -1,7 +1,6 @@
 use std::fmt::Write;
 
-use analyze::Grid;
-use units::{Bytes, Nanos};
+use units::{Bytes, Nanos, Table};
 
 use super::document::{Distance, FitReport, Share};
 
@@ -43,7 +42,7 @@ pub fn fit_text(report: &FitReport) -> String {
 }
 
 fn phases(report: &FitReport) -> String {
-    let mut grid = Grid::new(&[">from", ">to", "kind", ">I/Os/s"]);
+    let mut grid = Table::new(&[">from", ">to", "kind", ">I/Os/s"]);
     for phase in &report.phases {
         grid.row(vec![
             Nanos(phase.from_ns).to_string(),
@@ -52,22 +51,22 @@ fn phases(report: &FitReport) -> String {
             format!("{:.1}", phase.rate),
         ]);
     }
-    grid.lines()
+    grid.text("  ")
 }
 
 fn distances(distances: &[Distance]) -> String {
-    let mut grid = Grid::new(&["histogram", ">trace", ">run", ">KS distance", "furthest at"]);
+    let mut grid = Table::new(&["histogram", ">trace", ">run", ">KS distance", "furthest at"]);
     for row in distances {
         let distance = row.distance.map_or_else(|| "-".to_owned(), |it| format!("{it:.3}"));
         let at = row.at.map_or_else(String::new, |at| format!("{at} {}", row.unit));
         let (seen, made) = (row.seen.to_string(), row.made.to_string());
         grid.row(vec![row.histogram.clone(), seen, made, distance, at]);
     }
-    grid.lines()
+    grid.text("  ")
 }
 
 fn curves(report: &FitReport) -> String {
-    let mut grid = Grid::new(&["miss-ratio curve", ">largest difference", "at", ">mean"]);
+    let mut grid = Table::new(&["miss-ratio curve", ">largest difference", "at", ">mean"]);
     for curve in &report.curves {
         #[expect(
             clippy::cast_possible_truncation,
@@ -82,15 +81,15 @@ fn curves(report: &FitReport) -> String {
             format!("{:.3}", curve.mean),
         ]);
     }
-    grid.lines()
+    grid.text("  ")
 }
 
 fn shares(shares: &[Share]) -> String {
-    let mut grid = Grid::new(&["", ">trace", ">run"]);
+    let mut grid = Table::new(&["", ">trace", ">run"]);
     for share in shares {
         grid.row(vec![share.name.clone(), value(share.seen, share), value(share.made, share)]);
     }
-    grid.lines()
+    grid.text("  ")
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bytes, rounded")]

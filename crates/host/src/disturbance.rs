@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use record::gauge::{Folded, Gauge, GaugeName, GaugeSource, Readings};
+use record::gauge::{Gauge, GaugeName, GaugeSource, Readings};
 use record::run::Disturbance;
 use units::Nanos;
 
@@ -63,7 +63,7 @@ impl Seen {
             sum.seconds += width;
             sum.cpu_seconds += width * f64::from(second.cores.max(1));
             sum.steal += second.steal.as_secs_f64();
-            sum.throttled += second.throttled;
+            sum.throttled += second.throttled.unwrap_or(0);
             for (name, cpu) in &second.cpu_of_others {
                 *sum.cpu_of_others.entry(name.clone()).or_default() += cpu.as_secs_f64();
             }
@@ -189,6 +189,10 @@ pub fn gauges(second: &HostSecond, device: &str) -> Vec<Gauge> {
     if !second.hides_bytes {
         all.push(host(GaugeName::IoOthers, rate(second.bytes_of_others.values().sum())));
     }
+    if let Some(times) = second.throttled {
+        #[expect(clippy::cast_precision_loss, reason = "a few events")]
+        all.push(host(GaugeName::Throttled, times as f64));
+    }
     if let Some([memory, io]) = second.pressure {
         all.push(host(GaugeName::PressureMemory, share(memory)));
         all.push(host(GaugeName::PressureIo, share(io)));
@@ -200,22 +204,6 @@ pub fn gauges(second: &HostSecond, device: &str) -> Vec<Gauge> {
         all.push(of(GaugeName::DeviceBytes, rate(bytes)));
     }
     all
-}
-
-/// What the gauges of these seconds come to, each over the time in which it was read.
-pub fn means(seconds: &[HostSecond], device: &str) -> Vec<Gauge> {
-    let mut all: Vec<(Gauge, Folded)> = Vec::new();
-    for second in seconds {
-        for gauge in gauges(second, device) {
-            let own = Folded::of(second.width, gauge.value);
-            let is_same = |known: &Gauge| (known.name, &known.scope) == (gauge.name, &gauge.scope);
-            match all.iter_mut().find(|(known, _)| is_same(known)) {
-                Some((known, folded)) => *folded = folded.and_then(known.name.merging(), own),
-                None => all.push((gauge, own)),
-            }
-        }
-    }
-    all.into_iter().map(|(gauge, folded)| Gauge { value: folded.value, ..gauge }).collect()
 }
 
 impl GaugeSource for HostWatch {
@@ -255,21 +243,6 @@ mod tests {
         assert_eq!((one.gauge, one.by.as_str()), (GaugeName::CpuOthers, "cc1plus"));
         assert!((one.value - 0.41).abs() < 1e-9);
         assert_eq!(Seen::of(&vec![second(&[("cron", 50)], &[]); 4], "").disturbances(1e9), []);
-    }
-
-    #[test]
-    fn means_weigh_each_look_with_the_time_it_covers() {
-        let disk = |ms, width| HostSecond {
-            width,
-            disk: Some((Nanos::from_millis(ms), Nanos::from_millis(10 * ms), 0)),
-            ..second(&[], &[])
-        };
-        let seconds = [disk(1000, Nanos::SECOND), disk(0, Nanos::from_secs(3)), second(&[], &[])];
-        let of = |name| means(&seconds, "sda").into_iter().find(|gauge| gauge.name == name);
-        let busy = of(GaugeName::DeviceBusy).expect("it was read");
-        assert_eq!((busy.scope.as_str(), busy.value), ("sda", 0.25));
-        assert_eq!(of(GaugeName::DeviceQueue).map(|gauge| gauge.value), Some(2.5));
-        assert_eq!(of(GaugeName::PressureIo), None, "what was not read has no mean");
     }
 
     #[test]
@@ -336,12 +309,17 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_may_not_be_seen_are_no_zero() {
-        let of = |hides_bytes| {
-            let all = gauges(&HostSecond { hides_bytes, ..second(&[], &[]) }, "sda");
-            all.iter().any(|gauge| gauge.name == GaugeName::IoOthers)
+    fn what_could_not_be_read_is_no_zero() {
+        let has = |second: &HostSecond, name| {
+            gauges(second, "sda").iter().any(|gauge| gauge.name == name)
         };
-        assert_eq!((of(false), of(true)), (true, false));
+        let hidden = |hides_bytes| HostSecond { hides_bytes, ..second(&[], &[]) };
+        let bytes = |hides| has(&hidden(hides), GaugeName::IoOthers);
+        assert_eq!((bytes(false), bytes(true)), (true, false));
+        let hot = |throttled| HostSecond { throttled, ..second(&[], &[]) };
+        let heat = |throttled| has(&hot(throttled), GaugeName::Throttled);
+        assert_eq!((heat(Some(0)), heat(None)), (true, false));
+        assert!(!has(&second(&[], &[]), GaugeName::PressureIo));
     }
 
     #[test]

@@ -15,8 +15,10 @@
 pub mod disturbance;
 pub mod doctor;
 mod facts;
+mod meter;
 mod proc;
 pub mod throttle;
 mod watch;
 
+pub use meter::meters;
 pub use watch::{HostSecond, HostWatch, Watched};

@@ -24,8 +24,8 @@ pub struct HostSecond {
     pub bytes_of_others: BTreeMap<String, u64>,
     /// Whether the bytes of some other process may not be seen (not root).
     pub hides_bytes: bool,
-    /// Times a processor slowed down because it was hot.
-    pub throttled: u64,
+    /// Times a processor slowed down because it was hot; none where nobody counts them.
+    pub throttled: Option<u64>,
     /// The longest time in which this program did not run although it was due.
     pub paused: Nanos,
     /// Time some task waited for memory, and for storage.
@@ -128,10 +128,7 @@ fn between(before: &Look, now: &Look) -> HostSecond {
         own: now.own.saturating_sub(before.own),
         ready: now.waited.iter().map(waited).fold(Nanos::ZERO, Nanos::saturating_add),
         steal: now.steal.saturating_sub(before.steal),
-        throttled: now
-            .throttled
-            .zip(before.throttled)
-            .map_or(0, |(now, then)| now.saturating_sub(then)),
+        throttled: now.throttled.zip(before.throttled).map(|(now, then)| now.saturating_sub(then)),
         pressure: now
             .pressure
             .zip(before.pressure)

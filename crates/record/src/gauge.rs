@@ -13,6 +13,10 @@
 //! Invariants: a gauge that could not be read is absent, never zero; shares are between 0 and 1;
 //! whole numbers are exact up to 2^53.
 
+mod folded;
+
+pub use folded::{Folded, Gauges};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::Packed;
@@ -20,8 +24,8 @@ use units::Nanos;
 
 macro_rules! gauges {
     ($(
-        $variant:ident $name:literal $merging:ident $unit:ident of $scope:ident
-        $source:literal $title:literal;
+        $variant:ident $name:literal $merging:ident $unit:ident of $scope:ident $place:ident
+        $wanted:ident $source:literal $title:literal;
     )+) => {
         /// What is measured.
         #[derive(
@@ -58,6 +62,16 @@ macro_rules! gauges {
             /// What kind of thing it is of.
             pub const fn scope(self) -> ScopeKind {
                 match self { $(Self::$variant => ScopeKind::$scope),+ }
+            }
+
+            /// Whether the page draws it with the machine.
+            pub const fn place(self) -> Place {
+                match self { $(Self::$variant => Place::$place),+ }
+            }
+
+            /// Which way it is better.
+            pub const fn wanted(self) -> Wanted {
+                match self { $(Self::$variant => Wanted::$wanted),+ }
             }
 
             /// Where it is read.
@@ -111,113 +125,204 @@ impl ScopeKind {
     }
 }
 
-/// What the values of a gauge are.
+/// Where the page shows a gauge. All are stored, rolled up and exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GaugeUnit {
-    /// Of all processors, 0 to 1.
-    ShareOfCpus,
-    /// Of the time, 0 to 1.
-    ShareOfTime,
-    /// Bytes per second.
-    BytesPerSecond,
-    /// Requests.
-    Ios,
-    /// Bytes.
-    Bytes,
-    /// Seconds.
-    Seconds,
-    /// How often something happened.
-    Events,
+pub enum Place {
+    /// Among the charts of the machine.
+    Drawn,
+    /// In a view of its own kind, or in none.
+    Kept,
+}
+
+/// Which way a gauge is better, for the same load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// More of it.
+    More,
+    /// Less of it.
+    Less,
+    /// It depends, or nobody wants either: it is not compared.
+    Neither,
+}
+
+macro_rules! units {
+    ($($variant:ident $name:literal $metric:literal $ucum:literal $about:literal;)+) => {
+        /// What the values of a gauge are.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum GaugeUnit {
+            $(
+                #[doc = $about]
+                $variant,
+            )+
+        }
+
+        impl GaugeUnit {
+            /// Its name in files.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+
+            /// Its name in metrics, with which the name of a metric ends; empty for a count.
+            pub const fn metric(self) -> &'static str {
+                match self { $(Self::$variant => $metric),+ }
+            }
+
+            /// Its name in OpenTelemetry: UCUM, of which what is in braces only explains.
+            pub const fn ucum(self) -> &'static str {
+                match self { $(Self::$variant => $ucum),+ }
+            }
+        }
+    };
+}
+
+units! {
+    ShareOfCpus "share of all CPUs" "ratio" "1" "Of all processors, 0 to 1.";
+    ShareOfTime "share of the time" "ratio" "1" "Of the time, 0 to 1.";
+    BytesPerSecond "B/s" "bytes_per_second" "By/s" "Bytes per second.";
+    Ios "I/Os" "" "{operation}" "Requests.";
+    Bytes "B" "bytes" "By" "Bytes.";
+    Seconds "s" "seconds" "s" "Seconds.";
+    Events "events" "" "{event}" "How often something happened.";
+    IosPerSecond "I/Os/s" "operations_per_second" "{operation}/s" "Requests per second.";
+    EventsPerSecond "events/s" "events_per_second" "{event}/s" "How often a second.";
 }
 
 impl GaugeUnit {
-    /// Its name in files.
-    pub const fn name(self) -> &'static str {
+    /// What a sum of it is by the second.
+    const fn per_second(self) -> Self {
         match self {
-            Self::ShareOfCpus => "share of all CPUs",
-            Self::ShareOfTime => "share of the time",
-            Self::BytesPerSecond => "B/s",
-            Self::Ios => "I/Os",
-            Self::Bytes => "B",
-            Self::Seconds => "s",
-            Self::Events => "events",
+            Self::Bytes => Self::BytesPerSecond,
+            Self::Ios => Self::IosPerSecond,
+            Self::Events => Self::EventsPerSecond,
+            Self::Seconds => Self::ShareOfTime,
+            other => other,
+        }
+    }
+}
+
+impl GaugeName {
+    /// What a value over some time is whatever that time: what is added up, by the second.
+    pub fn level(self, value: f64, over: Nanos) -> f64 {
+        match self.merging() {
+            Merging::Sum => value / over.as_secs_f64().max(f64::MIN_POSITIVE),
+            Merging::Last | Merging::Most | Merging::Mean => value,
         }
     }
 
-    /// Its name in metrics, with which the name of a metric ends; empty for a count.
-    pub const fn metric(self) -> &'static str {
-        match self {
-            Self::ShareOfCpus | Self::ShareOfTime => "ratio",
-            Self::BytesPerSecond => "bytes_per_second",
-            Self::Bytes => "bytes",
-            Self::Seconds => "seconds",
-            Self::Ios | Self::Events => "",
+    /// Its name among metrics, which ends with its unit there.
+    pub fn metric(self, unit: GaugeUnit) -> String {
+        let (name, unit) = (self.name().replace('.', "_"), unit.metric());
+        if unit.is_empty() {
+            return format!("tilemark_{name}");
+        }
+        let begin = unit.split('_').next().unwrap_or(unit);
+        let stem =
+            name.strip_suffix(begin).map_or(name.as_str(), |stem| stem.trim_end_matches('_'));
+        format!("tilemark_{stem}_{unit}")
+    }
+
+    /// The unit of its [`level`](Self::level).
+    pub const fn level_unit(self) -> GaugeUnit {
+        match self.merging() {
+            Merging::Sum => self.unit().per_second(),
+            Merging::Last | Merging::Most | Merging::Mean => self.unit(),
         }
     }
 }
 
 gauges! {
-    CpuOwn "cpu.own" Mean ShareOfCpus of Host "CLOCK_PROCESS_CPUTIME_ID"
+    CpuOwn "cpu.own" Mean ShareOfCpus of Host Kept Less
+        "CLOCK_PROCESS_CPUTIME_ID"
         "processors used by the load generator";
-    CpuOthers "cpu.others" Mean ShareOfCpus of Host "/proc/stat, /proc/PID/stat"
+    CpuOthers "cpu.others" Mean ShareOfCpus of Host Drawn Neither
+        "/proc/stat, /proc/PID/stat"
         "processors used by other processes";
-    CpuSteal "cpu.steal" Mean ShareOfCpus of Host "/proc/stat"
+    CpuSteal "cpu.steal" Mean ShareOfCpus of Host Drawn Neither
+        "/proc/stat"
         "processors taken by the hypervisor";
-    CpuWaiting "cpu.waiting" Mean ShareOfTime of Host "/proc/self/task/TID/schedstat"
+    CpuWaiting "cpu.waiting" Mean ShareOfTime of Host Kept Neither
+        "/proc/self/task/TID/schedstat"
         "the generator's threads ready and without a processor";
-    PressureMemory "pressure.memory" Mean ShareOfTime of Host "/proc/pressure/memory"
+    PressureMemory "pressure.memory" Mean ShareOfTime of Host Kept Neither
+        "/proc/pressure/memory"
         "some task waited for memory";
-    PressureIo "pressure.io" Mean ShareOfTime of Host "/proc/pressure/io"
+    PressureIo "pressure.io" Mean ShareOfTime of Host Kept Neither
+        "/proc/pressure/io"
         "some task waited for storage";
-    IoOthers "io.others" Mean BytesPerSecond of Host "/proc/PID/io"
+    IoOthers "io.others" Mean BytesPerSecond of Host Drawn Neither
+        "/proc/PID/io"
         "bytes that other processes moved";
-    DeviceBusy "device.busy" Mean ShareOfTime of Device "/proc/diskstats"
+    DeviceBusy "device.busy" Mean ShareOfTime of Device Drawn Less
+        "/proc/diskstats"
         "the device had something to do";
-    DeviceQueue "device.queue" Mean Ios of Device "/proc/diskstats"
+    DeviceQueue "device.queue" Mean Ios of Device Drawn Less
+        "/proc/diskstats"
         "I/Os waiting in or below the device's queue";
-    DeviceBytes "device.bytes" Mean BytesPerSecond of Device "/proc/diskstats"
+    DeviceBytes "device.bytes" Mean BytesPerSecond of Device Kept Neither
+        "/proc/diskstats"
         "bytes that the device moved";
-    Paused "generator.paused" Most Seconds of Host "the clock, while slices are waited for"
+    Paused "generator.paused" Most Seconds of Host Kept Neither
+        "the clock, while slices are waited for"
         "the longest time in which this program did not run";
-    Throttled "cpu.throttled" Sum Events of Host "/sys/devices/system/cpu/cpu*/thermal_throttle"
+    Throttled "cpu.throttled" Sum Events of Host Drawn Neither
+        "/sys/devices/system/cpu/cpu*/thermal_throttle"
         "times a processor slowed down because it was hot";
-    Utilisation "part.utilisation" Mean ShareOfTime of Part "the model"
+    Utilisation "part.utilisation" Mean ShareOfTime of Part Drawn Less
+        "the model"
         "a modelled part was busy";
-    TierCapacity "tier.capacity_bytes" Most Bytes of Tier "the model"
+    TierCapacity "tier.capacity_bytes" Most Bytes of Tier Kept Neither
+        "the model"
         "room of the tier for data";
-    TierResident "tier.resident_bytes" Last Bytes of Tier "the model"
+    TierResident "tier.resident_bytes" Last Bytes of Tier Kept Neither
+        "the model"
         "bytes of resident pages";
-    TierDirty "tier.dirty_bytes" Last Bytes of Tier "the model"
+    TierDirty "tier.dirty_bytes" Last Bytes of Tier Kept Neither
+        "the model"
         "bytes that only the tier had";
-    TierReads "tier.reads" Sum Ios of Tier "the model"
+    TierReads "tier.reads" Sum Ios of Tier Kept Neither
+        "the model"
         "read requests";
-    TierReadHits "tier.read_hits" Sum Ios of Tier "the model"
+    TierReadHits "tier.read_hits" Sum Ios of Tier Kept More
+        "the model"
         "read requests all of whose pages were resident";
-    TierReadBytes "tier.read_bytes" Sum Bytes of Tier "the model"
+    TierReadBytes "tier.read_bytes" Sum Bytes of Tier Kept Neither
+        "the model"
         "bytes read";
-    TierReadHitBytes "tier.read_hit_bytes" Sum Bytes of Tier "the model"
+    TierReadHitBytes "tier.read_hit_bytes" Sum Bytes of Tier Kept Neither
+        "the model"
         "bytes read from resident pages";
-    TierWrites "tier.writes" Sum Ios of Tier "the model"
+    TierWrites "tier.writes" Sum Ios of Tier Kept Neither
+        "the model"
         "write requests";
-    TierWriteHits "tier.write_hits" Sum Ios of Tier "the model"
+    TierWriteHits "tier.write_hits" Sum Ios of Tier Kept More
+        "the model"
         "write requests all of whose pages were resident";
-    TierWriteBytes "tier.write_bytes" Sum Bytes of Tier "the model"
+    TierWriteBytes "tier.write_bytes" Sum Bytes of Tier Kept Neither
+        "the model"
         "bytes written";
-    TierWriteHitBytes "tier.write_hit_bytes" Sum Bytes of Tier "the model"
+    TierWriteHitBytes "tier.write_hit_bytes" Sum Bytes of Tier Kept Neither
+        "the model"
         "bytes written to resident pages";
-    TierWritesAbsorbed "tier.writes_absorbed" Sum Ios of Tier "the model"
+    TierWritesAbsorbed "tier.writes_absorbed" Sum Ios of Tier Kept More
+        "the model"
         "writes that the tier alone answered";
-    TierRemoteHits "tier.remote_hits" Sum Ios of Tier "the model"
+    TierRemoteHits "tier.remote_hits" Sum Ios of Tier Kept Neither
+        "the model"
         "read hits served by another host's tier";
-    TierFilled "tier.filled_bytes" Sum Bytes of Tier "the model"
+    TierFilled "tier.filled_bytes" Sum Bytes of Tier Kept Neither
+        "the model"
         "bytes of pages that reads brought in";
-    TierPlaced "tier.placed_bytes" Sum Bytes of Tier "the model"
+    TierPlaced "tier.placed_bytes" Sum Bytes of Tier Kept Neither
+        "the model"
         "bytes of pages that writes brought in whole";
-    TierEvicted "tier.evicted_bytes" Sum Bytes of Tier "the model"
+    TierEvicted "tier.evicted_bytes" Sum Bytes of Tier Kept Neither
+        "the model"
         "bytes of pages that left to make room";
-    TierDestaged "tier.destaged_bytes" Sum Bytes of Tier "the model"
+    TierDestaged "tier.destaged_bytes" Sum Bytes of Tier Kept Neither
+        "the model"
         "bytes that reached the storage late";
-    TierWritten "tier.tier_written_bytes" Sum Bytes of Tier "the model"
+    TierWritten "tier.tier_written_bytes" Sum Bytes of Tier Kept Less
+        "the model"
         "bytes written to the tier";
 }
 
@@ -276,40 +381,6 @@ pub trait GaugeSource {
     }
 }
 
-/// A gauge over some time.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Folded {
-    /// The time in which it was read.
-    pub time: Nanos,
-    /// The value, as its [`Merging`] has it.
-    pub value: f64,
-    /// The largest single value.
-    pub most: f64,
-}
-
-impl Folded {
-    /// One value.
-    pub const fn of(time: Nanos, value: f64) -> Self {
-        Self { time, value, most: value }
-    }
-
-    /// Both one after the other.
-    #[must_use]
-    pub fn and_then(self, merging: Merging, later: Self) -> Self {
-        let value = match merging {
-            Merging::Sum => self.value + later.value,
-            Merging::Last => later.value,
-            Merging::Most => self.value.max(later.value),
-            Merging::Mean => {
-                let of = |one: &Self| one.time.as_secs_f64().max(f64::MIN_POSITIVE);
-                let (first, second) = (of(&self), of(&later));
-                (self.value * first + later.value * second) / (first + second)
-            }
-        };
-        Self { time: self.time.saturating_add(later.time), value, most: self.most.max(later.most) }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,17 +393,5 @@ mod tests {
             let json = serde_json::to_string(name).expect("serialises");
             assert_eq!(json, format!("\"{}\"", name.name()));
         }
-    }
-
-    #[test]
-    fn a_value_and_a_later_one_make_one_in_the_way_of_their_kind() {
-        let (first, later) = (Folded::of(Nanos::SECOND, 8.0), Folded::of(Nanos::from_secs(3), 4.0));
-        let both = |merging| first.and_then(merging, later);
-        let values = [Merging::Sum, Merging::Last, Merging::Most, Merging::Mean];
-        assert_eq!(values.map(|merging| both(merging).value), [12.0, 4.0, 8.0, 5.0]);
-        assert_eq!(
-            (both(Merging::Last).time, both(Merging::Last).most),
-            (Nanos::from_secs(4), 8.0)
-        );
     }
 }

@@ -15,6 +15,7 @@ pub mod env;
 pub mod export;
 pub mod gauge;
 mod hdr_v2;
+pub mod openmetrics;
 mod quantile;
 pub mod recorder;
 pub mod rollup;

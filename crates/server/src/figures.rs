@@ -1,48 +1,56 @@
 //! Figures of the running runs and of the last that ended: what metrics show and push.
 
+use record::gauge::{Gauge, GaugeName};
 use view::document::RunState;
 
 use crate::provider::Current;
 
 /// What a figure is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kind {
-    /// Its name for Prometheus, without `tilemark_` and without the unit.
-    pub name: &'static str,
+struct Kind {
+    name: &'static str,
+    dotted: &'static str,
+    unit: Unit,
+    help: &'static str,
+}
+
+/// A unit for Prometheus, where it is a part of the name, and for OpenTelemetry (UCUM).
+type Unit = Option<(&'static str, &'static str)>;
+
+/// Figures of a kind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Family {
+    /// Its name for Prometheus.
+    pub name: String,
     /// Its name for OpenTelemetry.
-    pub dotted: &'static str,
+    pub dotted: String,
+    /// Its unit, none for a count.
+    pub unit: Unit,
     /// What it is, for people.
-    pub help: &'static str,
-    /// Its unit for Prometheus, which is a part of the name, and for OpenTelemetry (UCUM).
-    pub unit: Option<(&'static str, &'static str)>,
+    pub help: String,
+    /// Its figures, one at least.
+    pub figures: Vec<Figure>,
 }
 
 /// One number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// What it is of.
-    pub kind: &'static Kind,
     /// What tells it apart from others of its kind.
     pub labels: Vec<(&'static str, String)>,
     /// The number.
     pub value: f64,
 }
 
-const fn kind(
-    name: &'static str,
-    dotted: &'static str,
-    unit: Option<(&'static str, &'static str)>,
-    help: &'static str,
-) -> Kind {
-    Kind { name, dotted, help, unit }
+const fn kind(name: &'static str, dotted: &'static str, unit: Unit, help: &'static str) -> Kind {
+    Kind { name, dotted, unit, help }
 }
 
-const SECONDS: Option<(&str, &str)> = Some(("seconds", "s"));
-const OPERATIONS: Option<(&str, &str)> = Some(("operations_per_second", "{operation}/s"));
-const BYTES: Option<(&str, &str)> = Some(("bytes_per_second", "By/s"));
+const SECONDS: Unit = Some(("seconds", "s"));
+const OPERATIONS: Unit = Some(("operations_per_second", "{operation}/s"));
+const BYTES: Unit = Some(("bytes_per_second", "By/s"));
 
 /// Every kind, in the order in which they are told.
-pub static KINDS: [Kind; 10] = [
+static KINDS: [Kind; 10] = [
     kind("run", "tilemark.run", None, "A run; always 1"),
     kind("run_running", "tilemark.run.running", None, "1 while the run goes on, else 0"),
     kind("tiles", "tilemark.tiles", None, "Tiles of the step under way or held"),
@@ -85,14 +93,43 @@ const THROUGHPUT: usize = 7;
 const SERVICE: usize = 8;
 const LOST: usize = 9;
 
-/// What is known of these runs.
-pub fn figures(runs: &[Current]) -> Vec<Figure> {
-    let mut figures = Vec::new();
+/// What is known of these runs, in families that each have a figure.
+pub fn families(runs: &[Current]) -> Vec<Family> {
+    let mut figures: [Vec<Figure>; KINDS.len()] = Default::default();
     runs.iter().for_each(|run| add(&mut figures, run));
-    figures
+    let own = KINDS.iter().zip(figures).map(|(kind, figures)| Family {
+        name: match kind.unit {
+            Some((unit, _)) => format!("tilemark_{}_{unit}", kind.name),
+            None => format!("tilemark_{}", kind.name),
+        },
+        dotted: kind.dotted.to_owned(),
+        unit: kind.unit,
+        help: kind.help.to_owned(),
+        figures,
+    });
+    let gauges = GaugeName::ALL.iter().map(|name| gauge(*name, runs));
+    own.chain(gauges).filter(|family| !family.figures.is_empty()).collect()
 }
 
-fn add(figures: &mut Vec<Figure>, current: &Current) {
+/// What was read beside the I/O of these runs.
+fn gauge(name: GaugeName, runs: &[Current]) -> Family {
+    let of_run = |run: &Current| {
+        let own = run.gauges.iter().filter(|gauge| gauge.name == name);
+        let labels =
+            |of: &Gauge| vec![("run", run.row.id.clone()), (name.scope().name(), of.scope.clone())];
+        own.map(|of| Figure { labels: labels(of), value: of.value }).collect::<Vec<_>>()
+    };
+    let unit = name.level_unit();
+    Family {
+        name: name.metric(unit),
+        dotted: format!("tilemark.{}", name.name()),
+        unit: Some((unit.metric(), unit.ucum())),
+        help: format!("{}: when it was last read, or in the step held", name.title()),
+        figures: runs.iter().flat_map(of_run).collect(),
+    }
+}
+
+fn add(figures: &mut [Vec<Figure>], current: &Current) {
     let row = &current.row;
     let id = || ("run", row.id.clone());
     let name = |value: serde_json::Result<serde_json::Value>| {
@@ -106,7 +143,7 @@ fn add(figures: &mut Vec<Figure>, current: &Current) {
         ("state", name(serde_json::to_value(row.state))),
         ("status", row.status.clone().unwrap_or_default()),
     ];
-    figures.push(Figure { kind: &KINDS[RUN], labels: facts, value: 1.0 });
+    figures[RUN].push(Figure { labels: facts, value: 1.0 });
     let is_running = if row.state == RunState::Running { 1.0 } else { 0.0 };
     let (live, held) = (current.live.as_ref(), current.held.as_ref());
     let held = held.filter(|_| live.is_none());
@@ -122,23 +159,18 @@ fn add(figures: &mut Vec<Figure>, current: &Current) {
         (THROUGHPUT, either(live.map(|l| l.bytes_per_s), held.map(|h| h.bytes_per_s))),
         (LOST, live.map(|live| count(live.lost_slices))),
     ];
-    let known = of_run.into_iter().filter_map(|(kind, value)| Some((kind, value?)));
-    figures.extend(known.map(|(kind, value)| Figure {
-        kind: &KINDS[kind],
-        labels: vec![id()],
-        value,
-    }));
+    for (kind, value) in of_run {
+        figures[kind].extend(value.map(|value| Figure { labels: vec![id()], value }));
+    }
     let service = [
         ("all", live.and_then(|live| live.p99_ns)),
         ("read", held.and_then(|held| held.read_p99_ns)),
         ("write", held.and_then(|held| held.write_p99_ns)),
     ];
-    let known = service.into_iter().filter_map(|(direction, p99)| Some((direction, p99?)));
-    figures.extend(known.map(|(direction, p99)| Figure {
-        kind: &KINDS[SERVICE],
-        labels: vec![id(), ("direction", direction.to_owned())],
-        value: seconds(p99),
-    }));
+    for (direction, p99) in service {
+        let labels = vec![id(), ("direction", direction.to_owned())];
+        figures[SERVICE].extend(p99.map(|p99| Figure { labels, value: seconds(p99) }));
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "nanoseconds of days are below 2^53")]

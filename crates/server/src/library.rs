@@ -150,6 +150,37 @@ impl Library {
         })
     }
 
+    /// A run that goes on, here or in another process.
+    fn going_on(&self, id: &RunId) -> Result<Option<Arc<Source>>, ProviderError> {
+        if let Some(live) = self.live_as(id) {
+            return Ok(Some(Arc::new(live.source())));
+        }
+        if self.has_no_directory(id) {
+            return Ok(None);
+        }
+        let stored = self.stored(id)?;
+        if stored.state() != State::Running {
+            return Ok(None);
+        }
+        self.cache.source(stored).map(Some)
+    }
+
+    /// What metrics show of a run.
+    fn known_of(&self, row: &RunRow) -> Current {
+        let mut known = Current { row: row.clone(), live: None, held: None, gauges: Vec::new() };
+        let Some(id) = RunId::parse(&row.id) else { return known };
+        if let Some(source) = self.going_on(&id).ok().flatten() {
+            known.live = source.live_state().cloned();
+            known.gauges = source.rollup().levels();
+        } else if let Ok(stored) = self.stored(&id)
+            && let Some(step) = stored.run().ok().and_then(held::step)
+        {
+            known.held = Some(held::of(step));
+            known.gauges = step.levels().collect();
+        }
+        known
+    }
+
     /// Whether it is a trace or the sample: not a run that is or was stored here.
     fn has_no_directory(&self, id: &RunId) -> bool {
         self.sample_as(id).is_some() || self.trace(id).is_some()
@@ -225,18 +256,7 @@ impl Provider for Library {
     }
 
     fn live(&self, run: &RunId) -> Result<Option<LiveState>, ProviderError> {
-        if let Some(live) = self.live_as(run) {
-            return Ok(live.source().live_state().cloned());
-        }
-        if self.has_no_directory(run) {
-            return Ok(None);
-        }
-        let stored = self.stored(run)?;
-        if stored.state() != State::Running {
-            return Ok(None);
-        }
-        let source = self.cache.source(stored)?;
-        Ok(source.live_state().cloned())
+        Ok(self.going_on(run)?.and_then(|source| source.live_state().cloned()))
     }
 
     fn current(&self) -> Result<Vec<Current>, ProviderError> {
@@ -245,15 +265,7 @@ impl Provider for Library {
         let is_complete = |row: &&RunRow| row.state == RunState::Complete;
         let is_run = |row: &&RunRow| is_complete(row) && row.kind != RunKind::Recorded;
         let last = rows.iter().find(is_run).or_else(|| rows.iter().find(is_complete));
-        let mut current = Vec::new();
-        for row in rows.iter().filter(is_running).chain(last) {
-            let id = RunId::parse(&row.id);
-            let live = id.as_ref().and_then(|id| self.live(id).ok().flatten());
-            let stored = id.filter(|_| live.is_none()).and_then(|id| self.stored(&id).ok());
-            let held = stored.and_then(|run| held::of(run.run().ok()?));
-            current.push(Current { row: row.clone(), live, held });
-        }
-        Ok(current)
+        Ok(rows.iter().filter(is_running).chain(last).map(|row| self.known_of(row)).collect())
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use record::rundir::RunId;
 use tokio::sync::watch;
-use view::document::LiveState;
+use view::document::{LivePhase, LiveState};
 
 use crate::provider::{Provider, ProviderError};
 
@@ -76,7 +76,7 @@ impl Teller {
         loop {
             match self.look().await {
                 Ok(Some(state)) => {
-                    let is_over = state.phase == "ended";
+                    let is_over = state.phase == LivePhase::Ended;
                     let text: Arc<str> = serde_json::to_string(&state).unwrap_or_default().into();
                     last = Some(Arc::clone(&text));
                     if is_over {

@@ -16,7 +16,7 @@ use record::rollup::Rollup;
 use record::rundir::{RunId, StoredRun, files};
 use record::series::StepKey;
 use record::slice::{Slice, Topology};
-use view::document::{LiveState, RunRow};
+use view::document::{LivePhase, LiveState, RunRow};
 use view::{Source, TraceFacts};
 
 pub use recording::{Recording, TraceFeed};
@@ -86,7 +86,7 @@ impl LiveRun {
     fn new(subject: Subject) -> Self {
         let state = LiveState {
             version: 1,
-            phase: "preparing".to_owned(),
+            phase: LivePhase::Preparing,
             headline: String::new(),
             sentence: String::new(),
             tiles: 0,
@@ -212,7 +212,7 @@ impl Feed {
     /// Disks are being filled; share that is done, 0 to 1.
     pub fn prepared(&self, share: f64, run_left: Option<String>) {
         self.run.change(|state| {
-            "preparing".clone_into(&mut state.phase);
+            state.phase = LivePhase::Preparing;
             (state.prepared, state.run_left) = (Some(share), run_left);
         });
     }
@@ -220,7 +220,7 @@ impl Feed {
     /// A step begins.
     pub fn step(&self, tiles: u32) {
         self.run.change(|state| {
-            "warm-up".clone_into(&mut state.phase);
+            state.phase = LivePhase::WarmUp;
             (state.tiles, state.prepared, state.left_ns) = (tiles, None, None);
         });
     }
@@ -239,7 +239,7 @@ impl Feed {
     /// How the last second was.
     pub fn second(&self, second: &Second) {
         self.run.change(|state| {
-            (if second.is_measured { "measured" } else { "warm-up" }).clone_into(&mut state.phase);
+            state.phase = if second.is_measured { LivePhase::Measured } else { LivePhase::WarmUp };
             state.left_ns = second.left_ns;
             state.run_left.clone_from(&second.run_left);
             state.operations_per_s = second.operations_per_s;
@@ -251,7 +251,7 @@ impl Feed {
     /// The step is over and is judged, or the run is being put together.
     pub fn judging(&self) {
         self.run.change(|state| {
-            "judging".clone_into(&mut state.phase);
+            state.phase = LivePhase::Judging;
             (state.left_ns, state.p99_ns) = (None, None);
             (state.operations_per_s, state.bytes_per_s) = (0.0, 0.0);
         });
@@ -259,7 +259,7 @@ impl Feed {
 
     /// The run's directory is complete, or the run failed.
     pub fn end(&self) {
-        self.run.change(|state| "ended".clone_into(&mut state.phase));
+        self.run.change(|state| state.phase = LivePhase::Ended);
         self.run.has_ended.store(true, Ordering::Release);
     }
 }

@@ -1,5 +1,6 @@
 //! Where the answers come from: between HTTP and the runs.
 
+use record::gauge::Gauge;
 use record::rundir::RunId;
 use view::Request;
 use view::document::{
@@ -39,6 +40,9 @@ pub struct Current {
     pub live: Option<LiveState>,
     /// Of the step that its answer stands on, once it has ended.
     pub held: Option<Held>,
+    /// What was read beside its I/O, sums by the second: when it was last read, or in the step
+    /// held.
+    pub gauges: Vec<Gauge>,
 }
 
 /// Figures of a judged step.

@@ -1,7 +1,7 @@
 //! Quantities with their units: bytes, time, rates and shares.
 //!
 //! What it does: one newtype per quantity, one parser and one printer for each, so that
-//! `"4k"` means 4096 bytes in a plan, on the command line and in a result.
+//! `"4k"` means 4096 bytes in a plan, on the command line and in a result; and one table of text.
 //!
 //! What it refuses: knowing anything about storage, workloads or runs; guessing a unit
 //! (a bare number is an error wherever a unit could be meant).
@@ -15,6 +15,7 @@ mod error;
 pub mod print;
 mod rate;
 mod ratio;
+mod table;
 mod text;
 mod time;
 
@@ -22,4 +23,5 @@ pub use bytes::{BlockSize, Bytes, decimal_and_binary};
 pub use error::ParseError;
 pub use rate::Rate;
 pub use ratio::Ratio;
+pub use table::Table;
 pub use time::Nanos;

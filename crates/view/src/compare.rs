@@ -6,7 +6,7 @@ use compare::{
 };
 use record::run::Run;
 use units::Nanos;
-use units::print::{bytes_per_second, change, count, number};
+use units::print::{bytes_per_second, change, count, number, percent};
 
 use crate::document::{CompareMetric, ComparePage, CompareSide, CurveOfSide, DifferenceRow};
 use crate::request::Lens;
@@ -106,6 +106,8 @@ fn metric(metric: &MetricComparison) -> CompareMetric {
         Unit::PerSecond => "io_per_s",
         Unit::BytesPerSecond => "bytes_per_s",
         Unit::Nanoseconds => "ns",
+        Unit::Share => "share",
+        Unit::Count => "number",
     };
     let better = match metric.better {
         judge::Better::Higher => "higher",
@@ -143,6 +145,8 @@ fn value(value: f64, unit: Unit) -> String {
         Unit::PerSecond => format!("{}/s", number(value)),
         Unit::BytesPerSecond => bytes_per_second(value),
         Unit::Nanoseconds => Nanos::from_secs_f64(value / 1e9).to_string(),
+        Unit::Share => percent(value),
+        Unit::Count => number(value),
     }
 }
 
@@ -167,12 +171,12 @@ fn changed(metric: &MetricComparison) -> String {
 }
 
 fn sentence(found: &Comparison) -> String {
-    let of = |verdict: Verdict| found.metrics.iter().filter(move |m| m.verdict == verdict);
+    let of = |verdict: Verdict| found.deciding().filter(move |m| m.verdict == verdict);
     // A twelfth is as far as twelve times as much; nothing left is farther than any factor.
     let factor = |change: judge::Change| (1.0 + change.value).max(0.0).ln().abs();
     let size = |metric: &&MetricComparison| metric.change.map_or(0.0, factor);
     let most = of(found.verdict).max_by(|a, b| size(a).total_cmp(&size(b)));
-    let (all, effect) = (found.metrics.len() as u64, units::Ratio::new(found.min_effect));
+    let (all, effect) = (found.deciding().count() as u64, units::Ratio::new(found.min_effect));
     let these = of(found.verdict).count() as u64;
     let Some(most) = most else { return "No figure is in both.".to_owned() };
     let most = changed(most);

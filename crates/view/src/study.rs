@@ -126,8 +126,14 @@ fn claim(claim: &ClaimResult) -> StudyClaim {
         tolerance: findings::tolerance_text(claim.tolerance),
         outcome: outcome.to_owned(),
         outcome_text: findings::met(claim),
+        is_by_mean: claim.met && claim.interval_inside == Some(false),
+        why: (claim.outcome != Outcome::Met).then(|| paragraphs(findings::why(claim)).join(" ")),
         text: unmarked(&claim.text),
     }
+}
+
+fn cells(row: &[String]) -> Vec<String> {
+    row.iter().map(|cell| unmarked(cell)).collect()
 }
 
 fn section(of: findings::Section) -> StudySection {
@@ -144,9 +150,8 @@ fn section(of: findings::Section) -> StudySection {
                 section.paragraphs.extend(items.iter().flat_map(|item| paragraphs(item)));
             }
             Block::Table(grid) => {
-                let cells = |row: &[String]| row.iter().map(|cell| unmarked(cell)).collect();
                 section.columns = cells(grid.columns());
-                section.rows = grid.rows().iter().map(|row| cells(row)).collect();
+                section.rows = grid.rows().map(cells).collect();
             }
         }
     }

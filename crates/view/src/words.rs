@@ -7,7 +7,7 @@ use record::slice::Direction;
 use units::print::{bytes_per_second, clock, count, iops};
 use units::{Nanos, Ratio};
 
-use crate::document::LiveState;
+use crate::document::{LivePhase, LiveState};
 use crate::request::Lens;
 use crate::scope::{ENOUGH, Scope, Sum, ratio};
 use crate::source::Source;
@@ -102,10 +102,7 @@ pub(crate) fn closest<'a>(steps: &[&'a Step]) -> Option<&'a PooledLimit> {
     let limits = steps.iter().flat_map(|step| &step.limits);
     let counts =
         |limit: &&PooledLimit| limit.result.decides() && limit.result.measured_ns.is_some();
-    limits.filter(counts).min_by(|a, b| {
-        let room = |limit: &PooledLimit| limit.result.margin.value.unwrap_or(f64::INFINITY);
-        room(a).total_cmp(&room(b))
-    })
+    limits.filter(counts).min_by(|a, b| a.result.room().total_cmp(&b.result.room()))
 }
 
 fn held_and_broken(run: &Run, held: u32, broken: &BrokenLimit) -> String {
@@ -222,12 +219,12 @@ pub(crate) fn live(source: &Source, state: &LiveState) -> String {
     let elapsed = span.to.saturating_sub(span.from);
     let total = state.left_ns.map(|left| elapsed.saturating_add(Nanos(left)));
     // A warm-up ends when the load is steady, so its end is only the latest one.
-    let latest = if state.phase == "warm-up" { "at most " } else { "" };
+    let latest = if state.phase == LivePhase::WarmUp { "at most " } else { "" };
     let of = total
         .map(|total| format!(" of {latest}{}", clock(whole_seconds(total))))
         .unwrap_or_default();
     let so_far = format!("{} {}{of}", progress(source, state), clock(whole_seconds(elapsed)));
-    if state.phase == "preparing" || state.phase == "judging" || state.phase == "ended" {
+    if matches!(state.phase, LivePhase::Preparing | LivePhase::Judging | LivePhase::Ended) {
         return format!("{}{tiles}, {}.", capital(name), before(state));
     }
     let steps = [(span.step, span.repeat)];
@@ -259,9 +256,9 @@ pub(crate) fn live_headline(source: &Source, state: &LiveState) -> String {
         None => "Nothing held so far".to_owned(),
     };
     let failed = failed.map_or_else(String::new, |tiles| format!("; {tiles} failed"));
-    let doing = match (state.phase.as_str(), state.tiles) {
-        ("ended", _) => return format!("{held}{failed}."),
-        ("preparing", _) => "Filling disks".to_owned(),
+    let doing = match (state.phase, state.tiles) {
+        (LivePhase::Ended, _) => return format!("{held}{failed}."),
+        (LivePhase::Preparing, _) => "Filling disks".to_owned(),
         (_, 0) => "Beginning".to_owned(),
         (_, tiles) => format!("Trying {tiles}"),
     };
@@ -270,8 +267,8 @@ pub(crate) fn live_headline(source: &Source, state: &LiveState) -> String {
 }
 
 fn progress(source: &Source, state: &LiveState) -> &'static str {
-    match state.phase.as_str() {
-        "warm-up" => "warming up",
+    match state.phase {
+        LivePhase::WarmUp => "warming up",
         _ if source.is_observed() => "watching",
         _ => "measuring",
     }
@@ -279,13 +276,13 @@ fn progress(source: &Source, state: &LiveState) -> &'static str {
 
 /// What is done while there is no load.
 fn before(state: &LiveState) -> String {
-    match (state.phase.as_str(), state.prepared) {
-        ("preparing", Some(share)) => {
+    match (state.phase, state.prepared) {
+        (LivePhase::Preparing, Some(share)) => {
             format!("filling its disks, {} done", units::print::percent(Ratio::new(share).get()))
         }
-        ("preparing", None) => "preparing".to_owned(),
-        ("judging", _) => "holding what was measured against its limits".to_owned(),
-        ("ended", _) => "ended".to_owned(),
+        (LivePhase::Preparing, None) => "preparing".to_owned(),
+        (LivePhase::Judging, _) => "holding what was measured against its limits".to_owned(),
+        (LivePhase::Ended, _) => "ended".to_owned(),
         _ => "about to begin".to_owned(),
     }
 }

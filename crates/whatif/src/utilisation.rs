@@ -4,10 +4,6 @@ use spec::array::Array;
 use super::document::Bottleneck;
 use bench::run::work_of;
 
-/// Kinds of parts whose servers work. A queue and a write memory are full because of what is
-/// behind them.
-const WORKING: [&str; 4] = ["disk", "tier-disk", "link", "processor"];
-
 /// The busiest part of a step, and what one tile asks of it: the utilisation law of operational
 /// analysis, `U = X * D` (Denning and Buzen, "The Operational Analysis of Queueing Network
 /// Models", ACM Computing Surveys 10, 1978), with X in tiles' worth of work, so that D is the
@@ -32,7 +28,7 @@ fn candidates<'a>(
     model: &'a ModelFacts,
     array: &Array,
 ) -> impl Iterator<Item = (String, f64)> + use<'a> {
-    let parts = model.parts.iter().filter(|part| WORKING.contains(&part.kind.as_str()));
+    let parts = model.parts.iter().filter(|part| part.kind.works());
     let parts = parts.map(|part| (part.name.clone(), part.utilisation_max));
     let capacity = array.hosts.as_ref().map_or(1.0, |hosts| hosts.capacity.get());
     let hosts = model.hosts.iter().filter(move |_| capacity > 0.0);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunRow, StudyClaim, TierSeries } from '../../src/lib/api/types';
 import { gapSentence, notByDesign } from '../../src/lib/chart/tier';
 import { choose, compareAddress, countedRows, findRuns, oldestRun, startedText, stateOf } from '../../src/lib/ui/runs';
-import { claimsTable, findClaims, kindsOf, otherSections, outcomeAddition, outcomeLook, pieces, reasonsOf } from '../../src/lib/ui/study';
+import { claimsTable, findClaims, kindsOf, outcomeLook, pieces } from '../../src/lib/ui/study';
 
 const run = (id: string, patch: Partial<RunRow> = {}): RunRow => ({
   id, kind: 'measured', state: 'complete', status: 'complete', started: '2026-11-22T06:00:00.123Z', duration_ns: 1, tile: 'datacenter', target: 'nvme0n1',
@@ -42,7 +42,7 @@ describe('the list of runs', () => {
 });
 
 const claim = (id: string, kind: string, outcome: string): StudyClaim =>
-  ({ id, kind, published: '1', ours: '2', tolerance: '5 %', outcome, outcome_text: 'why', text: 'words' });
+  ({ id, kind, published: '1', ours: '2', tolerance: '5 %', outcome, outcome_text: 'why', is_by_mean: false, why: null, text: 'words' });
 
 describe('claims of a study', () => {
   const claims = [claim('A', 'input', 'met'), claim('B', 'predicted', 'met'), claim('C', 'predicted', 'not-met'), claim('D', 'predicted', 'not-measured')];
@@ -56,16 +56,6 @@ describe('claims of a study', () => {
   it('have a word and a mark for each outcome, also for one not known', () => {
     expect(outcomeLook('not-met').word).toBe('Not met');
     expect(outcomeLook('odd').word).toBe('odd');
-  });
-  it('stand beside the reason why they are not met, which is not told twice', () => {
-    const sections = [
-      { title: 'Why', paragraphs: ['**C not met.** the disks *hardly* feel it', '**D not measured: no formula.** a rule'], columns: [], rows: [] },
-      { title: 'Other', paragraphs: ['words'], columns: [], rows: [] },
-    ];
-    expect([...reasonsOf(sections)]).toEqual([['C', 'the disks *hardly* feel it'], ['D', 'a rule']]);
-    expect(otherSections(sections).map(({ title }) => title)).toEqual(['Other']);
-    expect(outcomeAddition({ ...(claims[0] as StudyClaim), outcome_text: 'NO' })).toBe('');
-    expect(outcomeAddition({ ...(claims[0] as StudyClaim), outcome_text: 'yes, by the mean' })).toBe('yes, by the mean');
   });
   it('have stressed words, and stars that are none', () => {
     expect(pieces('a **b** *c d* `e`')).toEqual([
@@ -86,7 +76,7 @@ describe('a tier', () => {
     [null, [0, 0], null],
     ['write-through', [1, 0], null],
   ])('with policy %s and writes %j says %j', (policy, writes_absorbed, words) => {
-    expect(notByDesign(tier({ policy, writes_absorbed }))).toBe(words);
+    expect(notByDesign(tier({ policy: policy as TierSeries['policy'], writes_absorbed }))).toBe(words);
   });
   it('says what is not recorded', () => {
     expect(gapSentence('Writes', [1e6, 2e6], [])).toContain('does not hold the times behind its tier');

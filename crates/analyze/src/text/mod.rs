@@ -1,9 +1,8 @@
 //! The answer for people: sentences, tables and bars of text.
 
-mod grid;
+mod bars;
 mod plain;
 mod vscsi_stats;
 
-pub use grid::Grid;
 pub use plain::text;
 pub use vscsi_stats::vscsi_stats;

@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use units::{Bytes, Nanos};
+use units::{Bytes, Nanos, Table};
 
-use super::grid::{Grid, sparkline};
+use super::bars::sparkline;
 use crate::document::{Analysis, HistogramRow, OutstandingCell, TimeRow};
 use crate::material::View;
 
@@ -80,7 +80,7 @@ fn findings(answer: &Analysis) -> String {
 }
 
 fn overview(answer: &Analysis) -> String {
-    let mut grid = Grid::new(&[
+    let mut grid = Table::new(&[
         "VM",
         ">I/Os",
         ">reads",
@@ -110,8 +110,8 @@ fn overview(answer: &Analysis) -> String {
             time_of(row.write_p99_ns),
         ]);
     }
-    let mut text = format!("Overview\n{}{}", grid.lines(), more(answer.overview.len()));
-    let mut grid = Grid::new(&["busiest", ">of", ">at", ">I/Os", ">a second", ">times the mean"]);
+    let mut text = format!("Overview\n{}{}", grid.text("  "), more(answer.overview.len()));
+    let mut grid = Table::new(&["busiest", ">of", ">at", ">I/Os", ">a second", ">times the mean"]);
     let first = answer.overview.first().map_or("", |row| &row.vm);
     for row in answer.bursts.iter().filter(|row| row.vm == first) {
         grid.row(vec![
@@ -125,7 +125,7 @@ fn overview(answer: &Analysis) -> String {
     }
     if !grid.is_empty() {
         text += "\n";
-        text += &grid.lines();
+        text += &grid.text("  ");
     }
     text
 }
@@ -136,7 +136,7 @@ fn sizes(answer: &Analysis) -> String {
     if has_latency {
         header.extend([">of waiting", ">p50", ">p95", ">p99", ">longest"]);
     }
-    let mut grid = Grid::new(&header);
+    let mut grid = Table::new(&header);
     for row in answer.sizes.iter().filter(|row| is_shown(answer, &row.vm)) {
         let mut cells = vec![
             row.vm.clone(),
@@ -153,7 +153,7 @@ fn sizes(answer: &Analysis) -> String {
         }
         grid.row(cells);
     }
-    format!("Sizes\n{}", grid.lines())
+    format!("Sizes\n{}", grid.text("  "))
 }
 
 fn latency(answer: &Analysis) -> String {
@@ -169,7 +169,7 @@ fn latency(answer: &Analysis) -> String {
         a.vm.cmp(&b.vm)
             .then(b.share_of_wait.unwrap_or(0.0).total_cmp(&a.share_of_wait.unwrap_or(0.0)))
     });
-    let mut grid = Grid::new(&["VM", "made it slow", "", ">of waiting", "", ">of I/Os"]);
+    let mut grid = Table::new(&["VM", "made it slow", "", ">of waiting", "", ">of I/Os"]);
     for row in rows {
         let share = row.share_of_wait.unwrap_or(0.0);
         grid.row(vec![
@@ -181,8 +181,8 @@ fn latency(answer: &Analysis) -> String {
             percent(Some(row.share_of_count)),
         ]);
     }
-    let mut text = format!("Contribution to latency\n{}", grid.lines());
-    let mut grid = Grid::new(&[
+    let mut text = format!("Contribution to latency\n{}", grid.text("  "));
+    let mut grid = Table::new(&[
         "VM",
         "small (<32 KiB)",
         ">alone",
@@ -206,7 +206,7 @@ fn latency(answer: &Analysis) -> String {
     }
     if !grid.is_empty() {
         text += "\nSmall I/O without and with a large one in flight on the device\n";
-        text += &grid.lines();
+        text += &grid.text("  ");
     }
     text
 }
@@ -266,10 +266,10 @@ impl Analysis {
     }
 }
 
-fn header(first: &str) -> Grid {
+fn header(first: &str) -> Table {
     let mut header = vec![first];
     header.extend(COLUMNS.map(|(_, short)| short));
-    Grid::new(&header)
+    Table::new(&header)
 }
 
 fn latency_matrix(answer: &Analysis, vm: &str, direction: &str) -> String {
@@ -292,7 +292,7 @@ fn latency_matrix(answer: &Analysis, vm: &str, direction: &str) -> String {
         let cell = |count: u64| if count == 0 { ".".to_owned() } else { number(count) };
         grid.row(std::iter::once(name).chain(counts.map(cell)).collect());
     }
-    format!("  {vm} {direction}\n{}", grid.lines())
+    format!("  {vm} {direction}\n{}", grid.text("  "))
 }
 
 fn outstanding_matrix(answer: &Analysis, vm: &str, direction: &str) -> String {
@@ -326,14 +326,14 @@ fn outstanding_matrix(answer: &Analysis, vm: &str, direction: &str) -> String {
         };
         grid.row(std::iter::once(name).chain(cells.map(p99)).collect());
     }
-    format!("\n{}", grid.lines())
+    format!("\n{}", grid.text("  "))
 }
 
 fn working_set(answer: &Analysis) -> String {
     if answer.working_set.is_empty() {
         return String::new();
     }
-    let mut grid = Grid::new(&["VM", "touched in", ">windows", ">mean", ">largest"]);
+    let mut grid = Table::new(&["VM", "touched in", ">windows", ">mean", ">largest"]);
     for row in answer.working_set.iter().filter(|row| is_shown(answer, &row.vm)) {
         grid.row(vec![
             row.vm.clone(),
@@ -343,9 +343,9 @@ fn working_set(answer: &Analysis) -> String {
             bytes(row.max_bytes),
         ]);
     }
-    let mut text = format!("Working set, in pages of 4 KiB\n{}", grid.lines());
+    let mut text = format!("Working set, in pages of 4 KiB\n{}", grid.text("  "));
     let mut grid =
-        Grid::new(&["VM", "LRU pages of", ">knee at", ">misses there", ">misses at least"]);
+        Table::new(&["VM", "LRU pages of", ">knee at", ">misses there", ">misses at least"]);
     for row in answer.knees.iter().filter(|row| is_shown(answer, &row.vm)) {
         grid.row(vec![
             row.vm.clone(),
@@ -357,10 +357,10 @@ fn working_set(answer: &Analysis) -> String {
     }
     if !grid.is_empty() {
         text += "\n";
-        text += &grid.lines();
+        text += &grid.text("  ");
     }
     let mut grid =
-        Grid::new(&["VM", ">tier, 64 KiB pages", ">of reads", ">of I/Os", ">written to it"]);
+        Table::new(&["VM", ">tier, 64 KiB pages", ">of reads", ">of I/Os", ">written to it"]);
     for row in answer.tiers.iter().filter(|row| is_shown(answer, &row.vm)) {
         grid.row(vec![
             row.vm.clone(),
@@ -371,7 +371,7 @@ fn working_set(answer: &Analysis) -> String {
         ]);
     }
     text += "\nServed by a tier (LRU, write-back, empty at first)\n";
-    text += &grid.lines();
+    text += &grid.text("  ");
     text
 }
 
@@ -393,14 +393,14 @@ fn histograms(answer: &Analysis) -> String {
 }
 
 fn buckets(row: &HistogramRow) -> String {
-    let mut grid = Grid::new(&[">up to", ">count", ""]);
+    let mut grid = Table::new(&[">up to", ">count", ""]);
     let most = row.counts.iter().copied().max().unwrap_or(0).max(1);
     let above = format!("over {}", row.limits.last().copied().unwrap_or(0));
     let names = row.limits.iter().map(i64::to_string).chain([above]);
     for (name, count) in names.zip(&row.counts).filter(|(_, count)| **count > 0) {
         grid.row(vec![name, number(*count), bar(*count as f64 / most as f64)]);
     }
-    grid.lines()
+    grid.text("  ")
 }
 
 fn time(answer: &Analysis) -> String {
@@ -421,7 +421,7 @@ fn time(answer: &Analysis) -> String {
     for row in &answer.time {
         vms.entry(&row.vm).or_default().push(row);
     }
-    let mut grid = Grid::new(&["VM", "", "", ">peak"]);
+    let mut grid = Table::new(&["VM", "", "", ">peak"]);
     let count = usize::try_from(slices.div_ceil(each)).unwrap_or(BARS);
     let at = |row: &TimeRow| {
         usize::try_from((row.start_ns - first.start_ns) / width / each).unwrap_or(0)
@@ -446,7 +446,7 @@ fn time(answer: &Analysis) -> String {
             grid.row(vec![String::new(), "longest".into(), sparkline(&longest), peak]);
         }
     }
-    text += &grid.lines();
+    text += &grid.text("  ");
     text + &more(vms.len())
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use machine::{IoError, IoRequest};
-use record::gauge::GaugeSource;
+use record::gauge::{Gauge, GaugeSource, Readings};
 use record::slice::Slice;
 use sim::{Completion, Device, SimInstance};
 use units::{Bytes, Nanos};
@@ -63,9 +63,20 @@ pub struct FakeRig {
     pub horizon: Nanos,
     /// What was prepared, in order.
     pub prepared: Vec<String>,
+    /// What a meter shows in each slice, if there is one.
+    pub metered: Option<Gauge>,
     /// The world.
     pub world: Rc<RefCell<World>>,
     loads: i128,
+}
+
+/// Shows the same again and again.
+struct Meter(Gauge);
+
+impl GaugeSource for Meter {
+    fn read(&mut self) -> Readings {
+        Readings { gauges: vec![self.0.clone()], ..Readings::default() }
+    }
 }
 
 impl FakeRig {
@@ -81,6 +92,7 @@ impl FakeRig {
             slice,
             horizon,
             prepared: Vec::new(),
+            metered: None,
             world: Rc::new(RefCell::new(world)),
             loads: 0,
         }
@@ -97,6 +109,11 @@ impl Rig for FakeRig {
 
     fn capacity(&self) -> Bytes {
         self.capacity
+    }
+
+    fn meters(&self) -> Vec<Box<dyn GaugeSource>> {
+        let meter = |gauge: &Gauge| Box::new(Meter(gauge.clone())) as Box<dyn GaugeSource>;
+        self.metered.iter().map(meter).collect()
     }
 
     fn prepare(

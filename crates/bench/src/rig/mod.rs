@@ -89,6 +89,11 @@ pub trait Rig {
         None
     }
 
+    /// What else is read beside every slice of a step.
+    fn meters(&self) -> Vec<Box<dyn GaugeSource>> {
+        Vec::new()
+    }
+
     /// Whether time passes while nothing is asked of the storage, so that it can rest.
     fn can_rest(&self) -> bool {
         false

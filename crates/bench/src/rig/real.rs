@@ -332,6 +332,10 @@ impl Rig for RealRig {
         })))
     }
 
+    fn meters(&self) -> Vec<Box<dyn GaugeSource>> {
+        host::meters()
+    }
+
     fn can_rest(&self) -> bool {
         true
     }

@@ -293,7 +293,11 @@ impl SimLoad {
 
 impl GaugeSource for SimLoad {
     fn read(&mut self) -> Readings {
-        Readings::of_tiers(self.simulation.model_mut().tiers())
+        let now = self.simulation.now();
+        let plant = self.simulation.model_mut();
+        let mut readings = Readings::of_tiers(plant.tiers());
+        readings.gauges.extend(plant.utilisations(now));
+        readings
     }
 }
 

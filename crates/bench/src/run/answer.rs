@@ -9,6 +9,7 @@ use crate::plan::ResolvedPlan;
 use crate::run::document::{RunFacts, profile_name};
 use crate::run::{End, USERS_MAX};
 use crate::score::work_interval;
+use crate::verdict::worst_broken;
 
 /// What the steps so far say.
 pub fn answer(
@@ -368,30 +369,23 @@ fn fails(tiles: u32, sharp: bool) -> String {
     if sharp { format!("tile {tiles} fails") } else { format!("{tiles} tiles fail") }
 }
 
-/// The limit of a failed step that broke worst: over all tiles first, else in one tile.
+/// The limit of a failed step that broke worst.
 pub fn broken_limit(step: &Step) -> Option<BrokenLimit> {
-    let room = |limit: &record::run::LimitResult| limit.margin.value.unwrap_or(f64::INFINITY);
-    let failed = |limit: &record::run::LimitResult| limit.is_broken();
-    let broken = |tile, workload: &str, copy, limit: &record::run::LimitResult| BrokenLimit {
+    let of_all = step.limits.iter().map(|pooled| {
+        let tile = pooled.worst_tile.unwrap_or(0);
+        ((tile, &pooled.workload, 0), &pooled.result)
+    });
+    let of_one = step.workloads.iter().flat_map(|own| {
+        own.limits.iter().map(|limit| ((own.tile, &own.workload, own.copy), limit))
+    });
+    let ((tile, workload, copy), limit) = worst_broken(of_all, of_one)?;
+    Some(BrokenLimit {
         tiles: step.tiles,
         repeat: step.repeat,
         tile,
-        workload: workload.to_owned(),
+        workload: workload.clone(),
         copy,
         limit: limit.clone(),
-    };
-    let pooled = step.limits.iter().filter(|limit| failed(&limit.result));
-    let of_all = pooled
-        .min_by(|a, b| room(&a.result).total_cmp(&room(&b.result)))
-        .map(|limit| broken(limit.worst_tile.unwrap_or(0), &limit.workload, 0, &limit.result));
-    let of_one = step.workloads.iter().flat_map(|workload| {
-        let broken = workload.limits.iter().filter(|limit| failed(limit));
-        broken.map(move |limit| (workload, limit))
-    });
-    of_all.or_else(|| {
-        of_one
-            .min_by(|(_, a), (_, b)| room(a).total_cmp(&room(b)))
-            .map(|(result, limit)| broken(result.tile, &result.workload, result.copy, limit))
     })
 }
 

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use record::run::{Cause, Run, Step, Warning};
-use record::rundir::{EventLog, RunDir};
+use record::run::{Cause, Known, Run, Step, Warning};
+use record::rundir::{EventKind, EventLog, RunDir};
 use serde_json::json;
 use units::Nanos;
 
@@ -73,14 +73,14 @@ impl<'a, R: Rig> Climber<'a, R> {
             depth: 0,
             verified: None,
         };
-        climber.event("run-start", &json!({ "id": climber.facts.id }))?;
+        climber.event(EventKind::RunStart, &json!({ "id": climber.facts.id }))?;
         Ok(climber)
     }
 
     /// Reads back what was written, if the run verifies.
     pub fn check_written(&mut self) -> Result<(), BenchError> {
         if let Some(found) = self.rig.check_written()? {
-            self.event("verified", &json!({ "text": found }))?;
+            self.event(EventKind::Verified, &json!({ "text": found }))?;
             self.verified = Some(found);
         }
         Ok(())
@@ -106,7 +106,7 @@ impl<'a, R: Rig> Climber<'a, R> {
             Err(error) => Err(error),
         };
         if let Err(BenchError::Mismatch(wrong)) = &checked {
-            self.event("wrong-blocks", &json!({ "blocks": wrong }))?;
+            self.event(EventKind::WrongBlocks, &json!({ "blocks": wrong }))?;
         }
         checked
     }
@@ -122,12 +122,12 @@ impl<'a, R: Rig> Climber<'a, R> {
 
     fn store(mut self, run: &Run, end: &End) -> Result<(), BenchError> {
         if let End::Failed(error) = end {
-            self.event("error", &json!({ "id": error.id(), "text": error.to_string() }))?;
+            self.event(EventKind::Error, &json!({ "id": error.id(), "text": error.to_string() }))?;
         }
         for warning in &run.warnings {
             self.observer.event(&Progress::Warning(warning));
         }
-        self.event("run-end", &json!({ "answer": run.answer.sentence }))?;
+        self.event(EventKind::RunEnd, &json!({ "answer": run.answer.sentence }))?;
         self.kept.finish(self.directory.at())?;
         Ok(self.directory.write_run(run)?)
     }
@@ -141,7 +141,7 @@ impl<'a, R: Rig> Climber<'a, R> {
         let per_tile = self.facts.load.bytes.get();
         run.target.provisioned_bytes = Some(per_tile * u64::from(self.provisioned_tiles));
         run.warnings.extend(self.verified.as_ref().map(|text| Warning {
-            id: "verified".to_owned(),
+            id: Known::Verified.id().to_owned(),
             text: text.clone(),
             value: None,
             limit: None,
@@ -155,7 +155,7 @@ impl<'a, R: Rig> Climber<'a, R> {
         Nanos(u64::try_from(elapsed).unwrap_or(0))
     }
 
-    fn event(&mut self, kind: &str, fields: &serde_json::Value) -> Result<(), BenchError> {
+    fn event(&mut self, kind: EventKind, fields: &serde_json::Value) -> Result<(), BenchError> {
         let now = self.now();
         Ok(self.events.append(now, kind, fields)?)
     }
@@ -165,7 +165,7 @@ impl<'a, R: Rig> Climber<'a, R> {
         let done = fill(self.rig, disks, self.control, self.observer)?;
         self.provisioned_tiles = self.provisioned_tiles.max(tiles);
         if let Some(done) = done {
-            self.event("prefill", &json!({ "tiles": tiles, "bytes": done.bytes }))?;
+            self.event(EventKind::Prefill, &json!({ "tiles": tiles, "bytes": done.bytes }))?;
             match &mut self.prefill {
                 Some(before) => before.add(done),
                 none => *none = Some(done),
@@ -190,7 +190,7 @@ impl<'a, R: Rig> Climber<'a, R> {
             at_most: step_at_most(self.plan),
         });
         let fields = json!({ "step": place.step, "tiles": place.tiles, "repeat": place.repeat });
-        self.event("step-start", &fields)
+        self.event(EventKind::StepStart, &fields)
     }
 
     /// Stores a step, measured wholly or in part.
@@ -209,7 +209,7 @@ impl<'a, R: Rig> Climber<'a, R> {
             "verdict": step.verdict.name(),
             "reason": step.reason,
         });
-        self.event("step-end", &fields)?;
+        self.event(EventKind::StepEnd, &fields)?;
         self.steps.push(step);
         Ok(())
     }

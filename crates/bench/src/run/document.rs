@@ -4,7 +4,7 @@ use datastore::{Preflight, Target};
 use jiff::Timestamp;
 use machine::GENERATOR;
 use record::run::{
-    Answer, Capacity, Edge, EngineFacts, Prefill, Run, SCHEMA, ScaleFacts, Status, Step,
+    Answer, Capacity, Edge, EngineFacts, Known, Prefill, Run, SCHEMA, ScaleFacts, Status, Step,
     TargetFacts, TileFacts, TilesInterval, ToolFacts, Warning,
 };
 use record::rundir::{RunId, sha256_hex};
@@ -147,7 +147,7 @@ impl<'a> RunFacts<'a> {
         let footprint = plan.footprint.value;
         let caches = self.caches.as_ref().map_or_else(String::new, |seen| format!(" ({seen})"));
         (footprint < 1.0).then(|| Warning {
-            id: "scaled-footprint".to_owned(),
+            id: Known::ScaledFootprint.id().to_owned(),
             text: format!(
                 "disks have 1/{:.0} of their full size, so caches of the storage hold more of them \
                  than they would{caches}",
@@ -246,11 +246,10 @@ pub fn tile_sha256(tile: &ResolvedTile) -> String {
 /// Why what is measured is memory, if it is: direct I/O is refused, or the file system has
 /// nothing but memory, whatever it says.
 pub fn page_cache(found: &Preflight) -> Option<String> {
-    let refused = found.warnings.iter().find(|warning| warning.id == "direct-refused");
     let memory = found.file_system.as_ref().map(|facts| facts.fs_type.as_str());
     let memory = memory.filter(|kind| ["tmpfs", "ramfs"].contains(kind));
     let words = |kind| format!("it is on {kind}, which is memory");
-    refused.map(|warning| warning.text.clone()).or_else(|| memory.map(words))
+    found.direct_refused().map(str::to_owned).or_else(|| memory.map(words))
 }
 
 /// What is seen of caches on the way: a size of disks that misses them cannot be chosen without.

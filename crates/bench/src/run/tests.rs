@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use datastore::{Directory, Target};
 use machine::{Effects, Event, Machine};
+use record::gauge::{Gauge, GaugeName};
 use record::rollup::Rollup;
 use record::run::{Cause, Edge, Origin, Phase, Status, TierCounts, Verdict};
 use record::rundir::StoredRun;
@@ -338,6 +339,17 @@ fn a_clock_that_is_set_during_a_step_is_a_warning_and_nothing_else() {
     assert!(step.warnings.iter().any(|warning| warning.id == "clock-step"), "{:?}", step.warnings);
 }
 
+/// Seen on ea41adf: whoever was not the host's watch was in the series and in no step.
+#[test]
+fn what_a_meter_shows_is_in_the_step() {
+    let plan = plan(Values { tiles: Some("1".to_owned()), ..Values::default() });
+    let mut rig = rig(&plan, Nanos::from_micros(10));
+    let shown = Gauge::of_host(GaugeName::CpuOthers, 0.25);
+    rig.metered = Some(shown.clone());
+    let ran = run_fake(&plan, &mut rig, &Control::default()).expect("a run");
+    assert_eq!(ran.finished.run.steps[0].gauges, [shown]);
+}
+
 #[test]
 fn the_same_plan_in_virtual_time_gives_the_same_answer() {
     let plan = plan(Values::default());
@@ -394,6 +406,12 @@ fn a_simulated_run_is_stored_like_any_other_and_says_what_it_is() {
             let counts = counts.expect("it was measured");
             assert_eq!(counts, tier.counts, "{} in step {}", tier.name, step.step);
             assert!(counts.reads > 0);
+        }
+        for part in &facts.parts {
+            let own =
+                |gauge: &&Gauge| gauge.name == GaugeName::Utilisation && gauge.scope == part.name;
+            let busy = step.gauges.iter().find(own).expect("every part has a gauge").value;
+            assert!((busy - part.utilisation).abs() < 1e-6, "{busy} of {part:?}");
         }
     }
 }

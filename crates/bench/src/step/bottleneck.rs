@@ -8,8 +8,10 @@
 //! same of its `%util`). It is at its limit when more tiles bring no more I/Os while its queue
 //! grows.
 
-use record::gauge::{GaugeName, HOST};
-use record::run::{Bottleneck, Cause, HostFacts, ModelFacts, PartFacts, Resource, Step, Verdict};
+use record::gauge::{Gauge, GaugeName, HOST};
+use record::run::{
+    Bottleneck, Cause, HostFacts, ModelFacts, PartFacts, PartKind, Resource, Step, Verdict,
+};
 use record::slice::Direction;
 use units::print::percent;
 
@@ -79,7 +81,7 @@ fn of_model(model: &ModelFacts) -> Bottleneck {
 /// What can be said of a disk without servers that could be busy.
 fn table(model: &ModelFacts) -> Option<Bottleneck> {
     let is_table = |part: &&PartFacts| part.utilisation_max == 0.0 && part.inside > 0.0;
-    let table = model.parts.iter().filter(|part| part.kind == "disk").find(is_table)?;
+    let table = model.parts.iter().filter(|part| part.kind == PartKind::Disk).find(is_table)?;
     Some(Bottleneck {
         kind: Resource::NoneSeen,
         name: table.name.clone(),
@@ -96,16 +98,15 @@ fn table(model: &ModelFacts) -> Option<Bottleneck> {
 fn parts(model: &ModelFacts) -> (Vec<Bottleneck>, Vec<Bottleneck>) {
     let (mut working, mut waiting) = (Vec::new(), Vec::new());
     for part in &model.parts {
-        let (kind, works) = match part.kind.as_str() {
-            "disk" => (Resource::Disk, true),
-            "tier-disk" => (Resource::Tier, true),
-            "link" => (Resource::Link, true),
-            "processor" => (Resource::Controller, true),
-            "write-memory" => (Resource::Controller, false),
-            _ => (Resource::Queue, false),
+        let kind = match part.kind {
+            PartKind::Disk => Resource::Disk,
+            PartKind::TierDisk => Resource::Tier,
+            PartKind::Link => Resource::Link,
+            PartKind::Processor | PartKind::WriteMemory => Resource::Controller,
+            PartKind::Queue => Resource::Queue,
         };
         let found = busy(kind, part.name.clone(), part.utilisation_max);
-        if works { working.push(found) } else { waiting.push(found) }
+        if part.kind.works() { working.push(found) } else { waiting.push(found) }
     }
     working.extend(model.hosts.iter().map(host));
     let vms = model.vms.iter();
@@ -142,14 +143,16 @@ fn of_machine(step: &Step, earlier: &[Step]) -> Bottleneck {
         .unwrap_or_else(|| nearest(step))
 }
 
-fn gauge(step: &Step, name: GaugeName) -> Option<f64> {
-    step.gauges.iter().find(|gauge| gauge.name == name).map(|gauge| gauge.value)
+fn gauge(step: &Step, name: GaugeName, scope: &str) -> Option<f64> {
+    let of = |gauge: &&Gauge| gauge.name == name && gauge.scope == scope;
+    step.gauges.iter().find(of).map(|gauge| gauge.value)
 }
 
 fn processors(step: &Step) -> Option<Bottleneck> {
-    let own = gauge(step, GaugeName::CpuOwn)?;
-    let others = gauge(step, GaugeName::CpuOthers).unwrap_or(0.0)
-        + gauge(step, GaugeName::CpuSteal).unwrap_or(0.0);
+    let share = |name| gauge(step, name, HOST);
+    let own = share(GaugeName::CpuOwn)?;
+    let others =
+        share(GaugeName::CpuOthers).unwrap_or(0.0) + share(GaugeName::CpuSteal).unwrap_or(0.0);
     let used = (own + others).min(1.0);
     (used >= CPU_MIN).then(|| Bottleneck {
         kind: Resource::HostCpu,
@@ -170,27 +173,37 @@ struct Device<'a> {
     queue: f64,
 }
 
-fn device(step: &Step) -> Option<Device<'_>> {
-    let busy = step.gauges.iter().find(|gauge| gauge.name == GaugeName::DeviceBusy)?;
-    let queue = gauge(step, GaugeName::DeviceQueue)?;
-    Some(Device { name: &busy.scope, busy: busy.value, queue })
+fn devices(step: &Step) -> impl Iterator<Item = Device<'_>> {
+    let busy = step.gauges.iter().filter(|gauge| gauge.name == GaugeName::DeviceBusy);
+    busy.filter_map(|busy| {
+        let queue = gauge(step, GaugeName::DeviceQueue, &busy.scope)?;
+        Some(Device { name: &busy.scope, busy: busy.value, queue })
+    })
+}
+
+/// The device that had something to do for the longest.
+fn busiest(step: &Step) -> Option<Device<'_>> {
+    devices(step).max_by(|a, b| a.busy.total_cmp(&b.busy))
 }
 
 /// Held against the step with the most tiles among those that have markedly fewer, if that one
 /// measured the storage.
 fn device_at_limit(step: &Step, earlier: &[Step]) -> Option<Bottleneck> {
-    let now = device(step).filter(|device| device.busy >= BUSY_MIN)?;
     let tiles = f64::from(step.tiles);
     let before = earlier
         .iter()
         .filter(|before| f64::from(before.tiles) <= FEWER_TILES * tiles)
         .filter(|before| matches!(before.verdict, Verdict::Passed | Verdict::Failed))
         .max_by_key(|before| before.tiles)?;
-    let then = device(before)?;
     let rate = |step: &Step| step.throughput.operations_per_s;
     let more = tiles / f64::from(before.tiles.max(1));
     let is_flat = rate(step) <= SAME_RATE * rate(before);
-    (is_flat && now.queue >= more * then.queue).then(|| Bottleneck {
+    let grown = devices(step).filter_map(|now| {
+        let then = devices(before).find(|then| then.name == now.name)?;
+        (now.busy >= BUSY_MIN && now.queue >= more * then.queue).then_some((now, then))
+    });
+    let most = grown.max_by(|(a, _), (b, _)| a.queue.total_cmp(&b.queue));
+    most.filter(|_| is_flat).map(|(now, then)| Bottleneck {
         kind: Resource::Device,
         name: now.name.to_owned(),
         utilisation: Some(now.busy),
@@ -213,7 +226,7 @@ fn flushes(step: &Step) -> Option<Bottleneck> {
     let share = own / all.max(f64::MIN_POSITIVE);
     (share >= FLUSH_MIN).then(|| Bottleneck {
         kind: Resource::Flush,
-        name: device(step).map_or_else(String::new, |device| device.name.to_owned()),
+        name: busiest(step).map_or_else(String::new, |device| device.name.to_owned()),
         utilisation: Some(share),
         text: format!("flushes took {} of all time spent in I/Os", percent(share)),
         source: "service times of this step, held against 50 %".to_owned(),
@@ -221,7 +234,7 @@ fn flushes(step: &Step) -> Option<Bottleneck> {
 }
 
 fn nearest(step: &Step) -> Bottleneck {
-    let Some(Device { name, busy, queue }) = device(step) else {
+    let Some(Device { name, busy, queue }) = busiest(step) else {
         return nothing("the storage shows neither a device nor a queue");
     };
     Bottleneck {
@@ -239,15 +252,12 @@ fn nearest(step: &Step) -> Bottleneck {
 
 #[cfg(test)]
 mod tests {
-    use record::gauge::Gauge;
-    use record::run::PartFacts;
-
     use super::*;
 
-    fn part(name: &str, kind: &str, used: f64) -> PartFacts {
+    fn part(name: &str, kind: PartKind, used: f64) -> PartFacts {
         PartFacts {
             name: name.to_owned(),
-            kind: kind.to_owned(),
+            kind,
             count: 8,
             utilisation: used / 2.0,
             utilisation_max: used,
@@ -275,23 +285,31 @@ mod tests {
 
     #[test]
     fn idle_disks_are_not_blamed_when_the_hosts_have_used_all_they_may() {
-        let disks = || vec![part("pool lun1 disks", "disk", 0.06), part("queue", "queue", 0.97)];
+        let disks = || {
+            vec![
+                part("pool lun1 disks", PartKind::Disk, 0.06),
+                part("queue", PartKind::Queue, 0.97),
+            ]
+        };
         let found = modelled(disks(), 0.83);
         assert_eq!((found.kind, found.name.as_str()), (Resource::HostCpu, "processors of host-3"));
         assert!(found.utilisation.expect("known") > 0.98, "of what may be used: {found:?}");
         let full = modelled(disks(), 0.2);
         assert_eq!(full.kind, Resource::Queue, "nothing behind the queue is busy: {full:?}");
         // Seen of a calibrated disk: "disks 0 % busy at most" where it answered no more a second.
-        let table = modelled(vec![part("pool disk disks", "disk", 0.0)], 0.2);
+        let table = modelled(vec![part("pool disk disks", PartKind::Disk, 0.0)], 0.2);
         assert_eq!((table.kind, table.utilisation), (Resource::NoneSeen, None), "{table:?}");
         assert!(table.text.contains("not known; 1.0 I/Os were inside"), "{table:?}");
-        let idle = modelled(vec![part("link", "link", 0.3)], 0.2);
+        let idle = modelled(vec![part("link", PartKind::Link, 0.3)], 0.2);
         assert_eq!((idle.kind, idle.name.as_str()), (Resource::NoneSeen, "link"));
     }
 
     #[test]
     fn busy_disks_are_named_before_the_queue_in_front_of_them() {
-        let parts = vec![part("lun queue", "queue", 1.0), part("pool a disks", "disk", 0.93)];
+        let parts = vec![
+            part("lun queue", PartKind::Queue, 1.0),
+            part("pool a disks", PartKind::Disk, 0.93),
+        ];
         let found = modelled(parts, 0.1);
         assert_eq!((found.kind, found.name.as_str()), (Resource::Disk, "pool a disks"));
     }
@@ -320,6 +338,33 @@ mod tests {
         let short = of(&real(12, 9_100.0, 10.0), &before);
         assert_eq!(short.kind, Resource::NoneSeen, "a queue that does not grow: {short:?}");
         assert_eq!(of(&real(9, 9_100.0, 60.0), &before).kind, Resource::NoneSeen, "too near");
+    }
+
+    /// Seen on ea41adf: the first device with the first queue, whosever that was.
+    #[test]
+    fn a_queue_is_held_against_its_own_device() {
+        let with = |tiles, rate, idle_first: bool, queue| {
+            let mut step = real(tiles, rate, queue);
+            let of = |name, value| Gauge { name, scope: "sdb".to_owned(), value };
+            let idle = [of(GaugeName::DeviceQueue, 0.5), of(GaugeName::DeviceBusy, 0.1)];
+            let at = if idle_first { 0 } else { step.gauges.len() };
+            step.gauges.splice(at..at, idle);
+            step
+        };
+        for idle_first in [true, false] {
+            let before = [with(8, 9_000.0, idle_first, 10.0)];
+            let flat = of(&with(12, 9_100.0, idle_first, 60.0), &before);
+            assert_eq!((flat.kind, flat.name.as_str()), (Resource::Device, "sda"), "{flat:?}");
+            assert!(flat.text.contains("from 10.0 to 60.0"), "{flat:?}");
+            let rising = of(&with(12, 13_000.0, idle_first, 20.0), &before);
+            assert!(rising.text.contains("sda had something to do 100 %"), "{rising:?}");
+        }
+        // What another host of several was busy with is not this machine's.
+        let mut step = real(2, 100.0, 1.0);
+        let elsewhere =
+            Gauge { scope: "host-2".to_owned(), ..Gauge::of_host(GaugeName::CpuOwn, 0.95) };
+        step.gauges.insert(0, elsewhere);
+        assert_eq!(of(&step, &[]).kind, Resource::NoneSeen);
     }
 
     #[test]

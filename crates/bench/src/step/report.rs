@@ -43,7 +43,7 @@ pub struct StepFacts<'a> {
     pub disturbances: Vec<Disturbance>,
     /// Whether the window was steady.
     pub steady: Steady,
-    /// Means of the machine's gauges.
+    /// What gauges came to.
     pub gauges: Vec<Gauge>,
     /// Every instance's count, slice by slice of the window.
     pub work: &'a [SliceWork],

@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use record::gauge::{Gauge, GaugeSource, Readings};
+use record::gauge::{Gauge, GaugeSource, Gauges, Readings};
 use record::run::{
     Cause, Check, Disturbance, Figure, Phase, Steady, Step, Verdict, WarmUp, Warning,
 };
@@ -24,7 +24,7 @@ use crate::step::tick::tick;
 use crate::step::{Rounds, WarmUpBounds, WarmUpRule, Window, bottleneck, waits};
 use crate::verdict::{Judged, LimitSamples, StepJudge};
 use host::HostWatch;
-use host::disturbance::{Seen, means, seen};
+use host::disturbance::{Seen, seen};
 
 /// How often a stop request is looked at while no slice arrives.
 const POLL: Duration = Duration::from_millis(100);
@@ -84,6 +84,7 @@ impl<R: Rig> StepBench<'_, R> {
         let (members, topology) = (&fleet.order.members, &fleet.topology);
         let judge = StepJudge { tile: &self.plan.tile_set, members, topology };
         let mut course = Course::new(self.plan, judge, playing, self.rig.watch());
+        course.meters = self.rig.meters();
         if course.phase() == Phase::Measured {
             load.mark();
         }
@@ -149,11 +150,10 @@ impl<R: Rig> StepBench<'_, R> {
             };
             silent = Nanos::ZERO;
             let phase = course.phase();
-            let machine = course.watch.as_mut().map(HostWatch::read);
-            let mut readings = machine.unwrap_or_default();
+            let mut readings = course.read();
             readings.add(load.read());
             self.keep(&readings, key(place, phase), course.judge.topology, &slice)?;
-            course.take(&slice);
+            course.take(&slice, &readings);
             if phase != course.phase() {
                 load.mark();
             }
@@ -375,6 +375,8 @@ pub struct Course<'a> {
     pub samples: LimitSamples,
     rounds: Rounds,
     watch: Option<HostWatch>,
+    meters: Vec<Box<dyn GaugeSource>>,
+    gauges: Gauges,
     work: Vec<SliceWork>,
     slices_per_block: usize,
     tile: &'a ResolvedTile,
@@ -397,6 +399,8 @@ impl<'a> Course<'a> {
             samples: LimitSamples::new(&judge, slices_per_block(plan)),
             rounds: Rounds::new(slices_per_block(plan)),
             watch,
+            meters: Vec::new(),
+            gauges: Gauges::default(),
             window: Window::new(judge.topology, Nanos::ZERO, 0),
             elapsed: Nanos::ZERO,
             warm_up: (playing.is_any() && plan.warm_up_max.value == Nanos::ZERO).then(no_warm_up),
@@ -440,7 +444,7 @@ impl<'a> Course<'a> {
         self.target > self.asked
     }
 
-    fn take(&mut self, slice: &Slice) {
+    fn take(&mut self, slice: &Slice, readings: &Readings) {
         self.elapsed += slice.width;
         self.little.add(slice);
         self.playing.see(slice);
@@ -456,6 +460,7 @@ impl<'a> Course<'a> {
             }
             return;
         }
+        readings.gauges.iter().for_each(|gauge| self.gauges.add(slice.width, gauge));
         self.window.add(slice);
         self.samples.add(&self.judge, slice);
         self.rounds.add(slice);
@@ -487,6 +492,13 @@ impl<'a> Course<'a> {
         self.judge.judge(&self.window, &self.samples)
     }
 
+    /// What the machine and meters show since they were last asked.
+    fn read(&mut self) -> Readings {
+        let mut all = self.watch.as_mut().map(HostWatch::read).unwrap_or_default();
+        self.meters.iter_mut().for_each(|meter| all.add(meter.read()));
+        all
+    }
+
     /// Notes how long a slice was waited for.
     fn waited(&mut self, took: Duration) {
         if let Some(watch) = &mut self.watch {
@@ -495,8 +507,7 @@ impl<'a> Course<'a> {
     }
 
     fn gauges(&self) -> Vec<Gauge> {
-        let watch = self.watch.as_ref();
-        watch.map_or_else(Vec::new, |watch| means(watch.seconds(), watch.device()))
+        self.gauges.iter().map(|(gauge, _)| gauge).collect()
     }
 
     fn disturbances(&self) -> Vec<Disturbance> {

@@ -11,5 +11,5 @@ mod words;
 pub use generator::{LATENESS_MAX, QUEUED_SHARE_MAX, WORKER_CPU_MAX, generator_health};
 pub use limit::{CONFIDENCE, judge_limit, limit_name};
 pub use samples::{LimitSamples, Samples};
-pub use step::{DROPPED_SHARE_MAX, Judged, Member, StepJudge};
+pub use step::{DROPPED_SHARE_MAX, Judged, Member, StepJudge, worst_broken};
 pub use words::sentence;

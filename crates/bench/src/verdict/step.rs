@@ -141,25 +141,22 @@ impl StepJudge<'_> {
         pooled
     }
 
-    /// The limit that broke worst, relative to itself: pooled ones before those of one tile.
+    /// The limit that broke worst, with the tile in which it was.
     fn broken(
         &self,
         pooled: &[PooledLimit],
         instances: &[Vec<LimitResult>],
     ) -> Option<(Member, LimitResult)> {
-        let of_all =
-            pooled.iter().filter(|pooled| pooled.result.is_broken()).filter_map(|pooled| {
-                let tile = pooled.worst_tile?;
-                let member = self.members.iter().find(|member| {
-                    member.tile == tile && self.workload(**member).name == pooled.workload
-                })?;
-                Some((*member, pooled.result.clone()))
-            });
-        let of_one = self.members.iter().zip(instances).flat_map(|(member, results)| {
-            let failed = results.iter().filter(|result| result.is_broken());
-            failed.map(|result| (*member, result.clone()))
+        let of_all = pooled.iter().filter_map(|pooled| {
+            let tile = pooled.worst_tile?;
+            let member = self.members.iter().find(|member| {
+                member.tile == tile && self.workload(**member).name == pooled.workload
+            })?;
+            Some((*member, &pooled.result))
         });
-        worst(of_all).or_else(|| worst(of_one))
+        let all = self.members.iter().zip(instances);
+        let of_one = all.flat_map(|(member, own)| own.iter().map(|result| (*member, result)));
+        worst_broken(of_all, of_one).map(|(member, result)| (member, result.clone()))
     }
 
     /// What the samples say, unless the generator was the limit. A generator that was late or
@@ -208,10 +205,7 @@ impl StepJudge<'_> {
         let decides = |pooled: &&PooledLimit| pooled.result.decides();
         let decide = judged.pooled.iter().filter(decides);
         let measured = decide.filter(|pooled| pooled.result.measured_ns.is_some());
-        let closest = measured.min_by(|a, b| {
-            let room = |pooled: &PooledLimit| pooled.result.margin.value.unwrap_or(f64::INFINITY);
-            room(a).total_cmp(&room(b))
-        });
+        let closest = measured.min_by(|a, b| a.result.room().total_cmp(&b.result.room()));
         match closest {
             Some(pooled) => {
                 format!("every limit held; closest: {}", sentence(&pooled.workload, &pooled.result))
@@ -294,9 +288,18 @@ fn is_undecided(pooled: &PooledLimit) -> bool {
     result.decides() && result.verdict == Verdict::Inconclusive && result.samples > 0
 }
 
-fn worst(broken: impl Iterator<Item = (Member, LimitResult)>) -> Option<(Member, LimitResult)> {
-    broken.min_by(|(_, a), (_, b)| {
-        let room = |result: &LimitResult| result.margin.value.unwrap_or(f64::INFINITY);
-        room(a).total_cmp(&room(b))
-    })
+/// The limit that broke worst, relative to itself, with where: of those over all tiles, else of
+/// those of one tile.
+pub fn worst_broken<'a, T>(
+    of_all: impl Iterator<Item = (T, &'a LimitResult)>,
+    of_one: impl Iterator<Item = (T, &'a LimitResult)>,
+) -> Option<(T, &'a LimitResult)> {
+    least_room(of_all).or_else(|| least_room(of_one))
+}
+
+fn least_room<'a, T>(
+    limits: impl Iterator<Item = (T, &'a LimitResult)>,
+) -> Option<(T, &'a LimitResult)> {
+    let broken = limits.filter(|(_, limit)| limit.is_broken());
+    broken.min_by(|(_, a), (_, b)| a.room().total_cmp(&b.room()))
 }

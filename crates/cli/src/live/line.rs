@@ -4,7 +4,7 @@ use bench::progress::{LimitSoFar, Observer, Overview, Progress, Tick};
 use units::{Bytes, Nanos, decimal_and_binary};
 
 use super::{FinalWarnings, TimeLeft};
-use crate::text::{count, number, step_line};
+use crate::text::{closest, count, number, step_line};
 
 /// One plain line for each thing that happens; ticks only now and then.
 #[derive(Debug)]
@@ -235,7 +235,7 @@ pub(super) fn limit_line(limit: &LimitSoFar) -> String {
 pub(super) fn judged(step: &record::run::Step) -> String {
     let cells = step_line(step);
     let (tiles, vms) = (u64::from(step.tiles), u64::from(step.vms));
-    let limit = if cells[7] == "-" { String::new() } else { format!("; {}", cells[7]) };
+    let limit = closest(step).map_or_else(String::new, |limit| format!("; {limit}"));
     format!(
         "{:<12} {} ({}): {} IOPS, {} MiB/s, score {}{limit}",
         cells[3],

@@ -1,8 +1,8 @@
 //! A comparison as text for a terminal: no colour, columns aligned.
 
 use compare::{Bound, Change, Comparison, Difference, MetricComparison, Seeds, Unit, Verdict};
-use units::Nanos;
 use units::print::change as changed;
+use units::{Nanos, Table};
 
 /// The whole comparison, ending in a newline.
 pub fn comparison(comparison: &Comparison) -> String {
@@ -19,7 +19,7 @@ pub fn comparison(comparison: &Comparison) -> String {
     line(&format!("seeds: {}", seeds(comparison)));
     comparison.notes.iter().for_each(|note| line(&format!("note: {note}")));
     line("");
-    table(&rows(&comparison.metrics), &mut line);
+    table(&comparison.metrics).lines().iter().for_each(|own| line(own));
     reasons(&comparison.metrics, &mut line);
     line("");
     line(&format!(
@@ -57,75 +57,34 @@ fn differences(what: &str, differences: &[Difference], line: &mut impl FnMut(&st
         1 => line(&format!("{what}: 1 difference")),
         many => line(&format!("{what}: {many} differences")),
     }
-    let rows: Vec<Row> = differences
-        .iter()
-        .map(|difference| {
-            let values = |side, values: &[String]| format!("{side} {}", values.join(" | "));
-            Row::Cells(vec![
-                format!("  {}", difference.key),
-                values('A', &difference.a),
-                values('B', &difference.b),
-            ])
-        })
-        .collect();
-    table(&rows, line);
-}
-
-/// A line of a table: cells, or a heading that spans it.
-enum Row {
-    Heading(String),
-    Cells(Vec<String>),
-}
-
-/// The first column and words are left-aligned, numbers right-aligned.
-fn table(rows: &[Row], line: &mut impl FnMut(&str)) {
-    let cells =
-        || rows.iter().filter_map(|row| if let Row::Cells(c) = row { Some(c) } else { None });
-    let columns = cells().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        cells().filter_map(|c| c.get(column)).map(|c| c.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    for row in rows {
-        match row {
-            Row::Heading(text) => line(text),
-            Row::Cells(cells) => {
-                let padded =
-                    cells.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-                        if column == 0 || !is_number_column(columns, column) {
-                            format!("{cell:<width$}")
-                        } else {
-                            format!("{cell:>width$}")
-                        }
-                    });
-                line(&padded.collect::<Vec<_>>().join("  "));
-            }
-        }
+    let mut table = Table::new(&[""; 3]);
+    for difference in differences {
+        let values = |side, values: &[String]| format!("{side} {}", values.join(" | "));
+        table.row(vec![
+            format!("  {}", difference.key),
+            values('A', &difference.a),
+            values('B', &difference.b),
+        ]);
     }
+    table.lines().iter().for_each(|own| line(own));
 }
 
-/// In the table of figures all but the first and the last column are numbers; in the table
-/// of differences none is.
-fn is_number_column(columns: usize, column: usize) -> bool {
-    columns > 3 && column + 1 < columns
-}
-
-fn rows(metrics: &[MetricComparison]) -> Vec<Row> {
-    let head = ["figure", "A", "B", "n", "change", "from", "to", "p", "verdict"];
-    let mut rows = vec![Row::Cells(head.map(str::to_owned).to_vec())];
+fn table(metrics: &[MetricComparison]) -> Table {
+    let mut table =
+        Table::new(&["figure", ">A", ">B", ">n", ">change", ">from", ">to", ">p", "verdict"]);
     let mut tiles = None;
     for metric in metrics {
         if metric.tiles != tiles {
             tiles = metric.tiles;
-            rows.push(Row::Heading(match tiles {
+            table.heading(&match tiles {
                 Some(1) => "at 1 tile".to_owned(),
                 Some(count) => format!("at {count} tiles"),
                 None => String::new(),
-            }));
+            });
         }
-        rows.push(Row::Cells(cells(metric)));
+        table.row(cells(metric));
     }
-    rows
+    table
 }
 
 fn cells(metric: &MetricComparison) -> Vec<String> {
@@ -160,6 +119,8 @@ fn value(value: f64, unit: Unit) -> String {
         Unit::PerSecond => format!("{value:.0}/s"),
         Unit::BytesPerSecond => bytes_per_second(value),
         Unit::Nanoseconds => Nanos::from_secs_f64(value / 1e9).to_string(),
+        Unit::Share => units::print::percent(value),
+        Unit::Count => format!("{value:.1}"),
     }
 }
 
@@ -215,7 +176,7 @@ fn legend(min_effect: f64) -> String {
 
 fn summary(comparison: &Comparison) -> String {
     let count = |verdict: Verdict| {
-        let found = comparison.metrics.iter().filter(|metric| metric.verdict == verdict);
+        let found = comparison.deciding().filter(|metric| metric.verdict == verdict);
         format!("{} {}", found.count(), verdict.name())
     };
     let parts = [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::Inconclusive].map(count);
@@ -223,7 +184,7 @@ fn summary(comparison: &Comparison) -> String {
         "verdict: {} ({} of {})",
         comparison.verdict.name(),
         parts.join(", "),
-        figures(comparison.metrics.len())
+        figures(comparison.deciding().count())
     )
 }
 

@@ -10,7 +10,6 @@ mod replay;
 mod step;
 mod study;
 mod summary;
-mod table;
 mod what_if;
 
 use brief::brief;
@@ -20,11 +19,11 @@ pub use model::model;
 pub use recheck::recheck;
 pub use recording::recorded;
 pub use replay::replay;
-pub use step::{limit_name, step_line};
+pub use step::{closest, limit_name, step_line};
 pub use study::study;
 pub use summary::prefill_line;
 use summary::summary;
-pub use table::Table;
+pub use units::Table;
 pub use what_if::what_if;
 
 use std::path::Path;

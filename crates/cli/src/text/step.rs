@@ -5,11 +5,10 @@ use super::{latency, number};
 
 /// The limit with the least room left in a step, over all its tiles.
 pub(super) fn tightest(step: &Step) -> Option<&PooledLimit> {
-    let room = |limit: &PooledLimit| limit.result.margin.value.unwrap_or(f64::INFINITY);
     step.limits
         .iter()
         .filter(|limit| limit.result.measured_ns.is_some())
-        .min_by(|a, b| room(a).total_cmp(&room(b)))
+        .min_by(|a, b| a.result.room().total_cmp(&b.result.room()))
 }
 
 /// `shop order p95`.
@@ -44,6 +43,11 @@ pub fn step_line(step: &Step) -> Vec<String> {
         number(step.throughput.operations_per_s),
         number(step.throughput.bytes_per_s / 1_048_576.0),
         score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}")),
-        tightest(step).map_or_else(|| "-".to_owned(), limit_text),
+        closest(step).unwrap_or_else(|| "-".to_owned()),
     ]
+}
+
+/// The limit with the least room, with what was measured of it.
+pub fn closest(step: &Step) -> Option<String> {
+    tightest(step).map(limit_text)
 }

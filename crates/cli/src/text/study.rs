@@ -17,16 +17,16 @@ pub fn study(result: &StudyResult) -> String {
     }
     if !result.points.is_empty() {
         say("");
-        say(points(&result.points).text().trim_end());
+        say(points(&result.points).text("").trim_end());
         notes_on_points(&result.points).iter().for_each(|note| say(note));
     }
     for each in &result.tables {
         say("");
         say(&heading(each));
-        say(table(each).text().trim_end());
+        say(table(each).text("").trim_end());
     }
     say("");
-    say(claims(&result.claims).text().trim_end());
+    say(claims(&result.claims).text("").trim_end());
     for claim in result.claims.iter().filter(|claim| claim.outcome != Outcome::Met) {
         say("");
         missed(claim).iter().for_each(|line| say(line));

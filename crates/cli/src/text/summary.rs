@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use record::run::{
-    Answer, Figure, LimitResult, PooledLimit, Prefill, RateFacts, Run, ScaleFacts, Step, Told,
+    Answer, Figure, Known, LimitResult, Prefill, RateFacts, Run, ScaleFacts, Step, Told,
     WorkloadResult, told,
 };
 use units::{Bytes, Nanos, decimal_and_binary};
@@ -202,10 +202,9 @@ fn interval(limit: &LimitResult) -> Option<String> {
 fn tile_to_show(run: &Run, step: &Step) -> u32 {
     let broken = run.answer.first_broken.as_ref();
     let broken = broken.filter(|broken| broken.tiles == step.tiles && broken.repeat == step.repeat);
-    let room = |pooled: &&PooledLimit| pooled.result.margin.value.unwrap_or(f64::INFINITY);
     let closest = || {
         let limits = step.limits.iter().filter(|pooled| pooled.worst_tile.is_some());
-        limits.min_by(|a, b| room(a).total_cmp(&room(b)))?.worst_tile
+        limits.min_by(|a, b| a.result.room().total_cmp(&b.result.room()))?.worst_tile
     };
     broken.map(|broken| broken.tile).or_else(closest).unwrap_or(0)
 }
@@ -302,9 +301,9 @@ pub(super) fn told_line(told: &Told<'_>) -> String {
     let place = Some(told.place()).filter(|place| !place.is_empty());
     let place = place.map_or_else(String::new, |place| format!("{place}: "));
     let (id, text) = (told.first.id.as_str(), told.text());
-    match id {
-        "verified" => format!("verified   {place}{text}"),
-        _ => format!("warning    {place}{text} [{id}]"),
+    match told.first.is(Known::Verified) {
+        true => format!("verified   {place}{text}"),
+        false => format!("warning    {place}{text} [{id}]"),
     }
 }
 

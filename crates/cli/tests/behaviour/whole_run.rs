@@ -109,6 +109,7 @@ fn a_stored_run_is_listed_shown_exported_compared_and_removed() {
     for (format, begin) in [
         ("json", "{"),
         ("csv", "step,"),
+        ("gauges-csv", "step,"),
         ("hlog", "#["),
         ("openmetrics", "# TYPE tilemark_run"),
         ("parquet", "PAR1"),

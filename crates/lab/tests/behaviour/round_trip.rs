@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 
+use record::run::PartKind;
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock, fstatvfs};
 use rustix::io::Errno;
 
@@ -26,7 +27,7 @@ fn what_is_written_directly_is_read_back_and_the_array_was_asked() {
     let (report, was_busy) = lab.unmount().expect("unmounts");
     assert!(!was_busy);
     assert_eq!((report.faults, report.wrong_reads), (0, 0));
-    let disks = report.model.parts.iter().find(|part| part.kind == "disk").expect("a disk");
+    let disks = report.model.parts.iter().find(|part| part.kind == PartKind::Disk).expect("a disk");
     assert!(disks.iops > 0.0, "{disks:?}");
     assert!(report.lateness.answers >= 33, "{:?}", report.lateness);
 }

@@ -1,4 +1,4 @@
-//! The I/O series as RFC 4180 text: CRLF ends, a field is quoted where it must be. Null
+//! The I/O series, and that of gauges, as RFC 4180 text: CRLF ends, a field is quoted where it must be. Null
 //! is an empty field.
 
 use std::borrow::Cow;
@@ -8,8 +8,9 @@ use std::io::Write;
 use stats::Compact;
 
 use super::ExportError;
+use crate::gauge::Gauge;
 use crate::quantile::Summary;
-use crate::series::{IoRecord, SeriesError};
+use crate::series::{GaugeRecord, IoRecord, SeriesError};
 
 const COMMON: &str = "step,tiles,repeat,phase,start_ns,width_ns,tile,workload,copy,vm,direction,\
                       kind,size_class,count,errors,bytes";
@@ -29,6 +30,21 @@ pub(super) fn write(
     write!(to, "{header}\r\n")?;
     for row in rows {
         write_row(&row?, to)?;
+    }
+    Ok(())
+}
+
+/// The series of gauges, one row per slice, gauge and scope.
+pub(super) fn write_gauges(
+    rows: impl Iterator<Item = Result<GaugeRecord, SeriesError>>,
+    to: &mut dyn Write,
+) -> Result<(), ExportError> {
+    write!(to, "step,tiles,repeat,phase,start_ns,width_ns,name,kind,scope,unit,value\r\n")?;
+    for row in rows {
+        let GaugeRecord { key, start, width, gauge: Gauge { name, scope, value } } = row?;
+        write!(to, "{},{},{},{}", key.step, key.tiles, key.repeat, key.phase.name())?;
+        write!(to, ",{},{},{},{}", start.0, width.0, name.name(), name.scope().name())?;
+        write!(to, ",{},{},{value}\r\n", field(&scope), field(name.unit().name()))?;
     }
     Ok(())
 }

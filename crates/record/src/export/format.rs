@@ -1,8 +1,10 @@
 use std::io::{self, Write};
+use std::iter::Peekable;
 use std::str::FromStr;
 
 use super::{ExportError, csv, hlog, openmetrics};
 use crate::rundir::{RunDirError, StoredRun, files};
+use crate::series::{Record, Rows};
 
 /// A format a run can be exported to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +13,8 @@ pub enum Format {
     Json,
     /// `series.parquet` without its histograms, as RFC 4180 text.
     Csv,
+    /// `gauges.parquet` as RFC 4180 text.
+    GaugesCsv,
     /// `series.parquet` as it is.
     Parquet,
     /// HdrHistogram log 1.3: one line per slice, VM, direction and kind of latency.
@@ -21,14 +25,15 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 5] =
-        [Self::Json, Self::Csv, Self::Parquet, Self::Hlog, Self::OpenMetrics];
+    pub const ALL: [Self; 6] =
+        [Self::Json, Self::Csv, Self::GaugesCsv, Self::Parquet, Self::Hlog, Self::OpenMetrics];
 
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
             Self::Csv => "csv",
+            Self::GaugesCsv => "gauges-csv",
             Self::Parquet => "parquet",
             Self::Hlog => "hlog",
             Self::OpenMetrics => "openmetrics",
@@ -53,13 +58,8 @@ impl FromStr for Format {
 pub fn export(run: &StoredRun, format: Format, to: &mut dyn Write) -> Result<(), ExportError> {
     match format {
         Format::Json => copy(run, files::RUN, to)?,
-        Format::Csv => {
-            let mut rows = run.series()?.peekable();
-            if rows.peek().is_none() {
-                return Err(ExportError::NoSeries { id: run.id().to_string() });
-            }
-            csv::write(rows, to)?;
-        }
+        Format::Csv => csv::write(some(run, run.series()?)?, to)?,
+        Format::GaugesCsv => csv::write_gauges(some(run, run.gauges()?)?, to)?,
         Format::Parquet if !run.path().join(files::SERIES).exists() => {
             return Err(ExportError::NotFinished { id: run.id().to_string() });
         }
@@ -68,6 +68,15 @@ pub fn export(run: &StoredRun, format: Format, to: &mut dyn Write) -> Result<(),
         Format::OpenMetrics => openmetrics::write(run, to)?,
     }
     Ok(to.flush()?)
+}
+
+/// The rows, of which there must be one at least.
+fn some<R: Record>(run: &StoredRun, rows: Rows<R>) -> Result<Peekable<Rows<R>>, ExportError> {
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return Err(ExportError::NoSeries { id: run.id().to_string() });
+    }
+    Ok(rows)
 }
 
 fn copy(run: &StoredRun, name: &str, to: &mut dyn Write) -> Result<(), ExportError> {

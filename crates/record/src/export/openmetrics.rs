@@ -4,14 +4,14 @@
 //! histogram bucket with a boundary counts above the boundary.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::io::{self, Write};
 
 use stats::Compact;
 use units::Nanos;
 
 use super::ExportError;
-use crate::gauge::{Folded, GaugeName, Merging};
+use crate::gauge::{Gauges, Merging};
+use crate::openmetrics::{END, family, labels, sample};
 use crate::run::{Phase, Run};
 use crate::rundir::StoredRun;
 use crate::series::{ActionRecord, GaugeRecord, IoRecord, StepKey};
@@ -103,56 +103,43 @@ pub(super) fn write(run: &StoredRun, to: &mut dyn Write) -> Result<(), ExportErr
     })?;
     latencies(to, prefix, &actions)?;
     write_gauges(run, to)?;
-    writeln!(to, "# EOF")?;
-    Ok(())
+    Ok(to.write_all(END.as_bytes())?)
 }
 
 /// What the machine, the device and a model did in the measured time of each step: sums are
 /// counters.
 fn write_gauges(run: &StoredRun, to: &mut dyn Write) -> Result<(), ExportError> {
-    let mut found: BTreeMap<(GaugeName, String), Folded> = BTreeMap::new();
+    let mut steps: BTreeMap<StepKey, Gauges> = BTreeMap::new();
     for row in run.gauges()? {
         let GaugeRecord { key, width, gauge, .. } = row?;
-        if key.phase != Phase::Measured {
-            continue;
+        if key.phase == Phase::Measured {
+            steps.entry(key).or_default().add(width, &gauge);
         }
-        let scope = gauge.name.scope().name();
+    }
+    let mut found = Vec::new();
+    for (key, gauges) in &steps {
+        found.extend(gauges.iter().map(|(gauge, _)| (gauge.name, key, gauge)));
+    }
+    found.sort_by_key(|(name, ..)| *name);
+    let mut last = None;
+    for (name, key, gauge) in found {
+        let is_sum = name.merging() == Merging::Sum;
+        let metric = name.metric(name.unit());
+        if last.replace(name) != Some(name) {
+            let kind = if is_sum { "counter" } else { "gauge" };
+            let help = format!("{}.", name.title());
+            family(to, &metric, kind, name.unit().metric(), &help)?;
+        }
         let labels = labels(&[
             ("step", &key.step),
             ("tiles", &key.tiles),
             ("repeat", &key.repeat),
-            (scope, &gauge.scope),
+            (name.scope().name(), &gauge.scope),
         ]);
-        let own = Folded::of(width, gauge.value);
-        found
-            .entry((gauge.name, labels))
-            .and_modify(|known| *known = known.and_then(gauge.name.merging(), own))
-            .or_insert(own);
-    }
-    let mut last = None;
-    for ((gauge, labels), folded) in &found {
-        let (unit, is_sum) = (gauge.unit().metric(), gauge.merging() == Merging::Sum);
-        let mut name = format!("tilemark_{}", gauge.name().replace('.', "_"));
-        if !unit.is_empty() && !name.ends_with(unit) {
-            name = format!("{name}_{unit}");
-        }
-        if last.replace(*gauge) != Some(*gauge) {
-            let kind = if is_sum { "counter" } else { "gauge" };
-            family(to, &name, kind, unit, &format!("{}.", gauge.title()))?;
-        }
         let total = if is_sum { "_total" } else { "" };
-        writeln!(to, "{name}{total}{{{labels}}} {}", folded.value)?;
+        sample(to, &format!("{metric}{total}"), &labels, gauge.value)?;
     }
     Ok(())
-}
-
-fn labels(pairs: &[(&str, &dyn Display)]) -> String {
-    let pair = |(name, value): &(&str, &dyn Display)| {
-        let value = value.to_string();
-        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        format!("{name}=\"{value}\"")
-    };
-    pairs.iter().map(pair).collect::<Vec<_>>().join(",")
 }
 
 fn add_io(totals: &mut ByLabels, row: &IoRecord) {
@@ -201,14 +188,6 @@ fn add_action(totals: &mut ByLabels, row: &ActionRecord) {
     totals.response.add(&row.response);
 }
 
-fn family(to: &mut dyn Write, name: &str, kind: &str, unit: &str, help: &str) -> io::Result<()> {
-    writeln!(to, "# TYPE {name} {kind}")?;
-    if !unit.is_empty() {
-        writeln!(to, "# UNIT {name} {unit}")?;
-    }
-    writeln!(to, "# HELP {name} {help}")
-}
-
 fn write_answer(run: &Run, to: &mut dyn Write) -> io::Result<()> {
     family(to, "tilemark_run", "info", "", "The run these numbers are of.")?;
     let labels = labels(&[
@@ -219,7 +198,7 @@ fn write_answer(run: &Run, to: &mut dyn Write) -> io::Result<()> {
         ("datastore", &run.target.datastore),
         ("seed", &run.seed),
     ]);
-    writeln!(to, "tilemark_run_info{{{labels}}} 1")?;
+    sample(to, "tilemark_run_info", &labels, 1)?;
     if let Some(tiles) = run.answer.tiles_held {
         family(to, "tilemark_tiles_held", "gauge", "", "Most tiles at which every limit held.")?;
         writeln!(to, "tilemark_tiles_held {tiles}")?;
@@ -241,7 +220,7 @@ fn counter(
 ) -> io::Result<()> {
     family(to, name, "counter", unit, help)?;
     for (labels, totals) in totals {
-        writeln!(to, "{name}_total{{{labels}}} {}", value(totals))?;
+        sample(to, &format!("{name}_total"), labels, value(totals))?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use units::{Bytes, Nanos};
 use super::Rollup;
 use super::buckets::{Bucketed, add};
 use super::rows::{BehindRow, GaugeOf, GaugeRow, TierName, TierRow};
-use crate::gauge::{Folded, GaugeName, Readings, ScopeKind};
+use crate::gauge::{Folded, Gauge, GaugeName, Readings, ScopeKind};
 use crate::series::GaugeRecord;
 
 impl Rollup {
@@ -109,6 +109,19 @@ impl Rollup {
     /// Gauges by bucket of the wide level, ascending by span, bucket and gauge.
     pub fn gauges(&self) -> &[GaugeRow] {
         &self.gauges
+    }
+
+    /// What each gauge was when it was last read: sums by the second.
+    pub fn levels(&self) -> Vec<Gauge> {
+        let mut last: Vec<Option<Folded>> = vec![None; self.gauge_names.len()];
+        for row in &self.gauges {
+            last[row.gauge as usize] = Some(row.folded);
+        }
+        let level = |(of, folded): (&GaugeOf, Option<Folded>)| {
+            let value = folded.map(|folded| of.name.level(folded.value, folded.time))?;
+            Some(Gauge { name: of.name, scope: of.scope.clone(), value })
+        };
+        self.gauge_names.iter().zip(last).filter_map(level).collect()
     }
 
     /// Names of tiers, by [`TierRow::tier`].

@@ -18,12 +18,12 @@ mod workload;
 pub use answer::{Answer, BrokenLimit, Capacity, Edge, Status, TilesInterval, score_clause};
 pub use call::{CallErrors, CallTotal};
 pub use document::{
-    EngineFacts, Origin, PlanValue, Prefill, RateFacts, Run, SIMULATED, ScaleFacts, TargetFacts,
-    TileFacts, ToolFacts, Warning,
+    EngineFacts, Known, Origin, PlanValue, Prefill, RateFacts, Run, SIMULATED, ScaleFacts,
+    TargetFacts, TileFacts, ToolFacts, Warning,
 };
 pub use figure::{Figure, Interval};
 pub use latency::Latency;
-pub use model::{HostFacts, ModelFacts, PartFacts, PlaceFacts, VmFacts};
+pub use model::{HostFacts, ModelFacts, PartFacts, PartKind, PlaceFacts, VmFacts};
 pub use read::{ReadError, SCHEMA, json_schema, parse};
 pub use replay::{PlayedTrace, ReplayFacts};
 pub use resource::{Bottleneck, Resource, Wait, Waited, told_waits};

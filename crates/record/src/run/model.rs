@@ -43,8 +43,8 @@ pub struct PlaceFacts {
 pub struct PartFacts {
     /// Its name in the array's file, such as `pool lun1`, and what of it: `pool lun1 disks`.
     pub name: String,
-    /// What it is: `disk`, `tier-disk`, `link`, `queue`, `processor`, `write-memory`.
-    pub kind: String,
+    /// What it is.
+    pub kind: PartKind,
     /// How many equal parts this entry is the sum of.
     pub count: u32,
     /// Mean share of the time that its servers were busy, 0 to 1.
@@ -57,6 +57,35 @@ pub struct PartFacts {
     pub bytes_per_s: f64,
     /// Mean number inside, waiting or served, of all of them together.
     pub inside: f64,
+}
+
+/// What a part of a model is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartKind {
+    /// A disk of a pool.
+    Disk,
+    /// A disk, or memory, of a tier.
+    TierDisk,
+    /// A link between hosts and storage, or between hosts.
+    Link,
+    /// A limit on what may be under way.
+    Queue,
+    /// A controller's processor.
+    Processor,
+    /// A controller's memory for writes.
+    WriteMemory,
+}
+
+impl PartKind {
+    /// Whether it has servers that work. A queue and a write memory are full because of what is
+    /// behind them.
+    pub const fn works(self) -> bool {
+        match self {
+            Self::Disk | Self::TierDisk | Self::Link | Self::Processor => true,
+            Self::Queue | Self::WriteMemory => false,
+        }
+    }
 }
 
 /// What a host's processors did.

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::gauge::{Gauge, GaugeName};
 use crate::slice::Direction;
+use units::Nanos;
 
 /// One repeat of one step of the ladder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,7 +43,8 @@ pub struct Step {
     /// What the action whose limit broke waited for, largest share first; empty if none broke.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Wait>,
-    /// Means of the machine's gauges over the measured time; empty where nobody looked.
+    /// What gauges of the machine, of devices, of a model and of meters came to over the measured
+    /// time; empty where nobody looked. Runs of earlier versions have those of the machine alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gauges: Vec<Gauge>,
     /// How it warmed up.
@@ -365,4 +367,12 @@ pub enum Cause {
     Inconsistent,
     /// It was ended early.
     Unfinished,
+}
+
+impl Step {
+    /// Its gauges, whatever its length: sums by the second.
+    pub fn levels(&self) -> impl Iterator<Item = Gauge> {
+        let level = |own: &Gauge| own.name.level(own.value, Nanos(self.measured_ns));
+        self.gauges.iter().map(move |own| Gauge { value: level(own), ..own.clone() })
+    }
 }

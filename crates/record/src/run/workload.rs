@@ -109,6 +109,12 @@ impl LimitResult {
         self.statistic != Statistic::Max
     }
 
+    /// Room left, as a share of the limit: negative if it was exceeded, infinite if nothing was
+    /// measured.
+    pub fn room(&self) -> f64 {
+        self.margin.value.unwrap_or(f64::INFINITY)
+    }
+
     /// Whether it was broken and decides.
     pub fn is_broken(&self) -> bool {
         self.decides() && self.verdict == Verdict::Failed

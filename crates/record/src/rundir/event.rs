@@ -15,11 +15,53 @@ use super::RunDirError;
 pub struct Event {
     /// When, in nanoseconds from the start of the run on a clock that never steps.
     pub at_ns: u64,
-    /// What: `step-start`, `phase`, `error`, `warning`, `mark`.
-    pub kind: String,
+    /// What.
+    pub kind: EventKind,
     /// Further fields, by kind.
     #[serde(flatten)]
     pub fields: serde_json::Map<String, serde_json::Value>,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EventKind {
+    /// The run began.
+    RunStart,
+    /// The run ended.
+    RunEnd,
+    /// Disks were filled.
+    Prefill,
+    /// A step began.
+    StepStart,
+    /// A step was judged.
+    StepEnd,
+    /// What was written was read back and is right.
+    Verified,
+    /// Some of it is wrong.
+    WrongBlocks,
+    /// What ended the run.
+    Error,
+    /// Any other, of a version that knows more.
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl EventKind {
+    /// Its name in `events.jsonl`.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::RunStart => "run-start",
+            Self::RunEnd => "run-end",
+            Self::Prefill => "prefill",
+            Self::StepStart => "step-start",
+            Self::StepEnd => "step-end",
+            Self::Verified => "verified",
+            Self::WrongBlocks => "wrong-blocks",
+            Self::Error => "error",
+            Self::Other(name) => name,
+        }
+    }
 }
 
 /// `events.jsonl`, open for appending. Every event is one write, so a killed run keeps all
@@ -46,7 +88,7 @@ impl EventLog {
     pub fn append(
         &mut self,
         at: Nanos,
-        kind: &str,
+        kind: EventKind,
         fields: &impl Serialize,
     ) -> Result<(), RunDirError> {
         let line = line(at, kind, fields).map_err(std::io::Error::from);
@@ -57,7 +99,7 @@ impl EventLog {
     }
 }
 
-fn line(at: Nanos, kind: &str, fields: &impl Serialize) -> serde_json::Result<String> {
+fn line(at: Nanos, kind: EventKind, fields: &impl Serialize) -> serde_json::Result<String> {
     let mut fields = match serde_json::to_value(fields)? {
         serde_json::Value::Object(fields) => fields,
         serde_json::Value::Null => serde_json::Map::new(),
@@ -65,7 +107,7 @@ fn line(at: Nanos, kind: &str, fields: &impl Serialize) -> serde_json::Result<St
     };
     fields.remove("at_ns");
     fields.remove("kind");
-    let event = Event { at_ns: at.0, kind: kind.to_owned(), fields };
+    let event = Event { at_ns: at.0, kind, fields };
     Ok(serde_json::to_string(&event)? + "\n")
 }
 

@@ -15,7 +15,7 @@ pub(crate) use base::major_minor;
 pub use base::{SameDevice, default_base, device_of, refuse_device_under_test};
 pub use checksum::{ChecksumProblem, sha256_hex};
 pub use error::RunDirError;
-pub use event::{Event, EventLog};
+pub use event::{Event, EventKind, EventLog};
 pub use id::RunId;
 pub use list::{list, open};
 pub use remove::remove;

@@ -119,6 +119,22 @@ fn csv_has_a_field_for_every_column_of_every_row() {
 }
 
 #[test]
+fn gauges_are_a_table_of_their_own_with_unit_and_what_each_is_of() {
+    let base = tempfile::tempdir().expect("a directory");
+    let run = stored(base.path());
+    let records = parse_csv(&text(&run, Format::GaugesCsv));
+    let rows: Vec<_> = run.gauges().expect("opens").map(|row| row.expect("reads")).collect();
+    assert_eq!(records.len(), 1 + rows.len());
+    assert_eq!(
+        records[0].join(","),
+        "step,tiles,repeat,phase,start_ns,width_ns,name,kind,scope,unit,value"
+    );
+    let of = |name: &str| records.iter().find(|record| record[6] == name).expect("a row");
+    assert_eq!(of("device.busy")[7..], ["device", "sdb", "share of the time", "0.5"]);
+    assert_eq!(of("tier.reads")[7..], ["tier", "fast", "I/Os", "2"]);
+}
+
+#[test]
 fn the_hdr_library_reads_the_log_and_every_histogram_in_it() {
     let base = tempfile::tempdir().expect("a directory");
     let run = stored(base.path());
@@ -312,6 +328,6 @@ fn an_unknown_format_is_refused_with_the_known_ones() {
     let error = "xml".parse::<Format>().expect_err("unknown");
     assert_eq!(
         error.to_string(),
-        "\"xml\" is not an export format; there are json, csv, parquet, hlog, openmetrics"
+        "\"xml\" is not an export format; there are json, csv, gauges-csv, parquet, hlog, openmetrics"
     );
 }

@@ -2,7 +2,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use tilemark_record::rundir::{
-    self, ChecksumProblem, RunDir, RunDirError, RunId, State, files, list, open, remove,
+    self, ChecksumProblem, EventKind, RunDir, RunDirError, RunId, State, files, list, open, remove,
 };
 use units::Nanos;
 
@@ -18,7 +18,9 @@ fn finished(base: &Path, second: i64) -> rundir::StoredRun {
     dir.write_run(&sample::run()).expect("writes");
     dir.write_text(files::PLAN, "datastore = \"dir:/mnt\"\n").expect("writes");
     let mut events = dir.events().expect("opens");
-    events.append(Nanos::SECOND, "step-start", &serde_json::json!({"tiles": 2})).expect("appends");
+    events
+        .append(Nanos::SECOND, EventKind::StepStart, &serde_json::json!({"tiles": 2}))
+        .expect("appends");
     rundir::StoredRun::at(&dir.finish().expect("finishes")).expect("a run")
 }
 
@@ -29,7 +31,7 @@ fn a_finished_run_has_its_name_and_reads_back() {
     assert_eq!(stored.state(), State::Complete);
     assert_eq!(stored.run().expect("reads"), &sample::run());
     let events = stored.events().expect("reads");
-    assert_eq!((events[0].at_ns, events[0].kind.as_str()), (1_000_000_000, "step-start"));
+    assert_eq!((events[0].at_ns, events[0].kind.name()), (1_000_000_000, "step-start"));
     assert_eq!(events[0].fields["tiles"], 2);
     assert_eq!(stored.check().expect("sums"), []);
     assert!(!stored.path().join(files::LOCK).exists());
@@ -79,7 +81,7 @@ fn a_killed_run_is_listed_as_abandoned_and_its_events_are_read() {
     let base = tempfile::tempdir().expect("a directory");
     let dir = RunDir::create(base.path(), &id("vdi", 0)).expect("creates");
     let mut events = dir.events().expect("opens");
-    events.append(Nanos(5), "mark", &()).expect("appends");
+    events.append(Nanos(5), EventKind::Other("mark".to_owned()), &()).expect("appends");
     let path = dir.path().to_owned();
     let runs = list(base.path()).expect("lists");
     assert_eq!(runs[0].state(), State::Running);
@@ -155,7 +157,8 @@ fn a_full_disk_under_events_leaves_the_run_partial() {
     let dir = RunDir::create(base.path(), &id("full", 0)).expect("creates");
     symlink("/dev/full", dir.path().join(files::EVENTS)).expect("links");
     let mut events = dir.events().expect("opens");
-    let error = events.append(Nanos::ZERO, "mark", &()).expect_err("no space");
+    let error =
+        events.append(Nanos::ZERO, EventKind::Other("mark".to_owned()), &()).expect_err("no space");
     assert!(error.to_string().contains(files::EVENTS), "{error}");
     assert!(matches!(dir.finish(), Err(RunDirError::Broken { .. })));
 }
@@ -175,7 +178,7 @@ fn victim() {
         let phase = tilemark_record::run::Phase::Measured;
         let key = tilemark_record::series::StepKey { step, tiles: 2, repeat: 1, phase };
         writer.append(key, &sample::topology(), &sample::slice(0)).expect("appends");
-        events.append(Nanos(step.into()), "step-start", &()).expect("appends");
+        events.append(Nanos(step.into()), EventKind::StepStart, &()).expect("appends");
         eprintln!("step {step}");
     }
 }

@@ -3,19 +3,23 @@ use record::slice::Direction;
 
 use crate::provider::Held;
 
-/// Figures of the step that the answer stands on: the last with the tiles that were held, else
-/// the last of all.
-pub fn of(run: &Run) -> Option<Held> {
+/// The step that the answer stands on: the last with the tiles that were held, else the last of
+/// all.
+pub fn step(run: &Run) -> Option<&Step> {
     let is_held = |step: &&Step| Some(step.tiles) == run.answer.tiles_held;
-    let step = run.steps.iter().rev().find(is_held).or(run.steps.last())?;
+    run.steps.iter().rev().find(is_held).or(run.steps.last())
+}
+
+/// Its figures.
+pub fn of(step: &Step) -> Held {
     let p99 = |direction: Direction| {
         step.io.iter().find(|total| total.direction == direction).and_then(|t| t.service.p99_ns)
     };
-    Some(Held {
+    Held {
         tiles: step.tiles,
         operations_per_s: step.throughput.operations_per_s,
         bytes_per_s: step.throughput.bytes_per_s,
         read_p99_ns: p99(Direction::Read),
         write_p99_ns: p99(Direction::Write),
-    })
+    }
 }

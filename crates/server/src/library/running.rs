@@ -7,7 +7,7 @@ use record::rollup::Rollup;
 use record::run::Phase;
 use record::rundir::StoredRun;
 use view::Source;
-use view::document::LiveState;
+use view::document::{LivePhase, LiveState};
 
 use super::unreadable;
 use crate::provider::ProviderError;
@@ -30,7 +30,7 @@ fn state(rollup: &Rollup) -> LiveState {
     let time = last.map_or(1.0, |row| row.time.as_secs_f64().max(1e-9));
     LiveState {
         version: rollup.end().0,
-        phase: span.map_or("preparing", |span| phase(span.phase)).to_owned(),
+        phase: span.map_or(LivePhase::Preparing, |span| phase(span.phase)),
         headline: String::new(),
         sentence: String::new(),
         tiles: span.map_or(0, |span| span.tiles),
@@ -45,12 +45,11 @@ fn state(rollup: &Rollup) -> LiveState {
     }
 }
 
-/// Its name in documents.
-pub const fn phase(phase: Phase) -> &'static str {
+const fn phase(phase: Phase) -> LivePhase {
     match phase {
-        Phase::WarmUp => "warm-up",
-        Phase::Measured => "measured",
-        Phase::RampDown => "judging",
+        Phase::WarmUp => LivePhase::WarmUp,
+        Phase::Measured => LivePhase::Measured,
+        Phase::RampDown => LivePhase::Judging,
     }
 }
 

@@ -9,6 +9,7 @@ use record::rundir::RunId;
 use trace::{IoRecord, TraceInfo};
 use units::Nanos;
 use view::TraceFacts;
+use view::document::LivePhase;
 use view::observed::{Observation, ObservedSlice, ObservedSums, WIDTH};
 
 use super::{LiveRun, PRIORITY, Subject};
@@ -92,7 +93,7 @@ impl LiveRun {
     fn tell(&self, last: &ObservedSums, elapsed: Nanos, duration: Option<Nanos>) {
         let end = self.rollup().end();
         self.change(|state| {
-            "measured".clone_into(&mut state.phase);
+            state.phase = LivePhase::Measured;
             state.elapsed_ns = end.0;
             state.left_ns = duration.map(|whole| whole.saturating_sub(elapsed).0);
             state.operations_per_s = per_second(last.count);
@@ -129,7 +130,7 @@ impl TraceFeed {
 
     /// The trace is complete, or the recording failed.
     pub fn end(&self) {
-        self.run.change(|state| "ended".clone_into(&mut state.phase));
+        self.run.change(|state| state.phase = LivePhase::Ended);
         self.run.has_ended.store(true, Ordering::Release);
     }
 }

@@ -2,23 +2,19 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::figures::{Figure, KINDS, figures};
+use crate::figures::{Figure, families};
 use crate::provider::Current;
 
 /// An `ExportMetricsServiceRequest` in the JSON encoding of protocol buffers: 64-bit integers are
 /// texts (OTLP 1.5, "JSON Protobuf Encoding"). Kinds without a number are left out.
 pub fn of(runs: &[Current], service: &str, now: Duration) -> Value {
-    let figures = figures(runs);
     let now = now.as_nanos().to_string();
-    let metrics = KINDS.iter().filter_map(|kind| {
-        let own = figures.iter().filter(|figure| figure.kind == kind);
-        let points: Vec<Value> = own.map(|figure| point(figure, &now)).collect();
-        let unit = kind.unit.map_or("1", |(_, unit)| unit);
-        (!points.is_empty()).then(|| {
-            json!({
-                "name": kind.dotted, "description": kind.help, "unit": unit,
-                "gauge": { "dataPoints": points },
-            })
+    let metrics = families(runs).into_iter().map(|family| {
+        let points: Vec<Value> = family.figures.iter().map(|figure| point(figure, &now)).collect();
+        let unit = family.unit.map_or("1", |(_, unit)| unit);
+        json!({
+            "name": family.dotted, "description": family.help, "unit": unit,
+            "gauge": { "dataPoints": points },
         })
     });
     let version = env!("CARGO_PKG_VERSION");

@@ -1,7 +1,7 @@
 //! The figures of `/metrics`, pushed by OTLP/HTTP with JSON (OpenTelemetry protocol 1.x).
 //!
-//! Written out rather than made with the `opentelemetry` crates: what is pushed is ten gauges in
-//! one document, and they would bring a gRPC library for its types and an HTTP client besides.
+//! Written out rather than made with the `opentelemetry` crates: what is pushed is gauges in one
+//! document, and they would bring a gRPC library for its types and an HTTP client besides.
 //! Only `http://`: for a collector elsewhere there is one beside the program, as is usual.
 
 mod address;

@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
+use record::openmetrics::MEDIA_TYPE;
 
 use crate::app::App;
 use crate::metrics;
@@ -16,7 +17,7 @@ pub async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Problem> {
         .map_err(|error| Problem::new(Kind::Internal, format!("writing metrics: {error}")))?;
     let mut response = Response::new(Body::from(text));
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(metrics::MEDIA_TYPE));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
 }

@@ -93,6 +93,10 @@ fn metrics_are_open_metrics_with_units() {
         "tilemark_run_running{run=\"20261121T184207Z-datacenter-k3f9qa\"} 1.0",
         "tilemark_run_running{run=\"20261121T000000Z-datacenter-aaaaaa\"} 0.0",
         "tilemark_live_lost_slices{run=\"20261121T184207Z-datacenter-k3f9qa\"} 7.0",
+        "# UNIT tilemark_cpu_own_ratio ratio",
+        "tilemark_cpu_own_ratio{run=\"20261121T184207Z-datacenter-k3f9qa\",host=\"host\"} 0.25",
+        "tilemark_device_busy_ratio{run=\"20261121T184207Z-datacenter-k3f9qa\",device=\"sda\"} 1.0",
+        "# UNIT tilemark_tier_read_bytes_per_second bytes_per_second",
     ] {
         assert!(text.contains(line), "{line} in\n{text}");
     }

@@ -1,13 +1,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use record::gauge::{Gauge, GaugeName, HOST};
 use record::rundir::RunId;
 use serde_json::json;
 use server::{Current, Held, Provider, ProviderError, Server};
 use view::Request;
 use view::document::{
-    ComparePage, EventList, LiveState, RunKind, RunList, RunPage, RunRow, RunState, StudyList,
-    StudyPage,
+    ComparePage, EventList, LivePhase, LiveState, RunKind, RunList, RunPage, RunRow, RunState,
+    StudyList, StudyPage,
 };
 
 /// A run that is there.
@@ -70,7 +71,7 @@ pub fn row() -> RunRow {
 pub fn state(version: u64) -> LiveState {
     LiveState {
         version,
-        phase: "measured".to_owned(),
+        phase: LivePhase::Measured,
         headline: String::new(),
         sentence: "3 tiles run.".to_owned(),
         tiles: 3,
@@ -138,8 +139,14 @@ impl Provider for Fake {
             read_p99_ns: Some(1_000_000),
             write_p99_ns: None,
         };
-        let running = Current { row: row(), live: Some(state(1)), held: None };
-        let ended = Current { row: ended, live: None, held: Some(held) };
+        let gauge = |name, scope: &str, value| Gauge { name, scope: scope.to_owned(), value };
+        let gauges = vec![
+            gauge(GaugeName::CpuOwn, HOST, 0.25),
+            gauge(GaugeName::DeviceBusy, "sda", 1.0),
+            gauge(GaugeName::TierReadBytes, "near", 4096.0),
+        ];
+        let running = Current { row: row(), live: Some(state(1)), held: None, gauges };
+        let ended = Current { row: ended, live: None, held: Some(held), gauges: Vec::new() };
         let is_running = !self.has_ended.load(Ordering::Relaxed);
         Ok(is_running.then_some(running).into_iter().chain([ended]).collect())
     }

@@ -71,6 +71,8 @@ fn what_metrics_show_is_pushed() {
     assert_eq!(metrics.iter().map(points).sum::<usize>(), lines, "{shown}\n{document:#}");
 
     let of = |name: &str| metrics.iter().find(|metric| metric["name"] == name).expect(name);
+    assert_eq!(of("tilemark.device.busy")["gauge"]["dataPoints"][0]["asDouble"], 1.0);
+    assert_eq!(of("tilemark.tier.read_bytes")["unit"], "By/s");
     let rate = of("tilemark.io.rate");
     assert_eq!(rate["unit"], "{operation}/s");
     let point = &rate["gauge"]["dataPoints"][0];

@@ -10,6 +10,7 @@ use server::{Library, LiveRun, Provider, Recording, Shelf, TraceFeed};
 use trace::store::{self, Columns};
 use trace::{IoRecord, Source as _, TraceInfo};
 use units::Nanos;
+use view::document::LivePhase;
 use view::{Request, Source, TraceFacts};
 
 /// Far more than anything takes on a busy machine.
@@ -74,7 +75,7 @@ fn what_is_recorded_is_shown_while_it_goes_on_and_the_same_afterwards() {
     wait_until(|| feed.run().rollup().end() > last);
 
     let state = library.live(&id).expect("it is known").expect("it goes on");
-    assert_eq!((state.phase.as_str(), state.lost_slices), ("measured", 0));
+    assert_eq!((state.phase, state.lost_slices), (LivePhase::Measured, 0));
     assert!(state.sentence.contains("watching"), "{}", state.sentence);
     assert_eq!(state.left_ns, Some(3_600_000_000_000 - later.0));
     let page = library.page(&id).expect("a page");

@@ -1,19 +1,19 @@
 use cache::tier::Counters;
 use device::{Array, PartId, Usage};
 use record::gauge::BehindTier;
-use record::run::{PartFacts, TierCounts, TierFacts};
+use record::run::{PartFacts, PartKind, TierCounts, TierFacts};
 use units::Nanos;
 
 /// Equal parts that are reported together.
 #[derive(Debug, Clone)]
 pub struct Group {
     pub name: String,
-    kind: &'static str,
+    kind: PartKind,
     pub parts: Vec<PartId>,
 }
 
 impl Group {
-    pub const fn new(name: String, kind: &'static str, parts: Vec<PartId>) -> Self {
+    pub const fn new(name: String, kind: PartKind, parts: Vec<PartId>) -> Self {
         Self { name, kind, parts }
     }
 
@@ -36,7 +36,7 @@ impl Group {
         };
         PartFacts {
             name: self.name.clone(),
-            kind: self.kind.to_owned(),
+            kind: self.kind,
             count,
             utilisation: utilisations.iter().sum::<f64>() / f64::from(count.max(1)),
             utilisation_max: utilisations.iter().copied().fold(0.0, f64::max),

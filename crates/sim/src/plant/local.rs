@@ -7,6 +7,7 @@ use device::{
     SsdBuffer, SsdBufferContent, SsdBufferParameters,
 };
 use machine::Operation;
+use record::run::PartKind;
 use spec::array::{self, Local};
 use units::{Bytes, Ratio};
 
@@ -132,11 +133,11 @@ impl Groups {
         let disks = built.iter().flat_map(|group| group.disks.iter().copied()).collect();
         let flash = built.iter().map(|group| group.flash).collect();
         let mut stages = vec![
-            vec![Group::new(String::from("local disks"), "disk", disks)],
-            vec![Group::new(String::from("local cache disks"), "tier-disk", flash)],
+            vec![Group::new(String::from("local disks"), PartKind::Disk, disks)],
+            vec![Group::new(String::from("local cache disks"), PartKind::TierDisk, flash)],
         ];
         if let Some(network) = network {
-            stages.push(vec![Group::new(String::from("link"), "link", vec![network])]);
+            stages.push(vec![Group::new(String::from("link"), PartKind::Link, vec![network])]);
         }
         let own = LocalParts {
             replicated,

@@ -3,7 +3,8 @@ use std::fmt;
 use cache::tier::{Access, ConfigError, Counters, HostId, VmId, VmSettings};
 use device::{Array, ModelEffects, PartId, Site, SiteAlarm, Ticket, Usage, WriteBack};
 use machine::{CpuBurst, IoRequest, Machine};
-use record::run::{ModelFacts, PlaceFacts, TierFacts};
+use record::gauge::{Gauge, GaugeName};
+use record::run::{ModelFacts, PartKind, PlaceFacts, TierFacts};
 use units::{Bytes, Nanos};
 
 use super::behind::Behind;
@@ -50,6 +51,8 @@ pub struct Plant {
     marked: Marked,
     /// What tiers had counted when [`Plant::tiers`] was last asked.
     told: Vec<Counters>,
+    /// What parts had done when [`Plant::utilisations`] was last asked, and when.
+    shown: (Nanos, Vec<Vec<Usage>>),
     /// Latency behind each tier.
     behind: Vec<Behind>,
 }
@@ -112,6 +115,7 @@ impl Plant {
             events: 0,
             marked: Marked::default(),
             told: Vec::new(),
+            shown: (Nanos::ZERO, Vec::new()),
             behind,
             layout,
             groups,
@@ -125,6 +129,7 @@ impl Plant {
             site: Site::new(parts, cpus, places).with_io_cost(cost),
         };
         plant.mark(Nanos::ZERO);
+        plant.shown.1 = plant.usages(Nanos::ZERO);
         Ok(plant)
     }
 
@@ -302,9 +307,14 @@ impl Plant {
         Ok(())
     }
 
+    /// What went through each part of each group up to `now`.
+    fn usages(&self, now: Nanos) -> Vec<Vec<Usage>> {
+        self.groups.iter().map(|group| group.usages(self.parts(), now)).collect()
+    }
+
     /// Measured time begins.
     pub fn mark(&mut self, now: Nanos) {
-        let usages = self.groups.iter().map(|group| group.usages(self.parts(), now)).collect();
+        let usages = self.usages(now);
         let tiers = self.tier_counters().map(|(_, counters)| counters).collect();
         self.marked = Marked { at: now, usages, tiers, fill: (0.0, 0.0, 0) };
         self.each_tier(|tier| tier.dirty_max = 0);
@@ -318,11 +328,16 @@ impl Plant {
         hosts.zip(&mut self.host_seconds).for_each(|(host, seconds)| seconds.tick(now, host));
         self.take_behind();
         self.each_tier(TierPart::sample);
-        let memory = self.write_memory.and_then(|part| self.parts().part::<WriteBack>(part));
-        if let Some(fill) = memory.map(WriteBack::fill) {
+        if let Some(fill) = self.fill() {
             let (sum, most, seconds) = self.marked.fill;
             self.marked.fill = (sum + fill, most.max(fill), seconds + 1);
         }
+    }
+
+    /// How full the write memory is.
+    fn fill(&self) -> Option<f64> {
+        let memory = self.write_memory.and_then(|part| self.parts().part::<WriteBack>(part));
+        memory.map(WriteBack::fill)
     }
 
     /// Takes what was seen of the latency behind tiers, so that it does not pile up.
@@ -362,7 +377,7 @@ impl Plant {
         let (sum, most, seconds) = self.marked.fill;
         let groups = self.groups.iter().zip(&self.marked.usages).map(|(group, before)| {
             let mut facts = group.facts(before, &group.usages(self.parts(), now), elapsed);
-            if facts.kind == "write-memory" {
+            if facts.kind == PartKind::WriteMemory {
                 // It has no servers; how full it was says how busy it is.
                 facts.utilisation = sum / f64::from(seconds.max(1));
                 facts.utilisation_max = most;
@@ -380,6 +395,22 @@ impl Plant {
         let touched_bytes = self.touched_bytes.clone();
         let places = self.places.clone();
         ModelFacts { parts, tiers, hosts, vms, places, events: self.events, touched_bytes }
+    }
+
+    /// How busy each group of equal parts was since this was last asked, on average; of the write
+    /// memory, how full it is.
+    pub fn utilisations(&mut self, now: Nanos) -> Vec<Gauge> {
+        let shown = (now, self.usages(now));
+        let (since, before) = std::mem::replace(&mut self.shown, shown);
+        let elapsed = now.saturating_sub(since);
+        let groups = self.groups.iter().zip(before.iter().zip(&self.shown.1));
+        let used = groups.map(|(group, (before, after))| {
+            let facts = group.facts(before, after, elapsed);
+            let fill = (facts.kind == PartKind::WriteMemory).then(|| self.fill()).flatten();
+            let value = fill.unwrap_or(facts.utilisation);
+            Gauge { name: GaugeName::Utilisation, scope: facts.name, value }
+        });
+        used.collect()
     }
 
     /// What the tiers did since this was last asked, and what they hold now; all that warming

@@ -6,6 +6,7 @@ use device::{
     Array, Delay, LimitParameters, Mirrored, PartId, QueueLimit, ServiceTime, Station, StreamId,
     WriteBack, WriteBackParameters,
 };
+use record::run::PartKind;
 use spec::array::{self, TierPlace, WriteMemory};
 use units::{Bytes, Nanos};
 
@@ -144,7 +145,7 @@ impl<'a> Builder<'a> {
             let name = format!("pool {} disks", pool.name);
             match groups.iter_mut().find(|group| group.name == name) {
                 Some(group) => group.parts.extend(disks),
-                None => groups.push(Group::new(name, "disk", disks)),
+                None => groups.push(Group::new(name, PartKind::Disk, disks)),
             }
         }
         self.stages.push(groups);
@@ -233,7 +234,7 @@ impl<'a> Builder<'a> {
     fn fast(&mut self, tier: &array::Tier) -> Result<(PartId, Group), PlantError> {
         Ok(if tier.disk == "memory" {
             let part = self.wiring.parts.add(Delay::new(MEMORY, None));
-            (part, Group::new(format!("tier {} memory", tier.name), "tier-disk", vec![part]))
+            (part, Group::new(format!("tier {} memory", tier.name), PartKind::TierDisk, vec![part]))
         } else {
             let sets = Sets {
                 disk: DiskModel::find(self.array(), &tier.disk)?,
@@ -248,7 +249,7 @@ impl<'a> Builder<'a> {
                 return Err(PlantError::TierTooLarge { tier, size, capacity });
             }
             let (top, disks) = self.add_sets(&sets, &format!("tier \"{}\"", tier.name))?;
-            (top, Group::new(format!("tier {} disks", tier.name), "tier-disk", disks))
+            (top, Group::new(format!("tier {} disks", tier.name), PartKind::TierDisk, disks))
         })
     }
 
@@ -290,7 +291,7 @@ impl<'a> Builder<'a> {
         let part = self.wiring.parts.add(part.sweeping(&starts));
         self.wiring.write_memory = Some(part);
         let name = String::from("controller write memory");
-        self.stages.push(vec![Group::new(name, "write-memory", vec![part])]);
+        self.stages.push(vec![Group::new(name, PartKind::WriteMemory, vec![part])]);
         Ok(part)
     }
 
@@ -308,7 +309,7 @@ impl<'a> Builder<'a> {
             self.wiring.parts.add(Delay::new(controller.per_io, Some(next)))
         };
         let name = String::from("controller processors");
-        self.stages.push(vec![Group::new(name, "processor", vec![part])]);
+        self.stages.push(vec![Group::new(name, PartKind::Processor, vec![part])]);
         Ok(part)
     }
 
@@ -332,7 +333,7 @@ impl<'a> Builder<'a> {
             let parts = queues.iter().map(|queues| queues[place]);
             match groups.iter_mut().find(|group| group.name == name) {
                 Some(group) => group.parts.extend(parts),
-                None => groups.push(Group::new(name, "queue", parts.collect())),
+                None => groups.push(Group::new(name, PartKind::Queue, parts.collect())),
             }
         }
         self.stages.push(groups);

@@ -1,3 +1,4 @@
+use record::run::PartKind;
 use units::Nanos;
 
 use crate::support::{Load, ONE_SERVER, array, assert_within, instance, plant, run};
@@ -21,8 +22,8 @@ fn a_disk_is_busy_for_its_rate_times_its_service_time() {
     let run = run(plant, vec![Load::arrivals(1, Nanos::from_micros(2500))], 100);
     let disks = &run.facts.parts[0];
     assert_eq!(
-        (disks.name.as_str(), disks.kind.as_str(), disks.count),
-        ("pool lun disks", "disk", 1)
+        (disks.name.as_str(), disks.kind, disks.count),
+        ("pool lun disks", PartKind::Disk, 1)
     );
     assert_within(0.001, disks.utilisation, disks.iops * 0.001, "U = X S");
     assert_within(0.02, disks.iops, 400.0, "rate");

@@ -1,6 +1,7 @@
 use cache::Tier;
 use cache::tier::{Access, Config, VmId, VmSettings, WriteMode};
 use machine::{Effects, Event, Machine};
+use record::run::PartKind;
 use tilemark_sim::plant::{Warm, WarmFilter};
 use units::Nanos;
 
@@ -67,7 +68,7 @@ fn memory_in_front_of_a_tier_takes_its_writes_away() {
         let run = run(plant(&array, &instances), vec![load], 10);
         (
             run.facts.tiers[0].counts.writes,
-            run.facts.parts.iter().any(|part| part.kind == "write-memory"),
+            run.facts.parts.iter().any(|part| part.kind == PartKind::WriteMemory),
         )
     };
     let ((behind, has_memory), (before, _)) = (absorbed(true), absorbed(false));

@@ -28,8 +28,9 @@ pub use map::{LimitHeld, MapItem, MapPage, TrailPoint};
 pub use moment::{Moment, MomentEvent};
 pub use overview::{Finding, Hero, Overview, SizeRow};
 pub use runs::{
-    Dimensions, EventList, LiveState, RunKind, RunList, RunPage, RunRow, RunState, StepSpan,
+    Dimensions, EventList, LivePhase, LiveState, RunKind, RunList, RunPage, RunRow, RunState,
+    StepSpan,
 };
 pub use series::{Group, Series};
 pub use study::{StudyClaim, StudyList, StudyPage, StudyRow, StudySection, StudyTally};
-pub use tier::{TierHero, TierPage, TierRates, TierSeries, TierShares, TierSteps};
+pub use tier::{TierHero, TierPage, TierRates, TierSeries, TierShares, TierSteps, WritePolicy};

@@ -1,4 +1,4 @@
-use record::run::Run;
+use record::run::{Phase, Run, Verdict};
 use record::rundir::Event;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -141,14 +141,30 @@ pub struct StepSpan {
     pub repeat: u32,
     /// Tiles in it.
     pub tiles: u32,
-    /// `warm-up`, `measured` or `ramp-down`.
-    pub phase: String,
+    /// Which part.
+    pub phase: Phase,
     /// Its begin on the axis, nanoseconds.
     pub from_ns: u64,
     /// Its end.
     pub to_ns: u64,
-    /// `passed`, `failed`, `inconclusive`, `interrupted`; none while it runs.
-    pub verdict: Option<String>,
+    /// What the step came to; none while it runs.
+    pub verdict: Option<Verdict>,
+}
+
+/// What a run does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LivePhase {
+    /// It fills its disks, or has not begun.
+    Preparing,
+    /// Load is on, and does not count yet.
+    WarmUp,
+    /// Load is on and counts.
+    Measured,
+    /// What was measured is held against the limits.
+    Judging,
+    /// It goes on no more.
+    Ended,
 }
 
 /// How a run goes; also what `GET /api/v1/runs/{id}/live` sends about once a second
@@ -157,8 +173,8 @@ pub struct StepSpan {
 pub struct LiveState {
     /// Grows with every change: views are asked for again when it does.
     pub version: u64,
-    /// `preparing`, `warm-up`, `measured`, `judging`, `ended`.
-    pub phase: String,
+    /// What it does.
+    pub phase: LivePhase,
     /// What is known of the answer so far: `Held so far: 8 tiles. Trying 12, about 2 min left.`
     #[serde(default)]
     pub headline: String,

@@ -43,7 +43,7 @@ pub struct StudyPage {
     pub tallies: Vec<StudyTally>,
     /// Every claim, in the study's order.
     pub claims: Vec<StudyClaim>,
-    /// What else was found: claims that are not met and why, tables of figures.
+    /// What else was found: tables of figures, sources.
     pub sections: Vec<StudySection>,
 }
 
@@ -77,6 +77,12 @@ pub struct StudyClaim {
     pub outcome: String,
     /// The outcome in words: `yes, by the mean`.
     pub outcome_text: String,
+    /// Whether it is met by the mean alone: the interval reaches beyond the tolerance.
+    #[serde(default)]
+    pub is_by_mean: bool,
+    /// Why it is not met or not measured, as far as the study says it; none if it is met.
+    #[serde(default)]
+    pub why: Option<String>,
     /// What is said.
     pub text: String,
 }

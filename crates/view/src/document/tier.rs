@@ -2,6 +2,29 @@ use record::run::TierFacts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// What a tier does with writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WritePolicy {
+    /// It answers them itself.
+    WriteBack,
+    /// It keeps them, and the storage behind it answers.
+    WriteThrough,
+    /// They go past it.
+    ReadOnly,
+}
+
+impl WritePolicy {
+    /// `write-back`, `write-through` or `read-only`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WriteBack => "write-back",
+            Self::WriteThrough => "write-through",
+            Self::ReadOnly => "read-only",
+        }
+    }
+}
+
 /// `tier`: what acceleration tiers did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TierPage {
@@ -46,8 +69,8 @@ pub struct TierSeries {
     pub name: String,
     /// Its capacity, bytes.
     pub capacity_bytes: u64,
-    /// `write-back`, `write-through` or `read-only`, if known.
-    pub policy: Option<String>,
+    /// What it does with writes, if known.
+    pub policy: Option<WritePolicy>,
     /// Begin of each point, nanoseconds on the run's axis.
     pub at_ns: Vec<u64>,
     /// Length of each point.

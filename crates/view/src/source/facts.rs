@@ -3,6 +3,8 @@ use std::path::Path;
 use record::rundir::{Event, StoredRun, files};
 use serde_json::Value;
 
+use crate::document::WritePolicy;
+
 /// What lies beside `run.json`. A file that is missing or cannot be read is absent: the views
 /// do without it.
 #[derive(Debug, Clone, Default)]
@@ -12,8 +14,8 @@ pub(crate) struct Files {
     pub plan: Option<String>,
     pub checksums: Option<String>,
     pub events: Vec<Event>,
-    /// Each tier of `array.toml` and its policy of writes: `write-back`.
-    pub policies: Vec<(String, String)>,
+    /// Each tier of `array.toml` and its policy of writes.
+    pub policies: Vec<(String, WritePolicy)>,
 }
 
 impl Files {
@@ -39,7 +41,7 @@ fn json(directory: &Path, name: &str) -> Option<Value> {
 }
 
 /// The tiers of a model with their `write` key.
-fn policies(array: &str) -> Vec<(String, String)> {
+fn policies(array: &str) -> Vec<(String, WritePolicy)> {
     let Ok(table) = array.parse::<toml::Table>() else { return Vec::new() };
     let tiers = table.get("tier").and_then(toml::Value::as_array);
     let tiers = tiers.into_iter().flatten();
@@ -47,12 +49,12 @@ fn policies(array: &str) -> Vec<(String, String)> {
     tiers
         .filter_map(|tier| {
             let policy = match key(tier, "write")?.as_str() {
-                "back" | "only" => "write-back",
-                "through" => "write-through",
-                "around" => "read-only",
+                "back" | "only" => WritePolicy::WriteBack,
+                "through" => WritePolicy::WriteThrough,
+                "around" => WritePolicy::ReadOnly,
                 _ => return None,
             };
-            Some((key(tier, "name")?, policy.to_owned()))
+            Some((key(tier, "name")?, policy))
         })
         .collect()
 }
@@ -64,7 +66,7 @@ mod tests {
     #[test]
     fn the_policy_of_a_tier_is_that_of_the_model() {
         let found = policies("[[tier]]\nname = \"near\"\nwrite = \"back\"\n[[tier]]\nname = \"x\"");
-        assert_eq!(found, [("near".to_owned(), "write-back".to_owned())]);
+        assert_eq!(found, [("near".to_owned(), WritePolicy::WriteBack)]);
         assert_eq!(policies("not toml"), []);
     }
 }

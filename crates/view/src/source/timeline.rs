@@ -1,5 +1,5 @@
 use record::run::Verdict;
-use record::rundir::Event;
+use record::rundir::{Event, EventKind};
 use units::Nanos;
 
 use super::Source;
@@ -14,10 +14,10 @@ impl Source {
                 step: span.step,
                 repeat: span.repeat,
                 tiles: span.tiles,
-                phase: span.phase.name().to_owned(),
+                phase: span.phase,
                 from_ns: span.from.0,
                 to_ns: span.to.0,
-                verdict: self.verdict_of(span.step, span.repeat).map(|v| v.name().to_owned()),
+                verdict: self.verdict_of(span.step, span.repeat),
             })
             .collect()
     }
@@ -34,12 +34,16 @@ impl Source {
         let mut clock = Clock { from: Nanos::ZERO, to: Nanos::ZERO, started: None };
         let mut moments: Vec<MomentEvent> = Vec::new();
         for event in &self.facts.files.events {
-            if event.kind == "step-start" {
+            if event.kind == EventKind::StepStart {
                 clock = self.clock_of(event).unwrap_or(clock);
             }
             let at = clock.at(event.at_ns);
-            moments.push(MomentEvent { at_ns: at.0, kind: event.kind.clone(), text: words(event) });
-            if event.kind == "step-end" {
+            moments.push(MomentEvent {
+                at_ns: at.0,
+                kind: event.kind.name().to_owned(),
+                text: words(event),
+            });
+            if event.kind == EventKind::StepEnd {
                 clock.started = None;
             }
         }
@@ -94,23 +98,23 @@ fn words(event: &Event) -> String {
             "tile",
         )
     };
-    match event.kind.as_str() {
-        "run-start" => "the run began".to_owned(),
-        "run-end" => {
+    match &event.kind {
+        EventKind::RunStart => "the run began".to_owned(),
+        EventKind::RunEnd => {
             format!("the run ended: {}", field("answer").unwrap_or_else(|| "no answer".to_owned()))
         }
-        "step-start" => format!("{} began", tiles()),
-        "step-end" => {
+        EventKind::StepStart => format!("{} began", tiles()),
+        EventKind::StepEnd => {
             let verdict = field("verdict").unwrap_or_else(|| "ended".to_owned());
             let reason = field("reason").map(|reason| format!(": {reason}")).unwrap_or_default();
             format!("{} {verdict}{reason}", tiles())
         }
-        "prefill" => format!("disks of {} were filled", tiles()),
+        EventKind::Prefill => format!("disks of {} were filled", tiles()),
         kind => {
             let text = field("text").or_else(|| field("message"));
             let phase = field("phase").map(|phase| format!(" {phase}"));
             let words = text.map(|text| format!(": {text}")).or(phase).unwrap_or_default();
-            format!("{}{words}", kind.replace('-', " "))
+            format!("{}{words}", kind.name().replace('-', " "))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The answer in parts: how many, how sure, what breaks, why, and what weakens it.
 
-use record::run::{Answer, BrokenLimit, Edge, Run, Status, Step, Verdict, told};
+use record::run::{Answer, BrokenLimit, Edge, Known, Run, Status, Step, Verdict, told};
 use units::Bytes;
 use units::print::{count, percent};
 
@@ -197,6 +197,6 @@ fn hysteresis(steps: &[Step]) -> Option<Doubt> {
 
 /// Small disks are in caches that full ones would not be in.
 fn scaled(run: &Run) -> Option<Doubt> {
-    let warning = run.warnings.iter().find(|warning| warning.id == "scaled-footprint")?;
+    let warning = run.warnings.iter().find(|warning| warning.is(Known::ScaledFootprint))?;
     Some(doubt(&warning.id, format!("{}.", words::capital(&warning.text))))
 }

@@ -1,6 +1,6 @@
 //! What else the machine did: gauges over time, and the steps in which others were in the way.
 
-use record::gauge::{Folded, GaugeName, GaugeUnit};
+use record::gauge::{Folded, GaugeName, GaugeUnit, Place};
 use record::rollup::{GaugeOf, Span};
 use units::print::{bytes_per_second, count, number, percent};
 
@@ -9,17 +9,6 @@ use crate::request::Lens;
 use crate::scope::Scope;
 use crate::source::Source;
 use crate::words;
-
-/// What is shown: others' work, and how busy the device is. What the generator itself uses is told
-/// with each step.
-const SHOWN: [GaugeName; 6] = [
-    GaugeName::CpuOthers,
-    GaugeName::CpuSteal,
-    GaugeName::IoOthers,
-    GaugeName::DeviceBusy,
-    GaugeName::DeviceQueue,
-    GaugeName::Throttled,
-];
 
 /// At or below this a gauge is near zero, in its own unit: what is not drawn. Our choice, below
 /// what makes a step disturbed (`host::disturbance`).
@@ -44,8 +33,10 @@ pub(crate) fn machine(source: &Source, lens: &Lens) -> MachinePage {
         let Some(bucket) = scope.frame.flat(row.span, row.bucket) else { continue };
         lines[row.gauge as usize].add(points.of[bucket], row.folded);
     }
-    lines.retain(|line| SHOWN.contains(&line.name) && line.by_point.iter().any(Option::is_some));
-    lines.sort_by_key(|line| SHOWN.iter().position(|name| *name == line.name));
+    // What the generator itself uses is told with each step, a tier in a view of its own.
+    let is_drawn = |line: &Line| line.name.place() == Place::Drawn;
+    lines.retain(|line| is_drawn(line) && line.by_point.iter().any(Option::is_some));
+    lines.sort_by_key(|line| line.name);
     let (busy, idle): (Vec<Line>, Vec<Line>) =
         lines.into_iter().partition(|line| line.most() > near_zero(line.name));
     let disturbed = disturbed(source, &scope);
@@ -97,9 +88,7 @@ impl Line {
             unit: match self.name.unit() {
                 GaugeUnit::BytesPerSecond => "bytes_per_s",
                 GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => "share",
-                GaugeUnit::Ios | GaugeUnit::Bytes | GaugeUnit::Seconds | GaugeUnit::Events => {
-                    "count"
-                }
+                _ => "count",
             }
             .to_owned(),
             mean: of(|own| own.value),
@@ -112,9 +101,7 @@ impl Line {
         match self.name.unit() {
             GaugeUnit::BytesPerSecond => bytes_per_second(value),
             GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => percent(value),
-            GaugeUnit::Ios | GaugeUnit::Bytes | GaugeUnit::Seconds | GaugeUnit::Events => {
-                number((value * 10.0).round() / 10.0)
-            }
+            _ => number((value * 10.0).round() / 10.0),
         }
     }
 }

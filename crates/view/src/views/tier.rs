@@ -5,7 +5,9 @@ use stats::{Histogram, Packed};
 use units::print::{clock, count, percent};
 use units::{Bytes, Nanos, Ratio};
 
-use crate::document::{TierHero, TierPage, TierRates, TierSeries, TierShares, TierSteps};
+use crate::document::{
+    TierHero, TierPage, TierRates, TierSeries, TierShares, TierSteps, WritePolicy,
+};
 use crate::request::Lens;
 use crate::scope::{ENOUGH, Points, Scope, Sum, ratio};
 use crate::source::Source;
@@ -94,11 +96,11 @@ fn series(
     }
     let of = |pick: fn(&TierCounts) -> u64| counts.iter().map(pick).collect::<Vec<u64>>();
     let policies = source.files().policies.iter();
-    let policy = policies.filter(|known| known.0 == name.name).map(|known| known.1.clone()).next();
+    let policy = policies.filter(|known| known.0 == name.name).map(|known| known.1).next();
     TierSeries {
         held_sentence: held_sentence(name.capacity_bytes, &counts, points),
         dirty_sentence: dirty_sentence(name.capacity_bytes, &counts, points),
-        is_destaged_at_once: policy.as_deref() == Some("write-back") && is_at_once(&counts),
+        is_destaged_at_once: policy == Some(WritePolicy::WriteBack) && is_at_once(&counts),
         read_hit_share: shares(&of(|c| c.read_hits), &of(|c| c.reads)),
         writes_absorbed_share: shares(&of(|c| c.writes_absorbed), &of(|c| c.writes)),
         rates: rates(&counts, points),
@@ -339,13 +341,13 @@ fn accelerated(source: &Source, counts: &TierCounts, totals: &Totals, note: &str
     let policies = &source.files().policies;
     let by_design = counts.writes_absorbed == 0
         && !policies.is_empty()
-        && policies.iter().all(|(_, policy)| policy != "write-back");
+        && policies.iter().all(|(_, policy)| *policy != WritePolicy::WriteBack);
     let share = ratio(counts.writes_absorbed, counts.writes);
     let is_enough = counts.writes >= ENOUGH && !by_design;
     TierHero {
         label: "writes accelerated".to_owned(),
         text: if by_design {
-            format!("{}: not accelerated by design", policies[0].1)
+            format!("{}: not accelerated by design", policies[0].1.name())
         } else if is_enough {
             format!("{} ({})", percent(share), count(counts.writes_absorbed, "write"))
         } else {

@@ -13,7 +13,7 @@ use record::rundir::{RunDir, RunId, StoredRun};
 use record::slice::Direction;
 use trace::{Clock, IoRecord, Losses, Memory, Operation, TraceInfo};
 use units::{Bytes, Nanos};
-use view::document::{LiveState, RunKind};
+use view::document::{LivePhase, LiveState, RunKind};
 use view::sample::Sample;
 use view::{Lens, Request, Source, TraceFacts, View, answer, compare};
 
@@ -148,10 +148,10 @@ fn the_cause_is_the_part_with_the_most_waiting_beyond_its_number() {
     assert_eq!(link, Some("workload?by=bs&bs=64k,128k,256k&dir=w&m=lat"));
 }
 
-fn state(phase: &str) -> LiveState {
+fn state(phase: LivePhase) -> LiveState {
     LiveState {
         version: 1,
-        phase: phase.to_owned(),
+        phase,
         headline: String::new(),
         sentence: String::new(),
         tiles: 3,
@@ -167,7 +167,7 @@ fn state(phase: &str) -> LiveState {
 }
 
 /// A run of one step, ten seconds before its end.
-fn running(phase: &str, slices: u32) -> String {
+fn running(phase: LivePhase, slices: u32) -> String {
     let sample = Sample { tiles_first: 3, steps: 1, slices, slice: Nanos::SECOND, seed: 1 };
     let run = Run { steps: Vec::new(), ..sample.run() };
     let rollup = if slices == 0 { Rollup::new() } else { sample.rollup() };
@@ -180,10 +180,15 @@ fn running(phase: &str, slices: u32) -> String {
 
 #[test]
 fn a_live_run_says_what_runs_how_far_it_is_and_what_users_feel() {
-    let said: Vec<String> = [("preparing", 0), ("warm-up", 5), ("measured", 12), ("judging", 12)]
-        .into_iter()
-        .map(|(phase, slices)| running(phase, slices))
-        .collect();
+    let said: Vec<String> = [
+        (LivePhase::Preparing, 0),
+        (LivePhase::WarmUp, 5),
+        (LivePhase::Measured, 12),
+        (LivePhase::Judging, 12),
+    ]
+    .into_iter()
+    .map(|(phase, slices)| running(phase, slices))
+    .collect();
     insta::assert_snapshot!(said.join("\n"));
 }
 
@@ -498,7 +503,8 @@ fn a_count_that_failed_after_an_overload_is_told_beside_the_answer() {
 fn a_running_ladder_says_what_held_so_far_and_how_long_it_still_takes() {
     let mut run = SMALL.run();
     run.steps.truncate(2);
-    let state = LiveState { run_left: Some("about 2 min left".to_owned()), ..state("measured") };
+    let state =
+        LiveState { run_left: Some("about 2 min left".to_owned()), ..state(LivePhase::Measured) };
     let source = Source::live(None, Some(run), Arc::new(SMALL.rollup()), state);
     let said = &source.live_state().expect("it runs").headline;
     assert_eq!(said, "Held so far: 2 tiles. Trying 3, about 2 min left.");
@@ -529,7 +535,8 @@ fn what_the_machine_does_is_drawn_while_the_run_goes_on() {
         let gauges = vec![Gauge::of_host(GaugeName::CpuOthers, 0.5)];
         rollup.readings(slice.width, &Readings { gauges, ..Readings::default() });
     });
-    let source = Source::live(None, Some(SMALL.run()), Arc::new(rollup), state("measured"));
+    let source =
+        Source::live(None, Some(SMALL.run()), Arc::new(rollup), state(LivePhase::Measured));
     let found = model::machine(&source, &Lens::default());
     assert_eq!(found.gauges.len(), 1);
     assert!(found.gauges[0].mean.iter().flatten().all(|value| *value == 0.5));

@@ -895,11 +895,13 @@ export interface components {
              * @description When, in nanoseconds from the start of the run on a clock that never steps.
              */
             at_ns: number;
-            /** @description What: `step-start`, `phase`, `error`, `warning`, `mark`. */
-            kind: string;
+            /** @description What. */
+            kind: components["schemas"]["EventKind"];
         } & {
             [key: string]: unknown;
         };
+        /** @description What happened. */
+        EventKind: "run-start" | "run-end" | "prefill" | "step-start" | "step-end" | "verified" | "wrong-blocks" | "error" | string;
         /** @description `GET /api/v1/runs/{id}/events`: what happened, in the order in which it did. */
         EventList: {
             /** @description Lines of `events.jsonl`; their times are of the run's clock, pauses between steps included. */
@@ -1358,6 +1360,8 @@ export interface components {
             /** @description Why the verdict is what it is, if that is not plain from the numbers. */
             reason?: string | null;
         };
+        /** @description What a run does. */
+        LivePhase: "preparing" | "warm-up" | "measured" | "judging" | "ended";
         /**
          * @description How a run goes; also what `GET /api/v1/runs/{id}/live` sends about once a second
          *     (server-sent events named `state`; the last one is named `end`).
@@ -1368,8 +1372,8 @@ export interface components {
              * @description Grows with every change: views are asked for again when it does.
              */
             version: number;
-            /** @description `preparing`, `warm-up`, `measured`, `judging`, `ended`. */
-            phase: string;
+            /** @description What it does. */
+            phase: components["schemas"]["LivePhase"];
             /**
              * @description What is known of the answer so far: `Held so far: 8 tiles. Trying 12, about 2 min left.`
              * @default
@@ -1721,8 +1725,8 @@ export interface components {
         PartFacts: {
             /** @description Its name in the array's file, such as `pool lun1`, and what of it: `pool lun1 disks`. */
             name: string;
-            /** @description What it is: `disk`, `tier-disk`, `link`, `queue`, `processor`, `write-memory`. */
-            kind: string;
+            /** @description What it is. */
+            kind: components["schemas"]["PartKind"];
             /**
              * Format: uint32
              * @description How many equal parts this entry is the sum of.
@@ -1754,6 +1758,8 @@ export interface components {
              */
             inside: number;
         };
+        /** @description What a part of a model is. */
+        PartKind: "disk" | "tier-disk" | "link" | "queue" | "processor" | "write-memory";
         /** @description One distribution. */
         PercentileCurve: {
             /** @description As in [`super::Group::key`]. */
@@ -1790,6 +1796,8 @@ export interface components {
             /** @description One for each group. */
             curves: components["schemas"]["PercentileCurve"][];
         };
+        /** @description Part of a step that a slice of time belongs to. */
+        Phase: "warm-up" | "measured" | "ramp-down";
         /** @description Where a workload of a tile ran, its copies together. */
         PlaceFacts: {
             /**
@@ -2329,7 +2337,10 @@ export interface components {
             bottleneck?: components["schemas"]["Bottleneck"] | null;
             /** @description What the action whose limit broke waited for, largest share first; empty if none broke. */
             waits?: components["schemas"]["Wait"][];
-            /** @description Means of the machine's gauges over the measured time; empty where nobody looked. */
+            /**
+             * @description What gauges of the machine, of devices, of a model and of meters came to over the measured
+             *     time; empty where nobody looked. Runs of earlier versions have those of the machine alone.
+             */
             gauges?: components["schemas"]["Gauge"][];
             /** @description How it warmed up. */
             warm_up: components["schemas"]["WarmUp"];
@@ -2386,8 +2397,8 @@ export interface components {
              * @description Tiles in it.
              */
             tiles: number;
-            /** @description `warm-up`, `measured` or `ramp-down`. */
-            phase: string;
+            /** @description Which part. */
+            phase: components["schemas"]["Phase"];
             /**
              * Format: uint64
              * @description Its begin on the axis, nanoseconds.
@@ -2398,8 +2409,8 @@ export interface components {
              * @description Its end.
              */
             to_ns: number;
-            /** @description `passed`, `failed`, `inconclusive`, `interrupted`; none while it runs. */
-            verdict: string | null;
+            /** @description What the step came to; none while it runs. */
+            verdict: components["schemas"]["Verdict"] | null;
         };
         /** @description One claim. */
         StudyClaim: {
@@ -2417,6 +2428,16 @@ export interface components {
             outcome: string;
             /** @description The outcome in words: `yes, by the mean`. */
             outcome_text: string;
+            /**
+             * @description Whether it is met by the mean alone: the interval reaches beyond the tolerance.
+             * @default false
+             */
+            is_by_mean: boolean;
+            /**
+             * @description Why it is not met or not measured, as far as the study says it; none if it is met.
+             * @default null
+             */
+            why: string | null;
             /** @description What is said. */
             text: string;
         };
@@ -2442,7 +2463,7 @@ export interface components {
             tallies: components["schemas"]["StudyTally"][];
             /** @description Every claim, in the study's order. */
             claims: components["schemas"]["StudyClaim"][];
-            /** @description What else was found: claims that are not met and why, tables of figures. */
+            /** @description What else was found: tables of figures, sources. */
             sections: components["schemas"]["StudySection"][];
         };
         /** @description One line of the list of studies. */
@@ -2754,8 +2775,8 @@ export interface components {
              * @description Its capacity, bytes.
              */
             capacity_bytes: number;
-            /** @description `write-back`, `write-through` or `read-only`, if known. */
-            policy: string | null;
+            /** @description What it does with writes, if known. */
+            policy: components["schemas"]["WritePolicy"] | null;
             /** @description Begin of each point, nanoseconds on the run's axis. */
             at_ns: number[];
             /** @description Length of each point. */
@@ -3120,6 +3141,8 @@ export interface components {
             /** @description Its limits, in the workload's order. */
             limits: components["schemas"]["LimitResult"][];
         };
+        /** @description What a tier does with writes. */
+        WritePolicy: "write-back" | "write-through" | "read-only";
     };
     responses: never;
     parameters: never;

@@ -1,6 +1,6 @@
 // Claims of a study: words, order, counts.
 
-import type { StudyClaim, StudySection } from '../api/types';
+import type { StudyClaim } from '../api/types';
 import type { Table } from '../chart/table';
 
 export const KIND_WORDS: Readonly<Record<string, string>> = {
@@ -40,30 +40,6 @@ export function claimsTable(claims: readonly StudyClaim[]): Table {
       claim.id, claim.text, claim.kind, claim.published, claim.ours, claim.tolerance, claim.outcome, claim.outcome_text,
     ]),
   };
-}
-
-const REASON = /^\*\*(\S+) not (?:met|measured)[^*]*\*\*\s*/;
-
-/** Why claims are not met or not measured, by their names, out of the paragraphs that say so. */
-export function reasonsOf(sections: readonly StudySection[]): Map<string, string> {
-  const found = new Map<string, string>();
-  for (const paragraph of sections.flatMap((section) => section.paragraphs)) {
-    const id = REASON.exec(paragraph)?.[1];
-    if (id) found.set(id, paragraph.replace(REASON, ''));
-  }
-  return found;
-}
-
-/** Sections without what already stands beside the claims; empty ones are gone. */
-export const otherSections = (sections: readonly StudySection[]): StudySection[] =>
-  sections
-    .map((section) => ({ ...section, paragraphs: section.paragraphs.filter((paragraph) => !REASON.test(paragraph)) }))
-    .filter((section) => section.paragraphs.length > 0 || section.columns.length > 0);
-
-/** What an outcome's words add to its mark: nothing for a plain yes or no. */
-export function outcomeAddition(claim: StudyClaim): string {
-  const text = claim.outcome_text;
-  return /^(yes|no|not measured|not met|met)$/i.test(text) ? '' : text;
 }
 
 export interface Piece {

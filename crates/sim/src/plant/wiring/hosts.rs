@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use cache::tier::HostId;
 use device::{Link, Network, PartId, Volume};
+use record::run::PartKind;
 use spec::array::{self, TierPlace};
 
 use super::Builder;
@@ -24,7 +25,7 @@ impl Builder<'_> {
             let part = Link::new(parameters, next).map_err(PlantError::parameter("the link"))?;
             parts.push(self.wiring.parts.add(part));
         }
-        self.stages.push(vec![Group::new(String::from("link"), "link", parts.clone())]);
+        self.stages.push(vec![Group::new(String::from("link"), PartKind::Link, parts.clone())]);
         let count = parts.len() / bundles;
         let ways = (0..self.host_count).map(|host| {
             let host = if link.shared { 0 } else { host };
@@ -135,7 +136,7 @@ impl Builder<'_> {
         if let Some(all) = all.first_mut() {
             disks.for_each(|group| all.parts.extend(group.parts));
         }
-        all.push(Group::new(format!("tier {} network", tier.name), "link", vec![network]));
+        all.push(Group::new(format!("tier {} network", tier.name), PartKind::Link, vec![network]));
         self.stages.push(all);
         self.wiring.tiers.insert(0, (tier.name.clone(), vec![part]));
         Ok(())
