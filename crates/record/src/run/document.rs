@@ -2,7 +2,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Latency, Step};
+use super::{Answer, Latency, Step, Warning};
 
 /// One run: what was asked, what happened, what it means. The document behind `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -186,19 +186,4 @@ pub struct RateFacts {
     /// Latency of its I/Os, if it was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<Latency>,
-}
-
-/// Something a reader should know before trusting the numbers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Warning {
-    /// Stable identifier: `generator-late`.
-    pub id: String,
-    /// What it means, in a sentence.
-    pub text: String,
-    /// The measured value with its unit, if there is one.
-    pub value: Option<String>,
-    /// The limit it is held against, with its unit, if there is one.
-    pub limit: Option<String>,
-    /// What to try next, if anything helps.
-    pub hint: Option<String>,
 }
