@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use bench::BenchError;
 use bench::plan::{
-    Layer, Origin, PlanError, ResolvedPlan, Surroundings, Values, resolve, resolve_simulated,
+    ARRAY_PREFIX, Layer, Origin, PlanError, ResolvedPlan, Surroundings, Values, resolve,
+    resolve_simulated,
 };
 use bench::replay::{Asked, Definition, ReplayError, Traces};
-use bench::run::ARRAY_PREFIX;
 use datastore::Target;
 use record::rundir::files;
 use spec::array::Array;
