@@ -1,7 +1,6 @@
 //! From a path to sums: a store's parts on several threads, other sources on one.
 
 use std::num::NonZeroUsize;
-use std::thread;
 
 use ::analyze::{Filter, Fold, Remark, Settings, Subject};
 use trace::store::{self, Columns, Part, Store};
@@ -69,15 +68,11 @@ fn of_store(args: &AnalyzeArgs, store: &Store) -> Result<(Fold, Subject, Filter)
     let filter = filter(args, store.info());
     let settings = settings(args, &filter);
     let parts = store.parts();
-    let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = args.threads.map_or_else(cores, NonZeroUsize::get);
     let each = parts.len().div_ceil(threads).max(1);
-    let folds: Vec<Result<Fold, TraceError>> = thread::scope(|scope| {
-        let workers: Vec<_> =
-            parts.chunks(each).map(|parts| scope.spawn(|| of_parts(parts, &settings))).collect();
-        let joined = workers.into_iter().map(|worker| worker.join());
-        joined.map(|fold| fold.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    });
+    let runs: Vec<&[Part]> = parts.chunks(each).collect();
+    let folds = spread::map(&runs, threads, |parts| of_parts(parts, &settings));
     let mut whole = Fold::new(&settings);
     for fold in folds {
         whole.merge(fold.map_err(|error| failed(&error))?);
