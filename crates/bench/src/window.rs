@@ -136,11 +136,6 @@ impl Window {
         self.add_generator(slice);
     }
 
-    /// I/Os that failed.
-    pub fn io_errors(&self) -> u64 {
-        self.directions.iter().map(|total| total.errors).sum()
-    }
-
     /// The totals of one direction.
     pub fn direction(&self, direction: Direction) -> &DirectionTotals {
         &self.directions[direction as usize]

@@ -46,7 +46,6 @@ fn main() -> Result<(), TraceError> {
     for (name, columns) in READS {
         rate(name, || drain(&mut store.source(columns), &mut batch))?;
     }
-    rate("all, 2 threads", || drain(&mut store.source_ahead(Columns::ALL, 2)?, &mut batch))?;
     let failed = |source| TraceError::Io { path: path.clone(), source };
     std::fs::remove_dir_all(&path).map_err(failed)
 }
