@@ -11,7 +11,7 @@ use stats::Histogram;
 use units::Nanos;
 use view::document::{Finding, Headline, LiveState};
 use view::sample::Sample;
-use view::{Lens, Request, Source, View, answer};
+use view::{Lens, Request, Source, TraceFacts, View, answer};
 
 use crate::model;
 
@@ -313,4 +313,47 @@ fn of_several_distributions_the_slowest_is_told() {
     let source = Source::in_memory(SMALL.run(), rollup);
     let said = sentence(&source, View::Percentiles, &[("by", "rw")]);
     assert!(said.starts_with("Slowest, write"), "{said}");
+}
+
+#[test]
+fn of_two_tiles_none_is_the_one_that_fares_worse() {
+    let rollup = rollup(|topology, slice| {
+        let tile = |row: &IoRow| {
+            let instance = topology.vms[row.vm.0 as usize].instance;
+            topology.instances[instance.0 as usize].tile
+        };
+        let own = slice.io.iter_mut().filter(|row| tile(row) == 1);
+        own.for_each(|row| slow(row, Nanos::from_secs(2)));
+    });
+    let source = Source::in_memory(SMALL.run(), rollup);
+    let found = model::overview(&source, &Lens { step: Some(2), ..Lens::default() }).findings;
+    assert_eq!(text_of(&found, "tile"), None);
+}
+
+#[test]
+fn a_percentile_of_a_few_writes_is_not_told() {
+    let rollup = rollup(|topology, slice| {
+        let is_first = topology.vms.len() == 2 && slice.start == Nanos::ZERO;
+        slice.io.retain(|row| {
+            row.direction.name() == "read" || is_first && row.vm.0 == 0 && row.class.index() == 5
+        });
+    });
+    let said = Source::trace(TraceFacts::default(), rollup, None).row().sentence;
+    assert!(said.contains(", p99 read ") && !said.contains("p99 write"), "{said}");
+}
+
+#[test]
+fn where_nothing_is_written_no_share_of_writes_is_told() {
+    let rollup = rollup(|_, slice| {
+        slice.io.retain(|row| row.direction.name() == "read");
+        for row in &mut slice.io {
+            let mut service = Histogram::new();
+            let count = u32::try_from(row.service.count()).expect("few");
+            service.record_n(Nanos::from_millis(1), count);
+            (row.service, row.response) = (service.compact(), service.compact());
+        }
+    });
+    let source = Source::in_memory(SMALL.run(), rollup);
+    let said = model::overview(&source, &Lens::default()).cause;
+    assert_eq!(said, "At 3 tiles: no size of I/O waits out of proportion to its number.");
 }
