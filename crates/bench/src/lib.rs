@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+pub mod fleet;
 pub mod ladder;
 pub mod plan;
 pub mod progress;
@@ -25,5 +26,6 @@ pub mod score;
 pub mod simulate;
 pub mod step;
 pub mod verdict;
+pub mod window;
 
 pub use error::BenchError;

@@ -5,7 +5,7 @@
 //! ([`Tier`]): admission, write modes, limits per VM, clean-up; it maps an access to the I/Os it
 //! causes on the fast and the slow device. It belongs to one host, or is spread over several that
 //! read what the others hold and keep copies of their writes. Beside them miss-ratio curves
-//! ([`mrc`]): exact, sampled (SHARDS), and miniature simulation for policies that are not LRU.
+//! ([`mrc`]): exact and sampled (SHARDS).
 //!
 //! What it refuses: devices, clocks, threads, randomness of its own, and page contents. Time
 //! spent on a hit or a miss is a driver's business.

@@ -9,7 +9,7 @@ use crate::page::{PageId, Slot};
 /// Memory comes with the pages: at most 49 bytes for each slot that was ever taken, and 16 to
 /// 32 of them for the index.
 #[derive(Debug, Clone)]
-pub(crate) struct Slab {
+pub struct Slab {
     pub(crate) nodes: Vec<Node>,
     pub(crate) marks: Vec<u8>,
     index: Index,

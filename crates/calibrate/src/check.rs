@@ -11,11 +11,12 @@ use units::{Bytes, Nanos};
 use super::error::CalibrateError;
 use super::sweep::Contact;
 use bench::BenchError;
+use bench::fleet::{StepOrder, fleet};
 use bench::progress::{NoObserver, about};
 use bench::rig::Rig;
 use bench::run::{TileLoad, fill, round};
 use bench::simulate::{Settings, Stage};
-use bench::step::{Nowhere, StepBench, StepOrder, fleet, place_now, step_at_most};
+use bench::step::{Nowhere, StepBench, place_now, step_at_most};
 
 /// The tile: two machines that read and write at random all the time, in two sizes, with a
 /// queue of their own. It has neither phases nor bursts, so seconds are enough of it.

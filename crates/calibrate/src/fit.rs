@@ -363,21 +363,7 @@ impl Fitter<'_> {
             let round = *place as u64;
             answers(model, (&measured.point, self.span, round), (length, iops)).unwrap_or_default()
         };
-        let threads = self.effort.threads.clamp(1, places.len().max(1));
-        let mut results: Vec<Vec<Answers>> = Vec::new();
-        std::thread::scope(|scope| {
-            // Neighbours cost alike, so each thread takes every so-manieth point.
-            let part = |first: usize| {
-                move || places.iter().skip(first).step_by(threads).map(one).collect::<Vec<_>>()
-            };
-            let others: Vec<_> = (1..threads).map(|first| scope.spawn(part(first))).collect();
-            results.push(part(0)());
-            results.extend(others.into_iter().map(|other| {
-                other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            }));
-        });
-        let mut parts: Vec<_> = results.into_iter().map(Vec::into_iter).collect();
-        (0..places.len()).filter_map(|place| parts[place % threads].next()).collect()
+        spread::map(places, self.effort.threads, one)
     }
 }
 

@@ -7,8 +7,7 @@ use units::{BlockSize, Bytes, Nanos};
 use workload::{BuildError, InstancePlan};
 
 use super::matrix::{Mix, Point};
-use bench::step::{DiskNeed, Driven, FleetInstance, shape};
-use bench::verdict::Member;
+use bench::fleet::{DiskNeed, Driven, FleetInstance, Member, shape};
 
 /// The disk that loops run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,10 @@
 
 use std::error::Error;
 
+use bench::BenchError;
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use record::rundir::RunDirError;
 
 use crate::args::Cli;
 use crate::definition;
@@ -95,4 +97,32 @@ fn nearer(error: &clap::Error) -> Option<String> {
     let program = Cli::command();
     let name = spec::nearest(wanted, program.get_subcommands().map(clap::Command::get_name))?;
     Some(format!("the nearest command is '{name}'"))
+}
+
+/// A run that could not begin.
+impl From<BenchError> for Failure {
+    fn from(error: BenchError) -> Self {
+        let exit = match &error {
+            error if error.is_array_too_small() => Exit::Refused,
+            BenchError::Plan(_)
+            | BenchError::Build { .. }
+            | BenchError::Reference(_)
+            | BenchError::Replay(_)
+            | BenchError::PrepareSearch
+            | BenchError::NothingToRead
+            | BenchError::Target(_) => Exit::Usage,
+            BenchError::Refused(_)
+            | BenchError::TooLarge { .. }
+            | BenchError::TooManyUsers { .. }
+            | BenchError::NothingToReuse { .. }
+            | BenchError::ReuseSize { .. }
+            | BenchError::Datastore(_)
+            | BenchError::Unreachable(_)
+            | BenchError::RunDir(RunDirError::OnDeviceUnderTest { .. }) => Exit::Refused,
+            BenchError::Interrupted | BenchError::Aborted => Exit::Interrupted,
+            _ => Exit::Failure,
+        };
+        let hint = error.hint();
+        Self::from_error(exit, &error).hint(hint)
+    }
 }

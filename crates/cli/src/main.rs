@@ -16,7 +16,9 @@ mod push;
 mod recording;
 mod report;
 mod signals;
+mod target;
 mod text;
+mod time_left;
 mod user_arrays;
 
 use std::process::ExitCode;

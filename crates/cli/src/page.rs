@@ -15,8 +15,8 @@ use server::{
 use trace::{IoRecord, TraceInfo};
 use units::Nanos;
 
-use crate::live::TimeLeft;
 use crate::push::Pushing;
+use crate::time_left::TimeLeft;
 
 /// The environment variable that hands the token on: it is not shown in lists of processes.
 pub const TOKEN: &str = "TILEMARK_PAGE_TOKEN";

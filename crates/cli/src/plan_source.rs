@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use bench::BenchError;
 use bench::plan::{
-    Layer, Origin, PlanError, ResolvedPlan, Surroundings, Values, resolve, resolve_simulated,
+    ARRAY_PREFIX, Layer, Origin, PlanError, ResolvedPlan, Surroundings, Values, resolve,
+    resolve_simulated,
 };
 use bench::replay::{Asked, Definition, ReplayError, Traces};
-use bench::run::ARRAY_PREFIX;
 use datastore::Target;
 use record::rundir::files;
 use spec::array::Array;
@@ -19,9 +19,9 @@ use spec::{ResolvedTile, SpecError};
 use units::Nanos;
 
 use crate::args::{Cpu, LoadArgs, ReplayArgs, RunArgs, SimulateArgs};
-use crate::commands::{run, target};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::target;
 
 /// The tile that runs if nobody names one.
 const DEFAULT_TILE: &str = "datacenter";
@@ -72,7 +72,7 @@ pub fn replayed(args: &ReplayArgs) -> Result<(ResolvedPlan, Option<Array>), Fail
         (None, array) => format!("{ARRAY_PREFIX}{}", array.as_deref().unwrap_or_default()),
     };
     let replay = replay_of(args);
-    let read = |error: ReplayError| run::failure(BenchError::from(error));
+    let read = |error: ReplayError| Failure::from(BenchError::from(error));
     let recording = bench::replay::load(&replay, args.max_bad).map_err(read)?;
     let asked = Asked {
         size_max: args.size,

@@ -1,9 +1,58 @@
 //! What a capture has seen, summed up while it runs.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 use stats::Histogram;
 use trace::{IoRecord, Operation};
 use units::{Nanos, Ratio};
+
+/// A finished capture, as `--format json` tells it.
+#[derive(Debug, Serialize)]
+pub struct Recorded {
+    /// Name and version of this document.
+    pub schema: &'static str,
+    /// The trace's directory.
+    pub trace: PathBuf,
+    /// Its size.
+    pub trace_bytes: u64,
+    /// From beginning to end.
+    pub elapsed_ns: u64,
+    /// I/Os in the trace.
+    pub records: u64,
+    /// Events read for them.
+    pub events: u64,
+    /// Events that found no room in the kernel's buffers.
+    pub lost_events: u64,
+    /// I/Os that are not in the trace, by reason.
+    pub not_recorded: NotRecorded,
+    /// CPU time of this process.
+    pub cpu_ns: u64,
+    /// The same as a share of one core.
+    pub core_percent: f64,
+    /// By operation.
+    pub operations: Vec<Row>,
+    /// By device, the one with the most time in I/O first.
+    pub devices: Vec<Row>,
+    /// By sender, likewise.
+    pub senders: Vec<Row>,
+    /// How the command ended, where one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+/// I/Os that are not in the trace.
+#[derive(Debug, Serialize)]
+pub struct NotRecorded {
+    /// Of senders that were not asked for.
+    pub unwanted: u64,
+    /// Sent before the beginning, or whose other events were lost.
+    pub unmatched: u64,
+    /// Not ended at the end.
+    pub unfinished: u64,
+    /// Whose end was not seen within a minute, or was lost.
+    pub abandoned: u64,
+}
 
 /// Sums over the records of a capture.
 #[derive(Debug)]

@@ -22,4 +22,4 @@ pub use call::{Call, EndpointId};
 pub use effects::{ActionDone, ActionOpen, CpuBurst, Effects, Event, Machine, Observation};
 pub use error::{CallError, IoError};
 pub use io::{ActionId, DiskId, GroupId, IoRequest, KindId, Operation, Pattern, Token};
-pub use stream::{GENERATOR, Purpose, Stream, mix};
+pub use stream::{GENERATOR, Purpose, SplitMix, Stream, mix};

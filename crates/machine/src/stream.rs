@@ -28,10 +28,27 @@ pub enum Purpose {
 
 /// One step of SplitMix64 (Steele, Lea and Flood 2014, figure 17): a bijective mixer.
 pub const fn mix(value: u64) -> u64 {
-    let z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = value.wrapping_add(GOLDEN);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// 2^64 divided by the golden ratio, the step of SplitMix64.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// SplitMix64 from a seed on, without end: for a few numbers where a [`Stream`] is too much.
+#[derive(Debug, Clone)]
+pub struct SplitMix(pub u64);
+
+impl Iterator for SplitMix {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        let number = mix(self.0);
+        self.0 = self.0.wrapping_add(GOLDEN);
+        Some(number)
+    }
 }
 
 /// A stream of random numbers, derived from the run's seed and a path of ids, so that

@@ -11,8 +11,10 @@
 //! `*.partial` until it is complete; a reader accepts every file of its major version.
 #![forbid(unsafe_code)]
 
+mod device_number;
 pub mod env;
 pub mod export;
+pub mod files;
 pub mod gauge;
 mod hdr_v2;
 pub mod openmetrics;

@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use units::{Bytes, Nanos};
 
 use crate::check::size_mix;
-use crate::resolve::ResolvedTile;
+use crate::tile::ResolvedTile;
 use crate::workload::{
     Action, Address, Load, RandomTime, Schedule, Size, Step, Time, UserGroup, Workload,
 };

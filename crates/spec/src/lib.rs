@@ -39,5 +39,6 @@ pub use load::{
     read_workload,
 };
 pub use nearest::{did_you_mean, nearest};
-pub use resolve::{ResolvedTile, array_text, resolve_array, resolve_array_with, resolve_tile};
+pub use resolve::{array_text, resolve_array_with, resolve_tile};
 pub use schema::{Kind, schema};
+pub use tile::ResolvedTile;

@@ -32,9 +32,26 @@ pub fn did_you_mean(wanted: &str, known: &[&str], what: &str) -> String {
     }
 }
 
+/// Several of what a name is of: `arrays`, `studies`, `kinds of disk`.
+pub(crate) fn plural(what: &str) -> String {
+    match what.split_once(' ') {
+        Some(("kind", rest)) => format!("kinds {rest}"),
+        _ if what.ends_with("ay") => format!("{what}s"),
+        _ => what.strip_suffix('y').map_or(format!("{what}s"), |stem| format!("{stem}ies")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn several_of_a_study_are_studies() {
+        assert_eq!(plural("shipped study"), "shipped studies");
+        assert_eq!(plural("array"), "arrays");
+        assert_eq!(plural("kind of disk"), "kinds of disk");
+        assert_eq!(plural("tile"), "tiles");
+    }
 
     #[test]
     fn a_slip_of_the_fingers_is_recognised_and_a_stranger_is_not() {

@@ -1,13 +1,9 @@
 //! The definitions in `tiles/` and `arrays/`, part of the program: no file is read at run time.
 
-use crate::array::Array;
-use crate::check::plural;
 use crate::error::SpecError;
-use crate::load::{load_array, load_tile, load_workload};
-use crate::nearest::did_you_mean;
-use crate::resolve::ResolvedTile;
-use crate::tile::{Tile, TileWorkload};
-use crate::workload::Workload;
+use crate::nearest::{did_you_mean, plural};
+
+pub use crate::resolve::shipped::{array, tile, workload};
 
 /// One shipped file.
 #[derive(Debug, Clone, Copy)]
@@ -92,54 +88,10 @@ pub fn workload_names() -> impl Iterator<Item = &'static str> {
     WORKLOADS.iter().map(|file| file.name)
 }
 
-/// A shipped workload by name.
-pub fn workload(name: &str) -> Result<Workload, SpecError> {
-    let file = WORKLOADS
-        .iter()
-        .find(|file| file.name == name)
-        .ok_or_else(|| not_shipped("workload", name, workload_names()))?;
-    load_workload(&format!("tiles/workloads/{name}.toml"), file.text)
-}
-
-/// A shipped tile by name, with its workloads. `micro/NAME` is the tile of that workload alone.
-pub fn tile(name: &str) -> Result<ResolvedTile, SpecError> {
-    if name.starts_with(MICRO) && workload_names().any(|known| known == name) {
-        return Ok(alone(name, workload(name)?));
-    }
-    let file = TILES
-        .iter()
-        .find(|file| file.name == name)
-        .ok_or_else(|| not_shipped("tile", name, tile_names()))?;
-    let tile = load_tile(&format!("tiles/{name}.toml"), file.text)?;
-    let workloads = tile
-        .workloads
-        .iter()
-        .map(|part| Ok((workload(&part.workload)?, part.count)))
-        .collect::<Result<_, SpecError>>()?;
-    Ok(ResolvedTile { tile, workloads })
-}
-
-/// A shipped array by name.
-pub fn array(name: &str) -> Result<Array, SpecError> {
-    let file = array_file(name)?;
-    load_array(&format!("arrays/{name}.toml"), file.text)
-}
-
 /// The file of a shipped array.
 pub fn array_file(name: &str) -> Result<Shipped, SpecError> {
     let file = ARRAYS.iter().find(|file| file.name == name);
     file.copied().ok_or_else(|| not_shipped("array", name, array_names()))
-}
-
-/// The tile of one shipped workload alone.
-fn alone(name: &str, workload: Workload) -> ResolvedTile {
-    let tile = Tile {
-        name: name.to_owned(),
-        title: workload.title.clone(),
-        source: workload.source.clone(),
-        workloads: vec![TileWorkload { workload: name.to_owned(), count: 1 }],
-    };
-    ResolvedTile { tile, workloads: vec![(workload, 1)] }
 }
 
 /// Whether a tile's or workload's name is meant as a path: it ends in `.toml`, or has a

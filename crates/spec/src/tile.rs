@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::workload::Workload;
+
 /// One unit of data-centre load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -32,4 +34,25 @@ pub struct TileWorkload {
 
 fn one() -> u32 {
     1
+}
+
+/// A tile with its workloads read.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ResolvedTile {
+    /// The tile as written.
+    pub tile: Tile,
+    /// Each workload of the tile, in the tile's order, with how many of it there are.
+    pub workloads: Vec<(Workload, u32)>,
+}
+
+impl ResolvedTile {
+    /// Virtual machines of one tile.
+    pub fn vms(&self) -> u64 {
+        self.workloads
+            .iter()
+            .map(|(workload, count)| {
+                u64::from(*count) * u64::try_from(workload.vms.len()).unwrap_or(u64::MAX)
+            })
+            .sum()
+    }
 }

@@ -1,4 +1,4 @@
-//! Intervals for means of few runs and for pass probabilities.
+//! Intervals for means of few runs.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use units::Ratio;
@@ -37,34 +37,6 @@ pub fn mean_interval(values: &[f64], confidence: Ratio) -> Option<Interval> {
     Some(Interval { value, low: value - half, high: value + half })
 }
 
-/// How often something happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tally {
-    /// How often it happened.
-    pub passes: u64,
-    /// How often it could have.
-    pub trials: u64,
-}
-
-/// The probability of passing with Wilson's score interval (Wilson 1927; formula as method 3
-/// of Newcombe 1998), which stays inside 0 to 1 and is honest for zero failures in three
-/// runs. Nothing without trials.
-pub fn pass_probability(tally: Tally, confidence: Ratio) -> Option<Interval> {
-    if tally.trials == 0 || tally.passes > tally.trials || confidence >= Ratio::ONE {
-        return None;
-    }
-    let (n, z) = (tally.trials as f64, normal_quantile(confidence));
-    let p = tally.passes as f64 / n;
-    let centre = 2.0 * n * p + z * z;
-    let spread = z * (z * z + 4.0 * n * p * (1.0 - p)).sqrt();
-    let scale = 2.0 * (n + z * z);
-    Some(Interval {
-        value: p,
-        low: ((centre - spread) / scale).clamp(0.0, p),
-        high: ((centre + spread) / scale).clamp(p, 1.0),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,31 +45,6 @@ mod tests {
 
     fn near(found: f64, printed: f64, tolerance: f64) {
         assert!((found - printed).abs() < tolerance, "{found} is not {printed}");
-    }
-
-    /// Newcombe 1998, "Two-sided confidence intervals for the single proportion", Statistics
-    /// in Medicine 17, table I, method 3.
-    #[test]
-    fn wilson_intervals_are_those_of_newcombes_table() {
-        for (passes, trials, low, high) in [
-            (81, 263, 0.2553, 0.3662),
-            (15, 148, 0.0624, 0.1605),
-            (0, 20, 0.0, 0.1611),
-            (1, 29, 0.0061, 0.1718),
-        ] {
-            let found = pass_probability(Tally { passes, trials }, Ratio::new(P95)).expect("valid");
-            near(found.low, low, 5e-5);
-            near(found.high, high, 5e-5);
-        }
-    }
-
-    #[test]
-    fn three_passes_of_three_still_leave_room_for_failure() {
-        let found = pass_probability(Tally { passes: 3, trials: 3 }, Ratio::new(P95));
-        let found = found.expect("valid");
-        assert_eq!((found.value, found.high), (1.0, 1.0));
-        near(found.low, 3.0 / (3.0 + 1.959_964 * 1.959_964), 1e-6);
-        assert_eq!(pass_probability(Tally { passes: 0, trials: 0 }, Ratio::new(P95)), None);
     }
 
     /// "Student" 1908, "The Probable Error of a Mean", sleep gained with the first drug;

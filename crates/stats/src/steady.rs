@@ -1,47 +1,6 @@
-//! Steady state: where the warm-up ends, and whether repeats agree.
+//! Steady state: whether a series has settled, and whether repeats agree.
 
 use crate::summary::mean;
-
-/// How many values MSER-5 puts into a batch.
-const BATCH: usize = 5;
-
-/// How many values at the start of a series belong to the warm-up, by MSER-5 (White 1997;
-/// White, Cobb and Spratt 2000, "A comparison of five steady-state truncation heuristics
-/// for simulation", section 2.5).
-///
-/// Means of batches of five are taken, and the cut that makes the standard error of what
-/// remains smallest is chosen: minimise `sum (y - mean)^2 / (n - d)^2` over `d`. A minimum in
-/// the second half means that the series is too short to tell (same source), which is
-/// `None`, as is a series of fewer than ten values. Values after the last whole batch take
-/// no part.
-pub fn mser5(series: &[f64]) -> Option<usize> {
-    let batches: Vec<f64> =
-        series.chunks_exact(BATCH).map(|batch| batch.iter().sum::<f64>() / BATCH as f64).collect();
-    if batches.len() < 2 {
-        return None;
-    }
-    let (mut best, mut best_statistic) = (batches.len(), f64::INFINITY);
-    let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
-    // Backwards, so that each cut adds one batch (Welford 1962); one batch alone has no
-    // spread and would always win, so at least two remain.
-    for (cut, batch) in batches.iter().enumerate().rev() {
-        count += 1.0;
-        let before = batch - mean;
-        mean += before / count;
-        squares += before * (batch - mean);
-        let statistic = squares / (count * count);
-        if count >= 2.0 && statistic <= best_statistic {
-            (best, best_statistic) = (cut, statistic);
-        }
-    }
-    (best * 2 <= batches.len()).then_some(best * BATCH)
-}
-
-/// The warm-up that satisfies every series: the longest of their [`mser5`] cuts. Nothing if
-/// one of them cannot tell, or there are none.
-pub fn mser5_of_all<'a>(series: impl IntoIterator<Item = &'a [f64]>) -> Option<usize> {
-    series.into_iter().map(mser5).try_fold(None, |longest, cut| Some(longest.max(Some(cut?))))?
-}
 
 /// What a window of a series must look like to count as steady.
 ///
@@ -97,27 +56,10 @@ impl SteadyRule {
         let steady = range <= self.range_max && slope <= self.slope_max;
         Some(WindowCheck { mean, range, slope, steady })
     }
-
-    /// The first position after which the rule held for the window that ends there: as many
-    /// values had been seen when it first became true. Nothing if it never did.
-    pub fn first_steady(&self, series: &[f64]) -> Option<usize> {
-        first_steady_of_all(&[(*self, series)])
-    }
-}
-
-/// How many values had been seen when all series were steady at the same time, each by its
-/// own rule (throughput and latency, say). Nothing if they never were, or there are none.
-pub fn first_steady_of_all(series: &[(SteadyRule, &[f64])]) -> Option<usize> {
-    let shortest = series.iter().map(|(_, values)| values.len()).min()?;
-    (1..=shortest).find(|seen| {
-        series
-            .iter()
-            .all(|(rule, values)| rule.check(&values[..*seen]).is_some_and(|found| found.steady))
-    })
 }
 
 /// Slope of the least-squares line through values one apart; zero below two values.
-pub fn least_squares_slope(values: &[f64]) -> f64 {
+fn least_squares_slope(values: &[f64]) -> f64 {
     let Some(mean) = mean(values) else { return 0.0 };
     let centre = (values.len() - 1) as f64 / 2.0;
     let offsets = (0..values.len()).map(|i| i as f64 - centre);
@@ -159,52 +101,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The definition, straight from the paper.
-    fn brute_force_mser5(series: &[f64]) -> Option<usize> {
-        let batches: Vec<f64> =
-            series.chunks_exact(5).map(|b| b.iter().sum::<f64>() / 5.0).collect();
-        if batches.len() < 2 {
-            return None;
-        }
-        let statistic = |cut: usize| {
-            let rest = &batches[cut..];
-            let m = mean(rest).expect("not empty");
-            rest.iter().map(|y| (y - m).powi(2)).sum::<f64>() / (rest.len() as f64).powi(2)
-        };
-        let best = (0..=batches.len() - 2)
-            .min_by(|a, b| statistic(*a).total_cmp(&statistic(*b)))
-            .expect("not empty");
-        (best * 2 <= batches.len()).then_some(best * 5)
-    }
-
-    #[test]
-    fn a_ramp_before_a_plateau_is_cut_where_it_ends() {
-        let series: Vec<f64> =
-            (0..100).map(|i| f64::from(i.min(20)) * 10.0 + f64::from(i % 3)).collect();
-        assert_eq!(mser5(&series), Some(20));
-        let flat: Vec<f64> = (0..100).map(|i| 200.0 + f64::from(i % 5)).collect();
-        assert_eq!(mser5(&flat), Some(0));
-    }
-
-    #[test]
-    fn a_series_that_never_settles_has_no_cut() {
-        let rising: Vec<f64> = (0..100).map(|i| f64::from(i * i)).collect();
-        assert_eq!(mser5(&rising), None);
-        assert_eq!(mser5(&[1.0; 9]), None);
-    }
-
-    #[test]
-    fn the_longest_warm_up_counts_for_all() {
-        let early: Vec<f64> = (0..100).map(|i| f64::from(i.min(10)) + f64::from(i % 3)).collect();
-        let late: Vec<f64> =
-            (0..100).map(|i| f64::from(i.min(30)) * 10.0 + f64::from(i % 3)).collect();
-        let rising: Vec<f64> = (0..100).map(|i| f64::from(i * i)).collect();
-        let cut = mser5_of_all([early.as_slice(), late.as_slice()]);
-        assert_eq!(cut, mser5(&late));
-        assert_eq!(mser5_of_all([early.as_slice(), rising.as_slice()]), None);
-        assert_eq!(mser5_of_all([]), None);
-    }
-
     #[test]
     fn the_snia_rule_holds_at_its_limits_and_not_beyond() {
         let rule = SteadyRule::SNIA;
@@ -226,16 +122,6 @@ mod tests {
     }
 
     #[test]
-    fn all_series_must_be_steady_together() {
-        let throughput = [1.0, 5.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0];
-        let latency = [9.0, 9.0, 9.0, 5.0, 5.0, 5.0, 5.0, 5.0];
-        let rule = SteadyRule::SNIA;
-        assert_eq!(rule.first_steady(&throughput), Some(7));
-        assert_eq!(first_steady_of_all(&[(rule, &throughput), (rule, &latency)]), Some(8));
-        assert_eq!(first_steady_of_all(&[]), None);
-    }
-
-    #[test]
     fn repeats_agree_below_three_per_cent() {
         let agree = |values: &[f64]| repeats_agree(values, REPEAT_CHANGE_MAX).map(|a| a.agree);
         assert_eq!(agree(&[100.0, 102.9]), Some(true));
@@ -247,13 +133,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn mser_finds_the_minimum_of_its_definition(
-            series in proptest::collection::vec(0.0_f64..100.0, 0..120)
-        ) {
-            prop_assert_eq!(mser5(&series), brute_force_mser5(&series));
-        }
-
         #[test]
         fn the_slope_of_a_line_is_its_slope(a in -10.0_f64..10.0, b in -10.0_f64..10.0) {
             let line: Vec<f64> = (0..9).map(|i| a + b * f64::from(i)).collect();

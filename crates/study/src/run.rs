@@ -1,9 +1,8 @@
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
 
 use record::run::Step;
 use spec::study::ResolvedStudy;
+use spread::Heard;
 
 use super::evaluate::{Bound, Results};
 use super::needs::{Steps, needs};
@@ -184,30 +183,19 @@ fn all(
 ) -> Vec<Result<Step, PointError>> {
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by_key(|index| std::cmp::Reverse(points[*index].tiles));
-    let next = AtomicUsize::new(0);
-    let (sender, receiver) = mpsc::channel();
-    let work = |sender: mpsc::Sender<(usize, Result<Step, PointError>)>| {
-        while control.request() == Request::GoOn {
-            let Some(index) = order.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
-            let result = simulate.step(&points[*index], control);
-            if sender.send((*index, result)).is_err() {
-                return;
-            }
-        }
-    };
-    let mut results: Vec<Result<Step, PointError>> =
-        points.iter().map(|_| Err(PointError::Interrupted)).collect();
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            let sender = sender.clone();
-            let work = &work;
-            scope.spawn(move || work(sender));
-        }
-        drop(sender);
-        for (done, (index, result)) in receiver.iter().enumerate() {
-            observe(&Told { done: done + 1, point: &points[index], result: &result });
-            results[index] = result;
+    let goes_on = || control.request() == Request::GoOn;
+    let mut done = 0;
+    let work = |index: &usize, _: &dyn Fn(())| simulate.step(&points[*index], control);
+    let found = spread::run(&order, threads, &goes_on, work, |heard: Heard<'_, (), _>| {
+        if let Heard::Ended(place, result) = heard {
+            done += 1;
+            observe(&Told { done, point: &points[order[place]], result });
         }
     });
+    let mut results: Vec<Result<Step, PointError>> =
+        points.iter().map(|_| Err(PointError::Interrupted)).collect();
+    for (index, result) in order.iter().zip(found) {
+        results[*index] = result.unwrap_or(Err(PointError::Interrupted));
+    }
     results
 }

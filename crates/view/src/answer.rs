@@ -69,6 +69,6 @@ pub fn answer(source: &Source, request: &Request) -> Document {
         View::Curve => Document::Curve(views::curve(source)),
         View::Tier => Document::Tier(views::tier(source, lens)),
         View::Machine => Document::Machine(views::machine(source, lens)),
-        View::Access => Document::Access(source.access().clone()),
+        View::Access => Document::Access(views::access(source).clone()),
     }
 }

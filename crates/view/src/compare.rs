@@ -252,7 +252,7 @@ fn curves(sides: &[Vec<Sum>; 2]) -> Vec<CurveOfSide> {
 fn edges(sides: &[Vec<Sum>; 2]) -> Vec<u64> {
     let all = merged(&sides.concat());
     let least = all.histogram.min().map_or(10_000, |value| value.0);
-    views::around(least, all.max().unwrap_or(1_000_000_000), ROWS)
+    views::edges::around(least, all.max().unwrap_or(1_000_000_000), ROWS)
 }
 
 /// Share of I/Os in B less that in A, by class, by row.
@@ -263,7 +263,7 @@ fn difference(sides: &[Vec<Sum>; 2], edges: &[u64]) -> Vec<Vec<f64>> {
             let mut rows = vec![0_u64; edges.len() - 1];
             for sum in [&sums[class], &sums[class + 8]] {
                 for (value, count) in sum.histogram.compact().buckets {
-                    rows[views::row_of(edges, value.0)] += u64::from(count);
+                    rows[views::edges::row_of(edges, value.0)] += u64::from(count);
                 }
             }
             rows.into_iter().map(|count| ratio(count, total)).collect()

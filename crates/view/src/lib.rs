@@ -29,5 +29,6 @@ pub use crate::compare::compare;
 pub use answer::{Document, answer};
 pub use offline::{OFFLINE_BYTES_MAX, every_request, offline};
 pub use request::{Breakdown, Lens, Measure, Request, RequestError, View};
-pub use source::{OpenError, Source, TraceFacts, list, row_of};
+pub use source::{OpenError, Source, TraceFacts};
 pub use study::{studies, study};
+pub use views::{list, row_of};

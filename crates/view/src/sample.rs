@@ -1,6 +1,7 @@
 //! Made-up runs, the same every time: for tests, and to measure how large and how fast views of
 //! large runs are. They claim nothing about any storage.
 
+use machine::SplitMix;
 use record::rollup::Rollup;
 use record::run::{Phase, Run};
 use record::series::StepKey;
@@ -71,8 +72,9 @@ impl Sample {
             for number in 0..self.slices {
                 let phase = if number < self.slices / 6 { Phase::WarmUp } else { Phase::Measured };
                 let key = StepKey { step: step + 1, tiles, repeat: 1, phase };
-                let mut random =
-                    Random(self.seed ^ (u64::from(step) << 40) ^ (u64::from(number) << 8));
+                let mut random = Random(SplitMix(
+                    self.seed ^ (u64::from(step) << 40) ^ (u64::from(number) << 8),
+                ));
                 let slow = slowness(tiles, number, self.slices);
                 let slice = slice(self.slice, number, &topology, slow, &mut random);
                 take(key, &topology, &slice);
@@ -255,16 +257,11 @@ fn samples(count: u32, centre: f64, random: &mut Random) -> Compact {
     histogram.compact()
 }
 
-/// `SplitMix64` (Steele, Lea and Flood 2014).
-struct Random(u64);
+struct Random(SplitMix);
 
 impl Random {
     fn below(&mut self, end: u32) -> u32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let high = (mixed ^ (mixed >> 31)) >> 32;
+        let high = self.0.next().unwrap_or_default() >> 32;
         u32::try_from((high * u64::from(end)) >> 32).unwrap_or(0)
     }
 }

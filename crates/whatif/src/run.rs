@@ -1,11 +1,9 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
 
 use record::run::{Step, Verdict};
 use spec::array::Array;
+use spread::Heard;
 
 use super::answer::Answered;
 use super::climb::{Climbed, Way};
@@ -57,10 +55,12 @@ enum Job {
     Step { tiles: u32 },
 }
 
-/// What a thread tells.
-enum Told {
-    Step { side: usize, seed: usize, tiles: u32, verdict: Verdict },
-    JobDone,
+/// A step that is over, as a thread tells it.
+struct Told {
+    side: usize,
+    seed: usize,
+    tiles: u32,
+    verdict: Verdict,
 }
 
 #[derive(Debug)]
@@ -160,16 +160,10 @@ fn measured_counts(subject: &Subject, tiles_max: u32) -> Vec<u32> {
     counts.filter(|tiles| *tiles <= tiles_max).collect()
 }
 
-/// The run's own seed and others of 53 bits, by the finaliser of `SplitMix64` (Steele, Lea and
-/// Flood, OOPSLA 2014).
+/// The run's own seed and others of 53 bits.
 fn seeds(own: u64, count: u32) -> Vec<u64> {
-    let other = |number: u32| {
-        let mut state = own.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(u64::from(number)));
-        state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (state ^ (state >> 31)) >> 11
-    };
-    std::iter::once(own).chain((1..count.max(1)).map(other)).collect()
+    let others = machine::SplitMix(own).map(|number| number >> 11);
+    std::iter::once(own).chain(others).take(count.max(1) as usize).collect()
 }
 
 /// Threads over which jobs are spread.
@@ -187,46 +181,21 @@ impl Pool<'_> {
         control: &Control,
         (observe, far): (&mut dyn FnMut(&Progress), &mut Work),
     ) -> Result<Vec<Done>, BenchError> {
-        let next = AtomicUsize::new(0);
-        let results: Mutex<Vec<Option<Result<Done, BenchError>>>> =
-            Mutex::new(jobs.iter().map(|_| None).collect());
-        let (sender, receiver) = mpsc::channel();
-        let work = |sender: mpsc::Sender<Told>| {
-            while control.request() == Request::GoOn {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(job) = jobs.get(index) else { return };
-                let result = self.one(*job, &sender);
-                // Nobody listens only when everything ends.
-                let _ = sender.send(Told::JobDone);
-                let mut results = results.lock().expect("no thread panics while it holds the lock");
-                results[index] = Some(result);
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 0..self.threads.min(jobs.len()) {
-                let sender = sender.clone();
-                let work = &work;
-                scope.spawn(move || work(sender));
-            }
-            drop(sender);
-            for told in receiver {
-                match told {
-                    Told::JobDone => far.job_is_done(),
-                    Told::Step { side, seed, tiles, verdict } => {
-                        let (side, far) = (SIDES[side], far.step_is_done(tiles));
-                        observe(&Progress::Step { side, seed: seed + 1, tiles, verdict, far });
-                    }
-                }
+        let goes_on = || control.request() == Request::GoOn;
+        let work = |job: &Job, tell: &dyn Fn(Told)| self.one(*job, tell);
+        let results = spread::run(jobs, self.threads, &goes_on, work, |heard| match heard {
+            Heard::Ended(..) => far.job_is_done(),
+            Heard::Said(Told { side, seed, tiles, verdict }) => {
+                let (side, far) = (SIDES[side], far.step_is_done(tiles));
+                observe(&Progress::Step { side, seed: seed + 1, tiles, verdict, far });
             }
         });
-        let results = results.into_inner().expect("no thread panics while it holds the lock");
         results.into_iter().map(|result| result.unwrap_or(Err(BenchError::Interrupted))).collect()
     }
 
-    fn one(&self, job: Job, sender: &mpsc::Sender<Told>) -> Result<Done, BenchError> {
+    fn one(&self, job: Job, say: &dyn Fn(Told)) -> Result<Done, BenchError> {
         let tell = |side: usize, seed: usize, step: &Step| {
-            let (tiles, verdict) = (step.tiles, step.verdict);
-            let _ = sender.send(Told::Step { side, seed, tiles, verdict });
+            say(Told { side, seed, tiles: step.tiles, verdict: step.verdict });
         };
         match job {
             Job::Climb { side, seed, guess } => self.ways[side]

@@ -2,196 +2,23 @@ use std::sync::Arc;
 
 use machine::Operation;
 use spec::replay::{ACTION, KINDS};
-use spec::workload::{Burst, CpuMode, Load as SpecLoad, Role, UserGroup, Workload};
-use units::{Bytes, Nanos, ParseError};
+use spec::workload::{Burst, CpuMode, Load as SpecLoad, UserGroup, Workload};
+use units::{Bytes, Nanos};
 
 use crate::InstanceMachine;
 use crate::compile::Compiler;
 use crate::draw::Draw;
+use crate::error::{BuildError, unknown};
 use crate::group::{Arrivals, Group, Load, Mix, Pace};
 use crate::instance::{Seeds, TOKENS_MAX, WorkloadMachine};
+use crate::layout::{DiskLayout, Instance, InstancePlan, KindInfo, KindOf};
 use crate::payload::Data;
 use crate::pick::Pick;
 use crate::program::Program;
 use crate::region::stride;
-use crate::replay::{Mapping, ReplayMachine, Schedule};
+use crate::replay::{Mapping, ReplayMachine};
 use crate::rhythm::{self, Rhythm};
 use crate::window::Windows;
-
-/// One instance to build: a workload at its place in the run.
-#[derive(Debug, Clone, Copy)]
-pub struct InstancePlan<'a> {
-    /// The checked definition.
-    pub workload: &'a Workload,
-    /// The run's seed.
-    pub seed: u64,
-    /// Which measurement of the run. Another round has other arrivals, thoughts, addresses
-    /// and contents, so that a cache cannot learn a sequence by heart; what is popular
-    /// (hot spots, Zipf ranks, places of streams) stays the same.
-    pub round: u64,
-    /// Tile, counted from 0.
-    pub tile: u32,
-    /// Position of the workload in its tile, counted from 0.
-    pub position: u32,
-    /// Which of several of this workload at this position, counted from 0.
-    pub copy: u32,
-    /// Disk sizes are multiplied by this, above 0.
-    pub footprint: f64,
-    /// Schedule times and drift turnovers are multiplied by this, above 0. Think times, CPU
-    /// costs and rates are not.
-    pub time_scale: f64,
-    /// Overrides the workload's own choice.
-    pub cpu: Option<CpuMode>,
-    /// What a workload that is a replay plays; others need none.
-    pub schedule: Option<&'a Arc<Schedule>>,
-}
-
-/// A machine and what its ids mean.
-#[derive(Debug, Clone)]
-pub struct Instance {
-    /// The machine, before its first event.
-    pub machine: InstanceMachine,
-    /// Names of its VMs.
-    pub vms: Vec<String>,
-    /// Its disks, by `machine::DiskId`.
-    pub disks: Vec<DiskLayout>,
-    /// Names of its actions, by `machine::ActionId`.
-    pub actions: Vec<String>,
-    /// Names of its user groups, by `machine::GroupId`.
-    pub groups: Vec<String>,
-    /// Its kinds of I/O and calls, by `machine::KindId`.
-    pub kinds: Vec<KindInfo>,
-    /// Names of its endpoints, by `machine::EndpointId`.
-    pub endpoints: Vec<String>,
-}
-
-/// A virtual disk the machine expects.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DiskLayout {
-    /// Position of its VM in [`Instance::vms`].
-    pub vm: usize,
-    /// Its name in the workload.
-    pub name: String,
-    /// Its scaled size, a multiple of 1 MiB, at least four times the largest block used on
-    /// it.
-    pub size: Bytes,
-    /// What it holds.
-    pub role: Role,
-}
-
-/// A kind of I/O or call. Steps that share a name on several disks or in several directions make
-/// several kinds with that name; a limit on the name is a limit on all of them together.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KindInfo {
-    /// Its name for limits; by default disk and step, such as `db-read`.
-    pub name: String,
-    /// What it is.
-    pub of: KindOf,
-}
-
-/// What a kind is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KindOf {
-    /// I/O.
-    Io {
-        /// What its I/Os do; an append is a write.
-        direction: Operation,
-        /// Position of its disk in [`Instance::disks`]; a replay's kinds are of all disks, and
-        /// this is the first.
-        disk: usize,
-    },
-    /// Calls.
-    Call {
-        /// Position of its endpoint in [`Instance::endpoints`].
-        endpoint: usize,
-    },
-}
-
-/// Why a workload cannot be built. A definition that `spec` has checked gives none of
-/// these but the limits on numbers.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum BuildError {
-    /// A scale that scales nothing.
-    #[error("{what} scale {value} of workload \"{workload}\" is not a number above 0")]
-    Scale {
-        /// Footprint or time.
-        what: &'static str,
-        /// The workload.
-        workload: String,
-        /// The scale.
-        value: f64,
-    },
-    /// A name that is not defined.
-    #[error("{user} of workload \"{workload}\" names {what} \"{name}\", which does not exist")]
-    Unknown {
-        /// The workload.
-        workload: String,
-        /// What uses the name: an action or a group.
-        user: String,
-        /// Disk, endpoint, VM or action.
-        what: &'static str,
-        /// The name.
-        name: String,
-    },
-    /// A block size in a mix that cannot be read.
-    #[error("block size in {user} of workload \"{workload}\"")]
-    BlockSize {
-        /// The workload.
-        workload: String,
-        /// The action.
-        user: String,
-        /// What is wrong with the text.
-        #[source]
-        source: Box<ParseError>,
-    },
-    /// Weights that choose nothing.
-    #[error(
-        "weights of {user} of workload \"{workload}\" are not all finite, zero or more, and one \
-         above zero"
-    )]
-    Weights {
-        /// The workload.
-        workload: String,
-        /// A group, a phase or a block-size mix.
-        user: String,
-    },
-    /// An action that does nothing, which a user would repeat for ever without time passing.
-    #[error("action \"{action}\" of workload \"{workload}\" has no step that takes place")]
-    EmptyAction {
-        /// The workload.
-        workload: String,
-        /// The action.
-        action: String,
-    },
-    /// A replay whose trace was not read.
-    #[error("the trace of workload \"{workload}\" was not read")]
-    NoTrace {
-        /// The workload.
-        workload: String,
-    },
-    /// A replay with other disks than its trace was read for.
-    #[error("workload \"{workload}\" has {disks} disks, and its trace was read for {devices}")]
-    OtherDisks {
-        /// The workload.
-        workload: String,
-        /// Its disks.
-        disks: usize,
-        /// Devices in the schedule.
-        devices: usize,
-    },
-    /// More of something than ids allow.
-    #[error("workload \"{workload}\" has {count} {what}; at most {max} can be numbered")]
-    TooMany {
-        /// The workload.
-        workload: String,
-        /// What there is too much of.
-        what: &'static str,
-        /// How many there are.
-        count: u64,
-        /// How many there may be.
-        max: u64,
-    },
-}
 
 /// Compiles a workload into a machine. The same plan gives the same machine.
 ///
@@ -432,9 +259,4 @@ fn build_mix<'a>(
         user: user.to_owned(),
     })?;
     Ok(Mix { pick, actions: actions.into_boxed_slice() })
-}
-
-/// A name that is not defined.
-pub fn unknown(workload: &Workload, user: String, what: &'static str, name: &str) -> BuildError {
-    BuildError::Unknown { workload: workload.name.clone(), user, what, name: name.to_owned() }
 }

@@ -5,9 +5,10 @@ use spec::workload::{Access as SpecAccess, Action, Address, Call, DataPattern, S
 use units::Ratio;
 
 use crate::address::Addresses;
-use crate::build::{BuildError, DiskLayout, InstancePlan, KindInfo, KindOf, unknown};
 use crate::draw::Draw;
+use crate::error::{BuildError, unknown};
 use crate::instance::Seeds;
+use crate::layout::{DiskLayout, InstancePlan, KindInfo, KindOf};
 use crate::payload::Data;
 use crate::pick::Pick;
 use crate::place::Placer;

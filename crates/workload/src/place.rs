@@ -5,9 +5,9 @@ use spec::workload::{Address, Drift as SpecDrift, Reuse, Step};
 use units::Nanos;
 
 use crate::address::{Addresses, Drift, Place, Ranks, ReuseState, SharedWalk};
-use crate::build::{DiskLayout, InstancePlan};
 use crate::cursor::Cursor;
 use crate::instance::Seeds;
+use crate::layout::{DiskLayout, InstancePlan};
 use crate::pick::Pick;
 use crate::region::{Blocks, Region};
 use crate::reuse::{Habit, History};

@@ -3,7 +3,7 @@
 use spec::workload::{Action, Size, Step, Workload};
 use units::BlockSize;
 
-use crate::build::BuildError;
+use crate::error::BuildError;
 
 /// Block sizes and their weights.
 pub fn sizes(

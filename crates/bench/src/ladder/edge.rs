@@ -3,43 +3,11 @@ use std::collections::BTreeMap;
 use stats::{EdgeEstimate, EdgeModel, Trial};
 
 use crate::ladder::plateau::Plateau;
-use crate::ladder::{Judgement, Rung};
+use crate::ladder::rung::{Judgement, Rung};
+use crate::ladder::stop::Stop;
 
 /// Confidence of the interval of tiles held.
 pub const CONFIDENCE: f64 = 0.95;
-
-/// What is above the tiles held.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Stop {
-    /// A limit was broken at this many tiles.
-    Limit {
-        /// The step that failed.
-        tiles: u32,
-    },
-    /// Beyond the tiles held more do no more work.
-    Flat {
-        /// The first tested count of those that add nothing.
-        tiles: u32,
-        /// Work added per added tile, as a share of a tile's own work; may be negative.
-        gain: f64,
-    },
-    /// Nothing can be said about this many tiles.
-    Inconclusive {
-        /// The step without a verdict.
-        tiles: u32,
-    },
-}
-
-impl Stop {
-    /// The step that is meant.
-    pub const fn tiles(self) -> u32 {
-        match self {
-            Self::Limit { tiles } | Self::Flat { tiles, .. } | Self::Inconclusive { tiles } => {
-                tiles
-            }
-        }
-    }
-}
 
 /// Where the steps put the edge: every step counts, in whatever order they ran, and one that
 /// passed or failed by luck is outvoted by its neighbours ([`EdgeModel`]).

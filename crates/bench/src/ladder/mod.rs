@@ -4,9 +4,11 @@ mod edge;
 mod plateau;
 mod rung;
 mod search;
+mod stop;
 #[cfg(test)]
 mod tests;
 
-pub use edge::{CONFIDENCE, Edge, Stop};
+pub use edge::{CONFIDENCE, Edge};
 pub use rung::{Judgement, Rung, StepResult};
 pub use search::{Climb, Ladder, LadderOptions, Next, StepRunner};
+pub use stop::Stop;

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 
 use stats::{Saturation, Work};
 
-use crate::ladder::{Judgement, Rung, Stop};
+use crate::ladder::rung::{Judgement, Rung};
+use crate::ladder::stop::Stop;
 
 /// A plateau is believed when it begins below the greatest count with this chance; our choice.
 /// Beyond a true plateau every doubling makes it surer.

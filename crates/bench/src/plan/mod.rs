@@ -2,7 +2,7 @@
 
 mod climb;
 pub(crate) mod endpoints;
-mod error;
+mod ladder;
 mod layer;
 mod output;
 mod periods;
@@ -11,12 +11,16 @@ mod resolve;
 mod setting;
 #[cfg(test)]
 mod tests;
+mod traces;
 
-pub use error::PlanError;
+pub(crate) use ladder::ladder_options;
 pub use layer::{Layer, Values};
 pub(crate) use periods::longest_period;
 pub use periods::{whole_periods, workloads_of};
 pub use profile::{ProfileValues, profile_values, simulated_values};
 pub use record::run::Origin;
-pub use resolve::{ResolvedPlan, Surroundings, resolve, resolve_simulated};
+pub use resolve::{ARRAY_PREFIX, ResolvedPlan, Surroundings, resolve, resolve_simulated};
 pub use setting::Setting;
+pub(crate) use traces::{store_tile, with_traces};
+
+pub use crate::error::PlanError;

@@ -6,12 +6,15 @@ use units::{Bytes, Nanos};
 
 use crate::ladder::Climb;
 use crate::plan::climb::climb_of;
-use crate::plan::endpoints::{self, Answers};
+use crate::plan::endpoints::Answers;
 use crate::plan::{
-    Layer, PlanError, ProfileValues, Setting, Values, profile_values, simulated_values,
+    Layer, PlanError, ProfileValues, Setting, Values, endpoints, profile_values, simulated_values,
     whole_periods, workloads_of,
 };
 use crate::replay::Traces;
+
+/// How a plan or a command line names a modelled array: `array:NAME`, `array:FILE.toml`.
+pub const ARRAY_PREFIX: &str = "array:";
 
 /// What resolution takes from the machine it runs on, so that it stays a plain function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

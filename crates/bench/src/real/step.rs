@@ -11,15 +11,14 @@ use units::Nanos;
 
 use super::watcher::Watcher;
 use crate::error::BenchError;
-use crate::plan::{Layer, ResolvedPlan, Surroundings, Values, resolve};
+use crate::fleet::{DiskNeed, StepOrder, fleet};
+use crate::plan::{Layer, ResolvedPlan, Surroundings, Values, resolve, with_traces};
 use crate::progress::{Control, NoObserver};
-use crate::replay::with_traces;
 use crate::rig::RealRig;
 use crate::run::{fill, round};
 use crate::score::References;
 use crate::step::runner::{StepBench, place_now};
 use crate::step::sink::Nowhere;
-use crate::step::{DiskNeed, StepOrder, fleet};
 use host::throttle::{Throttle, ThrottleRefusal};
 
 /// Where, and what is allowed there.

@@ -9,13 +9,14 @@ use record::slice::{
 use spec::ResolvedTile;
 use units::Nanos;
 
+use crate::fleet::Member;
 use crate::score::{References, SliceWork, slice_work};
 use crate::step::checks::{LittleSums, SUBMITTED_IS_COMPLETED};
 use crate::step::report::{StepFacts, StepPlace};
 use crate::step::runner::excuse;
-use crate::step::waits;
-use crate::step::{ActionTotals, KindTotals, Rounds, Window};
-use crate::verdict::{Judged, LimitSamples, Member, StepJudge};
+use crate::step::{Rounds, waits};
+use crate::verdict::{Judged, LimitSamples, StepJudge};
+use crate::window::{ActionTotals, KindTotals, Window};
 
 /// A step as its stored slices tell it.
 pub struct Replayed<'a> {

@@ -7,14 +7,16 @@ use serde_json::{Value, json};
 
 use crate::BenchError;
 use crate::ladder::{Ladder, StepResult};
-use crate::plan::{Layer, Origin, ResolvedPlan, Surroundings, Values, resolve, resolve_simulated};
+use crate::plan::{
+    Layer, Origin, ResolvedPlan, Surroundings, Values, ladder_options, resolve, resolve_simulated,
+    with_traces,
+};
 use crate::recheck::document::{Agreement, Item, NotRechecked, Recheck, SCHEMA, StepRecheck};
 use crate::recheck::replayed::Replayed;
-use crate::replay::with_traces;
-use crate::run::{held_of, ladder_options, score_of, tile_sha256, work_of};
+use crate::run::{held_of, score_of, tile_sha256, work_of};
 use crate::score::{Reference, References};
 use crate::step::checks::repeats_within_3_percent;
-use crate::step::runner::slices_per_block;
+use crate::step::course::slices_per_block;
 use crate::verdict::Judged;
 
 /// Why a stored run cannot be judged again at all.

@@ -4,15 +4,12 @@
 //! that all tiles, steps and repeats share.
 
 mod definition;
-mod error;
-mod facts;
 mod load;
 mod select;
 mod traces;
 
 pub use definition::{Asked, Definition, definition};
-pub use error::ReplayError;
-pub(crate) use facts::Playing;
 pub use load::{RECORDS_MAX, Recording, load};
 pub use traces::Traces;
-pub(crate) use traces::{store, with_traces};
+
+pub use crate::error::ReplayError;

@@ -1,13 +1,9 @@
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use record::rundir::{RunDir, files};
 use spec::ResolvedTile;
 use trace::OpenOptions;
 use workload::replay::Schedule;
 
-use crate::error::BenchError;
-use crate::plan::{PlanError, ResolvedPlan};
 use crate::replay::{Recording, ReplayError, load};
 
 /// The traces of a tile's workloads, by position; none where a workload plays none.
@@ -64,31 +60,4 @@ impl Traces {
         }
         tile
     }
-}
-
-/// The plan with the traces of its tile read, if it has any and they were not read before.
-pub fn with_traces(plan: &ResolvedPlan) -> Result<Cow<'_, ResolvedPlan>, BenchError> {
-    let has_replay = plan.tile_set.workloads.iter().any(|(workload, _)| workload.replay.is_some());
-    if !has_replay || plan.traces != Traces::default() {
-        return Ok(Cow::Borrowed(plan));
-    }
-    let traces = Traces::of(&plan.tile_set)?;
-    Ok(Cow::Owned(ResolvedPlan { traces, ..plan.clone() }))
-}
-
-/// Writes the tile that a plan made itself, so that the stored plan runs again: one workload
-/// that plays a trace, named by its whole path.
-pub fn store(plan: &ResolvedPlan, directory: &RunDir) -> Result<(), BenchError> {
-    let [(workload, _)] = plan.tile_set.workloads.as_slice() else { return Ok(()) };
-    if plan.tile.value != files::TILE || workload.replay.is_none() {
-        return Ok(());
-    }
-    let unwritable = |error: toml::ser::Error| PlanError::Unwritable(error.to_string());
-    let mut tile = plan.tile_set.tile.clone();
-    for part in &mut tile.workloads {
-        files::WORKLOAD.clone_into(&mut part.workload);
-    }
-    directory.write_text(files::TILE, &toml::to_string_pretty(&tile).map_err(unwritable)?)?;
-    let workload = toml::to_string_pretty(workload).map_err(unwritable)?;
-    Ok(directory.write_text(files::WORKLOAD, &workload)?)
 }

@@ -12,11 +12,11 @@ use sim::{Completion, Device, SimInstance};
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
+use crate::fleet::{DiskNeed, Driven, StepOrder, driven};
 use crate::plan::ResolvedPlan;
 use crate::rig::{
     Clocks, Drives, Failure, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig,
 };
-use crate::step::{DiskNeed, Driven, StepOrder, driven};
 
 /// One server with a fixed service time and a queue: the plainest disk that saturates.
 struct OneServer {

@@ -7,6 +7,7 @@ mod real;
 mod simulated;
 mod warmed;
 
+pub use crate::error::Failure;
 pub use prefilled::Prefilled;
 pub use real::{RealRig, Services, reach};
 pub use sim::plant::PlantError;
@@ -23,9 +24,9 @@ use stats::Compact;
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
+use crate::fleet::{DiskNeed, Driven, StepOrder};
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Request};
-use crate::step::{DiskNeed, Driven, StepOrder};
 use host::HostWatch;
 
 /// The two clocks whose difference shows a clock step.
@@ -161,21 +162,6 @@ pub trait Load: GaugeSource {
 
     /// Leaves it to itself, whatever it still does: the program is about to end.
     fn abandon(self);
-}
-
-/// One disk's failed I/Os.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    /// Name of the disk.
-    pub disk: String,
-    /// Byte in the disk at which the first failed I/O began.
-    pub offset: u64,
-    /// `read`, `write` or `flush`.
-    pub operation: &'static str,
-    /// What the system said.
-    pub error: String,
-    /// How many failed.
-    pub count: u64,
 }
 
 /// What a load came to.

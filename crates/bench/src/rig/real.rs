@@ -18,11 +18,11 @@ use rustix::time::{ClockId, clock_gettime};
 use units::{Bytes, Nanos, Ratio};
 
 use crate::error::BenchError;
+use crate::fleet::{DiskNeed, Driven, StepOrder, driven};
 use crate::plan::{ResolvedPlan, endpoints};
 use crate::rig::{
     Clocks, Drives, Failure, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig,
 };
-use crate::step::{DiskNeed, Driven, StepOrder, driven};
 use host::{HostWatch, Watched};
 
 /// Bounds of the I/Os each worker can have in flight. Within them it is as many as the step

@@ -13,9 +13,9 @@ use units::{Bytes, Nanos};
 use workload::InstanceMachine;
 
 use crate::error::BenchError;
+use crate::fleet::{DiskNeed, Driven, FleetInstance, StepOrder, driven, fleet};
 use crate::plan::{ResolvedPlan, endpoints};
 use crate::rig::{Clocks, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig, SharedState};
-use crate::step::{DiskNeed, Driven, FleetInstance, StepOrder, driven, fleet};
 
 /// What moves the data of a simulation, as results name it.
 pub const VIRTUAL_TIME: &str = "virtual time";

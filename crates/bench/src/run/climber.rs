@@ -6,6 +6,7 @@ use serde_json::json;
 use units::Nanos;
 
 use crate::error::BenchError;
+use crate::fleet::{DiskNeed, StepOrder, fleet};
 use crate::ladder::{Ladder, StepResult, StepRunner};
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer, Progress, Request};
@@ -14,10 +15,10 @@ use crate::run::answer::work_of;
 use crate::run::document::RunFacts;
 use crate::run::kept::Kept;
 use crate::run::{End, answer, round};
+use crate::step::bottleneck;
 use crate::step::checks::repeats_within_3_percent;
 use crate::step::report::StepPlace;
 use crate::step::runner::{StepBench, complete, step_at_most};
-use crate::step::{DiskNeed, StepOrder, bottleneck, fleet};
 
 /// Runs the ladder's steps on a rig and stores what comes of them.
 pub struct Climber<'a, R> {

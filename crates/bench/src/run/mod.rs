@@ -21,7 +21,7 @@ pub use preview::{Preview, plan_preview};
 pub use report::Reporter;
 pub use reuse::Reuse;
 pub use sample::sample;
-pub use simulate::{ARRAY_PREFIX, SimulateOptions, simulate};
+pub use simulate::{SimulateOptions, simulate};
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -35,19 +35,17 @@ use spec::plan::Profile;
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
-use crate::ladder::{Climb, Ladder, LadderOptions};
-use crate::plan::ResolvedPlan;
+use crate::fleet::{StepOrder, fleet, standing_users};
+use crate::ladder::{Climb, Ladder};
+use crate::plan::{ResolvedPlan, ladder_options, store_tile, with_traces};
 use crate::progress::{Control, Observer, Overview, Progress, Whole};
-use crate::replay::{self, with_traces};
 use crate::rig::{RealRig, Rig, reach};
 pub use crate::run::answer::work_of;
 use crate::run::climber::Climber;
 pub use crate::run::climber::fill;
 use crate::run::document::{RunFacts, caches, target_facts, warnings};
 use crate::score::References;
-use crate::step::fleet::standing_users;
 use crate::step::runner::step_at_most;
-use crate::step::{StepOrder, fleet};
 
 /// What a run is allowed, and where it leaves its results.
 #[derive(Debug, Clone)]
@@ -146,7 +144,7 @@ pub fn run(
     let mut rig = RealRig::new(store, plan, options.keep, state)?.with_services(services);
     let directory = RunDir::create(&options.base, &id)?;
     directory.write_text(files::PLAN, &plan.to_toml()?)?;
-    replay::store(plan, &directory)?;
+    store_tile(plan, &directory)?;
     directory.write_json(files::PREFLIGHT, &preflight)?;
     let environment = record::env::capture(target.path(), options.tool.clone());
     directory.write_json(files::ENV, &environment)?;
@@ -347,27 +345,6 @@ fn first_step_fits(
         return Ok(());
     }
     Err(BenchError::TooLarge { tiles, per_tile: load.bytes, capacity })
-}
-
-/// `looks_back` where storage may need time to recover: not in virtual time, where every step
-/// begins anew.
-pub(crate) fn ladder_options(
-    plan: &ResolvedPlan,
-    tiles_max: u32,
-    looks_back: bool,
-) -> LadderOptions {
-    LadderOptions {
-        climb: plan.climb.value,
-        repeats: plan.repeats.value,
-        precision: plan.method.precision,
-        looks_back,
-        tiles_max,
-        gain_min: LadderOptions::GAIN_MIN,
-        budget: match plan.climb.value {
-            Climb::Search | Climb::Bisect => plan.method.budget,
-            Climb::Range { .. } | Climb::Every { .. } => None,
-        },
-    }
 }
 
 fn overview(

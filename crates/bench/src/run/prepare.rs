@@ -7,14 +7,13 @@ use record::rundir::RunId;
 use units::Bytes;
 
 use crate::error::BenchError;
-use crate::plan::ResolvedPlan;
+use crate::fleet::{DiskNeed, StepOrder, fleet};
+use crate::plan::{ResolvedPlan, with_traces};
 use crate::progress::{Control, Observer};
-use crate::replay::with_traces;
 use crate::rig::RealRig;
 use crate::run::climber::fill;
 use crate::run::document::summary;
 use crate::run::{RunOptions, TileLoad, datastore_options, reuse};
-use crate::step::{DiskNeed, StepOrder, fleet};
 
 /// Disks that are filled and stay.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,8 +2,7 @@ use datastore::{Preflight, Refusal, Target};
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
-use crate::plan::ResolvedPlan;
-use crate::replay::with_traces;
+use crate::plan::{ResolvedPlan, with_traces};
 use crate::run::document::summary;
 use crate::run::{
     RunOptions, TileLoad, datastore_options, first_step, first_step_fits, ladder_words, reuse,

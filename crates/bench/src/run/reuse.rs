@@ -6,9 +6,9 @@ use datastore::{DiskRequest, KeptRun, OwnerState, Target};
 use jiff::Timestamp;
 
 use crate::error::BenchError;
+use crate::fleet::{StepOrder, fleet};
 use crate::plan::ResolvedPlan;
 use crate::run::{RunOptions, first_step};
-use crate::step::{StepOrder, fleet};
 
 /// Whose disks are used again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,8 +76,10 @@ struct Wanted {
 fn wanted(plan: &ResolvedPlan) -> Result<Wanted, BenchError> {
     let tiles = plan.climb.value.range().map_or_else(|| first_step(plan), |(_, last)| last);
     let disks = |tiles| -> Result<Vec<DiskRequest>, BenchError> {
-        let request =
-            |disk: &crate::step::DiskNeed| DiskRequest { name: disk.name.clone(), size: disk.size };
+        let request = |disk: &crate::fleet::DiskNeed| DiskRequest {
+            name: disk.name.clone(),
+            size: disk.size,
+        };
         Ok(fleet(plan, StepOrder::whole(plan, tiles, 0))?.disks().map(request).collect())
     };
     Ok(Wanted { first_tile: disks(1)?, all: disks(tiles)? })

@@ -7,9 +7,8 @@ use record::rundir::{RunDir, RunId, files, sha256_hex};
 use spec::array::Array;
 
 use crate::error::BenchError;
-use crate::plan::{PlanError, ResolvedPlan};
+use crate::plan::{ARRAY_PREFIX, PlanError, ResolvedPlan, store_tile, with_traces};
 use crate::progress::{Control, Observer};
-use crate::replay::{self, with_traces};
 use crate::rig::{Rig, SimRig};
 use crate::run::document::RunFacts;
 use crate::run::{FinishedRun, Reporter, TileLoad, first_step, run_on};
@@ -38,9 +37,6 @@ impl SimulateOptions {
         format!("{SIMULATED}: {}{changes}", array.title)
     }
 }
-
-/// How a plan or a command line names a modelled array: `array:NAME`, `array:FILE.toml`.
-pub const ARRAY_PREFIX: &str = "array:";
 
 /// Runs a plan on a modelled array in virtual time, with the same run directory as a real run;
 /// `plan.toml` in it names the `array.toml` beside it, so that it runs again as it is.
@@ -79,7 +75,7 @@ pub fn simulate(
     facts.reporter.clone_from(&options.reporter);
     let directory = RunDir::create(&options.base, &id)?;
     directory.write_text(files::PLAN, &stored.to_toml()?)?;
-    replay::store(plan, &directory)?;
+    store_tile(plan, &directory)?;
     directory.write_text(files::ARRAY, &array_toml)?;
     run_on(plan, facts, &mut rig, directory, control, observer)
 }

@@ -12,11 +12,10 @@ use spec::plan::Profile;
 use units::Bytes;
 
 use super::*;
+use crate::fleet::{Driven, Member, driven};
 use crate::plan::{Layer, Surroundings, Values, resolve, resolve_simulated};
 use crate::progress::NoObserver;
 use crate::rig::fake::FakeRig;
-use crate::step::{Driven, driven};
-use crate::verdict::Member;
 use fixtures::{tile_of, workload};
 
 /// 50 readers who think for 100 ms: up to 500 reads a second on ideal storage.

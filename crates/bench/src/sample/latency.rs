@@ -63,18 +63,11 @@ fn below(most: u64, chance: f64) -> u64 {
     number.min(most - 1)
 }
 
-/// A number from 0 up to 1 that these numbers give, always the same (SplitMix64: Steele, Lea,
-/// Flood, "Fast splittable pseudorandom number generators", 2014, figure 13).
+/// A number from 0 up to 1 that these numbers give, always the same.
 pub fn chance(parts: [u64; 4]) -> f64 {
-    let mut state = 0_u64;
-    for part in parts {
-        state = (state ^ part).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        state ^= state >> 31;
-    }
+    let mixed = parts.iter().fold(0, |mixed, part| machine::mix(mixed ^ part));
     #[expect(clippy::cast_precision_loss, reason = "53 bits are kept")]
-    let share = (state >> 11) as f64 / (1_u64 << 53) as f64;
+    let share = (mixed >> 11) as f64 / (1_u64 << 53) as f64;
     share
 }
 

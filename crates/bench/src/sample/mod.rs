@@ -47,7 +47,7 @@ pub(crate) fn plan_of(options: &SampleOptions) -> Result<ResolvedPlan, BenchErro
         .map_err(|error| crate::plan::PlanError::Unwritable(error.to_string()))?;
     let values = |time: Nanos| Values {
         // A file that is not there: nobody can run it by mistake.
-        datastore: Some(format!("{}sample.toml", crate::run::ARRAY_PREFIX)),
+        datastore: Some(format!("{}sample.toml", crate::plan::ARRAY_PREFIX)),
         tile: Some(options.tile.clone()),
         profile: Some(Profile::Standard),
         tiles_max: Some(options.tiles),
@@ -66,7 +66,7 @@ pub(crate) fn plan_of(options: &SampleOptions) -> Result<ResolvedPlan, BenchErro
         resolve(&layers, tile.clone(), here)
     };
     let steps =
-        steps_of(&crate::run::ladder_options(&resolved(options.time)?, options.tiles, false));
+        steps_of(&crate::plan::ladder_options(&resolved(options.time)?, options.tiles, false));
     Ok(resolved(Nanos(options.time.0 / u64::from(steps.max(1))))?)
 }
 

@@ -10,13 +10,12 @@ use stats::Compact;
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
+use crate::fleet::{DiskNeed, Member, StepOrder, fleet};
 use crate::plan::ResolvedPlan;
 use crate::rig::{Clocks, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig};
 use crate::sample::latency::{Latencies, P95, chance, idle, slowdown};
 use crate::sample::template::templates;
 use crate::sample::{SampleOptions, edge_of};
-use crate::step::{DiskNeed, StepOrder, fleet};
-use crate::verdict::Member;
 
 /// What the tier of a sample is called.
 const TIER: &str = "flash";

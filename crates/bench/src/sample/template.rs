@@ -4,8 +4,8 @@ use units::Nanos;
 use workload::InstancePlan;
 
 use crate::error::BenchError;
+use crate::fleet::shape;
 use crate::plan::ResolvedPlan;
-use crate::step::shape;
 
 /// How long a workload is watched: twice the burst period of the shipped tiles at 1/5 of the
 /// time.

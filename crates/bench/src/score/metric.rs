@@ -3,8 +3,8 @@ use spec::ResolvedTile;
 use spec::workload::{Counted, Metric};
 use units::Nanos;
 
+use crate::fleet::Member;
 use crate::score::SliceWork;
-use crate::verdict::Member;
 
 /// What a metric counts in these rows of one instance: actions, I/Os or bytes that finished
 /// well. Only those the metric names, if it names some.

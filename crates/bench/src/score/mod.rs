@@ -13,4 +13,6 @@ pub use aggregate::{
 };
 pub use confidence::{BLOCKS_MIN, SliceWork, score_interval, work_interval};
 pub use metric::{metric_count, metric_rate, slice_work};
-pub use reference::{Reference, ReferenceError, References};
+pub use reference::{Reference, References};
+
+pub use crate::error::ReferenceError;

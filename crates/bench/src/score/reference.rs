@@ -1,14 +1,14 @@
 use record::run::ReferenceOrigin;
 use record::slice::{InstanceId, Slice};
-use sim::{Instant, SimError, SimInstance};
+use sim::{Instant, SimInstance};
 use spec::workload::{Counted, Workload};
 use units::Nanos;
-use workload::{BuildError, InstancePlan};
+use workload::InstancePlan;
 
+use crate::error::ReferenceError;
+use crate::fleet::{Member, entry, shape};
 use crate::plan::{ResolvedPlan, whole_periods, workloads_of};
 use crate::score::{metric_count, metric_rate};
-use crate::step::fleet::{entry, shape};
-use crate::verdict::Member;
 
 /// Seed of the reference: a constant, so that one tile's worth of work is the same number in
 /// every run of a definition.
@@ -31,53 +31,6 @@ pub struct Reference {
     pub value: Option<f64>,
     /// Where it comes from.
     pub origin: ReferenceOrigin,
-}
-
-/// Why a workload has no reference.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReferenceError {
-    /// On storage that answers at once time does not pass.
-    #[error(
-        "workload \"{workload}\" has no pause of its own: on ideal storage it would do endlessly \
-         much work, so it cannot be its own reference ({source})"
-    )]
-    Endless {
-        /// The workload.
-        workload: String,
-        /// What the simulator saw.
-        source: SimError,
-    },
-    /// Nothing was done in a long time.
-    #[error(
-        "workload \"{workload}\" finishes nothing its metric counts in {time} on ideal storage"
-    )]
-    Nothing {
-        /// The workload.
-        workload: String,
-        /// Virtual time that was tried.
-        time: Nanos,
-    },
-    /// The workload cannot be built.
-    #[error("building workload \"{workload}\" for its reference")]
-    Build {
-        /// The workload.
-        workload: String,
-        /// Why.
-        source: BuildError,
-    },
-}
-
-impl ReferenceError {
-    /// What to do about it.
-    pub const fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Endless { .. } | Self::Nothing { .. } => {
-                Some("give the value that counts as one tile's worth as metric.reference")
-            }
-            Self::Build { .. } => None,
-        }
-    }
 }
 
 /// The references of a tile's workloads, by position in the tile.

@@ -4,9 +4,9 @@ use spec::ResolvedTile;
 use spec::array::Array;
 
 use crate::error::BenchError;
-use crate::plan::ResolvedPlan;
+use crate::fleet::{StepOrder, fleet};
+use crate::plan::{ResolvedPlan, with_traces};
 use crate::progress::{Control, NoObserver};
-use crate::replay::with_traces;
 use crate::rig::{SharedState, SimRig};
 use crate::run::round;
 use crate::score::References;
@@ -14,7 +14,6 @@ use crate::simulate::Settings;
 use crate::step::report::StepPlace;
 use crate::step::runner::StepBench;
 use crate::step::sink::Nowhere;
-use crate::step::{StepOrder, fleet};
 
 /// A tile, ready to be simulated on one array after another: what does not depend on the array
 /// is computed once.

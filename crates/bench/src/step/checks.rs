@@ -1,8 +1,12 @@
 use record::run::{Check, Figure, Warning};
 use record::slice::Slice;
-use stats::{Compact, LITTLE_TOLERANCE, REPEAT_CHANGE_MAX, repeats_agree};
+use stats::{Compact, REPEAT_CHANGE_MAX, repeats_agree};
 
 use crate::rig::{Clocks, LoadOutcome};
+
+/// Largest error of Little's law that is not a bug of the measurement: 0.5 %, our choice
+/// (ends of the interval count once in a few hundred).
+const LITTLE_TOLERANCE: f64 = 0.005;
 
 /// Both sides of Little's law over all slices of a step, from its first I/O to its last
 /// answer.
@@ -34,8 +38,9 @@ impl LittleSums {
         self.in_flight_at_end = in_flight;
     }
 
-    /// Little's law: mean I/Os (and calls) in flight = I/Os per second x mean service time. It holds for
-    /// every system, so a violation is a bug of the measurement. Nothing without time.
+    /// Little's law: mean I/Os (and calls) in flight = I/Os per second x mean service time (Little
+    /// 1961; as an operational law Lazowska et al. 1984, section 3.3). It
+    /// holds for every system, so a violation is a bug of the measurement. Nothing without time.
     ///
     /// I/Os still in flight when the slices end are counted by one side only; each was there
     /// no longer than about the longest service time, which is added to the 0.5 %.

@@ -2,22 +2,18 @@
 
 pub(crate) mod bottleneck;
 pub(crate) mod checks;
-pub(crate) mod fleet;
+pub(crate) mod course;
+pub(crate) mod playing;
 pub(crate) mod report;
 mod rounds;
 pub(crate) mod runner;
 pub(crate) mod sink;
 mod tick;
-mod totals;
 pub(crate) mod waits;
 mod warm_up;
-mod window;
 
-pub use fleet::{DiskNeed, Driven, Fleet, FleetInstance, StepOrder, driven, fleet, shape};
 pub use report::StepPlace;
 pub use rounds::Rounds;
 pub use runner::{Measured, StepBench, place_now, step_at_most};
 pub use sink::{Nowhere, Sink};
-pub use totals::{ActionTotals, KindTotals};
 pub use warm_up::{WarmUpBounds, WarmUpRule};
-pub use window::{DirectionTotals, GeneratorTotals, InstanceTotals, PLENTY_IN_FLIGHT, Window};

@@ -9,13 +9,14 @@ use record::slice::{CallRow, Direction, Topology};
 use spec::ResolvedTile;
 use units::Nanos;
 
+use crate::fleet::Member;
 use crate::score::{
     BLOCKS_MIN, References, SliceWork, TileWork, applications_score, metric_rate, score_interval,
     tile_means,
 };
 use crate::step::waits::Dialogues;
-use crate::step::{ActionTotals, Window};
-use crate::verdict::{Judged, Member};
+use crate::verdict::Judged;
+use crate::window::{ActionTotals, Window};
 
 /// How infrastructure is reported until there is any.
 const NO_INFRASTRUCTURE: &str = "infrastructure operations were not run: they do not exist yet";

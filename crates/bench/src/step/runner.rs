@@ -1,33 +1,29 @@
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jiff::Timestamp;
-use record::gauge::{Gauge, GaugeSource, Gauges, Readings};
+use record::gauge::{GaugeSource, Readings};
 use record::run::{
     Cause, Check, Disturbance, Figure, Phase, Steady, Step, Verdict, WarmUp, Warning,
 };
 use record::series::StepKey;
 use record::slice::{Slice, Topology};
-use spec::ResolvedTile;
 use units::Nanos;
 
 use crate::error::BenchError;
-use crate::plan::{ResolvedPlan, longest_period, workloads_of};
+use crate::fleet::Fleet;
+use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer, Progress, Request};
-use crate::replay::Playing;
 use crate::rig::{Clocks, Load, LoadOutcome, Received, Rig};
-use crate::score::{References, SliceWork, slice_work};
-use crate::step::checks::{LittleSums, clock_step, submitted_is_completed};
-use crate::step::fleet::Fleet;
+use crate::score::References;
+use crate::step::checks::{clock_step, submitted_is_completed};
+use crate::step::course::{Course, POLL, drifts_towards_a_limit};
+use crate::step::playing::Playing;
 use crate::step::report::{StepFacts, StepPlace, untested_limits};
 use crate::step::sink::Sink;
 use crate::step::tick::tick;
-use crate::step::{Rounds, WarmUpBounds, WarmUpRule, Window, bottleneck, waits};
-use crate::verdict::{Judged, LimitSamples, StepJudge};
-use host::HostWatch;
+use crate::step::{bottleneck, waits};
+use crate::verdict::{Judged, StepJudge};
 use host::disturbance::{Seen, seen};
-
-/// How often a stop request is looked at while no slice arrives.
-const POLL: Duration = Duration::from_millis(100);
 
 /// How long the machine is looked at without load to see who was in the way: a second is what
 /// counts of a hundredth of a second tell a twentieth of.
@@ -323,19 +319,6 @@ pub fn excuse(
     }
 }
 
-/// A closest limit with less room than this could break if what drifts went on: rounds that
-/// are not steady have moved by a fifth, and answers near a full device move by more than rates.
-const ROOM_FOR_DRIFT: f64 = 0.5;
-
-/// Whether a window that passed was not steady, with a limit near enough to matter.
-fn drifts_towards_a_limit(judged: &Judged, steady: &Steady) -> bool {
-    let decide = judged.pooled.iter().map(|pooled| &pooled.result).filter(|own| own.decides());
-    let room = decide.filter_map(|limit| limit.margin.value).reduce(f64::min);
-    judged.verdict == Verdict::Passed
-        && steady.reached == Some(false)
-        && room.is_some_and(|room| room < ROOM_FOR_DRIFT)
-}
-
 fn key(place: &StepPlace, phase: Phase) -> StepKey {
     StepKey { step: place.step, tiles: place.tiles, repeat: place.repeat, phase }
 }
@@ -355,182 +338,6 @@ fn name_failures(
     Some(BenchError::Storage { tiles, failures: outcome.failures.clone() })
 }
 
-/// How far a step is: warm-up, then the window.
-pub struct Course<'a> {
-    /// Holds the window against the limits.
-    pub judge: StepJudge<'a>,
-    /// The measured window.
-    pub window: Window,
-    /// Since the start of the step.
-    pub elapsed: Nanos,
-    /// How it warmed up, once it has.
-    pub warm_up: Option<WarmUp>,
-    /// The window's length as of now; it grows while samples are too few.
-    pub target: Nanos,
-    asked: Nanos,
-    rule: WarmUpRule,
-    extension: Nanos,
-    target_max: Nanos,
-    /// What the window's limits are held against.
-    pub samples: LimitSamples,
-    rounds: Rounds,
-    watch: Option<HostWatch>,
-    meters: Vec<Box<dyn GaugeSource>>,
-    gauges: Gauges,
-    work: Vec<SliceWork>,
-    slices_per_block: usize,
-    tile: &'a ResolvedTile,
-    little: LittleSums,
-    playing: Playing,
-}
-
-impl<'a> Course<'a> {
-    fn new(
-        plan: &'a ResolvedPlan,
-        judge: StepJudge<'a>,
-        playing: Playing,
-        watch: Option<HostWatch>,
-    ) -> Self {
-        let (slice, target) = (plan.slice.value, plan.duration.value);
-        let period = longest_period(target, plan.time.value, workloads_of(&plan.tile_set));
-        let quarter = Nanos(target.0 / 4).max(slice);
-        Self {
-            judge,
-            samples: LimitSamples::new(&judge, slices_per_block(plan)),
-            rounds: Rounds::new(slices_per_block(plan)),
-            watch,
-            meters: Vec::new(),
-            gauges: Gauges::default(),
-            window: Window::new(judge.topology, Nanos::ZERO, 0),
-            elapsed: Nanos::ZERO,
-            warm_up: (playing.is_any() && plan.warm_up_max.value == Nanos::ZERO).then(no_warm_up),
-            target,
-            asked: target,
-            rule: WarmUpRule::new(WarmUpBounds {
-                shortest: plan.warm_up_min.value,
-                longest: plan.warm_up_max.value,
-                slice,
-                burst_period: period,
-            }),
-            extension: if period > Nanos::ZERO { period } else { quarter },
-            // A trace is as long as it is.
-            target_max: Nanos(target.0.saturating_mul(u64::from(match playing.is_any() {
-                true => 1,
-                false => plan.method.lengthen_max,
-            }))),
-            work: Vec::new(),
-            slices_per_block: slices_per_block(plan),
-            tile: &plan.tile_set,
-            little: LittleSums::default(),
-            playing,
-        }
-    }
-
-    /// Which phase the next slice belongs to.
-    pub fn phase(&self) -> Phase {
-        if self.warm_up.is_some() { Phase::Measured } else { Phase::WarmUp }
-    }
-
-    /// Time left of the warm-up's cap, or of the window.
-    pub fn left(&self) -> Nanos {
-        match self.warm_up {
-            None => self.rule.left(),
-            Some(_) => self.target.saturating_sub(self.window.duration),
-        }
-    }
-
-    /// Whether the window was made longer than the plan asked for.
-    pub fn is_longer(&self) -> bool {
-        self.target > self.asked
-    }
-
-    fn take(&mut self, slice: &Slice, readings: &Readings) {
-        self.elapsed += slice.width;
-        self.little.add(slice);
-        self.playing.see(slice);
-        if self.warm_up.is_none() {
-            self.warm_up = self.rule.push(slice);
-            if self.warm_up.is_some() {
-                let in_flight = slice.generator.in_flight;
-                self.window = Window::new(self.judge.topology, self.elapsed, in_flight);
-                // The measured time begins where the last slice of the warm-up ended.
-                if let Some(watch) = &mut self.watch {
-                    watch.restart();
-                }
-            }
-            return;
-        }
-        readings.gauges.iter().for_each(|gauge| self.gauges.add(slice.width, gauge));
-        self.window.add(slice);
-        self.samples.add(&self.judge, slice);
-        self.rounds.add(slice);
-        self.work.push(slice_work(self.tile, self.judge.members, self.judge.topology, slice));
-        self.lengthen();
-    }
-
-    /// Samples that do not decide and rounds that drift near a limit are answered with time, a
-    /// burst period (or a quarter of the window) at once, up to the profile's bound.
-    fn lengthen(&mut self) {
-        let longer = self.target.saturating_add(self.extension);
-        if self.window.duration >= self.target && longer <= self.target_max && self.wants_more() {
-            self.target = longer;
-        }
-    }
-
-    fn wants_more(&self) -> bool {
-        let judged = self.judged();
-        self.judge.wants_more_samples(&judged)
-            || drifts_towards_a_limit(&judged, &self.rounds.steady())
-    }
-
-    fn is_complete(&self) -> bool {
-        let is_over = self.window.duration >= self.target || self.playing.is_over();
-        self.warm_up.is_some() && is_over
-    }
-
-    fn judged(&self) -> Judged {
-        self.judge.judge(&self.window, &self.samples)
-    }
-
-    /// What the machine and meters show since they were last asked.
-    fn read(&mut self) -> Readings {
-        let mut all = self.watch.as_mut().map(HostWatch::read).unwrap_or_default();
-        self.meters.iter_mut().for_each(|meter| all.add(meter.read()));
-        all
-    }
-
-    /// Notes how long a slice was waited for.
-    fn waited(&mut self, took: Duration) {
-        if let Some(watch) = &mut self.watch {
-            watch.waited(POLL.into(), took.into());
-        }
-    }
-
-    fn gauges(&self) -> Vec<Gauge> {
-        self.gauges.iter().map(|(gauge, _)| gauge).collect()
-    }
-
-    fn disturbances(&self) -> Vec<Disturbance> {
-        let bytes: u64 = self.window.directions.iter().map(|direction| direction.bytes).sum();
-        #[expect(clippy::cast_precision_loss, reason = "bytes of a window are far below 2^53")]
-        let own = bytes as f64;
-        let watch = self.watch.as_ref();
-        watch.map_or_else(Vec::new, |watch| {
-            Seen::of(watch.seconds(), watch.device()).disturbances(own)
-        })
-    }
-}
-
-/// A recorded load that nobody asked to be warmed up is measured from its first I/O.
-fn no_warm_up() -> WarmUp {
-    WarmUp {
-        rule: "none".to_owned(),
-        reached: true,
-        duration_ns: 0,
-        detail: "a trace is measured from its first I/O".to_owned(),
-    }
-}
-
 /// User and kernel CPU time per finished I/O, in microseconds.
 fn cpu_per_io(outcome: &LoadOutcome) -> (Figure, Figure) {
     let absent = || Figure::absent("no process was driven, or no I/O finished");
@@ -542,14 +349,6 @@ fn cpu_per_io(outcome: &LoadOutcome) -> (Figure, Figure) {
         }
         _ => (absent(), absent()),
     }
-}
-
-/// Slices in the longest burst period of a plan's window, at least 1: the score's interval is
-/// resampled in blocks of so many.
-pub fn slices_per_block(plan: &ResolvedPlan) -> usize {
-    let (slice, window) = (plan.slice.value, plan.duration.value);
-    let period = longest_period(window, plan.time.value, workloads_of(&plan.tile_set));
-    usize::try_from(period.0 / slice.0.max(1)).unwrap_or(1).max(1)
 }
 
 /// The longest a step takes, without preparing its disks.

@@ -4,7 +4,7 @@ use stats::Compact;
 use units::{Nanos, Ratio};
 
 use crate::progress::{LimitSoFar, Tick};
-use crate::step::runner::Course;
+use crate::step::course::Course;
 use crate::verdict::{CONFIDENCE, judge_limit, limit_name};
 
 /// What a live view is told of a slice.

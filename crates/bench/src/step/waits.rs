@@ -17,8 +17,8 @@ use spec::demand::mean_time;
 use spec::workload::Step as Dialogue;
 use stats::Compact;
 
-use crate::step::{ActionTotals, KindTotals, Window};
-use crate::verdict::Member;
+use crate::fleet::Member;
+use crate::window::{ActionTotals, KindTotals, Window};
 
 /// Shares below this are noise of the approximation.
 const SHARE_MIN: f64 = 0.005;

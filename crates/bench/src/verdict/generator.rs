@@ -2,7 +2,7 @@ use host::disturbance::PAUSE_SHARE_MAX;
 use record::run::{Figure, GeneratorHealth};
 use units::{Nanos, Ratio};
 
-use crate::step::GeneratorTotals;
+use crate::window::GeneratorTotals;
 
 /// A worker busier than this share of its core has no time to be punctual. Our choice:
 /// beyond 90 % utilisation waiting in any queue grows tenfold (M/M/1: 1/(1 - 0.9)).

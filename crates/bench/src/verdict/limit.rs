@@ -1,9 +1,10 @@
-use record::run::{Figure, LimitOn, LimitResult, Statistic, Verdict};
+use record::run::{Figure, LimitResult, Statistic, Verdict};
 use spec::workload::Limit;
 use stats::{Compact, Histogram, mean_of_blocks, percentile_of_blocks, probability_beyond};
 use units::{Nanos, Ratio};
 
 use crate::verdict::samples::Samples;
+use crate::verdict::stated::{statistic_of, subject};
 
 /// Confidence of the intervals beside measured percentiles.
 pub const CONFIDENCE: f64 = 0.95;
@@ -44,35 +45,6 @@ pub fn judge_limit(limit: &Limit, samples: &Samples, confidence: f64) -> LimitRe
         }
     }
     result
-}
-
-/// `order p95`.
-pub fn limit_name(limit: &Limit) -> String {
-    let (statistic, _) = statistic_of(limit);
-    format!("{} {statistic}", subject(limit).1)
-}
-
-/// The time a limit allows.
-pub(crate) fn bound_of(limit: &Limit) -> Nanos {
-    statistic_of(limit).1
-}
-
-fn subject(limit: &Limit) -> (LimitOn, &str) {
-    match (&limit.action, &limit.io, &limit.call) {
-        (Some(action), ..) => (LimitOn::Action, action),
-        (_, Some(kind), _) => (LimitOn::Io, kind),
-        (.., Some(kind)) => (LimitOn::Call, kind),
-        _ => unreachable!("a checked limit names an action or a kind of I/O or call"),
-    }
-}
-
-fn statistic_of(limit: &Limit) -> (Statistic, Nanos) {
-    match (limit.percentile, limit.limit, limit.mean, limit.max) {
-        (Some(p), Some(bound), ..) => (Statistic::Percentile(p), bound),
-        (_, _, Some(bound), _) => (Statistic::Mean, bound),
-        (_, _, _, Some(bound)) => (Statistic::Max, bound),
-        _ => unreachable!("a checked limit has exactly one statistic"),
-    }
 }
 
 fn empty_result(limit: &Limit, statistic: Statistic, bound: Nanos, samples: u64) -> LimitResult {

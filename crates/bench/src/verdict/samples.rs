@@ -4,8 +4,9 @@ use spec::workload::{Limit, Load};
 use stats::{Compact, Histogram};
 use units::Nanos;
 
-use crate::verdict::limit::bound_of;
-use crate::verdict::{Member, StepJudge};
+use crate::fleet::Member;
+use crate::verdict::StepJudge;
+use crate::verdict::stated::bound_of;
 
 /// What a limit is held against: finished samples in blocks of time, and what had not
 /// finished when the window ended.

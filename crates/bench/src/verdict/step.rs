@@ -1,13 +1,13 @@
 use record::run::{CallErrors, Cause, GeneratorHealth, LimitResult, PooledLimit, Verdict};
-use record::slice::Topology;
-use serde::{Deserialize, Serialize};
-use spec::ResolvedTile;
-use spec::workload::{Counted, Limit, Workload};
+use spec::workload::Counted;
 use units::Nanos;
 
-use crate::step::Window;
-use crate::verdict::limit::bound_of;
-use crate::verdict::{CONFIDENCE, LimitSamples, generator_health, judge_limit, sentence};
+use crate::fleet::Member;
+use crate::verdict::stated::bound_of;
+use crate::verdict::{
+    CONFIDENCE, LimitSamples, StepJudge, generator_health, judge_limit, sentence,
+};
+use crate::window::Window;
 
 /// Users who give up more than this share of their intended starts are not being served,
 /// whatever the latency of the rest. Our choice, twice Weathervane's 0.5 % bound on failed
@@ -17,28 +17,6 @@ pub const DROPPED_SHARE_MAX: f64 = 0.01;
 /// A service that fails more than this share of its calls does not serve, however fast it is:
 /// Weathervane's bound on failed operations.
 pub const CALLS_FAILED_SHARE_MAX: f64 = 0.005;
-
-/// Which part of the load an instance is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Member {
-    /// Tile, from 0.
-    pub tile: u32,
-    /// Position of its workload in the tile.
-    pub workload: usize,
-    /// Which of several of this workload in the tile, from 0.
-    pub copy: u32,
-}
-
-/// Holds windows against the limits of a tile's workloads.
-#[derive(Debug, Clone, Copy)]
-pub struct StepJudge<'a> {
-    /// The workloads.
-    pub tile: &'a ResolvedTile,
-    /// Who each instance is, by instance id.
-    pub members: &'a [Member],
-    /// Names of what the instances number.
-    pub topology: &'a Topology,
-}
 
 /// What a window came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,23 +65,6 @@ impl StepJudge<'_> {
     /// Whether more samples could still make this window say something.
     pub fn wants_more_samples(&self, judged: &Judged) -> bool {
         judged.cause == Cause::Undecided
-    }
-
-    /// The limits of this tile's workloads with their workload's position and their own in it.
-    pub fn limits(&self) -> impl Iterator<Item = (usize, &Workload, usize, &Limit)> {
-        self.tile.workloads.iter().enumerate().flat_map(|(position, (workload, _))| {
-            let limits = workload.limits.iter().enumerate();
-            limits.map(move |(row, limit)| (position, workload, row, limit))
-        })
-    }
-
-    fn members_of(&self, workload: usize) -> impl Iterator<Item = (usize, Member)> + '_ {
-        let all = self.members.iter().copied().enumerate();
-        all.filter(move |(_, member)| member.workload == workload)
-    }
-
-    pub(crate) fn workload(&self, member: Member) -> &Workload {
-        &self.tile.workloads[member.workload].0
     }
 
     fn tightest_limit(&self) -> Option<Nanos> {

@@ -9,7 +9,8 @@ use stats::{Compact, Histogram};
 use units::Nanos;
 
 use super::*;
-use crate::step::Window;
+use crate::fleet::Member;
+use crate::window::Window;
 use fixtures::{io_slice, tile_of, workload};
 
 fn ms(value: u64) -> Nanos {

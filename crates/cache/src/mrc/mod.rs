@@ -2,12 +2,10 @@
 
 mod curve;
 mod histogram;
-mod miniature;
 mod shards;
 mod stack;
 mod timeline;
 
 pub use curve::{CurvePoint, MissRatioCurve};
-pub use miniature::Miniature;
 pub use shards::{SampleRate, Shards};
 pub use stack::{ExactStack, ReuseStack};

@@ -96,20 +96,16 @@ impl Arc {
 }
 
 impl Policy for Arc {
+    fn slab(&self) -> &Slab {
+        &self.slab
+    }
+
     fn capacity(&self) -> usize {
         self.capacity
     }
 
     fn len(&self) -> usize {
         self.lists[T1].len() + self.lists[T2].len()
-    }
-
-    fn slots(&self) -> usize {
-        self.slab.slots()
-    }
-
-    fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
-        self.slab.look_ahead(pages, slots);
     }
 
     fn find(&self, page: PageId) -> Option<Slot> {
@@ -133,9 +129,5 @@ impl Policy for Arc {
         self.lists[usize::from(self.slab.mark(slot.0))].unlink(&mut self.slab.nodes, slot.0);
         self.slab.remove(slot.0);
         Some(slot)
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Policy> {
-        Box::new(self.clone())
     }
 }

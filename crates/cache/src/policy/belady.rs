@@ -61,24 +61,12 @@ impl Belady {
 }
 
 impl Policy for Belady {
-    fn capacity(&self) -> usize {
-        self.slab.slots()
+    fn slab(&self) -> &Slab {
+        &self.slab
     }
 
     fn len(&self) -> usize {
         self.slab.len()
-    }
-
-    fn slots(&self) -> usize {
-        self.slab.slots()
-    }
-
-    fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
-        self.slab.look_ahead(pages, slots);
-    }
-
-    fn find(&self, page: PageId) -> Option<Slot> {
-        self.slab.find(page.0).map(Slot)
     }
 
     fn reference(&mut self, page: PageId) -> Outcome {
@@ -102,9 +90,5 @@ impl Policy for Belady {
         let slot = self.find(page)?;
         self.take_out(slot.0);
         Some(slot)
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Policy> {
-        Box::new(self.clone())
     }
 }

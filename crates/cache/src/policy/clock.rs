@@ -37,24 +37,12 @@ impl Clock {
 }
 
 impl Policy for Clock {
-    fn capacity(&self) -> usize {
-        self.slab.slots()
+    fn slab(&self) -> &Slab {
+        &self.slab
     }
 
     fn len(&self) -> usize {
         self.ring.len()
-    }
-
-    fn slots(&self) -> usize {
-        self.slab.slots()
-    }
-
-    fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
-        self.slab.look_ahead(pages, slots);
-    }
-
-    fn find(&self, page: PageId) -> Option<Slot> {
-        self.slab.find(page.0).map(Slot)
     }
 
     #[inline]
@@ -74,9 +62,5 @@ impl Policy for Clock {
         self.ring.unlink(&mut self.slab.nodes, slot);
         self.slab.remove(slot);
         Some(Slot(slot))
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Policy> {
-        Box::new(self.clone())
     }
 }

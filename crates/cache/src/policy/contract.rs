@@ -1,4 +1,5 @@
 use crate::page::{PageId, Slot};
+use crate::slab::Slab;
 
 /// A page that had to leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,9 +44,14 @@ impl Outcome {
 }
 
 /// A replacement policy over pages of one size.
-pub trait Policy: std::fmt::Debug + Send + Sync {
+pub trait Policy: BoxedClone + std::fmt::Debug + Send + Sync {
+    /// What it remembers of pages.
+    fn slab(&self) -> &Slab;
+
     /// The most pages that may be resident, at least 1.
-    fn capacity(&self) -> usize;
+    fn capacity(&self) -> usize {
+        self.slab().slots()
+    }
 
     /// Pages that are resident.
     fn len(&self) -> usize;
@@ -56,16 +62,20 @@ pub trait Policy: std::fmt::Debug + Send + Sync {
     }
 
     /// One more than the largest slot number: capacity and the ghosts the policy remembers.
-    fn slots(&self) -> usize;
+    fn slots(&self) -> usize {
+        self.slab().slots()
+    }
 
     /// Where a resident page is. Does not count as a reference.
-    fn find(&self, page: PageId) -> Option<Slot>;
+    fn find(&self, page: PageId) -> Option<Slot> {
+        self.slab().find(page.0).map(Slot)
+    }
 
     /// Reads from memory what references to these pages will read, without waiting for one
     /// before the next, and appends where each page probably is: a few dozen references made
     /// together wait less than one by one. Changes nothing; slots may be wrong, or beyond all.
     fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
-        slots.extend(pages.iter().filter_map(|page| self.find(*page)));
+        self.slab().look_ahead(pages, slots);
     }
 
     /// One reference if the page is resident, and where it is; nothing happens if it is not.
@@ -79,9 +89,18 @@ pub trait Policy: std::fmt::Debug + Send + Sync {
 
     /// Makes a resident page leave (it was invalidated) and says where it was.
     fn remove(&mut self, page: PageId) -> Option<Slot>;
+}
 
-    /// A copy that goes on from the same state.
+/// A copy that goes on from the same state.
+pub trait BoxedClone {
+    /// The copy.
     fn boxed_clone(&self) -> Box<dyn Policy>;
+}
+
+impl<P: Policy + Clone + 'static> BoxedClone for P {
+    fn boxed_clone(&self) -> Box<dyn Policy> {
+        Box::new(self.clone())
+    }
 }
 
 impl Clone for Box<dyn Policy> {

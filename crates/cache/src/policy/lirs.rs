@@ -173,20 +173,16 @@ impl Lirs {
 }
 
 impl Policy for Lirs {
+    fn slab(&self) -> &Slab {
+        &self.slab
+    }
+
     fn capacity(&self) -> usize {
         self.capacity
     }
 
     fn len(&self) -> usize {
         self.hot + self.queue.len()
-    }
-
-    fn slots(&self) -> usize {
-        self.slab.slots()
-    }
-
-    fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
-        self.slab.look_ahead(pages, slots);
     }
 
     fn find(&self, page: PageId) -> Option<Slot> {
@@ -217,9 +213,5 @@ impl Policy for Lirs {
         self.slab.remove(slot.0);
         self.prune();
         Some(slot)
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Policy> {
-        Box::new(self.clone())
     }
 }

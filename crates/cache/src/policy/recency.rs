@@ -62,24 +62,12 @@ impl Fifo {
 }
 
 impl Policy for Lru {
-    fn capacity(&self) -> usize {
-        self.0.slab.slots()
+    fn slab(&self) -> &Slab {
+        &self.0.slab
     }
 
     fn len(&self) -> usize {
         self.0.list.len()
-    }
-
-    fn slots(&self) -> usize {
-        self.0.slab.slots()
-    }
-
-    fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
-        self.0.slab.look_ahead(pages, slots);
-    }
-
-    fn find(&self, page: PageId) -> Option<Slot> {
-        self.0.slab.find(page.0).map(Slot)
     }
 
     fn touch(&mut self, page: PageId) -> Option<Slot> {
@@ -102,31 +90,15 @@ impl Policy for Lru {
     fn remove(&mut self, page: PageId) -> Option<Slot> {
         self.0.remove(page.0)
     }
-
-    fn boxed_clone(&self) -> Box<dyn Policy> {
-        Box::new(self.clone())
-    }
 }
 
 impl Policy for Fifo {
-    fn capacity(&self) -> usize {
-        self.0.slab.slots()
+    fn slab(&self) -> &Slab {
+        &self.0.slab
     }
 
     fn len(&self) -> usize {
         self.0.list.len()
-    }
-
-    fn slots(&self) -> usize {
-        self.0.slab.slots()
-    }
-
-    fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
-        self.0.slab.look_ahead(pages, slots);
-    }
-
-    fn find(&self, page: PageId) -> Option<Slot> {
-        self.0.slab.find(page.0).map(Slot)
     }
 
     #[inline]
@@ -139,9 +111,5 @@ impl Policy for Fifo {
 
     fn remove(&mut self, page: PageId) -> Option<Slot> {
         self.0.remove(page.0)
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Policy> {
-        Box::new(self.clone())
     }
 }

@@ -107,20 +107,16 @@ impl S3Fifo {
 }
 
 impl Policy for S3Fifo {
+    fn slab(&self) -> &Slab {
+        &self.slab
+    }
+
     fn capacity(&self) -> usize {
         self.capacity
     }
 
     fn len(&self) -> usize {
         self.small.len() + self.main.len()
-    }
-
-    fn slots(&self) -> usize {
-        self.slab.slots()
-    }
-
-    fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
-        self.slab.look_ahead(pages, slots);
     }
 
     fn find(&self, page: PageId) -> Option<Slot> {
@@ -147,9 +143,5 @@ impl Policy for S3Fifo {
         list.unlink(&mut self.slab.nodes, slot.0);
         self.slab.remove(slot.0);
         Some(slot)
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Policy> {
-        Box::new(self.clone())
     }
 }

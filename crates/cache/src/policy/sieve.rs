@@ -49,24 +49,12 @@ impl Sieve {
 }
 
 impl Policy for Sieve {
-    fn capacity(&self) -> usize {
-        self.slab.slots()
+    fn slab(&self) -> &Slab {
+        &self.slab
     }
 
     fn len(&self) -> usize {
         self.list.len()
-    }
-
-    fn slots(&self) -> usize {
-        self.slab.slots()
-    }
-
-    fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
-        self.slab.look_ahead(pages, slots);
-    }
-
-    fn find(&self, page: PageId) -> Option<Slot> {
-        self.slab.find(page.0).map(Slot)
     }
 
     #[inline]
@@ -85,9 +73,5 @@ impl Policy for Sieve {
         let slot = self.slab.find(page.0)?;
         self.take_out(slot);
         Some(Slot(slot))
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Policy> {
-        Box::new(self.clone())
     }
 }

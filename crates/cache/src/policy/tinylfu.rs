@@ -108,24 +108,12 @@ impl WTinyLfu {
 }
 
 impl Policy for WTinyLfu {
-    fn capacity(&self) -> usize {
-        self.slab.slots()
+    fn slab(&self) -> &Slab {
+        &self.slab
     }
 
     fn len(&self) -> usize {
         self.slab.len()
-    }
-
-    fn slots(&self) -> usize {
-        self.slab.slots()
-    }
-
-    fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
-        self.slab.look_ahead(pages, slots);
-    }
-
-    fn find(&self, page: PageId) -> Option<Slot> {
-        self.slab.find(page.0).map(Slot)
     }
 
     fn reference(&mut self, page: PageId) -> Outcome {
@@ -155,9 +143,5 @@ impl Policy for WTinyLfu {
         list.unlink(&mut self.slab.nodes, slot.0);
         self.slab.remove(slot.0);
         Some(slot)
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Policy> {
-        Box::new(self.clone())
     }
 }

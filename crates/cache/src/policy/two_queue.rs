@@ -66,20 +66,16 @@ impl TwoQueue {
 }
 
 impl Policy for TwoQueue {
+    fn slab(&self) -> &Slab {
+        &self.slab
+    }
+
     fn capacity(&self) -> usize {
         self.capacity
     }
 
     fn len(&self) -> usize {
         self.fresh.len() + self.proven.len()
-    }
-
-    fn slots(&self) -> usize {
-        self.slab.slots()
-    }
-
-    fn look_ahead(&self, pages: &[PageId], slots: &mut Vec<Slot>) {
-        self.slab.look_ahead(pages, slots);
     }
 
     fn find(&self, page: PageId) -> Option<Slot> {
@@ -113,9 +109,5 @@ impl Policy for TwoQueue {
         list.unlink(&mut self.slab.nodes, slot.0);
         self.slab.remove(slot.0);
         Some(slot)
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Policy> {
-        Box::new(self.clone())
     }
 }

@@ -1,7 +1,7 @@
 //! Miss-ratio curves beside plain simulation, and how far sampling is off on real traces.
 
 use proptest::prelude::*;
-use tilemark_cache::mrc::{ExactStack, Miniature, MissRatioCurve, ReuseStack, SampleRate, Shards};
+use tilemark_cache::mrc::{ExactStack, MissRatioCurve, ReuseStack, SampleRate, Shards};
 use tilemark_cache::{PageId, PolicyKind};
 
 use crate::traces;
@@ -92,7 +92,6 @@ fn sample_rates_outside_zero_to_one_are_refused() {
         assert_eq!(SampleRate::new(share), None, "{share}");
     }
     assert_eq!(SampleRate::new(1.0), Some(SampleRate::ALL));
-    assert!(Miniature::new(PolicyKind::Arc, &[10], SampleRate::ALL).points()[0].miss_ratio == 1.0);
 }
 
 /// Mean and largest absolute difference over 100 sizes up to `pages`.
@@ -130,23 +129,5 @@ fn sampled_curves_of_real_traces_are_near_the_exact_ones() {
         }
         let knee = exact.knee().map(|point| (point.pages, point.miss_ratio));
         eprintln!("{name}: knee at {knee:?} of {distinct} pages");
-    }
-}
-
-#[test]
-fn a_miniature_of_a_real_trace_is_near_the_full_simulation() {
-    let Some(folder) = traces::folder("miniature") else { return };
-    let pages = traces::oltp(&folder);
-    let sizes = [5_000, 10_000, 15_000, 40_000];
-    for kind in [PolicyKind::Arc, PolicyKind::S3Fifo, PolicyKind::TwoQueue] {
-        let mut small = Miniature::new(kind, &sizes, SampleRate::new(0.1).expect("a share"));
-        pages.iter().for_each(|page| small.reference(*page));
-        for point in small.points() {
-            let capacity = usize::try_from(point.pages).expect("small");
-            let full = simulated(&pages, kind, capacity);
-            let off = point.miss_ratio - full;
-            eprintln!("{kind} {capacity}: miniature {:.4} full {full:.4}", point.miss_ratio);
-            assert!(off.abs() < 0.05, "{kind} at {capacity} pages is off by {off}");
-        }
     }
 }

@@ -7,9 +7,10 @@ use bench::progress::Control;
 use calibrate::{CalibrateError, CalibrateOptions, calibrate};
 
 use crate::args::{CalibrateArgs, Format};
-use crate::commands::{run, target};
+use crate::commands::run;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::target;
 use crate::{output, plan_source, signals, text};
 
 /// Measures and says how well the model does.
@@ -40,7 +41,7 @@ pub fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
 
 fn failure(error: CalibrateError) -> Failure {
     let exit = match error {
-        CalibrateError::Bench(error) => return run::failure(error),
+        CalibrateError::Bench(error) => return error.into(),
         CalibrateError::ArrayName { .. } => Exit::Usage,
         CalibrateError::ArrayExists { .. } | CalibrateError::PageCache { .. } => Exit::Refused,
         _ => Exit::Failure,

@@ -3,10 +3,10 @@
 use datastore::{Cleaned, CleanupOptions, Owned, OwnerState, Target, cleanup, find_owned};
 
 use crate::args::CleanupArgs;
-use crate::commands::target;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::target;
 
 /// Removes, or with `--dry-run` lists.
 pub fn run(args: &CleanupArgs) -> Result<Exit, Failure> {

@@ -53,7 +53,7 @@ pub fn run(args: &DemoArgs, color: Choice) -> Result<Exit, Failure> {
     let format = run_args.stored.format;
     let mut viewer = live::viewer(Live::Web, color, format, &control, &signals, &base);
     let mut finished =
-        bench::run::run(&plan, &options, &control, &mut viewer).map_err(run::failure)?;
+        bench::run::run(&plan, &options, &control, &mut viewer).map_err(Failure::from)?;
     let page = viewer.into_page();
     output::print(&text::result(&finished.run, Some(&finished.directory), false))?;
     let is_removed = run::put_away(&mut finished);

@@ -7,10 +7,10 @@ use host::doctor::{Finding, Root, Severity, examine, watch};
 use units::Bytes;
 
 use crate::args::{DoctorArgs, Format};
-use crate::commands::target;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::target;
 use crate::text::count;
 
 /// Prints what was found, the worst first.

@@ -22,7 +22,6 @@ mod self_description;
 mod serve;
 mod simulate;
 mod study;
-pub mod target;
 mod tiles;
 mod verify;
 mod verify_report;

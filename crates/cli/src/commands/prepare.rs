@@ -40,7 +40,7 @@ pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
             crate::say!("interrupted; {}", after_interrupt(args));
             return Ok(signals.exit());
         }
-        other => other.map_err(run::failure)?,
+        other => other.map_err(Failure::from)?,
     };
     let command = command(args, &plan, &prepared);
     match args.stored.format {

@@ -33,7 +33,7 @@ pub fn check(args: &RunArgs) -> Result<Exit, Failure> {
 
 fn preview(args: &RunArgs) -> Result<Preview, Failure> {
     let plan = plan_source::resolved(args)?;
-    plan_preview(&plan, &run::options(args)?).map_err(run::failure)
+    plan_preview(&plan, &run::options(args)?).map_err(Failure::from)
 }
 
 fn exit(preview: &Preview) -> Exit {

@@ -37,7 +37,7 @@ pub fn run(args: &ReplayArgs, color: Choice) -> Result<Exit, Failure> {
         }
         None => bench::run::run(&plan, &options(args, base), &control, &mut viewer),
     };
-    let mut finished = finished.map_err(run::failure)?;
+    let mut finished = finished.map_err(Failure::from)?;
     let page = viewer.into_page();
     match args.stored.format {
         Format::Text => {

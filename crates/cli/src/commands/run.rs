@@ -8,7 +8,7 @@ use bench::run::{End, FinishedRun, Reuse, RunOptions};
 use bench::{BenchError, plan::ResolvedPlan};
 use datastore::Removed;
 use record::run::{Status, ToolFacts, Verdict};
-use record::rundir::{RunDirError, SameDevice};
+use record::rundir::SameDevice;
 
 use crate::args::{Choice, Format, RunArgs};
 use crate::commands::runs;
@@ -30,7 +30,8 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let format = args.stored.format;
     let mut viewer = live::viewer(args.live, color, format, &control, &signals, &options.base);
-    let mut finished = bench::run::run(&plan, &options, &control, &mut viewer).map_err(failure)?;
+    let mut finished =
+        bench::run::run(&plan, &options, &control, &mut viewer).map_err(Failure::from)?;
     let page = viewer.into_page();
     match args.stored.format {
         Format::Text => {
@@ -129,32 +130,6 @@ pub fn tool() -> ToolFacts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: option_env!("TILEMARK_COMMIT").map(str::to_owned),
     }
-}
-
-/// A run that could not begin.
-pub fn failure(error: BenchError) -> Failure {
-    let exit = match &error {
-        error if error.is_array_too_small() => Exit::Refused,
-        BenchError::Plan(_)
-        | BenchError::Build { .. }
-        | BenchError::Reference(_)
-        | BenchError::Replay(_)
-        | BenchError::PrepareSearch
-        | BenchError::NothingToRead
-        | BenchError::Target(_) => Exit::Usage,
-        BenchError::Refused(_)
-        | BenchError::TooLarge { .. }
-        | BenchError::TooManyUsers { .. }
-        | BenchError::NothingToReuse { .. }
-        | BenchError::ReuseSize { .. }
-        | BenchError::Datastore(_)
-        | BenchError::Unreachable(_)
-        | BenchError::RunDir(RunDirError::OnDeviceUnderTest { .. }) => Exit::Refused,
-        BenchError::Interrupted | BenchError::Aborted => Exit::Interrupted,
-        _ => Exit::Failure,
-    };
-    let hint = error.hint();
-    Failure::from_error(exit, &error).hint(hint)
 }
 
 /// How a stored run ends the command. That something could not be removed takes the place of

@@ -30,7 +30,7 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
     let format = args.stored.format;
     let mut viewer = live::viewer(args.live, color, format, &control, &signals, &options.base);
     let finished = bench::run::simulate(&plan, &array, &options, &control, &mut viewer)
-        .map_err(run::failure)?;
+        .map_err(Failure::from)?;
     let page = viewer.into_page();
     match args.stored.format {
         Format::Text => {

@@ -5,10 +5,11 @@ use engine::verify::{DiskReport, Mismatch, Report, Unreadable, check_all};
 use serde_json::{Value, json};
 
 use crate::args::{Format, VerifyArgs};
-use crate::commands::{runs, target};
+use crate::commands::runs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
+use crate::target;
 use crate::text::count;
 
 /// Judges every block whose writing was acknowledged.

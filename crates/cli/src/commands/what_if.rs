@@ -42,7 +42,7 @@ pub fn run(args: &WhatIfArgs) -> Result<Exit, Failure> {
             crate::say!("interrupted; there is no answer");
             Ok(signals.exit())
         }
-        Err(error) => Err(run::failure(error)),
+        Err(error) => Err(Failure::from(error)),
         Ok(answer) => {
             match args.stored.format {
                 Format::Text => output::print(&text::what_if(&answer))?,

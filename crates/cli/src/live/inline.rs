@@ -9,12 +9,13 @@ use ratatui::text::Line;
 use ratatui::widgets::{Gauge, Paragraph, Sparkline, Widget};
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
+use super::FinalWarnings;
 use super::line::{
     Pace, begin_line, judged, of_all, overview_lines, phase_line, prefill_line, rate_line, share,
 };
 use super::terminal::StderrTerminal;
-use super::{FinalWarnings, TimeLeft};
 use crate::text::{latency, number};
+use crate::time_left::TimeLeft;
 
 /// Lines of the part that changes in place.
 const HEIGHT: u16 = 9;

@@ -3,8 +3,9 @@ use std::time::{Duration, Instant};
 use bench::progress::{LimitSoFar, Observer, Overview, Progress, Tick};
 use units::{Bytes, Nanos, decimal_and_binary};
 
-use super::{FinalWarnings, TimeLeft};
+use super::FinalWarnings;
 use crate::text::{closest, count, number, step_line};
+use crate::time_left::TimeLeft;
 
 /// One plain line for each thing that happens; ticks only now and then.
 #[derive(Debug)]

@@ -3,7 +3,6 @@
 mod inline;
 mod line;
 mod terminal;
-mod time_left;
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -12,8 +11,6 @@ use std::sync::Arc;
 use bench::progress::{Control, NoObserver, Observer, Progress};
 
 use record::run::Warning;
-
-pub use time_left::TimeLeft;
 
 use crate::args::{Choice, Format, Live};
 use crate::page::Page;

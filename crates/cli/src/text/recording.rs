@@ -3,8 +3,7 @@
 use units::{Bytes, Nanos};
 
 use super::{Table, count, latency, number};
-use crate::commands::record::Recorded;
-use crate::recording::Row;
+use crate::recording::{Recorded, Row};
 
 /// Senders and devices told at most; all are in the trace.
 const ROWS_MAX: usize = 8;

@@ -2,12 +2,12 @@
 
 use machine::{CpuBurst, Effects, Event, Machine, Purpose, Stream, Token};
 use sim::{Options, SimInstance, run_model};
-use stats::queueing::OpenLoad;
 use tilemark_device::{
     Array, CpuParameters, CpuSample, HostCpu, HostSample, InstancePlace, Site, sums_of_20,
 };
 use units::{Nanos, Ratio};
 
+use crate::closed_forms::OpenLoad;
 use crate::support::{assert_mean_is, assert_within, shape};
 
 /// Threads that compute, then pause.
@@ -184,7 +184,7 @@ impl Machine for Arriving {
 /// A run queue with slices longer than any burst is first come first served: M/M/c.
 #[test]
 fn random_bursts_wait_for_cores_as_m_m_c() {
-    let exact = OpenLoad { arrivals: 3400.0, service: 1e-3 }.m_m_c(4).unwrap().response;
+    let exact = OpenLoad { arrivals: 3400.0, service: 1e-3 }.m_m_c(4);
     assert_mean_is(exact, "M/M/4", |seed| {
         let parameters = CpuParameters { slice: Nanos::SECOND, ..CpuParameters::cores(4) };
         let mut host = HostCpu::new(parameters).unwrap();

@@ -5,12 +5,12 @@ use machine::{
     Stream, Token,
 };
 use sim::{Options, SimInstance, run_model};
-use stats::queueing::OpenLoad;
 use tilemark_device::{
     Array, CpuParameters, HostCpu, InstancePlace, IoCost, Protocol, ServiceTime, Site, Station,
 };
 use units::Nanos;
 
+use crate::closed_forms::OpenLoad;
 use crate::support::{assert_mean_is, assert_within, shape, volume};
 
 fn request(operation: Operation, length: u32) -> IoRequest {
@@ -136,7 +136,7 @@ fn mean(guest: &Guest) -> f64 {
 #[test]
 fn equal_ios_wait_for_one_core_as_m_d_1() {
     let cost = IoCost { per_io: Nanos::from_micros(100), ..IoCost::default() };
-    let exact = OpenLoad { arrivals: 7000.0, service: 1e-4 }.m_d_1().unwrap().response;
+    let exact = OpenLoad { arrivals: 7000.0, service: 1e-4 }.m_d_1();
     assert_mean_is(exact, "M/D/1", |seed| mean(&run(guest(seed, 7000.0, 0.0, 0), 1, cost, 10).0));
 }
 
@@ -147,7 +147,7 @@ fn ios_of_random_cost_wait_for_cores_as_m_m_c() {
     let cost = IoCost { per_io: per, per_8k: per, ..IoCost::default() };
     // The mean of an exponential rounded up to whole steps is half a step more, very nearly.
     let service = 100.5 * 2e-6;
-    let exact = OpenLoad { arrivals: 12_000.0, service }.m_m_c(3).unwrap().response;
+    let exact = OpenLoad { arrivals: 12_000.0, service }.m_m_c(3);
     assert_mean_is(exact, "M/M/3", |seed| {
         mean(&run(guest(seed, 12_000.0, 100.0, 0), 3, cost, 10).0)
     });

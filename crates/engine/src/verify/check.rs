@@ -1,8 +1,6 @@
 use std::collections::HashSet;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use datastore::{HeldDir, VirtualDisk};
 
@@ -127,30 +125,14 @@ fn check_several(
     disks: &[&VirtualDisk],
     state_dir: &HeldDir,
 ) -> Result<Vec<DiskReport>, CheckError> {
-    let next = AtomicUsize::new(0);
-    let results = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..THREADS.min(disks.len()) {
-            scope.spawn(|| {
-                let mut buffer = AlignedBuffer::new(PIECE);
-                while let Some(disk) = disks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let result = check(disk, state_dir, &mut buffer);
-                    results.lock().expect("no holder panics").push(result);
-                }
-            });
-        }
-    });
-    let results = results.into_inner().expect("no holder panics");
+    let results = spread::map(disks, THREADS, |disk| check(disk, state_dir));
     let mut reports = results.into_iter().collect::<Result<Vec<_>, _>>()?;
     reports.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(reports)
 }
 
-fn check(
-    disk: &VirtualDisk,
-    state_dir: &HeldDir,
-    buffer: &mut AlignedBuffer,
-) -> Result<DiskReport, CheckError> {
+fn check(disk: &VirtualDisk, state_dir: &HeldDir) -> Result<DiskReport, CheckError> {
+    let mut buffer = AlignedBuffer::new(PIECE);
     let state = State::open(state_dir, &disk.name)?;
     let (size, expected) = (disk.size.get(), state.owner().size.get());
     if size != expected {

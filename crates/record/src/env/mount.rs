@@ -5,7 +5,7 @@ use std::path::Path;
 use super::block;
 use super::probe::Probe;
 use super::types::{FileSystem, Storage};
-use crate::rundir::{device_of, major_minor};
+use crate::device_number::{device_of, major_minor};
 
 pub(super) fn storage(probe: &Probe, target: &Path) -> Storage {
     let path = target.display().to_string();

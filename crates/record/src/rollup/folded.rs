@@ -7,7 +7,6 @@ use super::rows::{ActionRow, Level, RateRow, SliceRow, Span};
 use super::slot::Sums;
 use super::{NARROW_BUCKETS, NARROW_ROWS, WIDE_BUCKETS, WIDE_ROWS};
 use crate::series::StepKey;
-use crate::slice::{Slice, Topology};
 
 /// A run by buckets of time on its axis.
 ///
@@ -37,13 +36,6 @@ impl Rollup {
     /// An empty one.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Adds a slice: the same that [`crate::series::Writer::append`] stores, in the same order.
-    /// Rows that name what the topology does not have are left out; the writer refuses them.
-    pub fn slice(&mut self, key: StepKey, topology: &Topology, slice: &Slice) {
-        let sums = Sums::of_slice(self, topology, slice);
-        self.add(key, slice.start, slice.width, sums);
     }
 
     /// Adds the sums of a slice to the buckets in which it begins.

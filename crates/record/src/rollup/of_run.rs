@@ -8,9 +8,43 @@ use crate::gauge::Readings;
 use crate::run::Phase;
 use crate::rundir::{StoredRun, files};
 use crate::series::{IoRecord, SeriesError, Slices, StepKey, Stretch, count_between};
-use crate::slice::{Direction, GeneratorRow, SizeClass};
+use crate::slice::{Direction, GeneratorRow, SizeClass, Slice, Topology};
 
 impl Rollup {
+    /// Adds a slice: the same that [`crate::series::Writer::append`] stores, in the same order.
+    /// Rows that name what the topology does not have are left out; the writer refuses them.
+    pub fn slice(&mut self, key: StepKey, topology: &Topology, slice: &Slice) {
+        let mut sums = Sums::default();
+        // Workloads have their numbers from the first slice on, whether they do I/O or not.
+        let instances = topology.instances.iter();
+        let entities: Vec<(u32, u32)> =
+            instances.map(|own| self.entity(Some(own.tile), &own.workload, own.copy)).collect();
+        for row in &slice.io {
+            let vm = topology.vms.get(row.vm.0 as usize);
+            let Some(entity) = vm.and_then(|vm| entities.get(vm.instance.0 as usize)) else {
+                continue;
+            };
+            sums.io(&Io {
+                entity: *entity,
+                direction: row.direction,
+                class: row.class,
+                bytes: row.bytes.get(),
+                errors: row.errors,
+                service: &row.service,
+                response_sum_ns: u64::try_from(row.response.sum_ns).unwrap_or(u64::MAX),
+            });
+        }
+        for row in &slice.actions {
+            let own = topology.instances.get(row.instance.0 as usize);
+            let name = own.and_then(|own| own.actions.get(usize::from(row.action)));
+            let (Some(own), Some(name)) = (own, name) else { continue };
+            let action = self.action(&own.workload, name);
+            sums.action(action, row.errors, row.dropped, &row.response);
+        }
+        sums.generator(slice.generator.clone());
+        self.add(key, slice.start, slice.width, sums);
+    }
+
     /// A stored run's: read where it was written, else folded from its series, also from the
     /// parts that a killed run left. How long what is behind a tier took is in no series.
     pub fn of_run(run: &StoredRun) -> Result<Self, SeriesError> {

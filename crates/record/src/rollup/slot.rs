@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use stats::{Compact, Packed};
 use units::Nanos;
 
+use super::RATE_ENTITIES;
 use super::rows::{ActionRow, Group, IoRow, RateRow, SliceRow};
-use super::{RATE_ENTITIES, Rollup};
-use crate::slice::{Direction, GeneratorRow, SizeClass, Slice, Topology};
+use crate::slice::{Direction, GeneratorRow, SizeClass};
 
 /// What a bucket holds of one kind of I/O.
 #[derive(Debug, Clone, Default)]
@@ -54,38 +54,6 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    pub(super) fn of_slice(rollup: &mut Rollup, topology: &Topology, slice: &Slice) -> Self {
-        let mut sums = Self::default();
-        // Workloads have their numbers from the first slice on, whether they do I/O or not.
-        let instances = topology.instances.iter();
-        let entities: Vec<(u32, u32)> =
-            instances.map(|own| rollup.entity(Some(own.tile), &own.workload, own.copy)).collect();
-        for row in &slice.io {
-            let vm = topology.vms.get(row.vm.0 as usize);
-            let Some(entity) = vm.and_then(|vm| entities.get(vm.instance.0 as usize)) else {
-                continue;
-            };
-            sums.io(&Io {
-                entity: *entity,
-                direction: row.direction,
-                class: row.class,
-                bytes: row.bytes.get(),
-                errors: row.errors,
-                service: &row.service,
-                response_sum_ns: u64::try_from(row.response.sum_ns).unwrap_or(u64::MAX),
-            });
-        }
-        for row in &slice.actions {
-            let own = topology.instances.get(row.instance.0 as usize);
-            let name = own.and_then(|own| own.actions.get(usize::from(row.action)));
-            let (Some(own), Some(name)) = (own, name) else { continue };
-            let action = rollup.action(&own.workload, name);
-            sums.action(action, row.errors, row.dropped, &row.response);
-        }
-        sums.generator(slice.generator.clone());
-        sums
-    }
-
     pub(super) fn io(&mut self, io: &Io) {
         let service = Packed::from(io.service);
         let (wide, narrow) = io.entity;

@@ -13,13 +13,15 @@ mod resource;
 mod step;
 mod tier;
 mod told;
+mod verdict;
+mod warning;
 mod workload;
 
 pub use answer::{Answer, BrokenLimit, Capacity, Edge, Status, TilesInterval, score_clause};
 pub use call::{CallErrors, CallTotal};
 pub use document::{
-    EngineFacts, Known, Origin, PlanValue, Prefill, RateFacts, Run, SIMULATED, ScaleFacts,
-    TargetFacts, TileFacts, ToolFacts, Warning,
+    EngineFacts, Origin, PlanValue, Prefill, RateFacts, Run, SIMULATED, ScaleFacts, TargetFacts,
+    TileFacts, ToolFacts,
 };
 pub use figure::{Figure, Interval};
 pub use latency::Latency;
@@ -29,10 +31,12 @@ pub use replay::{PlayedTrace, ReplayFacts};
 pub use resource::{Bottleneck, Resource, Wait, Waited, told_waits};
 pub use step::{
     Cause, Check, Disturbance, GeneratorHealth, IoTotal, Phase, PooledAction, PooledLimit, Score,
-    Steady, Step, Throughput, TileScore, Verdict, WarmUp,
+    Steady, Step, Throughput, TileScore, WarmUp,
 };
 pub use tier::{TierCounts, TierFacts};
 pub use told::{Told, listed, told};
+pub use verdict::Verdict;
+pub use warning::{Known, Warning};
 pub use workload::{
     ActionResult, LimitOn, LimitResult, MetricResult, ReferenceOrigin, Statistic, WorkloadResult,
 };

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ActionResult, Bottleneck, CallTotal, Figure, Interval, Latency, LimitResult, ModelFacts,
-    ReplayFacts, Wait, Warning, WorkloadResult,
+    ReplayFacts, Verdict, Wait, Warning, WorkloadResult,
 };
 use crate::gauge::{Gauge, GaugeName};
 use crate::slice::Direction;
@@ -105,32 +105,6 @@ pub struct PooledAction {
     pub workload: String,
     /// What was measured over all tiles.
     pub result: ActionResult,
-}
-
-/// What a step, or a limit in it, came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Every limit held.
-    Passed,
-    /// A limit broke.
-    Failed,
-    /// The measurement does not support either.
-    Inconclusive,
-    /// It was stopped before it was finished.
-    Interrupted,
-}
-
-impl Verdict {
-    /// The word in `run.json`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Inconclusive => "inconclusive",
-            Self::Interrupted => "interrupted",
-        }
-    }
 }
 
 /// Part of a step that a slice of time belongs to.

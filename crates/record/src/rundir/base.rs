@@ -1,8 +1,7 @@
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::RunDirError;
+use crate::device_number::{device_of, major_minor};
 
 /// Where runs are stored if nobody says otherwise: `$XDG_DATA_HOME/tilemark/runs`, or
 /// `~/.local/share/tilemark/runs` (XDG Base Directory Specification 0.8; relative paths in
@@ -32,20 +31,6 @@ pub enum SameDevice {
     Allowed,
 }
 
-/// The number (`st_dev`) of the device that holds a path, or would hold it once it is made.
-pub fn device_of(path: &Path) -> Result<u64, RunDirError> {
-    let absolute = std::path::absolute(path).map_err(RunDirError::io("looking at", path))?;
-    let mut last = None;
-    for ancestor in absolute.ancestors() {
-        match fs::metadata(ancestor) {
-            Ok(metadata) => return Ok(metadata.dev()),
-            Err(error) => last = Some(error),
-        }
-    }
-    let error = last.unwrap_or_else(|| std::io::ErrorKind::NotFound.into());
-    Err(RunDirError::io("looking at", path)(error))
-}
-
 /// Refuses a base directory on the device under test, unless that is allowed. `target` is
 /// the target's device number: `st_dev` of a directory or file, `st_rdev` of a device.
 pub fn refuse_device_under_test(
@@ -53,18 +38,11 @@ pub fn refuse_device_under_test(
     target: u64,
     allowed: SameDevice,
 ) -> Result<(), RunDirError> {
-    if allowed == SameDevice::Allowed || device_of(base)? != target {
+    let own = || device_of(base).map_err(RunDirError::io("looking at", base));
+    if allowed == SameDevice::Allowed || own()? != target {
         return Ok(());
     }
     Err(RunDirError::OnDeviceUnderTest { base: base.to_owned(), device: major_minor(target) })
-}
-
-/// `major:minor` of a device number, as Linux encodes it (`include/linux/kdev_t.h`,
-/// `new_encode_dev`, and glibc's `gnu_dev_major`).
-pub(crate) fn major_minor(device: u64) -> String {
-    let major = (device >> 8 & 0xfff) | (device >> 32 & !0xfff);
-    let minor = (device & 0xff) | (device >> 12 & !0xff & 0xffff_ffff);
-    format!("{major}:{minor}")
 }
 
 #[cfg(test)]
@@ -91,11 +69,5 @@ mod tests {
         assert!(error.hint().is_some_and(|hint| hint.contains("--allow-same-device")));
         refuse_device_under_test(&base, device, SameDevice::Allowed).expect("allowed");
         refuse_device_under_test(&base, device + 1, SameDevice::Refused).expect("another device");
-    }
-
-    #[test]
-    fn device_numbers_print_as_the_kernel_does() {
-        assert_eq!(major_minor(0x0801), "8:1");
-        assert_eq!(major_minor(0x0010_0301), "3:257");
     }
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::{RunDirError, files};
+use super::RunDirError;
+use crate::files;
 
 /// What is wrong with a file of a stored run.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,15 +4,13 @@ mod base;
 mod checksum;
 mod error;
 mod event;
-pub mod files;
 mod id;
 mod list;
 mod remove;
 mod stored;
 mod write;
 
-pub(crate) use base::major_minor;
-pub use base::{SameDevice, default_base, device_of, refuse_device_under_test};
+pub use base::{SameDevice, default_base, refuse_device_under_test};
 pub use checksum::{ChecksumProblem, sha256_hex};
 pub use error::RunDirError;
 pub use event::{Event, EventKind, EventLog};
@@ -21,3 +19,6 @@ pub use list::{list, open};
 pub use remove::remove;
 pub use stored::{State, StoredRun};
 pub use write::RunDir;
+
+pub use crate::device_number::device_of;
+pub use crate::files;

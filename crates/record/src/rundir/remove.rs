@@ -1,7 +1,8 @@
 use std::fs::{self, DirEntry};
 use std::path::Path;
 
-use super::{RunDirError, State, StoredRun, files};
+use super::{RunDirError, State, StoredRun};
+use crate::files;
 
 /// Deletes a run. Refuses a live one, and one that holds anything no run writes.
 pub fn remove(run: &StoredRun) -> Result<(), RunDirError> {

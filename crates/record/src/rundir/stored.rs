@@ -2,8 +2,9 @@ use std::fs::{self, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::{ChecksumProblem, Event, RunDirError, RunId, checksum, event, files};
+use super::{ChecksumProblem, Event, RunDirError, RunId, checksum, event};
 use crate::env::Environment;
+use crate::files;
 use crate::run::{self, Run};
 use crate::series::{self, ActionRecord, GaugeRecord, GeneratorRecord, IoRecord, SeriesError};
 

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 
-use super::{EventLog, RunDirError, RunId, checksum, files};
+use super::{EventLog, RunDirError, RunId, checksum};
+use crate::files;
 use crate::run::Run;
 use crate::series::{SeriesError, Writer};
 

@@ -12,7 +12,9 @@ use parquet::file::statistics::Statistics;
 use units::Nanos;
 
 use super::SeriesError;
-use super::read::BATCH_ROWS;
+
+/// Rows of one batch in memory at a time.
+pub(super) const BATCH_ROWS: usize = 1024;
 
 /// Columns that place a row in time.
 const PLACE: [&str; 3] = ["step", "repeat", "start_ns"];

@@ -9,7 +9,7 @@ use super::SeriesError;
 use super::column::{Columns, Found};
 use super::record::{Common, Record, StepKey};
 use super::source::{common, instances, lookup};
-use crate::rundir::files;
+use crate::files;
 use crate::slice::{Slice, Topology};
 
 /// One row of `calls.parquet`: calls of one instance and kind that finished in one slice of time.

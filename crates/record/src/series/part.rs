@@ -18,7 +18,7 @@ use parquet::schema::types::ColumnPath;
 
 use super::column::HISTOGRAM;
 use super::{SERIES_VERSION, SeriesError};
-use crate::rundir::files;
+use crate::files;
 
 /// A part is closed when this much of it is in memory.
 const PART_BYTES_MAX: usize = 8 << 20;

@@ -4,12 +4,9 @@ use std::path::{Path, PathBuf};
 
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
-use super::between::{self, Stretch};
+use super::between::{self, BATCH_ROWS, Stretch};
 use super::{Record, SeriesError};
-use crate::rundir::files;
-
-/// Rows of one batch in memory at a time.
-pub(super) const BATCH_ROWS: usize = 1024;
+use crate::files;
 
 /// Rows of a series, in the order they were written, read as they are asked for.
 #[derive(Debug)]

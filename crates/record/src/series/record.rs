@@ -3,9 +3,9 @@ use stats::Compact;
 use units::{Bytes, Nanos};
 
 use super::column::Found;
+use crate::files;
 use crate::gauge::{Gauge, GaugeName};
 use crate::run::Phase;
-use crate::rundir::files;
 use crate::slice::{Direction, GeneratorRow, SizeClass};
 
 /// Which part of which step a slice belongs to.

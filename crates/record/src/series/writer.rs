@@ -7,9 +7,9 @@ use super::calls::{self, CallRecord};
 use super::part::Parts;
 use super::record::{ActionRecord, GaugeRecord, GeneratorRecord, IoRecord, OpenRecord, Record};
 use super::{SeriesError, StepKey, source};
+use crate::files;
 use crate::gauge::Gauge;
 use crate::run::Phase;
-use crate::rundir::files;
 use crate::slice::{Slice, Topology};
 
 /// A part spans at most this much time, so that a killed run loses no more.

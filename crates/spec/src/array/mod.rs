@@ -10,17 +10,16 @@
 //! own (`local`) stand in the place of everything behind the link.
 
 mod calibrated;
-mod merge;
 pub mod names;
-mod overlay;
 mod sizes;
 mod types;
 
 pub(crate) use sizes::{shipped, times};
 
 pub use calibrated::{Calibrated, OFF_MAX, TileCheck};
-pub use overlay::{overlay, with, with_all};
 pub use types::{
     Array, Controller, Disk, Hosts, IoCpu, Link, Local, LunQueue, PlaceRule, Pool, Raid,
     ReadMemory, RunQueue, TableLoop, Tier, TierPlace, Variation, WriteMemory, WriteMode,
 };
+
+pub use crate::resolve::{overlay, with, with_all};

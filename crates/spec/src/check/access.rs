@@ -4,9 +4,10 @@ use indexmap::IndexMap;
 use units::{BlockSize, Bytes, Nanos, Ratio};
 
 use super::finding::Findings;
-use super::workload::time;
 use crate::locate::Place;
-use crate::workload::{Access, Address, Append, Call, Disk, Flush, Reuse, Size, Step, Workload};
+use crate::workload::{
+    Access, Address, Append, Call, Disk, Flush, RandomTime, Reuse, Size, Step, Time, Workload,
+};
 
 /// Rounding of percentages may leave a sum this far above 100 %.
 pub(super) const ROUNDING: f64 = 1e-9;
@@ -161,6 +162,16 @@ impl<'a> Steps<'a> {
                 "a kind of I/O is one direction on one disk; give this one another name",
             );
         }
+    }
+}
+
+/// A random time's bounds must be in order.
+pub(super) fn time(time: &Time, place: &Place, found: &mut Findings) {
+    if let Time::Random(RandomTime::Uniform(low, high)) = time
+        && low > high
+    {
+        let message = format!("the lower bound {low} is above the upper bound {high}");
+        found.add(place.key("uniform").index(0), message);
     }
 }
 

@@ -7,7 +7,7 @@ use units::Nanos;
 
 use crate::error::Problem;
 use crate::locate::Place;
-use crate::nearest::did_you_mean;
+use crate::nearest::{did_you_mean, plural};
 use crate::study::formula::FormulaError;
 
 /// A mistake and its place in the definition.
@@ -151,27 +151,5 @@ impl Findings {
         if text.trim().is_empty() {
             self.add(place, format!("{what} is empty"));
         }
-    }
-}
-
-/// Several of what a name is of: `arrays`, `studies`, `kinds of disk`.
-pub(crate) fn plural(what: &str) -> String {
-    match what.split_once(' ') {
-        Some(("kind", rest)) => format!("kinds {rest}"),
-        _ if what.ends_with("ay") => format!("{what}s"),
-        _ => what.strip_suffix('y').map_or(format!("{what}s"), |stem| format!("{stem}ies")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn several_of_a_study_are_studies() {
-        assert_eq!(plural("shipped study"), "shipped studies");
-        assert_eq!(plural("array"), "arrays");
-        assert_eq!(plural("kind of disk"), "kinds of disk");
-        assert_eq!(plural("tile"), "tiles");
     }
 }

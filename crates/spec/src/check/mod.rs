@@ -15,7 +15,7 @@ mod workload;
 
 pub(crate) use access::size_mix;
 pub(crate) use array::array_findings;
-pub(crate) use finding::{Finding, Findings, plural};
+pub(crate) use finding::{Finding, Findings};
 pub(crate) use plan::plan_findings;
 pub(crate) use study::study_findings;
 pub(crate) use tile::tile_findings;

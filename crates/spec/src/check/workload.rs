@@ -1,6 +1,6 @@
 use units::{Nanos, Rate, Ratio};
 
-use super::access::{ROUNDING, Steps, percent};
+use super::access::{ROUNDING, Steps, percent, time};
 use super::finding::{Finding, Findings};
 use super::limits;
 use super::replay::replay_kinds;
@@ -218,16 +218,6 @@ fn schedule(schedule: &Schedule, place: &Place, found: &mut Findings) {
             "add how long of each period it is active, such as active = \"3m\"",
         ),
         _ => {}
-    }
-}
-
-/// A random time's bounds must be in order.
-pub(super) fn time(time: &Time, place: &Place, found: &mut Findings) {
-    if let Time::Random(RandomTime::Uniform(low, high)) = time
-        && low > high
-    {
-        let message = format!("the lower bound {low} is above the upper bound {high}");
-        found.add(place.key("uniform").index(0), message);
     }
 }
 

@@ -3,7 +3,6 @@
 //! `docs/formats/trace.md` describes every file and column. A trace is `NAME.tmt.partial`
 //! until [`Writer::finish`]; nothing is ever overwritten.
 
-mod ahead;
 mod columns;
 mod decode;
 mod encode;
@@ -15,7 +14,6 @@ mod reader;
 mod schema;
 mod write;
 
-pub use ahead::Ahead;
 pub use columns::Columns;
 pub use json_schema::json_schema;
 pub use manifest::{SUMS_FILE, TRACE_FILE};

@@ -138,11 +138,6 @@ impl Store {
         self.reader(self.groups().collect(), columns)
     }
 
-    /// Where it lies.
-    pub(super) fn directory(&self) -> &Path {
-        &self.0.directory
-    }
-
     /// The trace cut in time, in order: independent pieces of at most `records_per_group`
     /// records (about a million), for threads to read side by side.
     pub fn parts(&self) -> Vec<Part> {

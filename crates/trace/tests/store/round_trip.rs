@@ -115,10 +115,6 @@ proptest! {
         let parts = store.parts();
         let pieces = parts.iter().flat_map(|part| read_all(&mut part.source(Columns::ALL)));
         prop_assert_eq!(pieces.collect::<Vec<_>>(), records.clone());
-        for threads in [1, 3] {
-            let mut ahead = store.source_ahead(Columns::ALL, threads).expect("threads");
-            prop_assert_eq!(read_all(&mut ahead), records.clone());
-        }
         prop_assert_eq!(store.info(), &TraceInfo { format: store::FORMAT, ..info });
         prop_assert_eq!(store.origin(), "memory");
     }

@@ -211,13 +211,6 @@ fn a_damaged_or_missing_file_is_named() {
     torn[end - 200..end - 8].fill(0x5a);
     fs::write(&part, &torn).expect("writing");
     said("a torn footer");
-    let error = store::open(&path).and_then(|store| {
-        let mut source = store.source_ahead(Columns::ALL, 2)?;
-        let mut batch = Vec::new();
-        source.read(&mut batch)
-    });
-    let error = error.expect_err("a torn footer, by threads").to_string();
-    assert!(error.contains("part-000000.parquet"), "{error}");
     fs::remove_file(&part).expect("removing");
     said("gone");
 

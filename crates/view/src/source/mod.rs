@@ -1,14 +1,11 @@
 //! A run opened for looking at it.
 
-mod access;
 mod facts;
-mod page;
-mod row;
 mod timeline;
 mod trace;
 mod zoom;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use record::rollup::Rollup;
@@ -19,7 +16,6 @@ use units::Nanos;
 
 use crate::document::{AccessPage, LiveState, RunKind, RunState};
 use facts::Files;
-pub use row::{list, row_of};
 use zoom::Zooms;
 
 /// A run that does not open.
@@ -58,9 +54,9 @@ pub struct Source {
     facts: Arc<Facts>,
     rollup: Arc<Rollup>,
     live: Option<LiveState>,
-    state: RunState,
+    pub(crate) state: RunState,
     is_sample: bool,
-    size_bytes: u64,
+    pub(crate) size_bytes: u64,
 }
 
 /// What does not change while it is looked at.
@@ -102,27 +98,28 @@ impl Source {
         Self::of(Facts { run: Some(run), ..Facts::default() }, rollup, RunState::Complete)
     }
 
-    /// A run that goes on, as of now. If the state has no sentence it gets one.
-    pub fn live(
+    /// A run that goes on: what is known of it.
+    pub(crate) fn going_on(
         directory: Option<StoredRun>,
         run: Option<Run>,
         rollup: Arc<Rollup>,
-        state: LiveState,
     ) -> Self {
         let files = directory.as_ref().map(Files::read).unwrap_or_default();
         let facts = Facts { stored: directory, run, files, ..Facts::default() };
-        Self::of(facts, rollup, RunState::Running).with_live(state)
+        Self::of(facts, rollup, RunState::Running)
     }
 
-    /// A recorded trace, live if there is a state.
-    pub fn trace(trace: TraceFacts, rollup: Arc<Rollup>, live: Option<LiveState>) -> Self {
+    /// A recorded trace that has ended.
+    pub(crate) fn of_facts(trace: TraceFacts, rollup: Arc<Rollup>) -> Self {
         let size_bytes = trace.size_bytes;
         let facts = Facts { trace: Some(trace), ..Facts::default() };
-        let source = Self { size_bytes, ..Self::of(facts, rollup, RunState::Complete) };
-        match live {
-            Some(state) => Self { state: RunState::Running, ..source.with_live(state) },
-            None => source,
-        }
+        Self { size_bytes, ..Self::of(facts, rollup, RunState::Complete) }
+    }
+
+    /// The same with how it goes.
+    #[must_use]
+    pub(crate) fn with_live(self, state: LiveState) -> Self {
+        Self { live: Some(state), state: RunState::Running, ..self }
     }
 
     fn of(facts: Facts, rollup: Arc<Rollup>, state: RunState) -> Self {
@@ -134,17 +131,6 @@ impl Source {
     #[must_use]
     pub fn as_sample(mut self) -> Self {
         self.is_sample = true;
-        self
-    }
-
-    fn with_live(mut self, mut state: LiveState) -> Self {
-        if state.sentence.is_empty() {
-            state.sentence = crate::words::live(&self, &state);
-        }
-        if state.headline.is_empty() {
-            state.headline = crate::words::live_headline(&self, &state);
-        }
-        self.live = Some(state);
         self
     }
 
@@ -175,16 +161,13 @@ impl Source {
     }
 
     /// Where it is stored; nothing if it is in memory alone.
-    pub(crate) fn directory(&self) -> Option<&std::path::Path> {
+    pub(crate) fn directory(&self) -> Option<&Path> {
         self.facts.stored.as_ref().map(StoredRun::path)
     }
 
-    /// Which bytes its I/O uses, read once it is asked for.
-    pub(crate) fn access(&self) -> &AccessPage {
-        self.facts.access.get_or_init(|| match &self.facts.recorded {
-            Some(path) => access::of_trace(path),
-            None => access::unknown(self.is_observed()),
-        })
+    /// Which bytes its I/O uses: made of where it was recorded, once it is asked for.
+    pub(crate) fn access_or(&self, make: impl FnOnce(Option<&Path>) -> AccessPage) -> &AccessPage {
+        self.facts.access.get_or_init(|| make(self.facts.recorded.as_deref()))
     }
 
     /// Its I/O at the resolution of looking.
@@ -211,7 +194,7 @@ impl Source {
         if self.facts.trace.is_some() {
             return RunKind::Recorded;
         }
-        self.facts.run.as_ref().map_or(RunKind::Measured, row::kind_of)
+        self.facts.run.as_ref().map_or(RunKind::Measured, kind_of)
     }
 
     /// Whether it has an answer yet.
@@ -222,5 +205,16 @@ impl Source {
     /// Whether its I/O was only watched.
     pub(crate) fn is_observed(&self) -> bool {
         self.facts.trace.is_some()
+    }
+}
+
+/// What a run that has this document is.
+pub(crate) fn kind_of(run: &Run) -> RunKind {
+    if run.target.is_simulated() {
+        RunKind::Simulated
+    } else if run.steps.iter().any(|step| step.replay.is_some()) {
+        RunKind::Replayed
+    } else {
+        RunKind::Measured
     }
 }

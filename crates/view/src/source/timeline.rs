@@ -6,6 +6,29 @@ use super::Source;
 use crate::document::{MomentEvent, StepSpan};
 
 impl Source {
+    /// Names of workloads, in the order in which they appeared.
+    pub(crate) fn workloads(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for entity in &self.rollup.wide().entities {
+            if !names.contains(&entity.workload) {
+                names.push(entity.workload.clone());
+            }
+        }
+        names
+    }
+
+    pub(crate) fn has_tier(&self) -> bool {
+        let of_model = self.steps().iter().filter_map(|step| step.model.as_ref());
+        !self.rollup.tier_names().is_empty()
+            || of_model.flat_map(|model| &model.tiers).next().is_some()
+    }
+
+    /// The finest step of time there is.
+    pub(crate) fn slice(&self) -> Nanos {
+        let of_run = self.facts.run.as_ref().map(|run| Nanos(run.engine.slice_ns));
+        of_run.filter(|width| width.0 > 0).unwrap_or(self.rollup.wide().width)
+    }
+
     /// The parts of steps on the run's axis.
     pub(crate) fn step_spans(&self) -> Vec<StepSpan> {
         let spans = self.rollup.spans().iter();

@@ -4,10 +4,9 @@ use std::sync::Arc;
 use record::rundir::RunId;
 use trace::store::{self, Columns};
 use trace::{TraceError, TraceInfo};
-use units::print::count;
 
 use super::{Facts, Source, TraceFacts};
-use crate::document::{RunRow, RunState};
+use crate::document::RunState;
 use crate::observed::observe;
 
 impl TraceFacts {
@@ -39,16 +38,6 @@ impl TraceFacts {
         let facts = Self::new(path, stored.info(), stored.host());
         let duration_ns = stored.issued().map_or(0, |(_, last)| last.0);
         Ok((Self { size_bytes: stored.bytes(), duration_ns, ..facts }, stored.records()))
-    }
-
-    /// The line in the list of a trace of so many I/Os that were not read yet.
-    pub fn row(&self, records: u64) -> RunRow {
-        let mut row = Source::trace(self.clone(), Arc::default(), None).row();
-        row.state = RunState::Complete;
-        row.sentence = format!("Recorded: {}.", count(records, "I/O"));
-        row.duration_ns = self.duration_ns;
-        row.spark = Vec::new();
-        row
     }
 }
 

@@ -1,29 +1,32 @@
 //! The views, one file each: what [`crate::answer`] answers.
 
+mod access;
 mod breaks;
 mod cause;
 mod curve;
-mod edges;
+pub(crate) mod edges;
 mod findings;
 mod focus;
 mod headline;
 mod heatmap;
 mod heroes;
 mod limit;
+mod live;
 mod machine;
 mod map;
 mod matrix;
 mod moment;
 mod overview;
+mod page;
 mod percentiles;
+mod row;
 mod series;
 mod sizes;
 mod tier;
 
+pub(crate) use access::access;
 pub(crate) use breaks::breaks;
 pub(crate) use curve::curve;
-pub(crate) use edges::{around, row_of};
-pub(crate) use headline::headline;
 pub(crate) use heatmap::heatmap;
 pub(crate) use machine::machine;
 pub(crate) use map::map;
@@ -31,5 +34,6 @@ pub(crate) use matrix::matrix;
 pub(crate) use moment::moment;
 pub(crate) use overview::overview;
 pub(crate) use percentiles::{percentiles, points_of};
+pub use row::{list, row_of};
 pub(crate) use series::series;
 pub(crate) use tier::tier;

@@ -114,12 +114,6 @@ impl Schedule {
     pub fn bytes(&self) -> u64 {
         self.len() * STEP_BYTES
     }
-
-    /// Requests and due times as they are when every answer comes at once: for tests and
-    /// previews of loads that follow the clock.
-    pub fn due_times(&self) -> impl Iterator<Item = Nanos> + '_ {
-        self.steps.iter().map(|step| step.after)
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod fit;
 mod read;
 mod run_directory;
+mod wanted;
 mod write;
 
 use ::analyze::{Limit, Options, View};

@@ -1,13 +1,13 @@
 //! From a path to sums: a store's parts on several threads, other sources on one.
 
 use std::num::NonZeroUsize;
-use std::thread;
 
 use ::analyze::{Filter, Fold, Remark, Settings, Subject};
 use trace::store::{self, Columns, Part, Store};
 use trace::{BATCH, OpenOptions, Source, TraceError, TraceInfo};
 
-use super::{direction, run_directory};
+use super::run_directory;
+use super::wanted::{check_names, filter, settings};
 use crate::args::AnalyzeArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -40,47 +40,6 @@ fn subject(args: &AnalyzeArgs, info: &TraceInfo) -> Subject {
     Subject { name, info: info.clone(), remarks: Vec::new() }
 }
 
-pub(super) fn settings(args: &AnalyzeArgs, filter: &Filter) -> Settings {
-    Settings { slice: args.slice, filter: filter.clone(), ..Settings::default() }
-}
-
-/// What counts, as far as names are known.
-pub(super) fn filter(args: &AnalyzeArgs, info: &TraceInfo) -> Filter {
-    let devices: Vec<&str> = info.devices.iter().map(|device| device.name.as_str()).collect();
-    let vms: Vec<&str> = info.vms.iter().map(String::as_str).collect();
-    Filter {
-        vms: positions(&args.vm, &vms),
-        devices: positions(&args.device, &devices),
-        direction: direction(args),
-        from: args.from,
-        to: args.to,
-    }
-}
-
-/// Positions of the names that are known; none if all are wanted.
-fn positions(wanted: &[String], known: &[&str]) -> Option<Vec<u16>> {
-    let is_wanted = |name: &&str| wanted.iter().any(|wanted| wanted == name);
-    let found = (0..).zip(known).filter(|(_, name)| is_wanted(name));
-    (!wanted.is_empty()).then(|| found.map(|(at, _)| at).collect())
-}
-
-/// Names that turned out not to be in the trace.
-pub(super) fn check_names(args: &AnalyzeArgs, info: &TraceInfo) -> Result<(), Failure> {
-    let devices: Vec<&str> = info.devices.iter().map(|device| device.name.as_str()).collect();
-    let vms: Vec<&str> = info.vms.iter().map(String::as_str).collect();
-    for (kind, list, wanted, known) in
-        [("VM", "VMs", &args.vm, &vms), ("device", "devices", &args.device, &devices)]
-    {
-        let is_unknown = |name: &&String| !known.contains(&name.as_str());
-        if let Some(name) = wanted.iter().find(is_unknown) {
-            let message = format!("{kind} \"{name}\" is not in {}", args.trace.display());
-            let hint = spec::did_you_mean(name, known, list);
-            return Err(Failure::new(Exit::Usage, message).hint(Some(hint)));
-        }
-    }
-    Ok(())
-}
-
 fn of_source(
     args: &AnalyzeArgs,
     mut source: Box<dyn Source>,
@@ -91,7 +50,7 @@ fn of_source(
     loop {
         source.read(&mut batch).map_err(|error| failed(&error))?;
         if !args.vm.is_empty() || !args.device.is_empty() {
-            filter = self::filter(args, source.info());
+            filter = super::wanted::filter(args, source.info());
             fold.set_filter(&filter);
         }
         if batch.is_empty() {
@@ -109,15 +68,11 @@ fn of_store(args: &AnalyzeArgs, store: &Store) -> Result<(Fold, Subject, Filter)
     let filter = filter(args, store.info());
     let settings = settings(args, &filter);
     let parts = store.parts();
-    let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = args.threads.map_or_else(cores, NonZeroUsize::get);
     let each = parts.len().div_ceil(threads).max(1);
-    let folds: Vec<Result<Fold, TraceError>> = thread::scope(|scope| {
-        let workers: Vec<_> =
-            parts.chunks(each).map(|parts| scope.spawn(|| of_parts(parts, &settings))).collect();
-        let joined = workers.into_iter().map(|worker| worker.join());
-        joined.map(|fold| fold.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    });
+    let runs: Vec<&[Part]> = parts.chunks(each).collect();
+    let folds = spread::map(&runs, threads, |parts| of_parts(parts, &settings));
     let mut whole = Fold::new(&settings);
     for fold in folds {
         whole.merge(fold.map_err(|error| failed(&error))?);

@@ -9,7 +9,7 @@ use record::series::{IoRecord, SeriesError, StepKey};
 use record::slice::Direction;
 use trace::{Clock, Losses, TraceInfo};
 
-use super::read::{check_names, filter, settings};
+use super::wanted::{check_names, filter, settings};
 use crate::args::AnalyzeArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -7,9 +7,9 @@ use spec::replay::Replay;
 use units::{Bytes, Nanos};
 use workload::replay::{Mapping, Schedule};
 
+use crate::fleet::FleetInstance;
 use crate::plan::ResolvedPlan;
 use crate::rig::LoadOutcome;
-use crate::step::FleetInstance;
 
 /// Later than this is counted.
 const LATE: Nanos = Nanos::from_millis(1);

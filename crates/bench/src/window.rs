@@ -1,10 +1,14 @@
+//! What the slices of a window add up to.
+
+mod totals;
+
+pub use totals::{ActionTotals, KindTotals};
+
 use std::collections::BTreeMap;
 
 use record::slice::{CallRow, Direction, InstanceId, Slice, Topology};
 use stats::Compact;
 use units::Nanos;
-
-use crate::step::{ActionTotals, KindTotals};
 
 /// A request that waits for a slot while the storage has this many I/Os unanswered waits for
 /// the storage: with more slots it would wait there instead, and respond no sooner. Our
@@ -130,11 +134,6 @@ impl Window {
             total.response.merge(&row.response);
         }
         self.add_generator(slice);
-    }
-
-    /// I/Os that failed.
-    pub fn io_errors(&self) -> u64 {
-        self.directions.iter().map(|total| total.errors).sum()
     }
 
     /// The totals of one direction.

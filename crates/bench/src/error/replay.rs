@@ -96,7 +96,7 @@ impl ReplayError {
         }
     }
 
-    pub(super) fn of_schedule(error: ScheduleError, trace: &std::path::Path) -> Self {
+    pub(crate) fn of_schedule(error: ScheduleError, trace: &std::path::Path) -> Self {
         match error {
             ScheduleError::TooMany { max, bytes } => {
                 Self::TooMany { trace: trace.to_owned(), max, bytes }

@@ -5,17 +5,18 @@ use toml::Table as Changes;
 
 use super::change::lay_over;
 use super::folder::{File, Folder, beside};
-use super::formula::{Argument, Formula, FormulaError, Node, Scope, Tree, parse};
-use super::{Configuration, Limits, RealConfiguration, Study, TileList};
-use crate::array::{self, Array};
+use super::overlay::with_all;
+use crate::array::Array;
 use crate::check::{Finding, Findings};
 use crate::error::SpecError;
 use crate::load::{load_study, load_tile, load_workload, refuse};
 use crate::locate::Place;
 use crate::nearest::did_you_mean;
 use crate::plan::{Measure, Scale};
-use crate::resolve::ResolvedTile;
 use crate::shipped;
+use crate::study::formula::{Argument, Formula, FormulaError, Node, Scope, Tree, parse};
+use crate::study::{Configuration, Limits, RealConfiguration, Study, TileList};
+use crate::tile::ResolvedTile;
 use crate::workload::Workload;
 
 /// A study with everything read that it names.
@@ -204,7 +205,7 @@ impl Merged {
             File { name: format!("arrays/{}.toml", file.name), text: file.text.to_owned() }
         };
         let name = format!("{} of configuration \"{configuration}\"", file.name);
-        array::with_all(&name, &file.text, &self.changes)
+        with_all(&name, &file.text, &self.changes)
     }
 }
 
@@ -327,7 +328,7 @@ impl ResolvedStudy {
     fn unknown_names(&self) -> Vec<Finding> {
         let mut found = Findings::default();
         let root = Place::default();
-        let names = |each: &super::Table| each.configurations.clone();
+        let names = |each: &crate::study::Table| each.configurations.clone();
         for (i, (formula, table)) in self.tables.iter().zip(&self.study.tables).enumerate() {
             let place = root.key("table").index(i).key("measure");
             let all = || self.configurations.iter().map(|each| each.name.clone()).collect();

@@ -9,10 +9,19 @@ use units::Bytes;
 use units::print::{count, whole};
 
 use crate::document::AccessPage;
+use crate::source::Source;
 use crate::words;
 
+/// Of all of a source, read once it is asked for.
+pub(crate) fn access(source: &Source) -> &AccessPage {
+    source.access_or(|recorded| match recorded {
+        Some(path) => of_trace(path),
+        None => unknown(source.is_observed()),
+    })
+}
+
 /// What is said where no I/O has a place.
-pub(super) fn unknown(is_observed: bool) -> AccessPage {
+fn unknown(is_observed: bool) -> AccessPage {
     let why = match is_observed {
         true => "Which bytes are used is said once the recording has ended.",
         false => {
@@ -25,7 +34,7 @@ pub(super) fn unknown(is_observed: bool) -> AccessPage {
 }
 
 /// Of a stored trace, all of which is read.
-pub(super) fn of_trace(path: &Path) -> AccessPage {
+fn of_trace(path: &Path) -> AccessPage {
     match analysed(path) {
         Ok(analysis) => page(analysis),
         Err(error) => {

@@ -1,7 +1,6 @@
 use units::{Bytes, Nanos};
 
-use crate::plan::PlanError;
-use crate::rig::Failure;
+use super::{Failure, PlanError, ReferenceError, ReplayError};
 
 /// Why a run could not begin or had to end.
 #[derive(Debug, thiserror::Error)]
@@ -21,10 +20,10 @@ pub enum BenchError {
     },
     /// A workload's reference.
     #[error(transparent)]
-    Reference(#[from] crate::score::ReferenceError),
+    Reference(#[from] ReferenceError),
     /// A trace.
     #[error(transparent)]
-    Replay(#[from] crate::replay::ReplayError),
+    Replay(#[from] ReplayError),
     /// The datastore is not written as one.
     #[error(transparent)]
     Target(datastore::TargetError),

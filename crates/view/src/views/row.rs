@@ -1,11 +1,13 @@
 use std::path::Path;
+use std::sync::Arc;
 
 use record::run::{Run, Status, Step};
 use record::rundir::{self, RunDirError, State, StoredRun};
 use units::Nanos;
+use units::print::count;
 
-use super::Source;
 use crate::document::{RunKind, RunList, RunRow, RunState};
+use crate::source::{Source, TraceFacts, kind_of};
 use crate::words;
 
 /// Points of a row's course.
@@ -41,7 +43,7 @@ pub fn row_of(stored: &StoredRun) -> RunRow {
 impl Source {
     /// Its line in the list of runs.
     pub fn row(&self) -> RunRow {
-        let mut row = match (&self.facts.run, &self.facts.trace) {
+        let mut row = match (self.run(), self.trace_facts()) {
             (Some(run), _) => of_run(run, self.state),
             (None, Some(trace)) => RunRow {
                 started: trace.started.clone(),
@@ -54,9 +56,21 @@ impl Source {
         row.id = self.id().to_owned();
         row.kind = self.kind();
         row.size_bytes = self.size_bytes;
-        row.duration_ns = row.duration_ns.max(self.rollup.end().0);
+        row.duration_ns = row.duration_ns.max(self.rollup().end().0);
         row.spark = words::spark_of(self, SPARK);
         row.sentence = words::answer(self);
+        row
+    }
+}
+
+impl TraceFacts {
+    /// The line in the list of a trace of so many I/Os that were not read yet.
+    pub fn row(&self, records: u64) -> RunRow {
+        let mut row = Source::trace(self.clone(), Arc::default(), None).row();
+        row.state = RunState::Complete;
+        row.sentence = format!("Recorded: {}.", count(records, "I/O"));
+        row.duration_ns = self.duration_ns;
+        row.spark = Vec::new();
         row
     }
 }
@@ -127,16 +141,6 @@ const fn status(status: Status) -> &'static str {
 
 fn under_load(step: &Step) -> Nanos {
     Nanos(step.warm_up.duration_ns).saturating_add(Nanos(step.measured_ns))
-}
-
-pub(super) fn kind_of(run: &Run) -> RunKind {
-    if run.target.is_simulated() {
-        RunKind::Simulated
-    } else if run.steps.iter().any(|step| step.replay.is_some()) {
-        RunKind::Replayed
-    } else {
-        RunKind::Measured
-    }
 }
 
 /// Answered I/Os a second over the run, from the generator's own rows: they are few.

@@ -1,12 +1,36 @@
+use std::path::Path;
+
 use toml::de::DeTable;
 use toml::{Table, Value};
 
-use super::Array;
 use super::merge::{entry_name, entry_names, merge};
+use crate::array::Array;
 use crate::error::{Invalid, Problem, SpecError};
-use crate::load::load_array;
+use crate::load::{load_array, read};
 use crate::locate;
 use crate::nearest::did_you_mean;
+use crate::shipped;
+
+/// The text of an array's file, with the file's name for messages: an array by shipped name,
+/// or from a file whose path is relative to `base`.
+pub fn array_text(name: &str, base: &Path) -> Result<(String, String), SpecError> {
+    if shipped::is_path(name) {
+        let path = base.join(name);
+        return Ok((path.display().to_string(), read(&path, "array")?));
+    }
+    Ok((format!("arrays/{name}.toml"), shipped::array_file(name)?.text.to_owned()))
+}
+
+/// An array by shipped name, or from a file whose path is relative to `base`, with changes laid
+/// over it, one after the other (see [`with`]).
+pub fn resolve_array_with(
+    name: &str,
+    base: &Path,
+    overlays: &[toml::Table],
+) -> Result<Array, SpecError> {
+    let (file, text) = array_text(name, base)?;
+    with_all(&file, &text, overlays)
+}
 
 /// The array of a file's text with changes laid over it.
 ///

@@ -1,3 +1,5 @@
+//! What an order means: who runs, on which disks, under which names.
+
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -10,7 +12,17 @@ use workload::{BuildError, Instance, InstanceMachine, InstancePlan};
 
 use crate::error::BenchError;
 use crate::plan::ResolvedPlan;
-use crate::verdict::Member;
+
+/// Which part of the load an instance is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Tile, from 0.
+    pub tile: u32,
+    /// Position of its workload in the tile.
+    pub workload: usize,
+    /// Which of several of this workload in the tile, from 0.
+    pub copy: u32,
+}
 
 /// What runs in a step, as data. With the plan it says everything: whoever drives a step builds
 /// its machines from the two, and the same order gives the same requests wherever it is driven.

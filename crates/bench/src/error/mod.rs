@@ -1,0 +1,13 @@
+//! What can go wrong, part by part, and of all parts together.
+
+mod bench;
+mod failure;
+mod plan;
+mod reference;
+mod replay;
+
+pub use bench::BenchError;
+pub use failure::Failure;
+pub use plan::PlanError;
+pub use reference::ReferenceError;
+pub use replay::ReplayError;

@@ -1,0 +1,50 @@
+//! What of a trace was asked for.
+
+use ::analyze::{Filter, Settings};
+use trace::TraceInfo;
+
+use super::direction;
+use crate::args::AnalyzeArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+pub(super) fn settings(args: &AnalyzeArgs, filter: &Filter) -> Settings {
+    Settings { slice: args.slice, filter: filter.clone(), ..Settings::default() }
+}
+
+/// What counts, as far as names are known.
+pub(super) fn filter(args: &AnalyzeArgs, info: &TraceInfo) -> Filter {
+    let devices: Vec<&str> = info.devices.iter().map(|device| device.name.as_str()).collect();
+    let vms: Vec<&str> = info.vms.iter().map(String::as_str).collect();
+    Filter {
+        vms: positions(&args.vm, &vms),
+        devices: positions(&args.device, &devices),
+        direction: direction(args),
+        from: args.from,
+        to: args.to,
+    }
+}
+
+/// Positions of the names that are known; none if all are wanted.
+fn positions(wanted: &[String], known: &[&str]) -> Option<Vec<u16>> {
+    let is_wanted = |name: &&str| wanted.iter().any(|wanted| wanted == name);
+    let found = (0..).zip(known).filter(|(_, name)| is_wanted(name));
+    (!wanted.is_empty()).then(|| found.map(|(at, _)| at).collect())
+}
+
+/// Names that turned out not to be in the trace.
+pub(super) fn check_names(args: &AnalyzeArgs, info: &TraceInfo) -> Result<(), Failure> {
+    let devices: Vec<&str> = info.devices.iter().map(|device| device.name.as_str()).collect();
+    let vms: Vec<&str> = info.vms.iter().map(String::as_str).collect();
+    for (kind, list, wanted, known) in
+        [("VM", "VMs", &args.vm, &vms), ("device", "devices", &args.device, &devices)]
+    {
+        let is_unknown = |name: &&String| !known.contains(&name.as_str());
+        if let Some(name) = wanted.iter().find(is_unknown) {
+            let message = format!("{kind} \"{name}\" is not in {}", args.trace.display());
+            let hint = spec::did_you_mean(name, known, list);
+            return Err(Failure::new(Exit::Usage, message).hint(Some(hint)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! Shipped definitions, read.
+
+use crate::array::Array;
+use crate::error::SpecError;
+use crate::load::{load_array, load_tile, load_workload};
+use crate::shipped::{self, MICRO, not_shipped, workload_names};
+use crate::tile::{ResolvedTile, Tile, TileWorkload};
+use crate::workload::Workload;
+
+/// A shipped workload by name.
+pub fn workload(name: &str) -> Result<Workload, SpecError> {
+    let file = shipped::workloads().iter().find(|file| file.name == name);
+    let file = file.ok_or_else(|| not_shipped("workload", name, workload_names()))?;
+    load_workload(&format!("tiles/workloads/{name}.toml"), file.text)
+}
+
+/// A shipped tile by name, with its workloads. `micro/NAME` is the tile of that workload alone.
+pub fn tile(name: &str) -> Result<ResolvedTile, SpecError> {
+    if name.starts_with(MICRO) && workload_names().any(|known| known == name) {
+        return Ok(alone(name, workload(name)?));
+    }
+    let file = shipped::tiles().iter().find(|file| file.name == name);
+    let file = file.ok_or_else(|| not_shipped("tile", name, shipped::tile_names()))?;
+    let tile = load_tile(&format!("tiles/{name}.toml"), file.text)?;
+    let workloads = tile
+        .workloads
+        .iter()
+        .map(|part| Ok((workload(&part.workload)?, part.count)))
+        .collect::<Result<_, SpecError>>()?;
+    Ok(ResolvedTile { tile, workloads })
+}
+
+/// A shipped array by name.
+pub fn array(name: &str) -> Result<Array, SpecError> {
+    let file = shipped::array_file(name)?;
+    load_array(&format!("arrays/{name}.toml"), file.text)
+}
+
+/// The tile of one shipped workload alone.
+fn alone(name: &str, workload: Workload) -> ResolvedTile {
+    let tile = Tile {
+        name: name.to_owned(),
+        title: workload.title.clone(),
+        source: workload.source.clone(),
+        workloads: vec![TileWorkload { workload: name.to_owned(), count: 1 }],
+    };
+    ResolvedTile { tile, workloads: vec![(workload, 1)] }
+}
