@@ -138,6 +138,12 @@ impl Saturation {
         adding.map(|curve| curve.weight).sum()
     }
 
+    /// What the last of so many tiles adds, as a share of what one does alone.
+    pub fn gain(&self, tiles: u32) -> f64 {
+        let slope = |shape: Shape| shape.slope(f64::from(tiles.max(1))) / shape.log_work(1.0).exp();
+        self.curves.iter().map(|curve| curve.weight * slope(curve.shape)).sum()
+    }
+
     /// How much the logarithm of the work of so many tiles differs between the curves, as a
     /// standard deviation: a step there says the more the greater it is.
     pub fn disagreement(&self, tiles: u32) -> f64 {
@@ -209,7 +215,9 @@ mod tests {
         // 95 (1 - e^(-n/3)): one tile does 26.9, the twelfth adds 0.69, the thirteenth 0.49.
         let work = |n: f64| 95.0 * (1.0 - (-n / 3.0).exp());
         let counts = [1, 2, 4, 8, 10, 12, 14, 16, 32, 64];
-        let (low, high) = ends(&Saturation::of(&steps(work, &counts), 0.01, 0.02).expect("work"));
+        let found = Saturation::of(&steps(work, &counts), 0.01, 0.02).expect("work");
+        let (low, high) = ends(&found);
+        assert!(found.gain(8) > 0.02 && found.gain(20) < 0.02, "{}", found.gain(20));
         assert!(low <= 12 && (12..=20).contains(&high), "{low} to {high}");
     }
 

@@ -24,12 +24,15 @@ const CERTAIN: f64 = 0.005;
 /// still adds most of its own.
 const LINEAR: f64 = 0.85;
 
+/// No count runs more often for a plateau: what is left open then is the curve's shape.
+const RUNS_MAX: usize = 3;
+
 /// The work of the steps that passed, and the curve through it.
 #[derive(Debug, Clone)]
 pub(super) struct Plateau {
     curve: Saturation,
-    /// Tested counts with the mean work done.
-    points: Vec<(u32, f64)>,
+    /// Tested counts.
+    counts: Vec<u32>,
 }
 
 impl Plateau {
@@ -50,12 +53,13 @@ impl Plateau {
         let errors = runs().filter_map(|(_, run)| Some(run.throughput_error? / run.throughput?));
         let squares: Vec<f64> = errors.map(|e| e * e).filter(|e| e.is_finite()).collect();
         let scatter = stats::mean(&squares).map_or(CERTAIN, |mean| mean.sqrt().max(CERTAIN));
-        Some(Self { curve: Saturation::of(&steps?, scatter, gain_min)?, points })
+        let counts = points.into_iter().map(|(tiles, _)| tiles).collect();
+        Some(Self { curve: Saturation::of(&steps?, scatter, gain_min)?, counts })
     }
 
     /// Whether there is one below the greatest count.
     pub fn is_shown(&self) -> bool {
-        self.points.last().is_some_and(|(most, _)| 1.0 - self.chance_of_adding(*most) >= SHOWN)
+        self.counts.last().is_some_and(|most| 1.0 - self.chance_of_adding(*most) >= SHOWN)
     }
 
     /// Whether the steps leave open if so many tiles still add something.
@@ -69,20 +73,22 @@ impl Plateau {
         self.curve.chance_of_adding(tiles)
     }
 
-    /// The first tested count beyond those held that probably adds nothing, with what each tile up
-    /// to it added.
+    /// The first tested count beyond those held that probably adds nothing.
     pub fn stop(&self, held: u32) -> Option<Stop> {
-        let adds_nothing = |tiles| tiles > held && self.chance_of_adding(tiles) < 0.5;
-        let above = self.points.iter().position(|(tiles, _)| adds_nothing(*tiles))?;
-        let ((fewest, alone), (tiles, work)) = (self.points[0], self.points[above]);
-        let (below, before) = *self.points.get(above.checked_sub(1)?)?;
-        let own = alone / f64::from(fewest);
-        Some(Stop::Flat { tiles, gain: (work - before) / f64::from(tiles - below) / own })
+        let adds_nothing = |tiles: &u32| *tiles > held && self.chance_of_adding(*tiles) < 0.5;
+        let tiles = self.counts.iter().copied().find(adds_nothing)?;
+        Some(Stop::Flat { tiles, gain: self.curve.gain(tiles) })
     }
 
-    /// The count of these that says most of the curve.
-    pub fn most_telling(&self, counts: impl IntoIterator<Item = u32>) -> Option<u32> {
-        let told = counts.into_iter().map(|tiles| (tiles, self.curve.disagreement(tiles)));
+    /// The count of these that says most of the curve and has not run too often for that.
+    pub fn most_telling(
+        &self,
+        rungs: &BTreeMap<u32, Rung>,
+        counts: impl IntoIterator<Item = u32>,
+    ) -> Option<u32> {
+        let is_open = |tiles: &u32| rungs.get(tiles).is_none_or(|rung| rung.runs.len() < RUNS_MAX);
+        let open = counts.into_iter().filter(is_open);
+        let told = open.map(|tiles| (tiles, self.curve.disagreement(tiles)));
         told.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(tiles, _)| tiles)
     }
 }

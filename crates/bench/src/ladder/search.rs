@@ -302,7 +302,7 @@ impl Ladder {
             Some(Stop::Flat { .. }) => {
                 let counts = self.worth_trying(&edge, self.options.tiles_max);
                 let untested = counts.into_iter().filter(|tiles| !self.rungs.contains_key(tiles));
-                self.plateau()?.most_telling(untested)?
+                self.plateau()?.most_telling(&self.rungs, untested)?
             }
             Some(stop) if stop.tiles() > edge.held + 1 => {
                 edge.held + (stop.tiles() - edge.held) / 2
@@ -348,7 +348,7 @@ impl Ladder {
         if edge.interval.high.is_none() && last <= cap {
             return Some(last);
         }
-        self.plateau()?.most_telling(counts)
+        self.plateau()?.most_telling(&self.rungs, counts)
     }
 
     /// The most tiles worth trying: counts above `held` about which nothing can be said are a
@@ -388,7 +388,7 @@ impl Ladder {
     fn undecided(&self, cap: u32) -> Option<u32> {
         let plateau = self.plateau().filter(|plateau| plateau.is_undecided(cap))?;
         let counts = (1..=cap).step_by((cap / CANDIDATES_MAX + 1) as usize);
-        plateau.most_telling(counts.filter(|tiles| !self.rungs.contains_key(tiles)))
+        plateau.most_telling(&self.rungs, counts.filter(|tiles| !self.rungs.contains_key(tiles)))
     }
 
     /// Counts between the ends of a wide interval that have not been run too often.

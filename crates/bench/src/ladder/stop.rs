@@ -10,7 +10,8 @@ pub enum Stop {
     Flat {
         /// The first tested count of those that add nothing.
         tiles: u32,
-        /// Work added per added tile, as a share of a tile's own work; may be negative.
+        /// What the last of them adds by the curve through all steps, as a share of what a tile
+        /// does by itself; may be negative.
         gain: f64,
     },
     /// Nothing can be said about this many tiles.
