@@ -70,7 +70,7 @@ pub struct RunArgs {
 
     /// The service that an endpoint of the tile's workloads is; for each of them once
     ///
-    /// NAME=http://HOST[:PORT][/PATH]. Calls go to this address only: its name is resolved once,
+    /// NAME=http://HOST:PORT/PATH. Calls go to this address only: its name is resolved once,
     /// before the run, and redirects are not followed. Example: --endpoint page=http://web:8080/
     #[arg(long = "endpoint", value_name = "NAME=ADDRESS", value_parser = answering, hide_short_help = true, help_heading = "What is called")]
     pub endpoints: Vec<(String, Answering)>,
