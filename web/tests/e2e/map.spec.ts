@@ -153,7 +153,7 @@ test('claims are filtered, the filter is in the address', async ({ page }) => {
   await page.getByRole('combobox', { name: 'Outcome' }).selectOption('not-met');
   await expect(page).toHaveURL(/study\/vsan-6\?kind=predicted&sort=not-met$/);
   await expect(page.getByRole('group', { name: 'Published and ours' }).locator('tbody tr')).toHaveCount(1);
-  await expect(page.getByRole('group', { name: 'Published and ours' })).toContainText('checksums are not modelled');
+  await expect(page.getByRole('group', { name: 'Published and ours' })).toContainText('computes checksums on idle cores');
   await page.reload();
   await expect(page.getByRole('group', { name: 'Published and ours' }).locator('tbody tr')).toHaveCount(1);
 });
