@@ -28,6 +28,7 @@ impl Span {
             disk: "disk".to_owned(),
             role: Role::Data,
             vm: 0,
+            tile: 0,
         }
     }
 

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use datastore::Datastore;
 use jiff::Timestamp;
@@ -23,6 +23,8 @@ use bench::BenchError;
 use bench::progress::{Control, Request, about};
 use bench::rig::RealRig;
 use bench::run::{page_cache, summary};
+use bench::simulate::Stage;
+use bench::step::step_at_most;
 
 /// Smallest disk that is measured: a few of the largest blocks.
 const SPACE_MIN: Bytes = Bytes::new(8 << 20);
@@ -41,9 +43,16 @@ pub fn calibrate(
     let (store, subject) = open(options)?;
     let mut warnings: Vec<Warning> =
         store.warnings().iter().map(|found| warning(&found.id, found.text.clone())).collect();
-    tell(&whole(options));
+    let stage = match options.read_only {
+        true => None,
+        false => Some(check::stage(
+            subject.span.size,
+            Nanos(pace(options).duration.0 * u64::from(ROUNDS)),
+        )?),
+    };
+    tell(&whole(options, stage.as_ref()));
     let mut rig = RealRig::over(store, options.seed, slice(options));
-    let found = measure_on(&mut rig, &subject, options, (control, &mut *tell));
+    let found = measure_on(&mut rig, (&subject, stage.as_ref()), options, (control, &mut *tell));
     let removed = rig.remove();
     let (sweep, fit, check) = found?;
     let left = removed?;
@@ -126,13 +135,23 @@ fn store_options(
 }
 
 /// How long all of it takes, filling the disk aside.
-fn whole(options: &CalibrateOptions) -> String {
+fn whole(options: &CalibrateOptions, stage: Option<&Stage>) -> String {
     let Pace { warm_up, duration } = pace(options);
     let loops = matrix(options.quick, options.read_only).len() as u64 * u64::from(ROUNDS);
     let loops = Nanos(loops.saturating_mul(warm_up.0 + duration.0));
     let fit = Nanos::from(effort(options).at_most);
-    let all = about(loops.saturating_add(fit));
-    format!("about {all} and a check: {} of loops, at most {} of fitting", about(loops), about(fit))
+    let check = check_at_most(stage);
+    let all = about(loops.saturating_add(fit).saturating_add(check));
+    let check = match stage {
+        Some(_) => format!(", at most {} of a check", about(check)),
+        None => String::new(),
+    };
+    format!("about {all}: {} of loops, at most {} of fitting{check}", about(loops), about(fit))
+}
+
+/// How long the check takes at most; nothing where there is none.
+fn check_at_most(stage: Option<&Stage>) -> Nanos {
+    stage.map_or(Nanos::ZERO, |stage| step_at_most(stage.plan()))
 }
 
 /// Width of the slices of a loop.
@@ -143,33 +162,38 @@ fn slice(options: &CalibrateOptions) -> Nanos {
 /// Runs the loops, fits a model, and holds it against a step of a tile on the same target.
 fn measure_on(
     rig: &mut RealRig,
-    subject: &Subject,
+    (subject, stage): (&Subject, Option<&Stage>),
     options: &CalibrateOptions,
     (control, tell): Contact<'_>,
 ) -> Result<(Sweep, Fit, Option<TileCheck>), CalibrateError> {
-    let sweep = sweep(rig, options, (subject.span, pace(options)), (control, &mut *tell))?;
-    let fit = fit_to(&sweep.points, subject, options, (control, &mut *tell))?;
-    if options.read_only {
-        return Ok((sweep, fit, None));
-    }
-    let stage =
-        check::stage(subject.span.size, Nanos(pace(options).duration.0 * u64::from(ROUNDS)))?;
+    let check_at_most = check_at_most(stage);
+    let after = Nanos::from(effort(options).at_most).saturating_add(check_at_most);
+    let sweep = sweep(rig, options, (subject.span, pace(options), after), (control, &mut *tell))?;
+    let points = (sweep.points.as_slice(), check_at_most);
+    let fit = fit_to(points, subject, options, (control, &mut *tell))?;
+    let Some(stage) = stage else { return Ok((sweep, fit, None)) };
     rig.set_slice(stage.plan().slice.value);
     let array = array("fitted", &model_disk(&fit.best().model));
-    let found = check::check(rig, &stage, (&array, options.seed), (control, tell))?;
+    let found = check::check(rig, stage, (&array, options.seed), (control, tell))?;
     Ok((sweep, fit, Some(found)))
 }
 
+/// Fits to what was measured; what comes `after` takes at most so long.
 fn fit_to(
-    points: &[Measured],
+    (points, after): (&[Measured], Nanos),
     subject: &Subject,
     options: &CalibrateOptions,
     (control, tell): Contact<'_>,
 ) -> Result<Fit, BenchError> {
     tell("fitting models to the loops");
     let is_stopped = || control.request() != Request::GoOn;
-    let contact: super::fit::Contact<'_> = (&is_stopped, &mut |line| tell(&format!("  {line}")));
-    let found = fit(points, (subject.span, subject.capacity), effort(options), contact);
+    let (effort, begun) = (effort(options), Instant::now());
+    let mut tell_left = |line: &str| {
+        let left = Nanos::from(effort.at_most.saturating_sub(begun.elapsed()));
+        tell(&format!("  {line}, about {} left", about(left.saturating_add(after))));
+    };
+    let contact: super::fit::Contact<'_> = (&is_stopped, &mut tell_left);
+    let found = fit(points, (subject.span, subject.capacity), effort, contact);
     if is_stopped() { Err(BenchError::Interrupted) } else { Ok(found) }
 }
 

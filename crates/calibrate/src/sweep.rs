@@ -48,11 +48,11 @@ impl Sweep {
 
 pub type Contact<'a> = (&'a Control, &'a mut dyn FnMut(&str));
 
-/// Fills the disk and runs every loop.
+/// Fills the disk and runs every loop. What comes `after` takes about so long.
 pub fn sweep<R: Drives>(
     rig: &mut R,
     options: &CalibrateOptions,
-    (span, pace): (Span, Pace),
+    (span, pace, after): (Span, Pace, Nanos),
     (control, tell): Contact<'_>,
 ) -> Result<Sweep, BenchError> {
     if !options.read_only {
@@ -69,8 +69,10 @@ pub fn sweep<R: Drives>(
         own_s += passage.cpu_s;
         worker_cpu = worker_cpu.max(passage.worker_cpu);
         let left = (all as u64).saturating_sub(number) as f64 / number as f64;
-        let left = about(Nanos::from_secs_f64(begun.elapsed().as_secs_f64() * left));
-        tell(&format!("{}, {left} of loops left", line((point, &passage), (number, all))));
+        let left = Nanos::from_secs_f64(begun.elapsed().as_secs_f64() * left);
+        let (loops, whole) = (about(left), about(left.saturating_add(after)));
+        let line = line((point, &passage), (number, all));
+        tell(&format!("{line}, {loops} of loops left, about {whole} in all"));
         Ok(passage.answers)
     };
     let rounds = in_rounds(&matrix, options.seed, one)?;

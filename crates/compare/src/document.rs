@@ -107,7 +107,7 @@ impl Unit {
     /// That of a gauge's level.
     pub(crate) const fn of_gauge(unit: GaugeUnit) -> Self {
         match unit {
-            GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => Self::Share,
+            GaugeUnit::Share | GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => Self::Share,
             GaugeUnit::BytesPerSecond => Self::BytesPerSecond,
             GaugeUnit::IosPerSecond | GaugeUnit::EventsPerSecond => Self::PerSecond,
             _ => Self::Count,

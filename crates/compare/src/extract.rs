@@ -7,7 +7,7 @@ use record::run::{
 };
 
 use crate::document::{Better, Unit};
-use crate::names::{gauge_name, latency_name, limit_name, work_name};
+use crate::names::{call_name, gauge_name, latency_name, limit_name, work_name};
 use crate::subject::Subject;
 
 /// What a figure is, without its values.
@@ -151,17 +151,33 @@ fn of_step(step: &Step, (subject, number): (&Subject<'_>, usize), values: &mut V
         Some(sample(value, error_of_interval(Some(value), interval)))
     });
     put("score".into(), "score".into(), (Unit::TilesWorth, Better::Higher), score);
-    let throughput = &step.throughput;
-    for (name, unit, value) in [
-        ("iops", Unit::PerSecond, throughput.operations_per_s),
-        ("bytes", Unit::BytesPerSecond, throughput.bytes_per_s),
-    ] {
+    // A step that only called endpoints asked nothing of the storage.
+    let throughput =
+        Some(&step.throughput).filter(|_| !step.io.is_empty() || step.calls.is_empty());
+    for (name, unit, value) in throughput.into_iter().flat_map(|throughput| {
+        [
+            ("iops", Unit::PerSecond, throughput.operations_per_s),
+            ("bytes", Unit::BytesPerSecond, throughput.bytes_per_s),
+        ]
+    }) {
         let sample = Some(sample(value, within(name)));
         put(name.into(), name.into(), (unit, Better::Higher), sample);
     }
     for (name, title, value) in step.io.iter().flat_map(latencies) {
         let sample = value.map(|value| sample(value, within(&name)));
         put(name, title, (Unit::Nanoseconds, Better::Lower), sample);
+    }
+    for calls in &step.calls {
+        let name = call_name(&calls.workload, &calls.kind);
+        let title = format!("{} {}", calls.workload, calls.kind);
+        let rate = Some(sample(calls.calls_per_s, within(&name)));
+        put(name.clone(), format!("{title} calls"), (Unit::PerSecond, Better::Higher), rate);
+        for (statistic, value) in [("p50", calls.service.p50_ns), ("p99", calls.service.p99_ns)] {
+            let name = format!("{name}/{statistic}");
+            let sample = value.map(|ns| sample(ns as f64, within(&name)));
+            let title = format!("{title} {statistic}");
+            put(name, title, (Unit::Nanoseconds, Better::Lower), sample);
+        }
     }
     for (workload, value) in normalised(step) {
         let (name, title) = (work_name(&workload), format!("{workload} work"));
@@ -237,6 +253,7 @@ mod tests {
     use super::*;
     use crate::subjects;
     use fixtures::{disturbed, run, step};
+    use record::run::CallTotal;
 
     fn named(values: &Values, id: &str) -> Vec<f64> {
         let found = values.iter().find(|(metric, _)| metric.id() == id);
@@ -285,6 +302,28 @@ mod tests {
         assert_eq!(named(&values, "2-tiles/gauge/cpu.others/host").len(), 0, "others' work");
         assert_eq!(named(&values, "2-tiles/gauge/part.utilisation/pool a disks"), [0.75]);
         assert_eq!(named(&values, "2-tiles/gauge/tier.read_hits/near"), [100.0], "in 30 s");
+    }
+
+    #[test]
+    fn calls_are_figures_of_their_own_and_no_io_is_none() {
+        let mut called = step(2, 1.0);
+        let service = called.io[0].service.clone();
+        called.calls = vec![CallTotal {
+            workload: "web".to_owned(),
+            kind: "get".to_owned(),
+            count: 3000,
+            errors: Vec::new(),
+            bytes: 1,
+            calls_per_s: 100.0,
+            response: service.clone(),
+            service,
+        }];
+        called.io.clear();
+        let (values, _) = values(&subjects(&[run(1, vec![called, step(4, 1.0)])]));
+        assert_eq!(named(&values, "2-tiles/call/web/get"), [100.0]);
+        assert_eq!(named(&values, "2-tiles/call/web/get/p99").len(), 1);
+        assert_eq!(named(&values, "2-tiles/iops").len(), 0);
+        assert_eq!(named(&values, "4-tiles/iops"), [1000.0]);
     }
 
     #[test]

@@ -19,6 +19,11 @@ pub(crate) fn work_name(workload: &str) -> String {
     format!("workload/{workload}")
 }
 
+/// `call/http-get/get`.
+pub(crate) fn call_name(workload: &str, kind: &str) -> String {
+    format!("call/{workload}/{kind}")
+}
+
 /// `read/p99`.
 pub(crate) fn latency_name(direction: Direction, statistic: &str) -> String {
     format!("{}/{statistic}", direction.name())

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use record::gauge::{Folded, Gauge, Gauges, Merging};
-use record::run::{LimitOn, Phase, Run, Statistic, Step};
+use record::run::{CallTotal, LimitOn, Phase, Run, Statistic, Step};
 use record::series::{SeriesError, Slices, StoredSlice};
 use record::slice::Direction;
 use stats::Compact;
@@ -84,6 +84,8 @@ struct Block {
     directions: [Compact; 3],
     /// By limit of the step.
     limits: Vec<Compact>,
+    /// By kind of call of the step.
+    calls: Vec<Compact>,
     gauges: Gauges,
     /// What was finished of each workload.
     work: HashMap<String, f64>,
@@ -95,8 +97,9 @@ impl Block {
         self.operations += more.operations;
         self.bytes += more.bytes;
         self.limits.resize(self.limits.len().max(more.limits.len()), Compact::default());
-        let own = self.directions.iter_mut().chain(&mut self.limits);
-        let other = more.directions.iter().chain(&more.limits);
+        self.calls.resize(self.calls.len().max(more.calls.len()), Compact::default());
+        let own = self.directions.iter_mut().chain(&mut self.limits).chain(&mut self.calls);
+        let other = more.directions.iter().chain(&more.limits).chain(&more.calls);
         own.zip(other).for_each(|(own, more)| own.merge(more));
         more.gauges.iter().for_each(|(gauge, folded)| self.gauges.add(folded.time, &gauge));
         for (workload, count) in &more.work {
@@ -120,6 +123,7 @@ impl<'a> Blocks<'a> {
         let mut block = Block {
             seconds: slice.width.as_secs_f64(),
             limits: vec![Compact::default(); self.step.limits.len()],
+            calls: vec![Compact::default(); self.step.calls.len()],
             ..Block::default()
         };
         for row in &slice.io {
@@ -129,6 +133,10 @@ impl<'a> Blocks<'a> {
             self.limit(&mut block, (LimitOn::Io, &row.workload, &row.kind), &row.service);
         }
         for row in &slice.calls {
+            let is_own = |of: &CallTotal| (&of.workload, &of.kind) == (&row.workload, &row.kind);
+            if let Some(at) = self.step.calls.iter().position(is_own) {
+                block.calls[at].merge(&row.service);
+            }
             self.limit(&mut block, (LimitOn::Call, &row.workload, &row.kind), &row.service);
         }
         let has_actions = |workload: &str| slice.actions.iter().any(|row| row.workload == workload);
@@ -186,6 +194,14 @@ impl<'a> Blocks<'a> {
             let statistic = pooled.result.statistic;
             let error = latency(&|block| &block.limits[at], statistic);
             know(names::limit_name(pooled), error);
+        }
+        for (at, calls) in self.step.calls.iter().enumerate() {
+            let name = names::call_name(&calls.workload, &calls.kind);
+            know(name.clone(), rate(&|block| block.calls[at].count() as f64));
+            for p in [50.0, 99.0] {
+                let error = latency(&|block| &block.calls[at], Statistic::Percentile(p));
+                know(format!("{name}/p{p}"), error);
+            }
         }
         for result in &self.step.workloads {
             let work = |block: &Block| block.work.get(&result.workload).copied().unwrap_or(0.0);

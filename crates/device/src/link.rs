@@ -70,6 +70,16 @@ impl LinkPreset {
         }
     }
 
+    /// The preset of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|preset| preset.name() == name)
+    }
+
+    /// Whether hosts reach one another over it.
+    pub const fn is_network(self) -> bool {
+        matches!(self, Self::Ethernet1 | Self::Ethernet10 | Self::Ethernet25)
+    }
+
     /// The parameters of one such link.
     pub fn parameters(self) -> LinkParameters {
         let (rate, latency_us) = match self {

@@ -26,8 +26,11 @@
 //! alone. Tiers begin empty, as on a new array.
 //!
 //! A file's bytes are given addresses on the array in pieces of 1 MiB when they are allocated or
-//! first written. The array is cut into equal virtual disks (slots), and each new file begins in
-//! the next one: queues that are fair between virtual disks see different files as different ones.
+//! first written. The array is cut into equal virtual disks (slots, 64 MiB or more), and each new file
+//! begins in the next one: queues that are fair between virtual disks see different files as
+//! different ones. Small files (of one piece) lie together in the last. So virtual disks as large as
+//! a slot lie where a plant of just these has them; smaller ones lie further apart, and arms of
+//! disks have further to go.
 //!
 //! # What can go wrong, in words
 //!

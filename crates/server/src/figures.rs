@@ -47,10 +47,11 @@ const fn kind(name: &'static str, dotted: &'static str, unit: Unit, help: &'stat
 
 const SECONDS: Unit = Some(("seconds", "s"));
 const OPERATIONS: Unit = Some(("operations_per_second", "{operation}/s"));
+const CALLS_UNIT: Unit = Some(("calls_per_second", "{call}/s"));
 const BYTES: Unit = Some(("bytes_per_second", "By/s"));
 
 /// Every kind, in the order in which they are told.
-static KINDS: [Kind; 10] = [
+static KINDS: [Kind; 11] = [
     kind("run", "tilemark.run", None, "A run; always 1"),
     kind("run_running", "tilemark.run.running", None, "1 while the run goes on, else 0"),
     kind("tiles", "tilemark.tiles", None, "Tiles of the step under way or held"),
@@ -81,6 +82,12 @@ static KINDS: [Kind; 10] = [
         None,
         "Slices the live view did not get; the run's own record has them",
     ),
+    kind(
+        "call_rate",
+        "tilemark.call.rate",
+        CALLS_UNIT,
+        "Calls answered well a second: of the last second, or of the step held; of runs that call",
+    ),
 ];
 const RUN: usize = 0;
 const RUNNING: usize = 1;
@@ -92,6 +99,7 @@ const RATE: usize = 6;
 const THROUGHPUT: usize = 7;
 const SERVICE: usize = 8;
 const LOST: usize = 9;
+const CALLS: usize = 10;
 
 /// What is known of these runs, in families that each have a figure.
 pub fn families(runs: &[Current]) -> Vec<Family> {
@@ -158,6 +166,10 @@ fn add(figures: &mut [Vec<Figure>], current: &Current) {
         (RATE, either(live.map(|l| l.operations_per_s), held.map(|h| h.operations_per_s))),
         (THROUGHPUT, either(live.map(|l| l.bytes_per_s), held.map(|h| h.bytes_per_s))),
         (LOST, live.map(|live| count(live.lost_slices))),
+        (
+            CALLS,
+            either(live.map(|l| l.calls_per_s), held.map(|h| h.calls_per_s)).filter(|n| *n > 0.0),
+        ),
     ];
     for (kind, value) in of_run {
         figures[kind].extend(value.map(|value| Figure { labels: vec![id()], value }));

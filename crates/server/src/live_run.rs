@@ -95,6 +95,7 @@ impl LiveRun {
             run_left: None,
             prepared: None,
             operations_per_s: 0.0,
+            calls_per_s: 0.0,
             bytes_per_s: 0.0,
             p99_ns: None,
             lost_slices: 0,
@@ -197,9 +198,11 @@ pub struct Second {
     pub run_left: Option<String>,
     /// I/Os a second.
     pub operations_per_s: f64,
+    /// Calls answered well a second.
+    pub calls_per_s: f64,
     /// Bytes a second.
     pub bytes_per_s: f64,
-    /// 99th percentile of the service time, nanoseconds.
+    /// 99th percentile of the service time of I/Os, of calls where there is no I/O, nanoseconds.
     pub p99_ns: Option<u64>,
 }
 
@@ -243,6 +246,7 @@ impl Feed {
             state.left_ns = second.left_ns;
             state.run_left.clone_from(&second.run_left);
             state.operations_per_s = second.operations_per_s;
+            state.calls_per_s = second.calls_per_s;
             state.bytes_per_s = second.bytes_per_s;
             state.p99_ns = second.p99_ns;
         });
@@ -253,7 +257,7 @@ impl Feed {
         self.run.change(|state| {
             state.phase = LivePhase::Judging;
             (state.left_ns, state.p99_ns) = (None, None);
-            (state.operations_per_s, state.bytes_per_s) = (0.0, 0.0);
+            (state.operations_per_s, state.calls_per_s, state.bytes_per_s) = (0.0, 0.0, 0.0);
         });
     }
 

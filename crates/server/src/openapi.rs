@@ -156,7 +156,7 @@ fn answer<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Value {
 fn view_answer(view: View, schemas: &mut SchemaGenerator) -> Value {
     match view {
         View::Overview => answer::<doc::Overview>(schemas),
-        View::Series => answer::<doc::Series>(schemas),
+        View::Series | View::Actions | View::Calls => answer::<doc::Series>(schemas),
         View::HeatMap => answer::<doc::HeatMap>(schemas),
         View::Percentiles => answer::<doc::Percentiles>(schemas),
         View::Matrix => answer::<doc::LatencyMatrix>(schemas),

@@ -132,6 +132,7 @@ mod tests {
                 tiles: 0,
                 classes: Vec::new(),
                 has_tier: false,
+                has_calls: false,
                 has_ladder: true,
             },
             steps: Vec::new(),

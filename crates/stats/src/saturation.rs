@@ -51,7 +51,7 @@ struct Curve {
     shape: Shape,
     /// Logarithm of what a tile does where there are few.
     each: f64,
-    /// Where a tile more adds too little.
+    /// The first tile that adds too little is the next after this.
     flat: f64,
     weight: f64,
 }
@@ -74,25 +74,18 @@ impl Shape {
         log - self.decline / self.sharpness * (over * self.sharpness).exp().ln_1p()
     }
 
-    /// What a tile more adds there, as a share of what one does alone.
-    fn slope(self, tiles: f64) -> f64 {
-        let over = tiles / self.turn;
-        if self.sharpness.is_infinite() {
-            let beyond = || (1.0 - self.decline) * over.powf(-self.decline);
-            return if over <= 1.0 { 1.0 } else { beyond() };
-        }
-        let power = over.powf(self.sharpness);
-        (1.0 + power).powf(-self.decline / self.sharpness - 1.0)
-            * (1.0 + (1.0 - self.decline) * power)
+    /// What the last of so many tiles adds to the others, as a share of what one does alone.
+    fn gain(self, tiles: f64) -> f64 {
+        let others = if tiles > 1.0 { self.log_work(tiles - 1.0).exp() } else { 0.0 };
+        (self.log_work(tiles).exp() - others) / self.log_work(1.0).exp()
     }
 
-    /// Where the slope falls below this share of the work of one tile.
+    /// Where the last tile adds less than this. It adds ever less, until nothing.
     fn flat_from(self, gain_min: f64) -> f64 {
-        let least = gain_min * self.log_work(1.0).exp();
-        let (mut low, mut high) = (1e-3 * self.turn, 1e4 * self.turn);
+        let (mut low, mut high) = (1.0, (1e4 * self.turn).max(2.0));
         for _ in 0..32 {
             let middle = (low * high).sqrt();
-            if self.slope(middle) >= least { low = middle } else { high = middle }
+            if self.gain(middle) >= gain_min { low = middle } else { high = middle }
         }
         low
     }
@@ -133,15 +126,15 @@ impl Saturation {
     /// The chance that so many tiles still add something.
     pub fn chance_of_adding(&self, tiles: u32) -> f64 {
         let tiles = f64::from(tiles);
-        // Half a step of the grid, so that a turn at a count belongs to that count.
+        // A turn at a count, within a two-hundredth of it, belongs to that count.
         let adding = self.curves.iter().filter(|curve| curve.flat * 1.005 >= tiles);
         adding.map(|curve| curve.weight).sum()
     }
 
     /// What the last of so many tiles adds, as a share of what one does alone.
     pub fn gain(&self, tiles: u32) -> f64 {
-        let slope = |shape: Shape| shape.slope(f64::from(tiles.max(1))) / shape.log_work(1.0).exp();
-        self.curves.iter().map(|curve| curve.weight * slope(curve.shape)).sum()
+        let tiles = f64::from(tiles.max(1));
+        self.curves.iter().map(|curve| curve.weight * curve.shape.gain(tiles)).sum()
     }
 
     /// How much the logarithm of the work of so many tiles differs between the curves, as a

@@ -15,6 +15,8 @@ use crate::views;
 pub enum Document {
     Overview(Overview),
     Series(Series),
+    Actions(Series),
+    Calls(Series),
     HeatMap(HeatMap),
     Percentiles(Percentiles),
     Matrix(LatencyMatrix),
@@ -32,7 +34,9 @@ impl Document {
     pub fn sentence(&self) -> &str {
         match self {
             Self::Overview(document) => &document.sentence,
-            Self::Series(document) => &document.sentence,
+            Self::Series(document) | Self::Actions(document) | Self::Calls(document) => {
+                &document.sentence
+            }
             Self::HeatMap(document) => &document.sentence,
             Self::Percentiles(document) => &document.sentence,
             Self::Matrix(document) => &document.sentence,
@@ -60,6 +64,8 @@ pub fn answer(source: &Source, request: &Request) -> Document {
     match request.view {
         View::Overview => Document::Overview(views::overview(source, lens)),
         View::Series => Document::Series(views::series(source, lens)),
+        View::Actions => Document::Actions(views::actions(source, lens)),
+        View::Calls => Document::Calls(views::calls(source, lens)),
         View::HeatMap => Document::HeatMap(views::heatmap(source, lens)),
         View::Percentiles => Document::Percentiles(views::percentiles(source, lens)),
         View::Matrix => Document::Matrix(views::matrix(source, lens)),

@@ -113,7 +113,14 @@ fn within(mut answers: Vec<(String, Value)>, mut size: usize) -> Vec<(String, Va
 
 fn at(source: &Source, grain: Grain) -> Vec<(String, Value)> {
     let mut answers = Vec::new();
+    let has_actions = !source.rollup().action_names().is_empty();
+    let has_calls = !source.rollup().call_names().is_empty();
     let mut add = |request: Request, points: u32| {
+        if request.view == View::Calls && !has_calls
+            || request.view == View::Actions && !has_actions
+        {
+            return;
+        }
         let key = request.canonical();
         let points = if is_crowded(&request) { points.min(CROWDED_POINTS) } else { points };
         let lens = Lens { points, rows: grain.rows, ..request.lens };
@@ -188,10 +195,14 @@ fn views(lens: &Lens) -> impl Iterator<Item = Request> + '_ {
             lens: Lens { measure, ..by(breakdown) },
         })
     });
+    let dialogues = [View::Actions, View::Calls].into_iter().flat_map(move |view| {
+        let of = move |measure| Request { view, lens: Lens { measure, ..lens.clone() } };
+        [Measure::Iops, Measure::Latency].into_iter().map(of)
+    });
     let percentiles = BREAKDOWNS
         .into_iter()
         .map(move |breakdown| Request { view: View::Percentiles, lens: by(breakdown) });
-    plain.into_iter().map(request).chain(series).chain(percentiles)
+    plain.into_iter().map(request).chain(series).chain(dialogues).chain(percentiles)
 }
 
 /// The worst moment and the spikes around it, to the millisecond that a request can say.

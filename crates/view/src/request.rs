@@ -37,6 +37,10 @@ pub enum View {
     Overview,
     /// [`crate::document::Series`].
     Series,
+    /// [`crate::document::Series`], of actions.
+    Actions,
+    /// [`crate::document::Series`], of calls to endpoints by kind.
+    Calls,
     /// [`crate::document::HeatMap`].
     HeatMap,
     /// [`crate::document::Percentiles`].
@@ -61,9 +65,11 @@ pub enum View {
 
 impl View {
     /// All views.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Overview,
         Self::Series,
+        Self::Actions,
+        Self::Calls,
         Self::HeatMap,
         Self::Percentiles,
         Self::Matrix,
@@ -81,6 +87,8 @@ impl View {
         match self {
             Self::Overview => "overview",
             Self::Series => "series",
+            Self::Actions => "actions",
+            Self::Calls => "calls",
             Self::HeatMap => "heatmap",
             Self::Percentiles => "percentiles",
             Self::Matrix => "matrix",
@@ -107,6 +115,7 @@ impl View {
             }
             Self::Matrix => &["t", "step", "tile", "wl"],
             Self::Series => &["t", "step", "dir", "bs", "sel", "tile", "wl", "m", "by", "points"],
+            Self::Actions | Self::Calls => &["t", "step", "wl", "m", "points"],
             Self::HeatMap => &["t", "step", "dir", "bs", "sel", "tile", "wl", "points", "rows"],
             Self::Percentiles => &["t", "step", "dir", "bs", "sel", "tile", "wl", "by"],
             Self::Moment => &["t", "step", "dir", "bs", "sel", "tile", "wl", "at"],

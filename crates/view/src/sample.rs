@@ -174,6 +174,7 @@ fn topology(tiles: u32) -> Topology {
                 tile,
                 workload: workload.to_owned(),
                 copy: 0,
+                host: None,
                 actions: vec!["order".to_owned()],
                 groups: vec!["users".to_owned()],
                 kinds: vec!["io".to_owned()],

@@ -4,7 +4,7 @@ use record::run::{
     BrokenLimit, LimitResult, PooledLimit, Resource, Run, Status, Step, Verdict, told_waits,
 };
 use record::slice::Direction;
-use units::print::{bytes_per_second, clock, count, iops};
+use units::print::{bytes_per_second, clock, count, iops, number};
 use units::{Nanos, Ratio};
 
 use crate::document::{LivePhase, LiveState};
@@ -42,9 +42,14 @@ pub(crate) const NO_LATENCIES: &str = "These I/Os came without latencies, so non
 
 /// Why nothing is said about so few.
 pub(crate) fn too_few(number: u64) -> String {
+    too_few_of(number, "I/O")
+}
+
+/// The same of something else.
+pub(crate) fn too_few_of(number: u64, noun: &str) -> String {
     match number {
-        0 => "No I/O here.".to_owned(),
-        few => format!("Too few I/Os to say anything: {few}, and {ENOUGH} are the least."),
+        0 => format!("No {noun} here."),
+        few => format!("Too few {noun}s to say anything: {few}, and {ENOUGH} are the least."),
     }
 }
 
@@ -238,7 +243,16 @@ pub(crate) fn live(source: &Source, state: &LiveState) -> String {
     );
     let (reads, writes, _) = directions(&scope);
     let felt = p99("p99 read", &reads) + &p99("p99 write", &writes);
-    format!("{}{tiles}, {so_far}: {}{felt}.", capital(name), iops(state.operations_per_s))
+    let calls = || format!("{} calls/s", number(state.calls_per_s));
+    let rate = match (state.operations_per_s > 0.0, state.calls_per_s > 0.0) {
+        (false, true) => {
+            let p99 = state.p99_ns.map(|p99| format!(", p99 {}", Nanos(p99)));
+            calls() + &p99.unwrap_or_default()
+        }
+        (true, true) => format!("{}, {}", iops(state.operations_per_s), calls()),
+        (_, false) => iops(state.operations_per_s),
+    };
+    format!("{}{tiles}, {so_far}: {rate}{felt}.", capital(name))
 }
 
 /// What is known of the answer so far: `Held so far: 8 tiles; 16 failed. Trying 12, about 2 min

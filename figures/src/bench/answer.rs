@@ -62,8 +62,9 @@ source = "Made up for a figure."
 const TILE: &str = "name = \"arrivals\"\ntitle = \"Arrivals\"\nsource = \"Made up.\"\n\
                     [[workload]]\nuse = \"arrivals.toml\"\n";
 
-/// The same in both: a virtual disk of 32 MiB.
-const FOOTPRINT: &str = "0.001953125";
+/// The same in both: a virtual disk of 64 MiB, a slot of the lab (`lab::space`). Smaller ones lie
+/// further apart there than in virtual time, and arms have further to go.
+const FOOTPRINT: &str = "0.00390625";
 
 /// What one run answered.
 #[derive(Debug)]

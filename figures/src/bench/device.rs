@@ -24,6 +24,11 @@ pub(crate) struct RamDevice {
 
 impl RamDevice {
     pub(crate) fn set_up() -> Result<Self> {
+        Self::of_size(SIZE_BYTES)
+    }
+
+    /// One of another size; memory is taken by what is written alone.
+    pub(crate) fn of_size(bytes: u64) -> Result<Self> {
         if let Some(path) = std::env::var_os("TILEMARK_BENCH_DEVICE") {
             return Self::named(Path::new(&path), None);
         }
@@ -33,7 +38,7 @@ impl RamDevice {
             if size.trim() != "0" {
                 continue;
             }
-            fs::write(sys.join("disksize"), SIZE_BYTES.to_string())
+            fs::write(sys.join("disksize"), bytes.to_string())
                 .with_context(|| format!("setting the size of zram{index} (needs root)"))?;
             return Self::named(Path::new(&format!("/dev/zram{index}")), Some(sys.join("reset")));
         }
@@ -45,11 +50,16 @@ impl RamDevice {
 
     fn named(path: &Path, reset: Option<PathBuf>) -> Result<Self> {
         let name = path.file_name().and_then(|name| name.to_str()).context("a device name")?;
-        let sectors: u64 = fs::read_to_string(format!("/sys/class/block/{name}/size"))
-            .with_context(|| format!("{} is not a block device", path.display()))?
-            .trim()
-            .parse()?;
-        Ok(Self { path: path.to_owned(), identity: format!("{name}-{}", sectors * 512), reset })
+        let number = |attribute: &str| -> Result<u64> {
+            let text = fs::read_to_string(format!("/sys/class/block/{name}/{attribute}"))
+                .with_context(|| format!("{} is not a block device", path.display()))?;
+            Ok(text.trim().parse()?)
+        };
+        let kind = ["zram", "ram"].into_iter().find(|kind| name.starts_with(kind));
+        let kind = kind.with_context(|| format!("{name} is no RAM block device"))?;
+        // As `tilemark` names a device without a serial (`datastore/identity.rs`).
+        let identity = format!("{kind}-seq{}-{}", number("diskseq")?, number("size")? * 512);
+        Ok(Self { path: path.to_owned(), identity, reset })
     }
 }
 

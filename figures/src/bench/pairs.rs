@@ -39,7 +39,7 @@ pub(crate) struct Outcome {
 }
 
 const PAIRS: usize = 8;
-/// io_uring lets go of a file only some time after its process has ended.
+/// After each run: io_uring lets go of a file only some time after its process has ended.
 const PAUSE: Duration = Duration::from_secs(1);
 pub(crate) const MIXED: Job = Job {
     tile: Cow::Borrowed("micro/mixed-8k"),
@@ -66,21 +66,12 @@ fn pairs_on(place: &Place, job: &Job) -> Result<Vec<(Outcome, Outcome)>> {
     let out = scratch()?;
     let _huge = Pool::with(HUGE_BYTES)?;
     tilemark::run(place, &Job { seconds: 3, ..MIXED }, &out)?;
-    let mut results = Vec::new();
-    for pair in 0..PAIRS {
-        // Who comes second may find caches warmer, or a host's allowance of I/O used up.
-        let (theirs, ours) = if pair.count_ones().is_multiple_of(2) {
-            let theirs = calm(|| fio::run(place, job))?;
-            (theirs, calm(|| tilemark::run(place, job, &out))?)
-        } else {
-            let ours = calm(|| tilemark::run(place, job, &out))?;
-            (calm(|| fio::run(place, job))?, ours)
-        };
+    let (fio, ours) = (|| fio::run(place, job), || tilemark::run(place, job, &out));
+    let results = in_pairs(PAIRS, fio, ours, |pair, theirs, ours| {
         eprintln!(
-            "{} pair {}: fio {:.0} IOPS {:.2} us CPU/IO p50 {:.1} us p99 {:.1} us, \
+            "{} pair {pair}: fio {:.0} IOPS {:.2} us CPU/IO p50 {:.1} us p99 {:.1} us, \
              tilemark {:.0} IOPS {:.2} us CPU/IO p50 {:.1} us p99 {:.1} us",
             job.tile,
-            pair + 1,
             theirs.operations_per_s,
             theirs.cpu_us_per_io,
             theirs.p50_ns / 1e3,
@@ -90,17 +81,36 @@ fn pairs_on(place: &Place, job: &Job) -> Result<Vec<(Outcome, Outcome)>> {
             ours.p50_ns / 1e3,
             ours.p99_ns / 1e3,
         );
-        results.push((theirs, ours));
-    }
+    })?;
     std::fs::remove_dir_all(&out)?;
     Ok(results)
 }
 
-/// One run, and a pause after it.
-fn calm(run: impl FnOnce() -> Result<Outcome>) -> Result<Outcome> {
-    let outcome = run();
-    std::thread::sleep(PAUSE);
-    outcome
+/// Runs of two sides in pairs, told one by one: who comes second may find caches warmer, or a
+/// host's allowance of I/O used up, so that first comes who the Thue-Morse sequence says.
+pub(crate) fn in_pairs<T>(
+    pairs: usize,
+    theirs: impl Fn() -> Result<T>,
+    ours: impl Fn() -> Result<T>,
+    tell: impl Fn(usize, &T, &T),
+) -> Result<Vec<(T, T)>> {
+    let calm = |run: &dyn Fn() -> Result<T>| {
+        let outcome = run();
+        std::thread::sleep(PAUSE);
+        outcome
+    };
+    let both = |pair: usize| {
+        let (theirs, ours) = if pair.count_ones().is_multiple_of(2) {
+            let theirs = calm(&theirs)?;
+            (theirs, calm(&ours)?)
+        } else {
+            let ours = calm(&ours)?;
+            (calm(&theirs)?, ours)
+        };
+        tell(pair + 1, &theirs, &ours);
+        Ok((theirs, ours))
+    };
+    (0..pairs).map(both).collect()
 }
 
 /// A directory for run directories that is removed again, in the system's temporary one.
@@ -130,14 +140,11 @@ fn cpu(outcome: &Outcome) -> f64 {
     outcome.cpu_us_per_io
 }
 
+pub(crate) const READ_4K: Job =
+    Job { tile: Cow::Borrowed("micro/read-4k"), fio_rw: "randread", block_bytes: 4096, ..MIXED };
+
 pub(crate) fn read_4k(name: &str) -> Result<Vec<Figure>> {
-    let job = Job {
-        tile: Cow::Borrowed("micro/read-4k"),
-        fio_rw: "randread",
-        block_bytes: 4096,
-        ..MIXED
-    };
-    let results = pairs(&job)?;
+    let results = pairs(&READ_4K)?;
     Ok(vec![
         Figure::new(format!("{name}.iops_vs_fio"), ratio(&results, operations), "ratio"),
         Figure::new(format!("{name}.cpu_vs_fio"), ratio(&results, cpu), "ratio"),
@@ -167,7 +174,7 @@ fn throughput(name: &str, results: &[(Outcome, Outcome)]) -> Vec<Figure> {
     ]
 }
 
-const QD1: Job = Job {
+pub(crate) const QD1: Job = Job {
     tile: Cow::Borrowed("micro/read-4k-qd1"),
     fio_rw: "randread",
     block_bytes: 4096,
@@ -242,23 +249,20 @@ pub(crate) fn scale_2_workers(name: &str) -> Result<Vec<Figure>> {
     let place = Place::Ram(RamDevice::set_up()?);
     let out = scratch()?;
     tilemark::run(&place, &Job { seconds: 3, ..MIXED }, &out)?;
-    let mut ratios = Vec::new();
-    for pair in 0..PAIRS {
-        let job = |workers| Job { workers, tile: Cow::Borrowed("micro/read-4k"), ..MIXED };
-        let run = |workers| calm(|| tilemark::run(&place, &job(workers), &out));
-        let (one, two) = if pair.count_ones().is_multiple_of(2) {
-            let one = run(1)?;
-            (one, run(2)?)
-        } else {
-            let two = run(2)?;
-            (run(1)?, two)
-        };
-        let (one, two) = (one.operations_per_s, two.operations_per_s);
-        eprintln!("{name} pair {}: one worker {one:.0} IOPS, two {two:.0}", pair + 1);
-        ratios.push(two / one);
-    }
+    let run = |workers| tilemark::run(&place, &Job { workers, ..READ_4K }, &out);
+    let results = in_pairs(
+        PAIRS,
+        || run(1),
+        || run(2),
+        |pair, one, two| {
+            eprintln!(
+                "{name} pair {pair}: one worker {:.0} IOPS {:.2} us CPU/IO, two {:.0} IOPS {:.2} us",
+                one.operations_per_s, one.cpu_us_per_io, two.operations_per_s, two.cpu_us_per_io,
+            );
+        },
+    )?;
     std::fs::remove_dir_all(&out)?;
-    Ok(vec![Figure::new(name, median(&ratios), "ratio")])
+    Ok(vec![Figure::new(name, ratio(&results, operations), "ratio")])
 }
 
 /// Sequential reads of 1 MiB of a file.

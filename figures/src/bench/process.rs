@@ -4,6 +4,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
+use super::Figure;
+
 /// What a finished command cost, its threads and kernel workers included.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost {
@@ -13,9 +15,14 @@ pub(crate) struct Cost {
     pub memory_bytes: f64,
 }
 
-/// Runs a command; its stdout, and its cost by the kernel's own account of ended children
-/// (`/proc/self/stat` cutime and cstime, 10 ms ticks).
+/// Runs a command that must succeed; its stdout, and its cost.
 pub(crate) fn run(command: &mut Command) -> Result<(String, Cost)> {
+    ended(command, &[0])
+}
+
+/// Runs a command that ends with one of these codes; its stdout, and its cost by the kernel's own
+/// account of ended children (`/proc/self/stat` cutime and cstime, 10 ms ticks).
+pub(crate) fn ended(command: &mut Command, codes: &[i32]) -> Result<(String, Cost)> {
     let before = children_time()?;
     let mut child = command
         .stdin(Stdio::null())
@@ -35,7 +42,8 @@ pub(crate) fn run(command: &mut Command) -> Result<(String, Cost)> {
     });
     let output = child.wait_with_output()?;
     let talk = talk.join().unwrap_or_default();
-    ensure!(output.status.success(), "{command:?} ended with {}: {}", output.status, talk.trim());
+    let is_expected = output.status.code().is_some_and(|code| codes.contains(&code));
+    ensure!(is_expected, "{command:?} ended with {}: {}", output.status, talk.trim());
     let after = children_time()?;
     let memory_bytes = memory.join().unwrap_or(0.0);
     let cost = Cost { user_s: after.0 - before.0, system_s: after.1 - before.1, memory_bytes };
@@ -63,4 +71,19 @@ fn watch_memory(status: &str) -> f64 {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     peak_bytes
+}
+
+/// What a benchmark of a crate says in lines of the form `figure <name> <value> <unit>`.
+pub(crate) fn figures(package: &str, bench: &str) -> Result<Vec<Figure>> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["bench", "-q", "--locked", "-p", package, "--bench", bench]);
+    let output = cargo.output().context("cargo bench")?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let figure = |line: &str| {
+        let words: Vec<&str> = line.strip_prefix("figure ")?.split(' ').collect();
+        let [name, value, unit] = words[..] else { return None };
+        let value = value.parse().with_context(|| line.to_owned());
+        Some(value.map(|value| Figure::new(name, value, unit.to_owned())))
+    };
+    String::from_utf8_lossy(&output.stdout).lines().filter_map(figure).collect()
 }

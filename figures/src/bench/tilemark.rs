@@ -1,5 +1,6 @@
 //! Our side: the released binary, as a user would call it.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,11 +11,28 @@ use super::device::Place;
 use super::pairs::{Job, Outcome};
 use super::process::{self, Cost};
 
-/// The micro tiles' disks have 16 GiB; 1 GiB of RAM is enough to measure the generator.
-const FOOTPRINT: &str = "0.0625";
+/// The micro tiles' disks have 16 GiB; 1 GiB of RAM is enough to measure the generator, and all
+/// that the device has.
+const FOOTPRINT: f64 = 0.0625;
+
+thread_local! {
+    /// Asked instead of the binary beside this program, meanwhile.
+    static OTHER: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
+}
+
+/// Has another binary asked in what this measures.
+pub(crate) fn by<T>(other: &Path, measured: impl FnOnce() -> T) -> T {
+    OTHER.set(Some(other.to_owned()));
+    let result = measured();
+    OTHER.set(None);
+    result
+}
 
 /// `target/release/tilemark`, beside this very program.
 pub(crate) fn binary() -> Result<PathBuf> {
+    if let Some(other) = OTHER.with_borrow(Clone::clone) {
+        return Ok(other);
+    }
     let mut path = std::env::current_exe()?;
     path.set_file_name("tilemark");
     anyhow::ensure!(path.exists(), "{} is missing: make build", path.display());
@@ -34,6 +52,7 @@ pub(crate) fn run_json(arguments: &[&str], out: &Path) -> Result<(Value, Cost)> 
 pub(crate) fn run(place: &Place, job: &Job, out: &Path) -> Result<Outcome> {
     let words = place.words();
     let duration = format!("{}s", job.seconds - 1);
+    let footprint = (FOOTPRINT / f64::from(job.workers)).to_string();
     let workers = job.workers.to_string();
     let options = [
         "--tile",
@@ -45,7 +64,7 @@ pub(crate) fn run(place: &Place, job: &Job, out: &Path) -> Result<Outcome> {
         "--repeats",
         "1",
         "--footprint",
-        FOOTPRINT,
+        &footprint,
         "--warm-up-min",
         "1s",
         "--warm-up-max",

@@ -76,6 +76,11 @@ pub(crate) fn tiles_40(name: &str) -> Result<Vec<Figure>> {
     ])
 }
 
+/// User and system time an I/O of one such run.
+pub(crate) fn cpu_us_per_io(out: &Path) -> Result<f64> {
+    ours(out).map(|spent| spent.cpu_us)
+}
+
 impl Spent {
     fn per_s(&self) -> f64 {
         self.read.per_s + self.write.per_s

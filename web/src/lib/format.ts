@@ -2,7 +2,7 @@
 
 /** Units as the documents name them. */
 export type Unit =
-  | 'ns' | 'io_per_s' | 'bytes_per_s' | 'bytes' | 'count' | 'share' | 'tiles' | 'score'
+  | 'ns' | 'io_per_s' | 'call_per_s' | 'bytes_per_s' | 'bytes' | 'count' | 'share' | 'tiles' | 'score'
   | 'seconds' | 'actions_per_s' | 'ratio' | 'text' | 'time';
 
 const ABSENT = '–';
@@ -118,6 +118,8 @@ export function inUnit(value: number | string | null | undefined, unit: Unit | s
       return latency(value);
     case 'io_per_s':
       return `${significant(value)} IOPS`;
+    case 'call_per_s':
+      return `${significant(value)} calls/s`;
     case 'bytes_per_s':
       return `${bytes(value)}/s`;
     case 'bytes':
@@ -144,7 +146,7 @@ export function inUnit(value: number | string | null | undefined, unit: Unit | s
 /** How a unit is called on an axis. */
 export function unitName(unit: Unit | string): string {
   const names: Record<string, string> = {
-    ns: 'time', io_per_s: 'IOPS', bytes_per_s: 'bytes/s', bytes: 'bytes', share: '%',
+    ns: 'time', io_per_s: 'IOPS', call_per_s: 'calls/s', bytes_per_s: 'bytes/s', bytes: 'bytes', share: '%',
     time: 'mm:ss under load', actions_per_s: 'actions/s', seconds: 's', count: 'I/Os', ratio: '×',
   };
   return names[unit] ?? unit;

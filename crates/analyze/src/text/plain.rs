@@ -49,7 +49,7 @@ fn head(answer: &Analysis) -> String {
     let _ = write!(
         text,
         ", {} and {}",
-        counted(source.vms.len(), "VM"),
+        counted(source.vms.len(), "sender"),
         counted(source.devices.len(), "device")
     );
     text += "\n";
@@ -81,7 +81,7 @@ fn findings(answer: &Analysis) -> String {
 
 fn overview(answer: &Analysis) -> String {
     let mut grid = Table::new(&[
-        "VM",
+        "sender",
         ">I/Os",
         ">reads",
         ">bytes",
@@ -132,7 +132,7 @@ fn overview(answer: &Analysis) -> String {
 
 fn sizes(answer: &Analysis) -> String {
     let has_latency = answer.sizes.iter().any(|row| row.share_of_wait.is_some());
-    let mut header = vec!["VM", "", "size", ">I/Os", ">of I/Os", ">of bytes", ">sequential"];
+    let mut header = vec!["sender", "", "size", ">I/Os", ">of I/Os", ">of bytes", ">sequential"];
     if has_latency {
         header.extend([">of waiting", ">p50", ">p95", ">p99", ">longest"]);
     }
@@ -169,7 +169,7 @@ fn latency(answer: &Analysis) -> String {
         a.vm.cmp(&b.vm)
             .then(b.share_of_wait.unwrap_or(0.0).total_cmp(&a.share_of_wait.unwrap_or(0.0)))
     });
-    let mut grid = Table::new(&["VM", "made it slow", "", ">of waiting", "", ">of I/Os"]);
+    let mut grid = Table::new(&["sender", "made it slow", "", ">of waiting", "", ">of I/Os"]);
     for row in rows {
         let share = row.share_of_wait.unwrap_or(0.0);
         grid.row(vec![
@@ -183,7 +183,7 @@ fn latency(answer: &Analysis) -> String {
     }
     let mut text = format!("Contribution to latency\n{}", grid.text("  "));
     let mut grid = Table::new(&[
-        "VM",
+        "sender",
         "small (<32 KiB)",
         ">alone",
         ">p50",
@@ -333,7 +333,7 @@ fn working_set(answer: &Analysis) -> String {
     if answer.working_set.is_empty() {
         return String::new();
     }
-    let mut grid = Table::new(&["VM", "touched in", ">windows", ">mean", ">largest"]);
+    let mut grid = Table::new(&["sender", "touched in", ">windows", ">mean", ">largest"]);
     for row in answer.working_set.iter().filter(|row| is_shown(answer, &row.vm)) {
         grid.row(vec![
             row.vm.clone(),
@@ -345,7 +345,7 @@ fn working_set(answer: &Analysis) -> String {
     }
     let mut text = format!("Working set, in pages of 4 KiB\n{}", grid.text("  "));
     let mut grid =
-        Table::new(&["VM", "LRU pages of", ">knee at", ">misses there", ">misses at least"]);
+        Table::new(&["sender", "LRU pages of", ">knee at", ">misses there", ">misses at least"]);
     for row in answer.knees.iter().filter(|row| is_shown(answer, &row.vm)) {
         grid.row(vec![
             row.vm.clone(),
@@ -360,7 +360,7 @@ fn working_set(answer: &Analysis) -> String {
         text += &grid.text("  ");
     }
     let mut grid =
-        Table::new(&["VM", ">tier, 64 KiB pages", ">of reads", ">of I/Os", ">written to it"]);
+        Table::new(&["sender", ">tier, 64 KiB pages", ">of reads", ">of I/Os", ">written to it"]);
     for row in answer.tiers.iter().filter(|row| is_shown(answer, &row.vm)) {
         grid.row(vec![
             row.vm.clone(),
@@ -421,7 +421,7 @@ fn time(answer: &Analysis) -> String {
     for row in &answer.time {
         vms.entry(&row.vm).or_default().push(row);
     }
-    let mut grid = Table::new(&["VM", "", "", ">peak"]);
+    let mut grid = Table::new(&["sender", "", "", ">peak"]);
     let count = usize::try_from(slices.div_ceil(each)).unwrap_or(BARS);
     let at = |row: &TimeRow| {
         usize::try_from((row.start_ns - first.start_ns) / width / each).unwrap_or(0)

@@ -1,19 +1,19 @@
-//! The I/O series, and that of gauges, as RFC 4180 text: CRLF ends, a field is quoted where it must be. Null
-//! is an empty field.
+//! The series of I/O, of calls and of gauges as RFC 4180 text: CRLF ends, a field is quoted where it
+//! must be. Null is an empty field.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::io::Write;
 
+use machine::CallError;
 use stats::Compact;
+use units::Nanos;
 
 use super::ExportError;
 use crate::gauge::Gauge;
 use crate::quantile::Summary;
-use crate::series::{GaugeRecord, IoRecord, SeriesError};
+use crate::series::{CallRecord, GaugeRecord, IoRecord, SeriesError, StepKey, call_error_column};
 
-const COMMON: &str = "step,tiles,repeat,phase,start_ns,width_ns,tile,workload,copy,vm,direction,\
-                      kind,size_class,count,errors,bytes";
+const COMMON: &str = "step,tiles,repeat,phase,start_ns,width_ns,tile,workload,copy";
 const LATENCY: [&str; 9] =
     ["min_ns", "mean_ns", "p50_ns", "p95_ns", "p99_ns", "p999_ns", "max_ns", "sum_ns", "over_1h"];
 
@@ -21,15 +21,32 @@ pub(super) fn write(
     rows: impl Iterator<Item = Result<IoRecord, SeriesError>>,
     to: &mut dyn Write,
 ) -> Result<(), ExportError> {
-    let mut header = COMMON.to_owned();
-    for prefix in ["service", "response"] {
-        for name in LATENCY {
-            write!(header, ",{prefix}_{name}").expect("writing to a string cannot fail");
-        }
-    }
-    write!(to, "{header}\r\n")?;
+    write_header(&["vm", "direction", "kind", "size_class", "count", "errors", "bytes"], to)?;
     for row in rows {
         write_row(&row?, to)?;
+    }
+    Ok(())
+}
+
+/// The series of calls, one row per slice, instance and kind, with a column for each way to fail.
+pub(super) fn write_calls(
+    rows: impl Iterator<Item = Result<CallRecord, SeriesError>>,
+    to: &mut dyn Write,
+) -> Result<(), ExportError> {
+    let errors = CallError::ALL.map(call_error_column);
+    let errors = errors.iter().map(String::as_str);
+    let own: Vec<&str> = ["kind", "count"].into_iter().chain(errors).chain(["bytes"]).collect();
+    write_header(&own, to)?;
+    for row in rows {
+        let row = row?;
+        write_slice(&row.key, (row.start, row.width), to)?;
+        write!(to, ",{},{},{}", row.tile, field(&row.workload), row.copy)?;
+        write!(to, ",{},{}", field(&row.kind), row.service.count())?;
+        for count in row.errors {
+            write!(to, ",{count}")?;
+        }
+        write!(to, ",{}", row.bytes.get())?;
+        write_latencies([&row.service, &row.response], to)?;
     }
     Ok(())
 }
@@ -42,36 +59,55 @@ pub(super) fn write_gauges(
     write!(to, "step,tiles,repeat,phase,start_ns,width_ns,name,kind,scope,unit,value\r\n")?;
     for row in rows {
         let GaugeRecord { key, start, width, gauge: Gauge { name, scope, value } } = row?;
-        write!(to, "{},{},{},{}", key.step, key.tiles, key.repeat, key.phase.name())?;
-        write!(to, ",{},{},{},{}", start.0, width.0, name.name(), name.scope().name())?;
+        write_slice(&key, (start, width), to)?;
+        write!(to, ",{},{}", name.name(), name.scope().name())?;
         write!(to, ",{},{},{value}\r\n", field(&scope), field(name.unit().name()))?;
     }
     Ok(())
 }
 
 fn write_row(row: &IoRecord, to: &mut dyn Write) -> std::io::Result<()> {
-    let key = row.key;
-    write!(to, "{},{},{},{}", key.step, key.tiles, key.repeat, key.phase.name())?;
-    write!(to, ",{},{}", row.start.0, row.width.0)?;
+    write_slice(&row.key, (row.start, row.width), to)?;
     write!(to, ",{},{},{}", row.tile, field(&row.workload), row.copy)?;
     write!(to, ",{},{},{}", field(&row.vm), row.direction.name(), field(&row.kind))?;
     write!(to, ",{},{}", field(row.class.name()), row.service.count())?;
     write!(to, ",{},{}", row.errors, row.bytes.get())?;
-    write_latency(&row.service, to)?;
-    write_latency(&row.response, to)?;
+    write_latencies([&row.service, &row.response], to)
+}
+
+fn write_header(own: &[&str], to: &mut dyn Write) -> std::io::Result<()> {
+    write!(to, "{COMMON},{}", own.join(","))?;
+    for prefix in ["service", "response"] {
+        for name in LATENCY {
+            write!(to, ",{prefix}_{name}")?;
+        }
+    }
     write!(to, "\r\n")
 }
 
-fn write_latency(histogram: &Compact, to: &mut dyn Write) -> std::io::Result<()> {
-    match Summary::of(histogram) {
-        None => write!(to, ",,,,,,,")?,
-        Some(s) => {
-            for value in [s.min, s.mean, s.p50, s.p95, s.p99, s.p999, s.max] {
-                write!(to, ",{}", value.0)?;
+fn write_slice(
+    key: &StepKey,
+    (start, width): (Nanos, Nanos),
+    to: &mut dyn Write,
+) -> std::io::Result<()> {
+    write!(to, "{},{},{},{}", key.step, key.tiles, key.repeat, key.phase.name())?;
+    write!(to, ",{},{}", start.0, width.0)
+}
+
+/// The last columns of a row, and its end.
+fn write_latencies(histograms: [&Compact; 2], to: &mut dyn Write) -> std::io::Result<()> {
+    for histogram in histograms {
+        match Summary::of(histogram) {
+            None => write!(to, ",,,,,,,")?,
+            Some(s) => {
+                for value in [s.min, s.mean, s.p50, s.p95, s.p99, s.p999, s.max] {
+                    write!(to, ",{}", value.0)?;
+                }
             }
         }
+        write!(to, ",{},{}", histogram.sum_ns, histogram.saturated)?;
     }
-    write!(to, ",{},{}", histogram.sum_ns, histogram.saturated)
+    write!(to, "\r\n")
 }
 
 fn field(text: &str) -> Cow<'_, str> {

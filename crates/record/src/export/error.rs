@@ -23,10 +23,12 @@ pub enum ExportError {
         id: String,
     },
     /// There is nothing to write.
-    #[error("run {id} has no series")]
+    #[error("run {id} has no {what}")]
     NoSeries {
         /// Which run.
         id: String,
+        /// What is missing.
+        what: &'static str,
     },
     /// The name is not that of a format.
     #[error("\"{text}\" is not an export format; there are {known}")]

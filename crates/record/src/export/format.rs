@@ -13,6 +13,8 @@ pub enum Format {
     Json,
     /// `series.parquet` without its histograms, as RFC 4180 text.
     Csv,
+    /// `calls.parquet` without its histograms, as RFC 4180 text.
+    CallsCsv,
     /// `gauges.parquet` as RFC 4180 text.
     GaugesCsv,
     /// `series.parquet` as it is.
@@ -25,14 +27,22 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 6] =
-        [Self::Json, Self::Csv, Self::GaugesCsv, Self::Parquet, Self::Hlog, Self::OpenMetrics];
+    pub const ALL: [Self; 7] = [
+        Self::Json,
+        Self::Csv,
+        Self::CallsCsv,
+        Self::GaugesCsv,
+        Self::Parquet,
+        Self::Hlog,
+        Self::OpenMetrics,
+    ];
 
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
             Self::Csv => "csv",
+            Self::CallsCsv => "calls-csv",
             Self::GaugesCsv => "gauges-csv",
             Self::Parquet => "parquet",
             Self::Hlog => "hlog",
@@ -58,8 +68,9 @@ impl FromStr for Format {
 pub fn export(run: &StoredRun, format: Format, to: &mut dyn Write) -> Result<(), ExportError> {
     match format {
         Format::Json => copy(run, files::RUN, to)?,
-        Format::Csv => csv::write(some(run, run.series()?)?, to)?,
-        Format::GaugesCsv => csv::write_gauges(some(run, run.gauges()?)?, to)?,
+        Format::Csv => csv::write(some(run, "series", run.series()?)?, to)?,
+        Format::CallsCsv => csv::write_calls(some(run, "calls", run.calls()?)?, to)?,
+        Format::GaugesCsv => csv::write_gauges(some(run, "gauges", run.gauges()?)?, to)?,
         Format::Parquet if !run.path().join(files::SERIES).exists() => {
             return Err(ExportError::NotFinished { id: run.id().to_string() });
         }
@@ -71,10 +82,14 @@ pub fn export(run: &StoredRun, format: Format, to: &mut dyn Write) -> Result<(),
 }
 
 /// The rows, of which there must be one at least.
-fn some<R: Record>(run: &StoredRun, rows: Rows<R>) -> Result<Peekable<Rows<R>>, ExportError> {
+fn some<R: Record>(
+    run: &StoredRun,
+    what: &'static str,
+    rows: Rows<R>,
+) -> Result<Peekable<Rows<R>>, ExportError> {
     let mut rows = rows.peekable();
     if rows.peek().is_none() {
-        return Err(ExportError::NoSeries { id: run.id().to_string() });
+        return Err(ExportError::NoSeries { id: run.id().to_string(), what });
     }
     Ok(rows)
 }

@@ -4,8 +4,10 @@
 //! histogram bucket with a boundary counts above the boundary.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::{self, Write};
 
+use machine::CallError;
 use stats::Compact;
 use units::Nanos;
 
@@ -14,7 +16,7 @@ use crate::gauge::{Gauges, Merging};
 use crate::openmetrics::{END, family, labels, sample};
 use crate::run::{Phase, Run};
 use crate::rundir::StoredRun;
-use crate::series::{ActionRecord, GaugeRecord, IoRecord, StepKey};
+use crate::series::{ActionRecord, CallRecord, GaugeRecord, IoRecord, StepKey};
 
 /// Upper edges of latency buckets: 1, 2 and 5 in every decade from 10 us to 10 s.
 const EDGES_NS: [u64; 19] = [
@@ -71,6 +73,14 @@ struct Totals {
     response: Buckets,
 }
 
+impl Totals {
+    fn took(&mut self, service: &Compact, response: &Compact) {
+        self.count += service.count();
+        self.service.add(service);
+        self.response.add(response);
+    }
+}
+
 /// Totals by label set, printed as `name="value",...`.
 type ByLabels = BTreeMap<String, Totals>;
 
@@ -82,6 +92,10 @@ pub(super) fn write(run: &StoredRun, to: &mut dyn Write) -> Result<(), ExportErr
     let mut actions = ByLabels::new();
     for row in run.actions()? {
         add_action(&mut actions, &row?);
+    }
+    let (mut calls, mut call_errors) = (ByLabels::new(), ByLabels::new());
+    for row in run.calls()? {
+        add_calls((&mut calls, &mut call_errors), &row?);
     }
     if let Ok(document) = run.run() {
         write_answer(document, to)?;
@@ -95,13 +109,29 @@ pub(super) fn write(run: &StoredRun, to: &mut dyn Write) -> Result<(), ExportErr
     counter(to, &format!("{prefix}_finished"), "", "Actions that succeeded.", &actions, |t| {
         t.count
     })?;
-    counter(to, &format!("{prefix}_errors"), "", "Actions with a failed I/O.", &actions, |t| {
-        t.errors
-    })?;
+    counter(
+        to,
+        &format!("{prefix}_errors"),
+        "",
+        "Actions with a failed I/O or call.",
+        &actions,
+        |t| t.errors,
+    )?;
     counter(to, &format!("{prefix}_dropped"), "", "Intended starts given up.", &actions, |t| {
         t.dropped
     })?;
     latencies(to, prefix, &actions)?;
+    if !calls.is_empty() {
+        let prefix = "tilemark_call";
+        counter(to, &format!("{prefix}_answered"), "", "Calls answered well.", &calls, |t| {
+            t.count
+        })?;
+        let help = "Calls that failed, by why.";
+        counter(to, &format!("{prefix}_errors"), "", help, &call_errors, |t| t.errors)?;
+        let help = "Bytes of good answers.";
+        counter(to, &format!("{prefix}_bytes"), "bytes", help, &calls, |t| t.bytes)?;
+        latencies(to, prefix, &calls)?;
+    }
     write_gauges(run, to)?;
     Ok(to.write_all(END.as_bytes())?)
 }
@@ -142,50 +172,59 @@ fn write_gauges(run: &StoredRun, to: &mut dyn Write) -> Result<(), ExportError> 
     Ok(())
 }
 
+/// Labels of a row of the measured time; nothing of any other.
+fn measured(key: StepKey, own: &[(&str, &dyn Display)]) -> Option<String> {
+    let StepKey { step, tiles, repeat, phase } = key;
+    let of_step = || labels(&[("step", &step), ("tiles", &tiles), ("repeat", &repeat)]);
+    (phase == Phase::Measured).then(|| format!("{},{}", of_step(), labels(own)))
+}
+
 fn add_io(totals: &mut ByLabels, row: &IoRecord) {
-    let StepKey { step, tiles, repeat, phase } = row.key;
-    if phase != Phase::Measured {
-        return;
-    }
-    let labels = labels(&[
-        ("step", &step),
-        ("tiles", &tiles),
-        ("repeat", &repeat),
+    let own: [(&str, &dyn Display); 5] = [
         ("tile", &row.tile),
         ("workload", &row.workload),
         ("copy", &row.copy),
         ("vm", &row.vm),
         ("direction", &row.direction.name()),
-    ]);
+    ];
+    let Some(labels) = measured(row.key, &own) else { return };
     let totals = totals.entry(labels).or_default();
-    totals.count += row.service.count();
     totals.errors += row.errors;
     totals.bytes += row.bytes.get();
-    totals.service.add(&row.service);
-    totals.response.add(&row.response);
+    totals.took(&row.service, &row.response);
 }
 
 fn add_action(totals: &mut ByLabels, row: &ActionRecord) {
-    let StepKey { step, tiles, repeat, phase } = row.key;
-    if phase != Phase::Measured {
-        return;
-    }
-    let labels = labels(&[
-        ("step", &step),
-        ("tiles", &tiles),
-        ("repeat", &repeat),
+    let own: [(&str, &dyn Display); 5] = [
         ("tile", &row.tile),
         ("workload", &row.workload),
         ("copy", &row.copy),
         ("action", &row.action),
         ("group", &row.group),
-    ]);
+    ];
+    let Some(labels) = measured(row.key, &own) else { return };
     let totals = totals.entry(labels).or_default();
-    totals.count += row.service.count();
     totals.errors += row.errors;
     totals.dropped += row.dropped;
-    totals.service.add(&row.service);
-    totals.response.add(&row.response);
+    totals.took(&row.service, &row.response);
+}
+
+/// Calls have no VM and no direction; those that failed have a reason instead of a latency.
+fn add_calls((answered, failed): (&mut ByLabels, &mut ByLabels), row: &CallRecord) {
+    let own: [(&str, &dyn Display); 4] = [
+        ("tile", &row.tile),
+        ("workload", &row.workload),
+        ("copy", &row.copy),
+        ("kind", &row.kind),
+    ];
+    let Some(own) = measured(row.key, &own) else { return };
+    for (error, count) in CallError::ALL.iter().zip(row.errors) {
+        let labels = format!("{own},{}", labels(&[("error", &error.name())]));
+        failed.entry(labels).or_default().errors += count;
+    }
+    let totals = answered.entry(own).or_default();
+    totals.bytes += row.bytes.get();
+    totals.took(&row.service, &row.response);
 }
 
 fn write_answer(run: &Run, to: &mut dyn Write) -> io::Result<()> {

@@ -2,8 +2,8 @@ use units::Nanos;
 
 use super::buckets::{Bucketed, add, halve};
 use super::intern::Names;
-use super::rows::{ActionName, BehindRow, GaugeOf, GaugeRow, TierName};
-use super::rows::{ActionRow, Level, RateRow, SliceRow, Span};
+use super::rows::{ActionName, BehindRow, CallName, GaugeOf, GaugeRow, TierName};
+use super::rows::{ActionRow, CallRow, Level, RateRow, SliceRow, Span};
 use super::slot::Sums;
 use super::{NARROW_BUCKETS, NARROW_ROWS, WIDE_BUCKETS, WIDE_ROWS};
 use crate::series::StepKey;
@@ -21,6 +21,8 @@ pub struct Rollup {
     pub(super) narrow: Level,
     pub(super) action_names: Vec<ActionName>,
     pub(super) actions: Vec<ActionRow>,
+    pub(super) call_names: Vec<CallName>,
+    pub(super) calls: Vec<CallRow>,
     pub(super) slices: Vec<SliceRow>,
     pub(super) rates: Vec<RateRow>,
     pub(super) gauge_names: Vec<GaugeOf>,
@@ -55,6 +57,7 @@ impl Rollup {
         let in_narrow = bucket(offset, &self.narrow, self.narrow.rows.last(), span);
         add(&mut self.wide.rows, sums.wide_rows((span, in_wide)));
         add(&mut self.actions, sums.action_rows((span, in_wide)));
+        add(&mut self.calls, sums.call_rows((span, in_wide)));
         add(&mut self.slices, vec![sums.slice_row((span, in_wide), width)]);
         add(&mut self.rates, sums.rate_rows((span, in_wide), width));
         add(&mut self.narrow.rows, sums.narrow_rows((span, in_narrow)));
@@ -128,6 +131,7 @@ impl Rollup {
     fn halve_wide(&mut self) {
         self.wide.halve();
         halve(&mut self.actions);
+        halve(&mut self.calls);
         halve(&mut self.slices);
         halve(&mut self.rates);
         halve(&mut self.gauges);
@@ -164,6 +168,16 @@ impl Rollup {
         &self.actions
     }
 
+    /// Kinds of calls, by [`CallRow::call`].
+    pub fn call_names(&self) -> &[CallName] {
+        &self.call_names
+    }
+
+    /// Calls by bucket of the wide level, ascending by span, bucket and kind.
+    pub fn calls(&self) -> &[CallRow] {
+        &self.calls
+    }
+
     /// Every bucket of the wide level in which a slice began, ascending.
     pub fn slices(&self) -> &[SliceRow] {
         &self.slices
@@ -190,6 +204,10 @@ impl Rollup {
 
     pub(super) fn action(&mut self, workload: &str, action: &str) -> u32 {
         self.names.action(&mut self.action_names, workload, action)
+    }
+
+    pub(super) fn call(&mut self, workload: &str, kind: &str) -> u32 {
+        self.names.call(&mut self.call_names, workload, kind)
     }
 }
 

@@ -3,7 +3,7 @@ use units::Nanos;
 
 use super::Rollup;
 use super::intern::Names;
-use super::rows::{ActionName, Entity, Level, Span, TierName};
+use super::rows::{ActionName, CallName, Entity, Level, Span, TierName};
 use crate::run::Phase;
 
 /// What rows refer to by position, as JSON in the file's notes.
@@ -15,6 +15,9 @@ pub(super) struct Head {
     wide_entities: Vec<Entity>,
     narrow_entities: Vec<Entity>,
     actions: Vec<ActionName>,
+    /// Files before 2.1 have none.
+    #[serde(default)]
+    calls: Vec<CallName>,
     tiers: Vec<TierName>,
 }
 
@@ -47,6 +50,7 @@ impl Head {
             wide_entities: rollup.wide.entities.clone(),
             narrow_entities: rollup.narrow.entities.clone(),
             actions: rollup.action_names.clone(),
+            calls: rollup.call_names.clone(),
             tiers: rollup.tier_names.clone(),
         }
     }
@@ -73,11 +77,15 @@ impl Head {
         };
         let level = |width, entities| Level { width: Nanos(width), entities, rows: Vec::new() };
         Ok(Rollup {
-            names: Names::of(&head.wide_entities, &head.narrow_entities, &head.actions),
+            names: Names::of(
+                (&head.wide_entities, &head.narrow_entities),
+                (&head.actions, &head.calls),
+            ),
             spans: head.spans.into_iter().map(span).collect(),
             wide: level(head.wide_width_ns, head.wide_entities),
             narrow: level(head.narrow_width_ns, head.narrow_entities),
             action_names: head.actions,
+            call_names: head.calls,
             tier_names: head.tiers,
             ..Rollup::default()
         })

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::rows::{ActionName, Entity};
+use super::rows::{ActionName, CallName, Entity};
 
 /// Positions of names that were seen.
 #[derive(Debug, Clone, Default)]
@@ -8,8 +8,12 @@ pub(super) struct Names {
     wide: BTreeMap<String, u32>,
     /// By workload, tile and copy.
     narrow: BTreeMap<String, BTreeMap<(Option<u32>, u32), u32>>,
-    actions: BTreeMap<String, BTreeMap<String, u32>>,
+    actions: Pairs,
+    calls: Pairs,
 }
+
+/// Positions by workload and what it names.
+type Pairs = BTreeMap<String, BTreeMap<String, u32>>;
 
 /// They say nothing that the lists of names do not.
 impl PartialEq for Names {
@@ -20,9 +24,13 @@ impl PartialEq for Names {
 
 impl Names {
     /// Those of lists that were read.
-    pub(super) fn of(wide: &[Entity], narrow: &[Entity], actions: &[ActionName]) -> Self {
+    pub(super) fn of(
+        (wide, narrow): (&[Entity], &[Entity]),
+        (actions, calls): (&[ActionName], &[CallName]),
+    ) -> Self {
         let mut names = Self::default();
-        let (mut wide_again, mut narrow_again, mut actions_again) = Default::default();
+        let (mut wide_again, mut narrow_again) = Default::default();
+        let (mut actions_again, mut calls_again) = Default::default();
         // Both lists grew in this order, so that they come out as they went in.
         for own in wide {
             names.wide_only(&mut wide_again, &own.workload);
@@ -33,6 +41,9 @@ impl Names {
         }
         for own in actions {
             names.action(&mut actions_again, &own.workload, &own.action);
+        }
+        for own in calls {
+            names.call(&mut calls_again, &own.workload, &own.kind);
         }
         names
     }
@@ -69,15 +80,30 @@ impl Names {
         workload: &str,
         action: &str,
     ) -> u32 {
-        let known = self.actions.get(workload).and_then(|actions| actions.get(action));
-        known.copied().unwrap_or_else(|| {
-            let position = next(names);
-            let (workload, action) = (workload.to_owned(), action.to_owned());
-            names.push(ActionName { workload: workload.clone(), action: action.clone() });
-            self.actions.entry(workload).or_default().insert(action, position);
-            position
-        })
+        let new = |workload, action| ActionName { workload, action };
+        position(&mut self.actions, names, (workload, action), new)
     }
+
+    pub(super) fn call(&mut self, names: &mut Vec<CallName>, workload: &str, kind: &str) -> u32 {
+        let new = |workload, kind| CallName { workload, kind };
+        position(&mut self.calls, names, (workload, kind), new)
+    }
+}
+
+/// The position of a pair in a list; it is added if it is new.
+fn position<T>(
+    known: &mut Pairs,
+    names: &mut Vec<T>,
+    (workload, own): (&str, &str),
+    new: impl Fn(String, String) -> T,
+) -> u32 {
+    let found = known.get(workload).and_then(|all| all.get(own));
+    found.copied().unwrap_or_else(|| {
+        let position = next(names);
+        names.push(new(workload.to_owned(), own.to_owned()));
+        known.entry(workload.to_owned()).or_default().insert(own.to_owned(), position);
+        position
+    })
 }
 
 fn next<T>(list: &[T]) -> u32 {

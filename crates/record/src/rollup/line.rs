@@ -4,7 +4,9 @@ use stats::Packed;
 use units::Nanos;
 
 use super::Rollup;
-use super::rows::{ActionRow, BehindRow, GaugeOf, GaugeRow, Group, IoRow, RateRow, SliceRow};
+use super::rows::{
+    ActionRow, BehindRow, CallRow, GaugeOf, GaugeRow, Group, IoRow, RateRow, SliceRow,
+};
 use crate::gauge::Folded;
 use crate::slice::{Direction, SizeClass};
 
@@ -14,6 +16,7 @@ pub(super) enum Table {
     Wide,
     Narrow,
     Actions,
+    Calls,
     Slices,
     Rates,
     Tiers,
@@ -21,10 +24,11 @@ pub(super) enum Table {
 }
 
 impl Table {
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Wide,
         Self::Narrow,
         Self::Actions,
+        Self::Calls,
         Self::Slices,
         Self::Rates,
         Self::Tiers,
@@ -36,6 +40,7 @@ impl Table {
             Self::Wide => "wide",
             Self::Narrow => "narrow",
             Self::Actions => "actions",
+            Self::Calls => "calls",
             Self::Slices => "slices",
             Self::Rates => "rates",
             Self::Tiers => "tiers",
@@ -79,7 +84,7 @@ pub(super) struct Line {
     pub table: Table,
     pub span: u32,
     pub bucket: u32,
-    /// Entity, action or tier; a gauge is named in each of its rows.
+    /// Entity, action, kind of call or tier; a gauge is named in each of its rows.
     pub who: Option<u32>,
     pub direction: Option<Direction>,
     pub class: Option<SizeClass>,
@@ -124,6 +129,14 @@ impl Line {
         let mut line = Self::empty(Table::Actions, place, Some(row.action))
             .numbers(1, [row.errors, row.dropped]);
         line.latencies[1] = Some(row.response.clone());
+        line
+    }
+
+    fn call(row: &CallRow) -> Self {
+        let place = (row.span, row.bucket);
+        let mut line =
+            Self::empty(Table::Calls, place, Some(row.call)).numbers(0, [row.bytes, row.errors]);
+        line.latencies[0] = Some(row.service.clone());
         line
     }
 
@@ -187,6 +200,7 @@ impl Rollup {
         let wide = self.wide.rows.iter().map(|row| Line::io(Table::Wide, row));
         wide.chain(self.narrow.rows.iter().map(|row| Line::io(Table::Narrow, row)))
             .chain(self.actions.iter().map(Line::action))
+            .chain(self.calls.iter().map(Line::call))
             .chain(self.slices.iter().map(Line::slice))
             .chain(self.rates.iter().map(Line::rate))
             .chain(self.behind.iter().map(Line::behind))
@@ -215,6 +229,14 @@ impl Rollup {
                 errors: line.number(1),
                 dropped: line.number(2),
                 response: line.latency(1),
+            }),
+            Table::Calls => self.calls.push(CallRow {
+                span,
+                bucket,
+                call: line.who(self.call_names.len())?,
+                bytes: line.number(0),
+                errors: line.number(1),
+                service: line.latency(0),
             }),
             Table::Slices => self.slices.push(SliceRow {
                 span,

@@ -1,7 +1,7 @@
 //! How rows of every table merge.
 
 use super::buckets::Bucketed;
-use super::rows::{ActionRow, Group, IoRow, RateRow, SliceRow};
+use super::rows::{ActionRow, CallRow, Group, IoRow, RateRow, SliceRow};
 use super::rows::{BehindRow, GaugeRow};
 use crate::slice::{Direction, SizeClass};
 
@@ -48,6 +48,22 @@ impl Bucketed for ActionRow {
         self.errors += later.errors;
         self.dropped += later.dropped;
         self.response.merge(&later.response);
+    }
+}
+
+impl Bucketed for CallRow {
+    type Key = u32;
+
+    placed!();
+
+    fn key(&self) -> u32 {
+        self.call
+    }
+
+    fn absorb(&mut self, later: Self) {
+        self.bytes += later.bytes;
+        self.errors += later.errors;
+        self.service.merge(&later.service);
     }
 }
 

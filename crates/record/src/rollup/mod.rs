@@ -17,8 +17,8 @@ mod slot;
 pub use folded::Rollup;
 pub use of_run::ObservedRow;
 pub use rows::{
-    ActionName, ActionRow, Entity, GaugeOf, GaugeRow, Group, IoRow, Level, RateRow, SliceRow, Span,
-    TierName, TierRow,
+    ActionName, ActionRow, CallName, CallRow, Entity, GaugeOf, GaugeRow, Group, IoRow, Level,
+    RateRow, SliceRow, Span, TierName, TierRow,
 };
 
 /// Most buckets over a run in which workloads are told apart, unless the run has more spans.
@@ -41,4 +41,4 @@ pub const RATE_ENTITIES: u32 = 64;
 
 /// Version of `rollup.parquet`, stored in it under the key `tilemark.rollup`. A minor version
 /// only adds columns and tables. Files of version 1 are read too.
-pub const ROLLUP_VERSION: &str = "2.0";
+pub const ROLLUP_VERSION: &str = "2.1";

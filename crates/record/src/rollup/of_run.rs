@@ -41,6 +41,13 @@ impl Rollup {
             let action = self.action(&own.workload, name);
             sums.action(action, row.errors, row.dropped, &row.response);
         }
+        for row in &slice.calls {
+            let own = topology.instances.get(row.instance.0 as usize);
+            let kind = own.and_then(|own| own.kinds.get(usize::from(row.kind)));
+            let (Some(own), Some(kind)) = (own, kind) else { continue };
+            let call = self.call(&own.workload, kind);
+            sums.call(call, row.bytes.get(), row.failed(), &row.service);
+        }
         sums.generator(slice.generator.clone());
         self.add(key, slice.start, slice.width, sums);
     }
@@ -109,6 +116,11 @@ impl Rollup {
             for record in &slice.actions {
                 let action = self.action(&record.workload, &record.action);
                 sums.action(action, record.errors, record.dropped, &record.response);
+            }
+            for record in &slice.calls {
+                let call = self.call(&record.workload, &record.kind);
+                let errors = record.errors.iter().sum();
+                sums.call(call, record.bytes.get(), errors, &record.service);
             }
             self.add(slice.key, slice.start, slice.width, sums);
             let gauges = Readings { gauges: slice.gauges, ..Readings::default() };

@@ -96,12 +96,38 @@ pub struct ActionRow {
     pub bucket: u32,
     /// Position in [`Rollup::action_names`](super::Rollup::action_names).
     pub action: u32,
-    /// Actions with a failed I/O; they are not in the histogram.
+    /// Actions with a failed I/O or call; they are not in the histogram.
     pub errors: u64,
     /// Intended starts that were given up.
     pub dropped: u64,
     /// Intended start to last answer.
     pub response: Packed,
+}
+
+/// A kind of call of a workload, all tiles together.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CallName {
+    /// Workload.
+    pub workload: String,
+    /// Kind, as the workload names it.
+    pub kind: String,
+}
+
+/// Calls of a kind in one bucket of the wide level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallRow {
+    /// Position in [`Rollup::spans`](super::Rollup::spans).
+    pub span: u32,
+    /// Bucket within the span, from 0.
+    pub bucket: u32,
+    /// Position in [`Rollup::call_names`](super::Rollup::call_names).
+    pub call: u32,
+    /// Bytes of good answers.
+    pub bytes: u64,
+    /// Calls that failed; they are not in the histogram.
+    pub errors: u64,
+    /// Made to answered.
+    pub service: Packed,
 }
 
 /// The run in one bucket of the wide level, and the load generator itself.
@@ -115,9 +141,9 @@ pub struct SliceRow {
     pub slices: u32,
     /// Their widths together: what its counts are divided by for rates.
     pub time: Nanos,
-    /// I/Os handed to the storage.
+    /// I/Os handed to the storage, and calls made.
     pub submitted: u64,
-    /// I/Os answered.
+    /// I/Os and calls answered.
     pub completed: u64,
     /// Requests that waited for a free slot of the generator.
     pub queued: u64,

@@ -6,7 +6,7 @@ use stats::{Compact, Packed};
 use units::Nanos;
 
 use super::RATE_ENTITIES;
-use super::rows::{ActionRow, Group, IoRow, RateRow, SliceRow};
+use super::rows::{ActionRow, CallRow, Group, IoRow, RateRow, SliceRow};
 use crate::slice::{Direction, GeneratorRow, SizeClass};
 
 /// What a bucket holds of one kind of I/O.
@@ -48,6 +48,8 @@ pub(super) struct Sums {
     narrow: Cells,
     /// Errors, dropped and response times by action.
     actions: BTreeMap<u32, (u64, u64, Packed)>,
+    /// Bytes, errors and service times by kind of call.
+    calls: BTreeMap<u32, (u64, u64, Packed)>,
     /// I/Os and bytes.
     totals: BTreeMap<Group, (u64, u64)>,
     generator: Option<GeneratorRow>,
@@ -76,6 +78,13 @@ impl Sums {
         sum.2.merge(&Packed::from(response));
     }
 
+    pub(super) fn call(&mut self, call: u32, bytes: u64, errors: u64, service: &Compact) {
+        let sum = self.calls.entry(call).or_default();
+        sum.0 += bytes;
+        sum.1 += errors;
+        sum.2.merge(&Packed::from(service));
+    }
+
     pub(super) fn generator(&mut self, row: GeneratorRow) {
         self.generator = Some(row);
     }
@@ -98,6 +107,18 @@ impl Sums {
             response: response.clone(),
         };
         self.actions.iter().map(row).collect()
+    }
+
+    pub(super) fn call_rows(&self, (span, bucket): (u32, u32)) -> Vec<CallRow> {
+        let row = |(call, (bytes, errors, service)): (&u32, &(u64, u64, Packed))| CallRow {
+            span,
+            bucket,
+            call: *call,
+            bytes: *bytes,
+            errors: *errors,
+            service: service.clone(),
+        };
+        self.calls.iter().map(row).collect()
     }
 
     pub(super) fn slice_row(&self, (span, bucket): (u32, u32), width: Nanos) -> SliceRow {

@@ -8,7 +8,9 @@ use tilemark_record::export::{Format, export};
 use tilemark_record::gauge::{Gauge, GaugeName};
 use tilemark_record::run::{self, Phase};
 use tilemark_record::rundir::{RunDir, RunId, StoredRun};
-use tilemark_record::series::{IoRecord, StepKey};
+use tilemark_record::series::{CallRecord, IoRecord, StepKey};
+use tilemark_record::slice::{CallRow, InstanceId, Slice};
+use units::Bytes;
 
 use crate::sample;
 
@@ -25,7 +27,8 @@ fn stored(base: &Path) -> StoredRun {
         for second in 0..SECONDS {
             let phase = if second < WARM_UP { Phase::WarmUp } else { Phase::Measured };
             let key = StepKey { step, tiles: 2, repeat: 1, phase };
-            let slice = sample::slice(second);
+            let mut slice = sample::slice(second);
+            slice.calls = calls(&slice);
             writer.append(key, &topology, &slice).expect("appends");
             let mut gauges = sample::gauges();
             let of = |name, value| Gauge { name, scope: "fast".to_owned(), value };
@@ -37,6 +40,14 @@ fn stored(base: &Path) -> StoredRun {
     writer.finish().expect("finishes");
     dir.write_run(&sample::run()).expect("writes");
     StoredRun::at(&dir.finish().expect("finishes")).expect("a run")
+}
+
+/// Calls with one failure of each kind but the first.
+fn calls(slice: &Slice) -> Vec<CallRow> {
+    let (service, response) = (slice.io[0].service.clone(), slice.io[0].response.clone());
+    let errors = [0, 1, 2, 3, 4];
+    let bytes = Bytes::new(700);
+    vec![CallRow { instance: InstanceId(1), kind: 0, bytes, errors, service, response }]
 }
 
 fn exported(run: &StoredRun, format: Format) -> Vec<u8> {
@@ -115,6 +126,30 @@ fn csv_has_a_field_for_every_column_of_every_row() {
         assert_eq!(record[column("response_sum_ns")], row.response.sum_ns.to_string());
         let max = row.service.buckets.last().expect("not empty").0;
         assert_eq!(record[column("service_max_ns")], max.0.to_string());
+    }
+}
+
+#[test]
+fn calls_are_a_table_of_their_own_with_a_column_for_each_way_to_fail() {
+    let base = tempfile::tempdir().expect("a directory");
+    let run = stored(base.path());
+    let mut records = parse_csv(&text(&run, Format::CallsCsv)).into_iter();
+    let header = records.next().expect("a header");
+    let column = |name: &str| header.iter().position(|found| found == name).expect("a column");
+    let rows: Vec<CallRecord> =
+        run.calls().expect("opens").map(|row| row.expect("reads")).collect();
+    assert_eq!(records.len(), rows.len());
+    for (record, row) in records.zip(&rows) {
+        assert_eq!(record.len(), header.len());
+        assert_eq!(
+            (record[column("kind")].as_str(), &*record[column("bytes")]),
+            (&*row.kind, "700")
+        );
+        assert_eq!(record[column("count")], row.service.count().to_string());
+        let failed =
+            [record[column("errors_refused")].as_str(), &record[column("errors_protocol")]];
+        assert_eq!(failed, ["0", "4"]);
+        assert_eq!(record[column("response_sum_ns")], row.response.sum_ns.to_string());
     }
 }
 
@@ -285,6 +320,13 @@ fn openmetrics_text_keeps_the_rules_and_the_totals() {
     assert_eq!(sum("tilemark_tiles_held"), 1.0);
     let dropped = 2 * 2 * 2 * (SECONDS - WARM_UP);
     assert_eq!(sum("tilemark_action_dropped_total"), dropped as f64);
+    let steps = 2 * (SECONDS - WARM_UP);
+    assert_eq!(sum("tilemark_call_bytes_total"), (700 * steps) as f64);
+    let status = samples.iter().filter(|(name, labels, _)| {
+        let is_own = |(name, value): &(String, String)| name == "error" && value == "status";
+        name == "tilemark_call_errors_total" && labels.iter().any(is_own)
+    });
+    assert_eq!(status.map(|(.., value)| value).sum::<f64>(), (3 * steps) as f64);
     let front = samples.iter().any(|(_, labels, _)| {
         labels.iter().any(|(name, value)| name == "vm" && value == "tile-0/shop/\"web\", \\ front")
     });
@@ -328,6 +370,6 @@ fn an_unknown_format_is_refused_with_the_known_ones() {
     let error = "xml".parse::<Format>().expect_err("unknown");
     assert_eq!(
         error.to_string(),
-        "\"xml\" is not an export format; there are json, csv, gauges-csv, parquet, hlog, openmetrics"
+        "\"xml\" is not an export format; there are json, csv, calls-csv, gauges-csv, parquet, hlog, openmetrics"
     );
 }

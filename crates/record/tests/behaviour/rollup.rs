@@ -13,7 +13,7 @@ use tilemark_record::run::{Phase, TierCounts, TierFacts};
 use tilemark_record::rundir::{RunDir, RunId, StoredRun, files};
 use tilemark_record::series::{IoRecord, StepKey, Writer, count_between, read_between, read_run};
 use tilemark_record::slice::{
-    ActionRow, Direction, InstanceId, IoRow, SizeClass, Slice, Topology, VmId,
+    ActionRow, CallRow, Direction, InstanceId, IoRow, SizeClass, Slice, Topology, VmId,
 };
 use units::{Bytes, Nanos};
 
@@ -64,13 +64,30 @@ fn action_row() -> impl Strategy<Value = ActionRow> {
     )
 }
 
+fn call_row() -> impl Strategy<Value = CallRow> {
+    let samples = proptest::collection::vec(1_000_u64..9_000_000, 0..4);
+    (0_u32..2, samples, [0_u64..2, 0..2, 0..2, 0..2, 0..2]).prop_map(|(own, samples, errors)| {
+        let mut histogram = Histogram::new();
+        samples.iter().for_each(|value| histogram.record(Nanos(*value)));
+        CallRow {
+            instance: InstanceId(own),
+            kind: 0,
+            bytes: Bytes::new(700 * samples.len() as u64),
+            errors,
+            service: histogram.compact(),
+            response: histogram.compact(),
+        }
+    })
+}
+
 /// Steps of up to `most` slices a part, most slices idle so that buckets differ.
 fn run(most: usize) -> impl Strategy<Value = Vec<Part>> {
     let slice = prop_oneof![
-        3 => Just((Vec::new(), Vec::new())),
+        3 => Just((Vec::new(), Vec::new(), Vec::new())),
         2 => (
             proptest::collection::vec(io_row(), 0..4),
-            proptest::collection::vec(action_row(), 0..3)
+            proptest::collection::vec(action_row(), 0..3),
+            proptest::collection::vec(call_row(), 0..2)
         ),
     ];
     let step = proptest::collection::vec(proptest::collection::vec(slice, 0..most), 3);
@@ -80,9 +97,15 @@ fn run(most: usize) -> impl Strategy<Value = Vec<Part>> {
             let mut start = Nanos::ZERO;
             for (phase, contents) in Phase::ALL.into_iter().zip(phases) {
                 let key = StepKey { step, tiles: 2, repeat: 1, phase };
-                let slices = contents.into_iter().map(|(io, actions)| {
-                    let slice =
-                        Slice { start, width: Nanos::SECOND, io, actions, ..sample::slice(0) };
+                let slices = contents.into_iter().map(|(io, actions, calls)| {
+                    let slice = Slice {
+                        start,
+                        width: Nanos::SECOND,
+                        io,
+                        actions,
+                        calls,
+                        ..sample::slice(0)
+                    };
                     start += Nanos::SECOND;
                     slice
                 });
@@ -273,6 +296,21 @@ proptest! {
         let dropped: u64 = rollup.actions().iter().map(|row| row.dropped).sum();
         let of_slices = parts.iter().flat_map(|part| &part.slices).flat_map(|slice| &slice.actions);
         prop_assert_eq!(dropped, of_slices.map(|row| row.dropped).sum::<u64>());
+        prop_assert_eq!(rollup.calls(), direct.calls());
+        let mut calls = (0, 0, Histogram::new());
+        for row in parts.iter().flat_map(|part| &part.slices).flat_map(|slice| &slice.calls) {
+            calls.0 += row.bytes.get();
+            calls.1 += row.failed();
+            calls.2.merge_compact(&row.service);
+        }
+        let mut sum = (0, 0, Histogram::new());
+        for row in rollup.calls() {
+            prop_assert_eq!(&rollup.call_names()[row.call as usize].workload, "shop");
+            sum.0 += row.bytes;
+            sum.1 += row.errors;
+            sum.2.merge_packed(&row.service);
+        }
+        prop_assert_eq!(sum, calls);
     }
 }
 

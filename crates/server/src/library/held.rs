@@ -18,6 +18,7 @@ pub fn of(step: &Step) -> Held {
     Held {
         tiles: step.tiles,
         operations_per_s: step.throughput.operations_per_s,
+        calls_per_s: step.calls.iter().map(|calls| calls.calls_per_s).sum(),
         bytes_per_s: step.throughput.bytes_per_s,
         read_p99_ns: p99(Direction::Read),
         write_p99_ns: p99(Direction::Write),

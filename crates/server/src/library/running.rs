@@ -27,6 +27,8 @@ fn state(rollup: &Rollup) -> LiveState {
     let rows = rollup.wide().rows.iter().filter(|row| in_last((row.span, row.bucket)));
     let (count, bytes) =
         rows.fold((0, 0), |(count, bytes), row| (count + row.count(), bytes + row.bytes));
+    let calls = rollup.calls().iter().filter(|row| in_last((row.span, row.bucket)));
+    let calls = calls.map(|row| row.service.count()).sum();
     let time = last.map_or(1.0, |row| row.time.as_secs_f64().max(1e-9));
     LiveState {
         version: rollup.end().0,
@@ -39,6 +41,7 @@ fn state(rollup: &Rollup) -> LiveState {
         run_left: None,
         prepared: None,
         operations_per_s: float(count) / time,
+        calls_per_s: float(calls) / time,
         bytes_per_s: float(bytes) / time,
         p99_ns: None,
         lost_slices: 0,

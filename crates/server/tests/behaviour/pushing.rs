@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use server::Provider;
@@ -126,13 +126,16 @@ fn what_a_run_ended_with_is_pushed_before_the_program_ends() {
 }
 
 #[test]
-fn a_collector_that_does_not_answer_holds_up_the_end_for_two_seconds_at_most() {
+fn a_collector_that_does_not_answer_does_not_hold_up_the_end_as_long_as_a_push_may_take() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let provider: Arc<dyn Provider> = Arc::new(Fake::default());
-    let pusher = Pusher::start(once(&listener), provider, |_| {}).expect("a thread");
+    let settings = Settings { timeout: Duration::from_secs(3600), ..once(&listener) };
+    let pusher = Pusher::start(settings, provider, |_| {}).expect("a thread");
     take(&listener, "200 OK");
-    let begun = Instant::now();
-    drop(pusher);
-    // Its own limit is ten seconds; a busy machine may be late.
-    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    let (ended, end) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        drop(pusher);
+        ended.send(()).expect("somebody waits");
+    });
+    end.recv_timeout(Duration::from_secs(60)).expect("it ends long before that hour");
 }

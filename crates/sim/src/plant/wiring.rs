@@ -232,7 +232,7 @@ impl<'a> Builder<'a> {
 
     /// What a tier is made of.
     fn fast(&mut self, tier: &array::Tier) -> Result<(PartId, Group), PlantError> {
-        Ok(if tier.disk == "memory" {
+        Ok(if tier.disk == array::names::MEMORY {
             let part = self.wiring.parts.add(Delay::new(MEMORY, None));
             (part, Group::new(format!("tier {} memory", tier.name), PartKind::TierDisk, vec![part]))
         } else {

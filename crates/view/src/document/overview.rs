@@ -31,7 +31,7 @@ pub struct Hero {
     pub text: String,
     /// The number, unscaled.
     pub value: Option<f64>,
-    /// Unit of `value`: `ns`, `io_per_s`, `bytes_per_s`, `tiles`, `share`.
+    /// Unit of `value`: `ns`, `io_per_s`, `call_per_s`, `bytes_per_s`, `tiles`, `share`.
     pub unit: String,
     /// Over which time, and what it is held against.
     pub note: String,

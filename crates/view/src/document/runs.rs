@@ -128,6 +128,8 @@ pub struct Dimensions {
     pub classes: Vec<String>,
     /// Whether an acceleration tier took part.
     pub has_tier: bool,
+    /// Whether endpoints were called.
+    pub has_calls: bool,
     /// Whether there are tiles and limits; a recorded trace has none.
     pub has_ladder: bool,
 }
@@ -193,9 +195,13 @@ pub struct LiveState {
     pub prepared: Option<f64>,
     /// I/Os a second in the last second.
     pub operations_per_s: f64,
+    /// Calls answered well in the last second.
+    #[serde(default)]
+    pub calls_per_s: f64,
     /// Bytes a second in the last second.
     pub bytes_per_s: f64,
-    /// 99th percentile of the service time in the last second, nanoseconds.
+    /// 99th percentile of the service time in the last second, of I/Os or, without any, of calls;
+    /// nanoseconds.
     pub p99_ns: Option<u64>,
     /// Slices that the live view did not get because it was behind; of a recording, batches of
     /// I/Os.

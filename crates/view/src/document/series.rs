@@ -1,14 +1,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `series`: a measure over time by a breakdown, decimated to the points asked for.
+/// `series`: a measure over time by a breakdown, decimated to the points asked for. `actions`
+/// and `calls`: the same of actions and of calls to endpoints; `iops` are of those then, in
+/// `actions_per_s` and `call_per_s`, and the time of an action is its response time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
     /// A sentence about it.
     pub sentence: String,
     /// `iops`, `bytes` (a second) or `latency`.
     pub measure: String,
-    /// `io_per_s`, `bytes_per_s` or `ns`.
+    /// `io_per_s`, `actions_per_s`, `call_per_s`, `bytes_per_s` or `ns`.
     pub unit: String,
     /// Begin of each point on the run's axis, nanoseconds.
     pub at_ns: Vec<u64>,

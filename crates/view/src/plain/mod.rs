@@ -22,6 +22,7 @@ pub fn report(stored: &StoredRun) -> Result<String, RunDirError> {
     sections::steps(&mut page, run);
     sections::limits(&mut page, run);
     sections::io(&mut page, run);
+    sections::calls(&mut page, run);
     sections::workloads(&mut page, run);
     sections::checks(&mut page, run);
     sections::warnings(&mut page, run);

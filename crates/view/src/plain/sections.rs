@@ -1,4 +1,6 @@
-use record::run::{Figure, Latency, LimitResult, Origin, Run, Score, Step, listed, told};
+use record::run::{
+    CallErrors, Figure, Latency, LimitResult, Origin, Run, Score, Step, listed, told,
+};
 use units::print::{bytes_per_second, iops, number, percent, whole};
 use units::{Bytes, Nanos};
 
@@ -168,6 +170,44 @@ pub fn io(page: &mut Page, run: &Run) {
         &head,
         rows,
     );
+}
+
+pub fn calls(page: &mut Page, run: &Run) {
+    let mut rows = Vec::new();
+    for step in &run.steps {
+        for total in &step.calls {
+            let mut row = vec![
+                Cell::number(format!("{}, {}", step.step, step.repeat)),
+                Cell::number(step.tiles.to_string()),
+                Cell::text(format!("{} of {}", total.kind, total.workload)),
+                Cell::number(whole(total.count)),
+                Cell::text(CallErrors::told(&total.errors)),
+                Cell::number(format!("{}/s", number(total.calls_per_s))),
+                Cell::number(Bytes::new(total.bytes).to_string()),
+            ];
+            row.extend(latency_cells(&total.service));
+            rows.push(row);
+        }
+    }
+    if rows.is_empty() {
+        return;
+    }
+    page.heading("Calls of the measured time");
+    let head = [
+        "step, repeat",
+        "tiles",
+        "call",
+        "answered",
+        "failed",
+        "rate",
+        "bytes",
+        "median",
+        "p95",
+        "p99",
+        "p99.9",
+        "longest",
+    ];
+    page.table("Service time: from made to answered. Calls that failed have none.", &head, rows);
 }
 
 fn latency_cells(latency: &Latency) -> Vec<Cell> {

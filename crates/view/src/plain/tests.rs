@@ -63,6 +63,22 @@ fn the_report_is_whole_and_says_what_the_run_says() {
 }
 
 #[test]
+fn calls_are_listed_with_why_they_failed_where_there_are_any() {
+    assert!(!report_of(GOLDEN).contains("Calls of the measured time"));
+    let mut run: serde_json::Value = serde_json::from_str(GOLDEN).expect("JSON");
+    let latency = run["steps"][0]["io"][0]["service"].clone();
+    run["steps"][0]["calls"] = serde_json::json!([{
+        "workload": "web", "kind": "get", "count": 1234, "bytes": 4096, "calls_per_s": 20.5,
+        "errors": [{"error": "timed-out", "count": 7}], "service": latency, "response": latency,
+    }]);
+    let html = report_of(&run.to_string());
+    assert_balanced(&html);
+    for text in ["Calls of the measured time", "get of web", "1,234", "7 timed-out", "20.5/s"] {
+        assert!(html.contains(text), "{text}");
+    }
+}
+
+#[test]
 fn names_with_markup_in_them_stay_names() {
     let html = report_of(&GOLDEN.replace("\"shop\"", "\"<i>shop</i>\""));
     assert_balanced(&html);

@@ -15,7 +15,7 @@ pub(crate) use analyze::{ENOUGH, ratio};
 pub(crate) use cells::{Cells, Grouping};
 pub(crate) use frame::{Frame, Points};
 pub(crate) use rates::{Range, ranges};
-pub(crate) use sum::Sum;
+pub(crate) use sum::{Ended, Sum};
 
 use crate::request::{Breakdown, Lens};
 use crate::source::Source;

@@ -1,7 +1,34 @@
 use analyze::Part;
-use record::rollup::IoRow;
-use stats::Histogram;
+use record::rollup::{ActionRow, CallRow, IoRow};
+use stats::{Histogram, Packed};
 use units::Nanos;
+
+/// I/Os, actions or calls that ended, whatever else is known of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended<'a> {
+    /// How long they took; of actions, from their intended start.
+    pub service: &'a Packed,
+    pub bytes: u64,
+    pub errors: u64,
+}
+
+impl<'a> From<&'a IoRow> for Ended<'a> {
+    fn from(row: &'a IoRow) -> Self {
+        Self { service: &row.service, bytes: row.bytes, errors: row.errors }
+    }
+}
+
+impl<'a> From<&'a ActionRow> for Ended<'a> {
+    fn from(row: &'a ActionRow) -> Self {
+        Self { service: &row.response, bytes: 0, errors: row.errors }
+    }
+}
+
+impl<'a> From<&'a CallRow> for Ended<'a> {
+    fn from(row: &'a CallRow) -> Self {
+        Self { service: &row.service, bytes: row.bytes, errors: row.errors }
+    }
+}
 
 /// I/Os together.
 #[derive(Debug, Clone, Default)]
@@ -12,8 +39,9 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    pub fn add(&mut self, row: &IoRow) {
-        self.histogram.merge_packed(&row.service);
+    pub fn add<'a>(&mut self, row: impl Into<Ended<'a>>) {
+        let row = row.into();
+        self.histogram.merge_packed(row.service);
         self.bytes = self.bytes.saturating_add(row.bytes);
         self.errors += row.errors;
     }

@@ -1,6 +1,7 @@
+use record::rollup::CallRow;
 use record::slice::Direction;
 use units::Nanos;
-use units::print::{bytes_per_second, count, iops};
+use units::print::{bytes_per_second, count, iops, number};
 
 use super::focus::Focus;
 use crate::document::Hero;
@@ -15,7 +16,7 @@ const SPARK: usize = 60;
 /// long it took. How many tiles hold is said by the headline.
 pub(super) fn of(source: &Source, focus: &Focus<'_>) -> Vec<Hero> {
     let scope = focus.held();
-    let course = Course::of(&scope);
+    let course = Course::of_calls(&scope).unwrap_or_else(|| Course::of(&scope));
     let note = focus.time_words(&scope);
     let mut heroes: Vec<Hero> = Vec::new();
     heroes.extend(limit(source, focus));
@@ -24,7 +25,9 @@ pub(super) fn of(source: &Source, focus: &Focus<'_>) -> Vec<Hero> {
         heroes.push(course.bytes(&note));
     }
     heroes.push(course.latency(Direction::Read, &note));
-    heroes.push(course.latency(Direction::Write, &note));
+    if !course.is_calls {
+        heroes.push(course.latency(Direction::Write, &note));
+    }
     heroes
 }
 
@@ -57,6 +60,8 @@ fn limit(source: &Source, focus: &Focus<'_>) -> Option<Hero> {
 
 /// Sums and their course over the lens's time.
 struct Course {
+    /// Whether it is of calls to endpoints, which are where reads are.
+    is_calls: bool,
     reads: Sum,
     writes: Sum,
     all: Sum,
@@ -84,6 +89,28 @@ impl Course {
         Self::together(&points, [&reads, &writes, &others], scope.time())
     }
 
+    /// Of calls instead; nothing where there is I/O, or only some tiles are looked at.
+    fn of_calls(scope: &Scope<'_>) -> Option<Self> {
+        let points = scope.frame.points(SPARK);
+        let none: Vec<Sum> = (0..points.len()).map(|_| Sum::default()).collect();
+        let mut calls = none.clone();
+        let (rollup, wanted) = (scope.source.rollup(), &scope.lens.workloads);
+        if !scope.is_wide || !rollup.wide().rows.is_empty() || rollup.calls().is_empty() {
+            return None;
+        }
+        let is_wanted = |row: &&CallRow| {
+            let of = &rollup.call_names()[row.call as usize];
+            wanted.is_empty() || wanted.contains(&of.workload)
+        };
+        for row in rollup.calls().iter().filter(is_wanted) {
+            if let Some(bucket) = scope.frame.flat(row.span, row.bucket) {
+                calls[points.of[bucket]].add(row);
+            }
+        }
+        let course = Self::together(&points, [&calls, &none, &none], scope.time());
+        Some(Self { is_calls: true, ..course })
+    }
+
     fn together(points: &Points, sums: [&Vec<Sum>; 3], time: Nanos) -> Self {
         let merge = |sums: &[Sum]| {
             let mut all = Sum::default();
@@ -103,6 +130,7 @@ impl Course {
             sums.iter().map(known).collect()
         };
         Self {
+            is_calls: false,
             count: add(Sum::count),
             bytes: add(|sum| sum.bytes),
             read_p99: p99(sums[0]),
@@ -126,11 +154,15 @@ impl Course {
 
     fn operations(&self, note: &str) -> Hero {
         let value = rate(self.all.count(), self.time);
+        let (label, text, unit) = match self.is_calls {
+            true => ("calls a second", format!("{} calls/s", number(value)), "call_per_s"),
+            false => ("I/Os a second", iops(value), "io_per_s"),
+        };
         Hero {
-            label: "I/Os a second".to_owned(),
-            text: self.if_any(iops(value)),
+            label: label.to_owned(),
+            text: self.if_any(text),
             value: (self.time > Nanos::ZERO).then_some(value),
-            unit: "io_per_s".to_owned(),
+            unit: unit.to_owned(),
             note: format!("mean {note}"),
             samples: Some(self.all.count()),
             spark: self.rates(&self.count),
@@ -154,24 +186,25 @@ impl Course {
 
     #[expect(clippy::cast_precision_loss, reason = "drawn and printed, to a few digits")]
     fn latency(&self, direction: Direction, note: &str) -> Hero {
-        let (sum, spark, key) = match direction {
-            Direction::Read => (&self.reads, &self.read_p99, "r"),
-            _ => (&self.writes, &self.write_p99, "w"),
+        let (sum, spark, name, link) = match direction {
+            _ if self.is_calls => (&self.reads, &self.read_p99, "call", "workload"),
+            Direction::Read => (&self.reads, &self.read_p99, "read", "latency?dir=r&m=lat"),
+            _ => (&self.writes, &self.write_p99, "write", "latency?dir=w&m=lat"),
         };
         let value = sum.percentile(0.99).filter(|_| sum.count() >= ENOUGH);
         Hero {
-            label: format!("{} p99", direction.name()),
+            label: format!("{name} p99"),
             text: match value {
                 Some(p99) => Nanos(p99).to_string(),
                 None if sum.count() >= ENOUGH => "no latencies".to_owned(),
-                None => format!("too few {}s", direction.name()),
+                None => format!("too few {name}s"),
             },
             value: value.map(|p99| p99 as f64),
             unit: "ns".to_owned(),
             note: format!("service time, {note}"),
             samples: Some(sum.count()),
             spark: spark.iter().map(|p99| p99.map(|p99| p99 as f64)).collect(),
-            link: format!("latency?dir={key}&m=lat"),
+            link: link.to_owned(),
         }
     }
 }

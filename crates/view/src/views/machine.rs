@@ -87,7 +87,7 @@ impl Line {
             title: self.name.title().to_owned(),
             unit: match self.name.unit() {
                 GaugeUnit::BytesPerSecond => "bytes_per_s",
-                GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => "share",
+                GaugeUnit::Share | GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => "share",
                 _ => "count",
             }
             .to_owned(),
@@ -100,7 +100,7 @@ impl Line {
     fn said(&self, value: f64) -> String {
         match self.name.unit() {
             GaugeUnit::BytesPerSecond => bytes_per_second(value),
-            GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => percent(value),
+            GaugeUnit::Share | GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => percent(value),
             _ => number((value * 10.0).round() / 10.0),
         }
     }

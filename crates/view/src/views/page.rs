@@ -32,6 +32,7 @@ impl Source {
             tiles: of_steps.chain(of_spans).max().unwrap_or(0),
             classes: SizeClass::all().map(|class| class.name().to_owned()).to_vec(),
             has_tier: self.has_tier(),
+            has_calls: !self.rollup().call_names().is_empty(),
             has_ladder: !self.is_observed(),
         }
     }

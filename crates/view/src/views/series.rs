@@ -1,10 +1,10 @@
 use stats::Histogram;
 use units::Nanos;
-use units::print::{clock, iops, percent};
+use units::print::{clock, iops, number, percent};
 
 use crate::document::{Group, Series};
 use crate::request::{Lens, Measure};
-use crate::scope::{ENOUGH, Grouping, Points, Range, Scope, Sum, ranges, ratio};
+use crate::scope::{ENOUGH, Ended, Points, Range, Scope, Sum, ranges, ratio};
 use crate::source::Source;
 use crate::views::limit;
 use crate::words::{self, rate, whole_seconds};
@@ -12,27 +12,84 @@ use crate::words::{self, rate, whole_seconds};
 /// A latency stands out when it is this many times the median of its line. Our choice.
 const SPIKE_TIMES: f64 = 3.0;
 
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    Io,
+    Actions,
+    Calls,
+}
+
+impl What {
+    const fn noun(self) -> &'static str {
+        match self {
+            Self::Io => "I/O",
+            Self::Actions => "action",
+            Self::Calls => "call",
+        }
+    }
+
+    const fn unit(self) -> &'static str {
+        match self {
+            Self::Io => "io_per_s",
+            Self::Actions => "actions_per_s",
+            Self::Calls => "call_per_s",
+        }
+    }
+
+    fn rate(self, value: f64) -> String {
+        match self {
+            Self::Io => iops(value),
+            Self::Actions => format!("{} actions a second", number(value)),
+            Self::Calls => format!("{} calls a second", number(value)),
+        }
+    }
+}
+
+/// A bucket, the line that it is part of, and what ended there.
+pub(super) type Row<'a> = (usize, Option<usize>, Ended<'a>);
+
 /// A measure over time by a breakdown.
 pub(crate) fn series(source: &Source, lens: &Lens) -> Series {
     let scope = Scope::course(source, lens);
     let grouping = scope.grouping(lens.breakdown);
     let points = scope.frame.points(lens.points as usize);
-    let (measure, unit) = match lens.measure {
-        Measure::Iops => ("iops", "io_per_s"),
+    let rows = scope.rows().map(|(bucket, row)| (bucket, grouping.of(row), Ended::from(row)));
+    let known = || ranges(&scope, lens.breakdown, &grouping.groups, &points);
+    let limit = || limit::own(source).map(|limit| limit.0);
+    Series {
+        limit_ns: (lens.measure == Measure::Latency).then(limit).flatten(),
+        left_out: grouping.left_out,
+        ..drawn(What::Io, &scope, &points, (&grouping.groups, known), rows)
+    }
+}
+
+/// Lines of rows, which ascend by bucket. `known` are the ranges of lines whose slices are known
+/// one by one.
+pub(super) fn drawn<'a>(
+    what: What,
+    scope: &Scope<'_>,
+    points: &Points,
+    (names, known): (&[(String, String)], impl FnOnce() -> Vec<Option<Range>>),
+    rows: impl Iterator<Item = Row<'a>>,
+) -> Series {
+    let (measure, unit) = match scope.lens.measure {
+        Measure::Iops => ("iops", what.unit()),
         Measure::Throughput => ("bytes", "bytes_per_s"),
         Measure::Latency => ("latency", "ns"),
     };
-    let groups = match lens.measure {
-        Measure::Latency => latencies(&scope, &grouping, &points),
-        _ => rates(&scope, &grouping, &points),
+    let is_latency = scope.lens.measure == Measure::Latency;
+    let groups = match is_latency {
+        true => latencies(names, rows, points),
+        false => rates(names, rows, known(), (scope, points)),
     };
-    let is_latency = lens.measure == Measure::Latency;
     let count = counts(&groups, points.len());
+    let enough: u64 = count.iter().sum();
     Series {
-        sentence: if is_latency {
-            latency_sentence(&groups, &points)
-        } else {
-            rate_sentence(&scope, &groups, &points)
+        sentence: match is_latency {
+            _ if enough < ENOUGH => words::too_few_of(enough, what.noun()),
+            true => latency_sentence(what, &groups, points),
+            false => rate_sentence(what, scope, &groups, points),
         },
         measure: measure.to_owned(),
         unit: unit.to_owned(),
@@ -41,8 +98,8 @@ pub(crate) fn series(source: &Source, lens: &Lens) -> Series {
         groups,
         operations_per_s: count.iter().zip(&points.load).map(|(n, load)| rate(*n, *load)).collect(),
         count,
-        limit_ns: is_latency.then(|| limit::own(source)).flatten().map(|limit| limit.0),
-        left_out: grouping.left_out,
+        limit_ns: None,
+        left_out: 0,
     }
 }
 
@@ -67,18 +124,22 @@ fn empty(key: &(String, String)) -> Group {
     }
 }
 
-fn latencies(scope: &Scope<'_>, grouping: &Grouping, points: &Points) -> Vec<Group> {
-    let mut groups: Vec<Group> = grouping.groups.iter().map(empty).collect();
+fn latencies<'a>(
+    names: &[(String, String)],
+    rows: impl Iterator<Item = Row<'a>>,
+    points: &Points,
+) -> Vec<Group> {
+    let mut groups: Vec<Group> = names.iter().map(empty).collect();
     let mut sums: Vec<Sum> = groups.iter().map(|_| Sum::default()).collect();
     let mut all_wait = 0_u64;
     let mut point = 0;
-    for (bucket, row) in scope.rows() {
+    for (bucket, line, row) in rows {
         while points.of[bucket] > point {
             close(&mut groups, &mut sums, &mut all_wait);
             point += 1;
         }
         all_wait = all_wait.saturating_add(row.service.sum_ns);
-        if let Some(group) = grouping.of(row) {
+        if let Some(group) = line {
             sums[group].add(row);
         }
     }
@@ -114,18 +175,22 @@ struct Totals {
     bytes: Vec<u64>,
 }
 
-fn rates(scope: &Scope<'_>, grouping: &Grouping, points: &Points) -> Vec<Group> {
+fn rates<'a>(
+    names: &[(String, String)],
+    rows: impl Iterator<Item = Row<'a>>,
+    known: Vec<Option<Range>>,
+    (scope, points): (&Scope<'_>, &Points),
+) -> Vec<Group> {
     let buckets = scope.frame.len();
     let zero = || Totals { count: vec![0; buckets], bytes: vec![0; buckets] };
-    let mut totals: Vec<Totals> = grouping.groups.iter().map(|_| zero()).collect();
-    for (bucket, row) in scope.rows() {
-        if let Some(group) = grouping.of(row) {
-            totals[group].count[bucket] += row.count();
+    let mut totals: Vec<Totals> = names.iter().map(|_| zero()).collect();
+    for (bucket, line, row) in rows {
+        if let Some(group) = line {
+            totals[group].count[bucket] += row.service.count();
             totals[group].bytes[bucket] = totals[group].bytes[bucket].saturating_add(row.bytes);
         }
     }
-    let known = ranges(scope, scope.lens.breakdown, &grouping.groups, points);
-    let lines = grouping.groups.iter().zip(&totals).zip(known);
+    let lines = names.iter().zip(&totals).zip(known);
     lines.map(|((key, totals), range)| line(key, totals, range, scope, points)).collect()
 }
 
@@ -169,15 +234,11 @@ fn of_buckets(wanted: &[u64], scope: &Scope<'_>, points: &Points) -> Range {
 }
 
 /// The mean of everything drawn, and the line with the highest slice.
-fn rate_sentence(scope: &Scope<'_>, groups: &[Group], points: &Points) -> String {
-    let count: u64 = groups.iter().flat_map(|group| &group.count).sum();
-    if count < ENOUGH {
-        return words::too_few(count);
-    }
+fn rate_sentence(what: What, scope: &Scope<'_>, groups: &[Group], points: &Points) -> String {
     let of_bytes = scope.lens.measure == Measure::Throughput;
     let text = |value: f64| match of_bytes {
         true => units::print::bytes_per_second(value),
-        false => iops(value),
+        false => what.rate(value),
     };
     let time = points.load.iter().fold(Nanos::ZERO, |sum, load| sum + *load);
     let total: f64 = groups
@@ -202,11 +263,7 @@ fn rate_sentence(scope: &Scope<'_>, groups: &[Group], points: &Points) -> String
 }
 
 /// Whether a line's p99 rose, and when.
-fn latency_sentence(groups: &[Group], points: &Points) -> String {
-    let count: u64 = groups.iter().flat_map(|group| &group.count).sum();
-    if count < ENOUGH {
-        return words::too_few(count);
-    }
+fn latency_sentence(what: What, groups: &[Group], points: &Points) -> String {
     if groups.iter().flat_map(|group| &group.max).all(Option::is_none) {
         return words::NO_LATENCIES.to_owned();
     }
@@ -225,7 +282,7 @@ fn latency_sentence(groups: &[Group], points: &Points) -> String {
         })
         .max_by(|a, b| a.1.1.total_cmp(&b.1.1));
     let Some((group, (point, value))) = worst else {
-        return format!("No point has {ENOUGH} I/Os of one line, so none is named.");
+        return format!("No point has {ENOUGH} {}s of one line, so none is named.", what.noun());
     };
     let mut values: Vec<f64> = known(group).into_iter().map(|(_, value)| value).collect();
     values.sort_by(f64::total_cmp);

@@ -5,6 +5,7 @@ extern crate tilemark_view as view;
 
 mod access;
 mod course;
+mod dialogues;
 mod endings;
 mod model;
 mod odd;

@@ -133,6 +133,7 @@ fn topology() -> Topology {
                 tile,
                 workload: workload.to_owned(),
                 copy: 0,
+                host: None,
                 actions: Vec::new(),
                 groups: Vec::new(),
                 kinds: vec!["io".to_owned()],

@@ -160,6 +160,7 @@ fn state(phase: LivePhase) -> LiveState {
         run_left: None,
         prepared: Some(0.42),
         operations_per_s: 18_400.0,
+        calls_per_s: 0.0,
         bytes_per_s: 1e8,
         p99_ns: Some(900_000),
         lost_slices: 0,
@@ -509,6 +510,20 @@ fn a_running_ladder_says_what_held_so_far_and_how_long_it_still_takes() {
     let said = &source.live_state().expect("it runs").headline;
     assert_eq!(said, "Held so far: 2 tiles. Trying 3, about 2 min left.");
     assert_eq!(source.page().headline, None);
+}
+
+#[test]
+fn a_run_that_calls_says_live_how_many_calls_there_are() {
+    let said = |operations_per_s, calls_per_s| {
+        let state = LiveState { operations_per_s, calls_per_s, ..state(LivePhase::Measured) };
+        let source = Source::live(None, Some(SMALL.run()), Arc::new(SMALL.rollup()), state);
+        source.live_state().expect("it runs").sentence.clone()
+    };
+    let calls = said(0.0, 800.0);
+    assert!(calls.contains(": 800 calls/s, p99 900 us"), "{calls}");
+    let both = said(18_400.0, 800.0);
+    assert!(both.contains(": 18,400 IOPS, 800 calls/s"), "{both}");
+    assert!(!said(18_400.0, 0.0).contains("calls"));
 }
 
 #[test]

@@ -69,6 +69,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/actions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A view through a lens */
+        get: operations["getActions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A view through a lens */
+        get: operations["getCalls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/heatmap": {
         parameters: {
             query?: never;
@@ -378,6 +412,23 @@ export interface components {
             service: components["schemas"]["Latency"];
             /** @description Intended start to last answer. */
             response: components["schemas"]["Latency"];
+        };
+        /**
+         * @description The time that a host's I/Os and calls took, against those of all other hosts: kind by kind of the tile, so
+         *     that hosts with other shares of small and large ones compare.
+         */
+        AgainstOthers: {
+            /**
+             * Format: uint64
+             * @description Its I/Os and calls of kinds that others did, too.
+             */
+            samples: number;
+            /** @description Mean service time over what the same would have taken with the others' means; 1 is equal. */
+            times: components["schemas"]["Figure"];
+            /** @description The lower end of its interval, from blocks of slices; absent with too few. */
+            low: components["schemas"]["Figure"];
+            /** @description The upper end. */
+            high: components["schemas"]["Figure"];
         };
         /** @description Where I/Os begin within 4 KiB. */
         AlignmentRow: {
@@ -808,6 +859,8 @@ export interface components {
             classes: string[];
             /** @description Whether an acceleration tier took part. */
             has_tier: boolean;
+            /** @description Whether endpoints were called. */
+            has_calls: boolean;
             /** @description Whether there are tiles and limits; a recorded trace has none. */
             has_ladder: boolean;
         };
@@ -949,7 +1002,7 @@ export interface components {
             value: number;
         };
         /** @description What is measured. */
-        GaugeName: "cpu.own" | "cpu.others" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "generator.paused" | "cpu.throttled" | "part.utilisation" | "tier.capacity_bytes" | "tier.resident_bytes" | "tier.dirty_bytes" | "tier.reads" | "tier.read_hits" | "tier.read_bytes" | "tier.read_hit_bytes" | "tier.writes" | "tier.write_hits" | "tier.write_bytes" | "tier.write_hit_bytes" | "tier.writes_absorbed" | "tier.remote_hits" | "tier.filled_bytes" | "tier.placed_bytes" | "tier.evicted_bytes" | "tier.destaged_bytes" | "tier.tier_written_bytes";
+        GaugeName: "cpu.own" | "cpu.others" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "generator.paused" | "cpu.throttled" | "cpu.frequency" | "part.utilisation" | "tier.capacity_bytes" | "tier.resident_bytes" | "tier.dirty_bytes" | "tier.reads" | "tier.read_hits" | "tier.read_bytes" | "tier.read_hit_bytes" | "tier.writes" | "tier.write_hits" | "tier.write_bytes" | "tier.write_hit_bytes" | "tier.writes_absorbed" | "tier.remote_hits" | "tier.filled_bytes" | "tier.placed_bytes" | "tier.evicted_bytes" | "tier.destaged_bytes" | "tier.tier_written_bytes";
         /** @description How the load generator itself fared: the measurement's alibi. */
         GeneratorHealth: {
             /**
@@ -1072,7 +1125,7 @@ export interface components {
              * @description The number, unscaled.
              */
             value: number | null;
-            /** @description Unit of `value`: `ns`, `io_per_s`, `bytes_per_s`, `tiles`, `share`. */
+            /** @description Unit of `value`: `ns`, `io_per_s`, `call_per_s`, `bytes_per_s`, `tiles`, `share`. */
             unit: string;
             /** @description Over which time, and what it is held against. */
             note: string;
@@ -1126,6 +1179,49 @@ export interface components {
              * @description Largest of sums over 20 seconds, per second.
              */
             ready_max_20s: number;
+        };
+        /** @description One host's part of a step. */
+        HostStep: {
+            /** @description Its name. */
+            host: string;
+            /** @description The tiles that it drove, from 0. */
+            tiles: number[];
+            /**
+             * Format: uint64
+             * @description How long after the common moment its load began, by its own clock.
+             */
+            began_late_ns: number;
+            /**
+             * Format: uint64
+             * @description By how much that moment may be wrong there.
+             */
+            clock_uncertainty_ns: number;
+            /**
+             * Format: uint64
+             * @description Slices that were lost on the way and asked for again.
+             */
+            slices_fetched: number;
+            /**
+             * Format: uint64
+             * @description The longest time for which its slices were waited for after those of the others.
+             */
+            slice_late_max_ns: number;
+            /**
+             * Format: double
+             * @description Successful I/Os and calls per second.
+             */
+            operations_per_s: number;
+            /**
+             * Format: double
+             * @description Bytes per second.
+             */
+            bytes_per_s: number;
+            /** @description How long its I/Os and calls took against those of the other hosts. */
+            against_others: components["schemas"]["AgainstOthers"];
+            /** @description Each limit held against the samples of its tiles together. */
+            limits: components["schemas"]["PooledLimit"][];
+            /** @description How its generator fared. */
+            generator: components["schemas"]["GeneratorHealth"];
         };
         /** @description The range an estimate is expected to lie in. */
         Interval: {
@@ -1413,12 +1509,19 @@ export interface components {
             operations_per_s: number;
             /**
              * Format: double
+             * @description Calls answered well in the last second.
+             * @default 0
+             */
+            calls_per_s: number;
+            /**
+             * Format: double
              * @description Bytes a second in the last second.
              */
             bytes_per_s: number;
             /**
              * Format: uint64
-             * @description 99th percentile of the service time in the last second, nanoseconds.
+             * @description 99th percentile of the service time in the last second, of I/Os or, without any, of calls;
+             *     nanoseconds.
              */
             p99_ns: number | null;
             /**
@@ -1454,6 +1557,37 @@ export interface components {
             p99_ns: number;
             /** @description Whether there are 30 I/Os or more. */
             is_enough: boolean;
+        };
+        /** @description A host that drove a part of the load. */
+        LoadHost: {
+            /** @description Its name in this run. */
+            name: string;
+            /** @description How it was reached, as `--host` has it. */
+            reached: string;
+            /** @description The kernel's name of it. */
+            hostname: string;
+            /** @description The program there; the same version as here. */
+            version: string;
+            /**
+             * Format: int64
+             * @description How far its monotonic clock was ahead of the controller's when it joined, in nanoseconds; a clock
+             *     counts from its host's start, so the number itself means nothing.
+             */
+            clock_ahead_ns: number;
+            /**
+             * Format: uint64
+             * @description By how much that may be wrong: half of the quickest round trip.
+             */
+            clock_uncertainty_ns: number;
+            /**
+             * Format: uint64
+             * @description The quickest round trip of a question and its answer.
+             */
+            round_trip_ns: number;
+            /** @description The target as that host sees it, in one line. */
+            target_summary: string;
+            /** @description Where its disks were. */
+            path: string;
         };
         /** @description `breaks`: where it breaks: classes of sizes by load. */
         LoadMatrix: {
@@ -2041,6 +2175,8 @@ export interface components {
             scale: components["schemas"]["ScaleFacts"];
             /** @description How load was made. */
             engine: components["schemas"]["EngineFacts"];
+            /** @description The hosts that drove the load; empty if it was the one that wrote this. */
+            hosts?: components["schemas"]["LoadHost"][];
             /** @description SHA-256 of `plan.toml`, in hexadecimal. */
             plan_sha256: string;
             /** @description Every value of the resolved plan, and where it came from. */
@@ -2193,13 +2329,17 @@ export interface components {
             /** @description Its interval; null if it has none. */
             interval: components["schemas"]["Interval"] | null;
         };
-        /** @description `series`: a measure over time by a breakdown, decimated to the points asked for. */
+        /**
+         * @description `series`: a measure over time by a breakdown, decimated to the points asked for. `actions`
+         *     and `calls`: the same of actions and of calls to endpoints; `iops` are of those then, in
+         *     `actions_per_s` and `call_per_s`, and the time of an action is its response time.
+         */
         Series: {
             /** @description A sentence about it. */
             sentence: string;
             /** @description `iops`, `bytes` (a second) or `latency`. */
             measure: string;
-            /** @description `io_per_s`, `bytes_per_s` or `ns`. */
+            /** @description `io_per_s`, `actions_per_s`, `call_per_s`, `bytes_per_s` or `ns`. */
             unit: string;
             /** @description Begin of each point on the run's axis, nanoseconds. */
             at_ns: number[];
@@ -2371,6 +2511,8 @@ export interface components {
             score: components["schemas"]["Score"] | null;
             /** @description How the load generator fared; a saturated one makes the step inconclusive. */
             generator: components["schemas"]["GeneratorHealth"];
+            /** @description What each host's part came to, where several drove it. */
+            hosts?: components["schemas"]["HostStep"][];
             /** @description Checks of the measurement against itself. */
             checks: components["schemas"]["Check"][];
             /** @description What a reader should know before trusting this step. */
@@ -3281,6 +3423,92 @@ export interface operations {
                 m?: "iops" | "bw" | "lat";
                 /** @description What lines are drawn [default: rw] */
                 by?: "none" | "rw" | "bs" | "wl" | "tile" | "sel";
+                /** @description Most points over time [default: 600] */
+                points?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A view through a lens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Series"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getActions: {
+        parameters: {
+            query?: {
+                /** @description Time on the run's axis in seconds, from-to or from- to the end [default: all measured time] */
+                t?: string;
+                /** @description Step of the ladder, from 1 [default: all] */
+                step?: number;
+                /** @description Workloads, separated by commas [default: all] */
+                wl?: string;
+                /** @description What is measured [default: iops] */
+                m?: "iops" | "bw" | "lat";
+                /** @description Most points over time [default: 600] */
+                points?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A view through a lens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Series"];
+                };
+            };
+            /** @description Why there is no answer (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getCalls: {
+        parameters: {
+            query?: {
+                /** @description Time on the run's axis in seconds, from-to or from- to the end [default: all measured time] */
+                t?: string;
+                /** @description Step of the ladder, from 1 [default: all] */
+                step?: number;
+                /** @description Workloads, separated by commas [default: all] */
+                wl?: string;
+                /** @description What is measured [default: iops] */
+                m?: "iops" | "bw" | "lat";
                 /** @description Most points over time [default: 600] */
                 points?: number;
             };

@@ -65,6 +65,8 @@ export type Problem = Schemas['Problem'];
 export interface Documents {
   overview: Overview;
   series: Series;
+  actions: Series;
+  calls: Series;
   heatmap: HeatMap;
   percentiles: Percentiles;
   matrix: LatencyMatrix;

@@ -55,6 +55,8 @@ export const VIEW_KEYS: Record<ViewName, readonly string[]> = {
   map: FILTERS,
   matrix: ['t', 'step', 'tile', 'wl'],
   series: [...FILTERS, 'm', 'by', 'points'],
+  actions: ['t', 'step', 'wl', 'm', 'points'],
+  calls: ['t', 'step', 'wl', 'm', 'points'],
   heatmap: [...FILTERS, 'points', 'rows'],
   percentiles: [...FILTERS, 'by'],
   moment: [...FILTERS, 'at'],

@@ -1,0 +1,61 @@
+//! Actions, and calls to endpoints, over time: they have no direction, no size and no tile here.
+
+use super::series::{What, drawn};
+use crate::document::Series;
+use crate::request::{Breakdown, Lens};
+use crate::scope::{Ended, Scope};
+use crate::source::Source;
+
+/// Workload and name of a line.
+type Name<'a> = (&'a str, &'a str);
+
+/// Span, bucket, position in the names, and what ended there.
+type Row<'a> = (u32, u32, u32, Ended<'a>);
+
+/// Actions over time: their response times are what limits are about.
+pub(crate) fn actions(source: &Source, lens: &Lens) -> Series {
+    let rollup = source.rollup();
+    let names = rollup.action_names().iter();
+    let names: Vec<Name<'_>> = names.map(|of| (of.workload.as_str(), of.action.as_str())).collect();
+    let rows = rollup.actions().iter();
+    let rows = rows.map(|row| (row.span, row.bucket, row.action, Ended::from(row)));
+    lines(What::Actions, source, lens, &names, rows)
+}
+
+/// Calls of each kind over time.
+pub(crate) fn calls(source: &Source, lens: &Lens) -> Series {
+    let rollup = source.rollup();
+    let names = rollup.call_names().iter();
+    let names: Vec<Name<'_>> = names.map(|of| (of.workload.as_str(), of.kind.as_str())).collect();
+    let rows = rollup.calls().iter();
+    let rows = rows.map(|row| (row.span, row.bucket, row.call, Ended::from(row)));
+    lines(What::Calls, source, lens, &names, rows)
+}
+
+/// A line for each name in the lens that ever ended.
+fn lines<'a>(
+    what: What,
+    source: &Source,
+    lens: &Lens,
+    names: &[Name<'_>],
+    rows: impl Iterator<Item = Row<'a>>,
+) -> Series {
+    let lens = Lens { tiles: Vec::new(), breakdown: Breakdown::None, ..lens.clone() };
+    let scope = Scope::course(source, &lens);
+    let points = scope.frame.points(lens.points as usize);
+    let is_wanted = |workload: &str| {
+        lens.workloads.is_empty() || lens.workloads.iter().any(|own| own == workload)
+    };
+    let (mut keys, mut line_of) = (Vec::new(), Vec::new());
+    for (workload, name) in names {
+        line_of.push(is_wanted(workload).then_some(keys.len()));
+        if is_wanted(workload) {
+            keys.push((format!("{workload}/{name}"), format!("{name} of {workload}")));
+        }
+    }
+    let rows = rows.filter_map(|(span, bucket, name, ended)| {
+        Some((scope.frame.flat(span, bucket)?, line_of[name as usize], ended))
+    });
+    let known = || keys.iter().map(|_| None).collect();
+    drawn(what, &scope, &points, (&keys, known), rows)
+}
