@@ -1,9 +1,10 @@
-//! Studies: every step their claims need, once each and spread over threads; claims judged.
+//! Studies: every step their claims need, once each and spread over threads, or over machines; claims
+//! judged.
 //!
 //! What it refuses: counting what was put in or fitted as reproduced, a claim that was met by
 //! what is not there.
 //!
-//! Invariants: the result does not depend on the number of threads or on their order; a
+//! Invariants: the result does not depend on the number of threads or machines or on their order; a
 //! repeat has the same random numbers in every configuration; a figure that is not there is
 //! never met; only predicted claims count as reproduced.
 #![forbid(unsafe_code)]
@@ -12,20 +13,26 @@ mod absent;
 mod evaluate;
 mod figures;
 mod judge;
+mod merge;
 mod model;
 mod needs;
 mod options;
+mod part;
 mod point;
 mod real;
 mod report;
 mod run;
+mod shard;
 mod simulated;
 #[cfg(test)]
 mod tests;
 
 pub use absent::Absent;
+pub use merge::{MergeError, merge, run_shard};
 pub use options::Options;
+pub use part::{Job, PART_SCHEMA, PartError, PartOutcome, PartRun, StudyPart, part_json_schema};
 pub use point::{Point, PointError, Simulate};
 pub use real::RealStorage;
 pub use run::{Progress, StudyError, run};
+pub use shard::{Shard, ShardError};
 pub use simulated::Simulated;

@@ -22,3 +22,11 @@ pub struct Options {
     /// The program that runs it.
     pub tool: Option<ToolFacts>,
 }
+
+impl Options {
+    /// The program that runs it; this crate's version if nobody says.
+    pub(super) fn tool(&self) -> ToolFacts {
+        let version = || env!("CARGO_PKG_VERSION").to_owned();
+        self.tool.clone().unwrap_or_else(|| ToolFacts { version: version(), commit: None })
+    }
+}

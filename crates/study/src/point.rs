@@ -1,4 +1,6 @@
 use record::run::Step;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use spec::study::ResolvedConfiguration;
 
 use bench::progress::Control;
@@ -20,7 +22,8 @@ pub struct Point<'a> {
 }
 
 /// Why a point has no step.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum PointError {
     /// The array cannot hold so many tiles: an answer, not a failure.
     #[error("{0}")]

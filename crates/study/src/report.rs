@@ -1,5 +1,5 @@
 use machine::GENERATOR;
-use record::run::{Interval, Step, ToolFacts, Verdict, Warning};
+use record::run::{Interval, Step, Verdict, Warning};
 use record::rundir::sha256_hex;
 use spec::study::formula::{Formula, Function};
 use spec::study::{Claim, Kind, ResolvedConfiguration, ResolvedStudy, Table, Tolerance};
@@ -59,12 +59,9 @@ impl Report<'_> {
             source: study.source.trim().to_owned(),
             notes: study.notes.as_deref().map(|notes| notes.trim().to_owned()),
             command: self.command(),
-            tool: self.options.tool.clone().unwrap_or_else(|| ToolFacts {
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-                commit: None,
-            }),
+            tool: self.options.tool(),
             random_generator: GENERATOR.to_owned(),
-            sha256: self.sha256(),
+            sha256: definitions_sha256(self.study),
             seed: self.seed,
             repeats: self.repeats,
             complete: !errors().any(|error| *error == PointError::Interrupted),
@@ -123,16 +120,6 @@ impl Report<'_> {
             command += &format!(" --seed {}", self.seed);
         }
         command
-    }
-
-    /// Of the file, and of everything it resolves to.
-    fn sha256(&self) -> String {
-        let parts = self.study.configurations.iter().map(|each| (&each.array, &each.tile));
-        let parts: Vec<_> = parts.collect();
-        let resolved = serde_json::to_vec(&parts).expect("definitions are JSON");
-        let mut bytes = self.study.file.text.clone().into_bytes();
-        bytes.extend(resolved);
-        sha256_hex(&bytes)
     }
 
     fn claims(&self) -> Vec<ClaimResult> {
@@ -267,6 +254,16 @@ impl Report<'_> {
         }
         warnings
     }
+}
+
+/// Of the file, and of everything it resolves to.
+pub(super) fn definitions_sha256(study: &ResolvedStudy) -> String {
+    let parts = study.configurations.iter().map(|each| (&each.array, &each.tile));
+    let parts: Vec<_> = parts.collect();
+    let resolved = serde_json::to_vec(&parts).expect("definitions are JSON");
+    let mut bytes = study.file.text.clone().into_bytes();
+    bytes.extend(resolved);
+    sha256_hex(&bytes)
 }
 
 fn configuration(each: &ResolvedConfiguration) -> ConfigurationFacts {

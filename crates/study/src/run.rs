@@ -74,34 +74,58 @@ pub fn run(
     control: &Control,
     observe: &mut dyn FnMut(&Progress<'_>),
 ) -> Result<StudyResult, StudyError> {
-    check_only(study, &options.only)?;
     let (reals, modelled) = (&study.reals, study.configurations.len());
     let extended = options.real.is_some().then(|| with_reals(study));
-    let study = extended.as_ref().unwrap_or(study);
-    let repeats = options.repeats.unwrap_or(study.study.repeats).max(1);
-    let seed = options.seed.unwrap_or(study.study.seed);
-    let points = points(study, &wanted(study, options), (repeats, seed));
+    let work = Work::new(extended.as_ref().unwrap_or(study), options)?;
     // Points are in the study's order, and what is real comes last, when nothing else runs.
-    let split = points.partition_point(|point| point.index < modelled);
-    let (simulated, real) = points.split_at(split);
-    let threads = threads(options, simulated.len());
-    observe(&Progress::Begins { runs: points.len(), threads });
-    let mut observe_from = |begun: usize, part: &Told<'_>| {
-        let (done, runs) = (begun + part.done, points.len());
-        observe(&Progress::Done { done, runs, point: part.point, result: part.result });
-    };
-    let mut results = all(simulated, simulate, threads, control, &mut |told| observe_from(0, told));
+    let split = work.points.partition_point(|point| point.index < modelled);
+    let (simulated, real) = work.points.split_at(split);
+    let (runs, threads) = (work.points.len(), threads(options, simulated.len()));
+    observe(&Progress::Begins { runs, threads });
+    let mut told = |told: &Told<'_>| observe(&told.of(0, runs));
+    let mut results = all(simulated, simulate, threads, control, &mut told);
     if let Some(storage) = &options.real {
         let measured = Measured { reals, modelled, storage };
-        let measured = all(real, &measured, 1, control, &mut |told| observe_from(split, told));
-        results.extend(measured);
+        let mut told = |told: &Told<'_>| observe(&told.of(split, runs));
+        results.extend(all(real, &measured, 1, control, &mut told));
     }
-    let mut by_step = Results::new();
-    for (point, result) in points.iter().zip(results) {
-        by_step.entry((point.index, point.tiles)).or_default().push(result);
+    Ok(work.result(options, simulate, results))
+}
+
+/// All that a study's options ask for.
+pub(super) struct Work<'a> {
+    study: &'a ResolvedStudy,
+    /// Runs of every step.
+    pub repeats: u32,
+    /// Where random numbers start.
+    pub seed: u64,
+    /// Every repeat of every step, in the order of the study.
+    pub points: Vec<Point<'a>>,
+}
+
+impl<'a> Work<'a> {
+    pub fn new(study: &'a ResolvedStudy, options: &Options) -> Result<Self, StudyError> {
+        check_only(study, &options.only)?;
+        let repeats = options.repeats.unwrap_or(study.study.repeats).max(1);
+        let seed = options.seed.unwrap_or(study.study.seed);
+        let points = points(study, &wanted(study, options), (repeats, seed));
+        Ok(Self { study, repeats, seed, points })
     }
-    let report = Report { study, options, results: &by_step, simulate, repeats, seed };
-    Ok(report.result())
+
+    /// What the results of its points, in their order, come to.
+    pub fn result(
+        &self,
+        options: &Options,
+        simulate: &dyn Simulate,
+        results: Vec<Result<Step, PointError>>,
+    ) -> StudyResult {
+        let Self { study, repeats, seed, ref points } = *self;
+        let mut by_step = Results::new();
+        for (point, result) in points.iter().zip(results) {
+            by_step.entry((point.index, point.tiles)).or_default().push(result);
+        }
+        Report { study, options, results: &by_step, simulate, repeats, seed }.result()
+    }
 }
 
 fn check_only(study: &ResolvedStudy, only: &[String]) -> Result<(), StudyError> {
@@ -159,30 +183,44 @@ fn points<'a>(
         .collect()
 }
 
-fn threads(options: &Options, runs: usize) -> usize {
+pub(super) fn threads(options: &Options, runs: usize) -> usize {
     let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     options.threads.unwrap_or_else(cores).get().min(runs).max(1)
 }
 
 /// A run that is done.
-struct Told<'a> {
+pub(super) struct Told<'a> {
     /// How many are done with it.
     done: usize,
     point: &'a Point<'a>,
     result: &'a Result<Step, PointError>,
 }
 
-/// The results in the order of the points. Points with most tiles are begun first, so that no
-/// thread is left alone with a long one at the end.
-fn all(
+impl<'a> Told<'a> {
+    /// As one of so many runs, some of which were done before.
+    pub fn of(&self, before: usize, runs: usize) -> Progress<'a> {
+        let &Self { done, point, result } = self;
+        Progress::Done { done: before + done, runs, point, result }
+    }
+}
+
+/// Points with most tiles are begun first, so that no thread is left alone with a long one at the
+/// end: their places in that order.
+pub(super) fn begun_first(points: &[Point<'_>]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..points.len()).collect();
+    order.sort_by_key(|index| std::cmp::Reverse(points[*index].tiles));
+    order
+}
+
+/// The results in the order of the points.
+pub(super) fn all(
     points: &[Point<'_>],
     simulate: &dyn Simulate,
     threads: usize,
     control: &Control,
     observe: &mut dyn FnMut(&Told<'_>),
 ) -> Vec<Result<Step, PointError>> {
-    let mut order: Vec<usize> = (0..points.len()).collect();
-    order.sort_by_key(|index| std::cmp::Reverse(points[*index].tiles));
+    let order = begun_first(points);
     let goes_on = || control.request() == Request::GoOn;
     let mut done = 0;
     let work = |index: &usize, _: &dyn Fn(())| simulate.step(&points[*index], control);

@@ -18,7 +18,7 @@ use bench::progress::Control;
 const EXAMPLE: &str = include_str!("../../../studies/example.toml");
 
 /// The example with other claims.
-fn study(claims: &str) -> ResolvedStudy {
+pub(super) fn study(claims: &str) -> ResolvedStudy {
     let (head, _) = EXAMPLE.split_once("[[table]]").expect("the example has a table");
     let text = format!("{head}{claims}");
     let file = File { name: "test.toml".to_owned(), text };
@@ -26,7 +26,7 @@ fn study(claims: &str) -> ResolvedStudy {
 }
 
 /// A claim whose formula is this.
-fn claim(id: &str, kind: &str, tolerance: &str, measure: &str) -> String {
+pub(super) fn claim(id: &str, kind: &str, tolerance: &str, measure: &str) -> String {
     format!(
         "[[claim]]\nid = \"{id}\"\ntext = \"It is so\"\nkind = \"{kind}\"\npublished = 2\n\
          source = \"test\"\ntolerance = {{ {tolerance} }}\nmeasure = '{measure}'\n\
@@ -36,9 +36,9 @@ fn claim(id: &str, kind: &str, tolerance: &str, measure: &str) -> String {
 
 /// The made-up steps, of which three tiles fit nowhere.
 #[derive(Default)]
-struct Fake {
-    runs: AtomicUsize,
-    interrupt_after: Option<usize>,
+pub(super) struct Fake {
+    pub runs: AtomicUsize,
+    pub interrupt_after: Option<usize>,
 }
 
 impl Simulate for Fake {
@@ -287,13 +287,22 @@ fn the_outputs_of_the_example_with_made_up_steps() {
 
 #[test]
 fn the_stored_schema_is_that_of_the_types() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemas/study-1.0.json");
-    let fresh = serde_json::to_string_pretty(&json_schema()).expect("JSON") + "\n";
+    assert_stored("study-1.0.json", &json_schema());
+}
+
+fn assert_stored(name: &str, schema: &serde_json::Value) {
+    let path = format!("{}/../../docs/schemas/{name}", env!("CARGO_MANIFEST_DIR"));
+    let fresh = serde_json::to_string_pretty(schema).expect("JSON") + "\n";
     if std::env::var_os("TILEMARK_UPDATE").is_some() {
-        std::fs::write(path, &fresh).expect("writable docs/schemas");
+        std::fs::write(&path, &fresh).expect("writable docs/schemas");
     }
-    let stored = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(stored == fresh, "docs/schemas/study-1.0.json: run this test with TILEMARK_UPDATE=1");
+    let stored = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(stored == fresh, "docs/schemas/{name}: run this test with TILEMARK_UPDATE=1");
+}
+
+#[test]
+fn the_stored_schema_of_parts_is_that_of_the_types() {
+    assert_stored("study-part-1.0.json", &part_json_schema());
 }
 
 /// The whole way: the shipped example through the simulator.

@@ -1,6 +1,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use ::study::Shard;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{Format, seed};
@@ -39,6 +40,11 @@ pub enum StudyAction {
     ///
     /// Ends with 0 also when claims are not met: which are not is the result. See --strict.
     Run(StudyRunArgs),
+    /// Put the parts of a study together that several machines ran
+    ///
+    /// The result is that of one machine, to the byte. A part that is missing, there twice or of
+    /// another study, seed or program is named, and nothing is put together (exit code 2).
+    Merge(StudyMergeArgs),
 }
 
 /// `study run`.
@@ -68,6 +74,13 @@ pub struct StudyRunArgs {
     /// Threads [default: one per core]; they do not change the result
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
+    /// Run only this share of all runs, and keep a part
+    ///
+    /// N/COUNT, with N from 1 to COUNT: shares are alike, and every run is in one of them. Prints
+    /// where the part is; `tilemark study merge` puts all parts together. What is asked for must be
+    /// the same for every part. Example: --shard 3/16 --out parts
+    #[arg(long, value_name = "N/COUNT", conflicts_with_all = ["real", "strict", "format"])]
+    pub shard: Option<Shard>,
     /// Try configurations on real storage, too, in this directory [default: leave them out]
     ///
     /// Virtual disks are made in it, under the safety rules of a run, and removed. Some
@@ -78,7 +91,31 @@ pub struct StudyRunArgs {
     /// Let that directory be on a root, memory or overlay file system
     #[arg(long, requires = "real")]
     pub allow_root_fs: bool,
-    /// Where the result is kept, in studies/ beside the runs
+    /// Where its result goes.
+    #[command(flatten)]
+    pub result: StudyResultArgs,
+}
+
+/// `study merge`.
+#[derive(Debug, Args)]
+pub struct StudyMergeArgs {
+    /// The shipped study or the study file that was run
+    #[arg(value_name = "NAME|FILE")]
+    pub study: String,
+    /// The parts, in any order
+    ///
+    /// Example: tilemark study merge vsan-6 parts/studies/vsan-6-part-*-of-16.json
+    #[arg(value_name = "PART", required = true)]
+    pub parts: Vec<PathBuf>,
+    /// Where its result goes.
+    #[command(flatten)]
+    pub result: StudyResultArgs,
+}
+
+/// Where the result of a study goes.
+#[derive(Debug, Args)]
+pub struct StudyResultArgs {
+    /// Where results and parts are kept, in studies/ beside the runs
     #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true)]
     pub out: Option<PathBuf>,
     /// A predicted claim that is not met or not measured is a failure (exit code 4)

@@ -14,6 +14,7 @@ pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
         SchemaKind::Array => spec::schema(spec::Kind::Array),
         SchemaKind::Study => spec::schema(spec::Kind::Study),
         SchemaKind::StudyResult => findings::json_schema(),
+        SchemaKind::StudyPart => ::study::part_json_schema(),
         SchemaKind::Run => record::run::json_schema(),
         SchemaKind::Compare => compare::json_schema(),
         SchemaKind::WhatIf => whatif::json_schema(),

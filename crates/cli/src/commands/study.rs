@@ -1,29 +1,35 @@
-//! Studies: list, show, run.
+//! Studies: list, show, run, merge.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use ::study::{Options, Progress, RealStorage, Simulated};
+use ::study::{
+    MergeError, Options, Progress, RealStorage, Shard, Simulated, StudyError, StudyPart,
+};
 use bench::progress::Control;
 use findings::StudyResult;
 use record::rundir::default_base;
 use serde_json::json;
 use spec::study::{Kind, ResolvedStudy, resolve_study};
 
-use crate::args::{Format, StudyAction, StudyArgs, StudyFormat, StudyRunArgs};
+use crate::args::{
+    Format, StudyAction, StudyArgs, StudyFormat, StudyMergeArgs, StudyResultArgs, StudyRunArgs,
+};
 use crate::commands::run::tool;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::text::{Table, count};
 use crate::{output, signals, text};
 
-/// Lists studies, shows one or runs one.
+/// Lists studies, shows one, runs one or puts its parts together.
 pub fn study(args: &StudyArgs) -> Result<Exit, Failure> {
     match &args.action {
         None => list(Format::Text)?,
         Some(StudyAction::List { format }) => list(*format)?,
         Some(StudyAction::Show { study, toml, format }) => show(study, *toml, *format)?,
         Some(StudyAction::Run(args)) => return run(args),
+        Some(StudyAction::Merge(args)) => return merge(args),
     }
     Ok(Exit::Success)
 }
@@ -136,22 +142,89 @@ fn run(args: &StudyRunArgs) -> Result<Exit, Failure> {
     let begun = Instant::now();
     let simulated = Simulated::new(&study);
     let mut told = |progress: &Progress<'_>| tell(progress, begun);
-    let result = ::study::run(&study, &simulated, &options, &control, &mut told)
-        .map_err(|error| Failure::from_error(Exit::Usage, &error).hint(Some(error.hint())))?;
-    keep(&result, args);
-    match args.format {
-        StudyFormat::Text => output::print(&text::study(&result))?,
-        StudyFormat::Json => output::print_json(&result)?,
-        StudyFormat::Csv => output::print(&findings::csv(&result))?,
-        StudyFormat::Markdown => output::print(&findings::markdown(&result))?,
+    if let Some(shard) = args.shard {
+        let part = ::study::run_shard(&study, &simulated, &options, shard, &control, &mut told);
+        return keep_part(part.map_err(|error| wrong(&error))?, shard, args, signals.exit());
     }
-    Ok(end(&result, args.strict, signals.exit()))
+    let result = ::study::run(&study, &simulated, &options, &control, &mut told)
+        .map_err(|error| wrong(&error))?;
+    told_result(&result, &args.result, signals.exit())
+}
+
+fn wrong(error: &StudyError) -> Failure {
+    Failure::from_error(Exit::Usage, error).hint(Some(error.hint()))
+}
+
+/// stdout has the part's path. One of an interrupted run would be of no use.
+fn keep_part(
+    part: Option<StudyPart>,
+    shard: Shard,
+    args: &StudyRunArgs,
+    interrupted: Exit,
+) -> Result<Exit, Failure> {
+    let Some(part) = part else {
+        crate::say!("interrupted: shard {shard} has no part, run it again");
+        return Ok(interrupted);
+    };
+    let unkept = |error: String| Failure::new(Exit::Failure, format!("keeping the part: {error}"));
+    let base = base(&args.result).map_err(unkept)?;
+    let path = part.store(&base).map_err(|error| unkept(error.to_string()))?;
+    output::print(&format!("{}\n", path.display()))?;
+    Ok(Exit::Success)
+}
+
+fn merge(args: &StudyMergeArgs) -> Result<Exit, Failure> {
+    let study = resolved(&args.study)?;
+    let parts = args.parts.iter().map(|path| Ok((path.display().to_string(), part(path)?)));
+    let parts = parts.collect::<Result<Vec<_>, Failure>>()?;
+    let simulated = Simulated::new(&study);
+    let result = ::study::merge(&study, &simulated, tool(), parts).map_err(|error| {
+        let hint = match &error {
+            MergeError::Missing { .. } => {
+                Some("`tilemark study run` with --shard N/COUNT makes each of them")
+            }
+            MergeError::Other { .. } | MergeError::OtherCount { .. } => {
+                Some("all parts of a result are made with the same study, options and program")
+            }
+            _ => None,
+        };
+        Failure::from_error(Exit::Usage, &error).hint(hint)
+    })?;
+    told_result(&result, &args.result, Exit::Success)
+}
+
+fn part(path: &Path) -> Result<StudyPart, Failure> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::new(Exit::Usage, format!("cannot read {}: {error}", path.display()))
+    };
+    let text = plain::read_named_text(path).map_err(|error| failed(&error))?;
+    StudyPart::parse(&text).map_err(|error| failed(&error))
+}
+
+/// Keeps a result and prints it.
+fn told_result(
+    result: &StudyResult,
+    args: &StudyResultArgs,
+    interrupted: Exit,
+) -> Result<Exit, Failure> {
+    keep(result, args);
+    match args.format {
+        StudyFormat::Text => output::print(&text::study(result))?,
+        StudyFormat::Json => output::print_json(result)?,
+        StudyFormat::Csv => output::print(&findings::csv(result))?,
+        StudyFormat::Markdown => output::print(&findings::markdown(result))?,
+    }
+    Ok(end(result, args.strict, interrupted))
+}
+
+/// Where results are kept.
+fn base(args: &StudyResultArgs) -> Result<PathBuf, String> {
+    args.out.clone().map_or_else(default_base, Ok).map_err(|error| error.to_string())
 }
 
 /// A result that cannot be kept is told all the same.
-fn keep(result: &StudyResult, args: &StudyRunArgs) {
-    let base = args.out.clone().map_or_else(default_base, Ok);
-    let kept = base.map_err(|error| error.to_string()).and_then(|base| {
+fn keep(result: &StudyResult, args: &StudyResultArgs) {
+    let kept = base(args).and_then(|base| {
         let now = jiff::Timestamp::now();
         findings::store::store(result, &base, now).map_err(|error| error.to_string())
     });

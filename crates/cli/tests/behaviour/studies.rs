@@ -35,6 +35,75 @@ fn a_study_is_listed_shown_and_run() {
     assert_eq!(list.trim(), "[]", "a study is no run");
 }
 
+/// Claims that need several steps of both configurations.
+const SEVERAL: [&str; 7] = ["study", "run", "example", "--only", "E1,E2,E4", "--repeats", "2"];
+
+/// Makes a part and gives its path as it was printed.
+fn part(place: &Place, shard: &str, more: &[&str]) -> String {
+    let output = place.output(&[&SEVERAL[..], &["--shard", shard], more].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    out(&output).trim_end().to_owned()
+}
+
+#[test]
+fn parts_from_several_machines_make_the_document_of_one() {
+    let place = Place::new();
+    let alone = place.output(&[&SEVERAL[..], &["--format", "json"]].concat());
+    assert_eq!(alone.status.code(), Some(0), "{}", err(&alone));
+    let parts = ["3/3", "1/3", "2/3"].map(|shard| part(&place, shard, &[]));
+    assert!(parts[0].ends_with("runs/studies/example-part-3-of-3.json"), "{}", parts[0]);
+    let merge = |parts: &[&String]| {
+        let parts = parts.iter().map(|path| path.as_str());
+        let words = ["study", "merge", "example", "--format", "json"].into_iter().chain(parts);
+        place.output(&words.collect::<Vec<_>>())
+    };
+    let [third, first, second] = &parts;
+    let merged = merge(&[third, first, second]);
+    assert_eq!(merged.status.code(), Some(0), "{}", err(&merged));
+    assert_eq!(out(&merged), out(&alone));
+    let kept = place.names("runs/studies");
+    assert_eq!(kept.len(), 5, "three parts, and twice the result: {kept:?}");
+
+    let before = std::fs::read(second).expect("a part");
+    assert_eq!(part(&place, "2/3", &["--threads", "1"]), *second);
+    assert_eq!(std::fs::read(second).expect("a part"), before, "the same again, to the byte");
+
+    let elsewhere = part(&place, "2/3", &["--out", "other", "--seed", "5"]);
+    for (parts, told) in [
+        (&[first, second][..], "of 3 shards these are missing: 3\n"),
+        (&[first, second, first], "part-1-of-3.json are both shard 1/3"),
+        (&[first, &elsewhere, third], "the seed is 5, and 1 in "),
+        (&[&"absent.json".to_owned()], "cannot read absent.json"),
+        (&[&"tile.toml".to_owned()], "cannot read tile.toml: reading a part of a study"),
+    ] {
+        let output = merge(parts);
+        assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+        assert!(err(&output).contains(told), "{}", err(&output));
+        assert_eq!(out(&output), "");
+    }
+    let other = place.output(&["study", "merge", "protocols", first, second, third]);
+    assert!(err(&other).contains("the study is example, and protocols here"), "{}", err(&other));
+}
+
+#[test]
+fn a_share_that_makes_no_sense_is_refused_before_anything_runs() {
+    let place = Place::new();
+    for (more, told) in [
+        (&["--shard", "0/3"][..], "a shard is N/COUNT, such as 3/16"),
+        (&["--shard", "4/3"], "a shard is N/COUNT, such as 3/16"),
+        (&["--shard", "1/3", "--real", "ds"], "cannot be used with"),
+        (&["--shard", "1/3", "--strict"], "cannot be used with"),
+        (&["--shard", "1/3", "--format", "csv"], "cannot be used with"),
+    ] {
+        let output = place.output(&[&SEVERAL[..], more].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+        assert!(err(&output).contains(told), "{}", err(&output));
+    }
+    let unkept = place.output(&[&BRIEF[..], &["--shard", "1/9", "--out", "tile.toml"]].concat());
+    assert_eq!(unkept.status.code(), Some(1), "{}", err(&unkept));
+    assert!(err(&unkept).contains("keeping the part"), "{}", err(&unkept));
+}
+
 #[test]
 fn a_result_that_cannot_be_kept_is_told_all_the_same() {
     let place = Place::new();
@@ -100,4 +169,15 @@ fn an_interrupted_study_says_what_it_has() {
     let ended = running.end();
     assert_eq!(ended.code, Some(130), "{}", ended.stderr);
     assert!(ended.stdout.contains("INTERRUPTED"), "{}", ended.stdout);
+    let kept = place.names("runs/studies").len();
+
+    let words = ["study", "run", "example", "--repeats", "50", "--shard", "1/2"];
+    let mut running = Running::new(place.command(&words));
+    running.wait_for("run 1:");
+    running.signal(Signal::INT);
+    let ended = running.end();
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert!(ended.stderr.contains("shard 1/2 has no part, run it again"), "{}", ended.stderr);
+    assert_eq!(ended.stdout, "");
+    assert_eq!(place.names("runs/studies").len(), kept, "no part");
 }
