@@ -1,0 +1,59 @@
+use rustix::time::{ClockId, clock_gettime};
+use units::Nanos;
+
+/// This host's monotonic clock.
+pub fn monotonic() -> Nanos {
+    let now = clock_gettime(ClockId::Monotonic);
+    let (seconds, nanos) = (u64::try_from(now.tv_sec), u64::try_from(now.tv_nsec));
+    Nanos(seconds.unwrap_or(0) * 1_000_000_000 + nanos.unwrap_or(0))
+}
+
+/// How far another host's monotonic clock is from this one's, by the quickest of several probes: it
+/// read what this one reads plus `ahead_ns`, give or take half of that probe's round trip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockOffset {
+    /// Theirs less ours.
+    pub ahead_ns: i128,
+    /// Of the quickest probe.
+    pub round_trip: Nanos,
+}
+
+impl ClockOffset {
+    /// From a probe: our clock before and after, and theirs in between.
+    pub(crate) fn of(before: Nanos, theirs: Nanos, after: Nanos) -> Self {
+        let middle = i128::midpoint(i128::from(before.0), i128::from(after.0));
+        let ahead_ns = i128::from(theirs.0) - middle;
+        Self { ahead_ns, round_trip: after.saturating_sub(before) }
+    }
+
+    /// The true difference is no further away than this.
+    pub const fn uncertainty(self) -> Nanos {
+        Nanos(self.round_trip.0.div_ceil(2))
+    }
+
+    /// What the other clock reads when ours reads this.
+    pub fn theirs(self, ours: Nanos) -> Nanos {
+        let theirs = i128::from(ours.0) + self.ahead_ns;
+        Nanos(u64::try_from(theirs.max(0)).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_true_offset_lies_within_the_uncertainty_however_lopsided_the_way() {
+        for (there, back) in [(0, 900), (900, 0), (450, 450), (1, 2)] {
+            for ahead in [-5_000_i128, 0, 1 << 40] {
+                let before = Nanos(10_000);
+                let theirs = i128::from(before.0) + there + ahead;
+                let theirs = Nanos(u64::try_from(theirs).expect("positive"));
+                let after = Nanos(before.0 + u64::try_from(there + back).expect("positive"));
+                let found = ClockOffset::of(before, theirs, after);
+                let error = (found.ahead_ns - ahead).unsigned_abs();
+                assert!(error <= u128::from(found.uncertainty().0), "{found:?} of {ahead}");
+            }
+        }
+    }
+}

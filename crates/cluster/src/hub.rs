@@ -1,0 +1,460 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use units::{Bytes, Nanos};
+use zenoh::liveliness::LivelinessToken;
+use zenoh::query::ConsolidationMode;
+use zenoh::sample::{Sample, SampleKind};
+use zenoh::{Session, Wait};
+
+use crate::MESSAGE_MAX;
+use crate::clock::{ClockOffset, monotonic};
+use crate::error::ClusterError;
+use crate::identity::{Authority, Invitation};
+use crate::member::{CLOCK, FETCH, Part, Wanted};
+use crate::name::Name;
+use crate::session::{Keys, endpoint, open};
+use crate::tunnel::Tunnel;
+
+/// What happened that nobody looked at yet; beyond that, what was sent is lost, and counted.
+const EVENTS_MAX: usize = 4096;
+/// How often a part that did not arrive is asked for.
+const FETCH_TRIES: u32 = 3;
+
+/// How a hub is opened.
+#[derive(Debug, Clone)]
+pub struct HubOptions {
+    /// The cluster; a run's id, so that two never meet.
+    pub cluster: Name,
+    /// Who may join.
+    pub members: Vec<Name>,
+    /// Where it listens, all at the port of the first; 0 is a free one.
+    pub listen: Vec<SocketAddr>,
+    /// Addresses and names by which members reach it; those it listens at if there are none.
+    pub known_as: Vec<String>,
+    /// A silent member is missed after this.
+    pub lease: Duration,
+    /// Invitations and certificates are good for so long; connections end then.
+    pub valid_for: Duration,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A member is there.
+    Joined(Name),
+    /// It is gone: ended, cut off or silent for the lease.
+    Left(Name),
+    /// It sent something.
+    Sent {
+        /// Who.
+        member: Name,
+        /// What.
+        bytes: Vec<u8>,
+        /// So many that it sent before this one, after the last that arrived, were lost.
+        missed: u64,
+    },
+}
+
+/// Who controls.
+pub struct Hub {
+    cluster: Name,
+    authority: Authority,
+    members: BTreeSet<Name>,
+    reached_at: Vec<String>,
+    keys: Keys,
+    session: Session,
+    state: Arc<Mutex<State>>,
+    _alive: LivelinessToken,
+    _tunnel: Tunnel,
+}
+
+/// Who is there, and what each sends next: which joining of it, and the number.
+#[derive(Debug, Default)]
+struct State {
+    present: BTreeSet<Name>,
+    next: BTreeMap<Name, (u64, u64)>,
+}
+
+impl State {
+    /// How many were lost before one with this number. A connection that was gone for a time goes on
+    /// with its numbers; who joins anew begins at 0.
+    fn missed(&self, member: &Name, (joining, number): (u64, u64)) -> u64 {
+        let next = self.next.get(member).filter(|(known, _)| *known == joining);
+        number.saturating_sub(next.map_or(0, |(_, next)| *next))
+    }
+}
+
+impl Hub {
+    /// Listens from now on. What happens comes out of the receiver.
+    ///
+    /// # Errors
+    ///
+    /// When a member is named twice, or an address cannot be listened at.
+    pub fn open(options: &HubOptions) -> Result<(Self, Receiver<Event>), ClusterError> {
+        let mut members = BTreeSet::new();
+        for member in &options.members {
+            if !members.insert(member.clone()) {
+                return Err(ClusterError::Twice(member.clone()));
+            }
+        }
+        let listen = with_port(&options.listen)?;
+        let (listen, listeners) = listen;
+        let names = match options.known_as.is_empty() {
+            true => listen.iter().map(|address| address.ip().to_string()).collect(),
+            false => options.known_as.clone(),
+        };
+        let port = listen.first().map_or(0, SocketAddr::port);
+        let reached_at = names.iter().map(|name| with(name, port)).collect();
+        let keys = Keys::of(&options.cluster);
+        let authority = Authority::new(&options.cluster, options.valid_for)?;
+        let own = authority.server(&names)?;
+        let tunnel = Tunnel::listen(listeners, authority.certificate(), &own)?;
+        // Read once, when the session opens.
+        let passwords = tunnel.directory().join("p");
+        let lines =
+            members.iter().map(|member| format!("{member}:{}\n", authority.password(member)));
+        std::fs::write(&passwords, lines.collect::<String>()).map_err(|error| {
+            ClusterError::Network { what: "listening", message: error.to_string() }
+        })?;
+        let session = open(
+            "listening",
+            options.lease,
+            &[
+                ("mode", json!("router")),
+                ("listen/endpoints", json!([endpoint(&tunnel.socket())])),
+                ("transport/auth/usrpwd/dictionary_file", json!(passwords)),
+                ("access_control", allowed(&keys, &members)),
+            ],
+        )?;
+        let _ = std::fs::remove_file(&passwords);
+        let (sender, events) = sync_channel(EVENTS_MAX);
+        let state = Arc::new(Mutex::new(State::default()));
+        let network = ClusterError::network("listening");
+        let own = (Arc::clone(&state), sender.clone());
+        session
+            .declare_subscriber(keys.sent("*"))
+            .callback(move |sample| sent(&own, &sample))
+            .background()
+            .wait()
+            .map_err(&network)?;
+        let own = (Arc::clone(&state), sender);
+        session
+            .liveliness()
+            .declare_subscriber(keys.member("*"))
+            .history(true)
+            .callback(move |sample| came_or_went(&own, &sample))
+            .background()
+            .wait()
+            .map_err(&network)?;
+        let alive = session.liveliness().declare_token(keys.hub()).wait().map_err(&network)?;
+        let cluster = options.cluster.clone();
+        let hub = Self {
+            cluster,
+            authority,
+            members,
+            reached_at,
+            keys,
+            session,
+            state,
+            _alive: alive,
+            _tunnel: tunnel,
+        };
+        Ok((hub, events))
+    }
+
+    /// What a member needs to join.
+    ///
+    /// # Errors
+    ///
+    /// For somebody who is no member.
+    pub fn invitation(&self, member: &Name) -> Result<Invitation, ClusterError> {
+        self.known(member)?;
+        self.authority.invitation(&self.cluster, member, &self.reached_at)
+    }
+
+    fn known(&self, member: &Name) -> Result<(), ClusterError> {
+        match self.members.contains(member) {
+            true => Ok(()),
+            false => Err(ClusterError::Unknown(member.clone())),
+        }
+    }
+
+    /// Who is there now, whatever became of the events.
+    pub fn present(&self) -> Vec<Name> {
+        held(&self.state).present.iter().cloned().collect()
+    }
+
+    /// Asks a member, and waits for its answer.
+    ///
+    /// # Errors
+    ///
+    /// When the topic is no name, the member is not there, says nothing in this time, or answers with
+    /// an error of its own.
+    pub fn ask(
+        &self,
+        member: &Name,
+        topic: &str,
+        question: &[u8],
+        within: Duration,
+    ) -> Result<Vec<u8>, ClusterError> {
+        self.known(member)?;
+        topic.parse::<Name>()?;
+        let size = Bytes::new(question.len() as u64);
+        if size > MESSAGE_MAX {
+            return Err(ClusterError::TooLarge { size, max: MESSAGE_MAX });
+        }
+        let silent =
+            || ClusterError::Silent { member: member.clone(), topic: topic.to_owned(), within };
+        let replies = self
+            .session
+            .get(self.keys.asked(member.as_str(), topic))
+            .payload(question)
+            .consolidation(ConsolidationMode::None)
+            .timeout(within)
+            .wait()
+            .map_err(ClusterError::network("asking"))?;
+        let reply = replies.recv().map_err(|_| silent())?;
+        // An error here is Zenoh's: nobody who answers such questions, or none in time.
+        let sample = reply.into_result().map_err(|_| silent())?;
+        let bytes = sample.payload().to_bytes();
+        match bytes.split_first() {
+            Some((0, answer)) => Ok(answer.to_vec()),
+            Some((_, message)) => Err(ClusterError::Refused {
+                member: member.clone(),
+                message: String::from_utf8_lossy(message).into_owned(),
+            }),
+            None => Err(silent()),
+        }
+    }
+
+    /// How far a member's monotonic clock is from this host's, by so many probes.
+    ///
+    /// # Errors
+    ///
+    /// When one of them is not answered in a second.
+    pub fn clock(&self, member: &Name, probes: u32) -> Result<ClockOffset, ClusterError> {
+        let mut best: Option<ClockOffset> = None;
+        for _ in 0..probes.max(1) {
+            let before = monotonic();
+            let answer = self.ask(member, CLOCK, &[], Duration::from_secs(1))?;
+            let after = monotonic();
+            let theirs = <[u8; 8]>::try_from(&answer[..]).map_err(|_| ClusterError::Damaged {
+                member: member.clone(),
+                what: CLOCK.to_owned(),
+                message: format!("{} bytes instead of 8", answer.len()),
+            })?;
+            let probe = ClockOffset::of(before, Nanos(u64::from_le_bytes(theirs)), after);
+            if best.is_none_or(|best| probe.round_trip < best.round_trip) {
+                best = Some(probe);
+            }
+        }
+        Ok(best.expect("there is at least one probe"))
+    }
+
+    /// Fetches what a member offers under this name ([`crate::Member::offer`]): all of it, or an error.
+    ///
+    /// # Errors
+    ///
+    /// When it has nothing of the name, is larger than `size_max`, changes meanwhile, or a part does
+    /// not arrive in `within`, three times.
+    pub fn fetch(
+        &self,
+        member: &Name,
+        what: &str,
+        size_max: Bytes,
+        within: Duration,
+    ) -> Result<Vec<u8>, ClusterError> {
+        let damaged = |message: String| ClusterError::Damaged {
+            member: member.clone(),
+            what: what.to_owned(),
+            message,
+        };
+        let mut all: Vec<u8> = Vec::new();
+        loop {
+            let from = all.len() as u64;
+            let wanted = serde_json::to_vec(&Wanted { what: what.to_owned(), from })
+                .expect("a text and a number are JSON");
+            let mut tries = 1;
+            let answer = loop {
+                match self.ask(member, FETCH, &wanted, within) {
+                    Err(ClusterError::Silent { .. }) if tries < FETCH_TRIES => tries += 1,
+                    other => break other?,
+                }
+            };
+            let part =
+                Part::read(&answer).ok_or_else(|| damaged("a part without a head".into()))?;
+            if part.size > size_max.get() {
+                let size = Bytes::new(part.size);
+                return Err(ClusterError::TooLarge { size, max: size_max });
+            }
+            all.extend_from_slice(part.bytes);
+            if all.len() as u64 == part.size {
+                let is_whole = Sha256::digest(&all).as_slice() == part.sha256;
+                return is_whole
+                    .then_some(all)
+                    .ok_or_else(|| damaged("its SHA-256 is another one".into()));
+            }
+            if part.bytes.is_empty() || all.len() as u64 > part.size {
+                return Err(damaged(format!("{} of {} bytes", all.len(), part.size)));
+            }
+        }
+    }
+
+    /// Waits until all of these are there; those that are not when the time is over.
+    pub fn wait_for(&self, members: &[Name], within: Duration) -> Vec<Name> {
+        let until = Instant::now() + within;
+        loop {
+            let present = self.present();
+            let missing: Vec<Name> =
+                members.iter().filter(|member| !present.contains(member)).cloned().collect();
+            if missing.is_empty() || Instant::now() >= until {
+                return missing;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+fn held(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Listens at these addresses, all with one port: that of the first, or one that is free there.
+fn with_port(listen: &[SocketAddr]) -> Result<(Vec<SocketAddr>, Vec<TcpListener>), ClusterError> {
+    let (mut addresses, mut listeners) = (Vec::new(), Vec::new());
+    let mut port = listen.first().map_or(0, SocketAddr::port);
+    for address in listen {
+        let address = SocketAddr::new(address.ip(), port);
+        let bound = TcpListener::bind(address);
+        let bound = bound.and_then(|listener| Ok((listener.local_addr()?, listener)));
+        let (address, listener) = bound.map_err(|error| ClusterError::Network {
+            what: "listening",
+            message: format!("{address}: {error}"),
+        })?;
+        port = address.port();
+        addresses.push(address);
+        listeners.push(listener);
+    }
+    Ok((addresses, listeners))
+}
+
+/// An address or a name with a port, as it is connected to.
+fn with(name: &str, port: u16) -> String {
+    match name.contains(':') {
+        true => format!("[{name}]:{port}"),
+        false => format!("{name}:{port}"),
+    }
+}
+
+/// What members may do. Everything else is denied.
+fn allowed(keys: &Keys, members: &BTreeSet<Name>) -> Value {
+    let rule = |id: &str, messages: &[&str], flows: &[&str], keys: Vec<String>| {
+        json!({
+            "id": id, "messages": messages, "flows": flows, "permission": "allow",
+            "key_exprs": keys,
+        })
+    };
+    let hub = vec![keys.hub()];
+    let mut rules = vec![
+        rule("hub-there", &["liveliness_token"], &["egress"], hub.clone()),
+        // Who does not know that somebody listens sends nothing.
+        rule(
+            "hub-hears",
+            &["declare_subscriber", "declare_liveliness_subscriber", "liveliness_query"],
+            &["egress"],
+            vec![keys.sent("*"), keys.member("*")],
+        ),
+        rule("hub-seen", &["declare_liveliness_subscriber", "liveliness_query"], &["ingress"], hub),
+    ];
+    let (mut subjects, mut policies) = (Vec::new(), Vec::new());
+    for member in members {
+        let name = member.as_str();
+        rules.push(rule(
+            name,
+            &["put", "declare_queryable", "query", "reply", "liveliness_token"],
+            &["ingress", "egress"],
+            vec![keys.member(name), keys.sent(name), keys.asked(name, "*")],
+        ));
+        subjects.push(json!({ "id": name, "usernames": [name] }));
+        policies.push(
+            json!({ "rules": ["hub-there", "hub-hears", "hub-seen", name], "subjects": [name] }),
+        );
+    }
+    json!({
+        "enabled": true, "default_permission": "deny",
+        "rules": rules, "subjects": subjects, "policies": policies,
+    })
+}
+
+type Told = (Arc<Mutex<State>>, SyncSender<Event>);
+
+fn sent((state, events): &Told, sample: &Sample) {
+    let Ok(member) = Keys::last(sample.key_expr().as_str()).parse::<Name>() else { return };
+    let bytes = sample.payload().to_bytes();
+    let Some((joining, bytes)) = bytes.split_first_chunk::<8>() else { return };
+    let Some((number, bytes)) = bytes.split_first_chunk::<8>() else { return };
+    let (joining, number) = (u64::from_le_bytes(*joining), u64::from_le_bytes(*number));
+    let mut state = held(state);
+    let missed = state.missed(&member, (joining, number));
+    let event = Event::Sent { member: member.clone(), bytes: bytes.to_vec(), missed };
+    // What finds no room is missed by the next that does.
+    if events.try_send(event).is_ok() {
+        state.next.insert(member, (joining, number.saturating_add(1)));
+    }
+}
+
+fn came_or_went((state, events): &Told, sample: &Sample) {
+    let Ok(member) = Keys::last(sample.key_expr().as_str()).parse::<Name>() else { return };
+    let mut state = held(state);
+    let event = match sample.kind() {
+        SampleKind::Put => {
+            state.present.insert(member.clone());
+            Event::Joined(member)
+        }
+        SampleKind::Delete => {
+            state.present.remove(&member);
+            Event::Left(member)
+        }
+    };
+    // Who is there is in the state, too.
+    let _ = events.try_send(event);
+}
+
+impl std::fmt::Debug for Hub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Hub");
+        shown.field("cluster", &self.cluster).field("present", &self.present());
+        shown.finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_was_gone_for_a_time_has_lost_nothing_that_had_arrived() {
+        let member: Name = "a".parse().expect("a name");
+        let mut state = State::default();
+        assert_eq!(state.missed(&member, (7, 0)), 0);
+        state.next.insert(member.clone(), (7, 500));
+        assert_eq!(state.missed(&member, (7, 500)), 0, "as if it had never been gone");
+        assert_eq!(state.missed(&member, (7, 503)), 3);
+        assert_eq!(state.missed(&member, (8, 3)), 3, "another joining counts from 0");
+    }
+
+    #[test]
+    fn all_addresses_have_one_port() {
+        let address = |text: &str| text.parse::<SocketAddr>().expect("an address");
+        let both = [address("127.0.0.1:0"), address("127.0.0.2:0")];
+        let (found, _listeners) = with_port(&both).expect("a free one");
+        assert!(found[0].port() != 0 && found[0].port() == found[1].port(), "{found:?}");
+        assert_eq!((with("::1", 5), with("a", 5)), ("[::1]:5".to_owned(), "a:5".to_owned()));
+    }
+}

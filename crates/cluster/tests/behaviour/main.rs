@@ -1,0 +1,72 @@
+//! Hubs and members over TLS on loopback.
+
+mod joining;
+mod talking;
+
+use std::net::SocketAddr;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use tilemark_cluster::{Asked, Event, Hub, HubOptions, Invitation, Member, Name};
+
+/// Whatever is waited for comes long before, also on a busy machine.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+/// Longer than a busy machine keeps a process waiting.
+pub(crate) const LEASE: Duration = Duration::from_secs(5);
+
+pub(crate) fn name(text: &str) -> Name {
+    text.parse().expect("a name")
+}
+
+pub(crate) fn options(members: &[&str]) -> HubOptions {
+    static CLUSTERS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = CLUSTERS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    HubOptions {
+        cluster: name(&format!("test-{}-{number}", std::process::id())),
+        members: members.iter().map(|member| name(member)).collect(),
+        listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
+        known_as: Vec::new(),
+        lease: LEASE,
+        valid_for: Duration::from_secs(600),
+    }
+}
+
+pub(crate) fn hub(members: &[&str]) -> (Hub, Receiver<Event>) {
+    Hub::open(&options(members)).expect("a hub")
+}
+
+/// Answers with what it was asked, in words; refuses what is about `no`.
+fn echo(asked: Asked) -> Result<Vec<u8>, String> {
+    match asked.topic.as_str() {
+        "no" => Err("not today".to_owned()),
+        "slow" => {
+            std::thread::sleep(Duration::from_millis(500));
+            Ok(Vec::new())
+        }
+        topic => Ok([topic.as_bytes(), b": ", &asked.question].concat()),
+    }
+}
+
+pub(crate) fn join(invitation: &Invitation) -> Member {
+    Member::join(invitation, LEASE, DEADLINE, Box::new(echo)).expect("it joins")
+}
+
+/// A member that is there.
+pub(crate) fn joined(hub: &Hub, member: &str) -> Member {
+    let member = name(member);
+    let joined = join(&hub.invitation(&member).expect("it is a member"));
+    assert_eq!(hub.wait_for(&[member], DEADLINE), []);
+    joined
+}
+
+/// The next event that this is true of.
+pub(crate) fn wait_for(events: &Receiver<Event>, wanted: impl Fn(&Event) -> bool) -> Event {
+    let until = Instant::now() + DEADLINE;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let event = events.recv_timeout(left).expect("it happens");
+        if wanted(&event) {
+            return event;
+        }
+    }
+}
