@@ -11,6 +11,7 @@ use units::Bytes;
 use workload::{BuildError, Instance, InstanceMachine, InstancePlan};
 
 use crate::error::BenchError;
+use crate::placed::Placed;
 use crate::plan::ResolvedPlan;
 
 /// Which part of the load an instance is.
@@ -67,6 +68,8 @@ pub struct DiskNeed {
     pub role: Role,
     /// Position of its virtual machine in the instance.
     pub vm: usize,
+    /// Its tile, from 0.
+    pub tile: u32,
 }
 
 /// One workload instance, before anything drives it.
@@ -127,9 +130,14 @@ impl Fleet {
         }
         let topology = Topology::default();
         let members = order.members.clone();
+        // Hosts that the plan does not have were refused where it was placed.
+        let placed = Placed::of(plan, order.tiles).unwrap_or_default();
         let mut fleet = Self { order, instances: Vec::new(), topology };
         for member in members {
             fleet.add(plan, member, &laid_out[&member.workload]);
+            if let Some(entry) = fleet.topology.instances.last_mut() {
+                entry.host = placed.name_of(member.tile).map(str::to_owned);
+            }
         }
         Ok(fleet)
     }
@@ -175,6 +183,7 @@ impl Fleet {
             disk: disk.name.clone(),
             role: disk.role,
             vm: disk.vm,
+            tile: member.tile,
         };
         self.instances.push(FleetInstance {
             shape: shape(instance, first_vm, built),
@@ -257,6 +266,7 @@ pub(crate) fn entry(workload: &str, member: Member, built: &Instance) -> Instanc
         tile: member.tile,
         workload: workload.to_owned(),
         copy: member.copy,
+        host: None,
         actions: built.actions.clone(),
         groups: built.groups.clone(),
         kinds: built.kinds.iter().map(|kind| kind.name.clone()).collect(),

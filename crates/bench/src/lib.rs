@@ -14,6 +14,7 @@
 mod error;
 pub mod fleet;
 pub mod ladder;
+mod placed;
 pub mod plan;
 pub mod progress;
 pub mod real;
@@ -29,3 +30,4 @@ pub mod verdict;
 pub mod window;
 
 pub use error::BenchError;
+pub use placed::Placed;

@@ -122,11 +122,13 @@ pub struct Tick {
     pub is_longer: bool,
     /// I/Os per second in the slice.
     pub operations_per_s: f64,
+    /// Calls answered well per second in the slice.
+    pub calls_per_s: f64,
     /// Share of them that are reads, 0 to 1.
     pub read_share: f64,
     /// Bytes per second in the slice.
     pub bytes_per_s: f64,
-    /// 99th percentile of the I/Os' service time in the slice; none without I/O.
+    /// 99th percentile of the I/Os' service time in the slice; of the calls' without I/O.
     pub service_p99: Option<Nanos>,
     /// Busiest worker's CPU share, 0 to 1.
     pub worker_cpu: f64,

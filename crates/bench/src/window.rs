@@ -142,7 +142,14 @@ impl Window {
     }
 
     fn add_generator(&mut self, slice: &Slice) {
-        let (sum, row) = (&mut self.generator, &slice.generator);
+        self.generator.add(slice);
+    }
+}
+
+impl GeneratorTotals {
+    /// Adds what it did in a slice.
+    pub fn add(&mut self, slice: &Slice) {
+        let (sum, row) = (self, &slice.generator);
         sum.submitted += row.submitted;
         sum.completed += row.completed;
         sum.in_flight_at_ends.1 = row.in_flight;

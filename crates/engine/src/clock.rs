@@ -1,7 +1,9 @@
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{ClockId, Timespec, clock_gettime};
 use units::Nanos;
 
 /// The run's clock: `CLOCK_MONOTONIC` (read through the vDSO) counted from one origin that
@@ -39,6 +41,20 @@ impl Clock {
 
 fn monotonic() -> Nanos {
     read(ClockId::Monotonic)
+}
+
+/// Sleeps until the monotonic clock reads so much, and says how late it woke up.
+pub fn wait_until(at: Nanos) -> Nanos {
+    // A sleep may end 50 us late by default, to save power.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    let seconds = i64::try_from(at.0 / Nanos::SECOND.0).unwrap_or(i64::MAX);
+    let nanos = i64::try_from(at.0 % Nanos::SECOND.0).unwrap_or(0);
+    let until = Timespec { tv_sec: seconds, tv_nsec: nanos };
+    // Signals interrupt it.
+    while monotonic() < at && clock_nanosleep_absolute(ClockId::Monotonic, &until).is_err() {}
+    // Back to that of whoever made this thread.
+    let _ = rustix::thread::set_current_timer_slack(None);
+    monotonic().saturating_sub(at)
 }
 
 /// CPU time the calling thread has used, user and system.

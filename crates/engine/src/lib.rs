@@ -49,7 +49,7 @@ mod worker;
 
 pub use arena::{Address, LENGTH_MAX};
 pub use backend::{Backend, Completion, Submission, Wait};
-pub use clock::Clock;
+pub use clock::{Clock, wait_until};
 pub use instance::EngineInstance;
 pub use options::{BackendChoice, Options};
 pub use outcome::{EngineError, FirstErrors, Outcome, Warning};

@@ -38,6 +38,9 @@ pub struct Options {
     /// Most connections of one worker to one service, at least 1; more calls wait in the generator
     /// and are counted as queued.
     pub connections: usize,
+    /// When the load begins, by this host's monotonic clock; once every worker is set up if absent,
+    /// or if that was later.
+    pub begin_at: Option<Nanos>,
 }
 
 impl Default for Options {
@@ -55,6 +58,7 @@ impl Default for Options {
             buffers_max: Bytes::new(128 << 20),
             call_timeout: Nanos::from_secs(30),
             connections: 1024,
+            begin_at: None,
         }
     }
 }

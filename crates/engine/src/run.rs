@@ -10,7 +10,7 @@ use machine::Machine;
 use record::slice::Slice;
 use units::Nanos;
 
-use crate::clock::{Clock, ProcessCpu};
+use crate::clock::{Clock, ProcessCpu, wait_until};
 use crate::instance::{
     EngineInstance, calls_of, check_shapes, open_content, table_of, telemetry_of,
 };
@@ -27,9 +27,15 @@ pub struct Running {
     workers: Vec<JoinHandle<Result<Outcome, EngineError>>>,
     merger: Option<JoinHandle<()>>,
     cpu_before: ProcessCpu,
+    began_late: Nanos,
 }
 
 impl Running {
+    /// How long after [`Options::begin_at`] the load began.
+    pub const fn began_late(&self) -> Nanos {
+        self.began_late
+    }
+
     /// The merged slices of all workers, in order, as they end; the last one is shorter. The
     /// channel has no bound: a reader that is slow costs memory, never I/O.
     pub fn slices(&self) -> &Receiver<Slice> {
@@ -108,7 +114,7 @@ fn died(worker: usize, panic: &(dyn Any + Send)) -> EngineError {
 }
 
 /// Starts a load: one thread per worker, instances dealt out in turn. Returns when every
-/// worker is set up; their common clock starts then.
+/// worker is set up and the moment to begin has come; their common clock starts then.
 ///
 /// # Errors
 /// When options or shapes are wrong, or rings and threads cannot be had.
@@ -129,6 +135,7 @@ pub fn start<M: Machine + Send + 'static>(
         workers: Vec::new(),
         merger: None,
         cpu_before: ProcessCpu::now(),
+        began_late: Nanos::ZERO,
     };
     let mut go = Vec::new();
     // A worker without an instance would only spend a ring and a thread.
@@ -166,6 +173,9 @@ pub fn start<M: Machine + Send + 'static>(
         drop(go); // Workers that are ready see this and end.
         running.end()?;
         return Err(EngineError::Worker { worker: 0, message: "set-up failed".to_owned() });
+    }
+    if let Some(at) = options.begin_at {
+        running.began_late = wait_until(at);
     }
     running.cpu_before = ProcessCpu::now();
     clock.restart();

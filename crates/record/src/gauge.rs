@@ -178,6 +178,7 @@ macro_rules! units {
 units! {
     ShareOfCpus "share of all CPUs" "ratio" "1" "Of all processors, 0 to 1.";
     ShareOfTime "share of the time" "ratio" "1" "Of the time, 0 to 1.";
+    Share "share" "ratio" "1" "Of the greatest there can be, 0 to 1.";
     BytesPerSecond "B/s" "bytes_per_second" "By/s" "Bytes per second.";
     Ios "I/Os" "" "{operation}" "Requests.";
     Bytes "B" "bytes" "By" "Bytes.";
@@ -267,6 +268,9 @@ gauges! {
     Throttled "cpu.throttled" Sum Events of Host Drawn Neither
         "/sys/devices/system/cpu/cpu*/thermal_throttle"
         "times a processor slowed down because it was hot";
+    Frequency "cpu.frequency" Mean Share of Host Drawn More
+        "/sys/devices/system/cpu/cpu*/cpufreq"
+        "frequency of the processors, of their greatest";
     Utilisation "part.utilisation" Mean ShareOfTime of Part Drawn Less
         "the model"
         "a modelled part was busy";

@@ -48,6 +48,9 @@ pub struct InstanceEntry {
     pub workload: String,
     /// Which of several of this workload in the tile, counted from 0.
     pub copy: u32,
+    /// The host that drives it, if that is not the one that records.
+    #[serde(default)]
+    pub host: Option<String>,
     /// Names of actions, by `machine::ActionId`.
     pub actions: Vec<String>,
     /// Names of user groups, by `machine::GroupId`.
@@ -159,7 +162,6 @@ pub struct Slice {
     /// I/O that finished in it.
     pub io: Vec<IoRow>,
     /// Calls that finished in it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallRow>,
     /// Actions that finished in it.
     pub actions: Vec<ActionRow>,

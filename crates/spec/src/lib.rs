@@ -22,6 +22,7 @@ mod ladder;
 mod load;
 mod locate;
 mod nearest;
+mod placement;
 pub mod plan;
 pub mod replay;
 mod resolve;
@@ -39,6 +40,7 @@ pub use load::{
     read_workload,
 };
 pub use nearest::{did_you_mean, nearest};
+pub use placement::{Placement, PlacementError};
 pub use resolve::{array_text, resolve_array_with, resolve_tile};
 pub use schema::{Kind, schema};
 pub use tile::ResolvedTile;

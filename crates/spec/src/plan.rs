@@ -38,9 +38,31 @@ pub struct Plan {
     #[serde(rename = "endpoint", default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(with = "IndexMap<String, String>")]
     pub endpoints: IndexMap<String, Answering>,
+    /// The hosts that drive the tiles, if they are others than this one.
+    #[serde(default, skip_serializing_if = "Hosts::is_none")]
+    pub hosts: Hosts,
     /// Random if absent; always stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+}
+
+/// The hosts that drive the tiles.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Hosts {
+    /// Each as `--host` has it: `NAME`, `NAME=ssh:DESTINATION`, `NAME=exec:COMMAND` or `NAME=join`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<String>,
+    /// `"round-robin"` (default), `"packed:4"`, `"weight:a=2,b=1"` or `"pin:1=a,2=b"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<String>,
+}
+
+impl Hosts {
+    /// Whether there are none but this one.
+    pub fn is_none(&self) -> bool {
+        self.members.is_empty() && self.placement.is_none()
+    }
 }
 
 /// How long and how often.

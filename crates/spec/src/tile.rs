@@ -37,7 +37,7 @@ fn one() -> u32 {
 }
 
 /// A tile with its workloads read.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResolvedTile {
     /// The tile as written.
     pub tile: Tile,

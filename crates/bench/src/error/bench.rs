@@ -179,6 +179,27 @@ pub enum BenchError {
     /// Everything written could not be read back.
     #[error(transparent)]
     Check(#[from] engine::verify::CheckError),
+    /// A host that drives a part of the load.
+    #[error("host {host}: {what}")]
+    Host {
+        /// Its name.
+        host: String,
+        /// What is wrong, in words.
+        what: String,
+    },
+    /// A host refuses the target.
+    #[error("host {host} refuses: {what}")]
+    HostRefused {
+        /// Its name.
+        host: String,
+        /// Why, in words.
+        what: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// Hosts cannot be reached, or do not fit together.
+    #[error("{0}")]
+    Hosts(String),
     /// The generator went silent.
     #[error("the load generator reported nothing for {0}")]
     Silent(Nanos),
@@ -249,12 +270,23 @@ impl BenchError {
             Self::ReuseSize { .. } => {
                 Some("use the --tile and --footprint that were used to prepare".to_owned())
             }
+            Self::HostRefused { hint, .. } => hint.clone(),
             Self::NothingToRead => {
                 Some("leave out --read-only, or name a file or block device with data".to_owned())
             }
             Self::PrepareSearch => Some("say how many with --tiles N".to_owned()),
             _ => None,
         }
+    }
+
+    /// Whether somebody asked for this end.
+    pub const fn is_interruption(&self) -> bool {
+        matches!(
+            self,
+            Self::Interrupted
+                | Self::Aborted
+                | Self::Prefill(engine::prefill::PrefillError::Cancelled { .. })
+        )
     }
 
     /// Stable identifier for result files.
@@ -280,6 +312,7 @@ impl BenchError {
             Self::Storage { .. } => "storage-failed",
             Self::Mismatch(_) => "verification-mismatch",
             Self::Check(_) | Self::StateDir { .. } => "verification",
+            Self::Host { .. } | Self::HostRefused { .. } | Self::Hosts(_) => "host",
             Self::Silent(_) => "generator-silent",
             Self::Interrupted => "interrupted",
             Self::Aborted => "aborted",

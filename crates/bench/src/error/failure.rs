@@ -1,12 +1,14 @@
+use serde::{Deserialize, Serialize};
+
 /// One disk's failed I/Os.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// Name of the disk.
     pub disk: String,
     /// Byte in the disk at which the first failed I/O began.
     pub offset: u64,
     /// `read`, `write` or `flush`.
-    pub operation: &'static str,
+    pub operation: String,
     /// What the system said.
     pub error: String,
     /// How many failed.

@@ -63,6 +63,9 @@ pub enum PlanError {
         /// What is wrong with it.
         why: engine::client::AddressError,
     },
+    /// Tiles cannot be placed as was said.
+    #[error("hosts.placement: {0}")]
+    Placement(#[from] spec::PlacementError),
     /// The plan cannot be written as TOML.
     #[error("the resolved plan cannot be written as TOML: {0}")]
     Unwritable(String),

@@ -4,12 +4,15 @@
 //! (`LadderOptions::gain_min`). Where that ends, the saturation curve through all steps that
 //! passed says (`stats::Saturation`), with what their scatter leaves open. It is believed
 //! ([`SHOWN`]) once it surely lies below the greatest count.
+//!
+//! What was done beside somebody else's work bends no curve: it may be less than it could be. But
+//! where such a step did more than all others, they show no plateau.
 
 use std::collections::BTreeMap;
 
 use stats::{Saturation, Work};
 
-use crate::ladder::rung::{Judgement, Rung};
+use crate::ladder::rung::{Judgement, Rung, StepResult};
 use crate::ladder::stop::Stop;
 
 /// A plateau is believed when it begins below the greatest count with this chance; our choice.
@@ -23,6 +26,9 @@ const CERTAIN: f64 = 0.005;
 /// Where the most tiles do at least this share of what as many single ones would, each of them
 /// still adds most of its own.
 const LINEAR: f64 = 0.85;
+
+/// So many standard deviations more than the greatest work are no accident.
+const MORE: f64 = 2.0;
 
 /// No count runs more often for a plateau: what is left open then is the curve's shape.
 const RUNS_MAX: usize = 3;
@@ -39,20 +45,30 @@ impl Plateau {
     /// Where the plateau of these steps probably begins; nothing if work still grows with the tiles,
     /// or fewer than three counts did scored work, through which any curve goes.
     pub fn of(rungs: &BTreeMap<u32, Rung>, gain_min: f64) -> Option<Self> {
-        let points: Option<Vec<(u32, f64)>> =
-            passed(rungs).map(|(tiles, rung)| Some((*tiles, rung.throughput()?))).collect();
+        let (beside, calm): (Vec<_>, Vec<_>) =
+            passed(rungs).partition(|(_, rung)| rung.is_disturbed());
+        let work_of = |(tiles, rung): &(&u32, &Rung)| Some((**tiles, rung.throughput()?));
+        let points: Option<Vec<(u32, f64)>> = calm.iter().map(work_of).collect();
         let points = points.filter(|points| points.len() > 2)?;
         let (most, work) = *points.last()?;
         if work >= LINEAR * own_work(rungs)? * f64::from(most) {
             return None;
         }
-        let runs =
-            || passed(rungs).flat_map(|(tiles, rung)| rung.counted().map(|run| (*tiles, run)));
+        let said = |run: &&StepResult| run.failed.is_some();
+        let runs = || {
+            calm.iter()
+                .flat_map(|(tiles, rung)| rung.counted().filter(said).map(|run| (**tiles, run)))
+        };
         let steps: Option<Vec<Work>> =
             runs().map(|(tiles, run)| Some(Work { tiles, work: run.throughput? })).collect();
         let errors = runs().filter_map(|(_, run)| Some(run.throughput_error? / run.throughput?));
         let squares: Vec<f64> = errors.map(|e| e * e).filter(|e| e.is_finite()).collect();
         let scatter = stats::mean(&squares).map_or(CERTAIN, |mean| mean.sqrt().max(CERTAIN));
+        let greatest = points.iter().map(|(_, work)| *work).fold(work, f64::max);
+        let is_more = |(_, work): (u32, f64)| work > greatest * (1.0 + MORE * scatter);
+        if beside.iter().filter_map(work_of).any(is_more) {
+            return None;
+        }
         let counts = points.into_iter().map(|(tiles, _)| tiles).collect();
         Some(Self { curve: Saturation::of(&steps?, scatter, gain_min)?, counts })
     }

@@ -44,6 +44,10 @@ pub struct Values {
     pub space_max: Option<Bytes>,
     /// What answers endpoints, by name.
     pub endpoints: IndexMap<String, Answering>,
+    /// The hosts that drive the tiles, as `--host` has them; none is this one.
+    pub hosts: Option<Vec<String>>,
+    /// On which of them each tile runs.
+    pub placement: Option<String>,
     /// Seed of every random stream.
     pub seed: Option<u64>,
 }
@@ -81,6 +85,8 @@ impl Layer {
             cpu: plan.engine.cpu,
             space_max: plan.engine.space_max,
             endpoints: plan.endpoints.clone(),
+            hosts: (!plan.hosts.members.is_empty()).then(|| plan.hosts.members.clone()),
+            placement: plan.hosts.placement.clone(),
             seed: plan.seed,
         };
         Self { origin: Origin::Plan, values }

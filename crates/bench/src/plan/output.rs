@@ -1,6 +1,6 @@
 use record::run::PlanValue;
 use serde_json::Value;
-use spec::plan::{EngineOptions, Ladder, Measure, Plan, Scale};
+use spec::plan::{EngineOptions, Hosts, Ladder, Measure, Plan, Scale};
 
 use crate::plan::climb::tiles_text;
 use crate::plan::{PlanError, ResolvedPlan, Setting};
@@ -32,6 +32,10 @@ impl ResolvedPlan {
                 space_max: self.space_max.value,
             },
             endpoints: self.endpoints.iter().map(|(n, at)| (n.clone(), at.value.clone())).collect(),
+            hosts: Hosts {
+                members: self.hosts.value.clone(),
+                placement: (!self.hosts.value.is_empty()).then(|| self.placement.value.to_string()),
+            },
             seed: Some(self.seed.value),
         }
     }
@@ -70,6 +74,14 @@ impl ResolvedPlan {
         ];
         let endpoints = self.endpoints.iter();
         values.extend(endpoints.map(|(name, at)| value(&format!("endpoint.{name}"), at)));
+        if !self.hosts.value.is_empty() {
+            values.push(value("hosts.members", &self.hosts));
+            values.push(PlanValue {
+                key: "hosts.placement".to_owned(),
+                value: self.placement.value.to_string().into(),
+                origin: self.placement.origin,
+            });
+        }
         values
     }
 }

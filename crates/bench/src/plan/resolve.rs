@@ -1,7 +1,7 @@
 use record::run::Origin;
-use spec::ResolvedTile;
 use spec::plan::Profile;
 use spec::workload::CpuMode;
+use spec::{Placement, ResolvedTile};
 use units::{Bytes, Nanos};
 
 use crate::ladder::Climb;
@@ -66,6 +66,10 @@ pub struct ResolvedPlan {
     pub space_max: Setting<Option<Bytes>>,
     /// What answers the endpoints that the tile's workloads call, by name.
     pub endpoints: Answers,
+    /// The hosts that drive the tiles, as `--host` has them; none is this one.
+    pub hosts: Setting<Vec<String>>,
+    /// On which of them each tile runs.
+    pub placement: Setting<Placement>,
     /// Seed of every random stream.
     pub seed: Setting<u64>,
     /// The profile's values that a plan cannot change.
@@ -74,6 +78,15 @@ pub struct ResolvedPlan {
     pub tile_set: ResolvedTile,
     /// The traces that its workloads play, once they are read.
     pub traces: Traces,
+}
+
+impl ResolvedPlan {
+    /// The names of the hosts that drive the tiles: what stands before `=`.
+    pub fn host_names(&self) -> Vec<String> {
+        let name =
+            |text: &String| text.split_once('=').map_or(text.as_str(), |(name, _)| name).to_owned();
+        self.hosts.value.iter().map(name).collect()
+    }
 }
 
 /// Fills every gap: the first layer that has a value wins, then the profile, then the
@@ -111,6 +124,7 @@ pub fn resolve_simulated(
     plan.verify = Setting { value: false, origin: Origin::Default };
     plan.cpu = Setting { value: None, origin: Origin::Default };
     plan.space_max = Setting { value: None, origin: Origin::Default };
+    plan.hosts = Setting { value: Vec::new(), origin: Origin::Default };
     Ok(plan)
 }
 
@@ -147,6 +161,8 @@ fn resolve_with(
         cpu: pick.optional(|v| v.cpu),
         space_max: pick.optional(|v| v.space_max),
         endpoints: endpoints::of(layers, &tile_set)?,
+        hosts: pick.or(|v| v.hosts.clone(), Vec::new(), Origin::Default),
+        placement: placement(&pick)?,
         seed: pick.or(|v| v.seed, drawn_seed(surroundings.entropy), Origin::Default),
         method,
         tile_set,
@@ -154,6 +170,12 @@ fn resolve_with(
     };
     check(&plan)?;
     Ok(plan)
+}
+
+fn placement(pick: &Pick<'_>) -> Result<Setting<Placement>, PlanError> {
+    let text = pick.optional(|v| v.placement.clone());
+    let value = text.value.as_deref().map(str::parse).transpose()?;
+    Ok(Setting { value: value.unwrap_or_default(), origin: text.origin })
 }
 
 /// A drawn seed has 53 bits, so that it survives every JSON reader; given ones may have 63,

@@ -10,10 +10,11 @@ use spec::ResolvedTile;
 use units::Nanos;
 
 use crate::fleet::Member;
+use crate::placed::Placed;
 use crate::score::{References, SliceWork, slice_work};
 use crate::step::checks::{LittleSums, SUBMITTED_IS_COMPLETED};
 use crate::step::report::{StepFacts, StepPlace};
-use crate::step::runner::excuse;
+use crate::step::runner::{Beside, excuse};
 use crate::step::{Rounds, waits};
 use crate::verdict::{Judged, LimitSamples, StepJudge};
 use crate::window::{ActionTotals, KindTotals, Window};
@@ -25,6 +26,7 @@ pub struct Replayed<'a> {
     /// Position of each workload instance, by tile, name and copy.
     positions: BTreeMap<(u32, String, u32), usize>,
     topology: Topology,
+    placed: Placed,
     window: Window,
     samples: LimitSamples,
     rounds: Rounds,
@@ -39,8 +41,10 @@ pub struct Replayed<'a> {
 }
 
 impl<'a> Replayed<'a> {
-    /// A step of so many tiles, of which nothing was seen yet.
-    pub fn new(tile: &'a ResolvedTile, tiles: u32, slices_per_block: usize) -> Self {
+    /// A step as it is stored, of which nothing was seen yet.
+    pub fn new(tile: &'a ResolvedTile, step: &Step, slices_per_block: usize) -> Self {
+        let tiles = step.tiles;
+        let placed = Placed::of_step(&step.hosts, tiles);
         let (mut members, mut positions) = (Vec::new(), BTreeMap::new());
         let mut topology = Topology::default();
         for number in 0..tiles {
@@ -53,6 +57,7 @@ impl<'a> Replayed<'a> {
                         tile: number,
                         workload: workload.name.clone(),
                         copy,
+                        host: None,
                         actions: workload.actions.iter().map(|own| own.name.clone()).collect(),
                         groups: vec![String::new()],
                         kinds: Vec::new(),
@@ -63,13 +68,14 @@ impl<'a> Replayed<'a> {
             }
         }
         let window = Window::new(&topology, Nanos::ZERO, 0);
-        let judge = StepJudge { tile, members: &members, topology: &topology };
+        let judge = StepJudge { tile, members: &members, topology: &topology, placed: &placed };
         let samples = LimitSamples::new(&judge, slices_per_block);
         Self {
             tile,
             members,
             positions,
             topology,
+            placed,
             window,
             samples,
             rounds: Rounds::new(slices_per_block),
@@ -95,8 +101,8 @@ impl<'a> Replayed<'a> {
         if phase == Phase::Measured {
             self.window.add(&slice);
             self.rounds.add(&slice);
-            let Self { tile, members, topology, samples, .. } = self;
-            samples.add(&StepJudge { tile, members, topology }, &slice);
+            let Self { tile, members, topology, placed, samples, .. } = self;
+            samples.add(&StepJudge { tile, members, topology, placed }, &slice);
             self.work.push(slice_work(self.tile, &self.members, &self.topology, &slice));
         }
     }
@@ -180,7 +186,8 @@ impl<'a> Replayed<'a> {
     /// The step's entry as it comes out of these slices, and what was judged; what no series
     /// has is taken from the stored one.
     pub fn conclude(self, stored: &Step, references: &References, seed: u64) -> (Step, Judged) {
-        let judge = StepJudge { tile: self.tile, members: &self.members, topology: &self.topology };
+        let Self { tile, members, topology, placed, .. } = &self;
+        let judge = StepJudge { tile, members, topology, placed };
         let mut judged = judge.judge(&self.window, &self.samples);
         // What no series has is taken from the stored step: what came after the last slice, and
         // who was in the way.
@@ -188,7 +195,11 @@ impl<'a> Replayed<'a> {
         let mut checks = Vec::from_iter(self.little.check());
         checks.extend(stored.checks.iter().find(beyond).cloned());
         let steady = self.rounds.steady();
-        excuse(&mut judged, &checks, &steady, &stored.disturbances);
+        let mut hosts = stored.hosts.clone();
+        for (host, limits) in hosts.iter_mut().zip(&judged.hosts) {
+            host.limits.clone_from(limits);
+        }
+        excuse(&mut judged, &checks, &steady, &Beside::of(&stored.disturbances, &hosts));
         let facts = StepFacts {
             gauges: stored.gauges.clone(),
             tile: self.tile,
@@ -198,6 +209,7 @@ impl<'a> Replayed<'a> {
             window: &self.window,
             judged: judged.clone(),
             disturbances: stored.disturbances.clone(),
+            hosts,
             steady,
             work: &self.work,
             slices_per_block: self.slices_per_block,

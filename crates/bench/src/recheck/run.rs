@@ -163,7 +163,7 @@ fn steps(
     let mut slices = Slices::of(stored.path())?.peekable();
     let mut all: Vec<Again> = Vec::new();
     for step in &run.steps {
-        let mut replayed = Replayed::new(&plan.tile_set, step.tiles, slices_per_block);
+        let mut replayed = Replayed::new(&plan.tile_set, step, slices_per_block);
         let is_own = |key: &StepKey| {
             (key.step, key.repeat, key.tiles) == (step.step, step.repeat, step.tiles)
         };
@@ -231,6 +231,10 @@ fn compare(
         let limit = &stored.result;
         let what = format!("limit {} {} {}", stored.workload, limit.name, limit.statistic);
         items.push(Item::compare(what, stored, again).deciding());
+    }
+    for (stored, again) in stored.hosts.iter().zip(&again.hosts) {
+        let what = format!("limits of host {}", stored.host);
+        items.push(Item::compare(what, &stored.limits, &again.limits).deciding());
     }
     items.push(Item::compare("score", &stored.score, &again.score).deciding());
     items.push(Item::compare("throughput", &stored.throughput, &again.throughput));
@@ -325,6 +329,12 @@ fn beyond_the_series(run: &Run) -> Vec<NotRechecked> {
     }
     if run.steps.iter().any(|step| step.replay.is_some()) {
         all.push(NotRechecked::new("how punctually traces were played", "no series has it"));
+    }
+    if !run.hosts.is_empty() {
+        all.push(NotRechecked::new(
+            "how hosts' generators, clocks and I/Os compare",
+            "the series have the sum of all generators",
+        ));
     }
     if run.prefill.is_some() {
         all.push(NotRechecked::new("the speed of the prefill", "no series has it"));

@@ -204,7 +204,7 @@ impl Load for FakeLoad {
         let failure = Failure {
             disk: self.first_disk,
             offset: 8192,
-            operation: "read",
+            operation: "read".to_owned(),
             error: IoError::Os(5).to_string(),
             count: self.failed,
         };

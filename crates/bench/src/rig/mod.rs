@@ -2,14 +2,16 @@
 
 #[cfg(test)]
 pub mod fake;
+mod host_load;
 mod prefilled;
 mod real;
 mod simulated;
 mod warmed;
 
 pub use crate::error::Failure;
+pub use host_load::HostLoad;
 pub use prefilled::Prefilled;
-pub use real::{RealRig, Services, reach};
+pub use real::{RealLoad, RealRig, Services, clocks, reach};
 pub use sim::plant::PlantError;
 pub use simulated::{SimLoad, SimRig, VIRTUAL_TIME};
 pub use warmed::{SharedState, WarmKey, Warmed};
@@ -18,8 +20,9 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use record::gauge::GaugeSource;
-use record::run::{ModelFacts, Warning};
+use record::run::{Disturbance, ModelFacts, Warning};
 use record::slice::Slice;
+use serde::{Deserialize, Serialize};
 use stats::Compact;
 use units::{Bytes, Nanos};
 
@@ -149,6 +152,12 @@ pub trait Load: GaugeSource {
         None
     }
 
+    /// What each host that drives a part did since the mark, in the plan's order; none where it is
+    /// all driven here.
+    fn hosts(&mut self) -> Vec<HostLoad> {
+        Vec::new()
+    }
+
     /// The unit in which the storage takes requests.
     fn unit(&self) -> Bytes {
         Bytes::new(512)
@@ -165,7 +174,7 @@ pub trait Load: GaugeSource {
 }
 
 /// What a load came to.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LoadOutcome {
     /// I/Os handed to the storage.
     pub submitted: u64,
@@ -189,4 +198,6 @@ pub struct LoadOutcome {
     /// By how much I/Os were handed to the storage after they were due; empty where time is
     /// virtual.
     pub handed_over_late: Compact,
+    /// Whose work was in the way where it was driven, if that is not here.
+    pub disturbances: Vec<Disturbance>,
 }

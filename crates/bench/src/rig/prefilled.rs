@@ -1,10 +1,11 @@
 use engine::prefill::RateStats;
 use record::run::{Latency, Prefill, RateFacts};
+use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 /// What filling disks came to, with whole histograms, so that several fills add up to one:
 /// percentiles of the parts do not.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Prefilled {
     /// Bytes that were written for the first time.
     pub bytes: u64,

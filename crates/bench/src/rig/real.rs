@@ -71,6 +71,15 @@ pub fn reach(plan: &ResolvedPlan) -> Result<Services, BenchError> {
     reached.collect()
 }
 
+/// The clocks of this machine.
+pub fn clocks() -> Clocks {
+    let read = |clock| {
+        let now = clock_gettime(clock);
+        i128::from(now.tv_sec) * 1_000_000_000 + i128::from(now.tv_nsec)
+    };
+    Clocks { monotonic_ns: read(ClockId::Monotonic), realtime_ns: read(ClockId::Realtime) }
+}
+
 /// Where verification keeps its state.
 #[derive(Debug)]
 struct State {
@@ -173,6 +182,11 @@ impl RealRig {
             state: None,
             services: Services::new(),
         }
+    }
+
+    /// The next load begins at this moment of the monotonic clock, not as soon as it is set up.
+    pub const fn begin_at(&mut self, at: Nanos) {
+        self.options.begin_at = Some(at);
     }
 
     /// Gives later loads slices of this width.
@@ -312,11 +326,7 @@ impl Rig for RealRig {
     type Load = RealLoad;
 
     fn clocks(&self) -> Clocks {
-        let read = |clock| {
-            let now = clock_gettime(clock);
-            i128::from(now.tv_sec) * 1_000_000_000 + i128::from(now.tv_nsec)
-        };
-        Clocks { monotonic_ns: read(ClockId::Monotonic), realtime_ns: read(ClockId::Realtime) }
+        clocks()
     }
 
     fn capacity(&self) -> Bytes {
@@ -434,7 +444,8 @@ impl Drives for RealRig {
             ready.push(EngineInstance { machine, shape: instance.shape, disks, services });
         }
         let verify = self.verification();
-        let options = engine::Options { depth, verify, ..self.options.clone() };
+        let begin_at = self.options.begin_at.take();
+        let options = engine::Options { depth, verify, begin_at, ..self.options.clone() };
         let unit = Bytes::new(u64::from(most));
         Ok(RealLoad { running: engine::start(ready, options)?, depth, unit })
     }
@@ -506,6 +517,13 @@ pub struct RealLoad {
     unit: Bytes,
 }
 
+impl RealLoad {
+    /// How long after the moment it was to begin at it began.
+    pub const fn began_late(&self) -> Nanos {
+        self.running.began_late()
+    }
+}
+
 impl GaugeSource for RealLoad {}
 
 impl Load for RealLoad {
@@ -545,6 +563,7 @@ impl Load for RealLoad {
             elapsed: outcome.elapsed,
             handed_over_late: outcome.handed_over_late,
             cpu_s: Some((outcome.cpu_seconds_user, outcome.cpu_seconds_system)),
+            disturbances: Vec::new(),
         })
     }
 
@@ -562,7 +581,8 @@ fn failure(errors: engine::FirstErrors) -> Failure {
             machine::Operation::Read => "read",
             machine::Operation::Write => "write",
             machine::Operation::Flush => "flush",
-        },
+        }
+        .to_owned(),
         error: errors.error.to_string(),
         count: errors.count,
     }

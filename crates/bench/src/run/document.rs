@@ -4,8 +4,8 @@ use datastore::{Preflight, Target};
 use jiff::Timestamp;
 use machine::GENERATOR;
 use record::run::{
-    Answer, Capacity, Edge, EngineFacts, Known, Prefill, Run, SCHEMA, ScaleFacts, Status, Step,
-    TargetFacts, TileFacts, TilesInterval, ToolFacts, Warning,
+    Answer, Capacity, Edge, EngineFacts, Known, LoadHost, Prefill, Run, SCHEMA, ScaleFacts, Status,
+    Step, TargetFacts, TileFacts, TilesInterval, ToolFacts, Warning,
 };
 use record::rundir::{RunId, sha256_hex};
 use spec::ResolvedTile;
@@ -42,6 +42,8 @@ pub struct RunFacts<'a> {
     pub caches: Option<String>,
     /// How far the array is off, if it was fitted to storage.
     pub calibration: Option<Calibrated>,
+    /// The hosts that drive, if that is not this one.
+    pub hosts: Vec<LoadHost>,
     /// What makes the report.
     pub reporter: Option<Arc<dyn Reporter>>,
 }
@@ -69,6 +71,7 @@ impl<'a> RunFacts<'a> {
             warnings: Vec::new(),
             caches: None,
             calibration: None,
+            hosts: Vec::new(),
             reporter: None,
         })
     }
@@ -130,6 +133,7 @@ impl<'a> RunFacts<'a> {
                 verify: plan.verify.value,
                 slice_ns: plan.slice.value.0,
             },
+            hosts: self.hosts.clone(),
             plan_sha256: self.plan_sha256.clone(),
             plan: plan.values(),
             prefill,

@@ -15,7 +15,7 @@ mod tests;
 
 pub use answer::broken_limit;
 pub(crate) use answer::{held_of, score as score_of};
-pub use document::{page_cache, summary, tile_sha256, times};
+pub use document::{caches, page_cache, summary, target_facts, tile_sha256, times, warnings};
 pub use prepare::{Prepared, prepare};
 pub use preview::{Preview, plan_preview};
 pub use report::Reporter;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use datastore::{Datastore, Removed, Target};
 use jiff::Timestamp;
-use record::run::{Origin, Run, ToolFacts};
+use record::run::{LoadHost, Origin, Run, TargetFacts, ToolFacts, Warning};
 use record::rundir::{RunDir, RunId, SameDevice, files, refuse_device_under_test};
 use spec::plan::Profile;
 use units::{Bytes, Nanos};
@@ -43,7 +43,7 @@ use crate::rig::{RealRig, Rig, reach};
 pub use crate::run::answer::work_of;
 use crate::run::climber::Climber;
 pub use crate::run::climber::fill;
-use crate::run::document::{RunFacts, caches, target_facts, warnings};
+use crate::run::document::RunFacts;
 use crate::score::References;
 use crate::step::runner::step_at_most;
 
@@ -129,7 +129,8 @@ pub fn run(
     let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
     let store_options = datastore_options(plan, options, id.as_str());
     let plan = &*with_room(plan, &target, &store_options)?;
-    let references = References::of(plan)?;
+    // A load without a reference is refused before anything is touched.
+    References::of(plan)?;
     let load = TileLoad::of(plan)?;
     let needed = load.bytes * u64::from(first_step(plan));
     // A target that is not there is the first thing to say; where results go comes after it.
@@ -142,26 +143,75 @@ pub fn run(
     let preflight = store.preflight().clone();
     let state = options.base.join(format!("{id}.verify"));
     let mut rig = RealRig::new(store, plan, options.keep, state)?.with_services(services);
-    let directory = RunDir::create(&options.base, &id)?;
-    directory.write_text(files::PLAN, &plan.to_toml()?)?;
-    store_tile(plan, &directory)?;
-    directory.write_json(files::PREFLIGHT, &preflight)?;
-    let environment = record::env::capture(target.path(), options.tool.clone());
-    directory.write_json(files::ENV, &environment)?;
-    let target = target_facts(plan, &target, &preflight);
-    let mut facts = RunFacts::new(plan, &references, load, &options.tool, &id, target)?;
-    facts.note(warnings(&preflight));
-    facts.caches = Some(caches(plan, &preflight));
-    if let Some(reuse) = &options.reuse {
-        facts.note_reuse(&reuse.to_string());
-    }
-    facts.reporter.clone_from(&options.reporter);
-    let mut finished = run_on(plan, facts, &mut rig, directory, control, observer)?;
+    let site = Site {
+        id,
+        target: target_facts(plan, &target, &preflight),
+        warnings: warnings(&preflight).collect(),
+        caches: caches(plan, &preflight),
+        preflight: json_of(&preflight),
+        environment: json_of(&record::env::capture(target.path(), options.tool.clone())),
+        hosts: Vec::new(),
+    };
+    let mut finished = run_over(plan, site, options, &mut rig, control, observer)?;
     if matches!(finished.end, End::Failed(BenchError::Mismatch(_) | BenchError::Check(_))) {
         finished.evidence = rig.keep_evidence();
     }
     finished.rig = Some(rig);
     Ok(finished)
+}
+
+/// What is known of a run's target and of whoever drives it, before its first step.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// The run's id.
+    pub id: RunId,
+    /// The target.
+    pub target: TargetFacts,
+    /// What its examination warned of.
+    pub warnings: Vec<Warning>,
+    /// What is seen of caches on the way.
+    pub caches: String,
+    /// The examination, for `preflight.json`.
+    pub preflight: serde_json::Value,
+    /// The machine, for `env.json`.
+    pub environment: serde_json::Value,
+    /// The hosts that drive, if that is not this one.
+    pub hosts: Vec<LoadHost>,
+}
+
+/// Runs a plan on a rig that somebody opened for it; its traces are read.
+///
+/// # Errors
+///
+/// When it cannot begin. Once the ladder is begun, whatever ends it is in the [`FinishedRun`].
+pub fn run_over<R: Rig>(
+    plan: &ResolvedPlan,
+    site: Site,
+    options: &RunOptions,
+    rig: &mut R,
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Result<FinishedRun, BenchError> {
+    let references = References::of(plan)?;
+    let load = TileLoad::of(plan)?;
+    let directory = RunDir::create(&options.base, &site.id)?;
+    directory.write_text(files::PLAN, &plan.to_toml()?)?;
+    store_tile(plan, &directory)?;
+    directory.write_json(files::PREFLIGHT, &site.preflight)?;
+    directory.write_json(files::ENV, &site.environment)?;
+    let mut facts = RunFacts::new(plan, &references, load, &options.tool, &site.id, site.target)?;
+    facts.note(site.warnings);
+    facts.caches = Some(site.caches);
+    facts.hosts = site.hosts;
+    if let Some(reuse) = &options.reuse {
+        facts.note_reuse(&reuse.to_string());
+    }
+    facts.reporter.clone_from(&options.reporter);
+    run_on(plan, facts, rig, directory, control, observer)
+}
+
+fn json_of<T: serde::Serialize>(document: &T) -> serde_json::Value {
+    serde_json::to_value(document).unwrap_or_default()
 }
 
 /// One tile's load.
@@ -240,20 +290,43 @@ pub(crate) fn with_room<'a>(
     target: &Target,
     options: &datastore::Options,
 ) -> Result<Cow<'a, ResolvedPlan>, BenchError> {
-    let is_open = plan.profile.value == Profile::Quick
-        && plan.footprint.origin == Origin::Profile
-        && plan.climb.value == Climb::Search;
     let mut roomy = Cow::Borrowed(plan);
-    if !is_open {
+    if !is_open(plan) {
         return Ok(roomy);
     }
     let Ok(found) = datastore::preflight(target, Bytes::ZERO, options) else { return Ok(roomy) };
-    while roomy.footprint.value / 2.0 >= FOOTPRINT_MIN
-        && TileLoad::of(&roomy)?.bytes.get().saturating_mul(QUICK_TILES) > found.capacity_bytes
-    {
-        roomy.to_mut().footprint.value /= 2.0;
-    }
+    fit(&mut roomy, found.capacity_bytes)?;
     Ok(roomy)
+}
+
+fn fit(plan: &mut Cow<'_, ResolvedPlan>, capacity: u64) -> Result<(), BenchError> {
+    while plan.footprint.value / 2.0 >= FOOTPRINT_MIN
+        && TileLoad::of(plan)?.bytes.get().saturating_mul(QUICK_TILES) > capacity
+    {
+        plan.to_mut().footprint.value /= 2.0;
+    }
+    Ok(())
+}
+
+/// The plan as it is run where so many bytes may be used: with disks small enough that a quick search has
+/// room, where nobody chose their size.
+///
+/// # Errors
+///
+/// When its tile cannot be built at such a scale.
+pub fn fitted(plan: &ResolvedPlan, capacity: Bytes) -> Result<Cow<'_, ResolvedPlan>, BenchError> {
+    let mut fitted = Cow::Borrowed(plan);
+    if is_open(plan) {
+        fit(&mut fitted, capacity.get())?;
+    }
+    Ok(fitted)
+}
+
+/// Whether a quick search may choose the size of disks.
+fn is_open(plan: &ResolvedPlan) -> bool {
+    plan.profile.value == Profile::Quick
+        && plan.footprint.origin == Origin::Profile
+        && plan.climb.value == Climb::Search
 }
 
 /// Tiles of the first step.

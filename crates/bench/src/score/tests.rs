@@ -1,3 +1,8 @@
+use record::slice::{ActionRow, Direction, InstanceEntry, InstanceId, IoRow, SizeClass, VmId};
+use spec::workload::{Counted, Metric};
+use stats::{Compact, Histogram};
+use units::{Bytes, Nanos};
+
 use super::*;
 
 fn work(tile: u32, normalised: f64) -> TileWork {
@@ -57,4 +62,79 @@ fn repeats_give_the_interval_of_the_answer() {
     assert!(interval.low < mean && mean < interval.high, "{interval:?}");
     assert!(interval.method.contains("3 runs x 3 tiles"), "{}", interval.method);
     assert_eq!(work_interval(&runs[..1], 7), None);
+}
+
+fn samples(count: u32) -> Compact {
+    let mut histogram = Histogram::new();
+    histogram.record_n(Nanos::from_millis(1), count);
+    histogram.compact()
+}
+
+/// Five orders and seven visits; eleven reads of 100 bytes in all and thirteen appends of 200, and
+/// failures of each.
+fn counted(count: Counted, of: Option<&str>) -> f64 {
+    let names = InstanceEntry {
+        tile: 0,
+        workload: "shop".to_owned(),
+        copy: 0,
+        host: None,
+        actions: vec!["order".to_owned(), "visit".to_owned()],
+        groups: vec!["users".to_owned()],
+        kinds: vec!["read".to_owned(), "append".to_owned()],
+    };
+    let action = |action, count| ActionRow {
+        instance: InstanceId(0),
+        action,
+        group: 0,
+        errors: 3,
+        dropped: 2,
+        service: samples(count),
+        response: samples(count),
+    };
+    let io = |kind, count, bytes| IoRow {
+        vm: VmId(0),
+        kind,
+        direction: Direction::Read,
+        class: SizeClass::of(4096),
+        bytes: Bytes::new(bytes),
+        errors: 4,
+        service: samples(count),
+        response: samples(count),
+    };
+    let of = of.map(|name| vec![name.to_owned()]);
+    let metric = Metric {
+        unit: "any".to_owned(),
+        count,
+        of,
+        per: Nanos::SECOND,
+        divide_by: 1.0,
+        reference: None,
+    };
+    let (actions, rows) = ([action(0, 5), action(1, 7)], [io(0, 11, 100), io(1, 13, 200)]);
+    metric_count(&metric, &names, actions.iter(), rows.iter())
+}
+
+#[test]
+fn a_metric_counts_what_it_names_that_ended_well_and_nothing_else() {
+    assert_eq!(counted(Counted::Actions, None), 12.0);
+    assert_eq!(counted(Counted::Actions, Some("visit")), 7.0);
+    assert_eq!(counted(Counted::Actions, Some("read")), 0.0);
+    assert_eq!(counted(Counted::Io, None), 24.0);
+    assert_eq!(counted(Counted::Io, Some("read")), 11.0);
+    assert_eq!(counted(Counted::Bytes, None), 300.0);
+    assert_eq!(counted(Counted::Bytes, Some("append")), 200.0);
+    assert_eq!(counted(Counted::None, None), 0.0);
+}
+
+#[test]
+fn a_rate_is_the_count_in_the_metrics_time_and_unit() {
+    let metric = Metric {
+        unit: "users".to_owned(),
+        count: Counted::Io,
+        of: None,
+        per: Nanos::from_secs(60),
+        divide_by: 0.5,
+        reference: None,
+    };
+    assert_eq!(metric_rate(&metric, 100.0, Nanos::from_secs(30)), 400.0);
 }

@@ -56,7 +56,7 @@ impl LittleSums {
             id: "littles-law".to_owned(),
             expected: Figure::of(expected),
             found: Figure::of(found),
-            unit: "I/Os in flight".to_owned(),
+            unit: "requests in flight".to_owned(),
             tolerance,
             // Failed I/Os and calls have no service time in the histograms, so there is no law for them.
             passed: self.has_errors || (found - expected).abs() <= tolerance * expected,
@@ -81,7 +81,7 @@ pub fn submitted_is_completed(outcome: &LoadOutcome) -> Check {
         id: SUBMITTED_IS_COMPLETED.to_owned(),
         expected: count(outcome.submitted),
         found: count(outcome.completed),
-        unit: "I/Os".to_owned(),
+        unit: "requests".to_owned(),
         tolerance: 0.0,
         passed: outcome.submitted == outcome.completed,
     }

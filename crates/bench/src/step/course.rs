@@ -5,14 +5,16 @@ use std::time::Duration;
 use host::HostWatch;
 use host::disturbance::Seen;
 use record::gauge::{Gauge, GaugeSource, Gauges, Readings};
-use record::run::{Disturbance, Phase, Steady, Verdict, WarmUp};
+use record::run::{Disturbance, HostStep, Phase, Steady, Verdict, WarmUp};
 use record::slice::Slice;
 use spec::ResolvedTile;
 use units::Nanos;
 
 use crate::plan::{ResolvedPlan, longest_period, workloads_of};
+use crate::rig::HostLoad;
 use crate::score::{SliceWork, slice_work};
 use crate::step::checks::LittleSums;
+use crate::step::hosts::{HostParts, HostSums};
 use crate::step::playing::Playing;
 use crate::step::{Rounds, WarmUpBounds, WarmUpRule};
 use crate::verdict::{Judged, LimitSamples, StepJudge};
@@ -48,6 +50,7 @@ pub struct Course<'a> {
     tile: &'a ResolvedTile,
     pub little: LittleSums,
     pub playing: Playing,
+    pub host_sums: HostSums,
 }
 
 impl<'a> Course<'a> {
@@ -89,6 +92,7 @@ impl<'a> Course<'a> {
             tile: &plan.tile_set,
             little: LittleSums::default(),
             playing,
+            host_sums: HostSums::new(&judge),
         }
     }
 
@@ -130,6 +134,7 @@ impl<'a> Course<'a> {
         self.window.add(slice);
         self.samples.add(&self.judge, slice);
         self.rounds.add(slice);
+        self.host_sums.add(&self.judge, slice);
         self.work.push(slice_work(self.tile, self.judge.members, self.judge.topology, slice));
         self.lengthen();
     }
@@ -174,6 +179,26 @@ impl<'a> Course<'a> {
 
     pub fn gauges(&self) -> Vec<Gauge> {
         self.gauges.iter().map(|(gauge, _)| gauge).collect()
+    }
+
+    /// What each host's part came to.
+    pub fn hosts(
+        &self,
+        judged: &Judged,
+        loads: &[HostLoad],
+        (tiles, seed): (u32, u64),
+    ) -> Vec<HostStep> {
+        let parts = HostParts {
+            placed: self.judge.placed,
+            tiles,
+            judge: &self.judge,
+            window: &self.window,
+            limits: &judged.hosts,
+            sums: &self.host_sums,
+            loads,
+            seed,
+        };
+        parts.steps()
     }
 
     pub fn disturbances(&self) -> Vec<Disturbance> {

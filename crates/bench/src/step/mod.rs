@@ -3,6 +3,7 @@
 pub(crate) mod bottleneck;
 pub(crate) mod checks;
 pub(crate) mod course;
+pub(crate) mod hosts;
 pub(crate) mod playing;
 pub(crate) mod report;
 mod rounds;
@@ -12,6 +13,7 @@ mod tick;
 pub(crate) mod waits;
 mod warm_up;
 
+pub use hosts::SLOW_MIN;
 pub use report::StepPlace;
 pub use rounds::Rounds;
 pub use runner::{Measured, StepBench, place_now, step_at_most};

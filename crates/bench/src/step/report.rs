@@ -1,7 +1,7 @@
 use indexmap::IndexMap;
 use record::gauge::Gauge;
 use record::run::{
-    ActionResult, CallErrors, CallTotal, Check, Disturbance, Figure, IoTotal, Latency,
+    ActionResult, CallErrors, CallTotal, Check, Disturbance, Figure, HostStep, IoTotal, Latency,
     MetricResult, PooledAction, Score, Steady, Step, Throughput, TileScore, Verdict, WarmUp,
     Warning, WorkloadResult,
 };
@@ -42,6 +42,8 @@ pub struct StepFacts<'a> {
     pub judged: Judged,
     /// Whose work was in the way.
     pub disturbances: Vec<Disturbance>,
+    /// Each host's part.
+    pub hosts: Vec<HostStep>,
     /// Whether the window was steady.
     pub steady: Steady,
     /// What gauges came to.
@@ -114,6 +116,7 @@ impl StepFacts<'_> {
             throughput: throughput(window),
             score,
             generator: self.judged.generator,
+            hosts: self.hosts,
             checks,
             warnings,
             model: None,

@@ -3,7 +3,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 use record::gauge::{GaugeSource, Readings};
 use record::run::{
-    Cause, Check, Disturbance, Figure, Phase, Steady, Step, Verdict, WarmUp, Warning,
+    Cause, Check, Disturbance, Figure, HostStep, Phase, Steady, Step, Verdict, WarmUp, Warning,
 };
 use record::series::StepKey;
 use record::slice::{Slice, Topology};
@@ -11,12 +11,14 @@ use units::Nanos;
 
 use crate::error::BenchError;
 use crate::fleet::Fleet;
+use crate::placed::Placed;
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer, Progress, Request};
-use crate::rig::{Clocks, Load, LoadOutcome, Received, Rig};
+use crate::rig::{Clocks, HostLoad, Load, LoadOutcome, Received, Rig};
 use crate::score::References;
 use crate::step::checks::{clock_step, submitted_is_completed};
 use crate::step::course::{Course, POLL, drifts_towards_a_limit};
+use crate::step::hosts::{SLOW_MIN, slow_hosts};
 use crate::step::playing::Playing;
 use crate::step::report::{StepFacts, StepPlace, untested_limits};
 use crate::step::sink::Sink;
@@ -75,10 +77,11 @@ impl<R: Rig> StepBench<'_, R> {
     /// Drives `fleet`, whose disks are prepared, through warm-up and window.
     pub fn measure(&mut self, fleet: &Fleet, place: &StepPlace) -> Result<Measured, BenchError> {
         let before = self.rig.clocks();
+        let placed = Placed::of(self.plan, place.tiles)?;
         let playing = Playing::of(self.plan, &fleet.instances);
         let mut load = self.rig.start(self.plan, &fleet.order)?;
         let (members, topology) = (&fleet.order.members, &fleet.topology);
-        let judge = StepJudge { tile: &self.plan.tile_set, members, topology };
+        let judge = StepJudge { tile: &self.plan.tile_set, members, topology, placed: &placed };
         let mut course = Course::new(self.plan, judge, playing, self.rig.watch());
         course.meters = self.rig.meters();
         if course.phase() == Phase::Measured {
@@ -86,6 +89,7 @@ impl<R: Rig> StepBench<'_, R> {
         }
         let error = self.drive(&mut load, &mut course, place).err();
         let model = course.warm_up.is_some().then(|| load.model()).flatten();
+        let hosts = load.hosts();
         load.stop();
         // Waiting for a load that hangs would hang us; it is left to the end of the program.
         let ended = match error {
@@ -107,7 +111,8 @@ impl<R: Rig> StepBench<'_, R> {
         let outcome = load.finish()?;
         let after = self.rig.clocks();
         let replay = course.playing.facts(self.plan, unit, &outcome);
-        let mut measured = self.conclude(course, place, error, &outcome, (before, after));
+        let beside = (hosts, before, after);
+        let mut measured = self.conclude(course, place, error, &outcome, beside);
         let step = &mut measured.step;
         (step.model, step.replay) = (model, replay);
         step.bottleneck = Some(bottleneck::of(step, &[]));
@@ -215,7 +220,7 @@ impl<R: Rig> StepBench<'_, R> {
         place: &StepPlace,
         error: Option<BenchError>,
         outcome: &LoadOutcome,
-        (before, after): (Clocks, Clocks),
+        (hosts, before, after): (Vec<HostLoad>, Clocks, Clocks),
     ) -> Measured {
         let error = name_failures(error, place.tiles, outcome);
         let mut judged = course.judged();
@@ -235,16 +240,25 @@ impl<R: Rig> StepBench<'_, R> {
             }
             _ => seen(disturbances),
         };
+        let disturbances = [disturbances, outcome.disturbances.clone()].concat();
+        let hosts = course.hosts(&judged, &hosts, (place.tiles, self.plan.seed.value));
         if let Some(error) = &error {
             judged.verdict = Verdict::Interrupted;
             judged.cause = Cause::Unfinished;
             judged.reason = format!("the step was not finished: {error}");
         } else {
-            excuse(&mut judged, &checks, &steady, &disturbances);
+            excuse(&mut judged, &checks, &steady, &Beside::of(&disturbances, &hosts));
         }
         let mut warnings = outcome.warnings.clone();
         warnings.extend(untested_limits(&judged));
         warnings.extend(clock_step(before, after));
+        warnings.extend(slow_hosts(&hosts).into_iter().map(|text| Warning {
+            id: "slow-host".to_owned(),
+            text,
+            value: None,
+            limit: Some(format!("{SLOW_MIN} times")),
+            hint: Some("look at its path to the storage: link, switch, multipath".to_owned()),
+        }));
         let facts = StepFacts {
             gauges,
             tile: &self.plan.tile_set,
@@ -254,6 +268,7 @@ impl<R: Rig> StepBench<'_, R> {
             window: &course.window,
             judged,
             disturbances,
+            hosts,
             steady,
             work: &course.work,
             slices_per_block: course.slices_per_block,
@@ -289,13 +304,53 @@ impl<R: Rig> StepBench<'_, R> {
     }
 }
 
+/// What was beside the storage.
+pub struct Beside<'a> {
+    disturbances: &'a [Disturbance],
+    hosts: &'a [HostStep],
+}
+
+impl<'a> Beside<'a> {
+    /// Whose work was in the way, and how each host fared.
+    pub const fn of(disturbances: &'a [Disturbance], hosts: &'a [HostStep]) -> Self {
+        Self { disturbances, hosts }
+    }
+
+    /// The host that says nothing about the storage: its slices did not arrive in time, or its
+    /// generator was the limit, by itself or of a step that did not pass.
+    fn unfit_host(&self, verdict: Verdict) -> Option<String> {
+        self.hosts.iter().find_map(|host| {
+            let late = Nanos(host.slice_late_max_ns);
+            if late > SLICE_LATE_MAX {
+                return Some(format!(
+                    "host {} was {late} late with what it had done (limit {SLICE_LATE_MAX})",
+                    host.host
+                ));
+            }
+            let began = Nanos(host.began_late_ns);
+            if began > BEGAN_LATE_MAX {
+                return Some(format!(
+                    "host {} began {began} after the common moment (limit {BEGAN_LATE_MAX})",
+                    host.host
+                ));
+            }
+            let why = host.generator.reason.as_ref()?;
+            (host.generator.saturated || verdict != Verdict::Passed)
+                .then(|| format!("the generator on host {} was the limit: {why}", host.host))
+        })
+    }
+}
+
+/// A host that tells later than this what it did was stopped, or its link was full. Our choice: the
+/// lease, after which it would have been lost.
+pub const SLICE_LATE_MAX: Nanos = Nanos::from_secs(2);
+
+/// A host that begins later than this was busy with something else. Our choice: a tenth of a slice.
+pub const BEGAN_LATE_MAX: Nanos = Nanos::from_millis(100);
+
 /// A verdict that something else than the storage explains is none.
-pub fn excuse(
-    judged: &mut Judged,
-    checks: &[Check],
-    steady: &Steady,
-    disturbances: &[Disturbance],
-) {
+pub fn excuse(judged: &mut Judged, checks: &[Check], steady: &Steady, beside: &Beside<'_>) {
+    let disturbances = beside.disturbances;
     if let Some(check) = checks.iter().find(|check| !check.passed) {
         let figure =
             |figure: &Figure| figure.value.map_or_else(String::new, |v| format!("{v:.3} "));
@@ -307,6 +362,9 @@ pub fn excuse(
             check.unit
         );
         (judged.verdict, judged.cause) = (Verdict::Inconclusive, Cause::Inconsistent);
+    } else if let Some(reason) = beside.unfit_host(judged.verdict) {
+        judged.reason = reason;
+        (judged.verdict, judged.cause) = (Verdict::Inconclusive, Cause::Generator);
     } else if let Some(worst) = disturbances.first()
         && judged.verdict != Verdict::Passed
         && judged.cause != Cause::Generator
@@ -340,7 +398,7 @@ fn name_failures(
 
 /// User and kernel CPU time per finished I/O, in microseconds.
 fn cpu_per_io(outcome: &LoadOutcome) -> (Figure, Figure) {
-    let absent = || Figure::absent("no process was driven, or no I/O finished");
+    let absent = || Figure::absent("no process was driven, or nothing finished");
     match outcome.cpu_s {
         Some((user, system)) if outcome.completed > 0 => {
             #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
@@ -419,9 +477,9 @@ mod tests {
             saturated: false,
             reason: None,
         };
-        let (pooled, instances) = (Vec::new(), Vec::new());
+        let (pooled, instances, hosts) = (Vec::new(), Vec::new(), Vec::new());
         let reason = "the shop's orders reach 2 s".to_owned();
-        Judged { verdict, cause, reason, pooled, instances, broken: None, generator }
+        Judged { verdict, cause, reason, pooled, instances, hosts, broken: None, generator }
     }
 
     fn calm() -> Steady {
@@ -436,14 +494,14 @@ mod tests {
     #[test]
     fn a_limit_broken_beside_a_compiler_is_not_blamed_on_the_storage() {
         let mut failed = judged(Verdict::Failed, Cause::LimitBroken);
-        excuse(&mut failed, &[], &calm(), &[compiler()]);
+        excuse(&mut failed, &[], &calm(), &Beside::of(&[compiler()], &[]));
         assert_eq!((failed.verdict, failed.cause), (Verdict::Inconclusive, Cause::Disturbed));
         assert_eq!(
             failed.reason,
             "other processes used 83 % of the processors (limit 10 %), most of it cc1plus"
         );
         let mut passed = judged(Verdict::Passed, Cause::LimitsHeld);
-        excuse(&mut passed, &[], &calm(), &[compiler()]);
+        excuse(&mut passed, &[], &calm(), &Beside::of(&[compiler()], &[]));
         assert_eq!(passed.verdict, Verdict::Passed, "others only make answers longer");
     }
 
@@ -453,13 +511,17 @@ mod tests {
             id: "littles-law".to_owned(),
             expected: Figure::of(4.0),
             found: Figure::of(8.0),
-            unit: "I/Os in flight".to_owned(),
+            unit: "requests in flight".to_owned(),
             tolerance: 0.005,
             passed: false,
         };
         let mut passed = judged(Verdict::Passed, Cause::LimitsHeld);
-        excuse(&mut passed, &[check], &calm(), &[]);
+        excuse(&mut passed, &[check], &calm(), &Beside::of(&[], &[]));
         assert_eq!((passed.verdict, passed.cause), (Verdict::Inconclusive, Cause::Inconsistent));
-        assert!(passed.reason.contains("found 8.000 of 4.000 I/Os in flight"), "{}", passed.reason);
+        assert!(
+            passed.reason.contains("found 8.000 of 4.000 requests in flight"),
+            "{}",
+            passed.reason
+        );
     }
 }

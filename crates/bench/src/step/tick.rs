@@ -18,8 +18,12 @@ pub fn tick(course: &Course<'_>, slice: &Slice) -> Tick {
         reads += if row.direction == Direction::Read { operations } else { 0 };
         service.merge(&row.service);
     }
+    let mut called = Compact::default();
+    slice.calls.iter().for_each(|row| called.merge(&row.service));
+    let felt = if count > 0 { &service } else { &called };
     #[expect(clippy::cast_precision_loss, reason = "only shown")]
-    let [reads, count, bytes] = [reads as f64, count as f64, bytes as f64];
+    let [reads, count, bytes, calls] =
+        [reads as f64, count as f64, bytes as f64, called.count() as f64];
     Tick {
         elapsed: course.elapsed,
         is_measured: course.phase() == Phase::Measured && course.window.duration > Nanos::ZERO,
@@ -27,8 +31,9 @@ pub fn tick(course: &Course<'_>, slice: &Slice) -> Tick {
         is_longer: course.is_longer(),
         operations_per_s: count / seconds,
         read_share: if count > 0.0 { reads / count } else { 0.0 },
+        calls_per_s: calls / seconds,
         bytes_per_s: bytes / seconds,
-        service_p99: service.percentile(Ratio::new(0.99)),
+        service_p99: felt.percentile(Ratio::new(0.99)),
         worker_cpu: slice.generator.worker_cpu.iter().copied().fold(0.0, f64::max),
         limits: limits_so_far(course),
     }
@@ -39,7 +44,7 @@ fn limits_so_far(course: &Course<'_>) -> Vec<LimitSoFar> {
     judge
         .limits()
         .map(|(position, workload, row, limit)| {
-            let samples = course.samples.pooled(judge, position, row);
+            let samples = course.samples.pooled(judge, (position, row), |_| true);
             let result = judge_limit(limit, &samples, CONFIDENCE);
             LimitSoFar {
                 name: format!("{} {}", workload.name, limit_name(limit)),

@@ -3,6 +3,7 @@ use spec::ResolvedTile;
 use spec::workload::{Limit, Workload};
 
 use crate::fleet::Member;
+use crate::placed::Placed;
 
 /// Holds windows against the limits of a tile's workloads.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +14,8 @@ pub struct StepJudge<'a> {
     pub members: &'a [Member],
     /// Names of what the instances number.
     pub topology: &'a Topology,
+    /// Which host drives which tile.
+    pub placed: &'a Placed,
 }
 
 impl StepJudge<'_> {
@@ -24,7 +27,7 @@ impl StepJudge<'_> {
         })
     }
 
-    pub(super) fn members_of(&self, workload: usize) -> impl Iterator<Item = (usize, Member)> + '_ {
+    pub(crate) fn members_of(&self, workload: usize) -> impl Iterator<Item = (usize, Member)> + '_ {
         let all = self.members.iter().copied().enumerate();
         all.filter(move |(_, member)| member.workload == workload)
     }

@@ -22,21 +22,30 @@ const BLOCKS_MAX: usize = 30;
 /// A percentile or mean keeps its limit when the upper end of its interval is within it, and
 /// breaks it when the lower end is beyond; between the samples do not decide. Intervals know
 /// that samples of one block of time are alike (`stats::percentile_of_blocks`). What was not
-/// finished when the window ended counts with its age, a lower bound: a limit that is broken
-/// by counting it is broken. A maximum is reported and decides nothing. A latency in the same
-/// histogram bucket as the limit (0.8 %) is within it.
+/// finished when the window ended counts with its age, a lower bound, as a sample of its last
+/// block; a limit that it breaks alone, whatever all others had been, is broken. A maximum is
+/// reported and decides nothing. A latency in the same histogram bucket as the limit (0.8 %) is
+/// within it.
 pub fn judge_limit(limit: &Limit, samples: &Samples, confidence: f64) -> LimitResult {
     let (statistic, bound) = statistic_of(limit);
     let blocks = samples.blocks(BLOCKS_MIN, BLOCKS_MAX);
+    let open = samples.open();
     let mut result = empty_result(limit, statistic, bound, samples.count());
     result.unfinished = samples.unfinished();
     let all = samples.all();
     match statistic {
         _ if all.is_empty() => result.reason = Some("no samples".to_owned()),
         Statistic::Percentile(p) => {
-            judge_percentile(&mut result, (&blocks, &all), Ratio::new(p / 100.0), confidence);
+            let share = Ratio::new(p / 100.0);
+            #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+            let alone = open.count() as f64 > (1.0 - share.get()) * all.count() as f64;
+            judge_percentile(&mut result, (&blocks, &all, alone), share, confidence);
         }
-        Statistic::Mean => judge_mean(&mut result, (&blocks, &all), confidence),
+        Statistic::Mean => {
+            #[expect(clippy::cast_precision_loss, reason = "sums of a window of minutes")]
+            let alone = open.sum_ns as f64 > bound.0 as f64 * all.count() as f64;
+            judge_mean(&mut result, (&blocks, &all, alone), confidence);
+        }
         Statistic::Max => {
             let max = all.max().unwrap_or(Nanos::ZERO);
             measured(&mut result, max);
@@ -77,12 +86,12 @@ fn verdict(kept: bool) -> Verdict {
     if kept { Verdict::Passed } else { Verdict::Failed }
 }
 
-/// Blocks of finished samples, and all of them with what was not finished.
-type Evidence<'a> = (&'a [Compact], &'a Histogram);
+/// Blocks of samples, all of them together, and whether what was not finished breaks the limit alone.
+type Evidence<'a> = (&'a [Compact], &'a Histogram, bool);
 
 fn judge_percentile(
     result: &mut LimitResult,
-    (blocks, all): Evidence<'_>,
+    (blocks, all, alone): Evidence<'_>,
     share: Ratio,
     confidence: f64,
 ) {
@@ -98,33 +107,33 @@ fn judge_percentile(
     }
     let low = found.map_or(Nanos::ZERO, |found| found.low);
     let high = found.and_then(|found| found.high);
-    decide(result, low > top, high.is_some_and(|high| high <= top), value > top);
+    let kept = value <= top && high.is_some_and(|high| high <= top);
+    decide(result, low > top, kept, alone);
 }
 
-fn judge_mean(result: &mut LimitResult, (blocks, all): Evidence<'_>, confidence: f64) {
+fn judge_mean(result: &mut LimitResult, (blocks, all, alone): Evidence<'_>, confidence: f64) {
     let Some(mean) = all.mean_ns() else { return };
     let (value, bound) = (Nanos::from_secs_f64(mean / 1e9), result.limit_ns);
     measured(result, value);
     let Some(found) = mean_of_blocks(blocks, Ratio::new(confidence)) else {
-        return decide(result, false, false, value.0 > bound);
+        return decide(result, false, false, alone);
     };
     let time = |ns: f64| Nanos::from_secs_f64(ns.max(0.0) / 1e9).0;
     let (low, high) = (time(found.low), time(found.high));
     result.interval_low_ns = Some(low);
     result.interval_high_ns = Some(high.max(value.0));
     result.confidence = Some(confidence);
-    decide(result, low > bound, high <= bound, value.0 > bound);
+    decide(result, low > bound, value.0 <= bound && high <= bound, alone);
 }
 
-/// `beyond` when all of counting the unfinished is beyond the limit.
-fn decide(result: &mut LimitResult, broken: bool, kept: bool, beyond: bool) {
+fn decide(result: &mut LimitResult, broken: bool, kept: bool, alone: bool) {
     let unfinished = result.unfinished;
     let (verdict, reason) = if broken {
         (Verdict::Failed, None)
-    } else if beyond && unfinished > 0 {
+    } else if alone {
         let count = format!("{unfinished} had not finished when the time ended");
         (Verdict::Failed, Some(format!("{count}, and had been waited for longer than the limit")))
-    } else if kept && !beyond {
+    } else if kept {
         (Verdict::Passed, None)
     } else {
         let reason =

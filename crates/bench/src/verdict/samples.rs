@@ -40,16 +40,28 @@ impl Samples {
     pub fn all(&self) -> Histogram {
         let mut all = Histogram::new();
         self.blocks.iter().for_each(|block| all.merge_compact(block));
-        self.unfinished.iter().for_each(|age| all.record(*age));
-        self.missing.iter().for_each(|(age, count)| all.record_n(*age, *count));
+        all.merge_compact(&self.open());
         all
     }
 
-    /// Blocks of finished samples: neighbours put together while there are more than `most`.
+    /// Lower bounds of what had not finished, and what was never taken because of it.
+    pub fn open(&self) -> Compact {
+        let mut open = Histogram::new();
+        self.unfinished.iter().for_each(|age| open.record(*age));
+        self.missing.iter().for_each(|(age, count)| open.record_n(*age, *count));
+        open.compact()
+    }
+
+    /// Blocks of samples: neighbours put together while there are more than `most`. What had not
+    /// finished is in the last.
     pub fn blocks(&self, least: usize, most: usize) -> Vec<Compact> {
         let each = (self.blocks.len() / most.max(1)).max(1);
         let each = if self.blocks.len() / each < least { 1 } else { each };
-        self.blocks.chunks(each).map(sum).collect()
+        let mut blocks: Vec<Compact> = self.blocks.chunks(each).map(sum).collect();
+        if let Some(last) = blocks.last_mut() {
+            last.merge(&self.open());
+        }
+        blocks
     }
 
     fn add(&mut self, more: &Self) {
@@ -183,11 +195,16 @@ impl LimitSamples {
         Samples { blocks, unfinished: beyond.iter().flat_map(each).collect(), missing }
     }
 
-    /// Of one workload's limit over all tiles together.
-    pub fn pooled(&self, judge: &StepJudge<'_>, workload: usize, limit: usize) -> Samples {
+    /// Of one workload's limit over these of its members together.
+    pub fn pooled(
+        &self,
+        judge: &StepJudge<'_>,
+        (workload, limit): (usize, usize),
+        is_meant: impl Fn(&Member) -> bool,
+    ) -> Samples {
         let mut sum = Samples::default();
         for (instance, member) in judge.members.iter().enumerate() {
-            if member.workload == workload {
+            if member.workload == workload && is_meant(member) {
                 sum.add(&self.of(judge, instance, limit));
             }
         }

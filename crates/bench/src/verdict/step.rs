@@ -31,6 +31,8 @@ pub struct Judged {
     pub pooled: Vec<PooledLimit>,
     /// Each instance's limits, by instance id.
     pub instances: Vec<Vec<LimitResult>>,
+    /// Each host's limits over its tiles together, by host; empty without hosts.
+    pub hosts: Vec<Vec<PooledLimit>>,
     /// The limit that broke, if one did: the tile in which it was worst, its workload, copy.
     pub broken: Option<(Member, LimitResult)>,
     /// How the generator fared.
@@ -44,18 +46,26 @@ impl StepJudge<'_> {
     /// storage, so they are one population, and one tile alone often has too few samples in
     /// a short step. One tile alone still fails the step when its own interval lies wholly
     /// above the limit, however many others are well: an average tile is no comfort to the
-    /// users of a bad one, and the field's tile benchmark wants every tile to keep its limits.
+    /// users of a bad one, and the field's tile benchmark wants every tile to keep its limits. So does
+    /// one host whose tiles together break a limit.
     pub fn judge(&self, window: &Window, samples: &LimitSamples) -> Judged {
         let instances = self.judge_instances(samples);
-        let pooled = self.judge_pooled(samples, &instances);
+        let pooled = self.judge_pooled(samples, &instances, |_| true);
+        let hosts = 0..self.placed.names().len();
+        let of_host = |host| {
+            let is_there = |member: &Member| self.placed.host_of(member.tile) == Some(host);
+            self.judge_pooled(samples, &instances, is_there)
+        };
+        let hosts: Vec<Vec<PooledLimit>> = hosts.map(of_host).collect();
         let generator = generator_health(&window.generator, window.duration, self.tightest_limit());
         let mut judged = Judged {
             verdict: Verdict::Passed,
             cause: Cause::LimitsHeld,
             reason: String::new(),
-            broken: self.broken(&pooled, &instances),
+            broken: self.broken(&pooled, &hosts, &instances),
             pooled,
             instances,
+            hosts,
             generator,
         };
         (judged.verdict, judged.cause, judged.reason) = self.verdict(&judged, window);
@@ -67,7 +77,8 @@ impl StepJudge<'_> {
         judged.cause == Cause::Undecided
     }
 
-    fn tightest_limit(&self) -> Option<Nanos> {
+    /// The tightest of all limits.
+    pub(crate) fn tightest_limit(&self) -> Option<Nanos> {
         self.limits().map(|(.., limit)| bound_of(limit)).min()
     }
 
@@ -85,17 +96,23 @@ impl StepJudge<'_> {
         &self,
         samples: &LimitSamples,
         instances: &[Vec<LimitResult>],
+        is_meant: impl Fn(&Member) -> bool,
     ) -> Vec<PooledLimit> {
         let mut pooled = Vec::new();
         for (position, (workload, _)) in self.tile.workloads.iter().enumerate() {
             for (row, limit) in workload.limits.iter().enumerate() {
                 let worst = self
                     .members_of(position)
+                    .filter(|(_, member)| is_meant(member))
                     .max_by_key(|(index, _)| instances[*index][row].measured_ns);
                 pooled.push(PooledLimit {
                     workload: workload.name.clone(),
                     worst_tile: worst.map(|(_, member)| member.tile),
-                    result: judge_limit(limit, &samples.pooled(self, position, row), CONFIDENCE),
+                    result: judge_limit(
+                        limit,
+                        &samples.pooled(self, (position, row), &is_meant),
+                        CONFIDENCE,
+                    ),
                 });
             }
         }
@@ -103,21 +120,27 @@ impl StepJudge<'_> {
     }
 
     /// The limit that broke worst, with the tile in which it was.
-    fn broken(
+    fn broken<'p>(
         &self,
-        pooled: &[PooledLimit],
+        pooled: &'p [PooledLimit],
+        hosts: &'p [Vec<PooledLimit>],
         instances: &[Vec<LimitResult>],
     ) -> Option<(Member, LimitResult)> {
-        let of_all = pooled.iter().filter_map(|pooled| {
+        let named = |pooled: &'p PooledLimit| {
             let tile = pooled.worst_tile?;
             let member = self.members.iter().find(|member| {
                 member.tile == tile && self.workload(**member).name == pooled.workload
             })?;
             Some((*member, &pooled.result))
-        });
+        };
+        let of_all = pooled.iter().filter_map(named);
+        let of_host = hosts.iter().flatten().filter_map(named);
         let all = self.members.iter().zip(instances);
         let of_one = all.flat_map(|(member, own)| own.iter().map(|result| (*member, result)));
-        worst_broken(of_all, of_one).map(|(member, result)| (member, result.clone()))
+        let found = worst_broken(of_all, of_host);
+        found
+            .or_else(|| worst_broken(std::iter::empty(), of_one))
+            .map(|(member, result)| (member, result.clone()))
     }
 
     /// What the samples say, unless the generator was the limit. A generator that was late or
@@ -138,8 +161,13 @@ impl StepJudge<'_> {
     fn of_samples(&self, judged: &Judged, window: &Window) -> (Verdict, Cause, String) {
         if let Some((member, result)) = &judged.broken {
             let of_all = judged.pooled.iter().any(|pooled| pooled.result == *result);
-            let place =
-                if of_all { String::new() } else { format!(" in tile {}", member.tile + 1) };
+            let mut of_host = judged.hosts.iter().zip(self.placed.names());
+            let of_host = of_host.find(|(own, _)| own.iter().any(|own| own.result == *result));
+            let place = match of_host {
+                _ if of_all => String::new(),
+                Some((_, name)) => format!(" on host {name}"),
+                None => format!(" in tile {}", member.tile + 1),
+            };
             let sentence = sentence(&self.workload(*member).name, result);
             return (Verdict::Failed, Cause::LimitBroken, format!("{sentence}{place}"));
         }
@@ -211,15 +239,12 @@ impl StepJudge<'_> {
             #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
             let share = failed as f64 / count.max(1) as f64;
             (share > CALLS_FAILED_SHARE_MAX).then(|| {
-                let told = CallErrors::of(&all.errors);
-                let told: Vec<String> =
-                    told.iter().map(|one| format!("{} {}", one.count, one.error)).collect();
                 format!(
                     "{:.1} % of the {}'s calls failed against a limit of {:.1} % ({})",
                     share * 100.0,
                     workload.name,
                     CALLS_FAILED_SHARE_MAX * 100.0,
-                    told.join(", ")
+                    CallErrors::told(&CallErrors::of(&all.errors))
                 )
             })
         })
@@ -234,7 +259,8 @@ impl StepJudge<'_> {
             let workload = self.workload(*member);
             let counts = workload.metric.count != Counted::None;
             let finished = totals.actions.iter().any(|action| action.count() > 0)
-                || totals.kinds.iter().any(|kind| kind.count() > 0);
+                || totals.kinds.iter().any(|kind| kind.count() > 0)
+                || totals.calls.values().any(|calls| calls.service.count() > 0);
             let (name, tile, time) = (&workload.name, member.tile + 1, window.duration);
             (counts && !finished)
                 .then(|| format!("the {name} of tile {tile} got no answer at all in {time}"))

@@ -141,6 +141,7 @@ fn bed(tiles: u32) -> Bed {
         tile,
         workload: "shop".to_owned(),
         copy: 0,
+        host: None,
         actions: vec!["order".to_owned()],
         groups: vec!["users".to_owned()],
         kinds: vec!["db-read".to_owned()],
@@ -159,7 +160,8 @@ impl Bed {
         let mut window = Window::new(&self.topology, Nanos::ZERO, 0);
         slices.iter().for_each(|slice| window.add(slice));
         let (tile, members, topology) = (&self.tile, &self.members[..], &self.topology);
-        let judge = StepJudge { tile, members, topology };
+        let placed = &crate::Placed::default();
+        let judge = StepJudge { tile, members, topology, placed };
         let mut samples = LimitSamples::new(&judge, 1);
         slices.iter().for_each(|slice| samples.add(&judge, slice));
         let judged = judge.judge(&window, &samples);
@@ -290,6 +292,23 @@ fn what_has_not_finished_when_the_window_ends_counts_as_long_as_it_was_waited_fo
     assert_eq!(bed(1).judge(&young).0.verdict, Verdict::Passed);
 }
 
+/// Seen on a lab whose array holds 43 tiles in virtual time, in four runs of four: 39 and 40 tiles, because
+/// of one tile's samples, which did not decide, one was open when the time ended.
+#[test]
+fn one_sample_that_was_open_at_the_end_decides_no_more_than_any_other() {
+    let near = slice_of(vec![orders(0, &[(100, 94), (900, 6)])]);
+    let mut slices = steadily(&near);
+    assert_eq!(bed(1).judge(&slices).0.cause, Cause::Undecided);
+    slices[7].open = vec![waiting(510, 1)];
+    let (judged, wants_more) = bed(1).judge(&slices);
+    assert_eq!((judged.cause, wants_more), (Cause::Undecided, true), "{}", judged.reason);
+    assert_eq!(judged.pooled[0].result.unfinished, 1);
+    let calm = slice_of(vec![orders(0, &[(100, 100)])]);
+    let mut slices = steadily(&calm);
+    slices[7].open = vec![waiting(510, 1)];
+    assert_eq!(bed(1).judge(&slices).0.verdict, Verdict::Passed, "1 of 800");
+}
+
 #[test]
 fn a_full_generator_says_nothing_about_the_storage_even_if_a_limit_broke() {
     let late = Slice {
@@ -338,6 +357,51 @@ fn a_generator_that_did_not_run_is_not_the_storages_fault() {
     let mut slices = vec![running; 7];
     slices.push(stopped);
     assert_eq!(bed(1).judge(&slices).0.verdict, Verdict::Passed);
+}
+
+/// The limit of a shop, and one on the median.
+fn two_limits() -> Bed {
+    let mut shop = workload(SHOP);
+    shop.limits.push(limit("action = \"order\"\npercentile = 50\nlimit = \"200ms\""));
+    Bed { tile: tile_of(vec![shop]), ..bed(1) }
+}
+
+#[test]
+fn of_two_limits_the_one_with_the_least_room_is_told_kept_or_broken() {
+    let told = |values: &[(u64, u32)]| {
+        let (judged, _) = two_limits().judge(&steadily(&slice_of(vec![orders(0, values)])));
+        (judged.verdict, judged.reason)
+    };
+    let (verdict, reason) = told(&[(150, 900), (300, 100)]);
+    assert!(verdict == Verdict::Passed && reason.contains("at p50"), "{reason}");
+    let (verdict, reason) = told(&[(20, 900), (450, 100)]);
+    assert!(verdict == Verdict::Passed && reason.contains("at p95"), "{reason}");
+    let (verdict, reason) = told(&[(400, 900), (600, 100)]);
+    assert!(verdict == Verdict::Failed && reason.contains("at p50"), "{reason}");
+    let (verdict, reason) = told(&[(300, 900), (2000, 100)]);
+    assert!(verdict == Verdict::Failed && reason.contains("at p95"), "{reason}");
+}
+
+/// What was said of a workload that calls and whose actions take longer than the window: "got no answer
+/// at all".
+#[test]
+fn calls_that_were_answered_are_answers_although_no_action_ended() {
+    let mut long = called([0; 5]);
+    long.actions.clear();
+    long.generator.in_flight = 3;
+    let (judged, wants_more) = bed(1).judge(&steadily(&long));
+    assert_ne!(judged.cause, Cause::NoAnswer, "{}", judged.reason);
+    long.calls.clear();
+    assert_eq!(bed(1).judge(&steadily(&long)).0.cause, Cause::NoAnswer);
+    assert!(!wants_more);
+}
+
+#[test]
+fn a_hundredth_of_the_starts_may_be_given_up() {
+    let mut row = orders(0, &[(100, 990)]);
+    row.dropped = 10;
+    let (judged, _) = bed(1).judge(&steadily(&slice_of(vec![row])));
+    assert_eq!(judged.verdict, Verdict::Passed, "{}", judged.reason);
 }
 
 #[test]

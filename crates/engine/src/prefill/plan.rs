@@ -1,4 +1,5 @@
 use datastore::VirtualDisk;
+use serde::{Deserialize, Serialize};
 use stats::Compact;
 use units::{Bytes, Nanos};
 
@@ -73,7 +74,7 @@ pub struct PrefillReport {
 }
 
 /// Speed and latencies of writes of 1 MiB (the last piece of a disk may be smaller).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RateStats {
     /// Bytes acknowledged.
     pub bytes: Bytes,

@@ -122,6 +122,26 @@ fn dropping_a_running_load_ends_it() {
 }
 
 #[test]
+fn a_load_begins_at_its_moment_or_says_how_late_it_was() {
+    use rustix::time::{ClockId, clock_gettime};
+    let now = || {
+        let now = clock_gettime(ClockId::Monotonic);
+        Nanos(now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs())
+    };
+    let begun = now();
+    let at = begun + Nanos::from_millis(300);
+    let start_at = |at| {
+        let options = Options { begin_at: Some(at), ..Options::default() };
+        start(vec![on_file(load(u64::MAX))], options).expect("a start")
+    };
+    let punctual = start_at(at);
+    let after = now();
+    assert!(after >= at && punctual.began_late() <= after.saturating_sub(at));
+    let late = start_at(begun);
+    assert!(late.began_late() >= Nanos::from_millis(300), "{}", late.began_late());
+}
+
+#[test]
 fn wrong_options_are_refused_by_name() {
     let refused = |options| start(vec![on_file(load(1))], options).expect_err("a refusal");
     let error = refused(Options { workers: 0, ..Options::default() });

@@ -1,6 +1,7 @@
 use machine::CallError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::print::whole;
 
 use super::Latency;
 
@@ -36,6 +37,13 @@ pub struct CallErrors {
 }
 
 impl CallErrors {
+    /// `720 refused, 80 status`, or `none`.
+    pub fn told(all: &[Self]) -> String {
+        let each: Vec<String> =
+            all.iter().map(|own| format!("{} {}", whole(own.count), own.error)).collect();
+        if each.is_empty() { "none".to_owned() } else { each.join(", ") }
+    }
+
     /// The classes that happened, in the order of `CallError::ALL`.
     pub fn of(counts: &[u64; CallError::ALL.len()]) -> Vec<Self> {
         let each = CallError::ALL.iter().zip(counts).filter(|(_, count)| **count > 0);

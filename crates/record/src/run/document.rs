@@ -2,7 +2,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Latency, Step, Warning};
+use super::{Answer, Latency, LoadHost, Step, Warning};
 
 /// One run: what was asked, what happened, what it means. The document behind `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,6 +33,9 @@ pub struct Run {
     pub scale: ScaleFacts,
     /// How load was made.
     pub engine: EngineFacts,
+    /// The hosts that drove the load; empty if it was the one that wrote this.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<LoadHost>,
     /// SHA-256 of `plan.toml`, in hexadecimal.
     pub plan_sha256: String,
     /// Every value of the resolved plan, and where it came from.

@@ -4,9 +4,12 @@ mod answer;
 mod call;
 mod document;
 mod figure;
+mod generator;
 mod headline;
+mod hosts;
 mod latency;
 mod model;
+mod pooled;
 mod read;
 mod replay;
 mod resource;
@@ -24,14 +27,17 @@ pub use document::{
     TileFacts, ToolFacts,
 };
 pub use figure::{Figure, Interval};
+pub use generator::GeneratorHealth;
+pub use hosts::{AgainstOthers, HostStep, LoadHost};
 pub use latency::Latency;
 pub use model::{HostFacts, ModelFacts, PartFacts, PartKind, PlaceFacts, VmFacts};
+pub use pooled::PooledLimit;
 pub use read::{ReadError, SCHEMA, json_schema, parse};
 pub use replay::{PlayedTrace, ReplayFacts};
 pub use resource::{Bottleneck, Resource, Wait, Waited, told_waits};
 pub use step::{
-    Cause, Check, Disturbance, GeneratorHealth, IoTotal, Phase, PooledAction, PooledLimit, Score,
-    Steady, Step, Throughput, TileScore, WarmUp,
+    Cause, Check, Disturbance, IoTotal, Phase, PooledAction, Score, Steady, Step, Throughput,
+    TileScore, WarmUp,
 };
 pub use tier::{TierCounts, TierFacts};
 pub use told::{Told, listed, told};

@@ -3,8 +3,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ActionResult, Bottleneck, CallTotal, Figure, Interval, Latency, LimitResult, ModelFacts,
-    ReplayFacts, Verdict, Wait, Warning, WorkloadResult,
+    ActionResult, Bottleneck, CallTotal, Figure, GeneratorHealth, HostStep, Interval, Latency,
+    ModelFacts, PooledLimit, ReplayFacts, Verdict, Wait, Warning, WorkloadResult,
 };
 use crate::gauge::{Gauge, GaugeName};
 use crate::slice::Direction;
@@ -74,6 +74,9 @@ pub struct Step {
     pub score: Option<Score>,
     /// How the load generator fared; a saturated one makes the step inconclusive.
     pub generator: GeneratorHealth,
+    /// What each host's part came to, where several drove it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostStep>,
     /// Checks of the measurement against itself.
     pub checks: Vec<Check>,
     /// What a reader should know before trusting this step.
@@ -84,17 +87,6 @@ pub struct Step {
     /// What was played of recorded loads, and how punctually; absent without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayFacts>,
-}
-
-/// A limit over all tiles of a step together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PooledLimit {
-    /// The workload whose limit it is.
-    pub workload: String,
-    /// The tile, from 0, in which the measured value was largest; null without samples.
-    pub worst_tile: Option<u32>,
-    /// The limit and what was measured over all tiles.
-    pub result: LimitResult,
 }
 
 /// An action over all tiles of a step together: percentiles do not average, so they are
@@ -215,33 +207,6 @@ pub struct TileScore {
     pub tile: u32,
     /// Geometric mean of its workloads' normalised metrics; 1 is one tile's worth.
     pub geometric_mean: Figure,
-}
-
-/// How the load generator itself fared: the measurement's alibi.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GeneratorHealth {
-    /// 99th percentile of how late due work was handled, in nanoseconds; null if nothing
-    /// was due.
-    pub lateness_p99_ns: Option<u64>,
-    /// The longest lateness, in nanoseconds.
-    #[serde(default)]
-    pub lateness_max_ns: Option<u64>,
-    /// Busiest worker thread's CPU time as a share of the measured time, 0 to 1.
-    pub worker_cpu_max: Figure,
-    /// User-mode CPU time of the whole process per finished I/O, in microseconds, over the
-    /// step with its warm-up.
-    pub cpu_user_us_per_io: Figure,
-    /// The same in the kernel, its helper threads for this process included.
-    pub cpu_system_us_per_io: Figure,
-    /// Requests that waited for a free slot of the generator itself.
-    pub queued: u64,
-    /// Mean number of I/Os in flight.
-    pub in_flight_mean: Figure,
-    /// Whether the generator, not the storage, was the limit.
-    pub saturated: bool,
-    /// What showed that it was saturated; absent if it was not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
 }
 
 /// A check of the measurement against itself.

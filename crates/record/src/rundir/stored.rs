@@ -6,7 +6,9 @@ use super::{ChecksumProblem, Event, RunDirError, RunId, checksum, event};
 use crate::env::Environment;
 use crate::files;
 use crate::run::{self, Run};
-use crate::series::{self, ActionRecord, GaugeRecord, GeneratorRecord, IoRecord, SeriesError};
+use crate::series::{
+    self, ActionRecord, CallRecord, GaugeRecord, GeneratorRecord, IoRecord, SeriesError,
+};
 
 /// What became of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +126,11 @@ impl StoredRun {
 
     /// Rows of `actions.parquet`, or of the parts a killed run left.
     pub fn actions(&self) -> Result<series::Rows<ActionRecord>, SeriesError> {
+        series::read_run(&self.path)
+    }
+
+    /// Rows of `calls.parquet`, or of the parts a killed run left; none in a run without calls.
+    pub fn calls(&self) -> Result<series::Rows<CallRecord>, SeriesError> {
         series::read_run(&self.path)
     }
 

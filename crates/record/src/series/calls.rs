@@ -40,7 +40,7 @@ pub struct CallRecord {
 }
 
 /// The column of one class of errors.
-fn column(error: CallError) -> String {
+pub(crate) fn call_error_column(error: CallError) -> String {
     format!("errors_{}", error.name().replace('-', "_"))
 }
 
@@ -62,7 +62,7 @@ pub(super) fn columns(
     columns.text("kind", kinds.into_iter());
     columns.u64("count", rows.iter().map(|row| row.service.count()));
     for error in CallError::ALL {
-        columns.u64(column(error), rows.iter().map(|row| row.errors[error as usize]));
+        columns.u64(call_error_column(error), rows.iter().map(|row| row.errors[error as usize]));
     }
     columns.u64("bytes", rows.iter().map(|row| row.bytes.get()));
     columns.latency("service", &rows.iter().map(|row| &row.service).collect::<Vec<_>>());
@@ -80,7 +80,7 @@ impl Record for CallRecord {
         let (workload, kind) = (found.text("workload")?, found.text("kind")?);
         let mut errors = Vec::new();
         for error in CallError::ALL {
-            errors.push(found.u64(&column(error))?);
+            errors.push(found.u64(&call_error_column(error))?);
         }
         let bytes = found.u64("bytes")?;
         let histograms = found.latency("service")?.into_iter().zip(found.latency("response")?);

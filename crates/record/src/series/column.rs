@@ -50,6 +50,14 @@ impl Columns {
         self.push(name, Arc::new(StringArray::from_iter_values(values)), false);
     }
 
+    pub(super) fn maybe_text<'a>(
+        &mut self,
+        name: &str,
+        values: impl Iterator<Item = Option<&'a str>>,
+    ) {
+        self.push(name, Arc::new(values.collect::<StringArray>()), true);
+    }
+
     pub(super) fn f64_lists<'a>(&mut self, name: &str, lists: impl Iterator<Item = &'a Vec<f64>>) {
         let mut builder = ListBuilder::new(Float64Builder::new());
         for list in lists {

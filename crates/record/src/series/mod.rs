@@ -14,6 +14,7 @@ mod writer;
 
 pub use between::Stretch;
 pub use calls::CallRecord;
+pub(crate) use calls::call_error_column;
 pub use error::SeriesError;
 pub use read::{Rows, count_between, read, read_between, read_run};
 pub use record::{
@@ -24,4 +25,4 @@ pub use writer::Writer;
 
 /// Version of the series files, stored in each under the key `tilemark.series`. A minor
 /// version only adds columns, files, and what only a file with new things holds (calls, 1.1).
-pub const SERIES_VERSION: &str = "1.1";
+pub const SERIES_VERSION: &str = "1.2";

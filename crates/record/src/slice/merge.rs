@@ -1,6 +1,6 @@
 use units::{Bytes, Nanos};
 
-use super::Slice;
+use super::{InstanceId, Slice, VmId};
 
 impl Slice {
     /// Where it ends, from the start of the step.
@@ -60,6 +60,26 @@ impl Slice {
         own.lateness.merge(&others.lateness);
         own.worker_cpu.append(&mut others.worker_cpu);
         self
+    }
+
+    /// The same slice with other numbers: an instance or a machine that was `n` where the slice was
+    /// taken is what stands at `n` in these lists. Nothing if it names one that is not in them.
+    #[must_use]
+    pub fn renumbered(mut self, instances: &[InstanceId], vms: &[VmId]) -> Option<Self> {
+        let instance = |own: InstanceId| instances.get(own.0 as usize).copied();
+        for row in &mut self.io {
+            row.vm = *vms.get(row.vm.0 as usize)?;
+        }
+        for row in &mut self.calls {
+            row.instance = instance(row.instance)?;
+        }
+        for row in &mut self.actions {
+            row.instance = instance(row.instance)?;
+        }
+        for row in &mut self.open {
+            row.instance = instance(row.instance)?;
+        }
+        Some(self)
     }
 
     /// This slice and the same driver's next one as one slice: what is open or in flight is as
@@ -153,6 +173,21 @@ mod tests {
         assert_eq!((both.start, both.end()), (Nanos(0), Nanos(2_000)));
         assert_eq!(both.open, slice(1_000, 1, &[7]).open);
         assert_eq!((both.generator.in_flight, both.generator.worker_cpu), (1, vec![0.25]));
+    }
+
+    #[test]
+    fn a_slice_of_a_part_gets_the_numbers_of_the_whole_or_is_none() {
+        let (instances, vms) = ([InstanceId(7), InstanceId(4)], [VmId(30), VmId(9)]);
+        let whole = slice(0, 1, &[5]).renumbered(&instances, &vms).expect("both are known");
+        assert_eq!((whole.io[0].vm, whole.actions[0].instance), (VmId(9), InstanceId(4)));
+        assert_eq!(
+            (whole.open[0].instance, whole.calls[0].instance),
+            (InstanceId(4), InstanceId(4))
+        );
+        assert_eq!(whole.io[0].service, slice(0, 1, &[5]).io[0].service);
+        for (instances, vms) in [(&instances[..1], &vms[..]), (&instances, &vms[..1]), (&[], &[])] {
+            assert_eq!(slice(0, 1, &[5]).renumbered(instances, vms), None);
+        }
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub fn topology() -> Topology {
         tile,
         workload: "shop".to_owned(),
         copy: 0,
+        host: None,
         actions: vec!["order".to_owned(), "browse".to_owned()],
         groups: vec!["steady".to_owned(), "bursty".to_owned()],
         kinds: vec!["data-read".to_owned(), "log-append".to_owned()],
@@ -219,6 +220,7 @@ fn step(step: u32, tiles: u32, verdict: Verdict, limit: &LimitResult) -> Step {
             saturated: false,
             reason: None,
         },
+        hosts: Vec::new(),
         checks: vec![Check {
             id: "submitted-is-completed".to_owned(),
             expected: Figure::of(1200.0),
@@ -269,6 +271,7 @@ pub fn run() -> Run {
             verify: false,
             slice_ns: 1_000_000_000,
         },
+        hosts: Vec::new(),
         plan_sha256: "11".repeat(32),
         plan: vec![PlanValue {
             key: "measure.duration".to_owned(),

@@ -4,6 +4,7 @@ use super::finding::{Finding, Findings};
 use crate::ladder::LadderSpec;
 use crate::locate::Place;
 use crate::nearest::did_you_mean;
+use crate::placement::Placement;
 use crate::plan::{EngineOptions, Ladder, Measure, Plan, Scale};
 use crate::shipped;
 
@@ -26,6 +27,10 @@ pub(crate) fn plan_findings(plan: &Plan) -> Vec<Finding> {
     measure(&plan.measure, &root.key("measure"), &mut found);
     scale(&plan.scale, &root.key("scale"), &mut found);
     engine(&plan.engine, &root.key("engine"), &mut found);
+    let placement = plan.hosts.placement.as_ref().map(|text| text.parse::<Placement>());
+    if let Some(Err(error)) = placement {
+        found.add(root.key("hosts").key("placement"), error.to_string());
+    }
     found.into_vec()
 }
 

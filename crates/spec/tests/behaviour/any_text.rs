@@ -68,6 +68,10 @@ fn plan() -> impl Strategy<Value = Plan> {
                 space_max: Some(Bytes::new(number | 1)),
                 ..EngineOptions::default()
             },
+            hosts: spec::plan::Hosts {
+                members: (0..number % 3).map(|at| format!("h{at}=join")).collect(),
+                placement: (number % 3 == 2).then(|| "packed:4".to_owned()),
+            },
             seed: Some(number >> 1),
         })
 }
