@@ -1,6 +1,7 @@
 //! The command line, defined once: help, manual page and completions come from here.
 
 mod analyze;
+mod hosts;
 mod import;
 mod lab;
 mod load;
@@ -19,6 +20,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use units::{Bytes, Nanos};
 
 pub use analyze::{AnalyzeArgs, AnalyzeFormat, DirectionName, ViewName};
+pub use hosts::{AgentArgs, HostArgs, HostsArgs};
+#[cfg(feature = "hosts")]
+pub use hosts::{ReachArgs, Storage};
 pub use import::ImportArgs;
 pub use lab::{LabAction, LabArgs, LabMountArgs};
 pub use load::LoadArgs;
@@ -29,7 +33,9 @@ pub use run::{Cpu, RunArgs};
 pub use serve::{DemoArgs, ReportArgs, ServeArgs};
 pub use simulate::SimulateArgs;
 pub use stored::StoredArgs;
-pub use study::{StudyAction, StudyArgs, StudyFormat, StudyRunArgs};
+pub use study::{
+    StudyAction, StudyArgs, StudyFormat, StudyMergeArgs, StudyResultArgs, StudyRunArgs,
+};
 pub use what_if::{CacheAt, WhatIfArgs, Write};
 
 /// How many virtual machines' worth of real work can this storage carry before people feel it?
@@ -72,6 +78,10 @@ pub enum Command {
     Prepare(RunArgs),
     /// Find out how many tiles a modelled array would hold, in virtual time
     Simulate(SimulateArgs),
+    /// Say which hosts are there, how far their clocks are, and what may be written there
+    Hosts(HostsArgs),
+    /// Work on this host for a run that another machine controls
+    Agent(AgentArgs),
     /// Play a trace back on storage, or on a modelled array
     Replay(ReplayArgs),
     /// Say how many tiles a run's storage would hold if something were different
@@ -332,6 +342,8 @@ pub enum ExportFormat {
     Json,
     /// The series, one row per slice, VM, direction, kind and size class.
     Csv,
+    /// Calls to endpoints, one row per slice, instance and kind.
+    CallsCsv,
     /// What was read beside the I/O, one row per slice and gauge.
     GaugesCsv,
     /// The series with its histograms.
@@ -434,6 +446,8 @@ pub enum SchemaKind {
     Study,
     /// The result of a study.
     StudyResult,
+    /// A part of a study, of one shard.
+    StudyPart,
     /// A run's `run.json`.
     Run,
     /// A comparison.

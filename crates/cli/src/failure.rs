@@ -112,6 +112,8 @@ impl From<BenchError> for Failure {
             | BenchError::NothingToRead
             | BenchError::Target(_) => Exit::Usage,
             BenchError::Refused(_)
+            | BenchError::HostRefused { .. }
+            | BenchError::Hosts(_)
             | BenchError::TooLarge { .. }
             | BenchError::TooManyUsers { .. }
             | BenchError::NothingToReuse { .. }

@@ -7,6 +7,7 @@ mod commands;
 mod definition;
 mod exit;
 mod failure;
+mod gathering;
 mod live;
 mod open_files;
 mod output;

@@ -184,6 +184,7 @@ fn second(tick: &Tick, run_left: Option<String>) -> Second {
         left_ns: Some(tick.left.0),
         run_left,
         operations_per_s: tick.operations_per_s,
+        calls_per_s: tick.calls_per_s,
         bytes_per_s: tick.bytes_per_s,
         p99_ns: tick.service_p99.map(|time| time.0),
     }

@@ -286,6 +286,8 @@ fn flags(args: &RunArgs) -> Values {
         }),
         space_max: args.space_max,
         endpoints: args.endpoints.iter().cloned().collect(),
+        hosts: (!args.hosts.hosts.is_empty()).then(|| args.hosts.hosts.clone()),
+        placement: args.hosts.placement.clone(),
         ..load_values(&args.load, profile(args.quick, args.standard, args.full))
     }
 }

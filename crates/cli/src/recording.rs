@@ -60,6 +60,8 @@ pub struct Tally {
     operations: Vec<(Operation, Sum, Histogram)>,
     senders: Vec<Sum>,
     devices: Vec<Sum>,
+    /// Issues of the first and the last record since [`Tally::window`].
+    window: Option<(Nanos, Nanos)>,
 }
 
 /// Sums over some of the records; senders may be tens of thousands, so no histogram here.
@@ -97,7 +99,7 @@ impl Tally {
     pub fn new() -> Self {
         let kinds = [Operation::Read, Operation::Write, Operation::Flush, Operation::Discard];
         let operations = kinds.map(|kind| (kind, Sum::default(), Histogram::new())).into();
-        Self { operations, senders: Vec::new(), devices: Vec::new() }
+        Self { operations, senders: Vec::new(), devices: Vec::new(), window: None }
     }
 
     /// Adds records.
@@ -111,7 +113,15 @@ impl Tally {
             }
             at(&mut self.senders, record.vm.0).add(record);
             at(&mut self.devices, record.device.0).add(record);
+            let (first, last) = self.window.unwrap_or((record.issue, record.issue));
+            self.window = Some((first.min(record.issue), last.max(record.issue)));
         }
+    }
+
+    /// The time in which the records since this was last asked were issued; nothing without any.
+    /// One becomes known when all before it have ended, so they come in bursts.
+    pub fn window(&mut self) -> Option<Nanos> {
+        self.window.take().map(|(first, last)| last.saturating_sub(first))
     }
 
     /// I/Os, bytes read and written, and longest latency so far.
@@ -191,4 +201,22 @@ fn rows<'a>(sums: &[Sum], names: impl Iterator<Item = &'a str>) -> Vec<Row> {
         sums.iter().zip(names).filter(|(sum, _)| sum.count > 0).collect();
     found.sort_by_key(|(sum, _)| std::cmp::Reverse(sum.latency_ns));
     found.into_iter().map(|(sum, name)| sum.row(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// While an I/O is open those after it are not known, and then all at once: their rate is that of the
+    /// time in which they were issued.
+    #[test]
+    fn what_became_known_at_once_is_told_over_the_time_in_which_it_was_issued() {
+        let issued = |second| IoRecord::new(Nanos::from_secs(second), Operation::Read, 0, 4096);
+        let mut tally = Tally::new();
+        assert_eq!(tally.window(), None);
+        tally.add(&[issued(3), issued(5)]);
+        tally.add(&[issued(13)]);
+        assert_eq!(tally.window(), Some(Nanos::from_secs(10)));
+        assert_eq!(tally.window(), None, "each is told once");
+    }
 }

@@ -3,7 +3,7 @@ use spec::Answering;
 use units::Bytes;
 
 use super::load::answering;
-use super::{Live, LoadArgs, StoredArgs};
+use super::{HostArgs, Live, LoadArgs, StoredArgs};
 
 /// What people do first.
 const EXAMPLES: &str = "\
@@ -64,9 +64,14 @@ pub struct RunArgs {
         value_name = "HOW",
         value_enum,
         hide_possible_values = true,
+        hide_short_help = true,
         help_heading = "How load is made"
     )]
     pub cpu: Option<Cpu>,
+
+    /// The hosts that drive the tiles, if they are others than this one.
+    #[command(flatten)]
+    pub hosts: HostArgs,
 
     /// The service that an endpoint of the tile's workloads is; for each of them once
     ///

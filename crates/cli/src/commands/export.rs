@@ -16,6 +16,7 @@ pub fn run(args: &ExportArgs) -> Result<Exit, Failure> {
     let format = match args.format {
         ExportFormat::Json => Format::Json,
         ExportFormat::Csv => Format::Csv,
+        ExportFormat::CallsCsv => Format::CallsCsv,
         ExportFormat::GaugesCsv => Format::GaugesCsv,
         ExportFormat::Parquet => Format::Parquet,
         ExportFormat::Hlog => Format::Hlog,

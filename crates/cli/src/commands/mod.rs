@@ -1,5 +1,6 @@
 //! One file per verb. Each takes its arguments and returns how it ended.
 
+mod agent;
 mod analyze;
 mod arrays;
 mod calibrate;
@@ -8,6 +9,7 @@ mod compare;
 mod demo;
 mod doctor;
 mod export;
+pub mod hosts;
 mod import;
 mod lab;
 mod prepare;
@@ -40,6 +42,8 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Check(args) => preview::check(args),
         Command::Prepare(args) => prepare::prepare(args, cli.color),
         Command::Simulate(args) => simulate::run(args, cli.color),
+        Command::Hosts(args) => hosts::hosts(args),
+        Command::Agent(args) => agent::agent(args),
         Command::Replay(args) => replay::run(args, cli.color),
         Command::WhatIf(args) => what_if::run(args),
         Command::Calibrate(args) => calibrate::run(args),

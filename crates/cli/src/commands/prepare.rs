@@ -26,6 +26,10 @@ pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
         let message = "prepare keeps what it makes, and --remove asks to remove it";
         return Err(Failure::new(Exit::Usage, message));
     }
+    if !plan.hosts.value.is_empty() {
+        let message = "prepare is for one host: over several, every run makes its own disks";
+        return Err(Failure::new(Exit::Usage, message));
+    }
     let options = run::options(args)?;
     open_files::check(&plan, open_files::raise())?;
     let control = Arc::new(Control::default());

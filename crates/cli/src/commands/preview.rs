@@ -1,5 +1,6 @@
 //! `plan` and `check`: what a run would do and whether it may, without touching anything.
 
+use bench::plan::ResolvedPlan;
 use bench::run::{Preview, plan_preview};
 use serde_json::json;
 use units::Bytes;
@@ -13,7 +14,11 @@ use crate::{output, plan_source};
 
 /// Says what would be written where and for how long.
 pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
-    let preview = preview(args)?;
+    let plan = plan_source::resolved(args)?;
+    if !plan.hosts.value.is_empty() {
+        return super::hosts::check(args, &plan);
+    }
+    let preview = preview(args, &plan)?;
     match args.stored.format {
         Format::Text => output::print(&plan_text(args, &preview))?,
         Format::Json => output::print_json(&document(&preview))?,
@@ -23,7 +28,11 @@ pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
 
 /// Says what was checked, what was found and what is allowed.
 pub fn check(args: &RunArgs) -> Result<Exit, Failure> {
-    let preview = preview(args)?;
+    let plan = plan_source::resolved(args)?;
+    if !plan.hosts.value.is_empty() {
+        return super::hosts::check(args, &plan);
+    }
+    let preview = preview(args, &plan)?;
     match args.stored.format {
         Format::Text => output::print(&check_text(&preview))?,
         Format::Json => output::print_json(&document(&preview))?,
@@ -31,9 +40,8 @@ pub fn check(args: &RunArgs) -> Result<Exit, Failure> {
     Ok(exit(&preview))
 }
 
-fn preview(args: &RunArgs) -> Result<Preview, Failure> {
-    let plan = plan_source::resolved(args)?;
-    plan_preview(&plan, &run::options(args)?).map_err(Failure::from)
+fn preview(args: &RunArgs, plan: &ResolvedPlan) -> Result<Preview, Failure> {
+    plan_preview(plan, &run::options(args)?).map_err(Failure::from)
 }
 
 fn exit(preview: &Preview) -> Exit {

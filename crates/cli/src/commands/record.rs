@@ -263,16 +263,23 @@ impl Recording {
     /// One line each second.
     fn tell(&mut self, progress: &Progress) {
         let (since, count, bytes) = self.told;
-        let span = progress.elapsed.saturating_sub(since);
-        if self.live == Live::Off || span < SECOND {
+        if self.live == Live::Off || progress.elapsed.saturating_sub(since) < SECOND {
             return;
         }
         let (now, now_bytes, longest) = self.tally.totals();
+        // By the time in which they were issued, not by that in which they became known.
+        let rate = self.tally.window().map(|issued| {
+            let span = issued.max(SECOND);
+            format!(
+                "{} I/Os/s  {}",
+                text::number(per_second(now - count, span)),
+                units::decimal_and_binary(per_second(now_bytes - bytes, span))
+            )
+        });
+        let rate = rate.unwrap_or_else(|| "no I/O became known".to_owned());
         let line = format!(
-            "{:>5.0} s  {} I/Os/s  {}  longest so far {longest}  lost events {}",
+            "{:>5.0} s  {rate}  longest so far {longest}  lost events {}",
             progress.elapsed.as_secs_f64(),
-            text::number(per_second(now - count, span)),
-            units::decimal_and_binary(per_second(now_bytes - bytes, span)),
             progress.lost,
         );
         self.told = (progress.elapsed, now, now_bytes);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bench::progress::Control;
+use bench::progress::{Control, Observer};
 use bench::run::{End, FinishedRun, Reuse, RunOptions};
 use bench::{BenchError, plan::ResolvedPlan};
 use datastore::Removed;
@@ -14,7 +14,7 @@ use crate::args::{Choice, Format, RunArgs};
 use crate::commands::runs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{live, open_files, output, plan_source, report, signals, text};
+use crate::{gathering, live, open_files, output, plan_source, report, signals, text};
 
 /// Runs a plan, or prints how it resolves.
 pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
@@ -30,20 +30,83 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let format = args.stored.format;
     let mut viewer = live::viewer(args.live, color, format, &control, &signals, &options.base);
-    let mut finished =
-        bench::run::run(&plan, &options, &control, &mut viewer).map_err(Failure::from)?;
+    let mut over = Over::run(args, &plan, &options, &control, &mut viewer)?;
     let page = viewer.into_page();
+    let finished = over.finished();
     match args.stored.format {
         Format::Text => {
             output::print(&text::result(&finished.run, Some(&finished.directory), args.verbose))?
         }
         Format::Json => output::print_json(&finished.run)?,
     }
-    let is_removed = put_away(&mut finished);
+    let is_removed = over.put_away();
     if let Some(page) = page {
         page.leave();
     }
-    end(finished, is_removed, signals.exit())
+    end(over.into_finished(), is_removed, signals.exit())
+}
+
+/// A run that is over, here or on hosts.
+enum Over {
+    Here(FinishedRun),
+    #[cfg(feature = "hosts")]
+    Hosts(hosts::HostsRun),
+}
+
+impl Over {
+    fn run(
+        args: &RunArgs,
+        plan: &ResolvedPlan,
+        options: &RunOptions,
+        control: &Control,
+        observer: &mut dyn Observer,
+    ) -> Result<Self, Failure> {
+        if plan.hosts.value.is_empty() {
+            return Ok(Self::Here(bench::run::run(plan, options, control, observer)?));
+        }
+        #[cfg(feature = "hosts")]
+        {
+            let hosts = gathering::of_run(args, plan)?;
+            let mut tell = gathering::invite(&args.hosts.reach);
+            let run = hosts::run(plan, options, &hosts, control, observer, &mut tell)?;
+            Ok(Self::Hosts(run))
+        }
+        #[cfg(not(feature = "hosts"))]
+        {
+            let _ = args;
+            Err(gathering::absent())
+        }
+    }
+
+    fn finished(&self) -> &FinishedRun {
+        match self {
+            Self::Here(finished) => finished,
+            #[cfg(feature = "hosts")]
+            Self::Hosts(run) => &run.finished,
+        }
+    }
+
+    fn put_away(&mut self) -> bool {
+        match self {
+            Self::Here(finished) => put_away(finished),
+            #[cfg(feature = "hosts")]
+            Self::Hosts(run) => {
+                let cleared = run.clear();
+                tell_evidence(&run.finished);
+                cleared.stays.iter().for_each(|text| crate::say!("left in place: {text}"));
+                cleared.not_removed.iter().for_each(|text| crate::say!("not removed: {text}"));
+                cleared.not_removed.is_empty()
+            }
+        }
+    }
+
+    fn into_finished(self) -> FinishedRun {
+        match self {
+            Self::Here(finished) => finished,
+            #[cfg(feature = "hosts")]
+            Self::Hosts(run) => run.into_finished(),
+        }
+    }
 }
 
 /// Removes what was made on the target, now that the answer is told; whether all of it is gone

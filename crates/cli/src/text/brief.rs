@@ -2,9 +2,9 @@ use std::path::Path;
 
 use record::run::{Answer, Run, Step, told};
 
-use super::step::tightest;
-use super::summary::{broken, details, prefill_line, told_line};
-use super::{Table, count, limit_name, number};
+use super::step::{calls_per_s, tightest};
+use super::summary::{broken, details, prefill_line, step_to_show, told_line};
+use super::{Table, count, hosts, limit_name, number};
 
 /// Columns of the text: what every terminal has.
 const WIDTH: usize = 80;
@@ -33,6 +33,11 @@ pub fn brief(run: &Run, directory: Option<&Path>) -> String {
     }
     lines.push(String::new());
     lines.extend(ladder(run));
+    let hosts = step_to_show(run).map(hosts).unwrap_or_default();
+    if !hosts.is_empty() {
+        lines.push(String::new());
+        lines.extend(hosts);
+    }
     let warnings = warnings(run);
     if !warnings.is_empty() {
         lines.push(String::new());
@@ -88,10 +93,19 @@ fn ladder(run: &Run) -> Vec<String> {
     shown.sort_by_key(|step| (step.tiles.abs_diff(edge), std::cmp::Reverse(step.order)));
     shown.truncate(STEPS);
     shown.sort_by_key(|step| step.order);
-    let mut table =
-        Table::new(&[">tiles", "verdict", ">IOPS", ">score", ">of limit", "closest limit"]);
+    let mut columns = vec![">tiles", "verdict", ">IOPS", ">score", ">of limit", "closest limit"];
+    // Few runs call anything; one that only does has no IOPS to show.
+    let has_calls = shown.iter().any(|step| !step.calls.is_empty());
+    if has_calls {
+        columns.insert(3, ">calls/s");
+    }
+    let mut table = Table::new(&columns);
     for step in &shown {
-        table.row(row(step));
+        let mut row = row(step);
+        if has_calls {
+            row.insert(3, number(calls_per_s(step)));
+        }
+        table.row(row);
     }
     let mut lines: Vec<String> = table.lines().iter().map(|line| cut(line)).collect();
     if run.steps.len() > shown.len() {

@@ -3,6 +3,7 @@
 mod brief;
 mod calibration;
 mod comparison;
+mod hosts;
 mod model;
 mod recheck;
 mod recording;
@@ -15,6 +16,7 @@ mod what_if;
 use brief::brief;
 pub use calibration::calibration;
 pub use comparison::comparison;
+use hosts::hosts;
 pub use model::model;
 pub use recheck::recheck;
 pub use recording::recorded;

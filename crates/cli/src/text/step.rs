@@ -32,6 +32,11 @@ fn limit_text(pooled: &PooledLimit) -> String {
     )
 }
 
+/// Calls answered well a second, of all kinds.
+pub(super) fn calls_per_s(step: &Step) -> f64 {
+    step.calls.iter().map(|calls| calls.calls_per_s).sum()
+}
+
 /// The cells of a step's row: tiles, VMs, repeat, verdict, IOPS, MiB/s, score, tightest limit.
 pub fn step_line(step: &Step) -> Vec<String> {
     let score = step.score.as_ref().and_then(|score| score.applications.value);

@@ -1,12 +1,14 @@
 use std::path::Path;
 
 use record::run::{
-    Answer, Figure, Known, LimitResult, Prefill, RateFacts, Run, ScaleFacts, Step, Told,
-    WorkloadResult, told,
+    Answer, CallErrors, Figure, Known, LimitResult, Prefill, RateFacts, Run, ScaleFacts, Step,
+    Told, WorkloadResult, told,
 };
 use units::{Bytes, Nanos, decimal_and_binary};
 
-use super::{Table, count, latency, limit_name, model, number, number_whole, replay, step_line};
+use super::{
+    Table, count, hosts, latency, limit_name, model, number, number_whole, replay, step_line,
+};
 
 /// The whole result of a run, as `run` prints it at the end and `runs show` prints it again.
 pub fn summary(run: &Run, directory: Option<&Path>) -> String {
@@ -14,7 +16,15 @@ pub fn summary(run: &Run, directory: Option<&Path>) -> String {
     lines.push(String::new());
     lines.extend(ladder(&run.steps));
     if let Some(step) = step_to_show(run) {
-        for part in [limits(step), workloads(run, step), replay(step), model(step)] {
+        let parts = [
+            hosts(step),
+            limits(step),
+            workloads(run, step),
+            calls(step),
+            replay(step),
+            model(step),
+        ];
+        for part in parts {
             if !part.is_empty() {
                 lines.push(String::new());
                 lines.extend(part);
@@ -148,7 +158,7 @@ fn ladder(steps: &[Step]) -> Vec<String> {
 }
 
 /// The step whose workloads are listed: the first that failed, else the last one.
-fn step_to_show(run: &Run) -> Option<&Step> {
+pub(super) fn step_to_show(run: &Run) -> Option<&Step> {
     let broken = run.answer.first_broken.as_ref();
     let held = run.answer.tiles_held;
     broken
@@ -207,6 +217,30 @@ fn tile_to_show(run: &Run, step: &Step) -> u32 {
         limits.min_by(|a, b| a.result.room().total_cmp(&b.result.room()))?.worst_tile
     };
     broken.map(|broken| broken.tile).or_else(closest).unwrap_or(0)
+}
+
+/// Calls of a step over all its tiles together.
+fn calls(step: &Step) -> Vec<String> {
+    let mut table =
+        Table::new(&["call", ">answered", ">calls/s", ">p50", ">p95", ">p99", "failed"]);
+    for calls in &step.calls {
+        let service = &calls.service;
+        table.row(vec![
+            format!("{} {}", calls.workload, calls.kind),
+            number_whole(calls.count),
+            number(calls.calls_per_s),
+            latency(service.p50_ns),
+            latency(service.p95_ns),
+            latency(service.p99_ns),
+            CallErrors::told(&calls.errors),
+        ]);
+    }
+    if table.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec!["calls to endpoints, from made to answered:".to_owned()];
+    lines.extend(table.lines());
+    lines
 }
 
 fn workloads(run: &Run, step: &Step) -> Vec<String> {

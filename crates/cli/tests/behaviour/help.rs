@@ -95,6 +95,7 @@ fn manual_completions_and_schemas_are_printed_for_every_shell_and_file() {
         "array",
         "study",
         "study-result",
+        "study-part",
         "run",
         "compare",
         "what-if",

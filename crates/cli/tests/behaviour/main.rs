@@ -5,6 +5,8 @@ mod arrays;
 mod calibrate;
 mod calling;
 mod help;
+#[cfg(feature = "hosts")]
+mod hosts;
 mod import;
 mod interruption;
 mod killed;
@@ -17,6 +19,7 @@ mod replay;
 mod rig;
 mod serving;
 mod simulated;
+mod slurm;
 mod storage_trouble;
 mod studies;
 mod terminal;

@@ -181,6 +181,21 @@ fn calls_alone_warm_up_are_judged_by_their_actions_and_scored() {
     assert!(step.score.is_some(), "{step:?}");
     assert!(step.checks.iter().all(|check| check.passed), "{:?}", step.checks);
     assert!(place.runs()[0].join("calls.parquet").is_file());
+    let shown = out(&place.output(&["runs", "show", &run.id, "--verbose"]));
+    assert!(shown.contains("calls to endpoints") && shown.contains("http-get get"), "{shown}");
+    let brief = out(&place.output(&["runs", "show", &run.id]));
+    // Where results are is said in one piece, however long that is.
+    let mut lines = brief.lines().filter(|line| !line.starts_with("results"));
+    assert!(brief.contains("calls/s") && lines.all(|line| line.len() < 81), "{brief}");
+    let export = |id: &str, format| place.output(&["export", id, "--format", format]);
+    let table = out(&export(&run.id, "calls-csv"));
+    let mut lines = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = lines.next().expect("a header");
+    let column = |name| header.iter().position(|own| *own == name).expect("a column");
+    let measured = lines.filter(|fields| fields[column("phase")] == "measured");
+    let counts = measured.map(|fields| fields[column("count")].parse::<u64>().expect("a number"));
+    assert_eq!(counts.sum::<u64>(), calls.count, "{table}");
+    assert!(out(&export(&run.id, "openmetrics")).contains("tilemark_call_answered_total"));
 
     let plan = place.runs()[0].join("plan.toml");
     let again = simulate_words(&[plan.to_str().expect("UTF-8"), "--format", "json"]);

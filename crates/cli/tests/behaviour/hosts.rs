@@ -1,0 +1,436 @@
+//! Runs over hosts: every host an agent of its own, on this machine, some in namespaces of their own.
+
+use std::time::Instant;
+
+use record::run::{Run, Verdict};
+use record::rundir::StoredRun;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::rig::{DEADLINE, Place, Running, err, out};
+
+/// How an agent is started, with its process id in a file. `wrap` stands in front of it.
+fn host(place: &Place, name: &str, wrap: &str) -> String {
+    let (bin, ds) = (env!("CARGO_BIN_EXE_tilemark"), place.path("ds"));
+    let slot = place.path("ds").parent().map(|root| root.display().to_string());
+    let slot = slot.unwrap_or_default().replace('/', "-");
+    format!(
+        "{name}=exec:echo $$ > {name}.pid; export TILEMARK_AGENT_SLOT={slot}-{name}; exec {wrap} {bin} \
+         agent --join - --allow dir:{} --allow-root-fs",
+        ds.display()
+    )
+}
+
+fn hosts(place: &Place, names: &[&str]) -> Vec<String> {
+    names.iter().flat_map(|name| ["--host".to_owned(), host(place, name, "")]).collect()
+}
+
+fn words<'a>(hosts: &'a [String], more: &[&'a str]) -> Vec<&'a str> {
+    hosts.iter().map(String::as_str).chain(more.iter().copied()).collect()
+}
+
+/// The process of an agent.
+fn agent(place: &Place, name: &str) -> Pid {
+    let text = std::fs::read_to_string(place.path(&format!("{name}.pid"))).expect("it began");
+    Pid::from_raw(text.trim().parse().expect("a number")).expect("not 0")
+}
+
+fn wait_until_gone(pid: Pid) {
+    let begun = Instant::now();
+    while rustix::process::test_kill_process(pid).is_ok() {
+        assert!(begun.elapsed() < DEADLINE, "it goes on");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+/// What a run that ended stored; its directory may be a partial one.
+fn stored(place: &Place) -> Run {
+    let all = place.runs();
+    let stored = StoredRun::at(all.last().expect("a run directory")).expect("a run directory");
+    stored.run().expect("its result").clone()
+}
+
+#[test]
+fn three_hosts_drive_one_ladder_and_the_result_says_which_did_what() {
+    let Some(place) = Place::usable() else { return };
+    let hosts = hosts(&place, &["a", "b", "c"]);
+    let more = ["--tiles", "4", "--verify", "--placement", "weight:b=2"];
+    let output = place.run_command(&words(&hosts, &more)).output().expect("it starts");
+    let code = output.status.code();
+    assert!(matches!(code, Some(0 | 5)), "{code:?}: {}{}", out(&output), err(&output));
+    let run = stored(&place);
+    let names: Vec<&str> = run.hosts.iter().map(|host| host.name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c"]);
+    let step = run.steps.iter().find(|step| step.tiles == 4).expect("four tiles were tried");
+    let tiles: Vec<Vec<u32>> = step.hosts.iter().map(|host| host.tiles.clone()).collect();
+    assert_eq!(tiles, [vec![1], vec![0, 3], vec![2]], "b has twice the weight");
+    let of_hosts: f64 = step.hosts.iter().map(|host| host.operations_per_s).sum();
+    let all = step.throughput.operations_per_s;
+    assert!(all > 0.0 && (of_hosts - all).abs() < 1.0, "{of_hosts} of {all}");
+    for host in &step.hosts {
+        assert!(host.operations_per_s > 0.0 && host.against_others.samples > 0, "{host:?}");
+    }
+    let verified = run.warnings.iter().find(|warning| warning.id == "verified").expect("read back");
+    assert!(["host a", "host b", "host c"].iter().all(|host| verified.text.contains(host)));
+    assert!(out(&output).contains("its I/Os against the others'"), "{}", out(&output));
+    assert_eq!(place.names("ds"), [""; 0], "nothing is left");
+    let again = place.output(&["verify-report", "latest"]);
+    assert_eq!(again.status.code(), Some(0), "{}{}", out(&again), err(&again));
+    assert!(out(&again).contains("limits of host b agrees"), "{}", out(&again));
+    let script = "import duckdb, sys; print(duckdb.sql(\"select string_agg(distinct tile || host, ' ' \
+                  order by tile || host) from 'series.parquet' where tiles = 4\").fetchone()[0])";
+    let mut python = std::process::Command::new("python3");
+    let asked = python.args(["-c", script]).current_dir(&place.runs()[0]).output();
+    match asked.ok().filter(|asked| asked.status.success()) {
+        Some(asked) => assert_eq!(out(&asked).trim(), "0b 1a 2c 3b"),
+        None => eprintln!("skipped: the column `host` is read with duckdb, which is not installed"),
+    }
+}
+
+#[test]
+fn an_agent_that_is_killed_voids_the_step_by_its_name_and_the_others_clear_up() {
+    let Some(place) = Place::usable() else { return };
+    let hosts = hosts(&place, &["a", "b"]);
+    let mut run = place.start(&words(&hosts, &["--tiles", "2"]));
+    run.wait_for("measuring");
+    kill_process(agent(&place, "b"), Signal::KILL).expect("it is there");
+    let ended = run.end();
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("host b: gone: "), "{}", ended.stderr);
+    let run = stored(&place);
+    assert!(run.steps.iter().all(|step| step.verdict == Verdict::Interrupted), "never n - 1");
+    assert!(run.answer.sentence.contains("host b"), "{}", run.answer.sentence);
+    let left = place.names("ds");
+    assert!(left.iter().all(|name| name.ends_with("-b")), "a removed its own: {left:?}");
+    let cleaned = place.output(&["cleanup", "ds"]);
+    assert_eq!(cleaned.status.code(), Some(0), "{}", err(&cleaned));
+    assert_eq!(place.names("ds"), [""; 0]);
+}
+
+#[test]
+fn an_agent_that_stands_still_is_lost_and_removes_its_disks_when_it_wakes_up() {
+    let Some(place) = Place::usable() else { return };
+    let hosts = hosts(&place, &["a", "b"]);
+    let mut run = place.start(&words(&hosts, &["--tiles", "2"]));
+    run.wait_for("measuring");
+    let b = agent(&place, "b");
+    kill_process(b, Signal::STOP).expect("it is there");
+    run.wait_for("host b: gone: ");
+    kill_process(b, Signal::CONT).expect("it is there");
+    assert_eq!(run.end().code, Some(1));
+    wait_until_gone(b);
+    assert_eq!(place.names("ds"), [""; 0], "both removed what they made");
+}
+
+#[test]
+fn agents_of_a_controller_that_is_killed_end_and_remove_what_they_made() {
+    let Some(place) = Place::usable() else { return };
+    let hosts = hosts(&place, &["a", "b"]);
+    let mut run = place.start(&words(&hosts, &["--tiles", "2"]));
+    run.wait_for("measuring");
+    let agents = [agent(&place, "a"), agent(&place, "b")];
+    run.signal(Signal::KILL);
+    assert_eq!(run.end().code, None);
+    agents.into_iter().for_each(wait_until_gone);
+    assert_eq!(place.names("ds"), [""; 0]);
+}
+
+#[test]
+fn an_interrupted_run_over_hosts_keeps_its_result_and_leaves_nothing() {
+    let Some(place) = Place::usable() else { return };
+    let hosts = hosts(&place, &["a", "b"]);
+    let mut run = place.start(&words(&hosts, &["--tiles", "2"]));
+    run.wait_for("measuring");
+    run.signal(Signal::INT);
+    let ended = run.end();
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert_eq!(stored(&place).steps.len(), 1);
+    assert_eq!(place.names("ds"), [""; 0]);
+}
+
+#[test]
+fn what_a_hosts_owner_did_not_allow_is_refused_with_what_is() {
+    let Some(place) = Place::usable() else { return };
+    std::fs::create_dir(place.path("other")).expect("a directory");
+    let hosts = hosts(&place, &["a"]);
+    let output = {
+        let mut command = place.run_command(&words(&hosts, &[]));
+        let args: Vec<_> = command.get_args().map(std::ffi::OsStr::to_owned).collect();
+        command = place.command(&[]);
+        command.args(args.iter().map(|arg| if arg == "ds" { "other".into() } else { arg.clone() }));
+        command.output().expect("it starts")
+    };
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    assert!(err(&output).contains("may not be used here; allowed: dir:"), "{}", err(&output));
+    assert_eq!((place.names("other"), place.runs()), (Vec::new(), Vec::new()));
+    let nothing = place.output(&["agent", "--join", "tilemark-join-1.x", "--config", "none.toml"]);
+    assert_eq!(nothing.status.code(), Some(3), "{}", err(&nothing));
+}
+
+#[test]
+fn wrong_tokens_names_and_plans_that_run_commands_are_refused_in_a_line() {
+    let place = Place::new();
+    let refused = |args: &[&str], code: i32, says: &str| {
+        let output = place.output(args);
+        let text = err(&output);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {text}");
+        assert!(text.contains(says), "{args:?}: {text}");
+    };
+    refused(&["agent", "--join", "secret", "--allow", "dir:ds"], 2, "this is no invitation");
+    refused(&["hosts", "--host", "a=rsh:b"], 2, "behind the name comes");
+    refused(&["hosts", "--host", "a=ssh:-oProxyCommand=x"], 2, "does not begin with `-`");
+    refused(&["hosts", "--host", "a=exec:true", "--host", "a=exec:true"], 3, "a is named twice");
+    refused(&["hosts", "--host", "a=exec:exit 7"], 1, "host a: its agent ended before it joined");
+    let anywhere = ["hosts", "--host", "a=join", "--listen", "0.0.0.0:0"];
+    refused(&anywhere, 3, "hosts cannot connect to 0.0.0.0");
+    refused(&["run", "file:x", "--host", "a=join"], 3, "would write over one another");
+    refused(&["run", "ds", "--placement", "sideways", "--host", "a=join"], 2, "placement");
+    refused(&["prepare", "ds", "--tiles", "1", "--host", "a=join"], 2, "prepare is for one host");
+    let plan =
+        "datastore = \"ds\"\ntile = \"tile.toml\"\n[hosts]\nmembers = [\"a=exec:touch caught\"]\n";
+    place.write("plan.toml", plan);
+    refused(&["run", "plan.toml"], 2, "a plan cannot name commands to run");
+    assert!(!place.path("caught").exists());
+}
+
+#[test]
+fn a_host_that_joins_by_itself_gets_its_token_in_a_file_that_nobody_else_reads() {
+    use std::os::unix::fs::PermissionsExt;
+    let Some(place) = Place::usable() else { return };
+    let more = ["--host", "a=join", "--tokens", ".", "--live", "line"];
+    let mut run = Running::new(place.run_command(&more));
+    run.wait_for("waiting for a");
+    let token = std::fs::metadata(place.path("a")).expect("a file").permissions().mode();
+    assert_eq!(token & 0o777, 0o600);
+    let ds = format!("dir:{}", place.path("ds").display());
+    let mut agent = place.command(&["agent", "--join", "@a", "--allow-root-fs", "--allow", &ds]);
+    let agent = agent.env("TILEMARK_AGENT_SLOT", place.path("ds")).output().expect("it starts");
+    assert_eq!(agent.status.code(), Some(0), "{}", err(&agent));
+    let ended = run.end();
+    assert!(matches!(ended.code, Some(0 | 5)), "{}", ended.stderr);
+    assert_eq!(stored(&place).hosts[0].reached, "a=join");
+    // A token is good for one run.
+    let again = ["agent", "--join", "@a", "--allow", &ds, "--join-within", "1s"];
+    assert_eq!(place.output(&again).status.code(), Some(1));
+}
+
+#[test]
+fn a_host_that_works_for_another_controller_says_for_whom() {
+    let Some(place) = Place::usable() else { return };
+    let hosts = hosts(&place, &["a"]);
+    let mut run = place.start(&words(&hosts, &["--tiles", "1"]));
+    run.wait_for("measuring");
+    let second = place.output(&["hosts", hosts[0].as_str(), hosts[1].as_str()]);
+    assert_eq!(second.status.code(), Some(1), "{}", err(&second));
+    let said = err(&second);
+    assert!(said.contains("host a: held by run ") && said.contains("-light-"), "{said}");
+    run.signal(Signal::INT);
+    assert_eq!(run.end().code, Some(130), "the first run is not disturbed");
+}
+
+/// Whether namespaces can be made here; says so if not.
+fn can_unshare() -> bool {
+    let made = std::process::Command::new("unshare")
+        .args(["--mount", "--net", "--time", "true"])
+        .output()
+        .is_ok_and(|made| made.status.success());
+    if !made {
+        eprintln!("skipped: namespaces cannot be made here (that takes root)");
+    }
+    made
+}
+
+#[test]
+fn hosts_that_see_different_files_under_one_path_are_named_before_anything_is_filled() {
+    let Some(place) = Place::usable().filter(|_| can_unshare()) else { return };
+    // To that host the directory is another one.
+    let other = place.path("other");
+    std::fs::create_dir(&other).expect("a directory");
+    let (other, ds) = (other.display().to_string(), place.path("ds").display().to_string());
+    let wrap = format!("unshare --mount sh -c 'mount --bind {other} {ds} && exec \"$@\"' sh");
+    let hosts =
+        ["--host".to_owned(), host(&place, "a", ""), "--host".to_owned(), host(&place, "b", &wrap)];
+    let output = place.run_command(&words(&hosts, &[])).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+    let said = err(&output);
+    assert!(said.contains("hosts a and b do not see the same storage"), "{said}");
+    assert_eq!((place.names("ds"), place.names("other"), place.runs().len()), (vec![], vec![], 0));
+
+    let local = words(&hosts, &["--storage", "local", "--tiles", "2"]);
+    let output = place.run_command(&local).output().expect("it starts");
+    assert!(matches!(output.status.code(), Some(0 | 5)), "{}", err(&output));
+    assert_eq!((place.names("ds"), place.names("other")), (vec![], vec![]));
+}
+
+#[test]
+fn a_host_whose_clock_is_days_ahead_begins_at_the_same_moment() {
+    let Some(place) = Place::usable().filter(|_| can_unshare()) else { return };
+    let wrap = "unshare --time --monotonic 1000000 --boottime 1000000";
+    let hosts =
+        ["--host".to_owned(), host(&place, "a", ""), "--host".to_owned(), host(&place, "b", wrap)];
+    let output = place.run_command(&words(&hosts, &["--tiles", "2"])).output().expect("it starts");
+    assert!(matches!(output.status.code(), Some(0 | 5)), "{}", err(&output));
+    let run = stored(&place);
+    let ahead = run.hosts[1].clock_ahead_ns - run.hosts[0].clock_ahead_ns;
+    assert!((ahead - 1_000_000_000_000_000).abs() < 1_000_000_000, "{ahead}");
+    let late = run.steps[0].hosts.iter().map(|host| host.began_late_ns).max();
+    assert!(late < Some(10_000_000_000), "{late:?}");
+}
+
+/// A host behind a link of its own: a network namespace and a pair of veth.
+struct Link {
+    name: String,
+}
+
+impl Link {
+    fn new(number: u8) -> Self {
+        let name = format!("tm{}x{number}", std::process::id() % 10_000);
+        let link = Self { name };
+        let (name, net) = (&link.name, format!("10.213.{number}"));
+        link.sh(&format!(
+            "ip netns add {name} && ip link add {name}h type veth peer name {name}g && ip link set \
+             {name}g netns {name} && ip addr add {net}.1/24 dev {name}h && ip link set {name}h up && ip \
+             -n {name} addr add {net}.2/24 dev {name}g && ip -n {name} link set {name}g up && ip -n \
+             {name} link set lo up"
+        ));
+        link
+    }
+
+    fn sh(&self, script: &str) {
+        let done = std::process::Command::new("sh").args(["-c", script]).output().expect("a shell");
+        assert!(done.status.success(), "{script}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        let name = &self.name;
+        let script = format!("ip netns del {name}; ip link del {name}h");
+        let _ = std::process::Command::new("sh").args(["-c", &script]).output();
+    }
+}
+
+fn can_link() -> bool {
+    let has_ip = std::process::Command::new("ip").arg("-V").output().is_ok();
+    if !has_ip {
+        eprintln!("skipped: there is no ip (iproute2)");
+    }
+    has_ip && can_unshare()
+}
+
+#[test]
+fn a_link_that_is_cut_for_a_time_loses_the_host_and_its_agent_ends() {
+    let Some(place) = Place::usable().filter(|_| can_link()) else { return };
+    let link = Link::new(17);
+    let wrap = format!("ip netns exec {}", link.name);
+    let hosts = ["--host".to_owned(), host(&place, "b", &wrap)];
+    let mut run = place.start(&words(&hosts, &["--tiles", "1", "--listen", "10.213.17.1:0"]));
+    run.wait_for("measuring");
+    let name = &link.name;
+    link.sh(&format!("ip link set {name}h down"));
+    run.wait_for("host b: gone: ");
+    link.sh(&format!("ip link set {name}h up"));
+    assert_eq!(run.end().code, Some(1));
+    wait_until_gone(agent(&place, "b"));
+    assert_eq!(place.names("ds"), [""; 0]);
+}
+
+#[test]
+fn a_slow_link_loses_no_slice() {
+    let Some(place) = Place::usable().filter(|_| can_link()) else { return };
+    let link = Link::new(18);
+    let name = &link.name;
+    link.sh(&format!(
+        "ip netns exec {name} tc qdisc add dev {name}g root tbf rate 1mbit burst 4kb latency 200ms"
+    ));
+    let wrap = format!("ip netns exec {name}");
+    let hosts = ["--host".to_owned(), host(&place, "b", &wrap)];
+    let more = ["--tiles", "1", "--listen", "10.213.18.1:0", "--duration", "3s"];
+    let output = place.run_command(&words(&hosts, &more)).output().expect("it starts");
+    let code = output.status.code();
+    // With a clock that is known too badly nothing begins; what begins is whole.
+    if code == Some(1) {
+        assert!(err(&output).contains("its clock is known to"), "{}", err(&output));
+        return;
+    }
+    assert!(matches!(code, Some(0 | 5)), "{}", err(&output));
+    let again = place.output(&["verify-report", "latest"]);
+    assert_eq!(again.status.code(), Some(0), "{}", out(&again));
+}
+
+/// A real sshd on loopback with keys of its own, and an ssh that knows it by the name `pve`.
+struct Sshd {
+    child: std::process::Child,
+    path: String,
+}
+
+impl Sshd {
+    /// None, with the reason printed, where there is no sshd or we may not start one.
+    fn start(place: &Place) -> Option<Self> {
+        let sh = |script: &str| {
+            let mut command = std::process::Command::new("sh");
+            command.args(["-c", script]).current_dir(place.path(""));
+            command.output().expect("a shell")
+        };
+        let found =
+            sh("PATH=$PATH:/usr/sbin; command -v sshd && command -v ssh && [ $(id -u) = 0 ]");
+        if !found.status.success() {
+            eprintln!("skipped: sshd and ssh are not here, or this is not root");
+            return None;
+        }
+        let found = out(&found);
+        let (sshd, ssh) = (found.lines().next()?.to_owned(), found.lines().nth(1)?.to_owned());
+        let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = port.local_addr().expect("an address").port();
+        let here = place.path("").display().to_string();
+        let here = here.trim_end_matches('/');
+        let made = sh(&format!(
+            "ssh-keygen -q -t ed25519 -N '' -f host && ssh-keygen -q -t ed25519 -N '' -f key && cp \
+             key.pub authorized && mkdir -p bin /run/sshd && printf 'Port {port}\\nListenAddress \
+             127.0.0.1\\nHostKey {here}/host\\nAuthorizedKeysFile {here}/authorized\\nStrictModes \
+             no\\nUsePAM no\\nPidFile none\\n' > sshd.conf && printf 'Host pve\\nHostName \
+             127.0.0.1\\nPort {port}\\nUser root\\nIdentityFile {here}/key\\nUserKnownHostsFile \
+             {here}/known\\nStrictHostKeyChecking no\\nLogLevel ERROR\\n' > ssh.conf && printf \
+             '#!/bin/sh\\nexec {ssh} -F {here}/ssh.conf \"$@\"\\n' > bin/ssh && chmod +x bin/ssh"
+        ));
+        assert!(made.status.success(), "{}", err(&made));
+        let mut command = std::process::Command::new(sshd);
+        command.args(["-D", "-e", "-f"]).arg(place.path("sshd.conf"));
+        let child = command.stderr(std::process::Stdio::null()).spawn().expect("it starts");
+        let begun = Instant::now();
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(begun.elapsed() < DEADLINE, "it does not listen");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        Some(Self { child, path: format!("{here}/bin") })
+    }
+}
+
+impl Drop for Sshd {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_host_is_started_over_ssh_and_nothing_stays_there() {
+    let Some(place) = Place::usable() else { return };
+    let Some(sshd) = Sshd::start(&place) else { return };
+    let path = format!("{}:{}", sshd.path, std::env::var("PATH").unwrap_or_default());
+    let more = ["--host", "pve", "--tiles", "1", "--host-program", env!("CARGO_BIN_EXE_tilemark")];
+    let output = place.run_command(&more).env("PATH", &path).output().expect("it starts");
+    assert!(matches!(output.status.code(), Some(0 | 5)), "{}{}", out(&output), err(&output));
+    let run = stored(&place);
+    assert_eq!((run.hosts[0].name.as_str(), run.hosts[0].reached.as_str()), ("pve", "pve"));
+    assert_eq!(place.names("ds"), [""; 0]);
+
+    let missing = ["--host", "pve", "--host-program", "/nowhere/tilemark"];
+    let output = place.run_command(&missing).env("PATH", &path).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(1));
+    let said = err(&output);
+    assert!(said.contains("its agent ended before it joined"), "{said}");
+    assert!(said.contains("/nowhere/tilemark"), "what the shell there said is told: {said}");
+    drop(sshd);
+    let output = place.run_command(&more).env("PATH", &path).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+}

@@ -1,0 +1,429 @@
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use bench::BenchError;
+use bench::fleet::{DiskNeed, Driven, StepOrder, driven, fleet};
+use bench::plan::{Layer, Origin, ResolvedPlan, Surroundings, resolve};
+use bench::progress::{Control, Request};
+use bench::rig::{Drives, Load, PrefillSoFar, RealRig, Rig, reach};
+use bench::run::{caches, summary, target_facts, warnings};
+use cluster::{Asked, ClusterError, Invitation, Member};
+use datastore::{Datastore, Removed, Target};
+use record::run::ToolFacts;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use units::{Bytes, Nanos};
+
+use crate::allowed::Allowed;
+use crate::hold::Hold;
+use crate::under_way::{Eyes, UnderWay, held, told};
+use crate::wire::{
+    Began, Begin, Examined, Failed, Hello, Job, JobDone, JobState, Lost, Open, Opened, Ready,
+    Refused, Sees, topic,
+};
+
+/// How an agent works.
+#[derive(Debug, Clone)]
+pub struct AgentOptions {
+    /// What may be written here.
+    pub allowed: Allowed,
+    /// The program.
+    pub tool: ToolFacts,
+    /// Where the state of verification goes that cannot be beside the disks.
+    pub base: PathBuf,
+    /// A controller that is silent for so long is gone.
+    pub lease: Duration,
+    /// How long the controller is looked for.
+    pub join_within: Duration,
+    /// Which of several agents on one machine this is; empty for the only one.
+    pub slot: String,
+}
+
+/// How an agent's work ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentEnd {
+    /// The controller had no more for it.
+    Left,
+    /// The controller is gone; what could not be removed then.
+    Alone {
+        /// With the reason.
+        not_removed: Vec<String>,
+    },
+    /// Somebody here asked it to stop; what could not be removed then.
+    Stopped {
+        /// With the reason.
+        not_removed: Vec<String>,
+    },
+}
+
+/// Works on this host for one controller.
+pub struct Agent {
+    options: AgentOptions,
+    /// Or who else has this host.
+    hold: Result<Hold, String>,
+    member: OnceLock<Member>,
+    has_left: AtomicBool,
+    open: Mutex<Option<OpenRun>>,
+    rig: Mutex<Option<RealRig>>,
+    job: Mutex<Option<Arc<JobUnderWay>>>,
+    ready: Mutex<Option<(u64, Vec<Driven>)>>,
+    load: Mutex<Option<(Arc<UnderWay>, Began)>>,
+}
+
+struct OpenRun {
+    run_id: String,
+    plan: ResolvedPlan,
+    opened: Opened,
+}
+
+#[derive(Debug)]
+struct JobUnderWay {
+    job: Job,
+    stop: AtomicBool,
+    state: Mutex<JobState>,
+}
+
+/// How often it is looked whether the controller is still there.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long a question waits for the end of a load.
+const FINISH_WAIT: Duration = Duration::from_secs(2);
+/// How long requests in flight are waited for when nobody is left to be told of them.
+const END_WAIT: Duration = Duration::from_secs(10);
+
+impl Agent {
+    /// Joins, does what is asked, and ends with the controller, or when `control` says so. Whatever it
+    /// made is removed by then, but for what it was told to keep.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot join.
+    pub fn run(
+        invitation: &Invitation,
+        options: AgentOptions,
+        control: &Control,
+    ) -> Result<AgentEnd, ClusterError> {
+        let (lease, within) = (options.lease, options.join_within);
+        let agent = Arc::new(Self {
+            hold: Hold::take(&options.slot),
+            options,
+            member: OnceLock::new(),
+            has_left: AtomicBool::new(false),
+            open: Mutex::default(),
+            rig: Mutex::default(),
+            job: Mutex::default(),
+            ready: Mutex::default(),
+            load: Mutex::default(),
+        });
+        let answering = Arc::clone(&agent);
+        let answer = move |asked: Asked| answering.answer(&asked);
+        let member = Member::join(invitation, lease, within, Box::new(answer))?;
+        let _ = agent.member.set(member);
+        loop {
+            std::thread::sleep(LOOK);
+            if agent.has_left.load(Ordering::Acquire) {
+                // The answer to that must still go out.
+                std::thread::sleep(LOOK);
+                agent.end();
+                return Ok(AgentEnd::Left);
+            }
+            if agent.member.get().is_none_or(Member::is_alone) {
+                return Ok(AgentEnd::Alone { not_removed: agent.end() });
+            }
+            if control.request() != Request::GoOn {
+                return Ok(AgentEnd::Stopped { not_removed: agent.end() });
+            }
+        }
+    }
+
+    /// Ends load and job, and removes what was made. What could not be removed.
+    fn end(&self) -> Vec<String> {
+        if let Some((load, _)) = held(&self.load).take() {
+            load.stop();
+            let _ = load.finished(END_WAIT);
+        }
+        if let Some(job) = held(&self.job).take() {
+            job.stop.store(true, Ordering::Release);
+        }
+        let until = Instant::now() + END_WAIT;
+        while Instant::now() < until {
+            if let Ok(mut rig) = self.rig.try_lock() {
+                return rig.take().map(RealRig::clear).map_or_else(Vec::new, |removed| {
+                    removed.failed.iter().map(ToString::to_string).collect()
+                });
+            }
+            std::thread::sleep(LOOK);
+        }
+        vec!["a job did not end".to_owned()]
+    }
+
+    fn answer(self: &Arc<Self>, asked: &Asked) -> Result<Vec<u8>, String> {
+        let question = &asked.question;
+        match asked.topic.as_str() {
+            topic::HELLO => json(&self.hello()),
+            topic::EXAMINE => json(&self.examined(&read(question)?)?),
+            topic::OPEN => json(&self.opened(read(question)?)?),
+            topic::SEES => json(&self.sees(&read(question)?)?),
+            topic::JOB => json(&self.begin_job(read(question)?)?),
+            topic::JOB_STATE => json(&self.with_job(|job| held(&job.state).clone())?),
+            topic::JOB_STOP => json(&self.with_job(|job| job.stop.store(true, Ordering::Release))?),
+            topic::READY => json(&self.ready(read(question)?)?),
+            topic::BEGIN => json(&self.begin(&read(question)?)?),
+            topic::MARK => json(&self.of_load(read(question)?, UnderWay::mark)?),
+            topic::STOP => json(&self.of_load(read(question)?, UnderWay::stop)?),
+            topic::FINISH => {
+                json(&self.of_load(read(question)?, |load| load.finished(FINISH_WAIT))?)
+            }
+            topic::SLICE => {
+                let Lost { epoch, number } = read(question)?;
+                let kept = self.of_load(epoch, |load| load.slice(number))?;
+                Ok(kept.map_or_else(Vec::new, |bytes| bytes.as_ref().clone()))
+            }
+            topic::LEAVE => {
+                self.has_left.store(true, Ordering::Release);
+                json(&())
+            }
+            other => Err(format!("no question is called {other:?}")),
+        }
+    }
+
+    fn hello(&self) -> Hello {
+        Hello {
+            tool: self.options.tool.clone(),
+            hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            allowed: self.options.allowed.names(),
+            held_by: self.hold.as_ref().err().cloned(),
+        }
+    }
+
+    /// What the target is, and whether it may be used: nothing is touched.
+    fn examined(&self, asked: &Open) -> Result<Examined, String> {
+        let plan = resolved(asked)?;
+        let target = self.allowed(&plan, asked)?;
+        let options = store_options(&plan, asked);
+        let found = datastore::examine(&target, Bytes::new(asked.needed_bytes), &options);
+        let refused = |refusal: &datastore::Refusal| Refused {
+            id: refusal.id().to_owned(),
+            text: refusal.to_string(),
+            hint: refusal.hint(),
+        };
+        let refusals = found.refusals.iter().map(refused).collect();
+        Ok(Examined { preflight: found.preflight, refusals })
+    }
+
+    fn allowed(&self, plan: &ResolvedPlan, asked: &Open) -> Result<Target, String> {
+        let checked =
+            self.options.allowed.check(&plan.datastore.value, asked.allowances.allow_root_fs);
+        checked.map_err(|error| error.to_string())
+    }
+
+    fn opened(&self, asked: Open) -> Result<Opened, String> {
+        let hold = self.hold.as_ref().map_err(|by| format!("this host is held by {by}"))?;
+        let mut open = held(&self.open);
+        match open.as_ref() {
+            Some(known) if known.run_id == asked.run_id => return Ok(known.opened.clone()),
+            Some(known) => return Err(format!("run {} is open here", known.run_id)),
+            None => {}
+        }
+        let plan = resolved(&asked)?;
+        let target = self.allowed(&plan, &asked)?;
+        let options = store_options(&plan, &asked);
+        let services = reach(&plan).map_err(|error| told(&error))?;
+        let store = Datastore::open(&target, Bytes::new(asked.needed_bytes), &options)
+            .map_err(|error| told(&BenchError::from(error)))?;
+        let preflight = store.preflight().clone();
+        let environment = record::env::capture(target.path(), self.options.tool.clone());
+        let value = |document| serde_json::to_value(document).unwrap_or_default();
+        let opened = Opened {
+            capacity_bytes: store.capacity().get(),
+            summary: summary(&preflight),
+            kind: target_facts(&plan, &target, &preflight).kind,
+            path: store.path().display().to_string(),
+            warnings: warnings(&preflight).collect(),
+            caches: caches(&plan, &preflight),
+            preflight: serde_json::to_value(&preflight).unwrap_or_default(),
+            environment: value(environment),
+        };
+        let state = self.options.base.join(format!("{}.verify", asked.run_id));
+        let rig = RealRig::new(store, &plan, asked.allowances.keep, state)
+            .map_err(|error| told(&error))?;
+        *held(&self.rig) = Some(rig.with_services(services));
+        hold.is_held_by(format!("run {} of {}", asked.run_id, asked.controller));
+        *open = Some(OpenRun { run_id: asked.run_id, plan, opened: opened.clone() });
+        Ok(opened)
+    }
+
+    fn plan(&self) -> Result<ResolvedPlan, String> {
+        let open = held(&self.open);
+        open.as_ref().map(|open| open.plan.clone()).ok_or_else(|| "no run is open here".to_owned())
+    }
+
+    /// Whether what another host opened is seen from here.
+    fn sees(&self, asked: &Sees) -> Result<bool, String> {
+        let plan = self.plan()?;
+        let target = plan.datastore.value.parse().map_err(|error| format!("{error}"))?;
+        let found = datastore::find_owned(&target).map_err(|error| error.to_string())?;
+        Ok(found.iter().any(|owned| owned.run_id == asked.run_id))
+    }
+
+    /// Begins a job on a thread of its own. Asked again, the same job is not begun again.
+    fn begin_job(self: &Arc<Self>, job: Job) -> Result<(), String> {
+        let mut current = held(&self.job);
+        if let Some(current) = current.as_ref()
+            && matches!(*held(&current.state), JobState::Going { .. })
+        {
+            return match current.job == job {
+                true => Ok(()),
+                false => Err("another job is under way".to_owned()),
+            };
+        }
+        let plan = self.plan()?;
+        let going = JobState::Going { done: 0, total: 0, bytes_per_s: 0.0 };
+        let begun =
+            Arc::new(JobUnderWay { job, stop: AtomicBool::new(false), state: Mutex::new(going) });
+        *current = Some(Arc::clone(&begun));
+        let own = Arc::clone(self);
+        let work = move || {
+            let done = own.work(&plan, &begun);
+            *held(&begun.state) = done.map_or_else(JobState::Failed, JobState::Done);
+        };
+        let spawned = std::thread::Builder::new().name("job".to_owned()).spawn(work);
+        spawned.map(drop).map_err(|error| format!("starting a thread: {error}"))
+    }
+
+    fn work(&self, plan: &ResolvedPlan, under_way: &JobUnderWay) -> Result<JobDone, Failed> {
+        let mut place = held(&self.rig);
+        let missing = || failed(&BenchError::Hosts("nothing is open here".to_owned()));
+        match &under_way.job {
+            Job::Prepare { tiles } => {
+                let rig = place.as_mut().ok_or_else(missing)?;
+                let disks = disks_of(plan, tiles).map_err(|error| failed(&error))?;
+                let mut tell = |so_far: PrefillSoFar| {
+                    let PrefillSoFar { done, total, bytes_per_s } = so_far;
+                    let (done, total) = (done.get(), total.get());
+                    *held(&under_way.state) = JobState::Going { done, total, bytes_per_s };
+                    !under_way.stop.load(Ordering::Acquire)
+                };
+                let prefilled = rig.prepare(&disks, &mut tell).map_err(|error| failed(&error))?;
+                Ok(JobDone { prefilled, ..JobDone::default() })
+            }
+            Job::Check => {
+                let rig = place.as_mut().ok_or_else(missing)?;
+                let verified = rig.check_written().map_err(|error| failed(&error))?;
+                Ok(JobDone { verified, ..JobDone::default() })
+            }
+            Job::Clear { is_evidence } => {
+                let Some(mut rig) = place.take() else { return Ok(JobDone::default()) };
+                if *is_evidence {
+                    let stays = rig.keep_evidence();
+                    let stays = stays.iter().map(|path| path.display().to_string()).collect();
+                    return Ok(JobDone { stays, ..JobDone::default() });
+                }
+                let Removed { kept, lingering, failed, .. } = rig.clear();
+                let path = |path: &PathBuf| path.display().to_string();
+                Ok(JobDone {
+                    stays: kept.iter().chain(&lingering).map(path).collect(),
+                    not_removed: failed.iter().map(ToString::to_string).collect(),
+                    ..JobDone::default()
+                })
+            }
+        }
+    }
+
+    fn with_job<T>(&self, get: impl FnOnce(&JobUnderWay) -> T) -> Result<T, String> {
+        held(&self.job).as_deref().map(get).ok_or_else(|| "no job was begun".to_owned())
+    }
+
+    fn ready(&self, asked: Ready) -> Result<(), String> {
+        let plan = self.plan()?;
+        let built = driven(&plan, &asked.order).map_err(|error| told(&error))?;
+        *held(&self.ready) = Some((asked.epoch, built));
+        Ok(())
+    }
+
+    fn begin(self: &Arc<Self>, asked: &Begin) -> Result<Began, String> {
+        let mut current = held(&self.load);
+        if let Some((load, began)) = current.as_ref()
+            && load.epoch() == asked.epoch
+        {
+            return Ok(*began);
+        }
+        let built = held(&self.ready).take_if(|(epoch, _)| *epoch == asked.epoch);
+        let (_, built) = built.ok_or("it was not made ready")?;
+        let mut rig = held(&self.rig);
+        let rig = rig.as_mut().ok_or("nothing is open here")?;
+        rig.begin_at(Nanos(asked.at_ns));
+        let watch = rig.watch();
+        let load = rig.drive(built).map_err(|error| told(&error))?;
+        let began = Began { unit_bytes: load.unit().get(), began_late_ns: load.began_late().0 };
+        let own = Arc::clone(self);
+        let send = move |bytes: &[u8]| {
+            // What does not arrive is asked for.
+            let _ = own.member.get().map(|member| member.send(bytes));
+        };
+        let eyes = move || Eyes { watch, meters: host::meters() };
+        let under_way = UnderWay::start(asked.epoch, load, eyes, Box::new(send))
+            .map_err(|error| format!("starting a thread: {error}"))?;
+        *current = Some((under_way, began));
+        Ok(began)
+    }
+
+    fn of_load<T>(&self, epoch: u64, get: impl FnOnce(&UnderWay) -> T) -> Result<T, String> {
+        // The lock is not held while the end is waited for.
+        let load = held(&self.load).as_ref().map(|(load, _)| Arc::clone(load));
+        let load = load.filter(|load| load.epoch() == epoch);
+        load.map(|load| get(&load)).ok_or_else(|| format!("there is no load {epoch} here"))
+    }
+}
+
+impl std::fmt::Debug for Agent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Agent").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// The plan as the controller has it: every value is in it, so nothing of this machine is asked for.
+fn resolved(asked: &Open) -> Result<ResolvedPlan, String> {
+    let layers = [Layer { origin: Origin::Plan, ..Layer::of_plan(&asked.plan) }];
+    let here = Surroundings { entropy: 0, cores: 1 };
+    resolve(&layers, asked.tile.clone(), here).map_err(|error| error.to_string())
+}
+
+fn store_options(plan: &ResolvedPlan, asked: &Open) -> datastore::Options {
+    let allowances = &asked.allowances;
+    datastore::Options {
+        buffered: plan.buffered.value,
+        write: true,
+        space_max: plan.space_max.value,
+        destroy_data: allowances.destroy_data.clone(),
+        overwrite_file: allowances.overwrite_file,
+        allow_root_fs: allowances.allow_root_fs,
+        run_id: asked.run_id.clone(),
+        adopt: None,
+    }
+}
+
+/// The disks of these tiles.
+fn disks_of(plan: &ResolvedPlan, tiles: &[u32]) -> Result<Vec<DiskNeed>, BenchError> {
+    let most = tiles.iter().max().map_or(0, |tile| tile.saturating_add(1));
+    let mut order = StepOrder::whole(plan, most, 0);
+    order.members.retain(|member| tiles.contains(&member.tile));
+    Ok(fleet(plan, order)?.disks().cloned().collect())
+}
+
+fn failed(error: &BenchError) -> Failed {
+    let wrong_blocks = match error {
+        BenchError::Mismatch(blocks) => blocks.clone(),
+        _ => Vec::new(),
+    };
+    Failed { text: told(error), is_interrupted: error.is_interruption(), wrong_blocks }
+}
+
+fn read<T: DeserializeOwned>(question: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(question).map_err(|error| format!("the question: {error}"))
+}
+
+fn json<T: Serialize>(answer: &T) -> Result<Vec<u8>, String> {
+    serde_json::to_vec(answer).map_err(|error| format!("the answer: {error}"))
+}

@@ -1,0 +1,195 @@
+use std::path::{Path, PathBuf};
+
+use datastore::Target;
+use serde::{Deserialize, Serialize};
+
+/// What may be written on a host, by the word of its owner: `agent.toml`, and what whoever
+/// started the agent allowed. A controller can ask for nothing else.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Allowed {
+    /// Each list allows by itself; what is used must be in all of them.
+    lists: Vec<AgentFile>,
+}
+
+/// `agent.toml`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct AgentFile {
+    /// Directories (`dir:PATH`, with all below them), files and block devices (`file:PATH`,
+    /// `block:PATH`).
+    #[serde(default)]
+    pub allow: Vec<String>,
+    /// Whether a root, memory or overlay file system may be used if a run asks for it.
+    #[serde(default)]
+    pub allow_root_fs: bool,
+}
+
+/// Where the owner's file is looked for.
+pub const AGENT_FILE: &str = "/etc/tilemark/agent.toml";
+
+/// Why a target, or a file of what is allowed, is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum AllowedError {
+    /// The file.
+    #[error("{}: {why}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Nobody allowed anything.
+    #[error("nothing may be written here: {AGENT_FILE} is not there, and no --allow was given")]
+    Nothing,
+    /// The target is not among what is allowed.
+    #[error("{target} may not be used here; allowed: {allowed}")]
+    Target {
+        /// As asked for.
+        target: String,
+        /// What is.
+        allowed: String,
+    },
+    /// It is no target.
+    #[error("{0}")]
+    NoTarget(String),
+    /// The owner does not allow it.
+    #[error("a root, memory or overlay file system may not be used here (allow-root-fs is off)")]
+    RootFs,
+}
+
+impl Allowed {
+    /// What the owner's file allows, if there is one, and of that what whoever started the agent named.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read or has a mistake. One that was named must be there.
+    pub fn read(file: Option<&Path>, named: AgentFile) -> Result<Self, AllowedError> {
+        let path = file.unwrap_or(Path::new(AGENT_FILE));
+        let wrong = |why: String| AllowedError::File { path: path.to_owned(), why };
+        let mut lists = match std::fs::read_to_string(path) {
+            Ok(text) => vec![toml::from_str(&text).map_err(|error| wrong(error.to_string()))?],
+            Err(error) if file.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+                Vec::new()
+            }
+            Err(error) => return Err(wrong(error.to_string())),
+        };
+        if !named.allow.is_empty() || lists.is_empty() {
+            lists.push(named);
+        }
+        let allowed = Self { lists };
+        for text in allowed.lists.iter().flat_map(|list| &list.allow) {
+            text.parse::<Target>().map_err(|error| wrong(format!("{text}: {error}")))?;
+        }
+        Ok(allowed)
+    }
+
+    /// Every target that some list names.
+    pub fn names(&self) -> Vec<String> {
+        self.lists.iter().flat_map(|list| list.allow.iter().cloned()).collect()
+    }
+
+    /// Whether this target may be used.
+    ///
+    /// # Errors
+    ///
+    /// When it may not, with what may.
+    pub fn check(&self, target: &str, wants_root_fs: bool) -> Result<Target, AllowedError> {
+        let parsed: Target =
+            target.parse().map_err(|error| AllowedError::NoTarget(format!("{target}: {error}")))?;
+        if self.names().is_empty() {
+            return Err(AllowedError::Nothing);
+        }
+        if !self.lists.iter().all(|list| list.allow.iter().any(|text| covers(text, &parsed))) {
+            let allowed = self.names().join(", ");
+            return Err(AllowedError::Target { target: target.to_owned(), allowed });
+        }
+        if wants_root_fs && !self.lists.iter().all(|list| list.allow_root_fs) {
+            return Err(AllowedError::RootFs);
+        }
+        Ok(parsed)
+    }
+}
+
+/// Whether what this text allows is, or holds, the target: after every link on the way.
+fn covers(allowed: &str, target: &Target) -> bool {
+    let Ok(allowed) = allowed.parse::<Target>() else { return false };
+    let is_kind = allowed.facts().noun == target.facts().noun;
+    let real = |path: &Path| path.canonicalize().ok();
+    match (real(allowed.path()), real(target.path())) {
+        (Some(allowed), Some(path)) if is_kind => {
+            path == allowed || target.facts().remembers_disks && path.starts_with(&allowed)
+        }
+        // A file that is not there yet is what its name says in a directory that is.
+        (None, None) if is_kind => {
+            let place = |path: &Path| Some((real(path.parent()?)?, path.file_name()?.to_owned()));
+            let asked = place(target.path());
+            asked.is_some() && asked == place(allowed.path())
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(allow: &[String]) -> AgentFile {
+        AgentFile { allow: allow.to_vec(), allow_root_fs: false }
+    }
+
+    #[test]
+    fn a_directory_is_allowed_with_what_is_below_and_nothing_beside_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| dir.path().join(name);
+        for name in ["in", "in/deep", "into", "out"] {
+            std::fs::create_dir(path(name)).expect("made");
+        }
+        std::os::unix::fs::symlink(path("out"), path("in/link")).expect("a link");
+        let target = |name: &str| format!("dir:{}", path(name).display());
+        let allowed = Allowed { lists: vec![file(&[target("in")])] };
+        for good in ["in", "in/deep", "in/deep/.."] {
+            allowed.check(&target(good), false).expect(good);
+        }
+        for bad in ["out", "into", "in/..", "in/link", "in/none"] {
+            let error = allowed.check(&target(bad), false).expect_err(bad);
+            assert!(matches!(error, AllowedError::Target { .. }), "{error}");
+        }
+        let as_file = format!("file:{}", path("in/deep").display());
+        assert!(allowed.check(&as_file, false).is_err(), "a file in it is something else");
+        let root = allowed.check(&target("in"), true).expect_err("not allowed");
+        assert!(matches!(root, AllowedError::RootFs));
+    }
+
+    #[test]
+    fn an_owners_file_is_never_widened_by_who_starts_the_agent() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let target = |name: &str| format!("dir:{}", dir.path().join(name).display());
+        for name in ["a", "b"] {
+            std::fs::create_dir(dir.path().join(name)).expect("made");
+        }
+        let path = dir.path().join("agent.toml");
+        std::fs::write(&path, format!("allow = [{:?}]\n", target("a"))).expect("written");
+        let named = |name: &str| AgentFile { allow_root_fs: true, ..file(&[target(name)]) };
+        let both = Allowed::read(Some(&path), named("b")).expect("reads");
+        assert!(both.check(&target("a"), false).is_err(), "whoever started it named b alone");
+        assert!(both.check(&target("b"), false).is_err(), "the owner named a alone");
+        let same = Allowed::read(Some(&path), named("a")).expect("reads");
+        same.check(&target("a"), false).expect("both name it");
+        assert!(same.check(&target("a"), true).is_err(), "the owner did not allow it");
+        let own = Allowed::read(Some(&path), AgentFile::default()).expect("reads");
+        own.check(&target("a"), false).expect("the owner's file is enough");
+    }
+
+    #[test]
+    fn a_file_with_a_mistake_and_one_that_is_not_there_are_refused() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("agent.toml");
+        assert!(Allowed::read(Some(&path), AgentFile::default()).is_err(), "not there");
+        for wrong in ["allowed = []", "allow = [\"nfs:/x\"]", "allow = 3"] {
+            std::fs::write(&path, wrong).expect("written");
+            assert!(Allowed::read(Some(&path), AgentFile::default()).is_err(), "{wrong}");
+        }
+        let none = Allowed { lists: vec![AgentFile::default()] };
+        assert!(matches!(none.check("dir:/tmp", false), Err(AllowedError::Nothing)));
+    }
+}

@@ -1,0 +1,303 @@
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::process::Child;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use bench::BenchError;
+use bench::plan::ResolvedPlan;
+use bench::progress::{Control, Request};
+use bench::run::RunOptions;
+use cluster::{ClockOffset, Hub, HubOptions, Invitation, Name};
+use record::rundir::RunId;
+use units::Bytes;
+
+use crate::launch::{By, Launch, Remote};
+use crate::link::{Link, SOON, host_error};
+use crate::opening::{TILES_MAX, questions};
+use crate::wire::{Examined, Hello, topic};
+
+/// Whether hosts see one storage or each its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sharing {
+    /// What one writes the others see: a cluster's file system.
+    #[default]
+    Shared,
+    /// Each has its own.
+    Local,
+}
+
+/// How hosts are gathered.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Who they are.
+    pub hosts: Vec<Launch>,
+    /// Where this machine is reached; found by the way to the first ssh host if absent, loopback without
+    /// one.
+    pub listen: Option<SocketAddr>,
+    /// The program on the other side of ssh.
+    pub program: String,
+    /// Whether they see one storage.
+    pub sharing: Sharing,
+    /// How long they may take to join.
+    pub join_within: Duration,
+    /// A host that is silent for so long is lost.
+    pub lease: Duration,
+    /// A root, memory or overlay file system may be used.
+    pub allow_root_fs: bool,
+    /// The target that agents over ssh are started for.
+    pub target: Option<String>,
+}
+
+/// A host, or a controller, that is silent for so long is gone.
+pub const LEASE: Duration = Duration::from_secs(2);
+
+impl Options {
+    /// 30 s to join, a lease of 2 s: what a busy host's own thread for the network is never late by, and
+    /// soon enough that a step is not measured to its end without a host.
+    pub fn new(hosts: Vec<Launch>) -> Self {
+        Self {
+            hosts,
+            listen: None,
+            program: "tilemark".to_owned(),
+            sharing: Sharing::Shared,
+            join_within: Duration::from_secs(30),
+            lease: LEASE,
+            allow_root_fs: false,
+            target: None,
+        }
+    }
+}
+
+/// A host that is there.
+#[derive(Debug, Clone)]
+pub struct Present {
+    /// Its name.
+    pub name: String,
+    /// How it was reached, as `--host` has it.
+    pub reached: String,
+    /// What it said.
+    pub hello: Hello,
+    /// How far its clock is from ours.
+    pub clock: ClockOffset,
+}
+
+/// Round trips that a clock is found by: the quickest of twenty is within a tenth of the quickest of
+/// thousands (measured on loopback and over veth).
+const PROBES: u32 = 20;
+/// Examining looks at every device.
+const EXAMINE_WITHIN: Duration = Duration::from_secs(60);
+
+/// Hosts that have joined.
+#[derive(Debug)]
+pub struct Controller {
+    pub(crate) link: Arc<Link>,
+    present: Vec<Present>,
+    children: Vec<Option<Child>>,
+    pub(crate) sharing: Sharing,
+}
+
+impl Controller {
+    /// Starts the agents and waits until all have joined. `tell` hands out the invitations of those
+    /// that somebody else starts.
+    ///
+    /// # Errors
+    ///
+    /// When one does not join in time, is of another version, works for somebody else, or its clock cannot
+    /// be found.
+    pub fn gather(
+        cluster: &str,
+        options: &Options,
+        tool: &record::run::ToolFacts,
+        control: &Control,
+        tell: &mut dyn FnMut(&Invitation) -> Result<(), BenchError>,
+    ) -> Result<Self, BenchError> {
+        let members: Vec<Name> = options.hosts.iter().map(|host| host.name.clone()).collect();
+        let hosts_error = |error: cluster::ClusterError| BenchError::Hosts(error.to_string());
+        let cluster = cluster.to_ascii_lowercase();
+        let listen = listen(options);
+        if listen.ip().is_unspecified() {
+            let what =
+                format!("hosts cannot connect to {}: name an address of this machine", listen.ip());
+            return Err(BenchError::Hosts(what));
+        }
+        let (hub, events) = Hub::open(&HubOptions {
+            cluster: cluster.parse().map_err(|error| BenchError::Hosts(format!("{error}")))?,
+            members: members.clone(),
+            listen: vec![listen],
+            known_as: Vec::new(),
+            lease: options.lease,
+            valid_for: VALID_FOR,
+        })
+        .map_err(hosts_error)?;
+        let names = members.iter().map(ToString::to_string).collect();
+        let events = Mutex::new(events);
+        let link = Arc::new(Link { hub, events, members, names, lease: options.lease });
+        let mut controller =
+            Self { link, present: Vec::new(), children: Vec::new(), sharing: options.sharing };
+        let remote = Remote {
+            program: options.program.clone(),
+            allow: options.target.clone(),
+            allow_root_fs: options.allow_root_fs,
+        };
+        for host in &options.hosts {
+            let invitation = controller.link.hub.invitation(&host.name).map_err(hosts_error)?;
+            let child = host
+                .start(&invitation, &remote)
+                .map_err(|error| BenchError::Hosts(error.to_string()))?;
+            if host.by == By::Nobody {
+                tell(&invitation)?;
+            }
+            controller.children.push(child);
+        }
+        controller.wait(options, control)?;
+        controller.meet(options, tool)?;
+        Ok(controller)
+    }
+
+    /// Waits until all are there.
+    fn wait(&mut self, options: &Options, control: &Control) -> Result<(), BenchError> {
+        let until = Instant::now() + options.join_within;
+        let mut is_last = false;
+        loop {
+            let missing = self.link.hub.wait_for(&self.link.members, Duration::from_millis(50));
+            let Some(first) = missing.first() else { return Ok(()) };
+            if control.request() != Request::GoOn {
+                return Err(BenchError::Interrupted);
+            }
+            for (child, name) in self.children.iter_mut().zip(&self.link.names) {
+                let ended = child.as_mut().and_then(|child| child.try_wait().ok().flatten());
+                // One that ended at the last moment may have joined before.
+                if let Some(status) = ended
+                    && missing.iter().any(|missing| missing.as_str() == name)
+                    && std::mem::replace(&mut is_last, true)
+                {
+                    let what = format!("its agent ended before it joined ({status})");
+                    return Err(host_error(name, what));
+                }
+            }
+            if Instant::now() > until {
+                let what = format!("did not join within {} s", options.join_within.as_secs());
+                return Err(host_error(first.as_str(), what));
+            }
+        }
+    }
+
+    /// Finds out who they are.
+    fn meet(&mut self, options: &Options, tool: &record::run::ToolFacts) -> Result<(), BenchError> {
+        let everyone: Vec<(usize, ())> = (0..self.link.names.len()).map(|at| (at, ())).collect();
+        let hellos: Vec<Hello> = self.link.ask_all(topic::HELLO, &everyone, SOON)?;
+        for ((at, hello), host) in hellos.into_iter().enumerate().zip(&options.hosts) {
+            let name = self.link.names[at].clone();
+            let differs = hello.tool.version != tool.version
+                || hello
+                    .tool
+                    .commit
+                    .as_ref()
+                    .zip(tool.commit.as_ref())
+                    .is_some_and(|(a, b)| a != b);
+            if differs {
+                let what =
+                    format!("has tilemark {}, and this is {}", said(&hello.tool), said(tool));
+                return Err(host_error(&name, what));
+            }
+            if let Some(by) = &hello.held_by {
+                return Err(host_error(&name, format!("held by {by}")));
+            }
+            let clock = self.link.clock(at, PROBES)?;
+            self.present.push(Present { name, reached: host.to_string(), hello, clock });
+        }
+        Ok(())
+    }
+
+    /// Who is there, in the order in which they were named.
+    pub fn present(&self) -> &[Present] {
+        &self.present
+    }
+
+    /// What every host says of the target; nothing is touched.
+    ///
+    /// # Errors
+    ///
+    /// When one does not answer, or its owner does not allow the target.
+    pub fn examine(
+        &self,
+        plan: &ResolvedPlan,
+        options: &RunOptions,
+        id: &RunId,
+    ) -> Result<Vec<Examined>, BenchError> {
+        let names = self.link.names();
+        let placed = plan.placement.value.of(names, TILES_MAX);
+        let placed = placed.map_err(bench::plan::PlanError::from)?;
+        let questions = questions(plan, options, id, names, &placed)?;
+        self.link.ask_all(topic::EXAMINE, &questions, EXAMINE_WITHIN)
+    }
+
+    /// Bytes that a run over these hosts may use, if none refuses.
+    pub(crate) fn room(
+        &self,
+        plan: &ResolvedPlan,
+        options: &RunOptions,
+        id: &RunId,
+    ) -> Result<Bytes, BenchError> {
+        let found = self.examine(plan, options, id)?;
+        for (found, host) in found.iter().zip(self.link.names()) {
+            if let Some(refused) = found.refusals.first() {
+                return Err(BenchError::HostRefused {
+                    host: host.clone(),
+                    what: refused.text.clone(),
+                    hint: refused.hint.clone(),
+                });
+            }
+        }
+        let room = found.iter().map(|found| Bytes::new(found.preflight.capacity_bytes));
+        Ok(match self.sharing {
+            Sharing::Shared => room.min().unwrap_or(Bytes::ZERO),
+            Sharing::Local => room.sum(),
+        })
+    }
+
+    /// The way to them, for whoever leaves at the end.
+    fn leave(&mut self) {
+        let everyone = 0..self.link.names.len();
+        for host in everyone {
+            let _ = self.link.ask::<_, ()>(host, topic::LEAVE, &(), Duration::from_secs(1));
+        }
+        let until = Instant::now() + CHILD_WAIT;
+        for child in self.children.iter_mut().flatten() {
+            while child.try_wait().is_ok_and(|ended| ended.is_none()) {
+                if Instant::now() > until {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+    }
+}
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// How long agents that were started from here may take to end.
+const CHILD_WAIT: Duration = Duration::from_secs(12);
+/// Certificates outlive the longest run: a full one takes a day.
+const VALID_FOR: Duration = Duration::from_secs(7 * 24 * 3600);
+
+fn said(tool: &record::run::ToolFacts) -> String {
+    match &tool.commit {
+        Some(commit) => format!("{} ({commit})", tool.version),
+        None => tool.version.clone(),
+    }
+}
+
+/// Where the hub listens.
+fn listen(options: &Options) -> SocketAddr {
+    let seen = || options.hosts.iter().find_map(Launch::seen_from);
+    options
+        .listen
+        .unwrap_or_else(|| SocketAddr::new(seen().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), 0))
+}

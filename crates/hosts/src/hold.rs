@@ -1,0 +1,76 @@
+use std::io::{Read, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Keeps a second agent from working on this host: a name among the kernel's abstract sockets, which goes
+/// with the process however it ends. Whoever finds it taken is told by whom.
+#[derive(Debug, Clone)]
+pub(crate) struct Hold {
+    holder: Arc<Mutex<String>>,
+}
+
+/// What is told is no longer than this.
+const TOLD_MAX: u64 = 512;
+
+impl Hold {
+    /// Takes this host, or the part of it that `slot` names; or says who has it.
+    pub fn take(slot: &str) -> Result<Self, String> {
+        let place = if slot.is_empty() { String::new() } else { format!("/{slot}") };
+        let name = format!("tilemark-agent{place}");
+        let address = SocketAddr::from_abstract_name(name.as_bytes())
+            .map_err(|error| format!("the name {name:?} cannot be used: {error}"))?;
+        let listener = UnixListener::bind_addr(&address).map_err(|_| {
+            told(&address).unwrap_or_else(|| "another agent, which does not say more".to_owned())
+        })?;
+        let hold =
+            Self { holder: Arc::new(Mutex::new("an agent that nobody uses yet".to_owned())) };
+        let own = hold.clone();
+        std::thread::Builder::new()
+            .name("hold".to_owned())
+            .spawn(move || {
+                for asking in listener.incoming().flatten() {
+                    own.tell(asking);
+                }
+            })
+            .map_err(|error| error.to_string())?;
+        Ok(hold)
+    }
+
+    /// Who works with it, in words.
+    pub fn is_held_by(&self, holder: String) {
+        *self.holder.lock().unwrap_or_else(PoisonError::into_inner) = holder;
+    }
+
+    fn tell(&self, mut asking: UnixStream) {
+        let holder = self.holder.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let _ = asking.set_write_timeout(Some(Duration::from_secs(1)));
+        let _ = asking.write_all(holder.as_bytes());
+    }
+}
+
+fn told(address: &SocketAddr) -> Option<String> {
+    let stream = UnixStream::connect_addr(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(2))).ok()?;
+    let mut text = Vec::new();
+    stream.take(TOLD_MAX).read_to_end(&mut text).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let clean: String = text.chars().filter(|letter| !letter.is_control()).collect();
+    (!clean.is_empty()).then_some(clean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_agent_is_told_who_holds_the_host() {
+        let slot = format!("test-{}", std::process::id());
+        let first = Hold::take(&slot).expect("nobody has it");
+        assert_eq!(Hold::take(&slot).expect_err("taken"), "an agent that nobody uses yet");
+        first.is_held_by("run 7 of desk\u{1b}[2J".to_owned());
+        assert_eq!(Hold::take(&slot).expect_err("taken"), "run 7 of desk[2J");
+        Hold::take(&format!("{slot}-b")).expect("another place");
+    }
+}

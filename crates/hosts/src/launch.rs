@@ -1,0 +1,241 @@
+use std::fmt;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
+use std::process::{Child, Command, Stdio};
+use std::str::FromStr;
+
+use cluster::{Invitation, Name, NameError};
+
+/// How the agent on a host comes to be: what `--host` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// Its name in the run.
+    pub name: Name,
+    /// Who starts it.
+    pub by: By,
+}
+
+/// Who starts an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum By {
+    /// The system's ssh client, with the user's own configuration and keys.
+    Ssh(String),
+    /// A command of the user's: `srun ...`, `kubectl exec ...`, `ip netns exec ...`. It gets the join
+    /// token on its standard input, as `tilemark agent --join -` reads it.
+    Command(String),
+    /// Somebody else: a person, systemd, a scheduler. The controller waits for it.
+    Nobody,
+}
+
+/// Why a host cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The name.
+    #[error("--host {text}: {source}")]
+    Name {
+        /// As given.
+        text: String,
+        /// What is wrong with it.
+        source: NameError,
+    },
+    /// What stands behind the name.
+    #[error(
+        "--host {0}: behind the name comes `=ssh:DESTINATION`, `=exec:COMMAND` or `=join`; the \
+         name alone is an ssh destination"
+    )]
+    Form(String),
+    /// ssh would take it for an option.
+    #[error("--host {0}: an ssh destination does not begin with `-`")]
+    Destination(String),
+    /// It did not start.
+    #[error("host {name}: starting {program}: {source}")]
+    Start {
+        /// Which host.
+        name: Name,
+        /// What was started.
+        program: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl FromStr for Launch {
+    type Err = LaunchError;
+
+    fn from_str(text: &str) -> Result<Self, LaunchError> {
+        let (name, how) = text.split_once('=').unwrap_or((text, ""));
+        let name: Name =
+            name.parse().map_err(|source| LaunchError::Name { text: text.to_owned(), source })?;
+        let form = || LaunchError::Form(text.to_owned());
+        let by = match how.split_once(':').unwrap_or((how, "")) {
+            ("", "") if !text.contains('=') => By::Ssh(name.to_string()),
+            ("ssh", to) if to.starts_with('-') => {
+                return Err(LaunchError::Destination(text.to_owned()));
+            }
+            ("ssh", to) if !to.is_empty() => By::Ssh(to.to_owned()),
+            ("exec", command) if !command.trim().is_empty() => By::Command(command.to_owned()),
+            ("join", "") => By::Nobody,
+            _ => return Err(form()),
+        };
+        Ok(Self { name, by })
+    }
+}
+
+impl fmt::Display for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, by } = self;
+        match by {
+            By::Ssh(to) if *to == name.as_str() => write!(f, "{name}"),
+            By::Ssh(to) => write!(f, "{name}=ssh:{to}"),
+            By::Command(command) => write!(f, "{name}=exec:{command}"),
+            By::Nobody => write!(f, "{name}=join"),
+        }
+    }
+}
+
+/// What an agent is started with over ssh.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Remote {
+    /// The program there.
+    pub program: String,
+    /// The target that the person who starts it allows.
+    pub allow: Option<String>,
+    /// Whether a root file system is allowed.
+    pub allow_root_fs: bool,
+}
+
+impl Launch {
+    /// Starts it, and hands the token over on its standard input. What it says on standard error is told
+    /// with its name in front. Nothing if somebody else starts it.
+    pub(crate) fn start(
+        &self,
+        invitation: &Invitation,
+        remote: &Remote,
+    ) -> Result<Option<Child>, LaunchError> {
+        let mut command = match &self.by {
+            By::Nobody => return Ok(None),
+            By::Ssh(to) => ssh(to, remote),
+            By::Command(command) => {
+                let mut shell = Command::new("/bin/sh");
+                shell.args(["-c", command]);
+                shell
+            }
+        };
+        let program = command.get_program().to_string_lossy().into_owned();
+        let failed = |source| LaunchError::Start {
+            name: self.name.clone(),
+            program: program.clone(),
+            source,
+        };
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(failed)?;
+        if let Some(mut input) = child.stdin.take() {
+            // Who ends before reading it says why on standard error.
+            let _ = writeln!(input, "{}", invitation.token());
+        }
+        if let Some(errors) = child.stderr.take() {
+            let name = self.name.clone();
+            let tell = move || {
+                for line in BufReader::new(errors).lines().map_while(Result::ok) {
+                    let clean: String =
+                        line.chars().filter(|letter| !letter.is_control()).collect();
+                    eprintln!("{name}: {clean}");
+                }
+            };
+            std::thread::Builder::new().name("stderr".to_owned()).spawn(tell).map_err(failed)?;
+        }
+        Ok(Some(child))
+    }
+
+    /// The address of this machine from which the host is reached, as far as can be told before.
+    pub(crate) fn seen_from(&self) -> Option<IpAddr> {
+        let By::Ssh(to) = &self.by else { return None };
+        let asked = Command::new("ssh").args(["-G", "--", to]).output().ok()?;
+        let text = String::from_utf8_lossy(&asked.stdout).into_owned();
+        let host = text.lines().find_map(|line| line.strip_prefix("hostname "))?;
+        let address = (host, 22).to_socket_addrs().ok()?.next()?;
+        let any: IpAddr = if address.is_ipv6() { [0_u16; 8].into() } else { [0_u8; 4].into() };
+        // Nothing is sent: the kernel only looks for the way.
+        let socket = UdpSocket::bind((any, 0)).ok()?;
+        socket.connect(address).ok()?;
+        socket.local_addr().ok().map(|local| local.ip())
+    }
+}
+
+/// `ssh DESTINATION PROGRAM agent --join -`, with nothing that asks.
+fn ssh(to: &str, remote: &Remote) -> Command {
+    let mut words = vec![quoted(&remote.program), "agent --join -".to_owned()];
+    if let Some(target) = &remote.allow {
+        words.push(format!("--allow {}", quoted(target)));
+    }
+    if remote.allow_root_fs {
+        words.push("--allow-root-fs".to_owned());
+    }
+    let mut command = Command::new("ssh");
+    command.args(["-T", "-o", "BatchMode=yes", "--", to]).arg(words.join(" "));
+    command
+}
+
+/// A word for the shell on the other side.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_a_host_reads_back() {
+        for text in ["a", "a=ssh:root@10.0.0.7", "b=exec:ip netns exec b x --y=z", "c=join"] {
+            assert_eq!(text.parse::<Launch>().expect(text).to_string(), text);
+        }
+        assert_eq!("a=ssh:a".parse::<Launch>().expect("the same").to_string(), "a");
+    }
+
+    #[test]
+    fn what_is_no_host_or_an_option_of_ssh_is_refused() {
+        for wrong in [
+            "",
+            "A",
+            "a=",
+            "a=ssh:",
+            "a=ssh:-oProxyCommand=x",
+            "a=exec: ",
+            "a=join:x",
+            "-v",
+            "a=rsh:b",
+        ] {
+            assert!(wrong.parse::<Launch>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_path_with_a_quote_is_one_word_for_the_shell_there() {
+        let remote = Remote {
+            program: "/opt/it's here/tilemark".to_owned(),
+            allow: Some("dir:/mnt/$(x)".to_owned()),
+            allow_root_fs: true,
+        };
+        let command = ssh("a", &remote);
+        let said = command.get_args().last().expect("a command").to_string_lossy().into_owned();
+        let shown = Command::new("/bin/sh")
+            .args(["-c", &format!("printf '%s\\n' {said}")])
+            .output()
+            .expect("a shell");
+        let words = String::from_utf8(shown.stdout).expect("text");
+        let words: Vec<&str> = words.lines().collect();
+        assert_eq!(
+            words,
+            [
+                "/opt/it's here/tilemark",
+                "agent",
+                "--join",
+                "-",
+                "--allow",
+                "dir:/mnt/$(x)",
+                "--allow-root-fs"
+            ]
+        );
+    }
+}

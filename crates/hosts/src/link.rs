@@ -1,0 +1,122 @@
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bench::BenchError;
+use cluster::{ClockOffset, Event, Hub, Name};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::under_way::held;
+
+/// The way to the hosts of a run.
+pub(crate) struct Link {
+    pub hub: Hub,
+    pub events: Mutex<Receiver<Event>>,
+    pub members: Vec<Name>,
+    pub names: Vec<String>,
+    pub lease: Duration,
+}
+
+/// A clock that is known no better than this is none: a hundredth of a slice. Our choice.
+const CLOCK_UNCERTAINTY_MAX: Duration = Duration::from_millis(10);
+/// Questions that need no work.
+pub(crate) const SOON: Duration = Duration::from_secs(10);
+
+impl Link {
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Asks a host, and reads its answer.
+    pub fn ask<Q: Serialize, A: DeserializeOwned>(
+        &self,
+        host: usize,
+        topic: &str,
+        question: &Q,
+        within: Duration,
+    ) -> Result<A, BenchError> {
+        let bytes = self.ask_bytes(host, topic, question, within)?;
+        serde_json::from_slice(&bytes)
+            .map_err(|error| host_error(&self.names[host], format!("answered {topic}: {error}")))
+    }
+
+    /// Asks a host.
+    pub fn ask_bytes<Q: Serialize>(
+        &self,
+        host: usize,
+        topic: &str,
+        question: &Q,
+        within: Duration,
+    ) -> Result<Vec<u8>, BenchError> {
+        let question = serde_json::to_vec(question).expect("questions are JSON");
+        let name = &self.names[host];
+        if !self.hub.present().contains(&self.members[host]) {
+            return Err(self.lost(name));
+        }
+        self.hub.ask(&self.members[host], topic, &question, within).map_err(|error| match error {
+            cluster::ClusterError::Refused { message, .. } => host_error(name, message),
+            _ if !self.hub.present().contains(&self.members[host]) => self.lost(name),
+            other => host_error(name, other.to_string()),
+        })
+    }
+
+    /// The same question of all at once; the first error in the order of the hosts.
+    pub fn ask_all<Q: Serialize + Sync, A: DeserializeOwned + Send>(
+        &self,
+        topic: &str,
+        questions: &[(usize, Q)],
+        within: Duration,
+    ) -> Result<Vec<A>, BenchError> {
+        std::thread::scope(|scope| {
+            let ask = |(host, question): &'_ (usize, Q)| {
+                let (host, question) = (*host, question);
+                self.ask(host, topic, question, within)
+            };
+            let asked: Vec<_> = questions.iter().map(|one| scope.spawn(move || ask(one))).collect();
+            asked.into_iter().map(|one| one.join().expect("asking does not panic")).collect()
+        })
+    }
+
+    /// Tells a host something that it need not know at once; whether it heard is no matter.
+    pub fn tell(self: &Arc<Self>, host: usize, topic: &'static str, epoch: u64) {
+        let own = Arc::clone(self);
+        std::thread::spawn(move || own.ask::<_, ()>(host, topic, &epoch, SOON));
+    }
+
+    /// What happens next.
+    pub fn event(&self, within: Duration) -> Result<Event, RecvTimeoutError> {
+        held(&self.events).recv_timeout(within)
+    }
+
+    /// How far a host's clock is, by so many probes.
+    pub fn clock(&self, host: usize, probes: u32) -> Result<ClockOffset, BenchError> {
+        let found = self.hub.clock(&self.members[host], probes);
+        let found = found.map_err(|error| host_error(&self.names[host], error.to_string()))?;
+        let (uncertainty, max) = (found.uncertainty(), CLOCK_UNCERTAINTY_MAX);
+        if Duration::from_nanos(uncertainty.0) > max {
+            let what = format!(
+                "its clock is known to {uncertainty} only (limit {} ms): the way there is too slow",
+                max.as_millis()
+            );
+            return Err(host_error(&self.names[host], what));
+        }
+        Ok(found)
+    }
+
+    /// That a host is gone.
+    pub fn lost(&self, name: &str) -> BenchError {
+        let lease = self.lease.as_secs_f64();
+        host_error(name, format!("gone: its agent ended, or nothing came from it for {lease} s"))
+    }
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Link").field("hub", &self.hub).finish_non_exhaustive()
+    }
+}
+
+pub(crate) fn host_error(host: &str, what: impl Into<String>) -> BenchError {
+    BenchError::Host { host: host.to_owned(), what: what.into() }
+}

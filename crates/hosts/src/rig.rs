@@ -1,0 +1,417 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use bench::BenchError;
+use bench::fleet::{DiskNeed, StepOrder, fleet};
+use bench::plan::ResolvedPlan;
+use bench::rig::{Clocks, PrefillSoFar, Prefilled, Rig};
+use bench::run::{RunOptions, Site};
+use cluster::{ClockOffset, monotonic};
+use record::run::{LoadHost, TargetFacts, Warning};
+use record::rundir::RunId;
+use record::slice::{InstanceId, Topology, VmId};
+use serde_json::{Map, Value};
+use units::{Bytes, Nanos};
+
+use crate::controller::{Controller, Sharing};
+use crate::link::{Link, host_error};
+use crate::load::{HostsLoad, Part};
+use crate::opening::{TILES_MAX, questions};
+use crate::wire::{Began, Begin, Failed, Job, JobDone, JobState, Opened, Ready, Sees, topic};
+
+/// Drives load on hosts, each on its own datastore or its part of a shared one.
+#[derive(Debug)]
+pub struct HostsRig {
+    controller: Controller,
+    link: Arc<Link>,
+    opened: Vec<Opened>,
+    /// By tile, for as many as there may be.
+    placed: Vec<usize>,
+    epoch: u64,
+    is_cleared: bool,
+}
+
+/// What stays on hosts when all is over.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cleared {
+    /// What was left in place, each with its host.
+    pub stays: Vec<String>,
+    /// What could not be removed, each with its host.
+    pub not_removed: Vec<String>,
+}
+
+/// What a job of a host came to, or why it was not done.
+type JobEnd = Result<JobDone, Failed>;
+
+/// Opening examines devices, and may wait for a sleeping disk.
+const OPEN_WITHIN: Duration = Duration::from_secs(60);
+/// Building the machines of hundreds of tiles.
+const READY_WITHIN: Duration = Duration::from_secs(120);
+/// How often a job is looked after.
+const LOOK: Duration = Duration::from_millis(100);
+/// From the question until all begin: ten times the slowest round trip, and not less than it takes to
+/// set rings and buffers up.
+const LEAD_MIN: Nanos = Nanos::from_millis(300);
+/// Probes of a clock before each step: clocks drift by less than 100 ppm apart, a millisecond in ten
+/// seconds.
+const STEP_PROBES: u32 = 5;
+impl HostsRig {
+    /// Opens the target on every host.
+    pub(crate) fn open(
+        plan: &ResolvedPlan,
+        options: &RunOptions,
+        id: &RunId,
+        controller: Controller,
+    ) -> Result<Self, BenchError> {
+        let link = Arc::clone(&controller.link);
+        let placed = plan.placement.value.of(link.names(), TILES_MAX);
+        let placed = placed.map_err(bench::plan::PlanError::from)?;
+        let questions = questions(plan, options, id, link.names(), &placed)?;
+        let opened = link.ask_all(topic::OPEN, &questions, OPEN_WITHIN)?;
+        let rig = Self { controller, link, opened, placed, epoch: 0, is_cleared: false };
+        rig.see_one_storage(&|name| format!("{id}-{name}"))?;
+        Ok(rig)
+    }
+
+    /// Whether all hosts see what each of them made, as they should.
+    fn see_one_storage(&self, run_id: &dyn Fn(&str) -> String) -> Result<(), BenchError> {
+        let names = self.link.names();
+        let Some((first, others)) = names.split_first() else { return Ok(()) };
+        let path = |host: usize| &self.opened[host].path;
+        for (at, name) in others.iter().enumerate() {
+            let sees = |host: usize, made_by: &String| {
+                let asked = Sees { run_id: run_id(made_by) };
+                self.link.ask::<_, bool>(host, topic::SEES, &asked, OPEN_WITHIN)
+            };
+            let (own, other) = (sees(at + 1, first)?, sees(0, name)?);
+            match (self.controller.sharing, own && other) {
+                (Sharing::Shared, false) => {
+                    return Err(BenchError::Hosts(format!(
+                        "hosts {first} and {name} do not see the same storage: {first} made {}, \
+                         {name} made {}, and what one made the other {}; if each has its own, say \
+                         --storage local",
+                        path(0),
+                        path(at + 1),
+                        if own || other { "sees only one way" } else { "does not see" },
+                    )));
+                }
+                (Sharing::Local, _) if own || other => {
+                    return Err(BenchError::Hosts(format!(
+                        "hosts {first} and {name} see the same storage, so --storage local would \
+                         count its room twice"
+                    )));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What is known before the first step.
+    pub(crate) fn site(&self, plan: &ResolvedPlan, id: RunId) -> Site {
+        let names = self.link.names();
+        let (first, all) = (&self.opened[0], self.opened.iter().zip(names));
+        let by_host = |get: fn(&Opened) -> &Value| {
+            let entries = all.clone().map(|(opened, name)| (name.clone(), get(opened).clone()));
+            Value::Object(entries.collect::<Map<_, _>>())
+        };
+        let warnings = all.clone().flat_map(|(opened, name)| {
+            opened.warnings.iter().map(move |warning| Warning {
+                text: format!("host {name}: {}", warning.text),
+                ..warning.clone()
+            })
+        });
+        Site {
+            id,
+            target: TargetFacts {
+                datastore: plan.datastore.value.clone(),
+                kind: first.kind.clone(),
+                summary: match self.controller.sharing {
+                    Sharing::Shared => format!("{}, shared by {}", first.summary, names.join(", ")),
+                    Sharing::Local => {
+                        format!("{}, one on each of {}", first.summary, names.join(", "))
+                    }
+                },
+                capacity_bytes: Some(self.capacity().get()),
+                provisioned_bytes: None,
+                array_sha256: None,
+            },
+            warnings: warnings.collect(),
+            caches: first.caches.clone(),
+            preflight: by_host(|opened| &opened.preflight),
+            environment: by_host(|opened| &opened.environment),
+            hosts: self.controller.present().iter().zip(&self.opened).map(load_host).collect(),
+        }
+    }
+
+    /// Begins a job on hosts and looks after it until all are done. What each came to.
+    fn jobs(
+        &self,
+        jobs: Vec<(usize, Job)>,
+        progress: &mut dyn FnMut(PrefillSoFar) -> bool,
+    ) -> Result<Vec<(usize, JobEnd)>, BenchError> {
+        self.link.ask_all::<_, ()>(topic::JOB, &jobs, OPEN_WITHIN)?;
+        let mut going: Vec<usize> = jobs.iter().map(|(host, _)| *host).collect();
+        let mut ended = Vec::new();
+        let mut is_stopped = false;
+        let mut done_before = (Bytes::ZERO, Bytes::ZERO);
+        while !going.is_empty() {
+            let asked: Vec<(usize, ())> = going.iter().map(|host| (*host, ())).collect();
+            let states: Vec<JobState> = self.link.ask_all(topic::JOB_STATE, &asked, OPEN_WITHIN)?;
+            let mut sum =
+                PrefillSoFar { done: done_before.0, total: done_before.1, bytes_per_s: 0.0 };
+            let mut still = Vec::new();
+            for (host, state) in std::mem::take(&mut going).into_iter().zip(states) {
+                match state {
+                    JobState::Going { done, total, bytes_per_s } => {
+                        sum.done = sum.done + Bytes::new(done);
+                        sum.total = sum.total + Bytes::new(total);
+                        sum.bytes_per_s += bytes_per_s;
+                        still.push(host);
+                    }
+                    JobState::Done(done) => {
+                        let bytes = done.prefilled.as_ref().map_or(0, |filled| filled.bytes);
+                        let bytes = Bytes::new(bytes);
+                        done_before = (done_before.0 + bytes, done_before.1 + bytes);
+                        sum.done = sum.done + bytes;
+                        sum.total = sum.total + bytes;
+                        ended.push((host, Ok(done)));
+                    }
+                    JobState::Failed(failed) => ended.push((host, Err(failed))),
+                }
+            }
+            going = still;
+            let goes_on = sum.total == Bytes::ZERO || progress(sum);
+            let has_failed = ended.iter().any(|(_, ended)| ended.is_err());
+            if (!goes_on || has_failed) && !is_stopped {
+                is_stopped = true;
+                let asked: Vec<(usize, ())> = going.iter().map(|host| (*host, ())).collect();
+                self.link.ask_all::<_, ()>(topic::JOB_STOP, &asked, OPEN_WITHIN)?;
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(ended)
+    }
+
+    /// Removes what hosts made, or leaves it as evidence; once.
+    pub(crate) fn clear(&mut self, is_evidence: bool) -> Cleared {
+        let mut cleared = Cleared::default();
+        if std::mem::replace(&mut self.is_cleared, true) {
+            return cleared;
+        }
+        for (host, name) in self.link.names().iter().enumerate() {
+            let done = self.jobs(vec![(host, Job::Clear { is_evidence })], &mut |_| true);
+            let of_host = |text: String| format!("host {name}: {text}");
+            match done.map(|mut all| all.pop().map(|(_, done)| done)) {
+                Ok(Some(Ok(done))) => {
+                    cleared.stays.extend(done.stays.into_iter().map(of_host));
+                    cleared.not_removed.extend(done.not_removed.into_iter().map(of_host));
+                }
+                Ok(Some(Err(failed))) => cleared.not_removed.push(of_host(failed.text)),
+                Ok(None) => {}
+                Err(error) => cleared.not_removed.push(format!(
+                    "{error}; its agent removes what it made when it finds itself alone, and \
+                     tilemark cleanup there finds the rest"
+                )),
+            }
+        }
+        cleared
+    }
+
+    /// The tiles of these disks, by host.
+    fn tiles_by_host(&self, disks: &[DiskNeed]) -> Vec<(usize, Vec<u32>)> {
+        let mut by_host: Vec<(usize, Vec<u32>)> =
+            (0..self.link.names().len()).map(|host| (host, Vec::new())).collect();
+        for disk in disks {
+            let tiles = &mut by_host[self.host_of(disk.tile)].1;
+            if tiles.last() != Some(&disk.tile) {
+                tiles.push(disk.tile);
+            }
+        }
+        by_host.retain(|(_, tiles)| !tiles.is_empty());
+        by_host
+    }
+
+    fn host_of(&self, tile: u32) -> usize {
+        self.placed.get(tile as usize).copied().unwrap_or(0)
+    }
+
+    fn error_of(&self, host: usize, failed: Failed) -> BenchError {
+        let name = &self.link.names()[host];
+        match failed {
+            Failed { is_interrupted: true, .. } => BenchError::Interrupted,
+            Failed { wrong_blocks, .. } if !wrong_blocks.is_empty() => {
+                let of_host = |text: &String| format!("host {name}: {text}");
+                BenchError::Mismatch(wrong_blocks.iter().map(of_host).collect())
+            }
+            Failed { text, .. } => host_error(name, text),
+        }
+    }
+}
+
+fn load_host((present, opened): (&crate::controller::Present, &Opened)) -> LoadHost {
+    let ClockOffset { ahead_ns, round_trip, .. } = present.clock;
+    LoadHost {
+        name: present.name.clone(),
+        reached: present.reached.clone(),
+        hostname: present.hello.hostname.clone(),
+        version: present.hello.tool.version.clone(),
+        clock_ahead_ns: i64::try_from(ahead_ns).unwrap_or(i64::MAX),
+        clock_uncertainty_ns: present.clock.uncertainty().0,
+        round_trip_ns: round_trip.0,
+        target_summary: opened.summary.clone(),
+        path: opened.path.clone(),
+    }
+}
+
+impl Drop for HostsRig {
+    fn drop(&mut self) {
+        // Nobody is left to tell; `cleanup` finds the rest.
+        let _ = self.clear(false);
+    }
+}
+
+impl Rig for HostsRig {
+    type Load = HostsLoad;
+
+    fn clocks(&self) -> Clocks {
+        bench::rig::clocks()
+    }
+
+    /// Of shared storage what the host with the least may use, of others what all may.
+    fn capacity(&self) -> Bytes {
+        let all = self.opened.iter().map(|opened| Bytes::new(opened.capacity_bytes));
+        match self.controller.sharing {
+            Sharing::Shared => all.min().unwrap_or(Bytes::ZERO),
+            Sharing::Local => all.sum(),
+        }
+    }
+
+    fn tiles_that_fit(&self, per_tile: Bytes) -> u32 {
+        if self.controller.sharing == Sharing::Shared {
+            let fits = self.capacity().get().checked_div(per_tile.get());
+            return fits
+                .map_or(TILES_MAX, |fits| u32::try_from(fits).unwrap_or(u32::MAX))
+                .min(TILES_MAX);
+        }
+        let mut left: Vec<u64> = self.opened.iter().map(|opened| opened.capacity_bytes).collect();
+        let mut fits = 0;
+        for host in &self.placed {
+            let Some(less) = left[*host].checked_sub(per_tile.get()) else { break };
+            (left[*host], fits) = (less, fits + 1);
+        }
+        fits
+    }
+
+    fn can_rest(&self) -> bool {
+        true
+    }
+
+    fn prepare(
+        &mut self,
+        disks: &[DiskNeed],
+        progress: &mut dyn FnMut(PrefillSoFar) -> bool,
+    ) -> Result<Option<Prefilled>, BenchError> {
+        let by_host = self.tiles_by_host(disks);
+        let jobs =
+            by_host.into_iter().map(|(host, tiles)| (host, Job::Prepare { tiles })).collect();
+        let mut all: Option<Prefilled> = None;
+        let mut interrupted = None;
+        for (host, ended) in self.jobs(jobs, progress)? {
+            match ended {
+                Ok(done) => {
+                    let Some(more) = done.prefilled else { continue };
+                    match &mut all {
+                        Some(all) => all.add(more),
+                        None => all = Some(more),
+                    }
+                }
+                // Those that were stopped because of it say less.
+                Err(failed) if failed.is_interrupted => interrupted = Some((host, failed)),
+                Err(failed) => return Err(self.error_of(host, failed)),
+            }
+        }
+        match interrupted {
+            Some((host, failed)) => Err(self.error_of(host, failed)),
+            None => Ok(all),
+        }
+    }
+
+    fn check_written(&mut self) -> Result<Option<String>, BenchError> {
+        let jobs = (0..self.link.names().len()).map(|host| (host, Job::Check)).collect();
+        let (mut texts, mut wrong) = (Vec::new(), Vec::new());
+        let mut ended = self.jobs(jobs, &mut |_| true)?;
+        ended.sort_by_key(|(host, _)| *host);
+        for (host, ended) in ended {
+            match ended {
+                Ok(done) => {
+                    let name = &self.link.names()[host];
+                    texts.extend(done.verified.map(|text| format!("host {name}: {text}")));
+                }
+                Err(failed) => match self.error_of(host, failed) {
+                    BenchError::Mismatch(blocks) => wrong.extend(blocks),
+                    other => return Err(other),
+                },
+            }
+        }
+        match wrong.is_empty() {
+            true => Ok((!texts.is_empty()).then(|| texts.join("; "))),
+            false => Err(BenchError::Mismatch(wrong)),
+        }
+    }
+
+    fn start(&mut self, plan: &ResolvedPlan, order: &StepOrder) -> Result<HostsLoad, BenchError> {
+        self.epoch += 1;
+        let whole = fleet(plan, order.clone())?.topology;
+        let (mut parts, mut questions) = (Vec::new(), Vec::new());
+        for host in 0..self.link.names().len() {
+            let positions: Vec<usize> = (0..order.members.len())
+                .filter(|at| self.host_of(order.members[*at].tile) == host)
+                .collect();
+            if positions.is_empty() {
+                continue;
+            }
+            let members = positions.iter().map(|at| order.members[*at]).collect();
+            let order = StepOrder { members, ..order.clone() };
+            questions.push((host, Ready { epoch: self.epoch, order }));
+            parts.push(part(host, &positions, &whole));
+        }
+        self.link.ask_all::<_, ()>(topic::READY, &questions, READY_WITHIN)?;
+        let mut clocks = Vec::new();
+        for part in &mut parts {
+            let clock = self.link.clock(part.host, STEP_PROBES)?;
+            part.clock_uncertainty = clock.uncertainty();
+            clocks.push(clock);
+        }
+        let slowest = clocks.iter().map(|clock| clock.round_trip.0).max().unwrap_or(0);
+        let at = monotonic() + Nanos(slowest.saturating_mul(10)).max(LEAD_MIN);
+        let begin = |(part, clock): (&Part, &ClockOffset)| {
+            (part.host, Begin { epoch: self.epoch, at_ns: clock.theirs(at).0 })
+        };
+        let questions: Vec<(usize, Begin)> = parts.iter().zip(&clocks).map(begin).collect();
+        let began: Vec<Began> = self.link.ask_all(topic::BEGIN, &questions, READY_WITHIN)?;
+        let unit = began.iter().map(|began| began.unit_bytes).max().unwrap_or(512);
+        for (part, began) in parts.iter_mut().zip(&began) {
+            part.began_late = Nanos(began.began_late_ns);
+        }
+        Ok(HostsLoad::new(Arc::clone(&self.link), self.epoch, whole, parts, Bytes::new(unit)))
+    }
+}
+
+/// A host's part: its instances are those at these positions of the whole, in this order.
+fn part(host: usize, positions: &[usize], whole: &Topology) -> Part {
+    let instances: Vec<InstanceId> =
+        positions.iter().map(|at| InstanceId(u32::try_from(*at).unwrap_or(u32::MAX))).collect();
+    let of_instance = |instance: &InstanceId| {
+        let all = whole.vms.iter().enumerate();
+        let own = all.filter(|(_, vm)| vm.instance == *instance);
+        own.map(|(at, _)| VmId(u32::try_from(at).unwrap_or(u32::MAX))).collect::<Vec<_>>()
+    };
+    Part {
+        host,
+        vms: instances.iter().flat_map(of_instance).collect(),
+        instances,
+        began_late: Nanos::ZERO,
+        clock_uncertainty: Nanos::ZERO,
+    }
+}

@@ -1,0 +1,173 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bench::BenchError;
+use bench::rig::{Load, LoadOutcome, RealLoad, Received};
+use host::HostWatch;
+use host::disturbance::Seen;
+use record::gauge::GaugeSource;
+use record::run::Disturbance;
+
+use crate::wire::{Finished, Sent};
+
+/// How long a slice is waited for at a time.
+const POLL: Duration = Duration::from_millis(100);
+/// How long the machine is looked at without load to see who was in the way, as `bench` does.
+const QUIET: Duration = Duration::from_millis(1500);
+
+/// Where slices go: to the controller, who may miss some.
+pub(crate) type Send = Box<dyn Fn(&[u8]) + std::marker::Send>;
+
+/// A load under way on this host: a thread of its own takes its slices, keeps them and sends them.
+#[derive(Debug)]
+pub(crate) struct UnderWay {
+    epoch: u64,
+    stop: AtomicBool,
+    marked: AtomicBool,
+    /// Every slice as it was sent.
+    kept: Mutex<Vec<Arc<Vec<u8>>>>,
+    ended: (Mutex<Option<Finished>>, Condvar),
+}
+
+/// Who looks at the machine meanwhile.
+pub(crate) struct Eyes {
+    pub watch: Option<HostWatch>,
+    pub meters: Vec<Box<dyn GaugeSource>>,
+}
+
+impl UnderWay {
+    /// Takes a load that has begun.
+    pub fn start(
+        epoch: u64,
+        load: RealLoad,
+        eyes: impl FnOnce() -> Eyes + std::marker::Send + 'static,
+        send: Send,
+    ) -> std::io::Result<Arc<Self>> {
+        let own = Arc::new(Self {
+            epoch,
+            stop: AtomicBool::new(false),
+            marked: AtomicBool::new(false),
+            kept: Mutex::default(),
+            ended: (Mutex::default(), Condvar::new()),
+        });
+        let of_thread = Arc::clone(&own);
+        std::thread::Builder::new()
+            .name("slices".to_owned())
+            .spawn(move || of_thread.pump(load, eyes(), &send))?;
+        Ok(own)
+    }
+
+    /// Which load it is.
+    pub const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Asks it to end.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+    }
+
+    /// The measured time begins now.
+    pub fn mark(&self) {
+        self.marked.store(true, Ordering::Release);
+    }
+
+    /// A slice as it was sent.
+    pub fn slice(&self, number: u64) -> Option<Arc<Vec<u8>>> {
+        held(&self.kept).get(usize::try_from(number).ok()?).cloned()
+    }
+
+    /// What it came to; waits so long for it.
+    pub fn finished(&self, within: Duration) -> Option<Finished> {
+        let (ended, changed) = &self.ended;
+        let waited = changed.wait_timeout_while(held(ended), within, |ended| ended.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0.clone()
+    }
+
+    fn pump(&self, mut load: RealLoad, mut eyes: Eyes, send: &Send) {
+        let (mut own_bytes, mut is_stopping, mut number) = (0.0, false, 0);
+        if let Some(watch) = &mut eyes.watch {
+            let _ = watch.look();
+        }
+        let failure = loop {
+            if self.stop.load(Ordering::Acquire) && !is_stopping {
+                load.stop();
+                is_stopping = true;
+            }
+            let asked = Instant::now();
+            let received = load.next(POLL);
+            if let Some(watch) = &mut eyes.watch {
+                watch.waited(POLL.into(), asked.elapsed().into());
+            }
+            let slice = match received {
+                Received::Slice(slice) => slice,
+                Received::Nothing => continue,
+                Received::Ended => break None,
+                Received::Failed(error) => break Some(error),
+            };
+            if self.marked.swap(false, Ordering::AcqRel) {
+                own_bytes = 0.0;
+                if let Some(watch) = &mut eyes.watch {
+                    watch.restart();
+                }
+            }
+            own_bytes += slice.io.iter().map(|row| row.bytes.as_f64()).sum::<f64>();
+            let sent = Sent { epoch: self.epoch, number, slice: Some(slice), gauges: eyes.read() };
+            let bytes = sent.write();
+            send(&bytes);
+            held(&self.kept).push(Arc::new(bytes));
+            number += 1;
+        };
+        let outcome = match failure {
+            Some(error) => Err(told(&error)),
+            None => load.finish().map_err(|error| told(&error)),
+        };
+        let disturbances = eyes.disturbances(own_bytes);
+        let outcome = outcome.map(|outcome| LoadOutcome { disturbances, ..outcome });
+        let end = Sent { epoch: self.epoch, number, slice: None, gauges: Vec::new() };
+        *held(&self.ended.0) = Some(Finished { slices: number, outcome });
+        self.ended.1.notify_all();
+        send(&end.write());
+    }
+}
+
+impl Eyes {
+    fn read(&mut self) -> Vec<record::gauge::Gauge> {
+        let mut all = self.watch.as_mut().map(HostWatch::read).unwrap_or_default();
+        self.meters.iter_mut().for_each(|meter| all.add(meter.read()));
+        all.gauges
+    }
+
+    /// Whose work was in the way since the mark, and goes on now that there is no load.
+    fn disturbances(&mut self, own_bytes: f64) -> Vec<Disturbance> {
+        let Some(watch) = &mut self.watch else { return Vec::new() };
+        let load = Seen::of(watch.seconds(), watch.device());
+        let found = load.disturbances(own_bytes);
+        watch.restart();
+        if found.is_empty() || watch.look().is_err() {
+            return host::disturbance::seen(found);
+        }
+        watch.restart();
+        std::thread::sleep(QUIET);
+        match watch.look() {
+            Ok(()) => Seen::of(watch.seconds(), watch.device()).confirms(found, &load),
+            Err(_) => host::disturbance::seen(found),
+        }
+    }
+}
+
+/// An error with its causes.
+pub(crate) fn told(error: &BenchError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
+}
+
+pub(crate) fn held<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,283 @@
+//! What travels between a controller and its agents. Questions and answers are JSON; slices are
+//! postcard, because there are many.
+
+use bench::fleet::StepOrder;
+use bench::rig::{LoadOutcome, Prefilled};
+use record::gauge::Gauge;
+use record::run::{ToolFacts, Warning};
+use record::slice::Slice;
+use serde::{Deserialize, Serialize};
+use spec::ResolvedTile;
+use spec::plan::Plan;
+
+/// What can be asked, as topics.
+pub mod topic {
+    /// Who are you? Answered with [`super::Hello`].
+    pub const HELLO: &str = "hello";
+    /// What opening a target would come to: [`super::Open`], answered with [`super::Examined`].
+    pub const EXAMINE: &str = "examine";
+    /// Open a target for a run: [`super::Open`], answered with [`super::Opened`].
+    pub const OPEN: &str = "open";
+    /// Whether what another host made is seen: [`super::Sees`], answered with a truth value.
+    pub const SEES: &str = "sees";
+    /// Begin something that takes long: [`super::Job`].
+    pub const JOB: &str = "job";
+    /// How far it is: answered with [`super::JobState`].
+    pub const JOB_STATE: &str = "job-state";
+    /// End it early.
+    pub const JOB_STOP: &str = "job-stop";
+    /// Build the machines of a load: [`super::Ready`].
+    pub const READY: &str = "ready";
+    /// Begin it at a moment: [`super::Begin`], answered with [`super::Began`].
+    pub const BEGIN: &str = "begin";
+    /// The measured time begins now: an epoch.
+    pub const MARK: &str = "mark";
+    /// A slice that did not arrive: [`super::Lost`], answered with a [`super::Sent`], or with nothing
+    /// if there is none yet.
+    pub const SLICE: &str = "slice";
+    /// End the load: an epoch.
+    pub const STOP: &str = "stop";
+    /// What it came to: an epoch, answered with [`super::Finished`], or with nothing while it goes on.
+    pub const FINISH: &str = "finish";
+    /// That is all: leave.
+    pub const LEAVE: &str = "leave";
+}
+
+/// Who answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// The program.
+    pub tool: ToolFacts,
+    /// The kernel's name of the host.
+    pub hostname: String,
+    /// What may be written there, as its owner wrote it.
+    pub allowed: Vec<String>,
+    /// Who else works with this host now, in words.
+    pub held_by: Option<String>,
+}
+
+/// Opens a target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Open {
+    /// The run, with the host in it.
+    pub run_id: String,
+    /// Who controls, in words.
+    pub controller: String,
+    /// Every value of the plan.
+    pub plan: Plan,
+    /// Its tile, so that no host reads a file that another has not.
+    pub tile: ResolvedTile,
+    /// Bytes that the first step needs there.
+    pub needed_bytes: u64,
+    /// What the person who started the run allowed.
+    pub allowances: Allowances,
+}
+
+/// What the person who started a run allowed; the host's owner has the last word.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Allowances {
+    /// Identity of the block device whose content may be lost.
+    pub destroy_data: Option<String>,
+    /// An existing file may be overwritten.
+    pub overwrite_file: bool,
+    /// A root, memory or overlay file system may be used.
+    pub allow_root_fs: bool,
+    /// The disks stay.
+    pub keep: bool,
+}
+
+/// What is found where nothing was touched.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Examined {
+    /// The examination.
+    pub preflight: datastore::Preflight,
+    /// Why a run would be refused.
+    pub refusals: Vec<Refused>,
+}
+
+/// Why a run is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// Stable name.
+    pub id: String,
+    /// In words.
+    pub text: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// What was opened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Opened {
+    /// Bytes that disks may take.
+    pub capacity_bytes: u64,
+    /// One line about the target.
+    pub summary: String,
+    /// Its kind, as a result names it.
+    pub kind: String,
+    /// Where disks are made.
+    pub path: String,
+    /// What its examination warned of.
+    pub warnings: Vec<Warning>,
+    /// What is seen of caches on the way.
+    pub caches: String,
+    /// The examination.
+    pub preflight: serde_json::Value,
+    /// The machine.
+    pub environment: serde_json::Value,
+}
+
+/// Whether what another made is seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sees {
+    /// The run id that the other opened with.
+    pub run_id: String,
+}
+
+/// Something that takes long.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Job {
+    /// Make and fill the disks of these tiles (from 0).
+    Prepare {
+        /// Which.
+        tiles: Vec<u32>,
+    },
+    /// Read back everything that was written.
+    Check,
+    /// Remove what was made; or leave it, as evidence.
+    Clear {
+        /// Blocks on it are wrong: leave all in place.
+        is_evidence: bool,
+    },
+}
+
+/// How far a job is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JobState {
+    /// Under way.
+    Going {
+        /// Bytes done.
+        done: u64,
+        /// Bytes to do.
+        total: u64,
+        /// Speed over the last moment.
+        bytes_per_s: f64,
+    },
+    /// It is done.
+    Done(JobDone),
+    /// It was not done.
+    Failed(Failed),
+}
+
+/// What a job came to.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct JobDone {
+    /// What filling came to.
+    pub prefilled: Option<Prefilled>,
+    /// What reading back found, in words.
+    pub verified: Option<String>,
+    /// What stays there, each with why.
+    pub stays: Vec<String>,
+    /// What could not be removed.
+    pub not_removed: Vec<String>,
+}
+
+/// Why something was not done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failed {
+    /// In words.
+    pub text: String,
+    /// It was asked to end early.
+    pub is_interrupted: bool,
+    /// Blocks that were wrong, in words.
+    pub wrong_blocks: Vec<String>,
+}
+
+/// Builds the machines of a load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ready {
+    /// Which load of the run.
+    pub epoch: u64,
+    /// Its part of the step.
+    pub order: StepOrder,
+}
+
+/// Begins it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begin {
+    /// Which load.
+    pub epoch: u64,
+    /// When, by the agent's own monotonic clock, in nanoseconds.
+    pub at_ns: u64,
+}
+
+/// It has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Began {
+    /// The unit in which the storage takes requests, in bytes.
+    pub unit_bytes: u64,
+    /// How long after the moment, by that host's clock, in nanoseconds.
+    pub began_late_ns: u64,
+}
+
+/// Asks for a slice again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// Which load.
+    pub epoch: u64,
+    /// Its number in the load.
+    pub number: u64,
+}
+
+/// What a load came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    /// How many slices there were.
+    pub slices: u64,
+    /// What was done; or why that is not known.
+    pub outcome: Result<LoadOutcome, String>,
+}
+
+/// What an agent sends without being asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sent {
+    /// Which load.
+    pub epoch: u64,
+    /// Its number in the load.
+    pub number: u64,
+    /// What was done; without one the load has ended, by itself or because it was stopped, after so
+    /// many slices.
+    pub slice: Option<Slice>,
+    /// What was read beside it on that host.
+    pub gauges: Vec<Gauge>,
+}
+
+impl Sent {
+    /// As bytes.
+    pub fn write(&self) -> Vec<u8> {
+        postcard::to_stdvec(self).expect("numbers and texts are postcard")
+    }
+
+    /// From bytes; nothing if they are something else.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        postcard::from_bytes(bytes).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Nanos;
+
+    #[test]
+    fn a_slice_is_the_same_after_a_message_and_garbage_is_none() {
+        let slice = Slice { start: Nanos(7), width: Nanos::SECOND, ..Slice::default() };
+        let sent = Sent { epoch: 3, number: 9, slice: Some(slice), gauges: Vec::new() };
+        assert_eq!(Sent::read(&sent.write()), Some(sent));
+        for garbage in [&b""[..], b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"{}"] {
+            assert_eq!(Sent::read(garbage), None);
+        }
+    }
+}
