@@ -4,10 +4,10 @@ CARGO ?= $(shell command -v cargo 2>/dev/null || echo $(HOME)/.cargo/bin/cargo)
 DATASTORE ?= .
 SECONDS ?= 60
 
-.PHONY: help build demo answer test check bench fuzz setup-build
+.PHONY: help build small demo cluster-demo answer test check bench fuzz setup-build
 
 help: ## list the verbs
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
 
 setup-build:
 	@scripts/setup build
@@ -16,10 +16,18 @@ build: setup-build ## build target/release/tilemark, with the page where Node is
 	@scripts/web build
 	@$(CARGO) build --release --locked -p tilemark-cli
 
-demo: build ## what this is, in a minute, live in a browser (DATASTORE=DIR)
+# Without many hosts, whose network takes minutes to build.
+small: setup-build
+	@scripts/web build
+	@$(CARGO) build --release --locked -p tilemark-cli --no-default-features
+
+demo: small ## what this is, in a minute, live in a browser (DATASTORE=DIR)
 	@scripts/demo "$(DATASTORE)"
 
-answer: build ## how many datacenter tiles does this disk hold? (DATASTORE=DIR, five minutes)
+cluster-demo: build ## one ladder over three hosts on this machine (DATASTORE=DIR, root)
+	@scripts/cluster-demo "$(DATASTORE)"
+
+answer: small ## how many datacenter tiles does this disk hold? (DATASTORE=DIR, five minutes)
 	@scripts/answer "$(DATASTORE)"
 
 test: ## run every test

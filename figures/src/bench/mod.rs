@@ -10,8 +10,10 @@ mod cache;
 mod cpu;
 mod device;
 mod fio;
+mod hosts;
 mod huge;
 mod import;
+mod other;
 mod page;
 mod pairs;
 mod peers;
@@ -25,6 +27,7 @@ mod switched;
 mod tilemark;
 mod tiles;
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -41,12 +44,16 @@ struct Group {
 pub(crate) struct Figure {
     name: String,
     value: f64,
-    unit: &'static str,
+    unit: Cow<'static, str>,
 }
 
 impl Figure {
-    pub(crate) fn new(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
-        Self { name: name.into(), value, unit }
+    pub(crate) fn new(
+        name: impl Into<String>,
+        value: f64,
+        unit: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { name: name.into(), value, unit: unit.into() }
     }
 
     pub(crate) fn value(&self) -> f64 {
@@ -80,11 +87,15 @@ const GROUPS: &[Group] = &[
     Group { name: "record", run: record::overhead },
     Group { name: "record_disk", run: record::on_disk },
     Group { name: "record_fio", run: record_fio::against_fio },
-    Group { name: "sim.loop", run: sim::event_loop },
+    Group { name: "cluster", run: |_| process::figures("tilemark-cluster", "hosts") },
+    Group { name: "cluster.efficiency", run: hosts::efficiency },
+    Group { name: "cluster.agents_64_merge_core_percent", run: hosts::merge_64 },
+    Group { name: "sim.loop", run: |_| process::figures("tilemark-sim", "hold") },
     Group { name: "sim.fast_cache", run: sim::fast_cache },
     Group { name: "sim.full_vs_nexosim", run: peers::nexosim },
     Group { name: "sim.vsan_40", run: sim::vsan_40 },
     Group { name: "store", run: store::rates },
+    Group { name: "other", run: other::other },
     Group { name: "build", run: build::clean },
 ];
 

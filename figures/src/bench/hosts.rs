@@ -1,0 +1,191 @@
+//! Runs over hosts: agents of this machine, on a RAM device with a file system that all see.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use super::device::RamDevice;
+use super::pairs::{in_pairs, scratch};
+use super::{Figure, median, process, tilemark};
+
+const PAIRS: usize = 5;
+const AGENTS: usize = 64;
+/// The controller's processor time is taken over this long.
+const WATCHED: Duration = Duration::from_secs(20);
+
+/// A file system keeps 5 GiB and a fifth free, and every host reserves its part; what is written is
+/// less than 1 GiB.
+const SIZE_BYTES: u64 = 16 << 30;
+
+/// A RAM device with ext4, mounted.
+struct Mounted {
+    at: PathBuf,
+    _device: RamDevice,
+}
+
+impl Mounted {
+    fn new(scratch: &Path) -> Result<Self> {
+        let device = RamDevice::of_size(SIZE_BYTES)?;
+        let at = scratch.join("mounted");
+        std::fs::create_dir(&at)?;
+        process::run(Command::new("mkfs.ext4").arg("-q").arg(&device.path))?;
+        process::run(Command::new("mount").arg(&device.path).arg(&at))?;
+        Ok(Self { at, _device: device })
+    }
+
+    fn target(&self) -> String {
+        format!("dir:{}", self.at.display())
+    }
+
+    fn hosts(&self, count: usize) -> Result<Vec<String>> {
+        let (binary, target) = (tilemark::binary()?, self.target());
+        let host = |number| {
+            format!(
+                "h{number}=exec:TILEMARK_AGENT_SLOT=bench-{number} exec {} agent --join - --allow {target}",
+                binary.display()
+            )
+        };
+        Ok((0..count).flat_map(|number| ["--host".to_owned(), host(number)]).collect())
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.at).status();
+    }
+}
+
+/// I/Os a second of two agents with a worker each against one process with two, the same two tiles.
+pub(crate) fn efficiency(name: &str) -> Result<Vec<Figure>> {
+    let out = scratch()?;
+    let mounted = Mounted::new(&out)?;
+    let target = mounted.target();
+    let operations = |workers: &str, hosts: &[String]| -> Result<f64> {
+        let options = [
+            "--tile",
+            "micro/read-4k",
+            "--tiles",
+            "2",
+            "--footprint",
+            "0.02",
+            "--warm-up-min",
+            "1s",
+            "--warm-up-max",
+            "1s",
+            "--duration",
+            "8s",
+            "--repeats",
+            "1",
+            "--workers",
+        ];
+        let hosts = hosts.iter().map(String::as_str);
+        let words: Vec<&str> =
+            [target.as_str()].into_iter().chain(options).chain([workers]).collect();
+        let words: Vec<&str> = words.into_iter().chain(hosts).collect();
+        let (json, _) = tilemark::run_json(&words, &out)?;
+        json["steps"][0]["throughput"]["operations_per_s"].as_f64().context("throughput")
+    };
+    let hosts = mounted.hosts(2)?;
+    let results = in_pairs(
+        PAIRS,
+        || operations("2", &[]),
+        || operations("1", &hosts),
+        |pair, one, two| {
+            eprintln!("{name} pair {pair}: one process {one:.0}, two agents {two:.0} IOPS")
+        },
+    )?;
+    let ratios: Vec<f64> = results.iter().map(|(one, two)| two / one).collect();
+    drop(mounted);
+    std::fs::remove_dir_all(&out)?;
+    Ok(vec![Figure::new(name, median(&ratios), "ratio")])
+}
+
+/// Share of one processor that a controller of 64 agents takes, each of which drives a tile, with
+/// the live view on.
+pub(crate) fn merge_64(name: &str) -> Result<Vec<Figure>> {
+    let out = scratch()?;
+    let mounted = Mounted::new(&out)?;
+    for (file, text) in [("tile.toml", TILE), ("light.toml", LIGHT)] {
+        std::fs::write(out.join(file), text)?;
+    }
+    let mut command = Command::new(tilemark::binary()?);
+    command.arg("run").arg(mounted.target()).args(mounted.hosts(AGENTS)?).current_dir(&out);
+    command.args(["--tile", "tile.toml", "--tiles", &AGENTS.to_string(), "--workers", "1"]);
+    command.args([
+        "--duration",
+        "40s",
+        "--warm-up-min",
+        "2s",
+        "--warm-up-max",
+        "3s",
+        "--repeats",
+        "1",
+    ]);
+    command.args([
+        "--footprint",
+        "0.0005",
+        "--live",
+        "line",
+        "--allow-same-device",
+        "--join-within",
+    ]);
+    command.args(["120s", "--out"]).arg(&out);
+    let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut run = command.spawn().context("starting tilemark")?;
+    let mut lines = BufReader::new(run.stderr.take().context("stderr is piped")?).lines();
+    let mut said = Vec::new();
+    loop {
+        let line = lines.next().transpose()?;
+        let Some(line) = line else { break };
+        said.push(line);
+        if said.last().is_some_and(|line| line.contains("measuring")) {
+            break;
+        }
+    }
+    let begun = Instant::now();
+    let before = processor_seconds(run.id());
+    std::thread::sleep(WATCHED);
+    let (after, took) = (processor_seconds(run.id()), begun.elapsed().as_secs_f64());
+    lines.for_each(drop);
+    let status = run.wait()?;
+    drop(mounted);
+    std::fs::remove_dir_all(&out)?;
+    ensure!(matches!(status.code(), Some(0 | 5)), "{status}: {}", said.join("\n"));
+    Ok(vec![Figure::new(name, 100.0 * (after? - before?) / took, "%")])
+}
+
+/// What a process alone took until now, its threads included.
+fn processor_seconds(id: u32) -> Result<f64> {
+    const TICKS_PER_SECOND: f64 = 100.0;
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
+    let after_name = stat.rsplit_once(')').context("a name in parentheses")?.1;
+    // proc_pid_stat(5): utime is field 14, stime field 15; the name was field 2.
+    let ticks = after_name.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
+    Ok(ticks.sum::<Result<f64, _>>()? / TICKS_PER_SECOND)
+}
+
+const TILE: &str = r#"
+name = "light"
+title = "Eight machines whose users pause"
+source = "Made up for this figure: little load, so that the machine can hold 64 of them."
+
+[[workload]]
+use = "light.toml"
+count = 8
+"#;
+
+const LIGHT: &str = r#"
+name = "light"
+title = "Four users who pause between 8 KiB reads and writes"
+source = "Made up for this figure."
+metric = { unit = "IOPS", count = "io", reference = 40 }
+vm = [{ name = "light", disk = [{ name = "data", size = "2GiB" }] }]
+users = [{ name = "users", vm = "light", load = { closed = { users = 4, think = { exponential = "100ms" } } } }]
+action = [
+    { name = "read", weight = 70, steps = [{ read = { disk = "data", size = "8k" } }] },
+    { name = "write", weight = 30, steps = [{ write = { disk = "data", size = "8k" } }] },
+]
+"#;
