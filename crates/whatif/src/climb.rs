@@ -57,7 +57,7 @@ impl Way<'_> {
             climb: Climb::Bisect,
             repeats: 1,
             precision: 0.0,
-            looks_back: false,
+            in_real_time: false,
             tiles_max: self.tiles_max,
             gain_min: LadderOptions::GAIN_MIN,
             budget: None,

@@ -84,7 +84,7 @@ impl StepResult {
 
     /// The same of a step in real time, whose repeats differ by more than its own slices do.
     #[must_use]
-    pub fn in_real_time(self) -> Self {
+    pub(super) fn in_real_time(self) -> Self {
         let repeated = self.throughput.map(|work| work * REPEAT_CHANGE_MAX);
         let error = self.throughput_error.into_iter().chain(repeated).reduce(f64::max);
         Self { throughput_error: error, ..self }

@@ -51,9 +51,10 @@ pub struct LadderOptions {
     /// A search goes on until the interval of tiles held is no wider than this share of them,
     /// or one tile.
     pub precision: f64,
-    /// Whether a count that passed before the first overload is run again after it: storage
-    /// may need time to recover, which is worth knowing.
-    pub looks_back: bool,
+    /// Whether steps take real time: repeats differ by more than a step's own slices do, and
+    /// storage may need time to recover, so that a count that passed before the first overload is
+    /// run again after it.
+    pub in_real_time: bool,
     /// No step has more tiles than this.
     pub tiles_max: u32,
     /// A step that adds less work than this per added tile, as a share of what a tile does by
@@ -161,6 +162,7 @@ impl Ladder {
     /// Adds a finished step. One that was disturbed and passed with no more work than fewer tiles
     /// did says nothing.
     pub fn record(&mut self, tiles: u32, result: StepResult) {
+        let result = if self.options.in_real_time { result.in_real_time() } else { result };
         let is_weak = result.disturbed && result.judgement == Judgement::Passed;
         let adds = || plateau::adds(&self.rungs, (tiles, result.throughput), self.options.gain_min);
         let result = if is_weak && !adds() { result.silenced() } else { result };
@@ -203,6 +205,11 @@ impl Ladder {
     /// The steps that ran, by tile count.
     pub fn rungs(&self) -> &BTreeMap<u32, Rung> {
         &self.rungs
+    }
+
+    /// The most tiles that it may try.
+    pub fn tiles_max(&self) -> u32 {
+        self.options.tiles_max
     }
 
     /// Where the steps so far put the edge.
@@ -320,7 +327,7 @@ impl Ladder {
             return self.grow(&edge, cap);
         }
         if let Some((overload, before)) = self.first_overload()
-            && self.options.looks_back
+            && self.options.in_real_time
             && !self.order[overload..].contains(&before)
         {
             return Some(self.again(before));

@@ -22,7 +22,7 @@ fn options() -> LadderOptions {
         climb: Climb::Search,
         repeats: 3,
         precision: 0.02,
-        looks_back: false,
+        in_real_time: false,
         tiles_max: 64,
         gain_min: LadderOptions::GAIN_MIN,
         budget: None,
@@ -194,7 +194,7 @@ fn a_count_that_is_always_disturbed_does_not_end_a_search_between_others() {
 
 #[test]
 fn a_count_that_passed_is_looked_at_again_after_the_first_overload() {
-    let options = LadderOptions { looks_back: true, repeats: 1, ..options() };
+    let options = LadderOptions { in_real_time: true, repeats: 1, ..options() };
     let mut overloaded = false;
     let (ladder, runs) = climb(options, |tiles, _| {
         overloaded |= tiles >= 32;
@@ -251,11 +251,11 @@ fn less_work_beside_others_is_no_plateau_and_holds_nothing() {
 #[test]
 fn a_curve_that_only_disturbed_steps_bend_is_no_plateau() {
     let step = |tiles: u32, work: f64, disturbed: bool| {
-        let plain = StepResult::plain(Judgement::Passed, Some(work), Nanos::SECOND).in_real_time();
+        let plain = StepResult::plain(Judgement::Passed, Some(work), Nanos::SECOND);
         (tiles, StepResult { disturbed, ..plain })
     };
     let stop = |steps: &[(u32, StepResult)]| {
-        let mut ladder = Ladder::new(options());
+        let mut ladder = Ladder::new(LadderOptions { in_real_time: true, ..options() });
         steps.iter().for_each(|(tiles, result)| ladder.record(*tiles, *result));
         ladder.edge().stop
     };
@@ -393,13 +393,14 @@ fn plateaus(work: Work, seed: u64) -> (u32, f64) {
     let mut uniform = move || (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
     let (mut holds, mut wide) = (0, 0.0);
     for _ in 0..40 {
-        let mut ladder = Ladder::new(LadderOptions { repeats: 1, ..options() });
+        let real = LadderOptions { in_real_time: true, repeats: 1, ..options() };
+        let mut ladder = Ladder::new(real);
         for _ in 0..14 {
             let Some(next) = ladder.next_step() else { break };
             let normal: f64 = (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
             let done = work(f64::from(next.tiles)) * (1.0 + 0.04 * normal);
             let plain = StepResult::plain(Judgement::Passed, Some(done), Nanos::SECOND);
-            ladder.record(next.tiles, plain.in_real_time());
+            ladder.record(next.tiles, plain);
         }
         let found = ladder.edge().interval;
         let high = found.high.unwrap_or(64);

@@ -1,18 +1,17 @@
 use crate::ladder::{Climb, LadderOptions};
 use crate::plan::ResolvedPlan;
 
-/// How a ladder climbs by this plan. `looks_back` where storage may need time to recover: not in virtual time, where every step
-/// begins anew.
+/// How a ladder climbs by this plan; in virtual time every step begins anew.
 pub(crate) fn ladder_options(
     plan: &ResolvedPlan,
     tiles_max: u32,
-    looks_back: bool,
+    in_real_time: bool,
 ) -> LadderOptions {
     LadderOptions {
         climb: plan.climb.value,
         repeats: plan.repeats.value,
         precision: plan.method.precision,
-        looks_back,
+        in_real_time,
         tiles_max,
         gain_min: LadderOptions::GAIN_MIN,
         budget: match plan.climb.value {

@@ -13,7 +13,7 @@ use crate::plan::{
 };
 use crate::recheck::document::{Agreement, Item, NotRechecked, Recheck, SCHEMA, StepRecheck};
 use crate::recheck::replayed::Replayed;
-use crate::run::{held_of, score_of, tile_sha256, work_of};
+use crate::run::{held_of, interval_of, score_of, tile_sha256, work_of};
 use crate::score::{Reference, References};
 use crate::step::checks::repeats_within_3_percent;
 use crate::step::course::slices_per_block;
@@ -279,7 +279,8 @@ fn workload_name(own: &record::run::WorkloadResult) -> String {
 /// What the steps come to together: the same rules walk the ladder again.
 fn answer(run: &Run, plan: &ResolvedPlan, again: &[Again], recheck: &mut Recheck) {
     let most = run.steps.iter().map(|step| step.tiles).max().unwrap_or(0);
-    let mut ladder = Ladder::new(ladder_options(plan, most, !run.target.is_simulated()));
+    let tiles_max = run.answer.tiles_max.unwrap_or(most);
+    let mut ladder = Ladder::new(ladder_options(plan, tiles_max, !run.target.is_simulated()));
     for ((step, _, _), stored) in again.iter().zip(&run.steps) {
         if stored.verdict != Verdict::Interrupted {
             ladder.record(step.tiles, StepResult::of(step, units::Nanos::ZERO));
@@ -288,6 +289,15 @@ fn answer(run: &Run, plan: &ResolvedPlan, again: &[Again], recheck: &mut Recheck
     let edge = ladder.edge();
     let held = held_of(&edge);
     recheck.answer.push(Item::compare("tiles held", &run.answer.tiles_held, &held));
+    if run.answer.tiles_max.is_some() {
+        let (stored, computed) = (&run.answer.tiles_interval, interval_of(&edge));
+        recheck.answer.push(Item::compare("interval of tiles held", stored, &computed));
+    } else {
+        recheck.not_rechecked.push(NotRechecked::new(
+            "interval of tiles held",
+            "an earlier version stored the run, without how many tiles might have been tried",
+        ));
+    }
     let computed: Vec<Step> = again.iter().map(|(step, _, _)| step.clone()).collect();
     let (score, interval) = score_of(plan, edge.held, &computed);
     recheck.answer.push(Item::compare("score", &run.answer.score, &score));

@@ -14,6 +14,7 @@ use units::{Bytes, Nanos};
 use crate::error::BenchError;
 use crate::fleet::{DiskNeed, Driven, StepOrder, driven};
 use crate::plan::ResolvedPlan;
+use crate::progress::Control;
 use crate::rig::{
     Clocks, Drives, Failure, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig,
 };
@@ -63,6 +64,8 @@ pub struct FakeRig {
     pub horizon: Nanos,
     /// What was prepared, in order.
     pub prepared: Vec<String>,
+    /// Whether steps are taken for ones in real time.
+    pub in_real_time: bool,
     /// What a meter shows in each slice, if there is one.
     pub metered: Option<Gauge>,
     /// The world.
@@ -92,6 +95,7 @@ impl FakeRig {
             slice,
             horizon,
             prepared: Vec::new(),
+            in_real_time: false,
             metered: None,
             world: Rc::new(RefCell::new(world)),
             loads: 0,
@@ -110,6 +114,12 @@ impl Rig for FakeRig {
     fn capacity(&self) -> Bytes {
         self.capacity
     }
+
+    fn can_rest(&self) -> bool {
+        self.in_real_time
+    }
+
+    fn rest(&self, _: Nanos, _: &Control) {}
 
     fn meters(&self) -> Vec<Box<dyn GaugeSource>> {
         let meter = |gauge: &Gauge| Box::new(Meter(gauge.clone())) as Box<dyn GaugeSource>;

@@ -27,7 +27,8 @@ pub fn answer(
         status: words.status(),
         tiles_held: held,
         vms_held: held.map(|tiles| tiles.saturating_mul(facts.load.vms)),
-        tiles_interval: held.filter(|_| words.is_decided()).map(|_| interval_of(&edge)),
+        tiles_interval: interval_of(&edge),
+        tiles_max: Some(ladder.tiles_max()),
         capacity: facts.room(),
         edge: words.edge(),
         sentence: words.sentence(score.value),
@@ -45,14 +46,20 @@ pub(crate) fn held_of(edge: &ladder::Edge) -> Option<u32> {
     (edge.held > 0 || none_hold).then_some(edge.held)
 }
 
-fn interval_of(edge: &ladder::Edge) -> TilesInterval {
+/// Where the count that holds lies, if something above or at what is held was tried and decided.
+pub(crate) fn interval_of(edge: &ladder::Edge) -> Option<TilesInterval> {
+    held_of(edge).filter(|_| is_decided(edge))?;
     let ladder::Edge { interval, .. } = edge;
-    TilesInterval {
+    Some(TilesInterval {
         low: interval.low,
         high: interval.high,
         most_likely: Some(interval.most_likely),
         confidence: ladder::CONFIDENCE,
-    }
+    })
+}
+
+fn is_decided(edge: &ladder::Edge) -> bool {
+    matches!(edge.stop, Some(Stop::Limit { .. } | Stop::Flat { .. }))
 }
 
 /// The mean over the repeats of the held step; its interval from runs x tiles, or from the
@@ -112,7 +119,7 @@ impl Words<'_> {
 
     /// Whether something above or at what is held was tried and decided.
     fn is_decided(&self) -> bool {
-        matches!(self.ladder.edge().stop, Some(Stop::Limit { .. } | Stop::Flat { .. }))
+        is_decided(&self.ladder.edge())
     }
 
     fn edge(&self) -> Edge {

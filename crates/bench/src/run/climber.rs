@@ -251,7 +251,6 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
         self.backend = measured.backend;
         self.depth = self.depth.max(measured.depth);
         let result = StepResult::of(&measured.step, Nanos::ZERO);
-        let result = if self.rig.can_rest() { result.in_real_time() } else { result };
         self.rest_due = self.rest_after(&measured.step, &result);
         self.keep(measured.step)?;
         if let Some(error) = measured.error {

@@ -14,7 +14,7 @@ mod simulate;
 mod tests;
 
 pub use answer::broken_limit;
-pub(crate) use answer::{held_of, score as score_of};
+pub(crate) use answer::{held_of, interval_of, score as score_of};
 pub use document::{caches, page_cache, summary, target_facts, tile_sha256, times, warnings};
 pub use prepare::{Prepared, prepare};
 pub use preview::{Preview, plan_preview};

@@ -139,6 +139,39 @@ fn a_server_for_four_tiles_holds_four_and_says_why_not_five() {
     assert!(rows > run.steps.len() * 20, "{rows} rows");
 }
 
+/// Seen: four tiles held, and three judged again, of steps that agreed one by one. The scatter of
+/// steps in real time was left out when they were put together again.
+#[test]
+fn a_plateau_in_real_time_is_judged_again_as_the_run_judged_it() {
+    let relaxed = Values { tiles: Some("1..9".to_owned()), repeats: Some(1), ..Values::default() };
+    let mut plan = plan(relaxed);
+    "tile.toml".clone_into(&mut plan.tile.value);
+    for limit in &mut plan.tile_set.workloads[0].0.limits {
+        limit.limit = Some(Nanos::from_secs(10));
+    }
+    let mut rig = rig(&plan, half_a_millisecond());
+    rig.in_real_time = true;
+    let ran = run_fake(&plan, &mut rig, &Control::default()).expect("a run");
+    let answer = &ran.finished.run.answer;
+    let directory = &ran.finished.directory;
+    let mut set = plan.tile_set.clone();
+    "shop.toml".clone_into(&mut set.tile.workloads[0].workload);
+    let tile = directory.join("tile.toml");
+    std::fs::write(&tile, toml::to_string(&set.tile).expect("TOML")).expect("writes");
+    let shop = toml::to_string(&set.workloads[0].0).expect("TOML");
+    std::fs::write(directory.join("shop.toml"), shop).expect("writes");
+    let stored = StoredRun::at(directory).expect("a run");
+    let found = crate::recheck::recheck(&stored, tile.to_str()).expect("readable");
+    let of_answer = |what: &str| {
+        let item = found.answer.iter().find(|item| item.what == what);
+        let item = item.unwrap_or_else(|| panic!("not judged again: {:?}", found.not_rechecked));
+        assert!(!item.differs(), "{item:?} of {answer:?}");
+    };
+    assert_eq!(answer.edge, Edge::ThroughputFlat, "{answer:?}");
+    of_answer("tiles held");
+    of_answer("interval of tiles held");
+}
+
 #[test]
 fn disks_are_made_once_and_named_alike_in_every_step() {
     let plan = plan(Values { tiles: Some("1..3".to_owned()), ..Values::default() });

@@ -15,6 +15,10 @@ pub struct Answer {
     /// Where the most tiles that hold lie; null where nothing was decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiles_interval: Option<TilesInterval>,
+    /// The most tiles that might have been tried: as many as were asked for, fit, and whose users
+    /// are kept in memory. Absent in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tiles_max: Option<u32>,
     /// How many tiles of full size the datastore has room for; null where disks had their full
     /// size, or where nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -67,6 +67,7 @@ mod tests {
                 most_likely: None,
                 confidence: 0.95,
             }),
+            tiles_max: None,
             capacity: None,
             bottleneck: None,
             edge,

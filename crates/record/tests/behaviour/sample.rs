@@ -296,6 +296,7 @@ pub fn run() -> Run {
             tiles_held: Some(1),
             vms_held: Some(2),
             tiles_interval: None,
+            tiles_max: None,
             capacity: None,
             edge: Edge::LimitBroken,
             sentence: "this datastore holds 1 tile (2 VMs)".to_owned(),
