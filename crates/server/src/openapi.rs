@@ -224,11 +224,15 @@ fn lens_key(key: &str) -> Value {
             "Tiles, from 1, separated by commas [default: all]",
             text("^[1-9][0-9]*(,[1-9][0-9]*)*$"),
         ),
+        "host" => (
+            "Hosts that drove the load, separated by commas [default: all]",
+            json!({ "type": "string" }),
+        ),
         "wl" => ("Workloads, separated by commas [default: all]", json!({ "type": "string" })),
         "m" => ("What is measured [default: iops]", one_of(&["iops", "bw", "lat"])),
         "by" => (
             "What lines are drawn [default: rw]",
-            one_of(&["none", "rw", "bs", "wl", "tile", "sel"]),
+            one_of(&["none", "rw", "bs", "wl", "tile", "host", "sel"]),
         ),
         "at" => (
             "A moment on the run's axis, seconds [default: the worst]",

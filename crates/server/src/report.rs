@@ -130,6 +130,7 @@ mod tests {
             dimensions: Dimensions {
                 workloads: Vec::new(),
                 tiles: 0,
+                hosts: Vec::new(),
                 classes: Vec::new(),
                 has_tier: false,
                 has_calls: false,

@@ -44,15 +44,19 @@ const GRAINS: [Grain; 8] = [
     Grain { run: 60, step: 10, rows: 16, trail: 0 },
 ];
 
+/// Hosts that have answers of their own.
+const HOSTS_MAX: usize = 8;
+
 /// Points of latencies by more than direction, as the page asks for them (`CROWDED_POINTS` there).
 const CROWDED_POINTS: u32 = 60;
 
-const BREAKDOWNS: [Breakdown; 6] = [
+const BREAKDOWNS: [Breakdown; 7] = [
     Breakdown::Direction,
     Breakdown::None,
     Breakdown::Size,
     Breakdown::Workload,
     Breakdown::Tile,
+    Breakdown::Host,
     Breakdown::Selection,
 ];
 const MEASURES: [Measure; 3] = [Measure::Iops, Measure::Throughput, Measure::Latency];
@@ -114,10 +118,12 @@ fn within(mut answers: Vec<(String, Value)>, mut size: usize) -> Vec<(String, Va
 fn at(source: &Source, grain: Grain) -> Vec<(String, Value)> {
     let mut answers = Vec::new();
     let has_actions = !source.rollup().action_names().is_empty();
+    let has_hosts = !source.hosts().names().is_empty();
     let has_calls = !source.rollup().call_names().is_empty();
     let mut add = |request: Request, points: u32| {
         if request.view == View::Calls && !has_calls
             || request.view == View::Actions && !has_actions
+            || request.lens.breakdown == Breakdown::Host && !has_hosts
         {
             return;
         }
@@ -134,6 +140,11 @@ fn at(source: &Source, grain: Grain) -> Vec<(String, Value)> {
     for step in steps(source) {
         let lens = Lens { step: Some(step), ..Lens::default() };
         views(&lens).for_each(|request| add(request, grain.step));
+    }
+    for host in source.hosts().names().iter().take(HOSTS_MAX) {
+        let lens = Lens { hosts: vec![host.clone()], ..Lens::default() };
+        let knows_hosts = |request: &Request| request.view.keys().contains(&"host");
+        views(&lens).filter(knows_hosts).for_each(|request| add(request, grain.step));
     }
     answers
 }

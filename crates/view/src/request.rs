@@ -9,9 +9,10 @@
 //! | `bs` | classes of sizes by their lower edge: `0k,4k,8k,16k,32k,64k,128k,256k` | all |
 //! | `sel` | pairs of direction and class: `w64k,r4k` | all |
 //! | `tile` | tiles, from 1: `3,4` | all |
+//! | `host` | hosts that drove the load: `pve1,pve2` | all |
 //! | `wl` | workloads: `shop,web` | all |
 //! | `m` | `iops`, `bw` or `lat` | `iops` |
-//! | `by` | `none`, `rw`, `bs`, `wl`, `tile` or `sel` | `rw` |
+//! | `by` | `none`, `rw`, `bs`, `wl`, `tile`, `host` or `sel` | `rw` |
 //! | `at` | a moment, seconds on the run's axis | the worst |
 //! | `points` | points over time, 1 to 4000 | 600 |
 //! | `rows` | rows of the heat map, 1 to 240 | 120 |
@@ -111,14 +112,18 @@ impl View {
     pub const fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Overview | Self::Breaks | Self::Map => {
-                &["t", "step", "dir", "bs", "sel", "tile", "wl"]
+                &["t", "step", "dir", "bs", "sel", "tile", "host", "wl"]
             }
-            Self::Matrix => &["t", "step", "tile", "wl"],
-            Self::Series => &["t", "step", "dir", "bs", "sel", "tile", "wl", "m", "by", "points"],
+            Self::Matrix => &["t", "step", "tile", "host", "wl"],
+            Self::Series => {
+                &["t", "step", "dir", "bs", "sel", "tile", "host", "wl", "m", "by", "points"]
+            }
             Self::Actions | Self::Calls => &["t", "step", "wl", "m", "points"],
-            Self::HeatMap => &["t", "step", "dir", "bs", "sel", "tile", "wl", "points", "rows"],
-            Self::Percentiles => &["t", "step", "dir", "bs", "sel", "tile", "wl", "by"],
-            Self::Moment => &["t", "step", "dir", "bs", "sel", "tile", "wl", "at"],
+            Self::HeatMap => {
+                &["t", "step", "dir", "bs", "sel", "tile", "host", "wl", "points", "rows"]
+            }
+            Self::Percentiles => &["t", "step", "dir", "bs", "sel", "tile", "host", "wl", "by"],
+            Self::Moment => &["t", "step", "dir", "bs", "sel", "tile", "host", "wl", "at"],
             Self::Curve | Self::Access => &[],
             Self::Tier | Self::Machine => &["t", "step", "points"],
         }
@@ -151,6 +156,8 @@ pub enum Breakdown {
     Workload,
     /// Tiles.
     Tile,
+    /// Hosts that drove the load.
+    Host,
     /// The pairs of `sel`.
     Selection,
 }
@@ -170,6 +177,8 @@ pub struct Lens {
     pub selection: (u8, u8),
     /// Only these tiles, from 1, ascending; all if empty.
     pub tiles: Vec<u32>,
+    /// Only the tiles of these hosts; all if empty.
+    pub hosts: Vec<String>,
     /// Only these workloads; all if empty.
     pub workloads: Vec<String>,
     /// What is measured over time.
@@ -193,6 +202,7 @@ impl Default for Lens {
             classes: 0,
             selection: (0, 0),
             tiles: Vec::new(),
+            hosts: Vec::new(),
             workloads: Vec::new(),
             measure: Measure::default(),
             breakdown: Breakdown::default(),
@@ -305,6 +315,7 @@ impl Lens {
                 self.tiles =
                     tiles(value).ok_or_else(|| wrong("tile", "tiles, counted from 1, as 3,4"))?;
             }
+            "host" => self.hosts = names(value),
             "wl" => self.workloads = names(value),
             "m" => {
                 self.measure = match value {
@@ -321,8 +332,9 @@ impl Lens {
                     "bs" => Breakdown::Size,
                     "wl" => Breakdown::Workload,
                     "tile" => Breakdown::Tile,
+                    "host" => Breakdown::Host,
                     "sel" => Breakdown::Selection,
-                    _ => return Err(wrong("by", "none, rw, bs, wl, tile or sel")),
+                    _ => return Err(wrong("by", "none, rw, bs, wl, tile, host or sel")),
                 };
             }
             "at" => {
@@ -363,6 +375,7 @@ impl Lens {
             }
             "tile" => (!self.tiles.is_empty())
                 .then(|| self.tiles.iter().map(u32::to_string).collect::<Vec<_>>().join(",")),
+            "host" => (!self.hosts.is_empty()).then(|| self.hosts.join(",")),
             "wl" => (!self.workloads.is_empty()).then(|| self.workloads.join(",")),
             "m" => match self.measure {
                 Measure::Iops => None,
@@ -375,6 +388,7 @@ impl Lens {
                 Breakdown::Size => Some("bs".to_owned()),
                 Breakdown::Workload => Some("wl".to_owned()),
                 Breakdown::Tile => Some("tile".to_owned()),
+                Breakdown::Host => Some("host".to_owned()),
                 Breakdown::Selection => Some("sel".to_owned()),
             },
             "at" => self.at.map(text_of),

@@ -44,6 +44,22 @@ test('the overview answers in its first sentence, with units, and deep links lea
   await expect(page.getByRole('combobox', { name: 'Break down by' })).toHaveValue('bs');
 });
 
+test('a run over hosts says what each did, and is looked at host by host', async ({ page }) => {
+  await open(page, '/run/big-100');
+  const table = page.getByRole('region', { name: /^Hosts with/ }).getByRole('table');
+  await expect(table.getByRole('row').nth(2)).toContainText('1.8 times (1.7 to 1.9), 120,000 I/Os');
+  await accessible(page);
+  await page.getByRole('button', { name: 'pve2', exact: true }).click();
+  await expect(page).toHaveURL(/big-100\?host=pve2$/);
+  await page.getByRole('combobox', { name: 'Break down by' }).selectOption('host');
+  await expect(page).toHaveURL(/big-100\?by=host&host=pve2$/);
+  await page.getByRole('button', { name: 'Show everything' }).click();
+  await expect(page).toHaveURL(/big-100\?by=host$/);
+  await open(page, `/run/${FINISHED}`);
+  await expect(page.getByRole('heading', { name: /^Hosts/ })).toHaveCount(0);
+  await expect(page.getByRole('combobox', { name: 'Break down by' })).not.toContainText('Host');
+});
+
 test('an unknown run says so', async ({ page }) => {
   await page.goto('/run/nobody');
   await expect(page.getByRole('alert')).toContainText('there is no run nobody');

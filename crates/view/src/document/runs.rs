@@ -124,6 +124,8 @@ pub struct Dimensions {
     pub workloads: Vec<String>,
     /// Most tiles that ran at the same time; tiles are numbered from 1.
     pub tiles: u32,
+    /// The hosts that drove the load; none where it was one machine.
+    pub hosts: Vec<String>,
     /// Labels of the eight classes of sizes, smallest first.
     pub classes: Vec<String>,
     /// Whether an acceleration tier took part.

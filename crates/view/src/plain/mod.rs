@@ -21,6 +21,7 @@ pub fn report(stored: &StoredRun) -> Result<String, RunDirError> {
     sections::answer(&mut page, run);
     sections::steps(&mut page, run);
     sections::limits(&mut page, run);
+    sections::hosts(&mut page, run);
     sections::io(&mut page, run);
     sections::calls(&mut page, run);
     sections::workloads(&mut page, run);

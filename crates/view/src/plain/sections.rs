@@ -1,5 +1,5 @@
 use record::run::{
-    CallErrors, Figure, Latency, LimitResult, Origin, Run, Score, Step, listed, told,
+    AgainstOthers, CallErrors, Figure, Latency, LimitResult, Origin, Run, Score, Step, listed, told,
 };
 use units::print::{bytes_per_second, iops, number, percent, whole};
 use units::{Bytes, Nanos};
@@ -104,6 +104,62 @@ pub fn limits(page: &mut Page, run: &Run) {
     page.table(
         "All tiles together, which decides a step. An interval covers the true value with the \
          confidence beside it.",
+        &head,
+        rows,
+    );
+}
+
+pub fn hosts(page: &mut Page, run: &Run) {
+    let mut rows = Vec::new();
+    for step in &run.steps {
+        for host in &step.hosts {
+            let AgainstOthers { samples, times, low, high } = &host.against_others;
+            let interval = low.value.zip(high.value);
+            let limits = host.limits.iter().map(|limit| &limit.result);
+            let limits = limits.map(|own| {
+                let measured =
+                    own.measured_ns.map_or_else(|| "none".to_owned(), |ns| Nanos(ns).to_string());
+                let (name, statistic, verdict) = (&own.name, own.statistic, own.verdict.name());
+                format!("{name} {statistic} {measured} of {}: {verdict}", Nanos(own.limit_ns))
+            });
+            rows.push(vec![
+                Cell::number(format!("{}, {}", step.step, step.repeat)),
+                Cell::text(&host.host),
+                Cell::number(host.tiles.len().to_string()),
+                Cell::number(iops(host.operations_per_s)),
+                Cell::number(
+                    times.value.map_or_else(|| reason(times), |times| format!("{times:.2}")),
+                ),
+                Cell::number(
+                    interval
+                        .map_or_else(String::new, |(low, high)| format!("{low:.2} to {high:.2}")),
+                ),
+                Cell::number(whole(*samples)),
+                Cell::text(limits.collect::<Vec<_>>().join("; ")),
+                Cell::number(Nanos(host.began_late_ns).to_string()),
+                Cell::number(host.slices_fetched.to_string()),
+            ]);
+        }
+    }
+    if rows.is_empty() {
+        return;
+    }
+    page.heading("Hosts");
+    let head = [
+        "step, repeat",
+        "host",
+        "tiles",
+        "I/Os and calls",
+        "times the others'",
+        "interval",
+        "samples",
+        "limits of its tiles together",
+        "began late",
+        "slices asked for again",
+    ];
+    page.table(
+        "How long I/Os of a host took against the same kinds of all others: 1 is equal. A host that \
+         breaks a limit fails the step.",
         &head,
         rows,
     );

@@ -84,3 +84,24 @@ fn names_with_markup_in_them_stay_names() {
     assert_balanced(&html);
     assert!(html.contains("&lt;i&gt;shop&lt;/i&gt;") && !html.contains("<i>"));
 }
+
+#[test]
+fn hosts_are_listed_with_their_limits_where_several_drove() {
+    assert!(!report_of(GOLDEN).contains("times the others"));
+    let mut run: serde_json::Value = serde_json::from_str(GOLDEN).expect("JSON");
+    let step = &mut run["steps"][0];
+    let (limits, generator) = (step["limits"].clone(), step["generator"].clone());
+    step["hosts"] = serde_json::json!([{
+        "host": "pve<2>", "tiles": [1, 3], "began_late_ns": 81_000, "clock_uncertainty_ns": 1,
+        "slices_fetched": 41, "slice_late_max_ns": 0, "operations_per_s": 20.5, "bytes_per_s": 1.0,
+        "against_others": {
+            "samples": 5678, "times": {"value": 4.1}, "low": {"value": 3.9}, "high": {"value": 4.35},
+        },
+        "limits": limits, "generator": generator,
+    }]);
+    let html = report_of(&run.to_string());
+    assert_balanced(&html);
+    for text in ["pve&lt;2&gt;", "4.10", "3.90 to 4.35", "5,678", "81 us", ">41<"] {
+        assert!(html.contains(text), "{text}");
+    }
+}

@@ -3,6 +3,7 @@ use record::slice::{Direction, SizeClass};
 
 use super::Scope;
 use crate::request::{Breakdown, Lens};
+use crate::source::Hosts;
 
 /// Most lines of a breakdown; the least are left out.
 const GROUPS_MAX: usize = 24;
@@ -37,7 +38,7 @@ fn all(level: &Level) -> impl Iterator<Item = (u32, Direction, SizeClass)> + '_ 
 }
 
 impl Cells {
-    pub fn new(level: &Level, lens: &Lens) -> Self {
+    pub fn new(level: &Level, hosts: &Hosts, lens: &Lens) -> Self {
         let entities: Vec<bool> = level
             .entities
             .iter()
@@ -45,7 +46,11 @@ impl Cells {
                 let is_workload =
                     lens.workloads.is_empty() || lens.workloads.contains(&entity.workload);
                 let tile = entity.tile.map(|tile| tile.saturating_add(1));
+                let host = entity.tile.and_then(|tile| hosts.of_tile(tile));
+                let is_host =
+                    lens.hosts.is_empty() || host.is_some_and(|host| in_list(&lens.hosts, host));
                 is_workload
+                    && is_host
                     && (lens.tiles.is_empty() || tile.is_none_or(|tile| lens.tiles.contains(&tile)))
             })
             .collect();
@@ -58,6 +63,10 @@ impl Cells {
     pub fn has(&self, row: &IoRow) -> bool {
         self.has.get(cell_of(row)).copied().unwrap_or(false)
     }
+}
+
+fn in_list(names: &[String], name: &str) -> bool {
+    names.iter().any(|own| own == name)
 }
 
 /// Whether direction and class are in the lens. A flush has no size, so no filter of sizes
@@ -97,14 +106,15 @@ enum Kind {
     Class(SizeClass),
     Workload(usize),
     Tile(u32),
+    Host(usize),
     Pair(Direction, SizeClass),
 }
 
 impl Grouping {
     pub(super) fn new(scope: &Scope<'_>, breakdown: Breakdown) -> Self {
-        let level = &scope.level;
+        let (level, hosts) = (&scope.level, scope.source.hosts());
         let kinds: Vec<Option<Kind>> =
-            all(level).map(|cell| kind_of(level, breakdown, cell)).collect();
+            all(level).map(|cell| kind_of((level, hosts), breakdown, cell)).collect();
         let mut counts: Vec<(Kind, u64)> = Vec::new();
         let mut by_cell = vec![0_u64; kinds.len()];
         scope.rows().for_each(|(_, row)| by_cell[cell_of(row)] += row.count() + row.errors);
@@ -121,7 +131,7 @@ impl Grouping {
         counts.sort_by_key(|(kind, _)| *kind);
         let place = |kind: Option<Kind>| counts.iter().position(|(known, _)| Some(*known) == kind);
         Self {
-            groups: counts.iter().map(|(kind, _)| names(level, *kind)).collect(),
+            groups: counts.iter().map(|(kind, _)| names((level, hosts), *kind)).collect(),
             left_out: u32::try_from(left_out).unwrap_or(u32::MAX),
             of: kinds.into_iter().map(place).collect(),
         }
@@ -134,7 +144,7 @@ impl Grouping {
 }
 
 fn kind_of(
-    level: &Level,
+    (level, hosts): (&Level, &Hosts),
     breakdown: Breakdown,
     (entity, direction, class): (u32, Direction, SizeClass),
 ) -> Option<Kind> {
@@ -149,6 +159,10 @@ fn kind_of(
             first.map(Kind::Workload)
         }
         Breakdown::Tile => place.tile.map_or(Some(Kind::All), |tile| Some(Kind::Tile(tile))),
+        Breakdown::Host => {
+            let host = place.tile.and_then(|tile| hosts.position(tile));
+            Some(host.map_or(Kind::All, Kind::Host))
+        }
         Breakdown::Selection => (!is_flush).then_some(Kind::Pair(direction, class)),
     }
 }
@@ -158,7 +172,7 @@ fn key_of_class(class: SizeClass) -> &'static str {
     crate::request::CLASSES[usize::from(class.index())]
 }
 
-fn names(level: &Level, kind: Kind) -> (String, String) {
+fn names((level, hosts): (&Level, &Hosts), kind: Kind) -> (String, String) {
     match kind {
         Kind::All => ("all".to_owned(), "all I/O".to_owned()),
         Kind::Direction(direction) => {
@@ -173,6 +187,10 @@ fn names(level: &Level, kind: Kind) -> (String, String) {
         Kind::Tile(tile) => {
             let number = tile.saturating_add(1);
             (number.to_string(), format!("tile {number}"))
+        }
+        Kind::Host(host) => {
+            let name = &hosts.names()[host];
+            (name.clone(), name.clone())
         }
         Kind::Pair(direction, class) => {
             let (key, label) = direction_names(direction);

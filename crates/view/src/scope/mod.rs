@@ -63,14 +63,16 @@ impl<'a> Scope<'a> {
         steps: Option<&[(u32, u32)]>,
     ) -> Self {
         let rollup = source.rollup();
-        let needs_tiles =
-            detail == Detail::Tiles || !lens.tiles.is_empty() || lens.breakdown == Breakdown::Tile;
+        let needs_tiles = detail == Detail::Tiles
+            || !lens.tiles.is_empty()
+            || !lens.hosts.is_empty()
+            || matches!(lens.breakdown, Breakdown::Tile | Breakdown::Host);
         let level = if needs_tiles { rollup.narrow() } else { rollup.wide() };
         let frame = Frame::new(source, level.width, &wanted(source, lens, phases, steps), lens);
         Self {
             source,
             lens,
-            cells: Cells::new(level, lens),
+            cells: Cells::new(level, source.hosts(), lens),
             level: Cow::Borrowed(level),
             frame: if needs_tiles { frame } else { frame.timed(rollup.slices()) },
             is_wide: !needs_tiles,

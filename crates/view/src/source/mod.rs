@@ -1,6 +1,7 @@
 //! A run opened for looking at it.
 
 mod facts;
+mod hosts;
 mod timeline;
 mod trace;
 mod zoom;
@@ -16,6 +17,7 @@ use units::Nanos;
 
 use crate::document::{AccessPage, LiveState, RunKind, RunState};
 use facts::Files;
+pub(crate) use hosts::Hosts;
 use zoom::Zooms;
 
 /// A run that does not open.
@@ -67,6 +69,7 @@ struct Facts {
     trace: Option<TraceFacts>,
     files: Files,
     zooms: Zooms,
+    hosts: OnceLock<Hosts>,
     /// The directory of a trace that is stored and complete.
     recorded: Option<PathBuf>,
     access: OnceLock<AccessPage>,
@@ -185,6 +188,11 @@ impl Source {
 
     pub(crate) fn steps(&self) -> &[Step] {
         self.facts.run.as_ref().map_or(&[], |run| &run.steps)
+    }
+
+    /// Which host drove which tile.
+    pub(crate) fn hosts(&self) -> &Hosts {
+        self.facts.hosts.get_or_init(|| Hosts::of(self.facts.run.as_ref()))
     }
 
     pub(crate) fn kind(&self) -> RunKind {

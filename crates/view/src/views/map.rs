@@ -165,10 +165,13 @@ fn held(limit: &LimitResult) -> LimitHeld {
     }
 }
 
-/// The host of a workload of a tile, if the run has several; of what was recorded, the machine.
-/// A tile has its hosts in every step.
+/// The host of a workload of a tile: the one that drove it, or that of a model with several; of what
+/// was recorded, the machine. A tile has its hosts in every step.
 fn host(source: &Source, tile: Option<u32>, workload: &str) -> Option<String> {
     let Some(tile) = tile else { return source.trace_facts()?.host.clone() };
+    if let Some(host) = source.hosts().of_tile(tile) {
+        return Some(host.to_owned());
+    }
     let models = source.steps().iter().filter_map(|step| step.model.as_ref());
     let mut models = models.filter(|model| model.hosts.len() > 1);
     models.find_map(|model| {

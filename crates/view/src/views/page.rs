@@ -30,6 +30,7 @@ impl Source {
         Dimensions {
             workloads: self.workloads(),
             tiles: of_steps.chain(of_spans).max().unwrap_or(0),
+            hosts: self.hosts().names().to_vec(),
             classes: SizeClass::all().map(|class| class.name().to_owned()).to_vec(),
             has_tier: self.has_tier(),
             has_calls: !self.rollup().call_names().is_empty(),

@@ -7,6 +7,7 @@ mod access;
 mod course;
 mod dialogues;
 mod endings;
+mod hosts;
 mod model;
 mod odd;
 mod report;

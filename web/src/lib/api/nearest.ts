@@ -3,11 +3,12 @@
 import { readSeconds } from '../lens/lens';
 
 /** What may be dropped from a request, the least missed first. Never the measure. */
-const ORDER = ['points', 'rows', 't', 'tile', 'wl', 'sel', 'bs', 'dir', 'step', 'by'] as const;
+const ORDER = ['points', 'rows', 't', 'tile', 'host', 'wl', 'sel', 'bs', 'dir', 'step', 'by'] as const;
 
 const WORDS: Record<string, string> = {
   t: 'the whole time',
   tile: 'all tiles',
+  host: 'all hosts',
   wl: 'all workloads',
   sel: 'all pairs of size and direction',
   bs: 'all sizes',

@@ -469,6 +469,12 @@ export interface components {
             /** @description Where the most tiles that hold lie; null where nothing was decided. */
             tiles_interval?: components["schemas"]["TilesInterval"] | null;
             /**
+             * Format: uint32
+             * @description The most tiles that might have been tried: as many as were asked for, fit, and whose users
+             *     are kept in memory. Absent in runs of earlier versions.
+             */
+            tiles_max?: number | null;
+            /**
              * @description How many tiles of full size the datastore has room for; null where disks had their full
              *     size, or where nobody knows.
              */
@@ -855,6 +861,8 @@ export interface components {
              * @description Most tiles that ran at the same time; tiles are numbered from 1.
              */
             tiles: number;
+            /** @description The hosts that drove the load; none where it was one machine. */
+            hosts: string[];
             /** @description Labels of the eight classes of sizes, smallest first. */
             classes: string[];
             /** @description Whether an acceleration tier took part. */
@@ -3370,6 +3378,8 @@ export interface operations {
                 sel?: string;
                 /** @description Tiles, from 1, separated by commas [default: all] */
                 tile?: string;
+                /** @description Hosts that drove the load, separated by commas [default: all] */
+                host?: string;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
             };
@@ -3417,12 +3427,14 @@ export interface operations {
                 sel?: string;
                 /** @description Tiles, from 1, separated by commas [default: all] */
                 tile?: string;
+                /** @description Hosts that drove the load, separated by commas [default: all] */
+                host?: string;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
                 /** @description What is measured [default: iops] */
                 m?: "iops" | "bw" | "lat";
                 /** @description What lines are drawn [default: rw] */
-                by?: "none" | "rw" | "bs" | "wl" | "tile" | "sel";
+                by?: "none" | "rw" | "bs" | "wl" | "tile" | "host" | "sel";
                 /** @description Most points over time [default: 600] */
                 points?: number;
             };
@@ -3556,6 +3568,8 @@ export interface operations {
                 sel?: string;
                 /** @description Tiles, from 1, separated by commas [default: all] */
                 tile?: string;
+                /** @description Hosts that drove the load, separated by commas [default: all] */
+                host?: string;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
                 /** @description Most points over time [default: 600] */
@@ -3607,10 +3621,12 @@ export interface operations {
                 sel?: string;
                 /** @description Tiles, from 1, separated by commas [default: all] */
                 tile?: string;
+                /** @description Hosts that drove the load, separated by commas [default: all] */
+                host?: string;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
                 /** @description What lines are drawn [default: rw] */
-                by?: "none" | "rw" | "bs" | "wl" | "tile" | "sel";
+                by?: "none" | "rw" | "bs" | "wl" | "tile" | "host" | "sel";
             };
             header?: never;
             path: {
@@ -3650,6 +3666,8 @@ export interface operations {
                 step?: number;
                 /** @description Tiles, from 1, separated by commas [default: all] */
                 tile?: string;
+                /** @description Hosts that drove the load, separated by commas [default: all] */
+                host?: string;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
             };
@@ -3697,6 +3715,8 @@ export interface operations {
                 sel?: string;
                 /** @description Tiles, from 1, separated by commas [default: all] */
                 tile?: string;
+                /** @description Hosts that drove the load, separated by commas [default: all] */
+                host?: string;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
             };
@@ -3744,6 +3764,8 @@ export interface operations {
                 sel?: string;
                 /** @description Tiles, from 1, separated by commas [default: all] */
                 tile?: string;
+                /** @description Hosts that drove the load, separated by commas [default: all] */
+                host?: string;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
             };
@@ -3791,6 +3813,8 @@ export interface operations {
                 sel?: string;
                 /** @description Tiles, from 1, separated by commas [default: all] */
                 tile?: string;
+                /** @description Hosts that drove the load, separated by commas [default: all] */
+                host?: string;
                 /** @description Workloads, separated by commas [default: all] */
                 wl?: string;
                 /** @description A moment on the run's axis, seconds [default: the worst] */

@@ -6,7 +6,7 @@ import type { ViewName } from '../api/types';
 export const CLASSES = ['0k', '4k', '8k', '16k', '32k', '64k', '128k', '256k'] as const;
 
 export type Measure = 'iops' | 'bw' | 'lat';
-export type Breakdown = 'none' | 'rw' | 'bs' | 'wl' | 'tile' | 'sel';
+export type Breakdown = 'none' | 'rw' | 'bs' | 'wl' | 'tile' | 'host' | 'sel';
 export type Direction = 'r' | 'w';
 export type Statistic = 'p50' | 'p95' | 'p99' | 'max';
 
@@ -21,6 +21,7 @@ export interface Lens {
   readonly bs: readonly number[];
   readonly sel: readonly Pair[];
   readonly tile: readonly number[];
+  readonly host: readonly string[];
   readonly wl: readonly string[];
   readonly m: Measure;
   readonly by: Breakdown;
@@ -35,6 +36,7 @@ export const USUAL: Lens = {
   bs: [],
   sel: [],
   tile: [],
+  host: [],
   wl: [],
   m: 'iops',
   by: 'rw',
@@ -43,17 +45,17 @@ export const USUAL: Lens = {
 };
 
 /** Keys of the lens in the order of the alphabet. */
-const KEYS = ['at', 'bs', 'by', 'dir', 'm', 's', 'sel', 'step', 't', 'tile', 'wl'] as const;
+const KEYS = ['at', 'bs', 'by', 'dir', 'host', 'm', 's', 'sel', 'step', 't', 'tile', 'wl'] as const;
 type Key = (typeof KEYS)[number];
 
-const FILTERS = ['t', 'step', 'dir', 'bs', 'sel', 'tile', 'wl'] as const;
+const FILTERS = ['t', 'step', 'dir', 'bs', 'sel', 'tile', 'host', 'wl'] as const;
 
 /** The keys each view uses; others are left out of its request. */
 export const VIEW_KEYS: Record<ViewName, readonly string[]> = {
   overview: FILTERS,
   breaks: FILTERS,
   map: FILTERS,
-  matrix: ['t', 'step', 'tile', 'wl'],
+  matrix: ['t', 'step', 'tile', 'host', 'wl'],
   series: [...FILTERS, 'm', 'by', 'points'],
   actions: ['t', 'step', 'wl', 'm', 'points'],
   calls: ['t', 'step', 'wl', 'm', 'points'],
@@ -67,7 +69,7 @@ export const VIEW_KEYS: Record<ViewName, readonly string[]> = {
 };
 
 const MEASURES: readonly string[] = ['iops', 'bw', 'lat'];
-const BREAKDOWNS: readonly string[] = ['none', 'rw', 'bs', 'wl', 'tile', 'sel'];
+const BREAKDOWNS: readonly string[] = ['none', 'rw', 'bs', 'wl', 'tile', 'host', 'sel'];
 const STATISTICS: readonly string[] = ['p50', 'p95', 'p99', 'max'];
 
 /** Seconds with at most three decimals as milliseconds; null if it is none. */
@@ -136,6 +138,7 @@ export function readLens(query: URLSearchParams): Lens {
     bs: readClasses(text('bs')),
     sel: readPairs(text('sel')),
     tile: once(text('tile').split(',').flatMap((tile) => positive(tile) ?? [])).sort(ascending),
+    host: once(text('host').split(',').filter(Boolean)).sort(),
     wl: once(text('wl').split(',').filter(Boolean)).sort(),
     m: oneOf('m', MEASURES, USUAL.m),
     by: oneOf('by', BREAKDOWNS, USUAL.by),
@@ -162,6 +165,8 @@ function textOf(lens: Lens, key: string): string | null {
       return listed(lens.sel.map(([dir, found]) => `${dir}${CLASSES[found]}`));
     case 'tile':
       return listed(lens.tile.map(String));
+    case 'host':
+      return listed(lens.host);
     case 'wl':
       return listed(lens.wl);
     case 'm':
