@@ -18,10 +18,11 @@ use units::{Bytes, Nanos};
 
 use crate::allowed::Allowed;
 use crate::hold::Hold;
+use crate::simulating::Simulating;
 use crate::under_way::{Eyes, UnderWay, held, told};
 use crate::wire::{
     Began, Begin, Examined, Failed, Hello, Job, JobDone, JobState, Lost, Open, Opened, Ready,
-    Refused, Sees, topic,
+    Refused, Sees, Study, topic,
 };
 
 /// How an agent works.
@@ -70,6 +71,7 @@ pub struct Agent {
     job: Mutex<Option<Arc<JobUnderWay>>>,
     ready: Mutex<Option<(u64, Vec<Driven>)>>,
     load: Mutex<Option<(Arc<UnderWay>, Began)>>,
+    study: Mutex<Option<Arc<Simulating>>>,
 }
 
 struct OpenRun {
@@ -115,6 +117,7 @@ impl Agent {
             job: Mutex::default(),
             ready: Mutex::default(),
             load: Mutex::default(),
+            study: Mutex::default(),
         });
         let answering = Arc::clone(&agent);
         let answer = move |asked: Asked| answering.answer(&asked);
@@ -180,6 +183,10 @@ impl Agent {
                 let kept = self.of_load(epoch, |load| load.slice(number))?;
                 Ok(kept.map_or_else(Vec::new, |bytes| bytes.as_ref().clone()))
             }
+            topic::STUDY => json(&self.begin_study(read(question)?)?),
+            topic::POINT => json(&self.study()?.begin(read(question)?)?),
+            topic::POINT_OUTCOME => json(&self.study()?.outcome(read(question)?)?),
+            topic::STUDY_STOP => json(&self.study()?.stop()),
             topic::LEAVE => {
                 self.has_left.store(true, Ordering::Release);
                 json(&())
@@ -194,6 +201,7 @@ impl Agent {
             hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             allowed: self.options.allowed.names(),
             held_by: self.hold.as_ref().err().cloned(),
+            processors: std::thread::available_parallelism().map_or(1, Into::into),
         }
     }
 
@@ -252,6 +260,21 @@ impl Agent {
         hold.is_held_by(format!("run {} of {}", asked.run_id, asked.controller));
         *open = Some(OpenRun { run_id: asked.run_id, plan, opened: opened.clone() });
         Ok(opened)
+    }
+
+    /// Simulates points of a study from now on; asked again, it goes on as it is.
+    fn begin_study(&self, asked: Study) -> Result<(), String> {
+        let hold = self.hold.as_ref().map_err(|by| format!("this host is held by {by}"))?;
+        let mut study = held(&self.study);
+        if study.is_none() {
+            hold.is_held_by(format!("study {}", asked.name));
+            *study = Some(Simulating::new(asked.configurations));
+        }
+        Ok(())
+    }
+
+    fn study(&self) -> Result<Arc<Simulating>, String> {
+        held(&self.study).clone().ok_or_else(|| "no study is simulated here".to_owned())
     }
 
     fn plan(&self) -> Result<ResolvedPlan, String> {

@@ -33,8 +33,10 @@ mod load;
 mod opening;
 mod rig;
 mod run;
+mod simulating;
 mod under_way;
 pub mod wire;
+mod workers;
 
 pub use agent::{Agent, AgentEnd, AgentOptions};
 pub use allowed::{AGENT_FILE, AgentFile, Allowed, AllowedError};
@@ -43,3 +45,4 @@ pub use controller::{Controller, LEASE, Options, Present, Sharing};
 pub use launch::{By, Launch, LaunchError};
 pub use rig::{Cleared, HostsRig};
 pub use run::{HostsRun, run};
+pub use workers::Workers;

@@ -9,6 +9,7 @@ use record::slice::Slice;
 use serde::{Deserialize, Serialize};
 use spec::ResolvedTile;
 use spec::plan::Plan;
+use spec::study::ResolvedConfiguration;
 
 /// What can be asked, as topics.
 pub mod topic {
@@ -39,6 +40,14 @@ pub mod topic {
     pub const STOP: &str = "stop";
     /// What it came to: an epoch, answered with [`super::Finished`], or with nothing while it goes on.
     pub const FINISH: &str = "finish";
+    /// Simulate points of a study: [`super::Study`].
+    pub const STUDY: &str = "study";
+    /// Begin one: [`super::SimulatePoint`].
+    pub const POINT: &str = "point";
+    /// What it came to: its number, answered with a [`study::PartOutcome`], or with nothing while it goes on.
+    pub const POINT_OUTCOME: &str = "point-outcome";
+    /// End those that go on.
+    pub const STUDY_STOP: &str = "study-stop";
     /// That is all: leave.
     pub const LEAVE: &str = "leave";
 }
@@ -54,6 +63,35 @@ pub struct Hello {
     pub allowed: Vec<String>,
     /// Who else works with this host now, in words.
     pub held_by: Option<String>,
+    /// Processors that it may use; other versions did not say.
+    #[serde(default)]
+    pub processors: usize,
+}
+
+/// A study whose points are to be simulated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Study {
+    /// Its name, and who controls, in words.
+    pub name: String,
+    /// Its configurations, so that no host reads a file that another has not.
+    pub configurations: Vec<ResolvedConfiguration>,
+}
+
+/// Begins a point.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SimulatePoint {
+    /// Its number with this controller.
+    pub number: u64,
+    /// Position of its configuration.
+    pub index: usize,
+    /// Tiles.
+    pub tiles: u32,
+    /// Repeat, from 1.
+    pub repeat: u32,
+    /// The study's seed.
+    pub seed: u64,
+    /// Points whose outcomes have arrived: they need not be kept.
+    pub received: Vec<u64>,
 }
 
 /// Opens a target.
@@ -279,5 +317,21 @@ mod tests {
         for garbage in [&b""[..], b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"{}"] {
             assert_eq!(Sent::read(garbage), None);
         }
+    }
+
+    /// A point is simulated from what arrives: a number that changes on the way is another result.
+    #[test]
+    fn every_configuration_of_a_shipped_study_is_the_same_after_a_message() {
+        let mut seen = 0;
+        for name in spec::shipped::study_names() {
+            let study = spec::study::resolve_study(name).expect(name);
+            for configuration in study.configurations {
+                let bytes = serde_json::to_vec(&configuration).expect("JSON");
+                let again: ResolvedConfiguration = serde_json::from_slice(&bytes).expect("reads");
+                assert_eq!(again, configuration, "{name}");
+                seen += 1;
+            }
+        }
+        assert!(seen > 10, "{seen}");
     }
 }

@@ -3,7 +3,7 @@ use std::sync::OnceLock;
 use cache::mrc::MissRatioCurve;
 use record::run::Step;
 use spec::plan::Profile;
-use spec::study::{ResolvedConfiguration, ResolvedStudy};
+use spec::study::ResolvedConfiguration;
 
 use super::absent::precise;
 use super::point::{Point, PointError, Simulate};
@@ -14,8 +14,8 @@ use bench::simulate::{Settings, Stage, WORKING_SET_PAGE};
 
 /// Simulates the points of a study in virtual time.
 #[derive(Debug)]
-pub struct Simulated<'a> {
-    study: &'a ResolvedStudy,
+pub struct Simulated {
+    configurations: Vec<ResolvedConfiguration>,
     /// By configuration; those that are alike but for the array share the first one's.
     stages: Vec<OnceLock<Result<Stage, String>>>,
     /// Miss-ratio curves, by the same configurations.
@@ -24,12 +24,12 @@ pub struct Simulated<'a> {
     warmed: Warmed,
 }
 
-impl<'a> Simulated<'a> {
-    /// For a study.
-    pub fn new(study: &'a ResolvedStudy) -> Self {
-        let count = study.configurations.len();
+impl Simulated {
+    /// For the configurations of a study.
+    pub fn new(configurations: &[ResolvedConfiguration]) -> Self {
+        let count = configurations.len();
         Self {
-            study,
+            configurations: configurations.to_vec(),
             stages: (0..count).map(|_| OnceLock::new()).collect(),
             curves: (0..count).map(|_| OnceLock::new()).collect(),
             warmed: Warmed::default(),
@@ -43,7 +43,7 @@ impl<'a> Simulated<'a> {
                 && other.measure == configuration.measure
                 && (other.footprint, other.time) == (configuration.footprint, configuration.time)
         };
-        let position = self.study.configurations.iter().position(is_equal);
+        let position = self.configurations.iter().position(is_equal);
         position.expect("the configuration is one of the study's")
     }
 
@@ -59,7 +59,7 @@ impl<'a> Simulated<'a> {
     }
 }
 
-impl Simulate for Simulated<'_> {
+impl Simulate for Simulated {
     fn step(&self, point: &Point<'_>, control: &Control) -> Result<Step, PointError> {
         let stage = self.stage(point.configuration)?;
         let (array, step) = (&point.configuration.array, (point.tiles, point.repeat - 1));

@@ -316,7 +316,7 @@ fn the_example_is_the_same_on_one_thread_and_on_several() {
             repeats: Some(1),
             ..Options::default()
         };
-        let simulated = Simulated::new(&study);
+        let simulated = Simulated::new(&study.configurations);
         let result = run(&study, &simulated, &options, &Control::default(), &mut |_| {});
         serde_json::to_string(&result.expect("it runs")).expect("JSON")
     };
@@ -333,7 +333,7 @@ fn the_example_is_the_same_on_one_thread_and_on_several() {
 #[test]
 fn the_working_set_is_that_of_the_hot_spot_and_grows_with_the_share() {
     let study = resolve_study("example").expect("shipped");
-    let simulated = Simulated::new(&study);
+    let simulated = Simulated::new(&study.configurations);
     let at = |share| simulated.working_set(&study.configurations[0], share, 1).expect("a curve");
     let disk = super::figures::footprint(&study.configurations[0], 1);
     let (half, most, all) = (at(0.5), at(0.9), at(1.0));

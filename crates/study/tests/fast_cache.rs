@@ -45,7 +45,7 @@ fn brief(threads: usize) -> StudyResult {
         repeats: Some(1),
         ..Options::default()
     };
-    run(&study, &Simulated::new(&study), &options, &Control::default(), &mut |_| {})
+    run(&study, &Simulated::new(&study.configurations), &options, &Control::default(), &mut |_| {})
         .expect("the claim is there")
 }
 

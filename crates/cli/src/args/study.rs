@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use ::study::Shard;
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Format, seed};
+use super::{Format, ReachArgs, seed};
 
 /// `study`.
 #[derive(Debug, Args)]
@@ -81,6 +81,16 @@ pub struct StudyRunArgs {
     /// the same for every part. Example: --shard 3/16 --out parts
     #[arg(long, value_name = "N/COUNT", conflicts_with_all = ["real", "strict", "format"])]
     pub shard: Option<Shard>,
+    /// A host that simulates a share of the runs; for each of them once
+    ///
+    /// NAME, NAME=ssh:DESTINATION, NAME=exec:COMMAND or NAME=join, as `tilemark run --host` has it. The result
+    /// is that of one machine, to the byte; runs of a host that is lost are simulated on the others.
+    /// Example: --host pve1 --host pve2
+    #[arg(long = "host", value_name = "NAME[=HOW]", conflicts_with_all = ["shard", "threads"])]
+    pub hosts: Vec<String>,
+    /// How the hosts are reached.
+    #[command(flatten)]
+    pub reach: ReachArgs,
     /// Try configurations on real storage, too, in this directory [default: leave them out]
     ///
     /// Virtual disks are made in it, under the safety rules of a run, and removed. Some

@@ -140,8 +140,12 @@ fn run(args: &StudyRunArgs) -> Result<Exit, Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     signals.hush();
     let begun = Instant::now();
-    let simulated = Simulated::new(&study);
     let mut told = |progress: &Progress<'_>| tell(progress, begun);
+    if !args.hosts.is_empty() {
+        let result = on_hosts(args, &study, options, &control, &mut told)?;
+        return told_result(&result, &args.result, signals.exit());
+    }
+    let simulated = Simulated::new(&study.configurations);
     if let Some(shard) = args.shard {
         let part = ::study::run_shard(&study, &simulated, &options, shard, &control, &mut told);
         return keep_part(part.map_err(|error| wrong(&error))?, shard, args, signals.exit());
@@ -149,6 +153,36 @@ fn run(args: &StudyRunArgs) -> Result<Exit, Failure> {
     let result = ::study::run(&study, &simulated, &options, &control, &mut told)
         .map_err(|error| wrong(&error))?;
     told_result(&result, &args.result, signals.exit())
+}
+
+#[cfg(not(feature = "hosts"))]
+fn on_hosts(
+    _: &StudyRunArgs,
+    _: &ResolvedStudy,
+    _: Options,
+    _: &Control,
+    _: &mut dyn FnMut(&Progress<'_>),
+) -> Result<StudyResult, Failure> {
+    Err(crate::gathering::absent())
+}
+
+/// What hosts simulate together.
+#[cfg(feature = "hosts")]
+fn on_hosts(
+    args: &StudyRunArgs,
+    study: &ResolvedStudy,
+    options: Options,
+    control: &Control,
+    told: &mut dyn FnMut(&Progress<'_>),
+) -> Result<StudyResult, Failure> {
+    use crate::gathering;
+
+    let hosts = gathering::options(&args.hosts, bench::plan::Origin::Flag, &args.reach)?;
+    let mut invite = gathering::invite(&args.reach);
+    let lost = |what: &str| crate::say!("{what}");
+    let workers = hosts::Workers::gather(study, &hosts, &tool(), control, &mut invite, &lost)?;
+    let options = Options { threads: Some(workers.threads()), ..options };
+    ::study::run(study, &workers, &options, control, told).map_err(|error| wrong(&error))
 }
 
 fn wrong(error: &StudyError) -> Failure {
@@ -177,7 +211,7 @@ fn merge(args: &StudyMergeArgs) -> Result<Exit, Failure> {
     let study = resolved(&args.study)?;
     let parts = args.parts.iter().map(|path| Ok((path.display().to_string(), part(path)?)));
     let parts = parts.collect::<Result<Vec<_>, Failure>>()?;
-    let simulated = Simulated::new(&study);
+    let simulated = Simulated::new(&study.configurations);
     let result = ::study::merge(&study, &simulated, tool(), parts).map_err(|error| {
         let hint = match &error {
             MergeError::Missing { .. } => {

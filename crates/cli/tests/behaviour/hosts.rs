@@ -147,6 +147,62 @@ fn an_interrupted_run_over_hosts_keeps_its_result_and_leaves_nothing() {
     assert_eq!(place.names("ds"), [""; 0]);
 }
 
+/// Two runs of each step, of which a host has one.
+const STUDY: [&str; 7] = ["study", "run", "example", "--repeats", "2", "--format", "json"];
+
+fn study_on(hosts: &[String]) -> Vec<&str> {
+    STUDY.into_iter().chain(hosts.iter().map(String::as_str)).collect()
+}
+
+#[test]
+fn a_study_over_hosts_is_to_the_byte_that_of_one_machine() {
+    let Some(place) = Place::usable() else { return };
+    let alone = place.output(&STUDY);
+    assert_eq!(alone.status.code(), Some(0), "{}", err(&alone));
+    let hosts = hosts(&place, &["a", "b"]);
+    let together = place.output(&study_on(&hosts));
+    assert_eq!(together.status.code(), Some(0), "{}", err(&together));
+    assert!(out(&alone) == out(&together), "the documents differ");
+    for name in ["a", "b"] {
+        wait_until_gone(agent(&place, name));
+    }
+}
+
+#[test]
+fn the_share_of_a_host_that_is_killed_is_simulated_on_the_others() {
+    let Some(place) = Place::usable() else { return };
+    let alone = place.output(&STUDY);
+    let hosts = hosts(&place, &["a", "b"]);
+    let mut study = Running::new(place.command(&study_on(&hosts)));
+    study.wait_for(" runs on ");
+    kill_process(agent(&place, "b"), Signal::KILL).expect("it is there");
+    let ended = study.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let told = "host b: gone: its agent ended, or nothing came from it for 2 s; its points are \
+                simulated elsewhere";
+    assert_eq!(ended.stderr.matches(told).count(), 1, "{}", ended.stderr);
+    assert!(out(&alone) == ended.stdout, "the documents differ");
+}
+
+#[test]
+fn a_study_whose_hosts_are_all_lost_says_of_each_point_that_none_is_left() {
+    let Some(place) = Place::usable() else { return };
+    let hosts = hosts(&place, &["a"]);
+    let many = ["--repeats", "50"].map(str::to_owned);
+    let hosts: Vec<String> = hosts.into_iter().chain(many).collect();
+    let mut command = place.command(&["study", "run", "example", "--format", "json"]);
+    command.args(&hosts);
+    let mut study = Running::new(command);
+    study.wait_for(" runs on ");
+    kill_process(agent(&place, "a"), Signal::KILL).expect("it is there");
+    let ended = study.end();
+    assert!(ended.stderr.contains("no host is left to simulate it"), "{}", ended.stderr);
+    let result: serde_json::Value = serde_json::from_str(&ended.stdout).expect("one document");
+    let claims = result["claims"].as_array().expect("claims");
+    let predicted: Vec<_> = claims.iter().filter(|own| own["kind"] == "predicted").collect();
+    assert!(!predicted.is_empty() && predicted.iter().all(|own| own["met"] == false), "{claims:?}");
+}
+
 #[test]
 fn what_a_hosts_owner_did_not_allow_is_refused_with_what_is() {
     let Some(place) = Place::usable() else { return };

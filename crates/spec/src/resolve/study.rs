@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
 use toml::Table as Changes;
 
 use super::change::lay_over;
@@ -37,7 +38,7 @@ pub struct ResolvedStudy {
 }
 
 /// A configuration with everything read that it names.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResolvedConfiguration {
     /// Its name.
     pub name: String,
