@@ -469,6 +469,12 @@ export interface components {
             /** @description Where the most tiles that hold lie; null where nothing was decided. */
             tiles_interval?: components["schemas"]["TilesInterval"] | null;
             /**
+             * Format: uint32
+             * @description The most tiles that might have been tried: as many as were asked for, fit, and whose users
+             *     are kept in memory. Absent in runs of earlier versions.
+             */
+            tiles_max?: number | null;
+            /**
              * @description How many tiles of full size the datastore has room for; null where disks had their full
              *     size, or where nobody knows.
              */
@@ -1509,10 +1515,10 @@ export interface components {
             operations_per_s: number;
             /**
              * Format: double
-             * @description Calls answered well in the last second.
-             * @default 0
+             * @description Calls answered well in the last second; none where no calls are made, or before it is known.
+             * @default null
              */
-            calls_per_s: number;
+            calls_per_s: number | null;
             /**
              * Format: double
              * @description Bytes a second in the last second.
@@ -3046,6 +3052,8 @@ export interface components {
              * @description Bytes of virtual disks in one tile, after scaling.
              */
             disk_bytes: number;
+            /** @description The services that its workloads call, by name; empty if they call none. */
+            endpoints?: string[];
         };
         /** @description One tile's part of the score. */
         TileScore: {
