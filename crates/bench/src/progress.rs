@@ -122,8 +122,8 @@ pub struct Tick {
     pub is_longer: bool,
     /// I/Os per second in the slice.
     pub operations_per_s: f64,
-    /// Calls answered well per second in the slice.
-    pub calls_per_s: f64,
+    /// Calls answered well per second in the slice; none of a tile that makes no calls.
+    pub calls_per_s: Option<f64>,
     /// Share of them that are reads, 0 to 1.
     pub read_share: f64,
     /// Bytes per second in the slice.

@@ -211,6 +211,19 @@ mod tests {
         }
     }
 
+    /// Partitions of real devices, too, but not where a test machine makes none.
+    #[test]
+    fn a_disk_with_partitions_is_refused_and_a_partition_is_not() {
+        let tree = tree();
+        for (name, refused) in [("sda", true), ("sda/sda1", false)] {
+            let device = Device::at(&tree.path().join("block").join(name)).expect("device");
+            let mut examination = Examination::new(name, units::Bytes::ZERO);
+            check_partitions(&device, Path::new(name), &mut examination);
+            let found: Vec<_> = examination.refusals.iter().map(Refusal::id).collect();
+            assert_eq!(found, if refused { vec!["partitions"] } else { vec![] }, "{name}");
+        }
+    }
+
     #[test]
     fn a_mounted_partition_makes_its_disk_and_what_is_built_on_it_mounted() {
         let tree = tree();

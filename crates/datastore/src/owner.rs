@@ -283,6 +283,9 @@ mod tests {
         let mut marker = Marker::new("run-1", Bytes::MIB);
         marker.run_id = "../x".to_owned();
         assert_eq!(Marker::parse(&marker.to_bytes()), None);
+        let later =
+            Marker { schema: "tilemark.owner/2.0".to_owned(), ..Marker::new("a", Bytes::MIB) };
+        assert_eq!(Marker::parse(&later.to_bytes()), None, "what it means is not known");
     }
 
     #[test]

@@ -166,10 +166,7 @@ fn add(figures: &mut [Vec<Figure>], current: &Current) {
         (RATE, either(live.map(|l| l.operations_per_s), held.map(|h| h.operations_per_s))),
         (THROUGHPUT, either(live.map(|l| l.bytes_per_s), held.map(|h| h.bytes_per_s))),
         (LOST, live.map(|live| count(live.lost_slices))),
-        (
-            CALLS,
-            either(live.map(|l| l.calls_per_s), held.map(|h| h.calls_per_s)).filter(|n| *n > 0.0),
-        ),
+        (CALLS, either(live.and_then(|l| l.calls_per_s), held.and_then(|h| h.calls_per_s))),
     ];
     for (kind, value) in of_run {
         figures[kind].extend(value.map(|value| Figure { labels: vec![id()], value }));

@@ -173,9 +173,10 @@ impl Library {
             known.live = source.live_state().cloned();
             known.gauges = source.rollup().levels();
         } else if let Ok(stored) = self.stored(&id)
-            && let Some(step) = stored.run().ok().and_then(held::step)
+            && let Ok(run) = stored.run()
+            && let Some(step) = held::step(run)
         {
-            known.held = Some(held::of(step));
+            known.held = Some(held::of(run, step));
             known.gauges = step.levels().collect();
         }
         known

@@ -95,7 +95,7 @@ impl LiveRun {
             run_left: None,
             prepared: None,
             operations_per_s: 0.0,
-            calls_per_s: 0.0,
+            calls_per_s: None,
             bytes_per_s: 0.0,
             p99_ns: None,
             lost_slices: 0,
@@ -198,8 +198,8 @@ pub struct Second {
     pub run_left: Option<String>,
     /// I/Os a second.
     pub operations_per_s: f64,
-    /// Calls answered well a second.
-    pub calls_per_s: f64,
+    /// Calls answered well a second; none where no calls are made.
+    pub calls_per_s: Option<f64>,
     /// Bytes a second.
     pub bytes_per_s: f64,
     /// 99th percentile of the service time of I/Os, of calls where there is no I/O, nanoseconds.
@@ -257,7 +257,8 @@ impl Feed {
         self.run.change(|state| {
             state.phase = LivePhase::Judging;
             (state.left_ns, state.p99_ns) = (None, None);
-            (state.operations_per_s, state.calls_per_s, state.bytes_per_s) = (0.0, 0.0, 0.0);
+            (state.operations_per_s, state.bytes_per_s) = (0.0, 0.0);
+            state.calls_per_s = state.calls_per_s.map(|_| 0.0);
         });
     }
 

@@ -52,8 +52,8 @@ pub struct Held {
     pub tiles: u32,
     /// I/Os a second.
     pub operations_per_s: f64,
-    /// Calls answered well a second.
-    pub calls_per_s: f64,
+    /// Calls answered well a second; none where no calls were made.
+    pub calls_per_s: Option<f64>,
     /// Bytes a second.
     pub bytes_per_s: f64,
     /// 99th percentile of reads' service time, nanoseconds.

@@ -243,14 +243,14 @@ pub(crate) fn live(source: &Source, state: &LiveState) -> String {
     );
     let (reads, writes, _) = directions(&scope);
     let felt = p99("p99 read", &reads) + &p99("p99 write", &writes);
-    let calls = || format!("{} calls/s", number(state.calls_per_s));
-    let rate = match (state.operations_per_s > 0.0, state.calls_per_s > 0.0) {
-        (false, true) => {
+    let calls = state.calls_per_s.map(|calls| format!("{} calls/s", number(calls)));
+    let rate = match (state.operations_per_s > 0.0, calls) {
+        (false, Some(calls)) => {
             let p99 = state.p99_ns.map(|p99| format!(", p99 {}", Nanos(p99)));
-            calls() + &p99.unwrap_or_default()
+            calls + &p99.unwrap_or_default()
         }
-        (true, true) => format!("{}, {}", iops(state.operations_per_s), calls()),
-        (_, false) => iops(state.operations_per_s),
+        (true, Some(calls)) => format!("{}, {calls}", iops(state.operations_per_s)),
+        (_, None) => iops(state.operations_per_s),
     };
     format!("{}{tiles}, {so_far}: {rate}{felt}.", capital(name))
 }

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::device::RamDevice;
 use super::pairs::{in_pairs, scratch};
+use super::process::Times;
 use super::{Figure, median, process, tilemark};
 
 const PAIRS: usize = 5;
@@ -146,25 +147,16 @@ pub(crate) fn merge_64(name: &str) -> Result<Vec<Figure>> {
         }
     }
     let begun = Instant::now();
-    let before = processor_seconds(run.id());
+    let taken = || process::times(run.id()).map(|Times { own, .. }| own.0 + own.1);
+    let before = taken();
     std::thread::sleep(WATCHED);
-    let (after, took) = (processor_seconds(run.id()), begun.elapsed().as_secs_f64());
+    let (after, took) = (taken(), begun.elapsed().as_secs_f64());
     lines.for_each(drop);
     let status = run.wait()?;
     drop(mounted);
     std::fs::remove_dir_all(&out)?;
     ensure!(matches!(status.code(), Some(0 | 5)), "{status}: {}", said.join("\n"));
     Ok(vec![Figure::new(name, 100.0 * (after? - before?) / took, "%")])
-}
-
-/// What a process alone took until now, its threads included.
-fn processor_seconds(id: u32) -> Result<f64> {
-    const TICKS_PER_SECOND: f64 = 100.0;
-    let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
-    let after_name = stat.rsplit_once(')').context("a name in parentheses")?.1;
-    // proc_pid_stat(5): utime is field 14, stime field 15; the name was field 2.
-    let ticks = after_name.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
-    Ok(ticks.sum::<Result<f64, _>>()? / TICKS_PER_SECOND)
 }
 
 const TILE: &str = r#"

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::Figure;
 
@@ -21,9 +21,9 @@ pub(crate) fn run(command: &mut Command) -> Result<(String, Cost)> {
 }
 
 /// Runs a command that ends with one of these codes; its stdout, and its cost by the kernel's own
-/// account of ended children (`/proc/self/stat` cutime and cstime, 10 ms ticks).
+/// account of ended children.
 pub(crate) fn ended(command: &mut Command, codes: &[i32]) -> Result<(String, Cost)> {
-    let before = children_time()?;
+    let before = times(std::process::id())?.children;
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -44,22 +44,31 @@ pub(crate) fn ended(command: &mut Command, codes: &[i32]) -> Result<(String, Cos
     let talk = talk.join().unwrap_or_default();
     let is_expected = output.status.code().is_some_and(|code| codes.contains(&code));
     ensure!(is_expected, "{command:?} ended with {}: {}", output.status, talk.trim());
-    let after = children_time()?;
+    let after = times(std::process::id())?.children;
     let memory_bytes = memory.join().unwrap_or(0.0);
     let cost = Cost { user_s: after.0 - before.0, system_s: after.1 - before.1, memory_bytes };
     Ok((String::from_utf8(output.stdout)?, cost))
 }
 
-fn children_time() -> Result<(f64, f64)> {
+/// User and system time in seconds, by the kernel's own account (10 ms ticks), threads included.
+pub(crate) struct Times {
+    /// Of the process alone.
+    pub own: (f64, f64),
+    /// Of its children that ended and were waited for.
+    pub children: (f64, f64),
+}
+
+/// What a process has taken until now.
+pub(crate) fn times(id: u32) -> Result<Times> {
     const TICKS_PER_SECOND: f64 = 100.0;
-    let stat = std::fs::read_to_string("/proc/self/stat")?;
-    let after_name = stat.rsplit_once(')').context("/proc/self/stat has a name")?.1;
-    let fields: Vec<&str> = after_name.split_whitespace().collect();
-    let ticks = |index: usize| -> Result<f64> {
-        Ok(fields.get(index).context("a short /proc/self/stat")?.parse::<f64>()?)
-    };
-    // proc_pid_stat(5): cutime is field 16, cstime field 17; the name was fields 1 and 2.
-    Ok((ticks(13)? / TICKS_PER_SECOND, ticks(14)? / TICKS_PER_SECOND))
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
+    let after_name = stat.rsplit_once(')').context("a name in parentheses")?.1;
+    // proc_pid_stat(5): utime, stime, cutime and cstime are fields 14 to 17; the name was field 2.
+    let ticks = after_name.split_whitespace().skip(11).take(4).map(str::parse::<f64>);
+    let ticks = ticks.collect::<Result<Vec<_>, _>>()?;
+    let [user, system, of_children, in_children] = ticks[..] else { bail!("a short {stat}") };
+    let seconds = |user, system| (user / TICKS_PER_SECOND, system / TICKS_PER_SECOND);
+    Ok(Times { own: seconds(user, system), children: seconds(of_children, in_children) })
 }
 
 fn watch_memory(status: &str) -> f64 {

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use record::run::{Cause, Figure, Interval, Verdict};
 use std::collections::BTreeMap;
 use units::Nanos;
 
@@ -105,6 +106,7 @@ proptest! {
         prop_assert!(f64::from(found.low) <= f64::from(edge) + far, "{:?} of {}", found, edge);
         let high = found.high.map_or(f64::INFINITY, f64::from);
         prop_assert!(high >= f64::from(edge) - far, "{:?} of {}", found, edge);
+        prop_assert!(ladder.rungs().values().all(|rung| rung.runs.len() <= 9), "{:?}", ladder);
     }
 
     #[test]
@@ -151,6 +153,109 @@ fn most_runs_of_a_count_decide_and_the_others_are_told() {
     assert_eq!(ladder.edge().stop, Some(Stop::Limit { tiles: 9 }));
     assert_eq!(ladder.passed_above(), [12]);
     assert_eq!(ladder.failed_below(), [0; 0]);
+}
+
+/// As many speak for one as for the other.
+#[test]
+fn a_count_that_passed_and_failed_once_says_nothing() {
+    let run = |judgement| StepResult::plain(judgement, Some(8.0), Nanos::SECOND);
+    let rung = Rung { runs: vec![run(Judgement::Passed), run(Judgement::Failed)] };
+    assert_eq!(rung.judgement(), Judgement::Inconclusive);
+    let rung = Rung { runs: vec![run(Judgement::Passed); 2] };
+    assert_eq!(rung.judgement(), Judgement::Passed);
+}
+
+#[test]
+fn disturbed_runs_count_in_the_work_done_only_where_there_are_no_others() {
+    let run = |disturbed, work| StepResult {
+        disturbed,
+        ..StepResult::plain(Judgement::Passed, Some(work), Nanos::SECOND)
+    };
+    let beside = Rung { runs: vec![run(true, 5.0), run(false, 10.0)] };
+    assert_eq!(beside.throughput(), Some(10.0));
+    let all = Rung { runs: vec![run(true, 5.0), run(true, 7.0)] };
+    assert_eq!(all.throughput(), Some(6.0));
+}
+
+/// 0.1 tiles of work that ten tiles added beside others are 0.01 for each.
+#[test]
+fn what_disturbed_tiles_add_is_counted_for_each_of_them() {
+    let run = |disturbed, work| StepResult {
+        disturbed,
+        ..StepResult::plain(Judgement::Passed, Some(work), Nanos::SECOND)
+    };
+    let mut ladder = Ladder::new(options());
+    ladder.record(10, run(false, 10.0));
+    ladder.record(20, run(true, 10.1));
+    assert!(ladder.rungs()[&20].said_nothing(), "{:?}", ladder.rungs());
+    ladder.record(21, run(true, 10.5));
+    assert!(!ladder.rungs()[&21].said_nothing(), "{:?}", ladder.rungs());
+}
+
+#[test]
+fn only_a_count_that_failed_after_the_overload_shows_hysteresis() {
+    let found = |again| {
+        let mut ladder = Ladder::new(options());
+        for (tiles, judgement) in [(2, Judgement::Passed), (4, Judgement::Failed), (2, again)] {
+            ladder.record(tiles, StepResult::plain(judgement, None, Nanos::SECOND));
+        }
+        ladder.hysteresis()
+    };
+    assert_eq!(found(Judgement::Failed), Some((2, 4)));
+    assert_eq!(found(Judgement::Inconclusive), None);
+    assert_eq!(found(Judgement::Passed), None);
+}
+
+/// Who names counts and repeats gets those.
+#[test]
+fn samples_that_do_not_decide_are_tried_again_by_a_search_and_not_in_a_range() {
+    let range = Climb::Range { first: 1, last: 3 };
+    let (_, runs) =
+        climb_steps(LadderOptions { climb: range, repeats: 1, ..options() }, |tiles, _| {
+            let plain = StepResult::plain(Judgement::Passed, Some(f64::from(tiles)), Nanos::SECOND);
+            let open = StepResult {
+                judgement: Judgement::Inconclusive,
+                failed: Some(0.5),
+                try_again: true,
+                ..plain
+            };
+            if tiles == 2 { open } else { plain }
+        });
+    assert_eq!(counts(&runs), [1, 2, 3]);
+}
+
+#[test]
+fn of_a_plateau_and_a_broken_limit_the_nearer_one_is_what_is_above() {
+    let every =
+        LadderOptions { climb: Climb::Every { first: 1, last: 40 }, repeats: 1, ..options() };
+    let (ladder, _) = climb(every, |tiles, _| (passes_if(tiles <= 35), f64::from(tiles.min(20))));
+    let edge = ladder.edge();
+    assert!((18..=22).contains(&edge.held), "{edge:?}");
+    assert!(matches!(edge.stop, Some(Stop::Flat { tiles, .. }) if tiles <= 23), "{edge:?}");
+}
+
+/// The likeliest of the limits says how probable it is that one broke, the closest how much room
+/// there is, and a generator that only did not run for a time is tried again.
+#[test]
+fn a_step_tells_the_ladder_its_worst_limits() {
+    let mut step = fixtures::step(4, 1.0);
+    let mut far = step.limits[0].clone();
+    (far.result.margin, far.result.chance_of_break) = (Figure::of(0.9), Some(0.1));
+    (step.limits[0].result.margin, step.limits[0].result.chance_of_break) =
+        (Figure::of(0.2), Some(0.6));
+    step.limits.push(far);
+    (step.verdict, step.cause) = (Verdict::Inconclusive, Some(Cause::Undecided));
+    let interval = Interval::new(3.0, 3.0 + 2.0 * 1.96 * 0.25, 0.95, String::new());
+    step.score.as_mut().expect("a score").interval = interval;
+    let found = StepResult::of(&step, Nanos::SECOND);
+    assert_eq!((found.failed, found.room, found.try_again), (Some(0.6), Some(0.2), true));
+    assert!(found.throughput_error.is_some_and(|error| (error - 0.25).abs() < 1e-9), "{found:?}");
+
+    step.cause = Some(Cause::Generator);
+    let found = StepResult::of(&step, Nanos::SECOND);
+    assert_eq!((found.failed, found.try_again), (None, true), "it did not run for a time");
+    step.generator.saturated = true;
+    assert!(!StepResult::of(&step, Nanos::SECOND).try_again, "it would be full again");
 }
 
 /// Seen on the way: an only step with too few samples was told as a tile that holds.
@@ -443,6 +548,16 @@ fn a_range_goes_on_until_the_edge_is_surely_below() {
         climb(range, |tiles, _| (passes_if(tiles < 9 && tiles != 4), f64::from(tiles)));
     assert!(runs.iter().any(|run| run.tiles > 9), "{runs:?}");
     assert!(ladder.edge().held >= 7, "{:?}", ladder.edge());
+    // A plateau alone ends none, and a count that says nothing is not asked three times.
+    let range = LadderOptions { climb: Climb::Range { first: 1, last: 30 }, repeats: 1, ..range };
+    let (_, runs) = climb(range, |tiles, _| (Judgement::Passed, f64::from(tiles.min(8))));
+    assert_eq!(counts(&runs), (1..=30).collect::<Vec<u32>>());
+    let range = LadderOptions { climb: Climb::Range { first: 1, last: 3 }, repeats: 3, ..range };
+    let (_, runs) = climb(range, |tiles, repeat| {
+        assert!(repeat < 3, "{tiles} tiles are run for ever");
+        (if tiles == 2 { Judgement::Inconclusive } else { Judgement::Passed }, f64::from(tiles))
+    });
+    assert_eq!(counts(&runs), [1, 1, 1, 2, 3, 3, 3]);
 }
 
 #[test]
@@ -455,11 +570,14 @@ fn a_tile_without_scored_work_is_not_flat() {
 
 #[test]
 fn the_time_budget_ends_the_climb_before_the_step_that_would_break_it() {
-    let options = LadderOptions { budget: Some(Nanos::from_secs(45)), repeats: 1, ..options() };
-    let (ladder, runs) = climb(options, |tiles, _| (passes_if(tiles < 8), f64::from(tiles)));
-    assert!(ladder.ran_out_of_time());
-    assert_eq!(runs.len(), 4, "1, 2, 4 and 8 at 10 s each; a fifth would end at 50 s");
-    assert_eq!((ladder.edge().held, ladder.is_narrow()), (4, false));
+    for budget in [40, 45] {
+        let budget = Some(Nanos::from_secs(budget));
+        let options = LadderOptions { budget, repeats: 1, ..options() };
+        let (ladder, runs) = climb(options, |tiles, _| (passes_if(tiles < 8), f64::from(tiles)));
+        assert!(ladder.ran_out_of_time());
+        assert_eq!(runs.len(), 4, "1, 2, 4 and 8 at 10 s each; a fifth would end at 50 s");
+        assert_eq!((ladder.edge().held, ladder.is_narrow()), (4, false));
+    }
 }
 
 #[test]

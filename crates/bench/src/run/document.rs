@@ -173,6 +173,7 @@ impl<'a> RunFacts<'a> {
             vms: self.load.vms,
             workloads: self.load.workloads,
             disk_bytes: self.load.bytes.get(),
+            endpoints: plan.endpoints.keys().cloned().collect(),
         }
     }
 

@@ -140,3 +140,38 @@ fn finished(workload: &Workload, slice: &Slice) -> f64 {
         _ => slice.io.iter().map(|row| row.service.count() as f64).sum(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Layer, Origin, Surroundings, Values, resolve_simulated};
+    use fixtures::{tile_of, workload};
+
+    const CLERK: &str = r#"
+name = "clerk"
+title = "A clerk"
+source = "ours"
+metric = { unit = "orders/min", count = "actions", per = "1m" }
+vm = [{ name = "db", disk = [{ name = "db", size = "1GiB" }] }]
+users = [{ name = "users", vm = "db", load = { closed = { users = 1, think = "1s" } } }]
+action = [{ name = "order", steps = [{ read = { disk = "db", size = "8k" } }] }]
+"#;
+
+    /// One user who thinks for a second after every order, on storage that answers at once.
+    #[test]
+    fn a_reference_counts_what_is_done_in_the_second_half_of_the_time() {
+        let values = Values {
+            datastore: Some("array:nvme-local".to_owned()),
+            tile: Some("clerk".to_owned()),
+            ..Values::default()
+        };
+        let layer = Layer { origin: Origin::Flag, values };
+        let around = Surroundings { entropy: 1, cores: 1 };
+        let tile = tile_of(vec![workload(CLERK)]);
+        let plan = resolve_simulated(&[layer], tile, around).expect("resolves");
+        let reference = References::of(&plan).expect("references").0[0];
+        assert_eq!(reference.origin, ReferenceOrigin::IdealStorage);
+        let value = reference.value.expect("it is scored");
+        assert!((value - 60.0).abs() < 0.1, "{value} orders a minute");
+    }
+}

@@ -51,7 +51,8 @@ fn the_interval_of_a_step_narrows_with_steadiness() {
         interval.high - interval.low
     };
     assert!(width(20.0) > width(1.0) && width(0.0).abs() < 1e-9);
-    assert_eq!(score_interval(&vec![vec![1.0]; 4], &[(0, 1.0)], 7, "slices"), None);
+    let of = |blocks: usize| score_interval(&vec![vec![1.0]; blocks], &[(0, 1.0)], 7, "slices");
+    assert_eq!((of(4), of(5).is_some()), (None, true), "five blocks at least");
 }
 
 #[test]
@@ -62,6 +63,11 @@ fn repeats_give_the_interval_of_the_answer() {
     assert!(interval.low < mean && mean < interval.high, "{interval:?}");
     assert!(interval.method.contains("3 runs x 3 tiles"), "{}", interval.method);
     assert_eq!(work_interval(&runs[..1], 7), None);
+    assert_eq!(
+        work_interval(&[vec![0.9, 1.0, 0.8, 1.0, 0.7, 1.0]], 7),
+        None,
+        "one run, many tiles"
+    );
 }
 
 fn samples(count: u32) -> Compact {

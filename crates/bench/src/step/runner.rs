@@ -158,7 +158,7 @@ impl<R: Rig> StepBench<'_, R> {
             if phase != course.phase() {
                 load.mark();
             }
-            self.observer.event(&Progress::Tick(&tick(course, &slice)));
+            self.observer.event(&Progress::Tick(&tick(self.plan, course, &slice)));
             if slice.io.iter().any(|row| row.errors > 0) {
                 // Named when the load has ended and its failures are known.
                 return Err(BenchError::Storage { tiles: place.tiles, failures: Vec::new() });

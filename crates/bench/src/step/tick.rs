@@ -3,12 +3,13 @@ use record::slice::{Direction, Slice};
 use stats::Compact;
 use units::{Nanos, Ratio};
 
+use crate::plan::ResolvedPlan;
 use crate::progress::{LimitSoFar, Tick};
 use crate::step::course::Course;
 use crate::verdict::{CONFIDENCE, judge_limit, limit_name};
 
 /// What a live view is told of a slice.
-pub fn tick(course: &Course<'_>, slice: &Slice) -> Tick {
+pub fn tick(plan: &ResolvedPlan, course: &Course<'_>, slice: &Slice) -> Tick {
     let seconds = slice.width.as_secs_f64().max(f64::MIN_POSITIVE);
     let (mut service, mut reads, mut count, mut bytes) = (Compact::default(), 0, 0, 0);
     for row in &slice.io {
@@ -31,7 +32,7 @@ pub fn tick(course: &Course<'_>, slice: &Slice) -> Tick {
         is_longer: course.is_longer(),
         operations_per_s: count / seconds,
         read_share: if count > 0.0 { reads / count } else { 0.0 },
-        calls_per_s: calls / seconds,
+        calls_per_s: (!plan.endpoints.is_empty()).then_some(calls / seconds),
         bytes_per_s: bytes / seconds,
         service_p99: felt.percentile(Ratio::new(0.99)),
         worker_cpu: slice.generator.worker_cpu.iter().copied().fold(0.0, f64::max),

@@ -275,3 +275,16 @@ fn matching(judge: &StepJudge<'_>, instance: usize, on: LimitOn, name: &str) -> 
     };
     limits.filter(|(_, limit)| is_meant(limit)).map(|(at, _)| at).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two of four users wait, for a second beyond the limit, where one user takes fifty a second.
+    #[test]
+    fn a_user_who_waits_misses_what_it_would_have_done_with_half_of_its_wait_on_average() {
+        let pace = Pace { finished: 1600, users: 4, time: Nanos::from_secs(8) };
+        let found = pace.missing(Nanos::from_millis(1500), 2, Nanos::from_millis(500));
+        assert_eq!(found, (Nanos::from_millis(1000), 100));
+    }
+}

@@ -259,8 +259,7 @@ impl StepJudge<'_> {
             let workload = self.workload(*member);
             let counts = workload.metric.count != Counted::None;
             let finished = totals.actions.iter().any(|action| action.count() > 0)
-                || totals.kinds.iter().any(|kind| kind.count() > 0)
-                || totals.calls.values().any(|calls| calls.service.count() > 0);
+                || totals.kinds.iter().any(|kind| kind.count() > 0);
             let (name, tile, time) = (&workload.name, member.tile + 1, window.duration);
             (counts && !finished)
                 .then(|| format!("the {name} of tile {tile} got no answer at all in {time}"))

@@ -1,10 +1,11 @@
-use record::run::{Cause, LimitOn, Verdict};
+use record::run::{Cause, HostStep, LimitOn, Verdict};
 use record::slice::{
     ActionRow, CallRow, GeneratorRow, InstanceEntry, InstanceId, OpenRow, Slice, Topology,
     Unfinished, VmEntry,
 };
+use serde_json::json;
 use spec::ResolvedTile;
-use spec::workload::Limit;
+use spec::workload::{Counted, Limit};
 use stats::{Compact, Histogram};
 use units::Nanos;
 
@@ -99,6 +100,9 @@ fn a_mean_needs_its_interval_and_a_maximum_decides_nothing() {
     let text = sentence("mail", &result);
     assert_eq!((result.verdict, result.is_broken()), (Verdict::Failed, false));
     assert!(text.starts_with("the mail's db read I/Os reach 100 ms at most against"), "{text}");
+    let within = judge_limit(&max, &blocks(&[(50, 10)]), CONFIDENCE);
+    assert_eq!(within.verdict, Verdict::Passed, "in the limit's own bucket");
+    assert_eq!(judge_limit(&mean, &blocks(&[(30, 9)]), CONFIDENCE).verdict, Verdict::Failed);
     let apart = Samples::of(vec![samples(&[(10, 29)]), samples(&[(28, 29)])]);
     let few = judge_limit(&mean, &apart, CONFIDENCE);
     assert_eq!(few.verdict, Verdict::Inconclusive);
@@ -157,10 +161,13 @@ fn bed(tiles: u32) -> Bed {
 
 impl Bed {
     fn judge(&self, slices: &[Slice]) -> (Judged, bool) {
+        self.judge_placed(slices, &crate::Placed::default())
+    }
+
+    fn judge_placed(&self, slices: &[Slice], placed: &crate::Placed) -> (Judged, bool) {
         let mut window = Window::new(&self.topology, Nanos::ZERO, 0);
         slices.iter().for_each(|slice| window.add(slice));
         let (tile, members, topology) = (&self.tile, &self.members[..], &self.topology);
-        let placed = &crate::Placed::default();
         let judge = StepJudge { tile, members, topology, placed };
         let mut samples = LimitSamples::new(&judge, 1);
         slices.iter().for_each(|slice| samples.add(&judge, slice));
@@ -198,6 +205,7 @@ fn one_bad_tile_among_good_ones_fails_the_step_and_is_named() {
     let (judged, _) = bed.judge(&steadily(&slice_of(rows.collect())));
     // Over all tiles p95 is 900 ms as well: 25 % of all orders are slow.
     assert_eq!(judged.verdict, Verdict::Failed);
+    assert_eq!(judged.pooled[0].worst_tile, Some(2));
     let mut rows: Vec<ActionRow> = (0..4).map(|tile| orders(tile, &[(100, 3000)])).collect();
     rows[2] = orders(2, &[(100, 80), (900, 20)]);
     let (judged, _) = bed.judge(&steadily(&slice_of(rows)));
@@ -217,6 +225,35 @@ fn a_bad_tile_of_a_hundred_is_not_excused_by_the_others() {
     assert_eq!(judged.pooled[0].result.verdict, Verdict::Passed);
     assert_eq!(judged.verdict, Verdict::Failed, "{}", judged.reason);
     assert!(judged.reason.ends_with("in tile 42"), "{}", judged.reason);
+}
+
+/// Each tile alone has too few orders to be sure of, and all together hide them among many.
+#[test]
+fn one_bad_host_among_good_ones_fails_the_step_and_is_named() {
+    let host = |name: &str, tiles: &[u32]| -> HostStep {
+        let none = json!({ "value": null, "reason": "" });
+        serde_json::from_value(json!({
+            "host": name, "tiles": tiles, "began_late_ns": 0, "clock_uncertainty_ns": 0,
+            "slices_fetched": 0, "slice_late_max_ns": 0, "operations_per_s": 0.0,
+            "bytes_per_s": 0.0, "limits": [],
+            "against_others": { "samples": 0, "times": none, "low": none, "high": none },
+            "generator": { "lateness_p99_ns": null, "worker_cpu_max": none, "queued": 0,
+                "cpu_user_us_per_io": none, "cpu_system_us_per_io": none, "in_flight_mean": none,
+                "saturated": false },
+        }))
+        .expect("a host's part")
+    };
+    let hosts = [host("a", &[0, 1, 2]), host("b", &[3, 4, 5, 6])];
+    let well = (0..3).map(|tile| orders(tile, &[(100, 3000)]));
+    let badly = (3..7).map(|tile| orders(tile, &[(100, 24), (900, 2)]));
+    let slices = steadily(&slice_of(well.chain(badly).collect()));
+    let (judged, _) = bed(7).judge_placed(&slices, &crate::Placed::of_step(&hosts, 7));
+    let alone = judged.instances.iter().flatten();
+    assert!(alone.clone().all(|own| own.verdict != Verdict::Failed), "{:?}", judged.instances);
+    assert_eq!(judged.pooled[0].result.verdict, Verdict::Passed);
+    assert_eq!(judged.hosts[0][0].result.verdict, Verdict::Passed);
+    assert_eq!((judged.verdict, judged.cause), (Verdict::Failed, Cause::LimitBroken));
+    assert!(judged.reason.ends_with("on host b"), "{}", judged.reason);
 }
 
 #[test]
@@ -289,7 +326,23 @@ fn what_has_not_finished_when_the_window_ends_counts_as_long_as_it_was_waited_fo
     let mut young = vec![answering.clone(); 7];
     young.insert(3, dead(2800));
     young.push(Slice { open: vec![waiting(300, 1)], ..answering });
-    assert_eq!(bed(1).judge(&young).0.verdict, Verdict::Passed);
+    let (judged, _) = bed(1).judge(&young);
+    assert_eq!((judged.verdict, judged.pooled[0].result.unfinished), (Verdict::Passed, 0));
+}
+
+/// One order that was open for 700 ms, and 70 that its user would have made meanwhile: whatever all
+/// others had been, the mean is broken.
+#[test]
+fn what_has_not_finished_may_break_a_mean_alone() {
+    let mut shop = workload(SHOP);
+    shop.limits = vec![limit("action = \"order\"\nmean = \"20ms\"")];
+    let bed = Bed { tile: tile_of(vec![shop]), ..bed(1) };
+    let mut slices = steadily(&slice_of(vec![orders(0, &[(10, 100)])]));
+    assert_eq!(bed.judge(&slices).0.verdict, Verdict::Passed);
+    slices[7].open = vec![waiting(700, 1)];
+    let (judged, _) = bed.judge(&slices);
+    assert_eq!((judged.verdict, judged.cause), (Verdict::Failed, Cause::LimitBroken));
+    assert!(judged.reason.contains("1 was not finished"), "{}", judged.reason);
 }
 
 /// Seen on a lab whose array holds 43 tiles in virtual time, in four runs of four: 39 and 40 tiles, because
@@ -307,6 +360,31 @@ fn one_sample_that_was_open_at_the_end_decides_no_more_than_any_other() {
     let mut slices = steadily(&calm);
     slices[7].open = vec![waiting(510, 1)];
     assert_eq!(bed(1).judge(&slices).0.verdict, Verdict::Passed, "1 of 800");
+    slices[7].open = vec![waiting(510, 15)];
+    assert_eq!(bed(1).judge(&slices).0.cause, Cause::Undecided, "15 of 815, all at the end");
+}
+
+/// Slices within a burst period are not alike: whole periods are blocks, once there are five, also
+/// when a long window puts neighbours together.
+#[test]
+fn blocks_are_burst_periods_where_the_window_has_five() {
+    let (bed, placed) = (bed(1), crate::Placed::default());
+    let judge = StepJudge {
+        tile: &bed.tile,
+        members: &bed.members,
+        topology: &bed.topology,
+        placed: &placed,
+    };
+    let slice = slice_of(vec![orders(0, &[(100, 3)])]);
+    for (slices, blocks) in [(19, 19), (20, 5), (64, 16), (65, 17), (256, 64), (257, 33)] {
+        let mut samples = LimitSamples::new(&judge, 4);
+        (0..slices).for_each(|_| samples.add(&judge, &slice));
+        let found = samples.of(&judge, 0, 0);
+        assert_eq!(found.blocks(1, usize::MAX).len(), blocks, "{slices} slices");
+        assert_eq!(found.count(), 3 * slices);
+    }
+    let ten = Samples::of(vec![samples(&[(1, 1)]); 10]);
+    assert_eq!([ten.blocks(5, 5).len(), ten.blocks(5, 3).len()], [5, 10], "five at least");
 }
 
 #[test]
@@ -327,12 +405,14 @@ fn a_full_generator_says_nothing_about_the_storage_even_if_a_limit_broke() {
     // Busy and punctual is not full.
     let mut busy = late.clone();
     busy.generator.lateness = samples(&[(1, 1000)]);
-    assert_eq!(bed(1).judge(&steadily(&busy)).0.verdict, Verdict::Failed);
+    let (judged, _) = bed(1).judge(&steadily(&busy));
+    assert_eq!((judged.verdict, judged.generator.saturated), (Verdict::Failed, false));
     let mut queueing = late;
     queueing.generator.worker_cpu = vec![0.1];
     queueing.generator.lateness = samples(&[(1, 1000)]);
     queueing.generator.queued = 11;
-    assert_eq!(bed(1).judge(&steadily(&queueing)).0.verdict, Verdict::Inconclusive);
+    let (judged, _) = bed(1).judge(&steadily(&queueing));
+    assert_eq!((judged.verdict, judged.generator.saturated), (Verdict::Inconclusive, true));
     // With a thousand unanswered the wait is for the storage, wherever it happens.
     queueing.generator.in_flight = 1000;
     assert_eq!(bed(1).judge(&steadily(&queueing)).0.verdict, Verdict::Failed);
@@ -364,6 +444,17 @@ fn two_limits() -> Bed {
     let mut shop = workload(SHOP);
     shop.limits.push(limit("action = \"order\"\npercentile = 50\nlimit = \"200ms\""));
     Bed { tile: tile_of(vec![shop]), ..bed(1) }
+}
+
+/// A twentieth of 200 ms is 10 ms, of 500 ms it is 25.
+#[test]
+fn a_generator_may_be_late_by_a_twentieth_of_the_tightest_limit() {
+    let mut late = slice_of(vec![orders(0, &[(900, 1000)])]);
+    late.generator.lateness = samples(&[(9, 1000)]);
+    late.width = ms(10);
+    assert_eq!(two_limits().judge(&steadily(&late)).0.cause, Cause::LimitBroken);
+    late.generator.lateness = samples(&[(15, 1000)]);
+    assert_eq!(two_limits().judge(&steadily(&late)).0.cause, Cause::Generator);
 }
 
 #[test]
@@ -402,6 +493,10 @@ fn a_hundredth_of_the_starts_may_be_given_up() {
     row.dropped = 10;
     let (judged, _) = bed(1).judge(&steadily(&slice_of(vec![row])));
     assert_eq!(judged.verdict, Verdict::Passed, "{}", judged.reason);
+    // Starts that failed are starts.
+    let row = ActionRow { errors: 500, dropped: 10, ..orders(0, &[(100, 490)]) };
+    let (judged, _) = bed(1).judge(&steadily(&slice_of(vec![row])));
+    assert_eq!(judged.verdict, Verdict::Passed, "{}", judged.reason);
 }
 
 #[test]
@@ -423,6 +518,10 @@ fn storage_that_answers_nothing_fails_instead_of_lacking_samples() {
         generator: GeneratorRow { in_flight: 7, ..GeneratorRow::default() },
         ..Slice::default()
     };
+    let mut unscored = workload(SHOP);
+    unscored.metric.count = Counted::None;
+    let unscored = Bed { tile: tile_of(vec![unscored]), ..bed(1) };
+    assert_ne!(unscored.judge(std::slice::from_ref(&hung)).0.cause, Cause::NoAnswer, "load only");
     let (judged, wants_more) = bed(1).judge(&[hung]);
     assert_eq!((judged.verdict, wants_more), (Verdict::Failed, false), "{}", judged.reason);
     assert!(judged.reason.contains("no answer at all"), "{}", judged.reason);

@@ -144,7 +144,7 @@ impl View {
         if self.history.len() == HISTORY {
             self.history.pop_front();
         }
-        self.history.push_back(whole(tick.operations_per_s + tick.calls_per_s));
+        self.history.push_back(whole(tick.operations_per_s + tick.calls_per_s.unwrap_or(0.0)));
         self.limits = tick
             .limits
             .iter()

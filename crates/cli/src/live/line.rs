@@ -202,16 +202,16 @@ pub(super) fn rate_line(tick: &Tick, pace: &Pace) -> String {
         None => format!("busiest worker {:.0} % CPU", tick.worker_cpu * 100.0),
     };
     let p99 = tick.service_p99.map_or_else(|| "-".to_owned(), |time| time.to_string());
-    let calls = format!("{} calls/s", number(tick.calls_per_s));
-    match (tick.operations_per_s > 0.0, tick.calls_per_s > 0.0) {
-        (false, false) => format!("no I/O, {maker}"),
-        (false, true) => format!("{calls}, p99 {p99}, {maker}"),
-        (true, calling) => format!(
+    let calls = tick.calls_per_s.map(|calls| format!("{} calls/s", number(calls)));
+    match (tick.operations_per_s > 0.0, calls) {
+        (false, None) => format!("no I/O, {maker}"),
+        (false, Some(calls)) => format!("{calls}, p99 {p99}, {maker}"),
+        (true, calls) => format!(
             "{} IOPS ({:.0} % reads), {}, p99 {p99}, {}{maker}",
             number(tick.operations_per_s),
             tick.read_share * 100.0,
             decimal_and_binary(tick.bytes_per_s),
-            if calling { calls + ", " } else { String::new() },
+            calls.map_or_else(String::new, |calls| calls + ", "),
         ),
     }
 }

@@ -88,6 +88,8 @@ fn ctrl_c_while_calls_are_open_ends_the_run_and_leaves_nothing() {
     let endpoint = serve(None);
     let mut run = place.start(&[&TILE[..], &["--endpoint", &endpoint]].concat());
     run.wait_for("measuring");
+    let seen = run.seen_last();
+    assert!(seen.contains(" 0 calls/s") && !seen.contains("no I/O"), "it calls: {seen}");
     run.signal(Signal::INT);
     let ended = run.end();
     assert_eq!(ended.code, Some(130), "{}", ended.stderr);

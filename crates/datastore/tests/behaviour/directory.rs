@@ -172,6 +172,48 @@ fn cleanup_after_kill_9_removes_everything_and_a_live_run_is_kept() {
 }
 
 #[test]
+fn cleanup_of_one_run_leaves_the_others() {
+    let Some(dir) = roomy() else { return };
+    let target = target(dir.path());
+    for run_id in ["a", "b"] {
+        drop(Datastore::open(&target, Bytes::MIB, &anywhere(run_id)).expect("open"));
+    }
+    let only = CleanupOptions { run_id: Some("a".to_owned()), ..CleanupOptions::default() };
+    let done = cleanup(&target, &only).expect("cleanup");
+    assert_eq!((done.removed.len(), done.kept.len()), (1, 0), "{done:?}");
+    assert_eq!(names(dir.path()), [".tilemark-b"]);
+}
+
+/// Somebody kept the disks of a run under a name of their own.
+#[test]
+fn a_marked_directory_that_was_renamed_is_not_ours_any_more() {
+    let Some(dir) = roomy() else { return };
+    let target = target(dir.path());
+    let mut store = Datastore::open(&target, Bytes::MIB, &anywhere("a")).expect("open");
+    store.provision(&[disk("vm/data", Bytes::MIB)]).expect("provision");
+    drop(store);
+    let kept = dir.path().join(".tilemark-kept");
+    fs::rename(dir.path().join(".tilemark-a"), &kept).expect("rename");
+    assert_eq!(find_owned(&target).expect("find"), []);
+    cleanup(&target, &CleanupOptions::default()).expect("cleanup");
+    assert!(kept.join("vm.data.disk").exists());
+}
+
+#[test]
+fn a_directory_that_somebody_put_in_the_place_of_ours_stays() {
+    let Some(dir) = roomy() else { return };
+    let target = target(dir.path());
+    drop(Datastore::open(&target, Bytes::MIB, &anywhere("a")).expect("open"));
+    let (other, state) = (dir.path().join("other"), dir.path().join(".tilemark-a/state"));
+    fs::create_dir(&other).expect("directory");
+    fs::remove_dir_all(&state).expect("state");
+    fs::rename(&other, &state).expect("rename");
+    let done = cleanup(&target, &CleanupOptions::default()).expect("cleanup");
+    assert!(done.removed.is_empty() && done.kept[0].reason.contains("state"), "{done:?}");
+    assert!(state.is_dir());
+}
+
+#[test]
 fn cleanup_keeps_what_is_not_ours_and_follows_no_link_out() {
     let Some(dir) = roomy() else { return };
     let target = target(dir.path());
@@ -349,10 +391,22 @@ fn a_run_killed_before_its_marker_is_found_once_it_is_old() {
     fs::write(half.join("owner.json.new"), b"{").expect("file");
     assert_eq!(find_owned(&target).expect("find"), []);
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(120);
-    fs::File::open(&half).expect("open").set_modified(old).expect("set time");
+    let age = |dir: &Path| fs::File::open(dir)?.set_modified(old);
+    age(&half).expect("set time");
+    // As old, and with something that no kill leaves.
+    let theirs = [(".tilemark-notes", "owner.json.new"), (".tilemark-thesis", "thesis.tex")];
+    let theirs = theirs.map(|(name, file)| (dir.path().join(name), file));
+    for (path, file) in &theirs {
+        fs::create_dir(path).expect("directory");
+        fs::write(path.join(file), b"precious").expect("file");
+        age(path).expect("set time");
+    }
     assert_eq!(find_owned(&target).expect("find").len(), 1);
     cleanup(&target, &CleanupOptions::default()).expect("cleanup");
-    assert!(names(dir.path()).is_empty());
+    assert_eq!(names(dir.path()), [".tilemark-notes", ".tilemark-thesis"]);
+    for (path, file) in &theirs {
+        assert_eq!(fs::read(path.join(file)).expect("still there"), b"precious");
+    }
 }
 
 #[test]

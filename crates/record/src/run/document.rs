@@ -105,6 +105,9 @@ pub struct TileFacts {
     pub workloads: u32,
     /// Bytes of virtual disks in one tile, after scaling.
     pub disk_bytes: u64,
+    /// The services that its workloads call, by name; empty if they call none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub endpoints: Vec<String>,
 }
 
 /// How the tile was scaled.

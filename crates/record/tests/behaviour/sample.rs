@@ -261,6 +261,7 @@ pub fn run() -> Run {
             vms: 2,
             workloads: 1,
             disk_bytes: 1 << 32,
+            endpoints: Vec::new(),
         },
         scale: ScaleFacts { footprint: 0.01, time: 1.0 },
         engine: EngineFacts {

@@ -11,16 +11,34 @@ pub fn step(run: &Run) -> Option<&Step> {
 }
 
 /// Its figures.
-pub fn of(step: &Step) -> Held {
+pub fn of(run: &Run, step: &Step) -> Held {
+    // Runs of before the tile's endpoints were kept: calls that ended, well or not.
+    let is_calling = !run.tile.endpoints.is_empty() || !step.calls.is_empty();
     let p99 = |direction: Direction| {
         step.io.iter().find(|total| total.direction == direction).and_then(|t| t.service.p99_ns)
     };
     Held {
         tiles: step.tiles,
         operations_per_s: step.throughput.operations_per_s,
-        calls_per_s: step.calls.iter().map(|calls| calls.calls_per_s).sum(),
+        calls_per_s: is_calling.then(|| step.calls.iter().map(|calls| calls.calls_per_s).sum()),
         bytes_per_s: step.throughput.bytes_per_s,
         read_p99_ns: p99(Direction::Read),
         write_p99_ns: p99(Direction::Write),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tile_that_calls_has_a_rate_of_calls_also_where_none_ended() {
+        let golden = include_str!("../../../record/tests/golden/run-1.0.json");
+        let mut run = record::run::parse(golden).expect("a run");
+        let rate = |run: &Run| of(run, step(run).expect("a step")).calls_per_s;
+        run.steps.iter_mut().for_each(|step| step.calls.clear());
+        assert_eq!(rate(&run), None, "its tile calls nothing");
+        run.tile.endpoints = vec!["page".to_owned()];
+        assert_eq!(rate(&run), Some(0.0));
     }
 }

@@ -16,11 +16,14 @@ use crate::provider::ProviderError;
 pub fn open(stored: StoredRun) -> Result<Source, ProviderError> {
     let run = stored.run().ok().cloned();
     let rollup = Arc::new(Rollup::of_run(&stored).map_err(unreadable)?);
-    let state = state(&rollup);
+    // The document comes with the end of the first step; until then, calls that ended.
+    let is_calling = run.as_ref().is_some_and(|run| !run.tile.endpoints.is_empty())
+        || !rollup.calls().is_empty();
+    let state = state(&rollup, is_calling);
     Ok(Source::live(Some(stored), run, rollup, state))
 }
 
-fn state(rollup: &Rollup) -> LiveState {
+fn state(rollup: &Rollup, is_calling: bool) -> LiveState {
     let span = rollup.spans().last();
     let last = rollup.slices().last();
     let in_last = |bucket: (u32, u32)| last.is_some_and(|row| (row.span, row.bucket) == bucket);
@@ -41,7 +44,7 @@ fn state(rollup: &Rollup) -> LiveState {
         run_left: None,
         prepared: None,
         operations_per_s: float(count) / time,
-        calls_per_s: float(calls) / time,
+        calls_per_s: is_calling.then_some(float(calls) / time),
         bytes_per_s: float(bytes) / time,
         p99_ns: None,
         lost_slices: 0,

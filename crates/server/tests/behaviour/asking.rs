@@ -93,6 +93,8 @@ fn metrics_are_open_metrics_with_units() {
         "tilemark_run_running{run=\"20261121T184207Z-datacenter-k3f9qa\"} 1.0",
         "tilemark_run_running{run=\"20261121T000000Z-datacenter-aaaaaa\"} 0.0",
         "tilemark_live_lost_slices{run=\"20261121T184207Z-datacenter-k3f9qa\"} 7.0",
+        // It makes calls, and none is answered.
+        "tilemark_call_rate_calls_per_second{run=\"20261121T184207Z-datacenter-k3f9qa\"} 0.0",
         "# UNIT tilemark_cpu_own_ratio ratio",
         "tilemark_cpu_own_ratio{run=\"20261121T184207Z-datacenter-k3f9qa\",host=\"host\"} 0.25",
         "tilemark_device_busy_ratio{run=\"20261121T184207Z-datacenter-k3f9qa\",device=\"sda\"} 1.0",
@@ -101,6 +103,11 @@ fn metrics_are_open_metrics_with_units() {
         assert!(text.contains(line), "{line} in\n{text}");
     }
     assert!(text.contains("run=\"20261121T000000Z-datacenter-aaaaaa\",direction=\"read\"} 0.001"));
+    assert_eq!(
+        text.matches("tilemark_call_rate_calls_per_second{").count(),
+        1,
+        "who calls: {text}"
+    );
     assert!(text.contains(r#"target="a \"disk\"""#), "quotes are quoted: {text}");
 }
 

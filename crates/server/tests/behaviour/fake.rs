@@ -80,7 +80,7 @@ pub fn state(version: u64) -> LiveState {
         run_left: None,
         prepared: None,
         operations_per_s: 1234.5,
-        calls_per_s: 56.0,
+        calls_per_s: Some(0.0),
         bytes_per_s: 1e6,
         p99_ns: Some(2_500_000),
         lost_slices: 7,
@@ -136,7 +136,7 @@ impl Provider for Fake {
         let held = Held {
             tiles: 3,
             operations_per_s: 10.0,
-            calls_per_s: 0.0,
+            calls_per_s: None,
             bytes_per_s: 20.0,
             read_p99_ns: Some(1_000_000),
             write_p99_ns: None,

@@ -197,9 +197,9 @@ pub struct LiveState {
     pub prepared: Option<f64>,
     /// I/Os a second in the last second.
     pub operations_per_s: f64,
-    /// Calls answered well in the last second.
+    /// Calls answered well in the last second; none where no calls are made, or before it is known.
     #[serde(default)]
-    pub calls_per_s: f64,
+    pub calls_per_s: Option<f64>,
     /// Bytes a second in the last second.
     pub bytes_per_s: f64,
     /// 99th percentile of the service time in the last second, of I/Os or, without any, of calls;

@@ -170,7 +170,7 @@ fn live() -> LiveState {
         run_left: None,
         prepared: None,
         operations_per_s: 0.0,
-        calls_per_s: 0.0,
+        calls_per_s: None,
         bytes_per_s: 0.0,
         p99_ns: None,
         lost_slices: 0,

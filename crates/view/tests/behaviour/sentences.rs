@@ -160,7 +160,7 @@ fn state(phase: LivePhase) -> LiveState {
         run_left: None,
         prepared: Some(0.42),
         operations_per_s: 18_400.0,
-        calls_per_s: 0.0,
+        calls_per_s: None,
         bytes_per_s: 1e8,
         p99_ns: Some(900_000),
         lost_slices: 0,
@@ -519,11 +519,13 @@ fn a_run_that_calls_says_live_how_many_calls_there_are() {
         let source = Source::live(None, Some(SMALL.run()), Arc::new(SMALL.rollup()), state);
         source.live_state().expect("it runs").sentence.clone()
     };
-    let calls = said(0.0, 800.0);
+    let calls = said(0.0, Some(800.0));
     assert!(calls.contains(": 800 calls/s, p99 900 us"), "{calls}");
-    let both = said(18_400.0, 800.0);
+    let both = said(18_400.0, Some(800.0));
     assert!(both.contains(": 18,400 IOPS, 800 calls/s"), "{both}");
-    assert!(!said(18_400.0, 0.0).contains("calls"));
+    assert!(!said(18_400.0, None).contains("calls"));
+    let unanswered = said(0.0, Some(0.0));
+    assert!(unanswered.contains(": 0 calls/s"), "a service that answers nothing: {unanswered}");
 }
 
 #[test]

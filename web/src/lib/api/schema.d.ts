@@ -1517,10 +1517,10 @@ export interface components {
             operations_per_s: number;
             /**
              * Format: double
-             * @description Calls answered well in the last second.
-             * @default 0
+             * @description Calls answered well in the last second; none where no calls are made, or before it is known.
+             * @default null
              */
-            calls_per_s: number;
+            calls_per_s: number | null;
             /**
              * Format: double
              * @description Bytes a second in the last second.
@@ -3054,6 +3054,8 @@ export interface components {
              * @description Bytes of virtual disks in one tile, after scaling.
              */
             disk_bytes: number;
+            /** @description The services that its workloads call, by name; empty if they call none. */
+            endpoints?: string[];
         };
         /** @description One tile's part of the score. */
         TileScore: {
