@@ -33,13 +33,15 @@ mod load;
 mod opening;
 mod rig;
 mod run;
+mod seeing;
 mod under_way;
 pub mod wire;
 
 pub use agent::{Agent, AgentEnd, AgentOptions};
-pub use allowed::{AGENT_FILE, AgentFile, Allowed, AllowedError};
-pub use cluster::Invitation;
+pub use allowed::{AGENT_FILE, AgentFile, Allowed, AllowedError, Recordings};
+pub use cluster::{Invitation, Name};
 pub use controller::{Controller, LEASE, Options, Present, Sharing};
 pub use launch::{By, Launch, LaunchError};
 pub use rig::{Cleared, HostsRig};
 pub use run::{HostsRun, run};
+pub use seeing::{Collected, FoldOrder, Going, RecordOrder, SenderBy, Told};
