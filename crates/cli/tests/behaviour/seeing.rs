@@ -231,6 +231,32 @@ fn a_host_whose_owner_allows_no_recording_is_named_and_no_other_keeps_anything()
 }
 
 #[test]
+fn a_host_without_block_events_is_named_with_what_helps_and_no_other_keeps_anything() {
+    let place = Place::new();
+    let Some(disk) = Disk::new(&place) else { return };
+    let drop = "setpriv --bounding-set=-all --inh-caps=-all";
+    let can = Command::new("sh").args(["-c", &format!("unshare --mount {drop} true")]).output();
+    if !can.is_ok_and(|can| can.status.success()) {
+        eprintln!("skipped: setpriv and unshare are not here, or not allowed");
+        return;
+    }
+    // Without tracefs, and without the right to mount one.
+    let places = ["/sys/kernel/debug/tracing", "/sys/kernel/debug", TRACING].join(" ");
+    let script =
+        format!("for place in {places}; do umount -l $place; done 2>/dev/null; exec {drop} \"$@\"");
+    let blind = host(&place, "b", &owner(&place, "b"))
+        .replace("exec /", &format!("exec unshare --mount sh -c '{script}' sh /"));
+    let seeing = host(&place, "a", &owner(&place, "a"));
+    let hosts = ["--host".to_owned(), seeing, "--host".to_owned(), blind];
+    let output = place.output(&words("record", &hosts, &[&disk.0, "--duration", "60s"]));
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    let said = err(&output);
+    assert!(said.contains("host b: block events cannot be read"), "{said}");
+    assert!(said.contains("mount -t tracefs"), "{said}");
+    assert_eq!(place.names("on-a"), [""; 0]);
+}
+
+#[test]
 fn a_host_that_is_killed_while_it_records_ends_the_others_and_what_is_there_stays() {
     let place = Place::new();
     let Some(disk) = Disk::new(&place) else { return };
