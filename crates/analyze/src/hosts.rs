@@ -8,7 +8,7 @@ use units::Nanos;
 
 use crate::document::{Analysis, Remark};
 use crate::fold::{Filter, Fold, Settings, Sums, Unknown};
-use crate::material::Subject;
+use crate::material::{Subject, View};
 use crate::views::{Options, analyse};
 
 /// Schema id of [`HostsAnalysis`]: a minor version only adds fields.
@@ -37,11 +37,26 @@ pub struct HostPart {
     pub is_unfinished: bool,
     /// Sums that can be added to those of other hosts.
     pub sums: Sums,
-    /// The host's own answer.
+    /// The host's own answer, without its slices of time, which the sums have.
     pub analysis: Analysis,
 }
 
 impl HostPart {
+    /// Puts its slices of time into its answer.
+    fn tell_time(&mut self, settings: &Settings, options: &Options) -> Result<(), Unknown> {
+        let mut fold = Fold::new(settings);
+        let all = |names: &[String]| (0..names.len()).map(index).collect::<Vec<_>>();
+        fold.beside(self.sums.clone(), &all(&self.vms), &all(&self.devices))?;
+        let (mut facts, vms) = (Facts::default(), self.vms.clone());
+        facts.add(self);
+        let names = Names { vms, ..Names::default() };
+        let subject = Subject { name: String::new(), info: facts.info(names), remarks: Vec::new() };
+        let options = Options { views: vec![View::Time], ..options.clone() };
+        let Analysis { slice_ns, time, .. } = analyse(fold, &subject, &options);
+        (self.analysis.slice_ns, self.analysis.time) = (slice_ns, time);
+        Ok(())
+    }
+
     fn machine(&self, name: &str) -> Option<&Machine> {
         self.machines.iter().find(|machine| machine.name == name)
     }
@@ -161,7 +176,11 @@ pub fn analyse_hosts(
     let (mut machines, mut hosts) = (Vec::new(), Vec::new());
     let mut filter = Filter { vms: None, devices: None, ..options.filter.clone() };
     let mut facts = Facts::default();
-    for part in parts {
+    for mut part in parts {
+        if options.views.contains(&View::Time) {
+            let told = part.tell_time(settings, options);
+            told.map_err(|error| (part.host.clone(), error))?;
+        }
         let host = &part.host;
         let vms: Vec<u16> =
             part.vms.iter().map(|name| names.vm(host, name, part.machine(name))).collect();

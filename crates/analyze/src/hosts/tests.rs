@@ -49,6 +49,12 @@ fn options() -> Options {
     }
 }
 
+/// As a host tells it.
+fn without_time() -> Options {
+    let views = View::ALL.into_iter().filter(|view| *view != View::Time);
+    Options { views: views.collect(), ..options() }
+}
+
 fn info(vms: &[&str], devices: &[&str]) -> TraceInfo {
     let device = |name: &&str| Device { name: (*name).to_owned(), size: None };
     TraceInfo {
@@ -82,7 +88,7 @@ fn part(host: &str, after: Nanos, ios: &[Io], vms: &[&str], machines: &[Machine]
         lost_events: 0,
         is_unfinished: false,
         sums: fold.clone().into_sums(),
-        analysis: analyse(fold, &subject, &options()),
+        analysis: analyse(fold, &subject, &without_time()),
     };
     let bytes = postcard::to_stdvec(&part).expect("it is postcard");
     postcard::from_bytes(&bytes).expect("and reads back")
@@ -110,8 +116,8 @@ fn two_hosts_are_added_up_to_what_one_trace_of_both_says() {
     both.sort_by_key(|record| record.issue);
     let mut fold = Fold::new(&settings(Nanos::ZERO));
     fold.push(&both);
-    let info = info(&names, &["a/sda", "b/sda"]);
-    let subject = Subject { name: "r".to_owned(), info, remarks: Vec::new() };
+    let of_both = info(&names, &["a/sda", "b/sda"]);
+    let subject = Subject { name: "r".to_owned(), info: of_both, remarks: Vec::new() };
     let whole = analyse(fold, &subject, &options());
 
     assert_eq!(answer.all.source, whole.source);
@@ -124,6 +130,13 @@ fn two_hosts_are_added_up_to_what_one_trace_of_both_says() {
     assert_eq!(answer.all.breaks, whole.breaks);
     assert_eq!(answer.all.histograms, whole.histograms);
     assert_eq!(answer.all.time, whole.time);
+
+    let mut of_first = Fold::new(&settings(Nanos::ZERO));
+    of_first.push(&of_a.iter().map(|io| record(io, 0)).collect::<Vec<_>>());
+    let of_one = info(&["web", "fio"], &["sda"]);
+    let subject = Subject { name: "r".to_owned(), info: of_one, remarks: Vec::new() };
+    let alone = analyse(of_first, &subject, &options());
+    assert_eq!(answer.hosts[0].analysis, alone, "and each host what it says alone");
 
     // What cannot be added is not there, and said to be missing.
     let absent =

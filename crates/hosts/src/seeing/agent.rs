@@ -305,7 +305,9 @@ fn folded(
         tool: format!("tilemark {}", sight.tool.version),
         views: View::ALL
             .into_iter()
-            .filter(|view| order.views.iter().any(|name| name == view.name()))
+            .filter(|view| {
+                *view != View::Time && order.views.iter().any(|name| name == view.name())
+            })
             .collect(),
         limit: Limit { ns: order.limit.0, source: order.limit.1.clone() },
         filter,
