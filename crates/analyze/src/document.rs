@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: &str = "tilemark.analysis/1.0";
 
 /// What a trace says. Lists of views that were not asked for are empty.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Analysis {
     /// `tilemark.analysis/1.0`.
     pub schema: String,
@@ -57,7 +57,7 @@ pub struct Analysis {
 }
 
 /// What was read.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceFacts {
     /// As it was named.
     pub name: String,
@@ -96,7 +96,7 @@ pub struct SourceFacts {
 }
 
 /// What was left out on request.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FilterFacts {
     /// Names of the only VMs; all if empty.
     pub vms: Vec<String>,
@@ -111,7 +111,7 @@ pub struct FilterFacts {
 }
 
 /// What latencies are held against.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Limit {
     /// Nanoseconds; a 99th percentile above it breaks it.
     pub ns: u64,
@@ -120,7 +120,7 @@ pub struct Limit {
 }
 
 /// A sentence with its proof.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// What kind it is.
     pub id: FindingKind,
@@ -144,7 +144,7 @@ pub struct Finding {
 }
 
 /// What a sentence is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
     /// Sizes that wait beyond their number.
@@ -175,7 +175,7 @@ pub struct Remark {
 }
 
 /// Sums of one VM, or of all. Shares are 0 to 1.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverviewRow {
     /// Whose.
     pub vm: String,
@@ -224,7 +224,7 @@ pub struct OverviewRow {
 }
 
 /// The busiest window of a width.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BurstRow {
     /// Whose.
     pub vm: String,
@@ -258,7 +258,7 @@ pub struct AlignmentRow {
 }
 
 /// One class of sizes in one direction.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeRow {
     /// Whose.
     pub vm: String,
@@ -314,7 +314,7 @@ pub struct BesideRow {
 }
 
 /// A cell of sizes by latency.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyCell {
     /// Whose.
     pub vm: String,
@@ -331,7 +331,7 @@ pub struct LatencyCell {
 }
 
 /// A cell of sizes by I/Os outstanding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OutstandingCell {
     /// Whose.
     pub vm: String,
@@ -354,7 +354,7 @@ pub struct OutstandingCell {
 }
 
 /// The smallest class of sizes whose 99th percentile breaks the limit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BreakRow {
     /// Whose.
     pub vm: String,
@@ -371,7 +371,7 @@ pub struct BreakRow {
 }
 
 /// One histogram of vscsiStats.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HistogramRow {
     /// Whose.
     pub vm: String,
@@ -396,7 +396,7 @@ pub struct HistogramRow {
 }
 
 /// One VM, direction and class in one slice of time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeRow {
     /// Begin of the slice, nanoseconds from the trace's start.
     pub start_ns: u64,

@@ -2,7 +2,8 @@
 //!
 //! What it does: folds a [`trace::Source`] into views (histograms per VM, direction and block-size
 //! class over time), answers how much cache would hold the working set, and says in a few
-//! sentences where the latency came from.
+//! sentences where the latency came from; adds up what several hosts folded for themselves
+//! ([`analyse_hosts`]), as far as sums can be added.
 //!
 //! What it refuses: measuring; a sentence from fewer than 30 I/Os; an average of percentiles.
 //!
@@ -15,6 +16,7 @@ mod classes;
 mod document;
 mod findings;
 mod fold;
+mod hosts;
 mod material;
 mod shape;
 mod tables;
@@ -32,10 +34,14 @@ pub use document::{
     HistogramRow, KneeRow, LatencyCell, Limit, MissRatioRow, OutstandingCell, OverviewRow, Remark,
     SCHEMA, SizeRow, SourceFacts, TierRow, TimeRow, WorkingSetRow, json_schema,
 };
-pub use fold::{Buckets, Filter, Fold, Of, Settings};
+pub use fold::{Buckets, Filter, Fold, Of, Settings, Sums, Unknown};
+pub use hosts::{
+    HOSTS_SCHEMA, HostAnalysis, HostPart, HostsAnalysis, MachineRow, analyse_hosts,
+    hosts_json_schema,
+};
 pub use material::{COARSE, Subject, View};
 pub use shape::Shape;
 pub use tables::{Table, TableError};
-pub use text::{text, vscsi_stats};
+pub use text::{hosts_text, text, vscsi_stats};
 pub use views::{Options, analyse};
 pub use working_set::Curve;

@@ -67,6 +67,17 @@ pub struct Subject {
     pub remarks: Vec<Remark>,
 }
 
+impl Remark {
+    /// What weakens everything that is said of a store whose writer was stopped or is still at work.
+    pub fn unfinished() -> Self {
+        Self {
+            what: "The end of the trace".to_owned(),
+            why: "its writer was stopped or is still at work; this is of its complete parts"
+                .to_owned(),
+        }
+    }
+}
+
 /// A VM, or all, with a name.
 pub(crate) struct Scope<'a> {
     pub(crate) name: String,

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use rustix::time::{ClockId, clock_gettime};
+use trace::store::Machine;
 use trace::{Clock, Device, IoRecord, Losses, TraceInfo};
 use units::{Bytes, Nanos};
 
@@ -60,6 +61,8 @@ pub struct Report {
     pub broken_pages: u64,
     /// Devices, senders and losses.
     pub info: TraceInfo,
+    /// The senders that are virtual machines.
+    pub machines: Vec<Machine>,
 }
 
 /// The pages of one CPU, and its events that wait for those of others.
@@ -176,6 +179,7 @@ impl Capture {
             cpu: Nanos(now(ClockId::ProcessCPUTime).saturating_sub(self.cpu_start)),
             broken_pages: self.broken_pages,
             info: self.info(),
+            machines: self.machines().to_vec(),
         })
     }
 
@@ -197,6 +201,16 @@ impl Capture {
                 ..Losses::default()
             },
         }
+    }
+
+    /// When it began, by this host's monotonic clock: time zero of the records.
+    pub fn began(&self) -> Nanos {
+        Nanos(self.start)
+    }
+
+    /// The senders that are virtual machines.
+    pub fn machines(&self) -> &[Machine] {
+        self.owners.machines()
     }
 
     /// [`Capture::info`] when there are more senders than `known`.

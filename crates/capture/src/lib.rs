@@ -2,7 +2,7 @@
 //!
 //! What it does: reads block events from the raw ring buffers of a tracing instance of its own,
 //! joins them into [`trace::IoRecord`]s, and says whose I/O each was (process, control group,
-//! QEMU virtual machine).
+//! QEMU virtual machine); writes them to a trace while it sums them up ([`Recorder`]).
 //!
 //! What it refuses: slowing what it watches (it loses and counts, it never blocks the traced
 //! I/O, and asks for no wake-ups from it), other people's tracing instances, guessing at an
@@ -21,8 +21,10 @@ mod format;
 mod join;
 mod owner;
 mod page;
+mod recorder;
 mod rwbs;
 mod sieve;
+mod tally;
 mod tracefs;
 mod window;
 
@@ -31,4 +33,6 @@ pub use devices::{Disk, Reach, disks_of};
 pub use error::CaptureError;
 pub use join::Counts;
 pub use owner::{By, Wanted};
+pub use recorder::{RecordError, Recorder, Turn};
+pub use tally::{NotRecorded, Recorded, Row, Tally};
 pub use tracefs::remove_stale;

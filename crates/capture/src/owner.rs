@@ -9,6 +9,7 @@ use std::path::Path;
 
 use rustc_hash::FxHashMap;
 use trace::VmIndex;
+use trace::store::Machine;
 
 use crate::decode::{Comm, Event};
 use crate::join::Sender;
@@ -65,6 +66,7 @@ pub(crate) struct Owners {
     threads: FxHashMap<(u32, Comm), Sender>,
     names: FxHashMap<String, VmIndex>,
     list: Vec<String>,
+    machines: Vec<Machine>,
 }
 
 impl Owners {
@@ -77,7 +79,13 @@ impl Owners {
             threads: FxHashMap::default(),
             names: FxHashMap::default(),
             list: Vec::new(),
+            machines: Vec::new(),
         }
+    }
+
+    /// Which of them are virtual machines.
+    pub fn machines(&self) -> &[Machine] {
+        &self.machines
     }
 
     /// Names by index.
@@ -94,7 +102,12 @@ impl Owners {
         let process = look_up(Path::new("/proc"), event.pid, &event.comm);
         let is_wanted = self.wants(&process);
         let name = self.name(&process);
+        let known = self.list.len();
         let sender = Sender { vm: self.index(name), is_wanted };
+        if let Some(vm) = process.vm.filter(|_| self.list.len() > known) {
+            let name = self.list[known].clone();
+            self.machines.push(Machine { name, uuid: vm.uuid });
+        }
         // Threads of a machine that starts many are forgotten now and then, not kept for ever.
         if self.threads.len() >= NAMES_MAX {
             self.threads.clear();

@@ -8,6 +8,7 @@ mod load;
 mod record;
 mod replay;
 mod run;
+mod seeing;
 mod serve;
 mod simulate;
 mod stored;
@@ -30,6 +31,7 @@ use load::seed;
 pub use record::{By, RecordArgs};
 pub use replay::ReplayArgs;
 pub use run::{Cpu, RunArgs};
+pub use seeing::{CollectArgs, SeenHostsArgs};
 pub use serve::{DemoArgs, ReportArgs, ServeArgs};
 pub use simulate::SimulateArgs;
 pub use stored::StoredArgs;
@@ -456,6 +458,8 @@ pub enum SchemaKind {
     WhatIf,
     /// The answer of analyze.
     Analysis,
+    /// The answer of analyze over hosts.
+    HostsAnalysis,
     /// The answer of analyze --to-workload.
     Fit,
     /// One I/O of a trace: the columns of its Parquet files.

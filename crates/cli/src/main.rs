@@ -14,7 +14,6 @@ mod output;
 mod page;
 mod plan_source;
 mod push;
-mod recording;
 mod report;
 mod signals;
 mod target;

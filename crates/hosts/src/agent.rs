@@ -18,6 +18,7 @@ use units::{Bytes, Nanos};
 
 use crate::allowed::Allowed;
 use crate::hold::Hold;
+use crate::seeing::{Seeing, Sight};
 use crate::simulating::Simulating;
 use crate::under_way::{Eyes, UnderWay, held, told};
 use crate::wire::{
@@ -72,6 +73,7 @@ pub struct Agent {
     ready: Mutex<Option<(u64, Vec<Driven>)>>,
     load: Mutex<Option<(Arc<UnderWay>, Began)>>,
     study: Mutex<Option<Arc<Simulating>>>,
+    seeing: Seeing,
 }
 
 struct OpenRun {
@@ -118,6 +120,7 @@ impl Agent {
             ready: Mutex::default(),
             load: Mutex::default(),
             study: Mutex::default(),
+            seeing: Seeing::default(),
         });
         let answering = Arc::clone(&agent);
         let answer = move |asked: Asked| answering.answer(&asked);
@@ -142,6 +145,7 @@ impl Agent {
 
     /// Ends load and job, and removes what was made. What could not be removed.
     fn end(&self) -> Vec<String> {
+        let mut not_ended = self.seeing.end(END_WAIT);
         if let Some((load, _)) = held(&self.load).take() {
             load.stop();
             let _ = load.finished(END_WAIT);
@@ -152,13 +156,15 @@ impl Agent {
         let until = Instant::now() + END_WAIT;
         while Instant::now() < until {
             if let Ok(mut rig) = self.rig.try_lock() {
-                return rig.take().map(RealRig::clear).map_or_else(Vec::new, |removed| {
-                    removed.failed.iter().map(ToString::to_string).collect()
-                });
+                let removed = rig.take().map(RealRig::clear);
+                let failed = removed.iter().flat_map(|removed| &removed.failed);
+                not_ended.extend(failed.map(ToString::to_string));
+                return not_ended;
             }
             std::thread::sleep(LOOK);
         }
-        vec!["a job did not end".to_owned()]
+        not_ended.push("a job did not end".to_owned());
+        not_ended
     }
 
     fn answer(self: &Arc<Self>, asked: &Asked) -> Result<Vec<u8>, String> {
@@ -191,8 +197,24 @@ impl Agent {
                 self.has_left.store(true, Ordering::Release);
                 json(&())
             }
+            asked if Seeing::is_asked(asked) => {
+                self.seeing.answer(asked, question, |who| self.sight(who))
+            }
             other => Err(format!("no question is called {other:?}")),
         }
+    }
+
+    /// What recording takes, for whom this host is held then.
+    fn sight(self: &Arc<Self>, who: &str) -> Result<Sight, String> {
+        let hold = self.hold.as_ref().map_err(|by| format!("this host is held by {by}"))?;
+        hold.is_held_by(who.to_owned());
+        let AgentOptions { allowed, base, tool, .. } = self.options.clone();
+        let own = Arc::clone(self);
+        let offer = move |what: &str, file| match own.member.get() {
+            Some(member) => member.offer(what, file),
+            None => Err(std::io::ErrorKind::NotConnected.into()),
+        };
+        Ok(Sight { allowed, base, tool, offer: Box::new(offer) })
     }
 
     fn hello(&self) -> Hello {

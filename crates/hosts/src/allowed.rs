@@ -22,6 +22,19 @@ pub struct AgentFile {
     /// Whether a root, memory or overlay file system may be used if a run asks for it.
     #[serde(default)]
     pub allow_root_fs: bool,
+    /// Whether, or where, what everybody's I/O is may be recorded.
+    #[serde(default)]
+    pub record: Option<Recordings>,
+}
+
+/// Recordings that a host's owner allows: everybody's I/O is in them, whoever asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Recordings {
+    /// None, or to where an agent keeps what it needs.
+    Is(bool),
+    /// To these directories; new ones to the first.
+    In(Vec<PathBuf>),
 }
 
 /// Where the owner's file is looked for.
@@ -49,6 +62,12 @@ pub enum AllowedError {
         /// What is.
         allowed: String,
     },
+    /// Its I/O may not be recorded.
+    #[error(
+        "recording is not allowed here, because it sees everybody's I/O; its owner allows it by \
+         `record = true` or `record = [\"DIR\"]` in {AGENT_FILE}"
+    )]
+    Record,
     /// It is no target.
     #[error("{0}")]
     NoTarget(String),
@@ -80,7 +99,31 @@ impl Allowed {
         for text in allowed.lists.iter().flat_map(|list| &list.allow) {
             text.parse::<Target>().map_err(|error| wrong(format!("{text}: {error}")))?;
         }
+        for list in &allowed.lists {
+            if let Some(Recordings::In(directories)) = &list.record
+                && let Some(path) = directories.iter().find(|path| !path.is_absolute())
+            {
+                return Err(wrong(format!("record: {} does not begin with /", path.display())));
+            }
+        }
         Ok(allowed)
+    }
+
+    /// Directories for recordings; `base` is the agent's own.
+    ///
+    /// # Errors
+    ///
+    /// Unless the owner's file allows them.
+    pub fn recordings(&self, base: &Path) -> Result<Vec<PathBuf>, AllowedError> {
+        let mut found = None;
+        for list in self.lists.iter().filter_map(|list| list.record.as_ref()) {
+            found = match list {
+                Recordings::Is(false) => return Err(AllowedError::Record),
+                Recordings::Is(true) => found.or_else(|| Some(vec![base.to_owned()])),
+                Recordings::In(directories) => Some(directories.clone()),
+            };
+        }
+        found.filter(|directories| !directories.is_empty()).ok_or(AllowedError::Record)
     }
 
     /// Every target that some list names.
@@ -134,7 +177,7 @@ mod tests {
     use super::*;
 
     fn file(allow: &[String]) -> AgentFile {
-        AgentFile { allow: allow.to_vec(), allow_root_fs: false }
+        AgentFile { allow: allow.to_vec(), ..AgentFile::default() }
     }
 
     #[test]
@@ -178,6 +221,31 @@ mod tests {
         assert!(same.check(&target("a"), true).is_err(), "the owner did not allow it");
         let own = Allowed::read(Some(&path), AgentFile::default()).expect("reads");
         own.check(&target("a"), false).expect("the owner's file is enough");
+    }
+
+    #[test]
+    fn nothing_is_recorded_unless_the_owners_file_says_so() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (path, base) = (dir.path().join("agent.toml"), Path::new("/base"));
+        let of = |text: &str| {
+            std::fs::write(&path, text).expect("written");
+            Allowed::read(Some(&path), file(&["dir:/x".to_owned()]))
+                .expect("reads")
+                .recordings(base)
+        };
+        for refused in ["", "record = false", "record = []", "allow = [\"dir:/x\"]"] {
+            assert!(matches!(of(refused), Err(AllowedError::Record)), "{refused}");
+        }
+        assert_eq!(of("record = true").expect("allowed"), [base]);
+        assert_eq!(
+            of("record = [\"/a\", \"/b\"]").expect("allowed"),
+            [Path::new("/a"), Path::new("/b")]
+        );
+        std::fs::write(&path, "record = [\"a\"]").expect("written");
+        assert!(
+            Allowed::read(Some(&path), AgentFile::default()).is_err(),
+            "from where is not known"
+        );
     }
 
     #[test]

@@ -83,7 +83,7 @@ pub struct Present {
 
 /// Round trips that a clock is found by: the quickest of twenty is within a tenth of the quickest of
 /// thousands (measured on loopback and over veth).
-const PROBES: u32 = 20;
+pub(crate) const PROBES: u32 = 20;
 /// Examining looks at every device.
 const EXAMINE_WITHIN: Duration = Duration::from_secs(60);
 

@@ -1,6 +1,7 @@
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 
@@ -128,7 +129,8 @@ impl Launch {
             source,
         };
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(failed)?;
+        // Ctrl-C is for the controller, which ends its agents when it has what they know.
+        let mut child = command.process_group(0).spawn().map_err(failed)?;
         if let Some(mut input) = child.stdin.take() {
             // Who ends before reading it says why on standard error.
             let _ = writeln!(input, "{}", invitation.token());

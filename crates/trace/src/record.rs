@@ -1,7 +1,10 @@
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// The position of a device in [`crate::TraceInfo::devices`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 pub struct DeviceIndex(pub u16);
 
 /// The position of a VM (or process, or control group: whoever sent the I/O) in

@@ -4,6 +4,8 @@
 //! 2007; the limits are those that the tool prints. A value belongs to the first bucket whose
 //! limit is not below it, or to the one above the last limit.
 
+use serde::{Deserialize, Serialize};
+
 /// Limits of I/O lengths, bytes.
 pub(crate) const LENGTH: &[i32] = &[
     512, 1024, 2048, 4095, 4096, 8191, 8192, 16_383, 16_384, 32_768, 49_152, 65_535, 65_536,
@@ -26,7 +28,8 @@ const FAR: i64 = 1 << 30;
 const ROOM: usize = 34;
 
 /// Counts by bucket, with what vscsiStats prints above them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Carried", into = "Carried")]
 pub struct Buckets {
     limits: &'static [i32],
     counts: [u64; ROOM],
@@ -85,6 +88,34 @@ impl Buckets {
     pub(crate) fn mean(&self) -> Option<i64> {
         let count = i128::from(self.count());
         (count > 0).then(|| i64::try_from(self.sum / count).unwrap_or(i64::MAX))
+    }
+}
+
+/// [`Buckets`] in messages: no two lists of limits are of one length.
+#[derive(Serialize, Deserialize)]
+struct Carried {
+    counts: Vec<u64>,
+    min: i64,
+    max: i64,
+    sum: i128,
+}
+
+impl From<Buckets> for Carried {
+    fn from(of: Buckets) -> Self {
+        Self { counts: of.counts().to_vec(), min: of.min, max: of.max, sum: of.sum }
+    }
+}
+
+impl TryFrom<Carried> for Buckets {
+    type Error = &'static str;
+
+    fn try_from(carried: Carried) -> Result<Self, Self::Error> {
+        let is_it = |limits: &&[i32]| limits.len() + 1 == carried.counts.len();
+        let limits = [LENGTH, SEEK, TIME, OUTSTANDING].into_iter().find(is_it);
+        let mut buckets = Self::new(limits.ok_or("no histogram has so many buckets")?);
+        buckets.counts[..carried.counts.len()].copy_from_slice(&carried.counts);
+        (buckets.min, buckets.max, buckets.sum) = (carried.min, carried.max, carried.sum);
+        Ok(buckets)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// The narrowest width, and how many of it the others are: 100 ms, 1 s, and the 20 s that
@@ -11,7 +12,7 @@ const TICK: u64 = 100_000_000;
 const WIDTHS: [u64; 3] = [1, 10, 200];
 
 /// One window of time with what came in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Window {
     index: u64,
     pub(crate) count: u64,
@@ -27,7 +28,7 @@ impl Window {
 }
 
 /// Windows of one width: the first and the last may go on in other parts of the trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 struct Peaks {
     first: Option<Window>,
     last: Option<Window>,
@@ -74,7 +75,7 @@ impl Peaks {
 }
 
 /// The busiest windows of each width.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Bursts {
     open: Window,
     widths: [Peaks; 3],

@@ -2,11 +2,14 @@
 
 mod buckets;
 mod bursts;
+mod carried;
 mod flight;
 mod pages;
 mod slices;
 mod slim;
+mod store;
 mod stream;
+mod sums;
 mod vm;
 mod work;
 
@@ -16,5 +19,6 @@ pub(crate) use slices::Row;
 pub(crate) use slim::Slim;
 pub use stream::Of;
 pub(crate) use stream::Stream;
+pub use sums::{Sums, Unknown};
 pub(crate) use vm::{Class, DEPTHS, Vm};
 pub use work::{Filter, Fold, Settings};

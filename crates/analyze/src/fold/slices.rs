@@ -1,5 +1,6 @@
 //! What happened in every slice of time, per VM, direction and class of sizes.
 
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use super::slim::{self, Slim};
@@ -310,6 +311,86 @@ impl Slices {
         for (bucket, count) in unpack(&self.pool[row.from..row.from + row.entries]) {
             to.add(bucket, u64::from(count));
         }
+    }
+}
+
+/// All slices as they are carried.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Stored {
+    pub(crate) width_ns: u64,
+    pub(crate) rows: Vec<StoredRow>,
+}
+
+/// A [`Row`] with its latencies: entries of the pool.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct StoredRow {
+    pub(crate) slice: u64,
+    key: u32,
+    timed: u32,
+    pub(crate) count: u64,
+    pub(crate) bytes: u64,
+    wait_ns: u64,
+    longest_ns: u64,
+    #[serde(deserialize_with = "entries")]
+    entries: Vec<u32>,
+}
+
+impl StoredRow {
+    pub(crate) fn vm(&self) -> usize {
+        self.key as usize / CELLS
+    }
+}
+
+/// Counts of buckets that there are.
+fn entries<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Error> {
+    let entries: Vec<u32> = Vec::deserialize(from)?;
+    if unpack(&entries).any(|(bucket, _)| bucket >= slim::BUCKETS) {
+        return Err(serde::de::Error::custom("there is no such bucket"));
+    }
+    Ok(entries)
+}
+
+impl Slices {
+    /// All rows, to be carried elsewhere.
+    pub(crate) fn into_stored(mut self) -> Stored {
+        self.close();
+        let pool = self.pool;
+        let row = |row: Row| StoredRow {
+            slice: row.slice,
+            key: row.key,
+            timed: row.timed,
+            count: row.count,
+            bytes: row.bytes,
+            wait_ns: row.wait_ns,
+            longest_ns: row.longest_ns,
+            entries: pool[row.from..row.from + row.entries].to_vec(),
+        };
+        Stored { width_ns: self.width.0, rows: self.rows.into_iter().map(row).collect() }
+    }
+
+    /// Adds what another host saw in the same time; `vms` says which its VMs are here.
+    pub(crate) fn beside(&mut self, stored: Stored, vms: &[u16]) {
+        let mut other = Self::new(Nanos(stored.width_ns.max(1)), self.room);
+        for row in stored.rows {
+            let Some(vm) = vms.get(row.vm()) else { continue };
+            let from = other.pool.len();
+            other.pool.extend_from_slice(&row.entries);
+            other.rows.push(Row {
+                slice: row.slice,
+                #[expect(clippy::cast_possible_truncation, reason = "below 16")]
+                key: u32::from(*vm) * CELLS as u32 + row.key % CELLS as u32,
+                timed: row.timed,
+                count: row.count,
+                bytes: row.bytes,
+                wait_ns: row.wait_ns,
+                longest_ns: row.longest_ns,
+                from,
+                entries: row.entries.len(),
+            });
+        }
+        // Its VMs have other numbers here, and so another order.
+        other.join();
+        self.merge(other);
     }
 }
 

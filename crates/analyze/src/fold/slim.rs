@@ -1,5 +1,6 @@
 //! A histogram small enough for a cell of a table: 16 buckets per power of two.
 
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// Lowest bits of a latency that are not looked at: steps of 64 ns.
@@ -36,7 +37,8 @@ pub(crate) fn middle(bucket: usize) -> Nanos {
 }
 
 /// Latencies to within 3.2 % (64 ns below 2 us), about 4 KiB.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<(u16, u64)>", into = "Vec<(u16, u64)>")]
 pub(crate) struct Slim {
     counts: Box<[u64; BUCKETS]>,
 }
@@ -44,6 +46,27 @@ pub(crate) struct Slim {
 impl Default for Slim {
     fn default() -> Self {
         Self { counts: Box::new([0; BUCKETS]) }
+    }
+}
+
+impl From<Slim> for Vec<(u16, u64)> {
+    /// The buckets that hold something.
+    fn from(slim: Slim) -> Self {
+        let held = (0..).zip(slim.counts.iter().copied());
+        held.filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+impl TryFrom<Vec<(u16, u64)>> for Slim {
+    type Error = &'static str;
+
+    fn try_from(held: Vec<(u16, u64)>) -> Result<Self, Self::Error> {
+        let mut slim = Self::default();
+        for (bucket, count) in held {
+            let cell = slim.counts.get_mut(usize::from(bucket)).ok_or("there is no such bucket")?;
+            *cell += count;
+        }
+        Ok(slim)
     }
 }
 

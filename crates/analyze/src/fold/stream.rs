@@ -2,6 +2,7 @@
 //! of each alone, as vscsiStats' histograms.
 
 use record::slice::SizeClass;
+use serde::{Deserialize, Serialize};
 use trace::IoRecord;
 use units::Nanos;
 
@@ -16,7 +17,7 @@ const NEAR: usize = 16;
 pub(crate) type Way = usize;
 
 /// Where an I/O began and ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Place {
     first: i64,
     last: i64,
@@ -30,7 +31,7 @@ struct Place {
 }
 
 /// Successive I/Os of one scope: all of a stream, or those of one direction.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Succession {
     /// The first of this part of the trace: what came before it is not known here.
     first: Option<Place>,
@@ -69,7 +70,7 @@ impl Succession {
 }
 
 /// The closest of the previous I/Os.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Near {
     /// Last sectors of the previous I/Os, in a ring; in floating point, which processors compare
     /// several of at once, and exact up to 2^53 sectors.
@@ -154,7 +155,7 @@ pub enum Of {
 }
 
 /// One VM on one device.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stream {
     all: Succession,
     ways: [Succession; 2],

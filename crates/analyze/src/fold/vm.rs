@@ -1,11 +1,13 @@
 //! Everything that is counted of one VM, whatever the device.
 
 use record::slice::SizeClass;
+use serde::{Deserialize, Serialize};
 use stats::Histogram;
 use trace::{DeviceIndex, IoRecord};
 use units::Nanos;
 
 use super::bursts::Bursts;
+use super::carried;
 use super::flight::{InFlight, SMALL_BELOW};
 use super::slim::Slim;
 use super::stream::{Stream, Way};
@@ -17,25 +19,27 @@ pub(crate) const DEPTHS: [u32; 9] = [1, 2, 3, 5, 9, 17, 33, 65, 129];
 const CLASSES: usize = SizeClass::COUNT;
 
 /// One direction and class of sizes.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Class {
     pub(crate) count: u64,
     pub(crate) bytes: u64,
     pub(crate) sequential: u64,
     pub(crate) failed: u64,
+    #[serde(with = "carried::histogram")]
     pub(crate) latency: Option<Box<Histogram>>,
 }
 
 /// Operations that move no data.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Other {
     pub(crate) count: u64,
     pub(crate) bytes: u64,
+    #[serde(with = "carried::histogram")]
     pub(crate) latency: Option<Box<Histogram>>,
 }
 
 /// One VM.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Vm {
     /// Reads, writes; smallest class first.
     pub(crate) classes: [[Class; CLASSES]; 2],
@@ -51,6 +55,7 @@ pub(crate) struct Vm {
     /// Small I/Os by direction: alone, and with a large one in flight.
     pub(crate) beside: [[Slim; 2]; 2],
     /// By direction, class and depth.
+    #[serde(deserialize_with = "depths")]
     pub(crate) depths: Vec<Option<Slim>>,
     pub(crate) streams: Vec<(DeviceIndex, Box<Stream>)>,
 }
@@ -163,6 +168,16 @@ impl Vm {
         self.merge(other);
         self.streams = streams;
         self.bursts = bursts;
+    }
+}
+
+/// None, or one for each direction, class and depth.
+fn depths<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Option<Slim>>, D::Error> {
+    let depths: Vec<Option<Slim>> = Vec::deserialize(from)?;
+    match depths.len() {
+        0 => Ok(depths),
+        count if count == 2 * CLASSES * DEPTHS.len() => Ok(depths),
+        count => Err(serde::de::Error::invalid_length(count, &"one for each class and depth")),
     }
 }
 

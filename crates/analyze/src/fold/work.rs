@@ -61,6 +61,9 @@ pub struct Settings {
     pub hold: usize,
     /// Which records count.
     pub filter: Filter,
+    /// The trace's time zero after that of what it is a part of; all times count from there, those of the
+    /// filter too.
+    pub after: Nanos,
 }
 
 impl Default for Settings {
@@ -71,6 +74,7 @@ impl Default for Settings {
             references_max: 1_000_000,
             hold: 1024,
             filter: Filter::default(),
+            after: Nanos::ZERO,
         }
     }
 }
@@ -93,6 +97,9 @@ pub struct Fold {
     pub(crate) unseen: u64,
     /// Whether rows of histograms were added, of which no sequence is known.
     pub(crate) is_summed: bool,
+    /// Whether what several hosts saw was added up.
+    pub(crate) is_beside: bool,
+    after: Nanos,
 }
 
 impl Fold {
@@ -113,6 +120,8 @@ impl Fold {
             flights: Vec::new(),
             unseen: 0,
             is_summed: false,
+            is_beside: false,
+            after: settings.after,
         }
     }
 
@@ -144,6 +153,18 @@ impl Fold {
 
     /// Takes the next records, in order of issue.
     pub fn push(&mut self, batch: &[IoRecord]) {
+        if self.after == Nanos::ZERO {
+            return self.push_all(batch);
+        }
+        let after = self.after;
+        let later = |record: &IoRecord| {
+            let issue = Nanos(record.issue.0.saturating_add(after.0));
+            IoRecord { issue, ..*record }
+        };
+        self.push_all(&batch.iter().map(later).collect::<Vec<_>>());
+    }
+
+    fn push_all(&mut self, batch: &[IoRecord]) {
         match self.filter.take() {
             None => batch.iter().for_each(|record| self.take(record)),
             Some(filter) => {

@@ -490,7 +490,7 @@ fn bytes(value: f64) -> String {
     Bytes::new(1).scale(value).to_string()
 }
 
-fn number(value: u64) -> String {
+pub(super) fn number(value: u64) -> String {
     let digits = value.to_string();
     let mut grouped = String::new();
     for (at, digit) in digits.chars().enumerate() {

@@ -81,6 +81,10 @@ pub(crate) fn bursts(material: &Material) -> Vec<BurstRow> {
             if material.span.is_none_or(|span| span < peak.width) {
                 continue;
             }
+            // Of several hosts together they are not known.
+            if material.fold.is_beside && peak.count == 0 {
+                continue;
+            }
             let iops = peak.count as f64 / peak.width.as_secs_f64();
             rows.push(BurstRow {
                 vm: scope.name.clone(),

@@ -1,6 +1,6 @@
 //! What people and other programs read.
 
-use tilemark_analyze::{Settings, View, json_schema, text, vscsi_stats};
+use tilemark_analyze::{Settings, View, hosts_json_schema, json_schema, text, vscsi_stats};
 
 use crate::findings::troubled;
 use crate::shared::file;
@@ -31,14 +31,16 @@ fn tables_of_csv_have_a_name_for_every_column() {
 }
 
 #[test]
-fn the_stored_schema_is_that_of_the_types() {
-    let path = format!("{}/../../docs/schemas/analysis-1.0.json", env!("CARGO_MANIFEST_DIR"));
-    let fresh = serde_json::to_string_pretty(&json_schema()).expect("JSON") + "\n";
-    if std::env::var_os("TILEMARK_UPDATE").is_some() {
-        std::fs::write(&path, &fresh).expect("writable docs/schemas");
+fn the_stored_schemas_are_those_of_the_types() {
+    for (name, schema) in [("analysis", json_schema()), ("hosts-analysis", hosts_json_schema())] {
+        let path = format!("{}/../../docs/schemas/{name}-1.0.json", env!("CARGO_MANIFEST_DIR"));
+        let fresh = serde_json::to_string_pretty(&schema).expect("JSON") + "\n";
+        if std::env::var_os("TILEMARK_UPDATE").is_some() {
+            std::fs::write(&path, &fresh).expect("writable docs/schemas");
+        }
+        let stored = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(stored == fresh, "docs/schemas/{name}-1.0.json: run this with TILEMARK_UPDATE=1");
     }
-    let stored = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(stored == fresh, "docs/schemas/analysis-1.0.json: run this with TILEMARK_UPDATE=1");
 }
 
 #[test]

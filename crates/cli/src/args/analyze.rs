@@ -4,12 +4,15 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use units::Nanos;
 
+use super::{CollectArgs, SeenHostsArgs};
+
 /// `analyze`.
 #[derive(Debug, Args)]
 pub struct AnalyzeArgs {
     /// A trace: a file of any known format, a store NAME.tmt, or a run directory
     ///
-    /// Files may be compressed (zst, gz, xz). A run directory shows its last step.
+    /// Files may be compressed (zst, gz, xz). A run directory shows its last step. With --host the name
+    /// that `tilemark record --host` told.
     /// Example: tilemark analyze vm.tmt --view matrix --vm web1 --from 12s --to 14s
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
@@ -81,6 +84,13 @@ pub struct AnalyzeArgs {
     /// Where the random numbers of the run in virtual time start
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "A workload from a trace")]
     pub seed: u64,
+
+    /// Which hosts recorded it.
+    #[command(flatten)]
+    pub seen: SeenHostsArgs,
+    /// What is brought here.
+    #[command(flatten)]
+    pub collect: CollectArgs,
 
     /// Threads that read a store [default: one per core]; they do not change the answer
     #[arg(long, value_name = "N", help_heading = "Output")]

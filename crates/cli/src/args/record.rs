@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use units::{Bytes, Nanos};
 
-use super::{Format, Live};
+use super::{Format, Live, SeenHostsArgs};
 
 /// `record`.
 #[derive(Debug, Args)]
@@ -47,6 +47,10 @@ pub struct RecordArgs {
     /// QEMU virtual machines have their own names in any case.
     #[arg(long, value_name = "HOW", value_enum, default_value_t = By::Name, hide_possible_values = true, help_heading = "Whose I/O")]
     pub by: By,
+
+    /// Which hosts record.
+    #[command(flatten)]
+    pub seen: SeenHostsArgs,
 
     /// The trace: a new directory, NAME.tmt
     ///

@@ -20,7 +20,8 @@ pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
 
     let refused =
         |error: &dyn std::error::Error| Failure::new(Exit::Refused, super::run::chain(error));
-    let named = AgentFile { allow: args.allow.clone(), allow_root_fs: args.allow_root_fs };
+    let named =
+        AgentFile { allow: args.allow.clone(), allow_root_fs: args.allow_root_fs, record: None };
     let allowed = Allowed::read(args.config.as_deref(), named).map_err(|error| refused(&error))?;
     let token = token(&args.join)?;
     let invitation = token
@@ -43,7 +44,9 @@ pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
     Ok(match end {
         AgentEnd::Left => Exit::Success,
         AgentEnd::Alone { not_removed } => {
-            crate::say!("the controller is gone; what was made here is removed");
+            crate::say!(
+                "the controller is gone; what was made here is removed, and a recording is ended"
+            );
             tell(&not_removed);
             if not_removed.is_empty() { Exit::Failure } else { Exit::NotRemoved }
         }

@@ -15,6 +15,7 @@ mod lab;
 mod prepare;
 mod preview;
 pub mod record;
+mod record_hosts;
 mod replay;
 mod report;
 pub mod run;
@@ -48,6 +49,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::WhatIf(args) => what_if::run(args),
         Command::Calibrate(args) => calibrate::run(args),
         Command::Lab(args) => lab::run(args),
+        Command::Record(args) if !args.seen.hosts.is_empty() => record_hosts::run(args),
         Command::Record(args) => record::run(args),
         Command::Analyze(args) => analyze::run(args),
         Command::Import(args) => import::run(args),

@@ -5,15 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::JoinHandle;
-use std::time::Duration;
 
-use capture::{Capture, CaptureError, Options, Progress, Report, Wanted, disks_of};
+use capture::{
+    Capture, CaptureError, Options, Progress, RecordError, Recorded, Recorder, Turn, Wanted,
+    disks_of,
+};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
-use trace::store::{self, Writer, Written};
-use trace::{IoRecord, TraceError, TraceInfo};
+use trace::store::{self, Writer};
 use units::Nanos;
 use view::TraceFacts;
 
@@ -22,20 +21,9 @@ use crate::commands::runs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::page::Page;
-use crate::recording::{NotRecorded, Recorded, Tally};
 use crate::{output, text};
 
-/// Between two looks at the kernel's buffers: short beside the time in which one fills (8 MiB
-/// take about half a second of 200,000 I/Os each second).
-const TURN: Duration = Duration::from_millis(25);
 const SECOND: Nanos = Nanos::SECOND;
-/// Batches between reading and writing at most; when the trace's disk is slower than that, the
-/// kernel's buffers fill and what is lost is counted.
-const BATCHES_MAX: usize = 64;
-/// Nice value while recording: before ordinary programs, behind real-time ones.
-const PRIORITY: i32 = -15;
-/// What a killed recording loses at most.
-const PART_SPAN: Nanos = Nanos::from_secs(60);
 
 /// Records until it is told to stop.
 pub fn run(args: &RecordArgs) -> Result<Exit, Failure> {
@@ -54,12 +42,11 @@ pub fn run(args: &RecordArgs) -> Result<Exit, Failure> {
             return Err(failure);
         }
     };
-    // After the command, which would inherit it: on a busy machine the buffers are to be read in
-    // time. It is not allowed to everybody, and not needed.
-    let _ = rustix::process::setpriority_process(None, PRIORITY);
-    let mut recording = Recording::new(args, Writing::start(writer)?, page);
-    recording.begin(&target, &capture);
-    let (ended, page) = recording.run(capture, child, &stop)?;
+    // After the command, which would inherit its priority.
+    let recorder = Recorder::start(capture, writer).map_err(|error| failed(&error))?;
+    let mut recording = Recording::new(args, recorder, page);
+    recording.begin(&target);
+    let (ended, page) = recording.run(child, &stop)?;
     match args.format {
         Format::Text => output::print(&text::recorded(&ended))?,
         Format::Json => output::print_json(&ended)?,
@@ -90,8 +77,7 @@ fn options(args: &RecordArgs) -> Result<Options, Failure> {
 }
 
 fn store_options() -> store::Options {
-    let (part_span_max, host) = (Some(PART_SPAN), Some(host()));
-    store::Options { part_span_max, host, ..store::Options::default() }
+    store::Options { host: Some(host()), ..Recorder::store_options() }
 }
 
 /// This machine.
@@ -108,8 +94,15 @@ fn failure(error: &CaptureError) -> Failure {
     Failure::from_error(exit, error).hint(error.hint())
 }
 
+fn failed(error: &RecordError) -> Failure {
+    match error {
+        RecordError::Capture(error) => failure(error),
+        other => Failure::from_error(Exit::Failure, other),
+    }
+}
+
 /// Set by Ctrl-C and its like, which are how a recording ends; a second one ends the program.
-fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
+pub(super) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         flag::register_conditional_shutdown(signal, Exit::Interrupted as i32, Arc::clone(&stop))
@@ -122,12 +115,16 @@ fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
 }
 
 fn default_name() -> PathBuf {
-    let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
-    PathBuf::from(format!("record-{now}.tmt"))
+    PathBuf::from(format!("{}.tmt", stamp()))
+}
+
+/// What a recording is called that nobody named.
+pub(super) fn stamp() -> String {
+    format!("record-{}", jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S"))
 }
 
 /// Starts the command; stdout is ours alone.
-fn start(command: &[std::ffi::OsString]) -> Result<Option<Child>, Failure> {
+pub(super) fn start(command: &[std::ffi::OsString]) -> Result<Option<Child>, Failure> {
     let Some((program, arguments)) = command.split_first() else { return Ok(None) };
     let child = Command::new(program)
         .args(arguments)
@@ -140,69 +137,24 @@ fn start(command: &[std::ffi::OsString]) -> Result<Option<Child>, Failure> {
     Ok(Some(child))
 }
 
-/// New names of senders, and records, which the page is shown as well.
-type Batch = (Option<TraceInfo>, Arc<Vec<IoRecord>>);
-
-/// Records on their way to the trace, written by a thread of its own.
-struct Writing {
-    batches: SyncSender<Batch>,
-    thread: JoinHandle<Result<Writer, TraceError>>,
-}
-
-impl Writing {
-    fn start(mut writer: Writer) -> Result<Self, Failure> {
-        let (batches, received): (_, Receiver<Batch>) = sync_channel(BATCHES_MAX);
-        let thread = std::thread::Builder::new().name("trace".to_owned()).spawn(move || {
-            for (info, records) in received {
-                if let Some(info) = info {
-                    writer.update(&info);
-                }
-                writer.write(&records)?;
-            }
-            Ok(writer)
-        });
-        let thread = thread.map_err(|error| {
-            Failure::new(Exit::Failure, format!("starting the thread that writes: {error}"))
-        })?;
-        Ok(Self { batches, thread })
-    }
-
-    /// Whether it is still taken.
-    fn send(&self, info: Option<TraceInfo>, records: Arc<Vec<IoRecord>>) -> bool {
-        self.batches.send((info, records)).is_ok()
-    }
-
-    fn finish(self) -> Result<Written, Failure> {
-        drop(self.batches);
-        let failed = |error: TraceError| Failure::from_error(Exit::Failure, &error);
-        match self.thread.join() {
-            Ok(writer) => writer.and_then(Writer::finish).map_err(failed),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    }
-}
-
 /// A recording while it goes on.
 struct Recording {
-    writing: Writing,
-    tally: Tally,
+    recorder: Recorder,
     duration: Option<Nanos>,
     live: Live,
     page: Option<Page>,
     /// What was told last: when, I/Os and bytes.
     told: (Nanos, u64, u64),
-    names_sent: usize,
 }
 
 impl Recording {
-    fn new(args: &RecordArgs, writing: Writing, page: Option<Page>) -> Self {
-        let (tally, told) = (Tally::new(), (Nanos::ZERO, 0, 0));
-        let live = live(args.live);
-        Self { writing, tally, duration: args.duration, live, page, told, names_sent: 0 }
+    fn new(args: &RecordArgs, recorder: Recorder, page: Option<Page>) -> Self {
+        let told = (Nanos::ZERO, 0, 0);
+        Self { recorder, duration: args.duration, live: live(args.live), page, told }
     }
 
-    fn begin(&mut self, target: &Path, capture: &Capture) {
-        let info = capture.info();
+    fn begin(&mut self, target: &Path) {
+        let info = self.recorder.info();
         if let Some(page) = &mut self.page {
             let (facts, duration) = (TraceFacts::new(target, &info, Some(&host())), self.duration);
             page.record(server::Recording { facts, info: info.clone(), duration });
@@ -216,48 +168,30 @@ impl Recording {
 
     fn run(
         mut self,
-        mut capture: Capture,
         mut child: Option<Child>,
         stop: &AtomicBool,
     ) -> Result<(Recorded, Option<Page>), Failure> {
         loop {
-            std::thread::sleep(TURN);
-            let mut records = Vec::new();
-            let progress = capture.step(&mut records).map_err(|error| failure(&error))?;
-            let names = capture.info_if_more_than(self.names_sent);
-            if !self.take(names, records, progress.elapsed) {
+            let turn = self.recorder.turn().map_err(|error| failed(&error))?;
+            show(&mut self.page, &turn);
+            if !turn.is_taken {
                 break;
             }
-            self.tell(&progress);
-            let is_over = self.duration.is_some_and(|duration| progress.elapsed >= duration);
+            self.tell(&turn.progress);
+            let is_over = self.duration.is_some_and(|duration| turn.progress.elapsed >= duration);
             if is_over || stop.load(Ordering::Relaxed) || has_ended(&mut child) {
                 break;
             }
         }
-        let mut records = Vec::new();
-        let report = capture.finish(&mut records).map_err(|error| failure(&error))?;
-        self.take(Some(report.info.clone()), records, report.progress.elapsed);
         self.end_line();
-        let written = self.writing.finish()?;
-        let command = match child {
-            Some(mut child) => child.wait().ok().map(|status| status.to_string()),
-            None => None,
-        };
+        let page = &mut self.page;
+        let ended = self.recorder.finish(|turn| show(page, turn));
+        let mut ended = ended.map_err(|error| failed(&error))?;
+        ended.command = child.and_then(|mut child| child.wait().ok()).map(|end| end.to_string());
         if let Some(page) = &mut self.page {
-            page.recorded(&written.directory);
+            page.recorded(&ended.trace);
         }
-        Ok((recorded(&report, &written, &self.tally, command), self.page))
-    }
-
-    /// Hands records on; whether they are still taken.
-    fn take(&mut self, info: Option<TraceInfo>, records: Vec<IoRecord>, elapsed: Nanos) -> bool {
-        self.tally.add(&records);
-        let records = Arc::new(records);
-        if let Some(page) = &mut self.page {
-            page.seen(info.as_ref(), &records, elapsed);
-        }
-        self.names_sent = info.as_ref().map_or(self.names_sent, |info| info.vms.len());
-        (records.is_empty() && info.is_none()) || self.writing.send(info, records)
+        Ok((ended, self.page))
     }
 
     /// One line each second.
@@ -266,9 +200,10 @@ impl Recording {
         if self.live == Live::Off || progress.elapsed.saturating_sub(since) < SECOND {
             return;
         }
-        let (now, now_bytes, longest) = self.tally.totals();
+        let tally = self.recorder.tally();
+        let (now, now_bytes, longest) = tally.totals();
         // By the time in which they were issued, not by that in which they became known.
-        let rate = self.tally.window().map(|issued| {
+        let rate = tally.window().map(|issued| {
             let span = issued.max(SECOND);
             format!(
                 "{} I/Os/s  {}",
@@ -314,41 +249,17 @@ fn live(asked: Live) -> Live {
     }
 }
 
-fn has_ended(child: &mut Option<Child>) -> bool {
+fn show(page: &mut Option<Page>, turn: &Turn) {
+    if let Some(page) = page {
+        page.seen(turn.info.as_ref(), &turn.records, turn.progress.elapsed);
+    }
+}
+
+pub(super) fn has_ended(child: &mut Option<Child>) -> bool {
     child.as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None)))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "printed with three digits")]
 fn per_second(count: u64, span: Nanos) -> f64 {
     count as f64 / span.as_secs_f64()
-}
-
-fn recorded(
-    report: &Report,
-    written: &Written,
-    tally: &Tally,
-    command: Option<String>,
-) -> Recorded {
-    let (progress, counts) = (report.progress, report.progress.counts);
-    Recorded {
-        schema: "tilemark.record/1.0",
-        trace: written.directory.clone(),
-        trace_bytes: written.bytes,
-        elapsed_ns: progress.elapsed.0,
-        records: written.records,
-        events: progress.events,
-        lost_events: progress.lost,
-        not_recorded: NotRecorded {
-            unwanted: counts.unwanted,
-            unmatched: counts.unmatched,
-            unfinished: counts.unfinished,
-            abandoned: counts.abandoned,
-        },
-        cpu_ns: report.cpu.0,
-        core_percent: per_second(report.cpu.0, progress.elapsed) / 1e7,
-        operations: tally.operations(),
-        devices: tally.devices(&report.info.devices),
-        senders: tally.senders(&report.info.vms),
-        command,
-    }
 }

@@ -6,6 +6,8 @@ mod comparison;
 mod hosts;
 mod model;
 mod recheck;
+#[cfg(feature = "hosts")]
+mod recorded_hosts;
 mod recording;
 mod replay;
 mod step;
@@ -19,6 +21,8 @@ pub use comparison::comparison;
 use hosts::hosts;
 pub use model::model;
 pub use recheck::recheck;
+#[cfg(feature = "hosts")]
+pub use recorded_hosts::{HostRecorded, HostsRecorded, hosts_recorded};
 pub use recording::recorded;
 pub use replay::replay;
 pub use step::{closest, limit_name, step_line};

@@ -1,9 +1,9 @@
 //! A finished capture as text.
 
+use capture::{Recorded, Row};
 use units::{Bytes, Nanos};
 
 use super::{Table, count, latency, number};
-use crate::recording::{Recorded, Row};
 
 /// Senders and devices told at most; all are in the trace.
 const ROWS_MAX: usize = 8;
@@ -95,6 +95,6 @@ fn cost(recorded: &Recorded) -> String {
     )
 }
 
-fn whole(value: u64) -> String {
+pub(super) fn whole(value: u64) -> String {
     count(value, "").trim_end_matches(['s', ' ']).to_owned()
 }

@@ -34,7 +34,7 @@ fn agent(place: &Place, name: &str) -> Pid {
     Pid::from_raw(text.trim().parse().expect("a number")).expect("not 0")
 }
 
-fn wait_until_gone(pid: Pid) {
+pub fn wait_until_gone(pid: Pid) {
     let begun = Instant::now();
     while rustix::process::test_kill_process(pid).is_ok() {
         assert!(begun.elapsed() < DEADLINE, "it goes on");

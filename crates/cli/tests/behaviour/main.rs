@@ -17,6 +17,8 @@ mod redact;
 mod refusals;
 mod replay;
 mod rig;
+#[cfg(feature = "hosts")]
+mod seeing;
 mod serving;
 mod simulated;
 mod slurm;

@@ -10,13 +10,13 @@ use serde_json::Value;
 use crate::rig::{Place, Running, err, out};
 use crate::serving::{get, open, port_of};
 
-const TRACING: &str = "/sys/kernel/tracing";
+pub const TRACING: &str = "/sys/kernel/tracing";
 
 /// A loop device of 16 MiB; none, with the reason printed, where none can be watched.
-struct Disk(String);
+pub struct Disk(pub String);
 
 impl Disk {
-    fn new(place: &Place) -> Option<Self> {
+    pub fn new(place: &Place) -> Option<Self> {
         if !rustix::process::geteuid().is_root() || !Path::new(TRACING).exists() {
             eprintln!("skipped: recording needs root and a kernel with tracefs");
             return None;
@@ -157,10 +157,10 @@ fn ctrl_c_is_how_a_recording_ends() {
 }
 
 /// Reads of a disk, one after the other, until it is dropped.
-struct Reads(Child);
+pub struct Reads(Child);
 
 impl Reads {
-    fn of(disk: &Disk) -> Self {
+    pub fn of(disk: &Disk) -> Self {
         let read =
             "while dd if=$0 of=/dev/null bs=4k count=64 iflag=direct 2>/dev/null; do :; done";
         let mut shell = Command::new("sh");

@@ -19,7 +19,8 @@ fn tool(version: &str) -> ToolFacts {
 fn agent_options(dir: &Path, version: &str) -> AgentOptions {
     static AGENTS: AtomicU32 = AtomicU32::new(0);
     let number = AGENTS.fetch_add(1, Ordering::Relaxed);
-    let named = AgentFile { allow: vec![format!("dir:{}", dir.display())], allow_root_fs: true };
+    let allow = vec![format!("dir:{}", dir.display())];
+    let named = AgentFile { allow, allow_root_fs: true, record: None };
     let config = dir.join("agent.toml");
     std::fs::write(&config, format!("allow = [\"dir:{}\"]\n", dir.display())).expect("written");
     AgentOptions {

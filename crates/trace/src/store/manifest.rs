@@ -24,6 +24,10 @@ pub(super) struct Manifest {
     pub(super) source: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) host: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) part_of: Option<PartOf>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) machines: Vec<Machine>,
     clock: StoredClock,
     started_unix_ns: Option<i64>,
     has_latency: bool,
@@ -36,6 +40,28 @@ pub(super) struct Manifest {
     devices: Vec<StoredDevice>,
     losses: StoredLosses,
     pub(super) parts: Vec<PartEntry>,
+}
+
+/// The recording over several hosts that a trace is one host's part of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartOf {
+    /// Its name, the same on every host.
+    pub recording: String,
+    /// What the host is called in it.
+    pub host: String,
+    /// The trace's time zero after the recording's, nanoseconds.
+    pub after_ns: u64,
+    /// How well that is known: the true time is no further away, nanoseconds.
+    pub known_to_ns: u64,
+}
+
+/// A sender that is a virtual machine, and not a process or control group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// As the column `vm` has it.
+    pub name: String,
+    /// The one its hypervisor gave it, where that is known.
+    pub uuid: Option<String>,
 }
 
 /// One Parquet file.
@@ -88,6 +114,8 @@ impl Manifest {
             writer: super::schema::created_by(),
             source: info.format.to_owned(),
             host: None,
+            part_of: None,
+            machines: Vec::new(),
             clock: match info.clock {
                 Clock::Real { resolution } => StoredClock::Real { resolution_ns: resolution.0 },
                 Clock::Order => StoredClock::Order,

@@ -16,7 +16,7 @@ mod write;
 
 pub use columns::Columns;
 pub use json_schema::json_schema;
-pub use manifest::{SUMS_FILE, TRACE_FILE};
+pub use manifest::{Machine, PartOf, SUMS_FILE, TRACE_FILE};
 pub use reader::{Part, Reader, Store, is_store, open};
 pub use schema::SCHEMA;
 pub use write::{Options, Writer, Written, save, save_while};

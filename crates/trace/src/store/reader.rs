@@ -13,7 +13,7 @@ use units::Nanos;
 
 use super::columns::Columns;
 use super::decode::{Decoder, Lookup, operation};
-use super::manifest::{Manifest, TRACE_FILE};
+use super::manifest::{Machine, Manifest, PartOf, SUMS_FILE, TRACE_FILE};
 use super::schema;
 use super::write::partial_of;
 use crate::{BATCH, DeviceIndex, IoRecord, Operation, Source, TraceError, TraceInfo, VmIndex};
@@ -108,6 +108,25 @@ impl Store {
     /// The machine whose I/O it is; none where that was not known.
     pub fn host(&self) -> Option<&str> {
         self.0.manifest.host.as_deref()
+    }
+
+    /// The recording over several hosts that it is a part of.
+    pub fn part_of(&self) -> Option<&PartOf> {
+        self.0.manifest.part_of.as_ref()
+    }
+
+    /// The senders that are known to be virtual machines.
+    pub fn machines(&self) -> &[Machine] {
+        &self.0.manifest.machines
+    }
+
+    /// Every file of it that is whole, by name: its description, the parts it has, and their sums once
+    /// they are written.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let parts = self.0.manifest.parts.iter().map(|part| part.file.as_str());
+        let sums = (!self.is_unfinished()).then_some(SUMS_FILE);
+        let names = [TRACE_FILE].into_iter().chain(parts).chain(sums);
+        names.map(|name| self.0.directory.join(name)).collect()
     }
 
     /// Whether its writer was stopped, or is still at work: it has the parts that were complete

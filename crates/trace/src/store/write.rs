@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 use units::Nanos;
 
 use super::encode::encode;
-use super::manifest::{Manifest, PartEntry, SUMS_FILE, TRACE_FILE};
+use super::manifest::{Machine, Manifest, PartEntry, PartOf, SUMS_FILE, TRACE_FILE};
 use super::names::Names;
 use super::part::{OpenPart, sum_of};
 use super::schema;
@@ -29,6 +29,8 @@ pub struct Options {
     pub records_per_group: usize,
     /// The machine whose I/O it is, if that is known.
     pub host: Option<String>,
+    /// The recording that it is one host's part of.
+    pub part_of: Option<PartOf>,
 }
 
 impl Default for Options {
@@ -38,6 +40,7 @@ impl Default for Options {
             part_span_max: None,
             records_per_group: 1 << 20,
             host: None,
+            part_of: None,
         }
     }
 }
@@ -69,6 +72,7 @@ pub struct Writer {
     info: TraceInfo,
     vms: Names,
     devices: Names,
+    machines: Vec<Machine>,
     options: Options,
     schema: SchemaRef,
     open: Option<OpenPart>,
@@ -105,6 +109,7 @@ impl Writer {
             info: info.clone(),
             vms: Names::new("VM"),
             devices: Names::new("device"),
+            machines: Vec::new(),
             options: Options {
                 records_per_part: options.records_per_part.max(1),
                 records_per_group: options.records_per_group.max(1),
@@ -129,6 +134,11 @@ impl Writer {
         if self.info != *info {
             self.info.clone_from(info);
         }
+    }
+
+    /// Takes which of the senders are virtual machines, as far as that is known by now.
+    pub fn set_machines(&mut self, machines: Vec<Machine>) {
+        self.machines = machines;
     }
 
     /// Where the trace is until it is finished.
@@ -272,6 +282,8 @@ impl Writer {
             self.entries.clone(),
         );
         manifest.host.clone_from(&self.options.host);
+        manifest.part_of.clone_from(&self.options.part_of);
+        manifest.machines.clone_from(&self.machines);
         manifest
     }
 

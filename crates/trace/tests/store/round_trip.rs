@@ -103,7 +103,10 @@ proptest! {
         span in prop::option::of(100_u64..5000),
     ) {
         let directory = tempfile::tempdir().expect("a directory");
+        let (recording, host) = ("r-1".to_owned(), "a".to_owned());
+        let part_of = store::PartOf { recording, host, after_ns: 7, known_to_ns: 1 };
         let options = Options {
+            part_of: Some(part_of.clone()),
             records_per_part: per_part,
             part_span_max: span.map(Nanos),
             records_per_group: per_group,
@@ -117,6 +120,7 @@ proptest! {
         prop_assert_eq!(pieces.collect::<Vec<_>>(), records.clone());
         prop_assert_eq!(store.info(), &TraceInfo { format: store::FORMAT, ..info });
         prop_assert_eq!(store.origin(), "memory");
+        prop_assert_eq!(store.part_of(), Some(&part_of));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `analyze`: what observed I/O means.
 
 mod fit;
+mod hosts;
 mod read;
 mod run_directory;
 mod wanted;
@@ -23,7 +24,7 @@ const USUAL: [View; 5] = [View::Findings, View::Overview, View::Sizes, View::Lat
 
 /// Reads, folds and tells.
 pub fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
-    if let Some(file) = &args.to_workload {
+    if let Some(file) = args.to_workload.as_ref().filter(|_| args.seen.hosts.is_empty()) {
         check_times(args)?;
         return fit::run(args, file);
     }
@@ -31,6 +32,9 @@ pub fn run(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     let mut views = views(&args.view);
     if args.format == AnalyzeFormat::Vscsistats {
         views = vec![View::Histograms];
+    }
+    if !args.seen.hosts.is_empty() {
+        return hosts::run(args, &views);
     }
     let (fold, subject, filter) = read::read(args)?;
     if fold.records() == 0 {

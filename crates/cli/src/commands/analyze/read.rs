@@ -2,8 +2,8 @@
 
 use std::num::NonZeroUsize;
 
-use ::analyze::{Filter, Fold, Remark, Settings, Subject};
-use trace::store::{self, Columns, Part, Store};
+use ::analyze::{Filter, Fold, Remark, Subject};
+use trace::store::{self, Store};
 use trace::{BATCH, OpenOptions, Source, TraceError, TraceInfo};
 
 use super::run_directory;
@@ -62,39 +62,15 @@ fn of_source(
     Ok((fold, subject(args, source.info()), filter))
 }
 
-/// Threads read runs of parts that follow each other, so that there are few borders.
 fn of_store(args: &AnalyzeArgs, store: &Store) -> Result<(Fold, Subject, Filter), Failure> {
     check_names(args, store.info())?;
     let filter = filter(args, store.info());
     let settings = settings(args, &filter);
-    let parts = store.parts();
     let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = args.threads.map_or_else(cores, NonZeroUsize::get);
-    let each = parts.len().div_ceil(threads).max(1);
-    let runs: Vec<&[Part]> = parts.chunks(each).collect();
-    let folds = spread::map(&runs, threads, |parts| of_parts(parts, &settings));
-    let mut whole = Fold::new(&settings);
-    for fold in folds {
-        whole.merge(fold.map_err(|error| failed(&error))?);
-    }
+    let whole = Fold::of_store(store, &settings, threads).map_err(|error| failed(&error))?;
     let mut subject = subject(args, store.info());
     subject.info.format = "store";
-    subject.remarks.extend(store.is_unfinished().then(unfinished));
+    subject.remarks.extend(store.is_unfinished().then(Remark::unfinished));
     Ok((whole, subject, filter))
-}
-
-/// What weakens everything that is said of it.
-fn unfinished() -> Remark {
-    Remark {
-        what: "The end of the trace".to_owned(),
-        why: "its writer was stopped or is still at work; this is of its complete parts".to_owned(),
-    }
-}
-
-fn of_parts(parts: &[Part], settings: &Settings) -> Result<Fold, TraceError> {
-    let mut fold = Fold::new(settings);
-    for part in parts {
-        fold.read(&mut part.source(Columns::ALL))?;
-    }
-    Ok(fold)
 }

@@ -1,17 +1,15 @@
-//! What a capture has seen, summed up while it runs.
-
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stats::Histogram;
 use trace::{IoRecord, Operation};
 use units::{Nanos, Ratio};
 
 /// A finished capture, as `--format json` tells it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {
     /// Name and version of this document.
-    pub schema: &'static str,
+    pub schema: String,
     /// The trace's directory.
     pub trace: PathBuf,
     /// Its size.
@@ -37,12 +35,12 @@ pub struct Recorded {
     /// By sender, likewise.
     pub senders: Vec<Row>,
     /// How the command ended, where one was given.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
 
 /// I/Os that are not in the trace.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NotRecorded {
     /// Of senders that were not asked for.
     pub unwanted: u64,
@@ -74,7 +72,7 @@ struct Sum {
 }
 
 /// One row of what a capture has seen.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// The operation, sender or device.
     pub name: String,
@@ -85,23 +83,24 @@ pub struct Row {
     /// Latency as the sender felt it, in nanoseconds.
     pub latency_ns_mean: u64,
     /// Median, of operations only; as precise as the histogram of a run (1/128).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns_p50: Option<u64>,
     /// 99th percentile, likewise.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns_p99: Option<u64>,
     /// Longest.
     pub latency_ns_max: u64,
 }
 
-impl Tally {
-    /// Nothing yet.
-    pub fn new() -> Self {
+impl Default for Tally {
+    fn default() -> Self {
         let kinds = [Operation::Read, Operation::Write, Operation::Flush, Operation::Discard];
         let operations = kinds.map(|kind| (kind, Sum::default(), Histogram::new())).into();
         Self { operations, senders: Vec::new(), devices: Vec::new(), window: None }
     }
+}
 
+impl Tally {
     /// Adds records.
     pub fn add(&mut self, records: &[IoRecord]) {
         for record in records {
@@ -212,7 +211,7 @@ mod tests {
     #[test]
     fn what_became_known_at_once_is_told_over_the_time_in_which_it_was_issued() {
         let issued = |second| IoRecord::new(Nanos::from_secs(second), Operation::Read, 0, 4096);
-        let mut tally = Tally::new();
+        let mut tally = Tally::default();
         assert_eq!(tally.window(), None);
         tally.add(&[issued(3), issued(5)]);
         tally.add(&[issued(13)]);

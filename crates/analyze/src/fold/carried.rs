@@ -1,0 +1,22 @@
+//! How histograms are carried: what holds something, and nothing else.
+
+/// A histogram at rest.
+pub(crate) mod histogram {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use stats::{Compact, Histogram};
+
+    #[expect(clippy::ref_option, reason = "serde hands it over so")]
+    pub(crate) fn serialize<S: Serializer>(
+        of: &Option<Box<Histogram>>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        of.as_ref().map(|histogram| histogram.compact()).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Box<Histogram>>, D::Error> {
+        let compact: Option<Compact> = Option::deserialize(from)?;
+        Ok(compact.map(|compact| Box::new(compact.expand())))
+    }
+}

@@ -1,0 +1,353 @@
+//! What several hosts recorded at the same time, told as one and host by host.
+
+use schemars::{JsonSchema, schema_for};
+use serde::{Deserialize, Serialize};
+use trace::store::Machine;
+use trace::{Clock, Device, Losses, TraceInfo};
+use units::Nanos;
+
+use crate::document::{Analysis, Remark};
+use crate::fold::{Filter, Fold, Settings, Sums, Unknown};
+use crate::material::{Subject, View};
+use crate::views::{Options, analyse};
+
+/// Schema id of [`HostsAnalysis`]: a minor version only adds fields.
+pub const HOSTS_SCHEMA: &str = "tilemark.hosts-analysis/1.0";
+
+/// One host's part of a recording, folded there.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct HostPart {
+    /// What the host is called in the recording.
+    pub host: String,
+    /// Where its trace lies there.
+    pub trace: String,
+    /// Bytes of the trace, which stay there.
+    pub trace_bytes: u64,
+    /// How well its clock was known when the recording began, nanoseconds.
+    pub clock_known_to_ns: u64,
+    /// Who sent I/O, by index.
+    pub vms: Vec<String>,
+    /// Which of them are virtual machines.
+    pub machines: Vec<Machine>,
+    /// Where it went, by index.
+    pub devices: Vec<String>,
+    /// Events that the kernel had no room for.
+    pub lost_events: u64,
+    /// Whether its end is missing.
+    pub is_unfinished: bool,
+    /// Sums that can be added to those of other hosts.
+    pub sums: Sums,
+    /// The host's own answer, without its slices of time, which the sums have.
+    pub analysis: Analysis,
+}
+
+impl HostPart {
+    /// Puts its slices of time into its answer.
+    fn tell_time(&mut self, settings: &Settings, options: &Options) -> Result<(), Unknown> {
+        let mut fold = Fold::new(settings);
+        let all = |names: &[String]| (0..names.len()).map(index).collect::<Vec<_>>();
+        fold.beside(self.sums.clone(), &all(&self.vms), &all(&self.devices))?;
+        let (mut facts, vms) = (Facts::default(), self.vms.clone());
+        facts.add(self);
+        let names = Names { vms, ..Names::default() };
+        let subject = Subject { name: String::new(), info: facts.info(names), remarks: Vec::new() };
+        let options = Options { views: vec![View::Time], ..options.clone() };
+        let Analysis { slice_ns, time, .. } = analyse(fold, &subject, &options);
+        (self.analysis.slice_ns, self.analysis.time) = (slice_ns, time);
+        Ok(())
+    }
+
+    fn machine(&self, name: &str) -> Option<&Machine> {
+        self.machines.iter().find(|machine| machine.name == name)
+    }
+}
+
+/// What a recording over several hosts says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostsAnalysis {
+    /// `tilemark.hosts-analysis/1.0`.
+    pub schema: String,
+    /// The program that made it, with its version.
+    pub tool: String,
+    /// The recording's name.
+    pub recording: String,
+    /// Virtual machines, and which hosts saw them.
+    pub machines: Vec<MachineRow>,
+    /// All hosts as one. A virtual machine has one name, other senders and devices are `HOST/NAME`.
+    pub all: Analysis,
+    /// Each host for itself.
+    pub hosts: Vec<HostAnalysis>,
+}
+
+/// One host's answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostAnalysis {
+    /// What it is called in the recording.
+    pub host: String,
+    /// Where its trace lies there.
+    pub trace: String,
+    /// Bytes of the trace.
+    pub trace_bytes: u64,
+    /// How well its clock was known: its times are no further off beside those of others, nanoseconds.
+    pub clock_known_to_ns: u64,
+    /// Events that the kernel had no room for.
+    pub lost_events: u64,
+    /// What it says.
+    pub analysis: Analysis,
+}
+
+/// A virtual machine on a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MachineRow {
+    /// Its name in `all`.
+    pub vm: String,
+    /// Its UUID, where a recording knows it.
+    pub uuid: Option<String>,
+    /// The host.
+    pub host: String,
+    /// I/Os that moved data there.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Begin of the first slice of time with I/O there, nanoseconds from the recording's start.
+    pub from_ns: u64,
+    /// End of the last.
+    pub to_ns: u64,
+    /// Whether other hosts saw it, too.
+    pub moved: bool,
+}
+
+/// Who a host's senders and devices are among all.
+#[derive(Debug, Default)]
+struct Names {
+    vms: Vec<String>,
+    /// The virtual machines among them.
+    machines: Vec<(u16, Machine)>,
+    devices: Vec<String>,
+}
+
+impl Names {
+    /// A virtual machine is one by its UUID, or where one of the two has none, by its name. Whoever else
+    /// sends is another on every host.
+    fn vm(&mut self, host: &str, name: &str, machine: Option<&Machine>) -> u16 {
+        let Some(machine) = machine else { return self.add(format!("{host}/{name}")) };
+        let is_it = |(_, known): &&(u16, Machine)| match (&known.uuid, &machine.uuid) {
+            (Some(known), Some(uuid)) => known == uuid,
+            _ => known.name == machine.name,
+        };
+        if let Some((at, known)) = self.machines.iter().find(is_it) {
+            let at = *at;
+            if known.uuid.is_none() {
+                self.machines.push((at, machine.clone()));
+            }
+            return at;
+        }
+        // Two that are told apart by their UUIDs alone.
+        let is_taken = self.vms.iter().any(|known| known == name);
+        let at = self.add(if is_taken { format!("{host}/{name}") } else { name.to_owned() });
+        self.machines.push((at, machine.clone()));
+        at
+    }
+
+    fn add(&mut self, name: String) -> u16 {
+        let at = index(self.vms.len());
+        self.vms.push(name);
+        at
+    }
+}
+
+/// A trace has no more names, and what is beyond them counts as the last.
+fn index(at: usize) -> u16 {
+    u16::try_from(at).unwrap_or(u16::MAX)
+}
+
+/// The answer over all these hosts, `settings` and `options` as each of them had.
+///
+/// # Errors
+///
+/// When a host's sums name a sender or device that it has no name for, with the host.
+pub fn analyse_hosts(
+    recording: &str,
+    parts: Vec<HostPart>,
+    settings: &Settings,
+    options: &Options,
+) -> Result<HostsAnalysis, (String, Unknown)> {
+    let (mut fold, mut names) = (Fold::new(settings), Names::default());
+    let (mut machines, mut hosts) = (Vec::new(), Vec::new());
+    let mut filter = Filter { vms: None, devices: None, ..options.filter.clone() };
+    let mut facts = Facts::default();
+    for mut part in parts {
+        if options.views.contains(&View::Time) {
+            let told = part.tell_time(settings, options);
+            told.map_err(|error| (part.host.clone(), error))?;
+        }
+        let host = &part.host;
+        let vms: Vec<u16> =
+            part.vms.iter().map(|name| names.vm(host, name, part.machine(name))).collect();
+        let first = names.devices.len();
+        names.devices.extend(part.devices.iter().map(|name| format!("{host}/{name}")));
+        let devices: Vec<u16> = (first..names.devices.len()).map(index).collect();
+        let wanted = &part.analysis.filter;
+        keep(&mut filter.vms, &wanted.vms, &part.vms, &vms);
+        keep(&mut filter.devices, &wanted.devices, &part.devices, &devices);
+        machines.extend(seen(&part, &vms, &names));
+        facts.add(&part);
+        fold.beside(part.sums, &vms, &devices).map_err(|error| (part.host.clone(), error))?;
+        hosts.push(HostAnalysis {
+            host: part.host,
+            trace: part.trace,
+            trace_bytes: part.trace_bytes,
+            clock_known_to_ns: part.clock_known_to_ns,
+            lost_events: part.lost_events,
+            analysis: part.analysis,
+        });
+    }
+    mark_moved(&mut machines);
+    let remarks = remarks(&facts, &hosts, machines.iter().any(|row| row.moved));
+    let subject = Subject { name: recording.to_owned(), info: facts.info(names), remarks };
+    let all = analyse(fold, &subject, &Options { filter, ..options.clone() });
+    Ok(HostsAnalysis {
+        schema: HOSTS_SCHEMA.to_owned(),
+        tool: options.tool.clone(),
+        recording: recording.to_owned(),
+        machines,
+        all,
+        hosts,
+    })
+}
+
+/// The virtual machines that a host saw, which are `vms` among all.
+fn seen(part: &HostPart, vms: &[u16], names: &Names) -> Vec<MachineRow> {
+    let row = |(at, (name, here)): (usize, (&String, &u16))| {
+        let seen = part.sums.seen(index(at))?;
+        Some(MachineRow {
+            vm: names.vms[usize::from(*here)].clone(),
+            uuid: part.machine(name)?.uuid.clone(),
+            host: part.host.clone(),
+            count: seen.count,
+            bytes: seen.bytes,
+            from_ns: seen.from.0,
+            to_ns: seen.to.0,
+            moved: false,
+        })
+    };
+    part.vms.iter().zip(vms).enumerate().filter_map(row).collect()
+}
+
+/// Says of each whether other hosts saw it, too, and puts them in order of time.
+fn mark_moved(machines: &mut [MachineRow]) {
+    machines.sort_by(|a, b| (&a.vm, a.from_ns, &a.host).cmp(&(&b.vm, b.from_ns, &b.host)));
+    for of_one in machines.chunk_by_mut(|a, b| a.vm == b.vm) {
+        let moved = of_one.iter().any(|row| row.host != of_one[0].host);
+        of_one.iter_mut().for_each(|row| row.moved = moved);
+    }
+}
+
+/// What a host's filter kept, by the numbers that it has among all.
+fn keep(filter: &mut Option<Vec<u16>>, wanted: &[String], names: &[String], here: &[u16]) {
+    if wanted.is_empty() {
+        return;
+    }
+    let kept = names.iter().zip(here).filter(|(name, _)| wanted.contains(name));
+    let list = filter.get_or_insert_default();
+    list.extend(kept.map(|(_, here)| *here));
+    list.sort_unstable();
+    list.dedup();
+}
+
+/// What is known of all traces together.
+#[derive(Debug, Default)]
+struct Facts {
+    resolution: Nanos,
+    started_unix_ns: Option<i64>,
+    losses: Losses,
+    /// Hosts whose trace has no end.
+    unfinished: Vec<String>,
+}
+
+impl Facts {
+    fn add(&mut self, part: &HostPart) {
+        let source = &part.analysis.source;
+        self.resolution = self.resolution.max(Nanos(source.resolution_ns.unwrap_or(0)));
+        let earlier = self.started_unix_ns.into_iter().chain(source.started_unix_ns).min();
+        self.started_unix_ns = earlier;
+        self.unfinished.extend(part.is_unfinished.then(|| part.host.clone()));
+        self.losses.bad += source.bad;
+        self.losses.dropped += source.dropped;
+        self.losses.disordered += source.disordered;
+        self.losses.skipped += source.skipped;
+        let told = source.examples.iter().map(|text| format!("{}: {text}", part.host));
+        self.losses.examples.extend(told);
+    }
+
+    fn info(self, names: Names) -> TraceInfo {
+        let device = |name| Device { name, size: None };
+        TraceInfo {
+            format: "hosts",
+            clock: Clock::Real { resolution: self.resolution },
+            started_unix_ns: self.started_unix_ns,
+            has_latency: true,
+            vms: names.vms,
+            devices: names.devices.into_iter().map(device).collect(),
+            losses: self.losses,
+        }
+    }
+}
+
+/// What cannot be said of several hosts as one.
+fn remarks(facts: &Facts, hosts: &[HostAnalysis], has_moved: bool) -> Vec<Remark> {
+    let remark = |what: &str, why: String| Remark { what: what.to_owned(), why };
+    let mut all = Vec::new();
+    for host in &facts.unfinished {
+        let Remark { what, why } = Remark::unfinished();
+        all.push(Remark { what: format!("{what} of host {host}"), why });
+    }
+    for host in hosts.iter().filter(|host| host.lost_events > 0) {
+        all.push(remark(
+            &format!("all I/O of host {}", host.host),
+            format!("its kernel lost {} events", host.lost_events),
+        ));
+    }
+    if hosts.len() < 2 {
+        return all;
+    }
+    if let Some(worst) = hosts.iter().max_by_key(|host| host.clock_known_to_ns) {
+        all.push(remark(
+            "when, more exactly",
+            format!(
+                "the hosts' clocks were known to {} at worst (host {}) when the recording began",
+                Nanos(worst.clock_known_to_ns),
+                worst.host
+            ),
+        ));
+    }
+    all.push(remark(
+        "working sets, miss ratios and tiers of all hosts as one",
+        "which devices of two hosts are one storage is not in their traces; each host has its own"
+            .to_owned(),
+    ));
+    all.push(remark(
+        "the busiest moments of all hosts as one",
+        "sums of hosts do not have them; each host has its own".to_owned(),
+    ));
+    all.push(remark(
+        "sequential I/O and outstanding I/Os over hosts",
+        "both are counted on each host and added: what another host did in between is not seen"
+            .to_owned(),
+    ));
+    if has_moved {
+        all.push(remark(
+            "the busiest moments of a VM that moved",
+            "each host that it was on has its own".to_owned(),
+        ));
+    }
+    all
+}
+
+/// The JSON Schema of [`HostsAnalysis`].
+pub fn hosts_json_schema() -> serde_json::Value {
+    schema_for!(HostsAnalysis).to_value()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use trace::store::{Machine, Options as StoreOptions, Writer, Written};
+use trace::{IoRecord, TraceError, TraceInfo};
+use units::Nanos;
+
+use crate::capture::{Capture, Progress, Report};
+use crate::error::CaptureError;
+use crate::tally::{NotRecorded, Recorded, Tally};
+
+/// Between two looks at the kernel's buffers: short beside the time in which one fills (8 MiB
+/// take about half a second of 200,000 I/Os each second).
+const TURN: Duration = Duration::from_millis(25);
+/// Batches between reading and writing at most; when the trace's disk is slower than that, the
+/// kernel's buffers fill and what is lost is counted.
+const BATCHES_MAX: usize = 64;
+/// Nice value while recording: before ordinary programs, behind real-time ones.
+const PRIORITY: i32 = -15;
+/// What a killed recording loses at most.
+const PART_SPAN: Nanos = Nanos::from_secs(60);
+/// Version of [`Recorded`].
+const SCHEMA: &str = "tilemark.record/1.0";
+
+/// Why a recording ended without its trace.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The kernel's side.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// The trace's side.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// No thread for it.
+    #[error("starting the thread that writes: {0}")]
+    Thread(#[source] io::Error),
+}
+
+impl RecordError {
+    /// The way out, as a command or a sentence.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Capture(error) => error.hint(),
+            Self::Trace(_) | Self::Thread(_) => None,
+        }
+    }
+}
+
+/// What became known in a turn.
+#[derive(Debug, Clone)]
+pub struct Turn {
+    /// How far the capture is.
+    pub progress: Progress,
+    /// Names of senders that came up.
+    pub info: Option<TraceInfo>,
+    /// I/Os that are complete, in order of issue.
+    pub records: Arc<Vec<IoRecord>>,
+    /// Whether the trace still takes them; why not, [`Recorder::finish`] says.
+    pub is_taken: bool,
+}
+
+/// A capture on its way into a trace: one thread reads, another writes.
+#[derive(Debug)]
+pub struct Recorder {
+    capture: Capture,
+    writing: Writing,
+    tally: Tally,
+    names_sent: usize,
+}
+
+impl Recorder {
+    /// How a trace is written that a kill may end: a part each minute at most.
+    pub fn store_options() -> StoreOptions {
+        StoreOptions { part_span_max: Some(PART_SPAN), ..StoreOptions::default() }
+    }
+
+    /// Writes what the capture reads from now on. The calling thread, which is to read, is put before
+    /// ordinary programs where that is allowed: on a busy machine the buffers are to be read in time.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn start(capture: Capture, writer: Writer) -> Result<Self, RecordError> {
+        let _ = rustix::process::setpriority_process(None, PRIORITY);
+        let writing = Writing::start(writer).map_err(RecordError::Thread)?;
+        Ok(Self { capture, writing, tally: Tally::default(), names_sent: 0 })
+    }
+
+    /// What is known of the records so far.
+    pub fn info(&self) -> TraceInfo {
+        self.capture.info()
+    }
+
+    /// What was seen so far.
+    pub fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
+    }
+
+    /// Waits a moment, reads what has happened and hands it on.
+    ///
+    /// # Errors
+    /// Where the kernel's pages cannot be read any more.
+    pub fn turn(&mut self) -> Result<Turn, RecordError> {
+        std::thread::sleep(TURN);
+        let mut records = Vec::new();
+        let progress = self.capture.step(&mut records)?;
+        let info = self.capture.info_if_more_than(self.names_sent);
+        Ok(self.take(progress, info, records))
+    }
+
+    fn take(
+        &mut self,
+        progress: Progress,
+        info: Option<TraceInfo>,
+        records: Vec<IoRecord>,
+    ) -> Turn {
+        self.tally.add(&records);
+        self.names_sent = info.as_ref().map_or(self.names_sent, |info| info.vms.len());
+        let records = Arc::new(records);
+        let is_taken = (records.is_empty() && info.is_none()) || {
+            let names = info.clone().map(|info| (info, self.capture.machines().to_vec()));
+            self.writing.send((names, Arc::clone(&records)))
+        };
+        Turn { progress, info, records, is_taken }
+    }
+
+    /// Ends the capture; the trace has its name when this returns. `told` gets what came last.
+    ///
+    /// # Errors
+    /// What the kernel or the trace's disk says; what was written until then can be read.
+    pub fn finish(mut self, told: impl FnOnce(&Turn)) -> Result<Recorded, RecordError> {
+        let mut records = Vec::new();
+        let report = self.capture.finish(&mut records)?;
+        self.tally.add(&records);
+        let (info, records) = (Some(report.info.clone()), Arc::new(records));
+        let names = info.clone().map(|info| (info, report.machines.clone()));
+        let is_taken = self.writing.send((names, Arc::clone(&records)));
+        told(&Turn { progress: report.progress, info, records, is_taken });
+        let written = self.writing.finish()?;
+        Ok(recorded(&report, &written, &self.tally))
+    }
+
+    /// Ends the capture, and removes what was written.
+    ///
+    /// # Errors
+    /// When that cannot be removed.
+    pub fn abandon(self) -> Result<(), RecordError> {
+        drop(self.capture);
+        Ok(self.writing.join()?.abandon()?)
+    }
+}
+
+/// New names of senders with those that are virtual machines, and records, which a page is shown as well.
+type Batch = (Option<(TraceInfo, Vec<Machine>)>, Arc<Vec<IoRecord>>);
+
+/// Records on their way to the trace, written by a thread of its own.
+#[derive(Debug)]
+struct Writing {
+    batches: SyncSender<Batch>,
+    thread: JoinHandle<Result<Writer, TraceError>>,
+}
+
+impl Writing {
+    fn start(mut writer: Writer) -> io::Result<Self> {
+        let (batches, received): (_, Receiver<Batch>) = sync_channel(BATCHES_MAX);
+        let thread = std::thread::Builder::new().name("trace".to_owned()).spawn(move || {
+            for (names, records) in received {
+                if let Some((info, machines)) = names {
+                    writer.update(&info);
+                    writer.set_machines(machines);
+                }
+                writer.write(&records)?;
+            }
+            Ok(writer)
+        })?;
+        Ok(Self { batches, thread })
+    }
+
+    /// Whether it is still taken.
+    fn send(&self, batch: Batch) -> bool {
+        self.batches.send(batch).is_ok()
+    }
+
+    fn join(self) -> Result<Writer, TraceError> {
+        drop(self.batches);
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    fn finish(self) -> Result<Written, TraceError> {
+        self.join()?.finish()
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "printed with three digits")]
+fn recorded(report: &Report, written: &Written, tally: &Tally) -> Recorded {
+    let (progress, counts) = (report.progress, report.progress.counts);
+    Recorded {
+        schema: SCHEMA.to_owned(),
+        trace: PathBuf::from(&written.directory),
+        trace_bytes: written.bytes,
+        elapsed_ns: progress.elapsed.0,
+        records: written.records,
+        events: progress.events,
+        lost_events: progress.lost,
+        not_recorded: NotRecorded {
+            unwanted: counts.unwanted,
+            unmatched: counts.unmatched,
+            unfinished: counts.unfinished,
+            abandoned: counts.abandoned,
+        },
+        cpu_ns: report.cpu.0,
+        core_percent: report.cpu.0 as f64 / progress.elapsed.as_secs_f64() / 1e7,
+        operations: tally.operations(),
+        devices: tally.devices(&report.info.devices),
+        senders: tally.senders(&report.info.vms),
+        command: None,
+    }
+}

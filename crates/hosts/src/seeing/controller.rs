@@ -1,0 +1,245 @@
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use analyze::HostPart;
+use bench::BenchError;
+use capture::Recorded;
+use cluster::{Name, monotonic};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use units::{Bytes, Nanos};
+
+use super::wire::{FOLDED, FoldOrder, Offered, Order, RecordOrder, SoFar, State, Stop, topic};
+use crate::controller::{Controller, PROBES};
+use crate::link::{SOON, host_error};
+
+/// Between two looks at what hosts are at.
+const LOOK: Duration = Duration::from_millis(100);
+/// For a part of what is fetched: 4 MiB at 1 Mbit/s.
+const PART_WITHIN: Duration = Duration::from_secs(40);
+/// A folded recording is larger only if something is wrong: half a million cells take some 100 MB.
+const FOLDED_MAX: Bytes = Bytes::new(1 << 30);
+/// A part of a trace has 4,194,304 I/Os at most, of some tens of bytes.
+const FILE_MAX: Bytes = Bytes::new(1 << 30);
+
+/// How far a host's recording is.
+#[derive(Debug)]
+pub enum Told {
+    /// It goes on.
+    Going(Going),
+    /// It has ended, with what was seen.
+    Ended(Box<Recorded>),
+    /// It failed, or the host is gone: why.
+    Lost(String),
+}
+
+/// What a recording has seen so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Going {
+    /// Since it began.
+    pub elapsed: Nanos,
+    /// I/Os.
+    pub records: u64,
+    /// Bytes read and written.
+    pub bytes: u64,
+    /// Events that the kernel had no room for.
+    pub lost: u64,
+}
+
+/// A trace that was brought here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collected {
+    /// From which host.
+    pub host: String,
+    /// Where it is.
+    pub directory: PathBuf,
+    /// Bytes that travelled.
+    pub bytes: Bytes,
+    /// Files.
+    pub files: usize,
+}
+
+impl Controller {
+    /// Has all hosts record, all or none: those that began when one refused remove what they have.
+    ///
+    /// # Errors
+    ///
+    /// When one of them does not begin: its owner does not allow it, it has no such disk, its kernel has no
+    /// block events.
+    pub fn record(&self, order: &RecordOrder) -> Result<(), BenchError> {
+        let zero = monotonic();
+        let orders = self.present().iter().zip(&self.link.members).map(|(host, name)| {
+            Order::Record(RecordOrder {
+                host: name.clone(),
+                zero_ns: host.clock.theirs(zero).0,
+                known_to_ns: host.clock.uncertainty().0,
+                ..order.clone()
+            })
+        });
+        let began = self.each::<_, ()>(topic::BEGIN, &orders.collect::<Vec<_>>());
+        let failed = began.iter().position(Result::is_err);
+        let Some(failed) = failed else { return Ok(()) };
+        for (at, began) in began.iter().enumerate() {
+            // One whose answer did not come may record all the same.
+            if began.is_ok() || at != failed {
+                let _ = self.link.ask::<_, ()>(at, topic::STOP, &Stop::Discard, SOON);
+                let _ = self.settled(at);
+            }
+        }
+        Err(began.into_iter().nth(failed).and_then(Result::err).unwrap_or(BenchError::Interrupted))
+    }
+
+    /// How far each host's recording is.
+    pub fn recordings(&self) -> Vec<Told> {
+        let states = self.each::<_, State>(topic::STATE, &vec![(); self.link.members.len()]);
+        let told = |state| match state {
+            Ok(State::Going(SoFar { elapsed_ns, records, bytes, lost })) => {
+                Told::Going(Going { elapsed: Nanos(elapsed_ns), records, bytes, lost })
+            }
+            Ok(State::Recorded(recorded)) => Told::Ended(recorded),
+            Ok(State::Failed(why)) => Told::Lost(why),
+            Ok(other) => Told::Lost(format!("it says {other:?}")),
+            Err(BenchError::Host { what, .. }) => Told::Lost(what),
+            Err(error) => Told::Lost(error.to_string()),
+        };
+        states.into_iter().map(told).collect()
+    }
+
+    /// Ends all recordings; what is there stays.
+    pub fn end_recordings(&self) {
+        let _ = self.each::<_, ()>(topic::STOP, &vec![Stop::Keep; self.link.members.len()]);
+    }
+
+    /// How much each host's clock has moved against this one's since it joined, nanoseconds; nothing for
+    /// one that does not answer.
+    pub fn clocks_moved(&self) -> Vec<Option<i64>> {
+        let moved = |(at, host): (usize, &crate::Present)| {
+            let now = self.link.hub.clock(&self.link.members[at], PROBES).ok()?;
+            i64::try_from(now.ahead_ns - host.clock.ahead_ns).ok()
+        };
+        self.present().iter().enumerate().map(moved).collect()
+    }
+
+    /// What each host makes of its part of a recording: no trace travels.
+    ///
+    /// # Errors
+    ///
+    /// When one has no such recording, cannot read it, or is gone.
+    pub fn fold(&self, order: &FoldOrder) -> Result<Vec<HostPart>, BenchError> {
+        let orders = self
+            .link
+            .members
+            .iter()
+            .map(|host| Order::Fold(FoldOrder { host: host.clone(), ..order.clone() }));
+        self.begin(&orders.collect::<Vec<_>>())?;
+        let part = |at: usize| {
+            self.offered(at)?;
+            let bytes = self.fetch(at, FOLDED, FOLDED_MAX)?;
+            postcard::from_bytes(&bytes)
+                .map_err(|error| host_error(&self.link.names[at], format!("its sums: {error}")))
+        };
+        self.everyone(part).into_iter().collect()
+    }
+
+    /// Brings the traces of a recording here, each file whole by its length and SHA-256, to directories
+    /// that have the names that they have there.
+    ///
+    /// # Errors
+    ///
+    /// When a host has no such recording or is gone, or a directory is there already or cannot be
+    /// written.
+    pub fn collect(&self, recording: &Name, into: &Path) -> Result<Vec<Collected>, BenchError> {
+        let orders = self.link.members.iter().map(|host| {
+            let (recording, host) = (recording.clone(), host.clone());
+            Order::Offer { recording, host }
+        });
+        self.begin(&orders.collect::<Vec<_>>())?;
+        let here = |error: std::io::Error, path: &Path| {
+            BenchError::Hosts(format!("{}: {error}", path.display()))
+        };
+        std::fs::create_dir_all(into).map_err(|error| here(error, into))?;
+        let bring = |at: usize| {
+            let name = &self.link.names[at];
+            let directory = into.join(format!("{recording}-{name}.tmt"));
+            let files = self.offered(at)?;
+            std::fs::create_dir(&directory).map_err(|error| here(error, &directory))?;
+            let mut bytes = 0;
+            for file in &files {
+                // A name that leads elsewhere is not the name of a file of a trace.
+                let is_name = file
+                    .file
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
+                if !is_name || file.file.starts_with('.') {
+                    return Err(host_error(name, format!("offers a file called {:?}", file.file)));
+                }
+                let content = self.fetch(at, &file.what, FILE_MAX)?;
+                let path = directory.join(&file.file);
+                let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
+                made.and_then(|mut made| std::io::Write::write_all(&mut made, &content))
+                    .map_err(|error| here(error, &path))?;
+                bytes += content.len() as u64;
+            }
+            let (host, bytes, files) = (name.clone(), Bytes::new(bytes), files.len());
+            Ok(Collected { host, directory, bytes, files })
+        };
+        // One after the other: they share this machine's link and disk.
+        (0..self.link.members.len()).map(bring).collect()
+    }
+
+    /// Has all hosts begin something; the first that does not.
+    fn begin(&self, orders: &[Order]) -> Result<(), BenchError> {
+        self.each::<_, ()>(topic::BEGIN, orders).into_iter().collect()
+    }
+
+    /// What a host's work came to.
+    fn settled(&self, at: usize) -> Result<State, BenchError> {
+        loop {
+            match self.link.ask(at, topic::STATE, &(), SOON)? {
+                State::Going(_) => std::thread::sleep(LOOK),
+                state => return Ok(state),
+            }
+        }
+    }
+
+    /// What a host offers once its work is done.
+    fn offered(&self, at: usize) -> Result<Vec<Offered>, BenchError> {
+        let name = &self.link.names[at];
+        match self.settled(at)? {
+            State::Offered(offered) => Ok(offered),
+            State::Failed(why) => Err(host_error(name, why)),
+            other => Err(host_error(name, format!("it says {other:?}"))),
+        }
+    }
+
+    fn fetch(&self, at: usize, what: &str, size_max: Bytes) -> Result<Vec<u8>, BenchError> {
+        let fetched = self.link.hub.fetch(&self.link.members[at], what, size_max, PART_WITHIN);
+        fetched.map_err(|error| host_error(&self.link.names[at], error.to_string()))
+    }
+
+    /// Asks each host a question of its own.
+    fn each<Q: Serialize + Sync, A: DeserializeOwned + Send>(
+        &self,
+        topic: &str,
+        questions: &[Q],
+    ) -> Vec<Result<A, BenchError>> {
+        self.everyone(|at| self.link.ask(at, topic, &questions[at], SOON))
+    }
+
+    /// The same for all hosts at once.
+    fn everyone<A: Send>(
+        &self,
+        of_host: impl Fn(usize) -> Result<A, BenchError> + Sync,
+    ) -> Vec<Result<A, BenchError>> {
+        std::thread::scope(|scope| {
+            let ask = |at| {
+                scope.spawn({
+                    let of_host = &of_host;
+                    move || of_host(at)
+                })
+            };
+            let asked: Vec<_> = (0..self.link.members.len()).map(ask).collect();
+            asked.into_iter().map(|one| one.join().expect("asking does not panic")).collect()
+        })
+    }
+}
