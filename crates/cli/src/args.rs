@@ -21,7 +21,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use units::{Bytes, Nanos};
 
 pub use analyze::{AnalyzeArgs, AnalyzeFormat, DirectionName, ViewName};
-pub use hosts::{AgentArgs, HostArgs, HostsArgs};
+pub use hosts::{AgentArgs, HostArgs, HostsArgs, ThereArgs};
 #[cfg(feature = "hosts")]
 pub use hosts::{ReachArgs, Storage};
 pub use import::ImportArgs;
@@ -248,6 +248,9 @@ pub struct CleanupArgs {
     /// The identity of the block device whose label is erased
     #[arg(long, value_name = "IDENTITY")]
     pub destroy_data: Option<String>,
+    /// Hosts on which this is done instead of here.
+    #[command(flatten)]
+    pub there: ThereArgs,
 }
 
 /// `verify`.
@@ -423,6 +426,9 @@ pub struct DoctorArgs {
     /// What stdout carries
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    /// Hosts on which this is done instead of here.
+    #[command(flatten)]
+    pub there: ThereArgs,
 }
 
 /// `schema`.

@@ -68,6 +68,12 @@ impl Failure {
         Self::new(Exit::Usage, message.join("\n")).hint(Some(hints.join("; ")))
     }
 
+    /// What is wrong, without the way out.
+    #[cfg(feature = "hosts")]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Adds the way out.
     #[must_use]
     pub fn hint(mut self, hint: Option<impl Into<String>>) -> Self {

@@ -22,8 +22,8 @@ use crate::seeing::{Seeing, Sight};
 use crate::simulating::Simulating;
 use crate::under_way::{Eyes, UnderWay, held, told};
 use crate::wire::{
-    Began, Begin, Examined, Failed, Hello, Job, JobDone, JobState, Lost, Open, Opened, Ready,
-    Refused, Sees, Study, topic,
+    Began, Begin, Examined, Failed, Hello, Job, JobDone, JobState, Lost, Open, Opened, Order,
+    Ready, Refused, Said, Sees, Study, topic,
 };
 
 /// How an agent works.
@@ -39,6 +39,8 @@ pub struct AgentOptions {
     pub lease: Duration,
     /// How long the controller is looked for.
     pub join_within: Duration,
+    /// Does what commands of the program do on one machine.
+    pub commands: fn(&Order) -> Result<Said, String>,
     /// Which of several agents on one machine this is; empty for the only one.
     pub slot: String,
 }
@@ -172,6 +174,7 @@ impl Agent {
         match asked.topic.as_str() {
             topic::HELLO => json(&self.hello()),
             topic::EXAMINE => json(&self.examined(&read(question)?)?),
+            topic::COMMAND => json(&self.said(&read(question)?)?),
             topic::OPEN => json(&self.opened(read(question)?)?),
             topic::SEES => json(&self.sees(&read(question)?)?),
             topic::JOB => json(&self.begin_job(read(question)?)?),
@@ -240,6 +243,16 @@ impl Agent {
         };
         let refusals = found.refusals.iter().map(refused).collect();
         Ok(Examined { preflight: found.preflight, refusals })
+    }
+
+    fn said(&self, order: &Order) -> Result<Said, String> {
+        let hold = self.hold.as_ref().map_err(|by| format!("this host is held by {by}"))?;
+        if let Some(target) = order.target() {
+            let checked = self.options.allowed.check(target, false);
+            checked.map_err(|error| error.to_string())?;
+        }
+        hold.is_held_by("somebody who looks after it".to_owned());
+        (self.options.commands)(order)
     }
 
     fn allowed(&self, plan: &ResolvedPlan, asked: &Open) -> Result<Target, String> {

@@ -14,7 +14,7 @@ use units::Bytes;
 use crate::launch::{By, Launch, Remote};
 use crate::link::{Link, SOON, host_error};
 use crate::opening::{TILES_MAX, questions};
-use crate::wire::{Examined, Hello, topic};
+use crate::wire::{Examined, Hello, Order, Said, topic};
 
 /// Whether hosts see one storage or each its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -67,6 +67,9 @@ impl Options {
         }
     }
 }
+
+/// Looking after a host takes seconds; removing terabytes of files takes longer.
+const COMMAND_WITHIN: Duration = Duration::from_secs(600);
 
 /// A host that is there.
 #[derive(Debug, Clone)]
@@ -230,6 +233,17 @@ impl Controller {
         let placed = placed.map_err(bench::plan::PlanError::from)?;
         let questions = questions(plan, options, id, names, &placed)?;
         self.link.ask_all(topic::EXAMINE, &questions, EXAMINE_WITHIN)
+    }
+
+    /// What a command of the program says on every host, in their order.
+    ///
+    /// # Errors
+    ///
+    /// When one does not answer, its owner does not allow the target, or it cannot be done there.
+    pub fn command(&self, order: &Order) -> Result<Vec<Said>, BenchError> {
+        let everyone: Vec<(usize, &Order)> =
+            (0..self.link.names.len()).map(|host| (host, order)).collect();
+        self.link.ask_all(topic::COMMAND, &everyone, COMMAND_WITHIN)
     }
 
     /// Bytes that a run over these hosts may use, if none refuses.

@@ -17,6 +17,8 @@ pub mod topic {
     pub const HELLO: &str = "hello";
     /// What opening a target would come to: [`super::Open`], answered with [`super::Examined`].
     pub const EXAMINE: &str = "examine";
+    /// What a command of the program says there: [`super::Order`], answered with [`super::Said`].
+    pub const COMMAND: &str = "command";
     /// Open a target for a run: [`super::Open`], answered with [`super::Opened`].
     pub const OPEN: &str = "open";
     /// Whether what another host made is seen: [`super::Sees`], answered with a truth value.
@@ -122,6 +124,49 @@ pub struct Allowances {
     pub allow_root_fs: bool,
     /// The disks stay.
     pub keep: bool,
+}
+
+/// A command of the program, for a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Whether the host is fit for measuring, and a target for a run.
+    Doctor {
+        /// The target, if one is named.
+        target: Option<String>,
+    },
+    /// Remove what runs left in a target.
+    Cleanup {
+        /// The target.
+        target: String,
+        /// Only say what would be removed.
+        dry_run: bool,
+        /// Identity of the block device whose label is erased.
+        destroy_data: Option<String>,
+    },
+}
+
+impl Order {
+    /// The target that the host's owner must have allowed.
+    pub fn target(&self) -> Option<&str> {
+        match self {
+            Self::Doctor { target } => target.as_deref(),
+            Self::Cleanup { target, .. } => Some(target),
+        }
+    }
+}
+
+/// What a command came to on a host.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Said {
+    /// For people.
+    pub text: String,
+    /// The same as a document; null where the command has none.
+    pub document: serde_json::Value,
+    /// What went wrong without ending it, a line each.
+    pub errors: Vec<String>,
+    /// Its exit code.
+    pub exit: u8,
 }
 
 /// What is found where nothing was touched.

@@ -78,6 +78,19 @@ pub enum Storage {
     Local,
 }
 
+/// Hosts on which a command is done instead of here.
+#[derive(Debug, Args)]
+pub struct ThereArgs {
+    /// A host on which this is done, as `tilemark run --host` has it; for each of them once
+    ///
+    /// NAME, NAME=ssh:DESTINATION, NAME=exec:COMMAND or NAME=join. What its owner did not allow is refused.
+    #[arg(long = "host", value_name = "NAME[=HOW]", help_heading = "Hosts")]
+    pub hosts: Vec<String>,
+    /// How the hosts are reached.
+    #[command(flatten)]
+    pub reach: ReachArgs,
+}
+
 /// `hosts`.
 #[derive(Debug, Args)]
 pub struct HostsArgs {

@@ -36,6 +36,7 @@ pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
         base: super::runs::base(args.out.as_deref())?,
         lease: hosts::LEASE,
         join_within: Duration::from_nanos(args.join_within.0),
+        commands: super::there::here,
         slot: std::env::var("TILEMARK_AGENT_SLOT").unwrap_or_default(),
     };
     let end = Agent::run(&invitation, options, &control)

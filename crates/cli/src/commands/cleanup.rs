@@ -3,20 +3,45 @@
 use datastore::{Cleaned, CleanupOptions, Owned, OwnerState, Target, cleanup, find_owned};
 
 use crate::args::CleanupArgs;
+use crate::commands::there;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 use crate::target;
 
+/// What cleaning up came to.
+pub struct Swept {
+    /// For people.
+    pub text: String,
+    /// What could not be removed, with the reason.
+    pub not_removed: Vec<String>,
+    /// How the command ends.
+    pub exit: Exit,
+}
+
 /// Removes, or with `--dry-run` lists.
 pub fn run(args: &CleanupArgs) -> Result<Exit, Failure> {
-    let target: Target = target::parse(&args.target)?;
-    if args.dry_run {
-        let found = find_owned(&target).map_err(target::failure)?;
-        output::print(&listing(&found))?;
-        return Ok(Exit::Success);
+    if !args.there.hosts.is_empty() {
+        return there::cleanup(args);
     }
-    let options = CleanupOptions { run_id: None, destroy_data: args.destroy_data.clone() };
+    let swept = sweep(&args.target, args.dry_run, args.destroy_data.as_deref())?;
+    output::print(&swept.text)?;
+    for error in &swept.not_removed {
+        crate::say!("not removed: {error}");
+    }
+    Ok(swept.exit)
+}
+
+/// Removes what runs left in a target here, or says what would be removed.
+pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<Swept, Failure> {
+    let target: Target = target::parse(target)?;
+    if dry_run {
+        let found = find_owned(&target).map_err(target::failure)?;
+        let text = listing(&found);
+        return Ok(Swept { text, not_removed: Vec::new(), exit: Exit::Success });
+    }
+    let destroy_data = destroy_data.map(str::to_owned);
+    let options = CleanupOptions { run_id: None, destroy_data };
     let cleaned = cleanup(&target, &options).map_err(target::failure)?;
     match host::throttle::remove_stale() {
         0 => {}
@@ -26,15 +51,13 @@ pub fn run(args: &CleanupArgs) -> Result<Exit, Failure> {
         0 => {}
         count => crate::say!("switched off {count} tracing instance(s) of killed recordings"),
     }
-    output::print(&report(&cleaned))?;
-    for error in &cleaned.failed {
-        crate::say!("not removed: {}", super::run::chain(error));
-    }
-    Ok(match (cleaned.failed.is_empty(), cleaned.kept.is_empty()) {
+    let not_removed = cleaned.failed.iter().map(|error| super::run::chain(error)).collect();
+    let exit = match (cleaned.failed.is_empty(), cleaned.kept.is_empty()) {
         (false, _) => Exit::NotRemoved,
         (true, false) => Exit::Failure,
         (true, true) => Exit::Success,
-    })
+    };
+    Ok(Swept { text: report(&cleaned), not_removed, exit })
 }
 
 fn listing(found: &[Owned]) -> String {

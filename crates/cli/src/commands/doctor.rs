@@ -7,6 +7,7 @@ use host::doctor::{Finding, Root, Severity, examine, watch};
 use units::Bytes;
 
 use crate::args::{DoctorArgs, Format};
+use crate::commands::there;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -15,18 +16,27 @@ use crate::text::count;
 
 /// Prints what was found, the worst first.
 pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
-    let mut findings = examine(&Root::default());
-    findings.extend(watch(WATCH));
-    if let Some(target) = &args.target {
-        findings.extend(of_datastore(&target::parse(target)?));
+    if !args.there.hosts.is_empty() {
+        return there::doctor(args);
     }
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let is_fit = findings.iter().all(|finding| finding.severity != Severity::Harmful);
+    let (findings, exit) = findings(args.target.as_deref())?;
     match args.format {
         Format::Json => output::print_json(&findings)?,
         Format::Text => output::print(&text(&findings))?,
     }
-    Ok(if is_fit { Exit::Success } else { Exit::Inconclusive })
+    Ok(exit)
+}
+
+/// What is found here, the worst first.
+pub fn findings(target: Option<&str>) -> Result<(Vec<Finding>, Exit), Failure> {
+    let mut findings = examine(&Root::default());
+    findings.extend(watch(WATCH));
+    if let Some(target) = target {
+        findings.extend(of_datastore(&target::parse(target)?));
+    }
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    let is_fit = findings.iter().all(|finding| finding.severity != Severity::Harmful);
+    Ok((findings, if is_fit { Exit::Success } else { Exit::Inconclusive }))
 }
 
 /// How long other work is watched: two seconds tell a tenth of a processor from none.
@@ -63,7 +73,8 @@ fn of_datastore(target: &Target) -> Vec<Finding> {
     findings
 }
 
-fn text(findings: &[Finding]) -> String {
+/// For people.
+pub fn text(findings: &[Finding]) -> String {
     let mut lines = Vec::new();
     for finding in findings {
         let word = match finding.severity {

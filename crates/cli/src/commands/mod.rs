@@ -25,6 +25,7 @@ mod self_description;
 mod serve;
 mod simulate;
 mod study;
+mod there;
 mod tiles;
 mod verify;
 mod verify_report;

@@ -204,6 +204,46 @@ fn a_study_whose_hosts_are_all_lost_says_of_each_point_that_none_is_left() {
 }
 
 #[test]
+fn hosts_are_examined_and_cleaned_up_where_they_are() {
+    let Some(place) = Place::usable() else { return };
+    let all = hosts(&place, &["a", "b"]);
+    let ask = |verb: &[&'static str]| place.output(&[verb, &words(&all, &[])].concat());
+    let doctor = ask(&["doctor", "ds"]);
+    assert!(matches!(doctor.status.code(), Some(0 | 5)), "{}", err(&doctor));
+    let said = out(&doctor);
+    assert!(said.starts_with("a:\n  ") && said.contains("\nb:\n  "), "{said}");
+    assert!(
+        said.matches("fit for measuring").count() == 2 && said.contains("  good     "),
+        "{said}"
+    );
+    let json = ask(&["doctor", "--format", "json"]);
+    let document: serde_json::Value = serde_json::from_str(&out(&json)).expect("one document");
+    let names: Vec<_> = document["hosts"].as_array().expect("hosts").iter().collect();
+    assert_eq!((names[0]["name"].as_str(), names[1]["name"].as_str()), (Some("a"), Some("b")));
+    assert!(names.iter().all(|host| !host["findings"][0]["id"].is_null()), "{document}");
+
+    // What a killed run left is found by whichever host looks first.
+    let mut run = place.start(&words(&hosts(&place, &["c"]), &["--tiles", "1"]));
+    run.wait_for("measuring");
+    kill_process(agent(&place, "c"), Signal::KILL).expect("it is there");
+    run.end();
+    assert_eq!(place.names("ds").len(), 1, "the killed one's");
+    let listed = ask(&["cleanup", "ds", "--dry-run"]);
+    assert!(out(&listed).contains("a:\n  would remove "), "{}{}", out(&listed), err(&listed));
+    assert_eq!(place.names("ds").len(), 1);
+    let one = hosts(&place, &["a"]);
+    let cleaned = place.output(&[&["cleanup", "ds"][..], &words(&one, &[])].concat());
+    assert_eq!(cleaned.status.code(), Some(0), "{}", err(&cleaned));
+    assert!(out(&cleaned).starts_with("a:\n  removed "), "{}", out(&cleaned));
+    assert_eq!(place.names("ds"), [""; 0]);
+
+    std::fs::create_dir(place.path("other")).expect("creates");
+    let refused = ask(&["cleanup", "other"]);
+    assert!(err(&refused).contains("host a: "), "{}", err(&refused));
+    assert!(err(&refused).contains("/ds"), "what is allowed is said: {}", err(&refused));
+}
+
+#[test]
 fn what_a_hosts_owner_did_not_allow_is_refused_with_what_is() {
     let Some(place) = Place::usable() else { return };
     std::fs::create_dir(place.path("other")).expect("a directory");

@@ -29,6 +29,7 @@ fn agent_options(dir: &Path, version: &str) -> AgentOptions {
         base: dir.to_owned(),
         lease: Duration::from_secs(5),
         join_within: DEADLINE,
+        commands: |_| Err("no command here".to_owned()),
         slot: format!("hosts-test-{}-{number}", std::process::id()),
     }
 }
