@@ -21,9 +21,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use units::{Bytes, Nanos};
 
 pub use analyze::{AnalyzeArgs, AnalyzeFormat, DirectionName, ViewName};
-pub use hosts::{AgentArgs, HostArgs, HostsArgs, ThereArgs};
 #[cfg(feature = "hosts")]
-pub use hosts::{ReachArgs, Storage};
+pub use hosts::Storage;
+pub use hosts::{AgentArgs, HostArgs, HostsArgs, ReachArgs, ThereArgs};
 pub use import::ImportArgs;
 pub use lab::{LabAction, LabArgs, LabMountArgs};
 pub use load::LoadArgs;

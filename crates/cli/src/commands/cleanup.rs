@@ -3,7 +3,6 @@
 use datastore::{Cleaned, CleanupOptions, Owned, OwnerState, Target, cleanup, find_owned};
 
 use crate::args::CleanupArgs;
-use crate::commands::there;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -21,9 +20,6 @@ pub struct Swept {
 
 /// Removes, or with `--dry-run` lists.
 pub fn run(args: &CleanupArgs) -> Result<Exit, Failure> {
-    if !args.there.hosts.is_empty() {
-        return there::cleanup(args);
-    }
     let swept = sweep(&args.target, args.dry_run, args.destroy_data.as_deref())?;
     output::print(&swept.text)?;
     for error in &swept.not_removed {

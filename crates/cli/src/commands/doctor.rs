@@ -7,7 +7,6 @@ use host::doctor::{Finding, Root, Severity, examine, watch};
 use units::Bytes;
 
 use crate::args::{DoctorArgs, Format};
-use crate::commands::there;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -16,9 +15,6 @@ use crate::text::count;
 
 /// Prints what was found, the worst first.
 pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
-    if !args.there.hosts.is_empty() {
-        return there::doctor(args);
-    }
     let (findings, exit) = findings(args.target.as_deref())?;
     match args.format {
         Format::Json => output::print_json(&findings)?,
