@@ -91,7 +91,7 @@ fn differences(texts: &[&str]) -> Vec<String> {
         (0..shortest - begin).take_while(|back| all_say(&|words| words.len() - 1 - back)).count();
     let between = |words: &Vec<&str>| match &words[begin..words.len() - end] {
         [] => words.join(" "),
-        own => own.join(" "),
+        own => own.join(" ").trim_end_matches([':', ',']).to_owned(),
     };
     words.iter().skip(1).map(between).collect()
 }
@@ -185,6 +185,7 @@ mod tests {
             (["a b", "a x b"], "x"),
             (["a x b", "a b"], "a b"),
             (["a a", "a"], "a"),
+            (["host a: full", "host b: full"], "b"),
         ] {
             assert_eq!(differences(&texts), [likewise], "{texts:?}");
         }
