@@ -36,7 +36,15 @@ pub enum ClusterError {
         /// What Zenoh says.
         message: String,
     },
-    /// The member is not there, or does not answer.
+    /// Nobody is there who would answer: the member is gone, or going.
+    #[error("{member} is not there to answer `{topic}`")]
+    Gone {
+        /// Who.
+        member: Name,
+        /// What was asked.
+        topic: String,
+    },
+    /// The member does not answer.
     #[error("{member} did not answer `{topic}` within {} s", within.as_secs_f64())]
     Silent {
         /// Who.

@@ -209,8 +209,15 @@ impl Hub {
         if size > MESSAGE_MAX {
             return Err(ClusterError::TooLarge { size, max: MESSAGE_MAX });
         }
-        let silent =
-            || ClusterError::Silent { member: member.clone(), topic: topic.to_owned(), within };
+        let begun = Instant::now();
+        // Zenoh ends a question early when nobody is left who would answer it.
+        let silent = || {
+            let (member, topic) = (member.clone(), topic.to_owned());
+            match begun.elapsed() < within {
+                true => ClusterError::Gone { member, topic },
+                false => ClusterError::Silent { member, topic, within },
+            }
+        };
         let replies = self
             .session
             .get(self.keys.asked(member.as_str(), topic))

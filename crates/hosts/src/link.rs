@@ -56,6 +56,8 @@ impl Link {
         }
         self.hub.ask(&self.members[host], topic, &question, within).map_err(|error| match error {
             cluster::ClusterError::Refused { message, .. } => host_error(name, message),
+            // It may be told that it left only after this.
+            cluster::ClusterError::Gone { .. } => self.lost(name),
             _ if !self.hub.present().contains(&self.members[host]) => self.lost(name),
             other => host_error(name, other.to_string()),
         })

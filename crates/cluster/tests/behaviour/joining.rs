@@ -90,7 +90,7 @@ fn a_member_cannot_speak_under_another_name() {
     assert_eq!(hub.present(), [name("a")]);
     assert_eq!(events.try_iter().collect::<Vec<_>>(), [Event::Joined(name("a"))]);
     let asked = hub.ask(&name("b"), "anything", b"", SHORT);
-    assert!(matches!(asked, Err(ClusterError::Silent { .. })), "{asked:?}");
+    assert!(matches!(asked, Err(ClusterError::Gone { .. })), "{asked:?}");
 }
 
 /// Thousands of strangers, some of whom say nothing.

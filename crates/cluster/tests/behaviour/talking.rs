@@ -20,7 +20,7 @@ fn a_question_gets_its_answer_or_the_reason_why_not() {
     let error = hub.ask(&name("a"), "slow", b"", short).expect_err("too slow").to_string();
     assert_eq!(error, "a did not answer `slow` within 0.05 s");
     let error = hub.ask(&name("b"), "hello", b"", short).expect_err("not there");
-    assert!(matches!(error, ClusterError::Silent { .. }), "{error}");
+    assert!(matches!(error, ClusterError::Gone { .. }), "{error}");
     let large = vec![0; usize::try_from(MESSAGE_MAX.get()).expect("fits") + 1];
     let error = hub.ask(&name("a"), "hello", &large, DEADLINE).expect_err("too large");
     assert!(matches!(error, ClusterError::TooLarge { .. }), "{error}");
