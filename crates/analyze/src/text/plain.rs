@@ -458,7 +458,7 @@ fn is_shown(answer: &Analysis, vm: &str) -> bool {
 
 fn more(rows: usize) -> String {
     if rows > VMS_SHOWN {
-        format!("  and {} more VMs; --format json, csv or parquet has all\n", rows - VMS_SHOWN)
+        format!("  and {} more senders; --format json, csv or parquet has all\n", rows - VMS_SHOWN)
     } else {
         String::new()
     }
