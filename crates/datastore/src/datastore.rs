@@ -8,7 +8,7 @@ use units::Bytes;
 use crate::made::OwnDir;
 use crate::mark::Mark;
 use crate::preflight::{Examination, Preflight, Warning};
-use crate::store::{Claim, Claimed, Located, Remembers, Step};
+use crate::store::{Claim, Claimed, Lent, Located, Remembers, Step};
 use crate::{
     AdoptProblem, DatastoreError, DiskRequest, Fill, Options, Refusal, Removed, Target,
     VirtualDisk, layout,
@@ -146,6 +146,35 @@ impl Datastore {
     /// Where everything of ours is: the sub-directory, the file or the device.
     pub fn path(&self) -> &Path {
         self.claimed.path()
+    }
+
+    /// Opens disks that another part of the same run made in the same directory, to drive them from now
+    /// on in its place. They stay that part's: they are not counted here, and not removed with this.
+    ///
+    /// # Errors
+    ///
+    /// When that part is not there, has no such disk, or a disk is of another size; and of a file or a
+    /// device, which has no parts.
+    pub fn lent(&self, run_id: &str, requests: &[DiskRequest]) -> Result<Lent, DatastoreError> {
+        let missing =
+            || DatastoreError::NoPart { run_id: run_id.to_owned(), path: self.path().to_owned() };
+        self.claimed.remembers().ok_or_else(missing)?.lent(run_id, requests)
+    }
+
+    /// That disks here can share their blocks, which a linked clone and a snapshot do.
+    ///
+    /// # Errors
+    ///
+    /// [`DatastoreError::NoReflink`] where they cannot, with what the file system is.
+    pub fn try_link(&self) -> Result<(), DatastoreError> {
+        self.claimed.try_link().map_err(|error| match error {
+            DatastoreError::NoReflink { path, source, .. } => {
+                let facts = self.preflight.file_system.as_ref();
+                let what = facts.map(|facts| facts.fs_type.clone());
+                DatastoreError::NoReflink { path, what, source }
+            }
+            other => other,
+        })
     }
 
     /// Whether all this was taken over from an earlier run.

@@ -49,6 +49,14 @@ pub enum DatastoreError {
         /// The size asked for.
         asked: Bytes,
     },
+    /// Another part of the same run is not here, or has no such disk.
+    #[error("{} has no disks of {run_id} that could be driven from here", path.display())]
+    NoPart {
+        /// The part.
+        run_id: String,
+        /// Where it was looked for.
+        path: PathBuf,
+    },
     /// A disk's size is zero or not a multiple of the alignment.
     #[error("size {} B of disk \"{disk}\" is not a multiple of {alignment} B above zero", size.get())]
     SizeUnaligned {
@@ -68,6 +76,20 @@ pub enum DatastoreError {
         length: usize,
         /// The longest allowed.
         max: usize,
+    },
+    /// Files there share no blocks.
+    #[error(
+        "disks in {} cannot share blocks ({source}){}",
+        path.display(),
+        what.as_ref().map_or_else(String::new, |what| format!(": the file system is {what}"))
+    )]
+    NoReflink {
+        /// Where.
+        path: PathBuf,
+        /// The type of the file system, where there is one.
+        what: Option<String>,
+        /// What the kernel said.
+        source: Arc<io::Error>,
     },
     /// The operating system refused.
     #[error("cannot {attempted} {}", object.display())]
@@ -92,6 +114,12 @@ impl DatastoreError {
         Self::Io { attempted, object: object.into(), source: Arc::new(source.into()) }
     }
 
+    /// Of what has no files that could share blocks.
+    pub fn no_reflink(path: &std::path::Path) -> Self {
+        let source = Arc::new(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+        Self::NoReflink { path: path.to_owned(), what: None, source }
+    }
+
     /// What to try next, where there is something.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -105,7 +133,12 @@ impl DatastoreError {
             Self::Io { source, .. } if source.raw_os_error() == Some(libc::EMFILE) => {
                 Some("every disk is an open file; allow more of them with ulimit -n".to_owned())
             }
-            Self::SizeChanged { .. } | Self::Io { .. } => None,
+            Self::NoReflink { .. } => Some(
+                "linked deployments and snapshots take a directory on a file system with \
+                 reflinks: xfs (mkfs.xfs -m reflink=1), btrfs"
+                    .to_owned(),
+            ),
+            Self::SizeChanged { .. } | Self::NoPart { .. } | Self::Io { .. } => None,
             Self::SizeUnaligned { alignment, .. } => {
                 Some(format!("use a multiple of {alignment} B"))
             }

@@ -82,5 +82,5 @@ pub use preflight::{
 pub use refusal::{End, FsConcern, Refusal};
 pub use removed::Removed;
 pub use session::{Around, Session};
-pub use store::{Claim, Claimed, Facts, Fate, Found, Left, Located, Remembers, Step, Store};
+pub use store::{Claim, Claimed, Facts, Fate, Found, Left, Lent, Located, Remembers, Step, Store};
 pub use target::Target;

@@ -108,6 +108,14 @@ fn look(parent: impl AsFd, name: CString) -> Option<OwnedDir> {
     }
 }
 
+/// The sub-directory of a run, with its name; nothing if it is not there or not marked by that run.
+pub(crate) fn of_run(parent: impl AsFd, run_id: &str) -> Option<(CString, HeldDir)> {
+    let name = CString::new(format!("{PREFIX}{run_id}")).ok()?;
+    let dir = HeldDir::of(held::open_dir(parent, &name).ok()?, name_path(&name));
+    let (_, marker) = read_marker(&dir)?;
+    (marker.run_id == run_id).then_some((name, dir))
+}
+
 fn read_marker(dir: impl AsFd) -> Option<(File, Marker)> {
     let (file, bytes) = read_small(dir, MARKER_FILE)?;
     Some((file, Marker::parse(&bytes)?))

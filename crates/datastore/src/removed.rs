@@ -36,7 +36,7 @@ impl Removed {
     }
 
     /// Adds what was removed beside this.
-    pub(crate) fn and(&mut self, also: Self) {
+    pub fn and(&mut self, also: Self) {
         self.removed.extend(also.removed);
         self.kept.extend(also.kept);
         self.lingering.extend(also.lingering);

@@ -224,6 +224,10 @@ impl<S: Session> Claimed for Standing<S> {
         self.inner.create_disk(request)
     }
 
+    fn try_link(&self) -> Result<(), DatastoreError> {
+        self.inner.try_link()
+    }
+
     fn remembers(&self) -> Option<&dyn Remembers> {
         self.inner.remembers()
     }

@@ -124,6 +124,10 @@ pub trait Claimed: Debug + Send + Sync {
         request: &DiskRequest,
     ) -> Result<(VirtualDisk, Vec<Warning>), DatastoreError>;
 
+    /// Whether a disk can become what another one holds by sharing its blocks (a reflink): tried, on
+    /// two small files of ours, which are removed.
+    fn try_link(&self) -> Result<(), DatastoreError>;
+
     /// What knows the disks of earlier runs, where there is such.
     fn remembers(&self) -> Option<&dyn Remembers>;
 
@@ -145,6 +149,9 @@ pub trait Remembers {
         request: &DiskRequest,
     ) -> Result<Option<(VirtualDisk, Vec<Warning>)>, DatastoreError>;
 
+    /// Opens disks of another part of the same run, with its state beside them; they stay that part's.
+    fn lent(&self, run_id: &str, requests: &[DiskRequest]) -> Result<Lent, DatastoreError>;
+
     /// Whether there is a disk of that name.
     fn has_disk(&self, disk: &str) -> bool;
 
@@ -153,6 +160,15 @@ pub trait Remembers {
 
     /// Records that all of `disk` is written and durable.
     fn record_filled(&self, disk: &VirtualDisk, fill: &Fill) -> Result<(), DatastoreError>;
+}
+
+/// Disks of another part of the same run, which neither counts nor removes them.
+#[derive(Debug)]
+pub struct Lent {
+    /// Where that part keeps state beside them.
+    pub state_dir: OwnDir,
+    /// The disks, as they were asked for.
+    pub disks: Vec<VirtualDisk>,
 }
 
 /// Something of ours that a run left behind or is using, held as it was found.

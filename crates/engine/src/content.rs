@@ -1,13 +1,17 @@
 //! Where payload and verification meet the worker: called with the bytes of a write before
 //! it is submitted and with the answer of every request.
 
+use std::ops::Range;
+
 use datastore::VirtualDisk;
-use machine::{IoError, IoRequest, Operation};
+use machine::{Content as Source, IoError, IoRequest, Operation};
 use units::Nanos;
 
 use crate::arena::Buffer;
-use crate::payload::{self, Freshness, Resident};
-use crate::verify::{Mismatch, ReadTicket, Setup, StateError, Tracker, WriteTicket, Written};
+use crate::payload::{self, Freshness, Resident, SECTOR};
+use crate::verify::{
+    Mismatch, ReadTicket, SECTOR_HEADER_BYTES, Setup, StateError, Tracker, WriteTicket, Written,
+};
 
 /// Most mismatches one worker keeps in full; all are counted as errors.
 const MISMATCHES_MAX: usize = 100;
@@ -22,8 +26,8 @@ pub(crate) enum Ticket {
 /// Fills writes and judges answers for the disks of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Content {
-    /// By the worker's disks; empty without verification.
-    trackers: Vec<Tracker>,
+    /// By the worker's disks; empty without verification, none where somebody else drives.
+    trackers: Vec<Option<Tracker>>,
     /// What each buffer already holds, by its place in the arena.
     residents: Vec<Resident>,
     /// The arena's layout that `residents` describes.
@@ -42,14 +46,28 @@ pub(crate) struct Departure<'a> {
 }
 
 impl Content {
-    /// Opens the verification state of these disks, if verification is asked for.
+    /// Opens the verification state of these disks, if verification is asked for; of those that are
+    /// driven here.
     pub(crate) fn open<'a>(
         setup: Option<&Setup>,
-        disks: impl Iterator<Item = &'a VirtualDisk>,
+        disks: impl Iterator<Item = (&'a VirtualDisk, bool)>,
     ) -> Result<Self, StateError> {
         let Some(setup) = setup else { return Ok(Self::default()) };
-        let trackers = disks.map(|disk| Tracker::open(setup, disk));
+        let trackers =
+            disks.map(|(disk, is_here)| is_here.then(|| Tracker::open(setup, disk)).transpose());
         Ok(Self { trackers: trackers.collect::<Result<_, _>>()?, ..Self::default() })
+    }
+
+    /// Follows these disks no more; none of them has anything in flight.
+    pub(crate) fn give_up(&mut self, disks: Range<u32>) -> Vec<Tracker> {
+        let trackers = &mut self.trackers;
+        disks.filter_map(|disk| trackers.get_mut(disk as usize)?.take()).collect()
+    }
+
+    /// Follows the disks from this one on again.
+    pub(crate) fn follow_again(&mut self, first_disk: u32, trackers: Vec<Tracker>) {
+        let places = self.trackers.iter_mut().skip(first_disk as usize);
+        places.zip(trackers).for_each(|(place, tracker)| *place = Some(tracker));
     }
 
     /// Makes the bytes of a write and starts following the request.
@@ -59,7 +77,7 @@ impl Content {
         departure: Departure<'_>,
     ) -> Result<Option<Ticket>, StateError> {
         let Departure { now, disk, request, buffer, layout } = departure;
-        if request.operation == Operation::Write {
+        if request.operation == Operation::Write && request.pattern.content == Source::Made {
             let place = buffer.place();
             if self.layout != layout || self.residents.len() <= place {
                 self.follow(layout, place);
@@ -68,7 +86,7 @@ impl Content {
             let bytes = buffer.bytes_mut(request.length);
             payload::make(bytes, resident, request.pattern, Freshness::Stamped);
         }
-        let Some(tracker) = self.trackers.get_mut(disk as usize) else { return Ok(None) };
+        let Some(Some(tracker)) = self.trackers.get_mut(disk as usize) else { return Ok(None) };
         let bytes = buffer.bytes_mut(request.length);
         Ok(Some(match request.operation {
             Operation::Write => {
@@ -89,6 +107,24 @@ impl Content {
         self.residents.resize(size, Resident::EMPTY);
     }
 
+    /// Nothing is expected of a disk any more until it is written again.
+    pub(crate) fn forget(&mut self, disk: u32) {
+        if let Some(Some(tracker)) = self.trackers.get_mut(disk as usize) {
+            tracker.forget();
+        }
+    }
+
+    /// Whether two blocks hold the same. Where blocks are stamped, the stamps of two disks differ:
+    /// what lies between them must not.
+    pub(crate) fn are_alike(&self, one: &[u8], other: &[u8]) -> bool {
+        if self.trackers.is_empty() {
+            return one == other;
+        }
+        let mut sectors = one.chunks_exact(SECTOR).zip(other.chunks_exact(SECTOR));
+        one.len() == other.len()
+            && sectors.all(|(a, b)| a[SECTOR_HEADER_BYTES..] == b[SECTOR_HEADER_BYTES..])
+    }
+
     /// Judges an answer; may turn a success into [`IoError::Mismatch`].
     #[inline]
     pub(crate) fn arrive(
@@ -99,7 +135,7 @@ impl Content {
         result: Result<(), IoError>,
     ) -> Result<(), IoError> {
         let Some(ticket) = ticket else { return result };
-        let tracker = &mut self.trackers[disk as usize];
+        let Some(tracker) = &mut self.trackers[disk as usize] else { return result };
         match (ticket, result) {
             (Ticket::Write(ticket), Ok(())) => {
                 tracker.on_write_done(ticket, Written::Acknowledged);

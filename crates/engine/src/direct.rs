@@ -27,6 +27,8 @@ pub(crate) fn run<M: Machine, B: Backend>(
         instances,
         calls: None,
         options: options.clone(),
+        lost: Arc::default(),
+        orders: None,
         stop: Arc::new(AtomicBool::new(false)),
         until,
         seed: 0,

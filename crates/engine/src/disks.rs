@@ -14,9 +14,21 @@ pub(crate) struct Disk {
     base: u64,
     size: u64,
     pub(crate) writable: bool,
+    /// The file itself, for what no backend does.
+    pub(crate) handle: Arc<File>,
 }
 
 impl Disk {
+    /// Its first byte in the file.
+    pub(crate) const fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Its bytes.
+    pub(crate) const fn size(&self) -> u64 {
+        self.size
+    }
+
     /// Where a request begins in the file.
     ///
     /// # Panics
@@ -59,6 +71,7 @@ impl DiskTable {
             base: disk.base,
             size: disk.size.get(),
             writable: disk.writable,
+            handle: Arc::clone(&disk.file),
         });
         u32::try_from(self.disks.len() - 1).expect("fewer than 2^32 disks")
     }

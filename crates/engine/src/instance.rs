@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use datastore::VirtualDisk;
+use datastore::{OwnDir, VirtualDisk};
 use record::recorder::{InstanceShape, Recorder};
 use stats::Histogram;
 
@@ -22,12 +22,21 @@ pub struct EngineInstance<M> {
     /// What answers its calls, by `machine::EndpointId`. One service has one `Arc`, whoever calls
     /// it.
     pub services: Vec<Arc<Service>>,
+    /// Whether it is driven elsewhere until it moves here ([`crate::Orders::put`]).
+    pub guest: Option<Guest>,
+}
+
+/// What only an instance has that is driven elsewhere at first.
+#[derive(Debug, Clone, Default)]
+pub struct Guest {
+    /// Where verification keeps what it knows of its disks, if that is not where it is of all others.
+    pub state_dir: Option<OwnDir>,
 }
 
 impl<M> EngineInstance<M> {
     /// One that calls nobody.
     pub const fn new(machine: M, shape: InstanceShape, disks: Vec<VirtualDisk>) -> Self {
-        Self { machine, shape, disks, services: Vec::new() }
+        Self { machine, shape, disks, services: Vec::new(), guest: None }
     }
 }
 
@@ -45,7 +54,9 @@ pub(crate) fn open_content<M>(
     options: &Options,
     instances: &[EngineInstance<M>],
 ) -> Result<Content, EngineError> {
-    let disks = instances.iter().flat_map(|instance| &instance.disks);
+    let disks = instances
+        .iter()
+        .flat_map(|instance| instance.disks.iter().map(|disk| (disk, instance.guest.is_none())));
     Ok(Content::open(options.verify.as_ref(), disks)?)
 }
 

@@ -2,8 +2,9 @@
 //!
 //! What it does: one worker thread per ring, each with its own share of the machines, a
 //! timer wheel, registered files and buffers; histograms per VM, kind, direction and size
-//! class; payload and verification; prefill; clients for calls to services. It watches itself, so that a generator that
-//! was the limit is never mistaken for slow storage.
+//! class; payload and verification; prefill; clients for calls to services; instances that leave a load
+//! under way and go on in another one. It watches itself, so that a generator that was the limit is never
+//! mistaken for slow storage.
 //!
 //! What it refuses: choosing what to run or when to stop (the caller does), opening or
 //! creating targets (`datastore` does), judging.
@@ -31,6 +32,7 @@ mod held;
 mod instance;
 mod iowq;
 mod merge;
+mod moving;
 mod options;
 mod outcome;
 pub mod payload;
@@ -50,7 +52,8 @@ mod worker;
 pub use arena::{Address, LENGTH_MAX};
 pub use backend::{Backend, Completion, Submission, Wait};
 pub use clock::{Clock, wait_until};
-pub use instance::EngineInstance;
+pub use instance::{EngineInstance, Guest};
+pub use moving::{Carried, MoveError, Orders};
 pub use options::{BackendChoice, Options};
 pub use outcome::{EngineError, FirstErrors, Outcome, Warning};
 pub use run::{Running, start};

@@ -38,9 +38,11 @@ pub struct Options {
     /// Most connections of one worker to one service, at least 1; more calls wait in the generator
     /// and are counted as queued.
     pub connections: usize,
-    /// When the load begins, by this host's monotonic clock; once every worker is set up if absent,
-    /// or if that was later.
+    /// When the load begins, by this host's monotonic clock, and its times count from then; once every
+    /// worker is set up if absent, or if that was later.
     pub begin_at: Option<Nanos>,
+    /// Whether an instance may begin anew in this load: what each was at its beginning is kept.
+    pub begins_anew: bool,
 }
 
 impl Default for Options {
@@ -59,6 +61,7 @@ impl Default for Options {
             call_timeout: Nanos::from_secs(30),
             connections: 1024,
             begin_at: None,
+            begins_anew: false,
         }
     }
 }

@@ -1,6 +1,7 @@
 use std::io;
 
-use machine::{IoError, Operation};
+use machine::{IoError, KindId, Operation};
+use record::slice::InstanceId;
 use stats::Compact;
 use units::Nanos;
 
@@ -9,6 +10,10 @@ use crate::verify::{Mismatch, StateError};
 /// The failures of one disk: the first one in full, and how many there were.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstErrors {
+    /// Whose request the first one was.
+    pub instance: InstanceId,
+    /// Of which kind of that instance's.
+    pub kind: KindId,
     /// The disk's name.
     pub disk: String,
     /// Byte in the disk where the first failed request began.

@@ -177,7 +177,7 @@ mod tests {
 
     fn payload(length: usize, seed: u64, percent: u8, freshness: Freshness) -> Vec<u8> {
         let mut buffer = vec![0xAA; length];
-        let pattern = Pattern { seed, compressible_percent: percent };
+        let pattern = Pattern { seed, compressible_percent: percent, ..Pattern::default() };
         make(&mut buffer, &mut Resident::default(), pattern, freshness);
         buffer
     }
@@ -228,10 +228,10 @@ mod tests {
             let mut slot = vec![0x55; 40 * SECTOR];
             let mut resident = Resident::EMPTY;
             for (sectors, seed, compressible_percent) in past {
-                let pattern = Pattern { seed, compressible_percent };
+                let pattern = Pattern { seed, compressible_percent, ..Pattern::default() };
                 make(&mut slot[..sectors * SECTOR], &mut resident, pattern, Freshness::Stamped);
             }
-            let pattern = Pattern { seed, compressible_percent: percent };
+            let pattern = Pattern { seed, compressible_percent: percent, ..Pattern::default() };
             let length = sectors * SECTOR;
             make(&mut slot[..length], &mut resident, pattern, Freshness::Stamped);
             prop_assert_eq!(&slot[..length], &payload(length, seed, percent, Freshness::Stamped)[..]);

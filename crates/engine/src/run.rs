@@ -15,7 +15,9 @@ use crate::instance::{
     EngineInstance, calls_of, check_shapes, open_content, table_of, telemetry_of,
 };
 use crate::merge::{self, Line};
+use crate::moving::{Home, Orders, ToWorker};
 use crate::real::Real;
+use crate::verify::Setup;
 use crate::worker::{Job, Worker};
 use crate::{EngineError, Options, Outcome};
 
@@ -28,6 +30,7 @@ pub struct Running {
     merger: Option<JoinHandle<()>>,
     cpu_before: ProcessCpu,
     began_late: Nanos,
+    orders: Orders,
 }
 
 impl Running {
@@ -50,6 +53,11 @@ impl Running {
     /// A flag that stops the workers, for signal handlers and other threads.
     pub fn stop_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
+    }
+
+    /// Tells it what to do with its instances, from other threads.
+    pub fn orders(&self) -> Orders {
+        self.orders.clone()
     }
 
     /// Whether all workers have ended, by themselves or because of [`Running::stop`].
@@ -125,6 +133,12 @@ pub fn start<M: Machine + Send + 'static>(
     options.check()?;
     check_shapes(&instances)?;
     let (clock, stop) = (Clock::start(), Arc::new(AtomicBool::new(false)));
+    let lost = Arc::new(AtomicBool::new(false));
+    // A worker without an instance would only spend a ring and a thread.
+    let workers = options.workers.min(instances.len()).max(1);
+    let (to_workers, lines): (Vec<_>, Vec<_>) = (0..workers).map(|_| ToWorker::new()).unzip();
+    let homes = homes(&instances, workers, options.verify.as_ref());
+    let ends = (Arc::clone(&stop), Arc::clone(&lost));
     let (parcels, from_workers) = channel();
     let (to_reader, slices) = channel();
     let (ready, readiness) = channel();
@@ -136,11 +150,11 @@ pub fn start<M: Machine + Send + 'static>(
         merger: None,
         cpu_before: ProcessCpu::now(),
         began_late: Nanos::ZERO,
+        orders: Orders::new(to_workers, homes, clock.clone(), ends),
     };
     let mut go = Vec::new();
-    // A worker without an instance would only spend a ring and a thread.
-    let workers = options.workers.min(instances.len()).max(1);
-    for (worker, share) in deal(instances, workers).into_iter().enumerate() {
+    let shares = deal(instances, workers).into_iter().zip(lines);
+    for (worker, (share, orders)) in shares.enumerate() {
         let (back, returned) = channel();
         let (start, started) = channel();
         // The second set of telemetry; the worker makes the first itself.
@@ -152,6 +166,8 @@ pub fn start<M: Machine + Send + 'static>(
             instances: share,
             options: options.clone(),
             stop: Arc::clone(&stop),
+            lost: Arc::clone(&lost),
+            orders: Some(orders),
             until: Nanos::MAX,
             seed: worker as u64,
         };
@@ -174,15 +190,32 @@ pub fn start<M: Machine + Send + 'static>(
         running.end()?;
         return Err(EngineError::Worker { worker: 0, message: "set-up failed".to_owned() });
     }
-    if let Some(at) = options.begin_at {
-        running.began_late = wait_until(at);
-    }
+    running.began_late = options.begin_at.map_or(Nanos::ZERO, wait_until);
     running.cpu_before = ProcessCpu::now();
-    clock.restart();
+    match options.begin_at {
+        Some(at) => clock.begin_at(at),
+        None => clock.restart(),
+    }
     for start in go {
         let _ = start.send(());
     }
     Ok(running)
+}
+
+/// Where each instance is, as [`deal`] deals them out.
+fn homes<M>(instances: &[EngineInstance<M>], workers: usize, verify: Option<&Setup>) -> Vec<Home> {
+    let mut counts = vec![0; workers];
+    let home = |(position, instance): (usize, &EngineInstance<M>)| {
+        let worker = turn(position, workers);
+        counts[worker] += 1;
+        let state_dir = instance.guest.as_ref().and_then(|guest| guest.state_dir.clone());
+        let verify = verify.map(|setup| match state_dir {
+            Some(state_dir) => Setup { state_dir, ..setup.clone() },
+            None => setup.clone(),
+        });
+        Home { worker, local: counts[worker] - 1, disks: instance.disks.clone(), verify }
+    };
+    instances.iter().enumerate().map(home).collect()
 }
 
 fn spawn<T: Send + 'static>(
@@ -244,9 +277,14 @@ fn pin(worker: usize) {
 fn deal<T>(items: Vec<T>, workers: usize) -> Vec<Vec<T>> {
     let mut shares: Vec<Vec<T>> = (0..workers).map(|_| Vec::new()).collect();
     for (position, item) in items.into_iter().enumerate() {
-        shares[(position + position / workers) % workers].push(item);
+        shares[turn(position, workers)].push(item);
     }
     shares
+}
+
+/// Whose turn it is.
+const fn turn(position: usize, workers: usize) -> usize {
+    (position + position / workers) % workers
 }
 
 #[cfg(test)]

@@ -69,6 +69,11 @@ impl Slots {
         flight
     }
 
+    /// Whether a request of this instance is open.
+    pub(crate) fn has(&self, instance: u32) -> bool {
+        self.entries.iter().flatten().any(|flight| flight.instance == instance)
+    }
+
     /// What was handed over and has no answer yet.
     pub(crate) fn in_flight(&self) -> impl Iterator<Item = &InFlight> {
         self.entries.iter().flatten().filter(|flight| flight.submitted > Nanos::ZERO)

@@ -108,6 +108,37 @@ impl<T: Copy> Wheel<T> {
         self.near.peek().map(|Reverse((at, _, _))| Nanos(*at))
     }
 
+    /// Takes all timers out that are meant, with the time each was set for, in the order in which they would
+    /// have come.
+    pub fn take_out(&mut self, is_meant: impl Fn(&T) -> bool) -> Vec<(Nanos, T)> {
+        let mut live: Vec<u32> = self.near.drain().map(|Reverse((_, _, index))| index).collect();
+        for head in self.heads.iter_mut().flatten() {
+            let mut index = std::mem::replace(head, NONE);
+            while index != NONE {
+                live.push(index);
+                index = self.nodes[index as usize].next;
+            }
+        }
+        self.occupied = [0; LEVELS];
+        live.sort_unstable_by_key(|index| {
+            let node = &self.nodes[*index as usize];
+            (node.at, node.sequence)
+        });
+        let mut taken = Vec::new();
+        for index in live {
+            let node = self.nodes[index as usize];
+            if is_meant(&node.payload) {
+                taken.push((Nanos(node.at), node.payload));
+                self.nodes[index as usize].next = self.free;
+                self.free = index;
+            } else {
+                self.nodes[index as usize].next = NONE;
+                self.place(index);
+            }
+        }
+        taken
+    }
+
     /// Puts a node where its distance from the current tick says.
     fn place(&mut self, index: u32) {
         let node = self.nodes[index as usize];
@@ -187,6 +218,7 @@ mod tests {
     enum Step {
         Insert { ahead: u64 },
         Advance { by: u64 },
+        TakeOut { every: usize },
     }
 
     fn span() -> impl Strategy<Value = u64> {
@@ -203,6 +235,7 @@ mod tests {
         prop_oneof![
             2 => span().prop_map(|ahead| Step::Insert { ahead }),
             1 => span().prop_map(|by| Step::Advance { by }),
+            1 => (1..4_usize).prop_map(|every| Step::TakeOut { every }),
         ]
     }
 
@@ -220,6 +253,13 @@ mod tests {
                         wheel.insert(Nanos(now + ahead), name);
                         model.insert((now + ahead, name), ());
                     }
+                    Step::TakeOut { every } => {
+                        let is_meant = |name: &usize| name.is_multiple_of(*every);
+                        let taken = wheel.take_out(is_meant);
+                        let taken = taken.iter().map(|(at, name)| (at.0, *name));
+                        let meant = model.extract_if(.., |(_, name), ()| is_meant(name));
+                        prop_assert!(taken.eq(meant.map(|(key, ())| key)));
+                    }
                     Step::Advance { by } => {
                         now += by;
                         while let Some((at, fired)) = wheel.pop(Nanos(now)) {
@@ -230,8 +270,8 @@ mod tests {
                     }
                 }
                 let earliest = model.first_key_value().map(|((at, _), ())| *at);
-                let inserted = matches!(step, Step::Insert { ahead: _ });
-                prop_assert!(inserted || earliest.is_none_or(|at| at > now));
+                let popped = matches!(step, Step::Advance { by: _ });
+                prop_assert!(!popped || earliest.is_none_or(|at| at > now));
                 let due = wheel.next_due(Nanos(now));
                 prop_assert_eq!(due.is_none(), earliest.is_none());
                 if let (Some(due), Some(at)) = (due, earliest) {

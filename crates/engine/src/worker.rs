@@ -1,4 +1,7 @@
 mod calls;
+mod errands;
+mod kept;
+mod moving;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use machine::{Effects, Event, IoError, IoRequest, Machine, Observation, Operation, Token};
 use record::recorder::{ActionSample, IoDone};
-use record::slice::{Direction, Unfinished};
+use record::slice::{Direction, InstanceId, Unfinished};
 use stats::Histogram;
 use units::Nanos;
 
@@ -18,9 +21,13 @@ use crate::counts::Counts;
 use crate::disks::Disk;
 use crate::held::Held;
 use crate::instance::{EngineInstance, table_of, telemetry_of};
+use crate::moving::{Fire, OrderLine};
 use crate::slots::{InFlight, Slots};
 use crate::telemetry::{Outlet, Span, Telemetry};
 use crate::wheel::Wheel;
+use crate::worker::errands::Errands;
+use crate::worker::kept::Kept;
+use crate::worker::moving::Presence;
 use crate::{EngineError, FirstErrors, Options, Outcome, Warning};
 
 /// Most answers handled between two looks at the clock, so that the last of a batch is not
@@ -47,14 +54,6 @@ const TURN_LONG: Nanos = Nanos::from_millis(1);
 /// Longest wait for a fuller batch of answers.
 const LINGER_MAX: Nanos = Nanos::from_micros(50);
 
-/// What a timer does.
-#[derive(Debug, Clone, Copy)]
-enum Fire {
-    Timer,
-    Ran,
-    Failed(IoError),
-}
-
 #[derive(Debug, Clone, Copy)]
 struct Alarm {
     instance: u32,
@@ -79,9 +78,16 @@ struct Burn {
 
 struct Instance<M> {
     machine: M,
+    /// Its number in the load.
+    id: InstanceId,
     /// Its first disk in the worker's list; the others follow.
     first_disk: u32,
     disks: u32,
+    presence: Presence,
+    /// Since when it is here: what came due before is not late by this worker's doing.
+    since: Nanos,
+    /// What it was at its beginning, if it may begin anew.
+    initial: Option<Vec<u8>>,
 }
 
 /// What a worker runs and how.
@@ -91,6 +97,9 @@ pub(crate) struct Job<M> {
     pub(crate) calls: Option<Box<Calls>>,
     pub(crate) options: Options,
     pub(crate) stop: Arc<AtomicBool>,
+    /// What is done is told to nobody any more.
+    pub(crate) lost: Arc<AtomicBool>,
+    pub(crate) orders: Option<OrderLine>,
     /// Stop at this time even without being told.
     pub(crate) until: Nanos,
     pub(crate) seed: u64,
@@ -104,6 +113,9 @@ pub(crate) struct Worker<M, B, O> {
     instances: Vec<Instance<M>>,
     disks: Vec<Disk>,
     content: Content,
+    errands: Errands,
+    /// What reads brought for the request that follows them.
+    kept: Kept,
     effects: Effects,
     wheel: Wheel<Alarm>,
     slots: Slots,
@@ -123,6 +135,10 @@ pub(crate) struct Worker<M, B, O> {
     service_mean: Nanos,
     options: Options,
     stop: Arc<AtomicBool>,
+    lost: Arc<AtomicBool>,
+    orders: Option<OrderLine>,
+    /// Instances that wait for their last answers.
+    leaving: u32,
     until: Nanos,
     dispatching: bool,
     held: Held,
@@ -149,11 +165,19 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
     ) -> Self {
         let table = table_of(&job.instances);
         let telemetry = telemetry_of(&job.instances);
-        let mut first_disk = 0;
+        let (mut first_disk, begins_anew) = (0, job.options.begins_anew);
         let instances = job.instances.into_iter().map(|instance| {
             let disks = u32::try_from(instance.disks.len()).expect("disks are numbered by u16");
             first_disk += disks;
-            Instance { machine: instance.machine, first_disk: first_disk - disks, disks }
+            let presence = match instance.guest {
+                None => Presence::Here,
+                Some(_) => Presence::Absent,
+            };
+            let initial = begins_anew.then(|| instance.machine.saved()).flatten();
+            let first_disk = first_disk - disks;
+            let since = Nanos::ZERO;
+            let (machine, id) = (instance.machine, instance.shape.instance);
+            Instance { machine, id, first_disk, disks, presence, since, initial }
         });
         let depth = job.options.depth as usize;
         let slice_end = job.options.slice;
@@ -163,6 +187,8 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             instances: instances.collect(),
             disks: table.disks,
             content,
+            errands: Errands::default(),
+            kept: Kept::default(),
             effects: Effects::default(),
             wheel: Wheel::new(),
             slots: Slots::new(job.options.depth),
@@ -180,6 +206,9 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             arena: Arena::new(job.options.buffers_max.get(), job.seed),
             options: job.options,
             stop: job.stop,
+            lost: job.lost,
+            orders: job.orders,
+            leaving: 0,
             until: job.until,
             dispatching: true,
             held: Held::default(),
@@ -199,7 +228,9 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         self.cpu_before = self.backend.cpu();
         self.now = self.backend.now();
         for instance in 0..self.instances.len() {
-            self.deliver(u32::try_from(instance).expect("fewer than 2^32"), Event::Start);
+            if matches!(self.instances[instance].presence, Presence::Here) {
+                self.deliver(u32::try_from(instance).expect("fewer than 2^32"), Event::Start);
+            }
         }
         if let Err(error) = self.work() {
             // Nobody waits for answers any more, but the kernel may still write to buffers.
@@ -242,8 +273,10 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         self.reap();
         self.end_slice_if_due();
         self.answer_all();
+        self.answer_errands();
         self.fire_timers();
         self.burn_a_piece();
+        self.obey();
         Ok(())
     }
 
@@ -286,6 +319,9 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         }
         if self.calls.as_ref().is_some_and(|calls| calls.has_answers()) {
             until = now;
+        }
+        if !self.errands.is_idle() {
+            until = until.min(now + errands::POLL);
         }
         // By Little's law N requests in flight give N/8 answers in an eighth of the time one
         // takes: waiting for that many saves system calls, and an answer waits for half of
@@ -338,6 +374,9 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         let recorder = &mut self.telemetry.recorder;
         recorder.look_anew();
         for (position, instance) in self.instances.iter().enumerate() {
+            if matches!(instance.presence, Presence::Absent) {
+                continue;
+            }
             instance.machine.waiting_for(&mut |open| {
                 let age = end.saturating_sub(open.intended);
                 recorder.unfinished(position, Unfinished::Action(open.action.0), age);
@@ -376,17 +415,22 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         let request = flight.request;
         let bytes = flight.buffer.as_mut().map_or(&mut [][..], |b| b.bytes_mut(request.length));
         let result = result_of(completion.result, request.length);
+        let is_lost = !self.dispatching && self.lost.load(Ordering::Acquire);
+        let result = if is_lost { Err(IoError::Os(libc::EIO)) } else { result };
         let result = self.content.arrive(flight.disk, flight.ticket.take(), bytes, result);
-        if let Some(buffer) = flight.buffer.take() {
-            self.arena.give_back(buffer);
-        }
+        let result = match flight.buffer.take() {
+            Some(buffer) => self.settle_buffer(flight.instance, &request, buffer, result),
+            None => result,
+        };
         let service = completion.at.saturating_sub(flight.submitted);
         self.service_mean = Nanos((self.service_mean.0 * 15 + service.0) / 16);
         let response = completion.at.saturating_sub(request.due);
         self.record(flight.instance, &request, service, response, result.is_ok());
         if !self.dispatching {
-            if let Err(error) = result {
-                self.note_error(flight.disk, &request, error);
+            if let Err(error) = result
+                && !is_lost
+            {
+                self.note_error(flight.instance, flight.disk, &request, error);
             }
             return;
         }
@@ -420,18 +464,24 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
 
     /// Notes a failure and answers it a little later.
     fn fail(&mut self, instance: u32, disk: u32, request: &IoRequest, error: IoError) {
-        self.note_error(disk, request, error);
-        let alarm = Alarm { instance, token: request.token, fire: Fire::Failed(error) };
+        self.note_error(instance, disk, request, error);
+        self.answer_late(instance, request.token, error);
+    }
+
+    fn answer_late(&mut self, instance: u32, token: Token, error: IoError) {
+        let alarm = Alarm { instance, token, fire: Fire::Failed(error) };
         self.wheel.insert(self.now + ERROR_DELAY, alarm);
     }
 
-    fn note_error(&mut self, disk: u32, request: &IoRequest, error: IoError) {
+    fn note_error(&mut self, instance: u32, disk: u32, request: &IoRequest, error: IoError) {
         let name = &self.disks[disk as usize].name;
         if let Some(known) = self.errors.iter_mut().find(|known| known.disk == *name) {
             known.count += 1;
             return;
         }
         self.errors.push(FirstErrors {
+            instance: self.instances[instance as usize].id,
+            kind: request.kind,
             disk: name.clone(),
             offset: request.offset,
             operation: request.operation,
@@ -444,18 +494,11 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
     fn fire_timers(&mut self) {
         for _ in 0..TIMERS_MAX {
             let Some((at, alarm)) = self.wheel.pop(self.now) else { return };
-            let Alarm { instance, token, fire } = alarm;
-            if !matches!(fire, Fire::Failed(_)) {
-                self.telemetry.lateness.record(self.held.lateness(at, self.now));
+            if !matches!(alarm.fire, Fire::Failed(_)) {
+                let due = at.max(self.instances[alarm.instance as usize].since);
+                self.telemetry.lateness.record(self.held.lateness(due, self.now));
             }
-            self.deliver(
-                instance,
-                match fire {
-                    Fire::Timer => Event::Timer(token),
-                    Fire::Ran => Event::Ran(token),
-                    Fire::Failed(error) => Event::Done(token, Err(error)),
-                },
-            );
+            self.deliver(alarm.instance, alarm.event());
         }
     }
 
@@ -476,6 +519,9 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
 
     /// Gives an event to a machine and does what it asks for.
     fn deliver(&mut self, instance: u32, event: Event) {
+        if self.leaving > 0 && self.keep_back(instance, event) {
+            return;
+        }
         let Self { instances, effects, .. } = self;
         instances[instance as usize].machine.handle(self.now, event, effects);
         if effects.is_empty() {
@@ -539,6 +585,9 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             self.fail(instance, disk, &request, IoError::Os(number));
             return;
         }
+        if request.pattern.content.is_of_disk() {
+            return self.run_errand(instance, disk, request);
+        }
         let waiting = Waiting { instance, disk, request };
         if !self.waiting.is_empty() || !self.admit(&waiting) {
             self.counts.queued += 1;
@@ -564,7 +613,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         let offset = self.disks[waiting.disk as usize].locate(request);
         let (mut buffer, mut ticket) = (None, None);
         if request.operation != Operation::Flush {
-            let Some(mut lent) = self.lend(request) else { return false };
+            let Some(mut lent) = self.buffer_of(waiting.instance, request) else { return false };
             let layout = self.arena.layout();
             let (now, disk) = (self.now, waiting.disk);
             let departure = Departure { now, disk, request, buffer: &mut lent, layout };
@@ -599,7 +648,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
     }
 
     #[inline]
-    fn lend(&mut self, request: &IoRequest) -> Option<Buffer> {
+    pub(super) fn lend(&mut self, request: &IoRequest) -> Option<Buffer> {
         let side = match request.operation {
             Operation::Write => Side::Writes,
             _ => Side::Reads,
@@ -623,13 +672,15 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         let begun = self.backend.now();
         let is_open = |worker: &Self, waited| {
             let calls_wait = worker.open_calls() > 0 && waited < CALLS_DRAIN_MAX;
-            worker.slots.len() > 0 && waited < DRAIN_MAX || calls_wait
+            let has_open = worker.slots.len() > 0 || !worker.errands.is_idle();
+            has_open && waited < DRAIN_MAX || calls_wait
         };
         while is_open(self, self.now.saturating_sub(begun)) {
             self.hand_over()?;
             self.reap();
             self.end_slice_if_due();
             self.answer_all();
+            self.answer_errands();
         }
         let lost = self.give_up();
         if lost > 0 {
@@ -676,7 +727,7 @@ mod tests {
     use super::*;
     use crate::fake::{Fake, Storage};
     use record::recorder::InstanceShape;
-    use record::slice::{GeneratorRow, InstanceId};
+    use record::slice::GeneratorRow;
 
     struct Ticker;
 
@@ -716,6 +767,8 @@ mod tests {
         let job = Job {
             instances: vec![EngineInstance::new(Ticker, shape, Vec::new())],
             calls: None,
+            lost: Arc::default(),
+            orders: None,
             options: Options { slice: Nanos::from_millis(100), ..Options::default() },
             stop: Arc::default(),
             until: Nanos::from_millis(950),

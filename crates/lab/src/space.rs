@@ -76,6 +76,7 @@ impl Space {
                 role: spec::workload::Role::Data,
                 size,
                 vm: 0,
+                pool: None,
             }],
         };
         (0..self.free.len()).map(instance).collect()

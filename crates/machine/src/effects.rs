@@ -1,9 +1,10 @@
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::{ActionId, Call, GroupId, IoError, IoRequest, Token};
 
 /// What happens to a machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// The run begins. Delivered once, first.
     Start,
@@ -25,6 +26,22 @@ pub trait Machine {
     /// and still waiting in line. What is unfinished when a measurement ends has taken at
     /// least so long. Machines without actions name none.
     fn waiting_for(&self, _each: &mut dyn FnMut(ActionOpen)) {}
+
+    /// All that has changed since it was built, so that one built alike goes on from here as this one
+    /// would ([`Machine::go_on_from`]). None of a machine that cannot.
+    fn saved(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Takes over what another one that was built alike has saved; whether it did. A driver brings along
+    /// what that one has been promised: answers, timers and CPU bursts.
+    fn go_on_from(&mut self, _saved: &[u8]) -> bool {
+        false
+    }
+
+    /// Its users come at this moment, not at the start of the run: what they would have begun before is
+    /// not begun. Told before [`Event::Start`]; schedules keep the run's clock.
+    fn begin_at(&mut self, _at: Nanos) {}
 }
 
 /// An action that is not finished.
@@ -83,7 +100,7 @@ pub enum Observation {
 
 /// What a machine wants done, in the order it asked. Drivers drain it after every event
 /// and reuse it, so that steady running allocates nothing.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Effects {
     /// Requests to submit.
     pub io: Vec<IoRequest>,

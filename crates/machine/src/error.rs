@@ -1,7 +1,9 @@
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// Why an I/O or a call failed, reduced to what a machine may decide on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum IoError {
     /// The kernel's error number (EIO, ENOSPC, ENODEV, ...).
     Os(i32),
@@ -31,7 +33,7 @@ impl fmt::Display for IoError {
 impl std::error::Error for IoError {}
 
 /// Why a call failed, reduced to what a machine may decide on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum CallError {
     /// Nobody took the connection.

@@ -21,5 +21,7 @@ mod stream;
 pub use call::{Call, EndpointId};
 pub use effects::{ActionDone, ActionOpen, CpuBurst, Effects, Event, Machine, Observation};
 pub use error::{CallError, IoError};
-pub use io::{ActionId, DiskId, GroupId, IoRequest, KindId, Operation, Pattern, Token};
+pub use io::{
+    ActionId, Content, DiskId, GroupId, IoRequest, KindId, METADATA, Operation, Pattern, Token,
+};
 pub use stream::{GENERATOR, Purpose, SplitMix, Stream, mix};

@@ -1,5 +1,6 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// Name and version of the generator, stored with every result so that a library update
@@ -56,7 +57,7 @@ impl Iterator for SplitMix {
 ///
 /// xoshiro256++ (Blackman and Vigna 2021); logarithms come from `libm`, so the same seed
 /// gives the same numbers on every machine.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {

@@ -195,6 +195,10 @@ impl BlockSize {
     pub const SECTOR: Self = Self(512);
     /// The largest block: 64 MiB.
     pub const MAX: Self = Self(64 << 20);
+    /// 1 MiB.
+    pub const MIB: Self = Self(1 << 20);
+    /// 64 KiB.
+    pub const KIB_64: Self = Self(64 << 10);
 
     /// A block size, if it is a multiple of 512 B between 512 B and 64 MiB.
     pub fn new(bytes: Bytes) -> Option<Self> {

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
-use machine::Operation;
+use machine::{DiskId, Operation};
 use spec::replay::{ACTION, KINDS};
-use spec::workload::{Burst, CpuMode, Load as SpecLoad, UserGroup, Workload};
+use spec::workload::{Burst, CpuMode, Load as SpecLoad, On, UserGroup, Workload};
 use units::{Bytes, Nanos};
 
 use crate::InstanceMachine;
@@ -12,6 +12,7 @@ use crate::error::{BuildError, unknown};
 use crate::group::{Arrivals, Group, Load, Mix, Pace};
 use crate::instance::{Seeds, TOKENS_MAX, WorkloadMachine};
 use crate::layout::{DiskLayout, Instance, InstancePlan, KindInfo, KindOf};
+use crate::moving::{self, Carried, Carry, Place};
 use crate::payload::Data;
 use crate::pick::Pick;
 use crate::program::Program;
@@ -53,14 +54,79 @@ pub fn build(plan: &InstancePlan) -> Result<Instance, BuildError> {
         });
     }
     Ok(Instance {
-        machine: InstanceMachine::Users(machine),
+        machine: InstanceMachine::Users(Box::new(machine)),
         vms: workload.vms.iter().map(|vm| vm.name.clone()).collect(),
         disks,
-        actions: workload.actions.iter().map(|action| action.name.clone()).collect(),
+        actions: compiled.actions,
         groups: workload.groups.iter().map(|group| group.name.clone()).collect(),
         kinds: compiled.kinds,
         endpoints: workload.endpoints.iter().map(|own| own.name.clone()).collect(),
     })
+}
+
+impl Instance {
+    /// The same, one of whose disks can move or have snapshots: behind its own disks come
+    /// `NAME-moved`, where it moves to, and `NAME-snapshot` (beside the other place
+    /// `NAME-moved-snapshot`); and [`KINDS`] follow its own kinds. `seed` says which places of a
+    /// moved disk are compared.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Unknown`] if it has no such disk, [`BuildError::TooMany`] with more kinds or
+    /// disks than ids allow.
+    pub fn carrying(
+        mut self,
+        carry: &Carry,
+        workload: &Workload,
+        seed: u64,
+    ) -> Result<Self, BuildError> {
+        let user = "an operation that moves disks".to_owned();
+        let found = self.disks.iter().position(|disk| disk.name == carry.disk);
+        let at = found.ok_or_else(|| unknown(workload, user, "disk", &carry.disk))?;
+        let number = |what, count: usize| {
+            u16::try_from(count).ok().filter(|count| *count < u16::MAX - 4).ok_or_else(|| {
+                let (count, max) = (count as u64, u64::from(u16::MAX));
+                BuildError::TooMany { workload: workload.name.clone(), what, count, max }
+            })
+        };
+        let kinds = number("kinds of I/O and calls", self.kinds.len())?;
+        let (known, first) = (number("disks", at)?, number("disks", self.disks.len())?);
+        let own = self.disks[at].clone();
+        let of_vm =
+            (0..first).map(DiskId).filter(|disk| self.disks[usize::from(disk.0)].vm == own.vm);
+        let of_vm = of_vm.collect();
+        let mut next = first;
+        // What is not there is never asked for: it has the number of the disk itself.
+        let mut add = |is_there: bool, suffix: &str, on| {
+            if !is_there {
+                return DiskId(known);
+            }
+            self.disks.push(DiskLayout {
+                name: format!("{}-{suffix}", own.name),
+                on,
+                ..own.clone()
+            });
+            next += 1;
+            DiskId(next - 1)
+        };
+        let place = Place {
+            here: DiskId(known),
+            there: add(carry.moves, "moved", On::Second),
+            beside: add(carry.snapshots, "snapshot", own.on),
+            beside_there: add(carry.moves && carry.snapshots, "moved-snapshot", On::Second),
+            known: DiskId(known),
+            of_vm,
+            size: own.size,
+            kinds,
+        };
+        self.kinds.extend(moving::KINDS.map(|(name, direction)| KindInfo {
+            name: name.to_owned(),
+            of: KindOf::Io { direction, disk: at },
+        }));
+        self.machine =
+            InstanceMachine::Carried(Box::new(Carried::new(self.machine, place, carry, seed)));
+        Ok(self)
+    }
 }
 
 /// Blocks of a recorded load may be of any size: a kind is a direction on all disks together.
@@ -82,7 +148,7 @@ fn build_replay(
     let directions = [Operation::Read, Operation::Write, Operation::Flush];
     let kinds = KINDS.iter().zip(directions);
     Ok(Instance {
-        machine: InstanceMachine::Replay(machine),
+        machine: InstanceMachine::Replay(Box::new(machine)),
         vms: workload.vms.iter().map(|vm| vm.name.clone()).collect(),
         disks,
         actions: vec![ACTION.to_owned()],
@@ -159,7 +225,13 @@ fn lay_out_disks(plan: &InstancePlan) -> Result<Vec<DiskLayout>, BuildError> {
             let wanted = disk.size.scale(plan.footprint);
             let least = Bytes::new(4 * stride(largest));
             let size = wanted.max(least).max(Bytes::MIB).round_up(Bytes::MIB);
-            disks.push(DiskLayout { vm, name: disk.name.clone(), size, role: disk.role });
+            disks.push(DiskLayout {
+                vm,
+                name: disk.name.clone(),
+                size,
+                role: disk.role,
+                on: disk.on,
+            });
         }
     }
     Ok(disks)

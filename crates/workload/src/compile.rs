@@ -1,7 +1,10 @@
 //! Turns steps into instructions.
 
-use machine::{DiskId, EndpointId, KindId, Operation};
-use spec::workload::{Access as SpecAccess, Action, Address, Call, DataPattern, Size, Step};
+use machine::{Content, DiskId, EndpointId, KindId, Operation};
+use spec::workload::{
+    Access as SpecAccess, Action, Address, Call, Compare, Copy as SpecCopy, DataPattern,
+    MOVE_STAGES, SNAPSHOT_STAGES, Size, Step, stage_name,
+};
 use units::Ratio;
 
 use crate::address::Addresses;
@@ -9,11 +12,15 @@ use crate::draw::Draw;
 use crate::error::{BuildError, unknown};
 use crate::instance::Seeds;
 use crate::layout::{DiskLayout, InstancePlan, KindInfo, KindOf};
+use crate::moving::Task;
 use crate::payload::Data;
 use crate::pick::Pick;
 use crate::place::Placer;
-use crate::program::{Access, Block, Branch, Calls, Dialogue, Op, Program};
+use crate::program::{Access, Block, Branch, Calls, Copy, Dialogue, Op, Program};
 use crate::sizes::{action_name, sizes};
+
+/// Places of a copy that are compared at once; our choice, a quarter of what a copy has under way.
+const CHECKS_AT_ONCE: u32 = 4;
 
 /// A workload's actions, compiled, and the state they need.
 #[derive(Debug, Default)]
@@ -21,6 +28,8 @@ pub struct Compiled {
     pub program: Program,
     pub addresses: Addresses,
     pub kinds: Vec<KindInfo>,
+    /// Names of actions, then of their stages, by `machine::ActionId`.
+    pub actions: Vec<String>,
 }
 
 /// Compiles one workload.
@@ -30,6 +39,8 @@ pub struct Compiler<'a> {
     placer: Placer<'a>,
     /// The action being compiled, for errors.
     user: String,
+    /// Its name.
+    action: String,
     out: Compiled,
     /// The strand whose instructions are being compiled.
     strand: u32,
@@ -82,6 +93,7 @@ impl<'a> Compiler<'a> {
             disks,
             placer: Placer::new(plan, disks, seeds),
             user: String::new(),
+            action: String::new(),
             out: Compiled::default(),
             strand: 0,
             // The first strand is the action's own.
@@ -91,7 +103,9 @@ impl<'a> Compiler<'a> {
     }
 
     pub fn compile(mut self) -> Result<Compiled, BuildError> {
-        for action in &self.plan.workload.actions {
+        let actions = &self.plan.workload.actions;
+        self.out.actions = actions.iter().map(|action| action.name.clone()).collect();
+        for action in actions {
             self.action(action)?;
         }
         let kinds = self.out.kinds.len() as u64;
@@ -117,6 +131,7 @@ impl<'a> Compiler<'a> {
             return Err(BuildError::EmptyAction { workload, action: action.name.clone() });
         }
         self.user = action_name(action);
+        self.action.clone_from(&action.name);
         let entry = self.here();
         self.steps(&action.steps)?;
         let exit = self.push(Op::End);
@@ -176,7 +191,115 @@ impl<'a> Compiler<'a> {
             }
             Step::Parallel(branches) => self.parallel(branches),
             Step::Repeat(repeat) => self.repeat(repeat.times, &repeat.steps),
+            Step::Copy(copy) => self.copy(copy),
+            Step::Stage(stage) => {
+                let name = self.stage(&stage.name);
+                self.push(Op::Begin(name));
+                self.steps(&stage.steps)?;
+                self.push(Op::Finish(name));
+                Ok(())
+            }
+            Step::Move(_) => {
+                self.ask(Task::Move, MOVE_STAGES);
+                Ok(())
+            }
+            Step::Snapshot(one) => {
+                self.ask(Task::Snapshot { keep: one.keep }, SNAPSHOT_STAGES);
+                Ok(())
+            }
+            Step::Check(compare) => self.compare(compare),
+            Step::Link(link) => {
+                let from = disk_id(self.disk(&link.from)?);
+                self.whole(&link.to, "link", Content::Clone(from))
+            }
+            Step::Destroy(destroy) => self.whole(&destroy.disk, "destroy", Content::Discard),
         }
+    }
+
+    fn ask(&mut self, task: Task, stages: [&str; 3]) {
+        let stages = stages.map(|stage| self.stage(stage));
+        self.push(Op::Ask { task, stages });
+    }
+
+    /// Something about a whole disk.
+    fn whole(&mut self, disk: &str, suffix: &str, content: Content) -> Result<(), BuildError> {
+        let place = self.disk(disk)?;
+        let kind = self.kind(None, Operation::Write, suffix, place);
+        self.push(Op::Whole { disk: disk_id(place), kind, content });
+        Ok(())
+    }
+
+    /// The number of a stage of the action being compiled.
+    fn stage(&mut self, name: &str) -> u16 {
+        self.out.actions.push(stage_name(&self.action, name));
+        // Beyond the range the build fails when all actions are known.
+        u16::try_from(self.out.actions.len() - 1).unwrap_or(u16::MAX)
+    }
+
+    fn copy(&mut self, copy: &SpecCopy) -> Result<(), BuildError> {
+        let (from, to) = (self.disk(&copy.from)?, self.disk(&copy.to)?);
+        let length = copy.size.get();
+        let compiled = Copy {
+            from: disk_id(from),
+            to: disk_id(to),
+            read: self.kind(None, Operation::Read, "copy-read", from),
+            write: self.kind(None, Operation::Write, "copy-write", to),
+            length,
+            blocks: self.blocks([from, to], length),
+            among: 1,
+            then: Operation::Write,
+        };
+        self.block_by_block(compiled, copy.outstanding);
+        Ok(())
+    }
+
+    fn compare(&mut self, compare: &Compare) -> Result<(), BuildError> {
+        let (from, to) = (self.disk(&compare.from)?, self.disk(&compare.to)?);
+        let length = compare.size.get();
+        let all = self.blocks([from, to], length).max(1);
+        let blocks = compare.blocks.clamp(1, all);
+        let compiled = Copy {
+            from: disk_id(from),
+            to: disk_id(to),
+            read: self.kind(None, Operation::Read, "check", from),
+            write: self.kind(None, Operation::Read, "check", to),
+            length,
+            blocks,
+            among: all / blocks,
+            then: Operation::Read,
+        };
+        self.block_by_block(compiled, CHECKS_AT_ONCE);
+        Ok(())
+    }
+
+    /// Blocks of this length that both disks have.
+    fn blocks(&self, [one, other]: [usize; 2], length: u32) -> u32 {
+        let bytes = self.disks[one].size.min(self.disks[other].size).get();
+        u32::try_from(bytes / u64::from(length)).unwrap_or(u32::MAX)
+    }
+
+    /// As many strands as may be under way, each of which reads the next block and writes it, or
+    /// reads that of the other disk.
+    fn block_by_block(&mut self, compiled: Copy, outstanding: u32) {
+        let number = index(self.out.program.copies.len());
+        self.out.program.copies.push(compiled);
+        let (counter, parent) = (self.counters.take(), self.strand);
+        let running = self.counters.take();
+        self.push(Op::Loop { counter, times: 0 });
+        let fork = self.push(Op::End);
+        let first = index(self.out.program.branches.len());
+        let count = outstanding.min(compiled.blocks).max(1);
+        for _ in 0..count {
+            let entry = self.here();
+            self.push(Op::CopyRead { copy: number, counter, done: entry + 3 });
+            self.push(Op::CopyWrite(number));
+            self.push(Op::Goto(entry));
+            let exit = self.push(Op::Join { counter: running, parent });
+            let strand = self.strands.take();
+            self.out.program.branches.push(Branch { strand, entry, exit });
+        }
+        let next = self.here();
+        self.out.program.ops[fork as usize] = Op::Fork { counter: running, first, count, next };
     }
 
     fn repeat(&mut self, times: u32, steps: &[Step]) -> Result<(), BuildError> {

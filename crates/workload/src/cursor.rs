@@ -54,6 +54,19 @@ impl Cursor {
         at
     }
 
+    /// Where it is: its positions and whose turn it is.
+    pub fn saved(&self) -> (Vec<u64>, u64) {
+        (self.positions.to_vec(), self.turn as u64)
+    }
+
+    /// Goes on from there, if it has as many positions.
+    pub fn go_on_from(&mut self, (positions, turn): (Vec<u64>, u64)) {
+        let turn = usize::try_from(turn).unwrap_or(usize::MAX);
+        if positions.len() == self.positions.len() && turn < positions.len() {
+            (self.positions, self.turn) = (positions.into(), turn);
+        }
+    }
+
     /// Goes on after this block.
     #[inline]
     pub fn follow(&mut self, offset: u64, length: u32) {

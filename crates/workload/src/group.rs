@@ -128,6 +128,16 @@ impl Arrivals {
         }
     }
 
+    /// Draws the first arrival that is not before this moment.
+    pub fn draw_from(&mut self, begin: Nanos, windows: &Windows) -> Option<Nanos> {
+        loop {
+            let next = self.draw(windows)?;
+            if next >= begin {
+                return Some(next);
+            }
+        }
+    }
+
     /// Draws the next arrival; none if the group is never active again. A Poisson process
     /// has no memory, so one that stops outside windows is one on the active clock; gaps of
     /// other kinds go on where they were when the window closed.

@@ -1,13 +1,16 @@
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use machine::{
-    ActionDone, ActionId, ActionOpen, Call, CpuBurst, Effects, Event, GroupId, IoRequest, Machine,
-    Observation, Operation, Pattern, Purpose, Stream, Token,
+    ActionDone, ActionId, ActionOpen, Call, Content, CpuBurst, DiskId, Effects, Event, GroupId,
+    IoRequest, KindId, METADATA, Machine, Observation, Operation, Pattern, Purpose, Stream, Token,
 };
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::address::{Addresses, Wanted};
 use crate::group::{Arrivals, Group, Load, Pace};
+use crate::moving::{MoveOrder, POLL, Task};
 use crate::payload::Payload;
 use crate::program::{Op, Program};
 
@@ -21,9 +24,14 @@ pub struct WorkloadMachine {
     /// Whether CPU steps burn a core.
     pub(crate) burn: bool,
     pub(crate) seeds: Seeds,
-    users: Vec<User>,
-    strands: Vec<Strand>,
-    counters: Vec<u32>,
+    /// What its steps that move disks ask, and whose turn it is.
+    pub(crate) orders: Vec<Arc<MoveOrder>>,
+    turn: usize,
+    pub(crate) users: Vec<User>,
+    pub(crate) strands: Vec<Strand>,
+    pub(crate) counters: Vec<u32>,
+    /// When its users come.
+    begins: Nanos,
 }
 
 /// Where an instance's random streams begin.
@@ -58,10 +66,10 @@ impl Seeds {
 }
 
 /// Someone who holds one dialogue at a time.
-#[derive(Debug, Clone)]
-struct User {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct User {
     stream: Stream,
-    group: u16,
+    pub group: u16,
     action: u16,
     is_busy: bool,
     /// Whether every I/O and call of the action succeeded so far.
@@ -71,6 +79,11 @@ struct User {
     /// Intended start of the action, or of the next one while idle.
     intended: Nanos,
     started: Nanos,
+    /// When its stage began, and which it is while it is under way.
+    stage: Nanos,
+    stage_open: Option<u16>,
+    /// The order that it waits for.
+    order: Option<u32>,
     /// First of its strands and counters in the machine's lists.
     strands: u32,
     counters: u32,
@@ -78,7 +91,7 @@ struct User {
 }
 
 /// A paced user's place on its grid, and the starts it is behind.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct PacedUser {
     phase: Nanos,
     number: u64,
@@ -86,15 +99,17 @@ struct PacedUser {
 }
 
 /// A place in a dialogue. A user has one, and more while parts of it run in parallel.
-#[derive(Debug, Clone, Copy)]
-struct Strand {
-    user: u32,
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Strand {
+    pub user: u32,
     /// The instruction it is at.
-    op: u32,
+    pub op: u32,
     /// Where it goes when the action has failed.
     exit: u32,
     /// I/Os of the current access, or calls of the current step, still to be answered.
     left: u32,
+    /// Of a copy, the block.
+    block: u32,
 }
 
 /// What a timer is for: two bits of the token; the rest is the position of a strand, a
@@ -133,6 +148,9 @@ impl WorkloadMachine {
             users: Vec::new(),
             strands: Vec::new(),
             counters: Vec::new(),
+            orders: Vec::new(),
+            turn: 0,
+            begins: Nanos::ZERO,
         }
     }
 
@@ -143,6 +161,8 @@ impl WorkloadMachine {
         let mut other = self.clone();
         other.seeds.round = round;
         other.payload = other.seeds.payload();
+        // Orders are given to the machines of one round.
+        other.orders.clear();
         let mut numbers = vec![0; other.groups.len()];
         for user in &mut other.users {
             let group = usize::from(user.group);
@@ -162,7 +182,7 @@ impl WorkloadMachine {
         let position = u32::try_from(self.users.len()).expect("users were counted before");
         let strands = u32::try_from(self.strands.len()).expect("strands were counted before");
         let counters = u32::try_from(self.counters.len()).expect("counters were counted before");
-        let strand = Strand { user: position, op: 0, exit: 0, left: 0 };
+        let strand = Strand { user: position, op: 0, exit: 0, left: 0, block: 0 };
         self.strands.extend((0..self.program.strands).map(|_| strand));
         self.counters.extend((0..self.program.counters).map(|_| 0));
         self.users.push(User {
@@ -174,6 +194,9 @@ impl WorkloadMachine {
             is_answered: false,
             intended: Nanos::ZERO,
             started: Nanos::ZERO,
+            stage: Nanos::ZERO,
+            stage_open: None,
+            order: None,
             strands,
             counters,
             pace: PacedUser::default(),
@@ -181,18 +204,28 @@ impl WorkloadMachine {
         position
     }
 
+    /// Its users come at this moment: what they would have begun before is not begun.
+    pub(crate) fn begin_at(&mut self, at: Nanos) {
+        self.begins = at;
+    }
+
     fn start(&mut self, now: Nanos, fx: &mut Effects) {
+        let begins = self.begins;
         for user in 0..self.users.len() {
             let user = u32::try_from(user).expect("users were counted before");
             let Self { users, groups, .. } = self;
             let state = &mut users[user as usize];
             match &groups[usize::from(state.group)].load {
                 Load::Closed { think } => {
-                    let ready = think.part(&mut state.stream);
+                    let ready = begins.saturating_add(think.part(&mut state.stream));
                     self.closed_next(user, now, ready, fx);
                 }
                 Load::Paced { pace, .. } => {
                     state.pace.phase = pace.phase(&mut state.stream);
+                    let group = &groups[usize::from(state.group)];
+                    while next_on_grid(&state.pace, pace, group).is_some_and(|at| at < begins) {
+                        state.pace.number += 1;
+                    }
                     self.paced_due(user, now, fx);
                 }
                 Load::Open(_) => {}
@@ -201,7 +234,7 @@ impl WorkloadMachine {
         for group in 0..self.groups.len() {
             let Group { load, windows, .. } = &mut self.groups[group];
             if let Load::Open(arrivals) = load
-                && arrivals.draw(windows).is_some()
+                && arrivals.draw_from(begins, windows).is_some()
             {
                 self.arrive(group, now, fx);
             }
@@ -317,6 +350,12 @@ impl WorkloadMachine {
     /// Reports a user's action and lets the user go on as its group does.
     fn finish(&mut self, user: u32, now: Nanos, fx: &mut Effects) {
         let state = &mut self.users[user as usize];
+        if let Some(stage) = state.stage_open.take() {
+            // The stage in which the action failed.
+            let times = (state.stage, now);
+            self.tell_stage(user, stage, times, false, fx);
+        }
+        let state = &mut self.users[user as usize];
         state.is_busy = false;
         fx.observe(Observation::Action(ActionDone {
             action: ActionId(state.action),
@@ -377,17 +416,7 @@ impl WorkloadMachine {
                     return self.issue(strand, access, now, fx);
                 }
                 Op::Flush { disk, kind } => {
-                    return fx.submit(IoRequest {
-                        token: Token(strand),
-                        disk,
-                        operation: Operation::Flush,
-                        kind,
-                        offset: 0,
-                        length: 0,
-                        due: due(user, now),
-                        pattern: Pattern::default(),
-                        durable: false,
-                    });
+                    return fx.submit(flush(Token(strand), (disk, kind), due(user, now)));
                 }
                 Op::Call(call) => {
                     state.left = self.program.calls[call as usize].count;
@@ -426,12 +455,123 @@ impl WorkloadMachine {
                     }
                     strand = user.strands + parent;
                 }
+                Op::CopyRead { copy, counter, done } => {
+                    let next = &mut self.counters[(counters + counter) as usize];
+                    let copied = &self.program.copies[copy as usize];
+                    if *next == copied.blocks {
+                        state.op = done;
+                    } else {
+                        state.block = copied.place(*next, &mut user.stream);
+                        *next += 1;
+                        return self.copy(strand, copy, Content::Keep, now, fx);
+                    }
+                }
+                Op::CopyWrite(copy) => {
+                    return self.copy(strand, copy, Content::Kept, now, fx);
+                }
+                Op::Goto(op) => state.op = op,
+                Op::Whole { disk, kind, content } => {
+                    let asked = flush(Token(strand), (disk, kind), due(user, now));
+                    return fx.submit(of_disk(asked, content));
+                }
+                Op::Begin(stage) => {
+                    (user.stage, user.stage_open) = (now, Some(stage));
+                    state.op += 1;
+                }
+                Op::Finish(stage) => {
+                    let times = (user.stage, now);
+                    user.stage_open = None;
+                    state.op += 1;
+                    let user = state.user;
+                    self.tell_stage(user, stage, times, true, fx);
+                }
+                Op::Ask { .. } => return self.ask(strand, now, fx),
                 Op::End => {
                     let user = state.user;
                     return self.finish(user, now, fx);
                 }
             }
         }
+    }
+
+    /// Reads a block that is copied or compared, and keeps it, or does with it what is meant.
+    fn copy(&mut self, strand: u32, copy: u32, content: Content, now: Nanos, fx: &mut Effects) {
+        let copy = &self.program.copies[copy as usize];
+        let state = self.strands[strand as usize];
+        let (disk, kind, operation) = match content {
+            Content::Kept => (copy.to, copy.write, copy.then),
+            _ => (copy.from, copy.read, Operation::Read),
+        };
+        fx.submit(IoRequest {
+            token: Token(strand),
+            disk,
+            operation,
+            kind,
+            offset: u64::from(state.block) * u64::from(copy.length),
+            length: copy.length,
+            due: due(&self.users[state.user as usize], now),
+            pattern: Pattern { content, ..Pattern::default() },
+            durable: false,
+        });
+    }
+
+    /// Tells of a stage as of an action.
+    fn tell_stage(
+        &self,
+        user: u32,
+        stage: u16,
+        (began, ended): (Nanos, Nanos),
+        ok: bool,
+        fx: &mut Effects,
+    ) {
+        fx.observe(Observation::Action(ActionDone {
+            action: ActionId(stage),
+            group: GroupId(self.users[user as usize].group),
+            intended: began,
+            started: began,
+            finished: ended,
+            ok,
+        }));
+    }
+
+    /// Has something done to a disk of a running machine, or looks whether it has been.
+    fn ask(&mut self, strand: u32, now: Nanos, fx: &mut Effects) {
+        let Strand { user, op, .. } = self.strands[strand as usize];
+        let Op::Ask { task, stages } = self.program.ops[op as usize] else { return };
+        if self.orders.is_empty() {
+            return self.ask_nobody(strand, task, now, fx);
+        }
+        let asked = self.users[user as usize].order;
+        if let Some(moved) = asked.and_then(|at| self.orders[at as usize].told()) {
+            let state = &mut self.users[user as usize];
+            (state.order, state.is_answered) = (None, true);
+            state.ok &= moved.ok();
+            for (stage, (times, ok)) in stages.into_iter().zip(moved.stages()) {
+                self.tell_stage(user, stage, times, ok, fx);
+            }
+            return self.proceed(strand, now, fx);
+        }
+        if asked.is_none() {
+            let count = self.orders.len();
+            let turns = (self.turn..self.turn + count).map(|turn| turn % count.max(1));
+            if let Some(at) = turns.into_iter().find(|at| self.orders[*at].ask(task)) {
+                self.turn = (at + 1) % count;
+                self.users[user as usize].order = u32::try_from(at).ok();
+            }
+        }
+        fx.wake_at(now + POLL, token(Timer::Strand, strand));
+    }
+
+    /// Where there is no machine (ideal storage, warming) a move takes no time, and a snapshot that
+    /// for which it is kept.
+    fn ask_nobody(&mut self, strand: u32, task: Task, now: Nanos, fx: &mut Effects) {
+        let state = &mut self.users[self.strands[strand as usize].user as usize];
+        if let (Task::Snapshot { keep }, None) = (task, state.order) {
+            state.order = Some(u32::MAX);
+            return fx.wake_at(now + keep, token(Timer::Strand, strand));
+        }
+        (state.order, state.is_answered) = (None, true);
+        self.proceed(strand, now, fx);
     }
 
     fn fork(&mut self, base: u32, branches: std::ops::Range<u32>, now: Nanos, fx: &mut Effects) {
@@ -484,7 +624,11 @@ impl WorkloadMachine {
     fn fired(&mut self, now: Nanos, Token(bits): Token, fx: &mut Effects) {
         let position = bits & ((1 << TIMER_SHIFT) - 1);
         if bits >> TIMER_SHIFT == Timer::Strand as u32 {
-            self.proceed(position, now, fx);
+            let op = self.strands[position as usize].op;
+            match self.program.ops[op as usize] {
+                Op::Ask { .. } => self.ask(position, now, fx),
+                _ => self.proceed(position, now, fx),
+            }
         } else if bits >> TIMER_SHIFT == Timer::Group as u32 {
             self.arrive(position as usize, now, fx);
         } else {
@@ -527,6 +671,20 @@ impl Machine for WorkloadMachine {
             starts.for_each(|intended| each(ActionOpen { action, intended: *intended }));
         }
     }
+}
+
+/// A flush of a disk.
+fn flush(token: Token, (disk, kind): (DiskId, KindId), due: Nanos) -> IoRequest {
+    let (operation, pattern) = (Operation::Flush, Pattern::default());
+    let (offset, length, durable) = (0, 0, false);
+    IoRequest { token, disk, operation, kind, offset, length, due, pattern, durable }
+}
+
+/// Something about the whole disk of a request: to a model, a durable write of metadata.
+fn of_disk(request: IoRequest, content: Content) -> IoRequest {
+    let pattern = Pattern { content, ..Pattern::default() };
+    let (operation, length) = (Operation::Write, METADATA);
+    IoRequest { operation, length, pattern, durable: true, ..request }
 }
 
 /// Intended start of an I/O or a call emitted now. Until the action's first answer, an I/O is as late

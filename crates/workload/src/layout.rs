@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use machine::Operation;
-use spec::workload::{CpuMode, Role, Workload};
+use spec::workload::{CpuMode, On, Role, Workload};
 use units::Bytes;
 
 use crate::InstanceMachine;
@@ -68,6 +68,8 @@ pub struct DiskLayout {
     pub size: Bytes,
     /// What it holds.
     pub role: Role,
+    /// On which datastore it is meant to lie.
+    pub on: On,
 }
 
 /// A kind of I/O or call. Steps that share a name on several disks or in several directions make

@@ -7,6 +7,9 @@
 //!
 //! What it refuses: devices, clocks, files; deciding whether a latency is good.
 //!
+//! A machine can be saved between two events, and another one that was built of the same plan goes on from
+//! there to the bit.
+//!
 //! Invariants: every user has at most one action under way; the requests of an instance
 //! depend only on its seed path and on the events it received; handling an event scans
 //! nothing and, once every user has run and memories of reuse are full, allocates nothing; a recorded load is held once for
@@ -23,6 +26,7 @@ mod group;
 mod instance;
 mod layout;
 mod machine;
+pub mod moving;
 mod payload;
 mod pick;
 mod place;
@@ -31,6 +35,7 @@ mod region;
 pub mod replay;
 mod reuse;
 mod rhythm;
+mod saved;
 mod scatter;
 mod sizes;
 mod walk;

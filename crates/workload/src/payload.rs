@@ -1,4 +1,4 @@
-use machine::{Pattern, Purpose, Stream};
+use machine::{Content, Pattern, Purpose, Stream};
 use spec::workload::DataPattern;
 
 /// Contents that dedupable writes repeat.
@@ -44,6 +44,16 @@ impl Payload {
         }
     }
 
+    /// Where its random numbers are.
+    pub const fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// The same, to go on elsewhere.
+    pub const fn stream_mut(&mut self) -> &mut Stream {
+        &mut self.stream
+    }
+
     /// The pattern of the next write.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "below 64")]
@@ -53,6 +63,6 @@ impl Payload {
         } else {
             self.stream.bits()
         };
-        Pattern { seed, compressible_percent: data.compressible_percent }
+        Pattern { seed, compressible_percent: data.compressible_percent, content: Content::Made }
     }
 }

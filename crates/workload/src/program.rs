@@ -1,7 +1,8 @@
-use machine::{DiskId, EndpointId, KindId, Operation};
+use machine::{Content, DiskId, EndpointId, KindId, Operation, Stream};
 
 use crate::address::Place;
 use crate::draw::Draw;
+use crate::moving::Task;
 use crate::payload::Data;
 use crate::pick::Pick;
 
@@ -42,8 +43,59 @@ pub enum Op {
         counter: u32,
         parent: u32,
     },
+    /// Reads the next block of a copy (a position in [`Program::copies`]), whose number the counter
+    /// has; behind the last one goes on at `done`.
+    CopyRead {
+        copy: u32,
+        counter: u32,
+        done: u32,
+    },
+    /// Writes the block that was read, or compares it with one of the other disk.
+    CopyWrite(u32),
+    /// Asks for something about a whole disk.
+    Whole {
+        disk: DiskId,
+        kind: KindId,
+        content: Content,
+    },
+    /// Goes on elsewhere.
+    Goto(u32),
+    /// A stage begins, which is told as this action.
+    Begin(u16),
+    /// A stage ends: the action (a position among actions and stages) as which it is told.
+    Finish(u16),
+    /// Has something done to a disk of a running virtual machine; its stages are told as these.
+    Ask {
+        task: Task,
+        stages: [u16; 3],
+    },
     /// The end of the action.
     End,
+}
+
+/// A compiled copy, or a comparison of one.
+#[derive(Debug, Clone, Copy)]
+pub struct Copy {
+    pub from: DiskId,
+    pub to: DiskId,
+    pub read: KindId,
+    pub write: KindId,
+    pub length: u32,
+    /// How many blocks.
+    pub blocks: u32,
+    /// Blocks of the disk for each of them: it is a random one of these.
+    pub among: u32,
+    /// What is done with the block that was read: it is written, or read from the other disk too.
+    pub then: Operation,
+}
+
+impl Copy {
+    /// The block of the disk for the one with this number.
+    pub fn place(&self, number: u32, stream: &mut Stream) -> u32 {
+        let within = if self.among > 1 { stream.below(u64::from(self.among)) } else { 0 };
+        let within = u32::try_from(within).unwrap_or(0);
+        number.saturating_mul(self.among).saturating_add(within)
+    }
 }
 
 /// A part of a dialogue that runs beside others.
@@ -100,6 +152,7 @@ pub struct Program {
     pub branches: Vec<Branch>,
     pub accesses: Vec<Access>,
     pub calls: Vec<Calls>,
+    pub copies: Vec<Copy>,
     pub dialogues: Vec<Dialogue>,
     /// Strands a user needs: one, and one for each branch that runs at the same time.
     pub strands: u32,

@@ -1,6 +1,7 @@
 use cache::PageId;
 use cache::mrc::ReuseStack;
 use machine::Stream;
+use serde::{Deserialize, Serialize};
 
 use crate::pick::Pick;
 use crate::region::{Blocks, Region};
@@ -27,6 +28,15 @@ pub struct History {
     /// Length of the blocks of the run of each direction, and its chance to go on, if these are its own.
     kept: [Option<(u32, f64)>; 2],
     /// Whether the last jump of each direction went back to what is remembered.
+    is_back: [bool; 2],
+}
+
+/// What changes of a history: its pages, the one touched last at the end, and where runs are.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SavedHistory {
+    pages: Vec<u64>,
+    next: [Option<u64>; 2],
+    kept: [Option<(u32, f64)>; 2],
     is_back: [bool; 2],
 }
 
@@ -241,6 +251,24 @@ impl History {
     fn inside(&self, page: u64, stride: u64) -> u64 {
         let places = self.pages.stride / stride;
         if places > 1 { machine::mix(page) % places * stride } else { 0 }
+    }
+
+    /// What is remembered, and where runs are.
+    pub fn saved(&self) -> SavedHistory {
+        let Self { stack, pages: _, end: _, most: _, next, kept, is_back } = self;
+        let deepest = stack.pages() as u64;
+        let pages = (1..=deepest).rev().filter_map(|depth| Some(stack.page_at(depth)?.0));
+        SavedHistory { pages: pages.collect(), next: *next, kept: *kept, is_back: *is_back }
+    }
+
+    /// Goes on from there.
+    pub fn go_on_from(&mut self, saved: SavedHistory) {
+        let SavedHistory { pages, next, kept, is_back } = saved;
+        self.stack = ReuseStack::new();
+        for page in pages {
+            self.stack.reference(PageId(page));
+        }
+        (self.next, self.kept, self.is_back) = (next, kept, is_back);
     }
 
     /// A misaligned block counts as if it began on the multiple of 4 KiB before: it has as many pages as

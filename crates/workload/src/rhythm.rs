@@ -109,6 +109,18 @@ impl Rhythm {
         }
     }
 
+    /// Of each kind of burst where it begins, and how many periods have begun.
+    pub fn bursts(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.bursts.iter().map(|bursts| (bursts.begin_ns, bursts.periods))
+    }
+
+    /// Goes on from there.
+    pub fn go_on_from(&mut self, saved: &[(f64, f64)]) {
+        for (own, (begin_ns, periods)) in self.bursts.iter_mut().zip(saved) {
+            (own.begin_ns, own.periods) = (*begin_ns, *periods);
+        }
+    }
+
     /// What is so at a moment, and until when.
     fn state(&self, at: f64) -> (&State, f64) {
         let mut until = f64::INFINITY;

@@ -34,6 +34,18 @@ pub fn largest_block(workload: &Workload, disk: &str) -> Result<u32, BuildError>
         let (name, size) = match step {
             Step::Read(access) | Step::Write(access) => (&access.disk, &access.size),
             Step::Append(append) => (&append.disk, &append.size),
+            Step::Copy(copy) => {
+                if [&copy.from, &copy.to].into_iter().any(|name| name == disk) {
+                    largest = largest.max(copy.size.get());
+                }
+                return Ok(());
+            }
+            Step::Check(compare) => {
+                if [&compare.from, &compare.to].into_iter().any(|name| name == disk) {
+                    largest = largest.max(compare.size.get());
+                }
+                return Ok(());
+            }
             _ => return Ok(()),
         };
         if name == disk {
@@ -54,6 +66,7 @@ pub fn for_each_step(workload: &Workload, visit: &mut Visit) -> Result<(), Build
         steps.iter().try_for_each(|step| match step {
             Step::Parallel(steps) => walk(user, steps, visit),
             Step::Repeat(repeat) => walk(user, &repeat.steps, visit),
+            Step::Stage(stage) => walk(user, &stage.steps, visit),
             step => visit(user, step),
         })
     }

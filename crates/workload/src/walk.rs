@@ -73,6 +73,16 @@ impl Walk {
         block
     }
 
+    /// Where it is: leaf, what was read last, and what the next write repeats.
+    pub const fn saved(&self) -> (u64, u64, Option<u64>) {
+        (self.leaf, self.last_read, self.rewrite)
+    }
+
+    /// Goes on from there.
+    pub const fn go_on_from(&mut self, (leaf, last_read, rewrite): (u64, u64, Option<u64>)) {
+        (self.leaf, self.last_read, self.rewrite) = (leaf, last_read, rewrite);
+    }
+
     fn block_of(&self, leaf: u64, stream: &mut Stream) -> u64 {
         leaf * self.leaf_blocks + stream.below(self.leaf_blocks)
     }

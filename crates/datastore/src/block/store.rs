@@ -92,6 +92,11 @@ impl Claimed for BlockStore {
         Ok((request.disk(&self.data, base, (self.access, self.writable))?, Vec::new()))
     }
 
+    /// All its disks are parts of one, and blocks are shared by whole files.
+    fn try_link(&self) -> Result<(), DatastoreError> {
+        Err(DatastoreError::no_reflink(self.path()))
+    }
+
     /// A device does not know which disk was where.
     fn remembers(&self) -> Option<&dyn Remembers> {
         None

@@ -2,10 +2,11 @@
 
 use std::ffi::CString;
 use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, fstat, unlinkat};
+use rustix::fs::{AtFlags, fstat, ioctl_ficlone, unlinkat};
 use units::Bytes;
 
 use super::{adopt, filled};
@@ -19,7 +20,7 @@ use crate::owner::Marker;
 use crate::preflight::Warning;
 use crate::removed::Removed;
 use crate::reserve::reserve;
-use crate::store::{Claim, Claimed, Remembers};
+use crate::store::{Claim, Claimed, Lent, Remembers};
 use crate::{DatastoreError, DiskRequest, Fill, Options, VirtualDisk};
 
 /// An open directory datastore. Dropping it leaves everything in place for `cleanup`.
@@ -81,6 +82,24 @@ impl DirectoryStore {
         let disk = request.disk(&Arc::new(file), 0, (access, true))?;
         Ok((disk, warning.into_iter().collect()))
     }
+
+    /// Opens a disk that is there already, in this directory.
+    fn open_in(
+        &self,
+        dir: &OwnDir,
+        request: &DiskRequest,
+    ) -> Result<Option<(VirtualDisk, Vec<Warning>)>, DatastoreError> {
+        let file_name = disk_file_name(&request.name)?;
+        let path = dir.path().join(name_path(&file_name));
+        let Some(file) = adopt::open_disk(dir, &file_name, &path)? else { return Ok(None) };
+        let has = fstat(&file).map_err(|error| DatastoreError::io("look at", &path, error))?;
+        let has = Bytes::new(has.st_size.unsigned_abs());
+        if has != request.size {
+            let (disk, asked) = (request.name.clone(), request.size);
+            return Err(DatastoreError::SizeChanged { disk, has, asked });
+        }
+        self.disk(file, request).map(Some)
+    }
 }
 
 impl Claimed for DirectoryStore {
@@ -119,6 +138,24 @@ impl Claimed for DirectoryStore {
         Ok((disk, warnings))
     }
 
+    fn try_link(&self) -> Result<(), DatastoreError> {
+        let names = [c"link-tried-from", c"link-tried-to"];
+        let tried = || -> std::io::Result<()> {
+            let [mut from, to] = [self.own.create(names[0])?, self.own.create(names[1])?];
+            from.write_all(&[1; 4096])?;
+            Ok(ioctl_ficlone(&to, &from)?)
+        };
+        let tried = tried();
+        for name in names {
+            // What was not made is not there; the rest goes with the directory.
+            let _ = held::unlink(&self.own, name);
+        }
+        tried.map_err(|source| {
+            let (path, source) = (self.path.clone(), Arc::new(source));
+            DatastoreError::NoReflink { path, what: None, source }
+        })
+    }
+
     fn remembers(&self) -> Option<&dyn Remembers> {
         Some(self)
     }
@@ -145,19 +182,25 @@ impl Remembers for DirectoryStore {
         &self,
         request: &DiskRequest,
     ) -> Result<Option<(VirtualDisk, Vec<Warning>)>, DatastoreError> {
-        if !self.is_adopted {
-            return Ok(None);
-        }
-        let file_name = disk_file_name(&request.name)?;
-        let path = self.path.join(name_path(&file_name));
-        let Some(file) = adopt::open_disk(&self.own, &file_name, &path)? else { return Ok(None) };
-        let has = fstat(&file).map_err(|error| DatastoreError::io("look at", &path, error))?;
-        let has = Bytes::new(has.st_size.unsigned_abs());
-        if has != request.size {
-            let (disk, asked) = (request.name.clone(), request.size);
-            return Err(DatastoreError::SizeChanged { disk, has, asked });
-        }
-        self.disk(file, request).map(Some)
+        if self.is_adopted { self.open_in(&self.own, request) } else { Ok(None) }
+    }
+
+    fn lent(&self, run_id: &str, requests: &[DiskRequest]) -> Result<Lent, DatastoreError> {
+        let around = self.path.parent().unwrap_or(&self.path);
+        let missing =
+            || DatastoreError::NoPart { run_id: run_id.to_owned(), path: around.to_owned() };
+        let (name, dir) = owned::of_run(&self.parent, run_id).ok_or_else(missing)?;
+        let path = around.join(name_path(&name));
+        let opened = OwnDir::over(dir.shown_as(&path))
+            .and_then(|own| Ok((own.sub(STATE)?, own)))
+            .map_err(|error| DatastoreError::io("open", &path, error))?;
+        let (state_dir, own) = opened;
+        let open = |request: &DiskRequest| {
+            let found = self.open_in(&own, request)?;
+            found.map(|(disk, _)| disk).ok_or_else(missing)
+        };
+        let disks = requests.iter().map(open).collect::<Result<_, _>>()?;
+        Ok(Lent { state_dir, disks })
     }
 
     fn has_disk(&self, disk: &str) -> bool {

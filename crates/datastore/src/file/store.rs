@@ -113,6 +113,11 @@ impl Claimed for FileStore {
         Ok((disk, warnings))
     }
 
+    /// All its disks are parts of one, and blocks are shared by whole files.
+    fn try_link(&self) -> Result<(), DatastoreError> {
+        Err(DatastoreError::no_reflink(self.path()))
+    }
+
     /// A file does not know which disk was where.
     fn remembers(&self) -> Option<&dyn Remembers> {
         None

@@ -420,3 +420,40 @@ fn read_only_mounts_are_refused() {
     let _undo = Undo("umount", vec![path.to_owned()]);
     assert!(ids(&target(dir.path()), &anywhere("a")).contains(&"fs-read-only"));
 }
+
+#[test]
+fn disks_of_another_part_of_a_run_are_driven_and_stay_that_parts() {
+    let Some(dir) = roomy() else { return };
+    let wanted = [disk("t1/data", Bytes::MIB)];
+    let open = |part| Datastore::open(&target(dir.path()), Bytes::MIB, &anywhere(part));
+    let mut owner = open("run-a").expect("open");
+    let own = owner.provision(&wanted).expect("provision");
+    owner.state_dir().expect("state").create(c"t1.verify").expect("state file");
+    let other = open("run-b").expect("open");
+
+    let lent = other.lent("run-a", &wanted).expect("it is seen");
+    assert_eq!((lent.disks[0].size, lent.disks[0].name.as_str()), (Bytes::MIB, "t1/data"));
+    let inode = |disk: &tilemark_datastore::VirtualDisk| disk.file.metadata().expect("stat").ino();
+    assert_eq!(inode(&lent.disks[0]), inode(&own[0]));
+    lent.state_dir.open_file(c"t1.verify").expect("what is known of it is beside it");
+    assert_eq!(other.disks().len(), 0, "it does not count here");
+
+    let missing = [disk("t2/data", Bytes::MIB)];
+    for (run_id, disks) in [("run-c", &wanted), ("run-a", &missing)] {
+        let error = other.lent(run_id, disks).expect_err("not there");
+        assert!(matches!(error, DatastoreError::NoPart { .. }), "{error}");
+    }
+    let larger = [disk("t1/data", Bytes::MIB * 2)];
+    let error = other.lent("run-a", &larger).expect_err("of another size");
+    assert!(matches!(error, DatastoreError::SizeChanged { .. }), "{error}");
+    symlink("/etc/hostname", dir.path().join(".tilemark-run-a/t3.data.disk")).expect("a link");
+    let link = [disk("t3/data", Bytes::MIB)];
+    assert!(other.lent("run-a", &link).is_err(), "no link is followed");
+    fs::remove_file(dir.path().join(".tilemark-run-a/t3.data.disk")).expect("removed");
+
+    drop(lent);
+    other.remove().expect("remove");
+    assert_eq!(names(dir.path()), [".tilemark-run-a"], "the other part's stay");
+    owner.remove().expect("remove");
+    assert!(names(dir.path()).is_empty());
+}

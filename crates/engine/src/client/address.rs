@@ -1,7 +1,11 @@
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::Duration;
+
+use units::Nanos;
 
 use super::{PROTOCOLS, Protocol};
 
@@ -71,6 +75,12 @@ impl Address {
         Ok(Self { protocol, host: host.to_owned(), port, path: path.to_owned() })
     }
 
+    /// That of a part of this process, which no text means.
+    pub(super) fn within(protocol: &'static Protocol, name: &str) -> Self {
+        let (host, path) = ("here".to_owned(), format!("/{name}"));
+        Self { protocol, host, port: protocol.port, path }
+    }
+
     /// The host, and the port unless it is the protocol's own.
     pub(super) fn authority(&self) -> String {
         let is_own = self.port == self.protocol.port;
@@ -103,7 +113,27 @@ impl fmt::Display for Address {
 #[derive(Debug, Clone)]
 pub struct Service {
     pub(super) address: Address,
-    pub(super) peer: SocketAddr,
+    pub(super) peer: Peer,
+    /// How long an answer may take, where that is not as for all others.
+    pub(super) within: Option<Nanos>,
+}
+
+/// Who is called.
+#[derive(Debug, Clone)]
+pub(super) enum Peer {
+    /// Somebody in the network.
+    There(SocketAddr),
+    /// A part of this process.
+    Here(Arc<dyn Here>),
+}
+
+/// A part of this process that answers calls.
+pub trait Here: fmt::Debug + Send + Sync {
+    /// A new connection to it.
+    ///
+    /// # Errors
+    /// When this machine lacks what it takes.
+    fn connect(&self) -> io::Result<UnixStream>;
 }
 
 /// Why a service cannot be called.
@@ -145,7 +175,7 @@ impl Service {
         let mut failure = unknown(io::Error::from(io::ErrorKind::NotFound));
         for peer in peers {
             match TcpStream::connect_timeout(&peer, within) {
-                Ok(_) => return Ok(Self { address, peer }),
+                Ok(_) => return Ok(Self { address, peer: Peer::There(peer), within: None }),
                 Err(source) => {
                     let address = address.to_string();
                     failure = ServiceError::Unreachable { address, peer, source };

@@ -57,6 +57,8 @@ pub(crate) struct Open {
     /// When the client was given it.
     pub(crate) made: Nanos,
     connection: Option<Key>,
+    /// When it has taken too long.
+    until: Nanos,
 }
 
 /// A call that has its answer.
@@ -128,7 +130,9 @@ impl Calls {
     pub(crate) fn make(&mut self, instance: u32, call: Call, now: Nanos) -> io::Result<bool> {
         let services = &self.of_instances[instance as usize];
         let service = services.get(usize::from(call.endpoint.0)).copied();
-        let open = Open { instance, call, made: now, connection: None };
+        let within = service.and_then(|at| self.pools[at].service.within);
+        let until = now + within.unwrap_or(self.timeout);
+        let open = Open { instance, call, made: now, connection: None, until };
         let Some(service) = service else {
             self.done.push(Called { open, result: Err(CallError::Refused), at: now });
             return Ok(true);
@@ -238,9 +242,9 @@ impl Calls {
 
     /// Opens a connection for a call.
     fn connect(&mut self, service: usize, call: Key, now: Nanos) -> io::Result<()> {
-        let Service { address, peer } = &*self.pools[service].service;
+        let Service { address, peer, .. } = &*self.pools[service].service;
         let client = (address.protocol.client)(address);
-        let connection = match Connection::open(*peer, service, client) {
+        let connection = match Connection::open(peer, service, client) {
             Ok(connection) => connection,
             Err(NoConnection::Here(error)) => return Err(error),
             Err(NoConnection::There(error)) => {
@@ -288,9 +292,8 @@ impl Calls {
 
     /// Ends the calls that take too long.
     fn time_out(&mut self, now: Nanos) -> io::Result<()> {
-        let late = |(key, open): (Key, &Open)| {
-            (now.saturating_sub(open.made) >= self.timeout).then_some((key, open.connection))
-        };
+        let late =
+            |(key, open): (Key, &Open)| (now >= open.until).then_some((key, open.connection));
         let late: Vec<(Key, Option<Key>)> = self.open.iter().filter_map(late).collect();
         for (call, connection) in late {
             let closed = connection.and_then(|key| self.close(key));

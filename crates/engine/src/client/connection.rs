@@ -1,10 +1,14 @@
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 
 use machine::CallError;
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, sockopt,
+};
 
+use super::address::{Here, Peer};
 use super::slab::Key;
 use super::{Answer, Client};
 
@@ -14,7 +18,7 @@ const READS_MAX: usize = 16;
 /// A connection to one service and the call on it.
 #[derive(Debug)]
 pub(super) struct Connection {
-    pub(super) stream: TcpStream,
+    pub(super) stream: OwnedFd,
     /// Position of its service in the worker's list.
     pub(super) service: usize,
     /// The call that it carries.
@@ -55,29 +59,22 @@ pub(super) enum Look {
 
 impl Connection {
     pub(super) fn open(
-        peer: SocketAddr,
+        peer: &Peer,
         service: usize,
         client: Box<dyn Client>,
     ) -> Result<Self, NoConnection> {
-        let family = if peer.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let here = |error: Errno| NoConnection::Here(error.into());
-        let socket =
-            rustix::net::socket_with(family, SocketType::STREAM, flags, None).map_err(here)?;
-        // A request is whole when it is written; waiting for more of it only delays.
-        sockopt::set_tcp_nodelay(&socket, true).map_err(here)?;
-        match rustix::net::connect(&socket, &peer) {
-            Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => {}
-            Err(error) => return Err(refusal(error)),
-        }
+        let (stream, is_connecting) = match peer {
+            Peer::There(peer) => (there(*peer)?, true),
+            Peer::Here(here) => (within(&**here).map_err(NoConnection::Here)?, false),
+        };
         Ok(Self {
-            stream: TcpStream::from(socket),
+            stream,
             service,
             call: None,
             is_heard_both_ways: true,
             was_used: false,
             has_heard: false,
-            is_connecting: true,
+            is_connecting,
             client,
             out: Vec::new(),
             sent: 0,
@@ -117,9 +114,10 @@ impl Connection {
             return Ok(lost);
         }
         for _ in 0..READS_MAX {
-            let count = match self.stream.read(buffer) {
-                Ok(0) => return Ok(self.ended()),
-                Ok(count) => count,
+            let got = recv(&self.stream, &mut *buffer, RecvFlags::empty());
+            let count = match got.map_err(io::Error::from) {
+                Ok((0, _)) => return Ok(self.ended()),
+                Ok((count, _)) => count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Look::Waits),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Ok(self.lost(&error)),
@@ -143,7 +141,8 @@ impl Connection {
 
     fn send(&mut self) -> Option<Look> {
         while self.sent < self.out.len() {
-            match self.stream.write(&self.out[self.sent..]) {
+            let sent = send(&self.stream, &self.out[self.sent..], SendFlags::NOSIGNAL);
+            match sent.map_err(io::Error::from) {
                 Ok(count) => self.sent += count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -175,6 +174,26 @@ impl Connection {
             other => other,
         }
     }
+}
+
+/// A connection to somebody in the network that comes to be.
+fn there(peer: SocketAddr) -> Result<OwnedFd, NoConnection> {
+    let family = if peer.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let here = |error: Errno| NoConnection::Here(error.into());
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None).map_err(here)?;
+    // A request is whole when it is written; waiting for more of it only delays.
+    sockopt::set_tcp_nodelay(&socket, true).map_err(here)?;
+    match rustix::net::connect(&socket, &peer) {
+        Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => Ok(socket),
+        Err(error) => Err(refusal(error)),
+    }
+}
+
+fn within(here: &dyn Here) -> io::Result<OwnedFd> {
+    let stream = here.connect()?;
+    stream.set_nonblocking(true)?;
+    Ok(stream.into())
 }
 
 /// Whose doing it is that there is no connection.

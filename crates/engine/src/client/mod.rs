@@ -4,6 +4,9 @@
 //! `http`). Addresses, connections that are kept and bounded, and deadlines are the same for all
 //! and here once (`Calls`, one for each worker whose machines have endpoints).
 //!
+//! What answers may also be in this process ([`Here`]); it is spoken to over a pair of sockets, as
+//! everybody else is.
+//!
 //! Refuses: calling anything but the addresses it was given, whatever an answer says; keeping
 //! what was answered.
 //!
@@ -13,6 +16,7 @@
 mod address;
 mod calls;
 mod connection;
+mod here;
 mod http;
 mod slab;
 
@@ -20,7 +24,7 @@ use std::fmt::Debug;
 
 use machine::CallError;
 
-pub use address::{Address, AddressError, Service, ServiceError};
+pub use address::{Address, AddressError, Here, Service, ServiceError};
 pub(crate) use calls::{Called, Calls};
 
 /// One protocol.

@@ -231,6 +231,7 @@ impl<'a> Filler<'a> {
         Pattern {
             seed: if repeated { mix((own >> 32) % REPEATED_SEEDS) } else { own },
             compressible_percent: plan.compressible_percent,
+            content: machine::Content::Made,
         }
     }
 

@@ -30,4 +30,4 @@ pub use kept::{forget, kept_seed};
 pub use layout::Owner;
 pub use mismatch::{Expected, Found, Kind, Mismatch};
 pub use sector::HEADER as SECTOR_HEADER_BYTES;
-pub use tracker::{ReadTicket, Seal, Setup, Tracker, WriteTicket, Written};
+pub use tracker::{Elsewhere, ReadTicket, Seal, Setup, Tracker, WriteTicket, Written};

@@ -96,6 +96,12 @@ impl State {
             .map_err(failed("create", path))
     }
 
+    /// Brings all that is stored in it to where another host sees it.
+    pub fn sync(&self) -> io::Result<()> {
+        // A file's dirty pages are written whether they were made dirty by writes or through a mapping.
+        self.file.sync_data()
+    }
+
     /// Whose state it is.
     pub fn owner(&self) -> &Owner {
         &self.owner

@@ -1,3 +1,6 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use datastore::{HeldDir, OwnDir, VirtualDisk};
 use units::Nanos;
 
@@ -19,6 +22,25 @@ pub struct Setup {
     pub seed: u64,
     /// Unix time, in nanoseconds, at which the driver's clock shows zero.
     pub epoch_unix_ns: u64,
+    /// Disks whose state lives somewhere else, beside them.
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// Disks on another datastore, which keeps the state of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Elsewhere {
+    /// Their names.
+    pub disks: Arc<BTreeSet<String>>,
+    /// Where their state files live.
+    pub state_dir: OwnDir,
+}
+
+impl Setup {
+    /// Where the state file of a disk lives.
+    fn state_dir_of(&self, disk: &str) -> &OwnDir {
+        let elsewhere = self.elsewhere.as_ref().filter(|own| own.disks.contains(disk));
+        elsewhere.map_or(&self.state_dir, |own| &own.state_dir)
+    }
 }
 
 /// How a write ended.
@@ -107,13 +129,25 @@ impl Tracker {
     /// Opens the disk's state, or makes it. State of another disk, size or seed is refused.
     pub fn open(setup: &Setup, disk: &VirtualDisk) -> Result<Self, StateError> {
         let owner = Owner { disk: disk.name.clone(), size: disk.size, seed: setup.seed };
-        let state = State::open_or_create(&setup.state_dir, owner)?;
+        let state = State::open_or_create(setup.state_dir_of(&disk.name), owner)?;
         Ok(Self {
             state,
             epoch_unix_ns: setup.epoch_unix_ns,
             writes: Slots::default(),
             reads: Slots::default(),
         })
+    }
+
+    /// Follows the disk no more, so that somebody else may, on another host too.
+    pub fn hand_over(self) -> std::io::Result<()> {
+        self.state.sync()
+    }
+
+    /// All of the disk is about to hold something else: nothing of it is judged until it is written
+    /// again. Nothing must be in flight.
+    pub fn forget(&mut self) {
+        let sectors = self.state.owner().size.get() / SECTOR as u64;
+        self.state.update(0, sectors, |_| Window { issued: 0, acknowledged: 0 });
     }
 
     /// Before a write is submitted: stamps the buffer. `offset` is a byte of the disk; it and

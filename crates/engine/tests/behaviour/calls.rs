@@ -1,13 +1,15 @@
 //! Calls to a service on loopback: what comes back, and what does not.
 
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
 use machine::{Call, CallError, Effects, EndpointId, Event, KindId, Machine, Token};
 use record::recorder::InstanceShape;
 use record::slice::{CallRow, InstanceId, Slice, Unfinished};
-use tilemark_engine::client::Service;
+use tilemark_engine::client::{Here, Service};
 use tilemark_engine::{BackendChoice, EngineInstance, Options, Outcome, Running, start};
 use units::Nanos;
 
@@ -251,4 +253,41 @@ fn calls_that_are_open_when_a_run_stops_are_given_up_and_told_as_unfinished() {
     let last = slices.last().expect("the last slice");
     assert_eq!((last.generator.in_flight, last.open[0].ages.count()), (3, 3));
     drop(keep);
+}
+
+/// A part of this process that answers every line alike, or never.
+#[derive(Debug)]
+struct Within(Option<&'static [u8]>);
+
+impl Here for Within {
+    fn connect(&self) -> std::io::Result<UnixStream> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let answer = self.0;
+        std::thread::spawn(move || {
+            let mut lines = BufReader::new(&ours);
+            let mut line = String::new();
+            while lines.read_line(&mut line).is_ok_and(|count| count > 0) {
+                assert_eq!(line, "storm-boot\n");
+                line.clear();
+                if let Some(answer) = answer {
+                    let _ = (&mut &ours).write_all(answer);
+                }
+            }
+        });
+        Ok(theirs)
+    }
+}
+
+#[test]
+fn a_part_of_this_process_is_called_as_a_service_is() {
+    let service = |answer| {
+        let here: Arc<dyn Here> = Arc::new(Within(answer));
+        Arc::new(Service::here("storm-boot", Nanos::from_millis(60), here))
+    };
+    let calls = |answer| called(&service(answer), options(), 2, 10).0;
+    is_good(&calls(Some(b"done\n")), 10, 50);
+    all_fail(&calls(Some(b"failed\n")), CallError::Status);
+    all_fail(&calls(Some(b"220 smtp\r\n")), CallError::Protocol);
+    // Its own deadline, not the one of all others (30 s).
+    all_fail(&calls(None), CallError::TimedOut);
 }

@@ -164,10 +164,10 @@ fn a_request_outside_its_disk_stops_the_run_at_once() {
     load.size *= 2;
     let mut instance = nowhere(load);
     instance.disks[0].size = units::Bytes::MIB;
-    let run = std::panic::catch_unwind(|| {
+    let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let until = Nanos::from_secs(1);
         fake::run(vec![instance], &Options::default(), Fake::default(), until)
-    });
+    }));
     let panic = run.expect_err("the run ends");
     let message = panic.downcast_ref::<String>().expect("a message");
     assert!(message.contains("leaves disk disk of 1048576 bytes"), "{message}");

@@ -76,7 +76,7 @@ impl Load {
             offset: if flush { 0 } else { block * u64::from(BLOCK) },
             length: if flush { 0 } else { BLOCK },
             due,
-            pattern: Pattern { seed: self.issued, compressible_percent: 0 },
+            pattern: Pattern { seed: self.issued, ..Pattern::default() },
             durable: self.issued.is_multiple_of(3),
         });
     }
@@ -104,6 +104,16 @@ impl Machine for Load {
             (Kind::Busy { .. }, Event::Ran(_)) => self.ask(now, fx),
             _ => {}
         }
+    }
+
+    fn saved(&self) -> Option<Vec<u8>> {
+        postcard::to_stdvec(&(&self.stream, self.issued, self.failures)).ok()
+    }
+
+    fn go_on_from(&mut self, saved: &[u8]) -> bool {
+        let Ok((stream, issued, failures)) = postcard::from_bytes(saved) else { return false };
+        (self.stream, self.issued, self.failures) = (stream, issued, failures);
+        true
     }
 }
 

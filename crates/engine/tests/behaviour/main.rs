@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 mod calls;
+mod copies;
 mod disks;
 mod faked;
 mod loads;
+mod moving;
 mod prefill;
 mod real;
 mod service;

@@ -20,7 +20,7 @@ fn plan(directory: &Path, name: &str, size: Bytes) -> Plan {
 }
 
 fn setup(directory: &Path) -> Setup {
-    Setup { state_dir: disks::own(directory), seed: 3, epoch_unix_ns: 0 }
+    Setup { state_dir: disks::own(directory), seed: 3, epoch_unix_ns: 0, elsewhere: None }
 }
 
 const ODD: Bytes = Bytes::new((3 << 20) + 8192);

@@ -83,6 +83,7 @@ fn what_was_written_is_read_back_and_verified() {
         state_dir: disks::own(state.path()),
         seed: 3,
         epoch_unix_ns: 0,
+        elsewhere: None,
     };
     let options = Options { verify: Some(setup), depth: 32, ..Options::default() };
     let span = Nanos::from_millis(300);

@@ -20,7 +20,7 @@ fn a_link_planted_for_a_state_file_leads_nowhere() {
         fs::create_dir(&state).unwrap();
         fs::write(&victim, FOREIGN).unwrap();
         symlink(&victim, state.join(planted)).unwrap();
-        let setup = |own| Setup { state_dir: own, seed: 1, epoch_unix_ns: 0 };
+        let setup = |own| Setup { state_dir: own, seed: 1, epoch_unix_ns: 0, elsewhere: None };
         // The list itself may be what was planted: then there is no directory of ours to use.
         let refused = match datastore::HeldDir::open(&state).and_then(datastore::OwnDir::over) {
             Ok(own) => Tracker::open(&setup(own), &disk).is_err(),
@@ -39,7 +39,7 @@ fn a_second_name_of_a_foreign_file_is_not_opened_as_state() {
     fs::write(&victim, FOREIGN).unwrap();
     fs::hard_link(&victim, state.join("disk.verify")).unwrap();
     let disk = disks::on_file(&place.path().join("disk"), "disk", Bytes::MIB);
-    let setup = Setup { state_dir: disks::own(&state), seed: 1, epoch_unix_ns: 0 };
+    let setup = Setup { state_dir: disks::own(&state), seed: 1, epoch_unix_ns: 0, elsewhere: None };
     let error = Tracker::open(&setup, &disk).unwrap_err().to_string();
     assert!(error.contains("several names"), "{error}");
     assert_eq!(fs::read_to_string(&victim).unwrap(), FOREIGN);
@@ -57,7 +57,7 @@ fn a_state_directory_swapped_for_a_link_after_the_check_is_still_the_one_that_wa
     fs::rename(&state, place.path().join("moved")).unwrap();
     symlink(elsewhere.path(), &state).unwrap();
     let disk = disks::on_file(&place.path().join("disk"), "disk", Bytes::MIB);
-    let setup = Setup { state_dir: own.clone(), seed: 1, epoch_unix_ns: 0 };
+    let setup = Setup { state_dir: own.clone(), seed: 1, epoch_unix_ns: 0, elsewhere: None };
     drop(Tracker::open(&setup, &disk).unwrap());
     assert!(place.path().join("moved/disk.verify").exists());
     assert_eq!(fs::read_to_string(&victim).unwrap(), FOREIGN);

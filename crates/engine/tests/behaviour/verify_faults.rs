@@ -36,7 +36,8 @@ impl Bench {
 
     fn pass(&self) -> Vec<Vec<u8>> {
         let state_dir = disks::own(self.directory.path());
-        let setup = Setup { state_dir, seed: 5, epoch_unix_ns: 1_700_000_000_000_000_000 };
+        let setup =
+            Setup { state_dir, seed: 5, epoch_unix_ns: 1_700_000_000_000_000_000, elsewhere: None };
         for (number, disk) in self.disks.iter().enumerate() {
             let mut tracker = Tracker::open(&setup, disk).unwrap();
             for offset in (0..SIZE.get()).step_by(16_384) {

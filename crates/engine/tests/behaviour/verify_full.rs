@@ -41,7 +41,8 @@ fn state_that_cannot_grow_is_an_error_and_what_it_holds_stays_good() {
         eprintln!("skipped: mounting a small tmpfs needs root");
         return;
     };
-    let setup = Setup { state_dir: disks::own(&state_dir), seed: 1, epoch_unix_ns: 0 };
+    let setup =
+        Setup { state_dir: disks::own(&state_dir), seed: 1, epoch_unix_ns: 0, elsewhere: None };
     let disk = |name: &str, size| disks::on_file(&directory.path().join(name), name, size);
     let mut tracker = Tracker::open(&setup, &disk("small", Bytes::MIB * 8)).unwrap();
 

@@ -37,7 +37,7 @@ fn open(directory: &Path) -> [(VirtualDisk, u64); 2] {
 }
 
 fn setup(directory: &Path) -> Setup {
-    Setup { state_dir: disks::own(directory), seed: 11, epoch_unix_ns: 0 }
+    Setup { state_dir: disks::own(directory), seed: 11, epoch_unix_ns: 0, elsewhere: None }
 }
 
 fn random_stream() -> Stream {

@@ -32,7 +32,12 @@ fn disk(name: &str, size: u64) -> VirtualDisk {
 }
 
 fn setup(directory: &Path) -> Setup {
-    Setup { state_dir: disks::own(directory), seed: 7, epoch_unix_ns: 1_700_000_000_000_000_000 }
+    Setup {
+        state_dir: disks::own(directory),
+        seed: 7,
+        epoch_unix_ns: 1_700_000_000_000_000_000,
+        elsewhere: None,
+    }
 }
 
 /// A tracker and the content of the disk it follows.
@@ -256,7 +261,7 @@ fn headers_raise_the_compressible_share_by_a_few_points_only() {
     for (percent, length) in [(0, 4096), (50, 4096), (90, 4096), (50, 1 << 20), (90, 1 << 20)] {
         let mut rig = Rig::new(1 << 20);
         let mut buffer = vec![0; length];
-        let pattern = Pattern { seed: 1, compressible_percent: percent };
+        let pattern = Pattern { seed: 1, compressible_percent: percent, ..Pattern::default() };
         make(&mut buffer, &mut Resident::default(), pattern, Freshness::Stamped);
         let ticket = rig.tracker.on_submit_write(Nanos(1), 0, &mut buffer).unwrap();
         rig.tracker.on_write_done(ticket, Written::Acknowledged);

@@ -44,6 +44,7 @@ fn plant(array: &str) -> Plant {
         role: spec::workload::Role::Data,
         size: Bytes::GIB,
         vm: 0,
+        pool: None,
     };
     let instance = PlantInstance { tile: 0, vcpus: vec![1], vms: Vec::new(), disks: vec![disk] };
     let plan = PlantPlan { array: &array, instances: &[instance], seed: 5 };

@@ -3,8 +3,10 @@
 mod addresses;
 mod dialogues;
 mod loads;
+mod operations;
 mod repeatability;
 mod replay;
+mod saving;
 mod schedules;
 mod shipped;
 mod support;

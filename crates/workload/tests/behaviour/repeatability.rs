@@ -7,7 +7,7 @@ use spec::workload::DataPattern;
 use units::{Nanos, Ratio};
 
 /// Everything at once: all load models, most distributions, parallel steps, data.
-fn everything() -> Case {
+pub fn everything() -> Case {
     let mut everything = case(
         r#"
         [[users]]
@@ -52,7 +52,7 @@ fn everything() -> Case {
 }
 
 /// Latency that depends on the request, so that any difference spreads.
-fn uneven(now: Nanos, request: &IoRequest) -> Completion {
+pub fn uneven(now: Nanos, request: &IoRequest) -> Completion {
     Completion { at: now + Nanos(1000 + mix(request.offset) % 2_000_000), result: Ok(()) }
 }
 

@@ -115,10 +115,20 @@ impl Trace {
 struct Tap {
     machine: InstanceMachine,
     trace: Trace,
+    /// After so many events it goes on in another one, built alike.
+    moves: Vec<(u64, InstanceMachine)>,
+    events: u64,
 }
 
 impl Machine for Tap {
     fn handle(&mut self, now: Nanos, event: Event, fx: &mut Effects) {
+        if let Some((_, other)) = self.moves.pop_if(|(at, _)| *at == self.events) {
+            let saved = self.machine.saved().expect("users can be saved");
+            self.machine = other;
+            assert!(self.machine.go_on_from(&saved), "it was built alike");
+            assert_eq!(self.machine.saved(), Some(saved), "nothing was lost on the way");
+        }
+        self.events += 1;
         self.machine.handle(now, event, fx);
         self.trace.requests.extend(fx.io.iter().map(|request| (now, *request)));
         self.trace.calls.extend(fx.calls.iter().map(|call| (now, *call)));
@@ -139,14 +149,35 @@ impl<F: FnMut(Nanos, &IoRequest) -> Completion> Device for Answering<F> {
     }
 }
 
+/// Runs an instance that after each of so many events (ascending) goes on in another one, built alike.
+/// How many events there were comes with it.
+pub fn run_moved(
+    case: &Case,
+    moves: &[u64],
+    device: impl FnMut(Nanos, &IoRequest) -> Completion,
+    until: Nanos,
+) -> (Trace, u64) {
+    let moves = moves.iter().rev().map(|at| (*at, case.build().machine)).collect();
+    run_taps(vec![(case.build(), moves)], device, until).remove(0)
+}
+
 /// Runs several instances beside each other.
 pub fn run_instances(
     instances: Vec<Instance>,
     device: impl FnMut(Nanos, &IoRequest) -> Completion,
     until: Nanos,
 ) -> Vec<Trace> {
+    let instances = instances.into_iter().map(|instance| (instance, Vec::new())).collect();
+    run_taps(instances, device, until).into_iter().map(|(trace, _)| trace).collect()
+}
+
+fn run_taps(
+    instances: Vec<(Instance, Vec<(u64, InstanceMachine)>)>,
+    device: impl FnMut(Nanos, &IoRequest) -> Completion,
+    until: Nanos,
+) -> Vec<(Trace, u64)> {
     let count = |length: usize| u16::try_from(length).expect("few");
-    let tap = |(number, instance): (usize, Instance)| {
+    let tap = |(number, (instance, moves)): (usize, (Instance, _))| {
         let id = u32::try_from(number).expect("few");
         let shape = InstanceShape {
             instance: InstanceId(id),
@@ -155,15 +186,17 @@ pub fn run_instances(
             actions: count(instance.actions.len()),
             groups: count(instance.groups.len()),
         };
-        SimInstance { machine: Tap { machine: instance.machine, trace: Trace::default() }, shape }
+        let machine = Tap { machine: instance.machine, trace: Trace::default(), moves, events: 0 };
+        SimInstance { machine, shape }
     };
     let mut taps: Vec<_> = instances.into_iter().enumerate().map(tap).collect();
     let options = Options { until, events_per_instant_max: 100_000, ..Options::default() };
     let mut slices = Vec::new();
     sim::run(&mut taps, &mut Answering(device), &options, &mut |slice| slices.push(slice))
         .expect("time passes");
-    let mut traces: Vec<Trace> = taps.into_iter().map(|tap| tap.machine.trace).collect();
-    traces[0].slices = slices;
+    let ended = taps.into_iter().map(|tap| (tap.machine.trace, tap.machine.events));
+    let mut traces: Vec<(Trace, u64)> = ended.collect();
+    traces[0].0.slices = slices;
     traces
 }
 
