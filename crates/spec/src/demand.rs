@@ -114,6 +114,7 @@ fn for_each_address<'a>(workload: &'a Workload, visit: &mut impl FnMut(&'a str, 
                 Step::Read(access) | Step::Write(access) => visit(&access.disk, &access.address),
                 Step::Parallel(inner) => steps(inner, visit),
                 Step::Repeat(repeat) => steps(&repeat.steps, visit),
+                Step::Stage(stage) => steps(&stage.steps, visit),
                 _ => {}
             }
         }
@@ -243,6 +244,14 @@ fn of_step(step: &Step, service: Nanos) -> Cost {
             let times = f64::from(repeat.times);
             Cost { demand: once.demand.times(times), seconds: once.seconds * times }
         }
+        Step::Stage(stage) => in_a_row(&stage.steps, service),
+        // What a tile asks of its storage: operations are none of it.
+        Step::Copy(_)
+        | Step::Move(_)
+        | Step::Link(_)
+        | Step::Destroy(_)
+        | Step::Check(_)
+        | Step::Snapshot(_) => Cost::default(),
     }
 }
 

@@ -30,6 +30,16 @@ pub enum SpecError {
         /// The name that comes twice.
         name: String,
     },
+    /// Infrastructure operations that do not go with a tile.
+    #[error("the operations \"{group}\" cannot run beside the tile \"{tile}\": {problem}")]
+    Operations {
+        /// The group as given.
+        group: String,
+        /// The tile's name.
+        tile: String,
+        /// What does not go together.
+        problem: String,
+    },
     /// A setting such as `tier.fast.size=366GiB` that is none.
     #[error("the setting \"{setting}\" {reason}")]
     #[diagnostic(help("write KEY.PATH=VALUE, such as tier.fast.size=366GiB"))]

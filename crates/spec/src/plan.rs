@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
 use crate::endpoint::Answering;
+use crate::events::{PlannedEvent, Restart};
+use crate::meter::Meter;
 use crate::workload::CpuMode;
 
 /// Everything a run needs to know. Absent values come from the profile.
@@ -15,6 +17,10 @@ pub struct Plan {
     /// `dir:PATH`, `file:PATH` or `block:PATH`; a bare path is a directory. For `tilemark
     /// simulate`, `array:NAME` or `array:FILE.toml`, a modelled array.
     pub datastore: String,
+    /// A second datastore, of the same forms: disks of running machines move between the two, and
+    /// disks that are `on = "second"` lie there. `pool:NAME` in a simulation: a pool of the array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second: Option<String>,
     /// A shipped tile's name, or a path to a tile file.
     pub tile: String,
     /// How long and how often (default standard).
@@ -38,9 +44,22 @@ pub struct Plan {
     #[serde(rename = "endpoint", default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(with = "IndexMap<String, String>")]
     pub endpoints: IndexMap<String, Answering>,
+    /// Infrastructure operations that run beside the tiles: a shipped group's name, or a path to
+    /// a file of the form of a tile's whose workloads are operations. None, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<String>,
     /// The hosts that drive the tiles, if they are others than this one.
     #[serde(default, skip_serializing_if = "Hosts::is_none")]
     pub hosts: Hosts,
+    /// What happens to the hosts while a step is measured; the same in every step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<PlannedEvent>,
+    /// Tiles of a lost host start again on the others; without it a lost host voids the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart: Option<Restart>,
+    /// Meters of watts that are read beside the run; the text of each is what `--meter` takes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub meters: Vec<Meter>,
     /// Random if absent; always stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,

@@ -3,7 +3,7 @@
 use crate::error::SpecError;
 use crate::nearest::{did_you_mean, plural};
 
-pub use crate::resolve::shipped::{array, tile, workload};
+pub use crate::resolve::shipped::{array, group, tile, workload};
 
 /// One shipped file.
 #[derive(Debug, Clone, Copy)]
@@ -25,10 +25,17 @@ macro_rules! shipped {
 
 /// Single streams for calibration live here; each is a tile of its own as well.
 pub const MICRO: &str = "micro/";
+/// Infrastructure operations live here: workloads that run beside tiles.
+pub const OPERATIONS: &str = "operations/";
 
 const TILES: &[Shipped] = shipped!("tiles/":
     "datacenter", "storage", "general", "vdi", "hci-oltp", "spc1-like", "file-server",
 );
+
+/// Groups of infrastructure operations: files of the form of a tile's.
+const GROUPS: &[Shipped] = shipped!("tiles/operations/":
+    "standard", "deploy", "move", "redeploy", "linked", "snapshot", "boot-storm", "full",
+    "qemu", "qemu-clones");
 
 const WORKLOADS: &[Shipped] = shipped!("tiles/workloads/":
     "mail", "web", "shop", "standby",
@@ -36,6 +43,11 @@ const WORKLOADS: &[Shipped] = shipped!("tiles/workloads/":
     "general-4k", "general-8k", "desktop", "six-disk-oltp", "eight-streams", "file-server",
     "micro/read-4k", "micro/write-4k", "micro/mixed-8k", "micro/seq-read-1m",
     "micro/seq-write-1m", "micro/read-4k-qd1", "micro/write-4k-qd1", "micro/http-get",
+    "operations/deploy", "operations/storage-migration", "operations/redeploy",
+    "operations/linked-deploy", "operations/snapshot", "operations/boot-storm",
+    "operations/qemu-deploy", "operations/qemu-linked-deploy", "operations/qemu-boot-storm",
+    "operations/qemu-live-migration", "operations/qemu-storage-migration",
+    "operations/qemu-unified-migration", "operations/qemu-snapshot",
 );
 
 const ARRAYS: &[Shipped] = shipped!("arrays/":
@@ -83,6 +95,16 @@ pub fn tile_names() -> impl Iterator<Item = &'static str> {
     TILES.iter().map(|file| file.name).chain(micro)
 }
 
+/// The files of shipped groups of infrastructure operations, the one to begin with first.
+pub fn groups() -> &'static [Shipped] {
+    GROUPS
+}
+
+/// All names of shipped groups of infrastructure operations.
+pub fn group_names() -> impl Iterator<Item = &'static str> {
+    GROUPS.iter().map(|file| file.name)
+}
+
 /// All names [`workload`] knows.
 pub fn workload_names() -> impl Iterator<Item = &'static str> {
     WORKLOADS.iter().map(|file| file.name)
@@ -95,9 +117,10 @@ pub fn array_file(name: &str) -> Result<Shipped, SpecError> {
 }
 
 /// Whether a tile's or workload's name is meant as a path: it ends in `.toml`, or has a
-/// folder in it that is not `micro`.
+/// folder in it that is neither `micro` nor `operations`.
 pub fn is_path(name: &str) -> bool {
-    name.ends_with(".toml") || (name.contains('/') && !name.starts_with(MICRO))
+    let is_ours = name.starts_with(MICRO) || name.starts_with(OPERATIONS);
+    name.ends_with(".toml") || (name.contains('/') && !is_ours)
 }
 
 pub(crate) fn not_shipped(

@@ -43,9 +43,34 @@ pub struct ResolvedTile {
     pub tile: Tile,
     /// Each workload of the tile, in the tile's order, with how many of it there are.
     pub workloads: Vec<(Workload, u32)>,
+    /// Infrastructure operations that run beside the tiles, once however many those are; each
+    /// with how many of it there are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operations: Vec<(Workload, u32)>,
 }
 
 impl ResolvedTile {
+    /// A tile with its workloads, beside which no operations run.
+    pub const fn new(tile: Tile, workloads: Vec<(Workload, u32)>) -> Self {
+        Self { tile, workloads, operations: Vec::new() }
+    }
+
+    /// All that runs, with how many of it there are: workloads of a tile, then operations. A
+    /// position of a workload is a position in this list.
+    pub fn all(&self) -> impl Iterator<Item = &(Workload, u32)> {
+        self.workloads.iter().chain(&self.operations)
+    }
+
+    /// The workload or operation at a position of [`ResolvedTile::all`], and how many there are.
+    ///
+    /// # Panics
+    ///
+    /// Where there is none.
+    pub fn at(&self, position: usize) -> &(Workload, u32) {
+        let beyond = position.checked_sub(self.workloads.len());
+        beyond.map_or_else(|| &self.workloads[position], |beyond| &self.operations[beyond])
+    }
+
     /// Virtual machines of one tile.
     pub fn vms(&self) -> u64 {
         self.workloads

@@ -5,6 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BlockSize, Bytes, Nanos, Rate, Ratio};
 
+pub use crate::operation::{
+    CHECK_BLOCKS, CHECK_SIZE, Compare, Destroy, Link, MOVE_STAGES, Move, SNAPSHOT_STAGES, Snapshot,
+};
+use crate::operation::{copy_outstanding, copy_size};
 use crate::replay::Replay;
 
 /// One application: its VMs, its users, its actions and what its users tolerate.
@@ -61,6 +65,10 @@ pub struct Endpoint {
 pub enum Protocol {
     /// HTTP/1.1 without TLS: a call is a GET.
     Http,
+    /// Virtual machines on the disks of this workload, on which operations are really carried out. An
+    /// endpoint is a phase of one, and its name says which: `OPERATION-PHASE`, as in
+    /// `live-migration-copying`. The first phase begins the operation.
+    Vm,
 }
 
 impl Protocol {
@@ -68,6 +76,7 @@ impl Protocol {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
+            Self::Vm => "vm",
         }
     }
 }
@@ -101,9 +110,30 @@ pub struct Disk {
     /// What it holds.
     #[serde(default)]
     pub role: Role,
+    /// On which datastore of the run it lies (default the first).
+    #[serde(default, skip_serializing_if = "On::is_first")]
+    pub on: On,
     /// Where the size comes from, if not from the workload's source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+}
+
+/// A datastore of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum On {
+    /// The one that is named first.
+    #[default]
+    First,
+    /// The second one (`--second`); the first, in a run that has no other.
+    Second,
+}
+
+impl On {
+    /// Whether it is the first.
+    pub const fn is_first(&self) -> bool {
+        matches!(self, Self::First)
+    }
 }
 
 /// What a disk holds.
@@ -296,6 +326,31 @@ pub struct Action {
     pub steps: Vec<Step>,
 }
 
+impl Action {
+    /// Its name and those of its stages, as results have them.
+    pub fn names(&self) -> Vec<String> {
+        std::iter::once(self.name.clone()).chain(self.stages()).collect()
+    }
+
+    /// The names of its stages in results, in the order of the steps.
+    pub fn stages(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        stages_of(&self.steps, &mut |own| names.push(stage_name(&self.name, own)));
+        names
+    }
+}
+
+fn stages_of<'a>(steps: &'a [Step], each: &mut impl FnMut(&'a str)) {
+    for step in steps {
+        match step {
+            Step::Stage(stage) => each(&stage.name),
+            Step::Move(_) => MOVE_STAGES.into_iter().for_each(&mut *each),
+            Step::Snapshot(_) => SNAPSHOT_STAGES.into_iter().for_each(&mut *each),
+            _ => {}
+        }
+    }
+}
+
 fn weight_one() -> f64 {
     1.0
 }
@@ -322,6 +377,23 @@ pub enum Step {
     Parallel(Vec<Step>),
     /// The same steps several times.
     Repeat(Repeat),
+    /// A whole disk copied onto another, with several large I/Os at once.
+    Copy(Copy),
+    /// Steps that are a part of the action with times of its own: `copying` of `deploy` is found
+    /// in results as the action `deploy/copying`.
+    Stage(Stage),
+    /// A disk of a running virtual machine moved elsewhere, under its load. Only in operations
+    /// that run beside tiles.
+    Move(Move),
+    /// A disk that becomes what another one holds, by sharing its blocks.
+    Link(Link),
+    /// A disk whose space is given back, and taken again as it is written.
+    Destroy(Destroy),
+    /// Places of a disk compared with the same places of the disk of which it is a copy.
+    Check(Compare),
+    /// A snapshot of a disk of a running virtual machine, kept for a while and deleted. Only in
+    /// operations that run beside tiles.
+    Snapshot(Snapshot),
 }
 
 /// Reads or writes at chosen addresses.
@@ -398,6 +470,38 @@ pub struct Call {
     /// Name for limits; default `<endpoint>-call`. A kind of call has one endpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+}
+
+/// A whole disk copied onto another. What is written is made by the generator, as all content is:
+/// reads and writes are those of a copy, bytes are not carried over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Copy {
+    /// A disk of this workload, which is read from its beginning to its end.
+    pub from: String,
+    /// Another disk of this workload and of the same size, which is written.
+    pub to: String,
+    /// Bytes of one read and of the write that follows it (default 1 MiB, our choice).
+    #[serde(default = "copy_size")]
+    pub size: BlockSize,
+    /// Reads and writes under way at most, 1 to 64 (default 16, our choice).
+    #[serde(default = "copy_outstanding")]
+    pub outstanding: u32,
+}
+
+/// A part of an action with times of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Stage {
+    /// Unique in its action.
+    pub name: String,
+    /// Steps, one after another.
+    pub steps: Vec<Step>,
+}
+
+/// What a stage of an action is called in results.
+pub fn stage_name(action: &str, stage: &str) -> String {
+    format!("{action}/{stage}")
 }
 
 /// The same steps several times.

@@ -11,12 +11,14 @@
 
 mod calibrated;
 pub mod names;
+mod power;
 mod sizes;
 mod types;
 
 pub(crate) use sizes::{shipped, times};
 
 pub use calibrated::{Calibrated, OFF_MAX, TileCheck};
+pub use power::{DiskPower, Frequency, Governor, HostPower, Hypervisor, Memory, StoragePower};
 pub use types::{
     Array, Controller, Disk, Hosts, IoCpu, Link, Local, LunQueue, PlaceRule, Pool, Raid,
     ReadMemory, RunQueue, TableLoop, Tier, TierPlace, Variation, WriteMemory, WriteMode,

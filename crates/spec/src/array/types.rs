@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Rate, Ratio};
 
-use super::Calibrated;
+use super::{Calibrated, Frequency, HostPower, Hypervisor, Memory, StoragePower};
 
 /// A model of storage, and of the hosts in front of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +44,9 @@ pub struct Array {
     /// Disks by name, for pools and tiers; beside the shipped presets.
     #[serde(rename = "disk", default)]
     pub disks: IndexMap<String, Disk>,
+    /// Watts of the storage; nothing is told of them if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<StoragePower>,
     /// How far a fitted array is off, from calibrating it; absent if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibrated>,
@@ -77,6 +80,18 @@ pub struct Hosts {
     /// CPU that the hypervisor spends on an I/O; nothing if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_cpu: Option<IoCpu>,
+    /// Frequencies of the cores; one if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<Frequency>,
+    /// Speed of memory; as fast as it takes if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
+    /// What the version of the hypervisor costs; nothing more if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hypervisor: Option<Hypervisor>,
+    /// Watts of each host; nothing is told of them if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<HostPower>,
 }
 
 /// In which order virtual CPUs with work get a host's cores.

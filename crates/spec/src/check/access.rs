@@ -6,7 +6,8 @@ use units::{BlockSize, Bytes, Nanos, Ratio};
 use super::finding::Findings;
 use crate::locate::Place;
 use crate::workload::{
-    Access, Address, Append, Call, Disk, Flush, RandomTime, Reuse, Size, Step, Time, Workload,
+    Access, Address, Append, Call, Compare, Copy, Disk, Flush, Link, MOVE_STAGES, RandomTime,
+    Reuse, SNAPSHOT_STAGES, Size, Stage, Step, Time, Workload,
 };
 
 /// Rounding of percentages may leave a sum this far above 100 %.
@@ -51,6 +52,10 @@ pub(crate) struct Steps<'a> {
     disks: Vec<&'a Disk>,
     endpoints: Vec<&'a str>,
     kinds: IndexMap<String, Kind>,
+    /// Whether the step is inside another.
+    is_inside: bool,
+    /// Stages of the action so far.
+    stages: HashSet<&'a str>,
 }
 
 impl<'a> Steps<'a> {
@@ -58,22 +63,31 @@ impl<'a> Steps<'a> {
     pub fn check(workload: &'a Workload, found: &mut Findings) -> IndexMap<String, Kind> {
         let disks = workload.vms.iter().flat_map(|vm| &vm.disks).collect();
         let endpoints = workload.endpoints.iter().map(|own| own.name.as_str()).collect();
-        let mut walk = Self { disks, endpoints, kinds: IndexMap::new() };
+        let (is_inside, stages) = (false, HashSet::new());
+        let mut walk = Self { disks, endpoints, kinds: IndexMap::new(), is_inside, stages };
         for (i, action) in workload.actions.iter().enumerate() {
             let place = Place::default().key("action").index(i).key("steps");
             found.not_empty(place.clone(), "the list of steps", &action.steps);
+            walk.stages.clear();
             walk.steps(&action.steps, &place, found);
         }
         walk.kinds
     }
 
-    fn steps(&mut self, steps: &[Step], place: &Place, found: &mut Findings) {
+    /// Steps inside another.
+    fn inner(&mut self, steps: &'a [Step], place: &Place, found: &mut Findings) {
+        let outer = std::mem::replace(&mut self.is_inside, true);
+        self.steps(steps, place, found);
+        self.is_inside = outer;
+    }
+
+    fn steps(&mut self, steps: &'a [Step], place: &Place, found: &mut Findings) {
         for (i, step) in steps.iter().enumerate() {
             self.step(step, &place.index(i), found);
         }
     }
 
-    fn step(&mut self, step: &Step, place: &Place, found: &mut Findings) {
+    fn step(&mut self, step: &'a Step, place: &Place, found: &mut Findings) {
         match step {
             Step::Read(access) => {
                 let place = place.key("read");
@@ -94,14 +108,100 @@ impl<'a> Steps<'a> {
             Step::Parallel(steps) => {
                 let place = place.key("parallel");
                 found.not_empty(place.clone(), "the list of parallel steps", steps);
-                self.steps(steps, &place, found);
+                self.inner(steps, &place, found);
             }
             Step::Repeat(repeat) => {
                 let place = place.key("repeat");
                 found.at_least_one(place.key("times"), "the number of repeats", repeat.times);
                 found.not_empty(place.key("steps"), "the list of repeated steps", &repeat.steps);
-                self.steps(&repeat.steps, &place.key("steps"), found);
+                self.inner(&repeat.steps, &place.key("steps"), found);
             }
+            Step::Copy(copy) => self.copy(copy, &place.key("copy"), found),
+            Step::Stage(stage) => self.stage(stage, &place.key("stage"), found),
+            Step::Move(one) => {
+                let place = place.key("move");
+                self.times_of_its_own(&place, &MOVE_STAGES, found);
+                many(one.size, one.outstanding, &place, found);
+            }
+            Step::Link(link) => {
+                let place = place.key("link");
+                self.kind(None, "link", &link.to, &place, found);
+                self.pair([&link.from, &link.to], "linked to", &place, found);
+                self.one_file_system(link, &place, found);
+            }
+            Step::Destroy(destroy) => {
+                let place = place.key("destroy");
+                self.kind(None, "destroy", &destroy.disk, &place, found);
+                self.disk(&destroy.disk, &place, found);
+            }
+            Step::Check(compare) => self.compare(compare, &place.key("check"), found),
+            Step::Snapshot(one) => {
+                let place = place.key("snapshot");
+                self.times_of_its_own(&place, &SNAPSHOT_STAGES, found);
+                if one.keep == Nanos::ZERO {
+                    found.add(place.key("keep"), "a snapshot that is kept for 0 s is none");
+                }
+            }
+        }
+    }
+
+    fn stage(&mut self, stage: &'a Stage, place: &Place, found: &mut Findings) {
+        found.says_something(place.key("name"), "the stage's name", &stage.name);
+        self.times_of_its_own(place, &[&stage.name], found);
+        found.not_empty(place.key("steps"), "the list of the stage's steps", &stage.steps);
+        self.inner(&stage.steps, &place.key("steps"), found);
+    }
+
+    /// Stages are one after another, each with a name of its own.
+    fn times_of_its_own(&mut self, place: &Place, names: &[&'a str], found: &mut Findings) {
+        if self.is_inside {
+            found.add(place.clone(), "a stage is a step of the action itself, not inside another");
+        }
+        for name in names {
+            if !self.stages.insert(name) {
+                found.add(place.clone(), format!("the action has a stage \"{name}\" already"));
+            }
+        }
+    }
+
+    fn copy(&mut self, copy: &Copy, place: &Place, found: &mut Findings) {
+        many(copy.size, copy.outstanding, place, found);
+        self.kind(None, "copy-read", &copy.from, place, found);
+        self.kind(None, "copy-write", &copy.to, place, found);
+        self.pair([&copy.from, &copy.to], "copied onto", place, found);
+    }
+
+    fn compare(&mut self, compare: &Compare, place: &Place, found: &mut Findings) {
+        block_size(compare.size, place, found);
+        found.at_least_one(place.key("blocks"), "the number of blocks", compare.blocks);
+        for disk in [&compare.from, &compare.to] {
+            self.kind(None, "check", disk, place, found);
+        }
+        self.pair([&compare.from, &compare.to], "compared with", place, found);
+    }
+
+    /// Two disks of one size.
+    fn pair(&self, [from, to]: [&str; 2], done: &str, place: &Place, found: &mut Findings) {
+        let known: Vec<&str> = self.disks.iter().map(|disk| disk.name.as_str()).collect();
+        let size_of = |name| self.disks.iter().find(|disk| disk.name == name).map(|disk| disk.size);
+        found.known(place.key("from"), "disk", from, &known);
+        found.known(place.key("to"), "disk", to, &known);
+        if from == to {
+            found.add(place.key("to"), format!("a disk is not {done} itself"));
+        } else if let (Some(of), Some(other)) = (size_of(from), size_of(to))
+            && of != other
+        {
+            let message = format!("{from} has {of} and {to} has {other}");
+            found.add_help(place.key("to"), message, "a copy is as large as what is copied");
+        }
+    }
+
+    /// Blocks are shared within one file system.
+    fn one_file_system(&self, link: &Link, place: &Place, found: &mut Findings) {
+        let on = |name: &str| self.disks.iter().find(|disk| disk.name == name).map(|disk| disk.on);
+        if on(&link.from) != on(&link.to) {
+            let message = format!("{} and {} lie on two datastores", link.from, link.to);
+            found.add_help(place.key("to"), message, "disks share blocks within one file system");
         }
     }
 
@@ -162,6 +262,24 @@ impl<'a> Steps<'a> {
                 "a kind of I/O is one direction on one disk; give this one another name",
             );
         }
+    }
+}
+
+/// The most that one I/O may ask for, here and of the engine.
+const COPY_MAX: BlockSize = BlockSize::MIB;
+
+/// How large the I/Os of a copy are, and how many there are at once.
+fn many(size: BlockSize, outstanding: u32, place: &Place, found: &mut Findings) {
+    block_size(size, place, found);
+    if !(1..=64).contains(&outstanding) {
+        found.add(place.key("outstanding"), format!("{outstanding} is not from 1 to 64"));
+    }
+}
+
+fn block_size(size: BlockSize, place: &Place, found: &mut Findings) {
+    if size.get() < PAGE || size > COPY_MAX || !size.get().is_power_of_two() {
+        let message = format!("the size {size} is not a power of two from 4 KiB to {COPY_MAX}");
+        found.add(place.key("size"), message);
     }
 }
 

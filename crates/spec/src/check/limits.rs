@@ -3,7 +3,7 @@ use indexmap::IndexMap;
 use super::access::Kind;
 use super::finding::Findings;
 use crate::locate::Place;
-use crate::workload::{Counted, Limit, Workload};
+use crate::workload::{Action, Counted, Limit, Workload};
 
 /// The metric must count something that exists.
 pub(super) fn metric(workload: &Workload, kinds: &IndexMap<String, Kind>, found: &mut Findings) {
@@ -26,10 +26,16 @@ pub(super) fn metric(workload: &Workload, kinds: &IndexMap<String, Kind>, found:
         let help = "add users, or count = \"none\" for a workload that is only there";
         found.add_help(place.key("count"), "without users nothing is ever counted", help);
     }
+    let has_stages = workload.actions.iter().any(|action| !action.stages().is_empty());
+    if metric.of.is_none() && metric.count == Counted::Actions && has_stages {
+        let help = "add of = [...]: the actions, without their stages";
+        found.add_help(place.clone(), "actions with stages are counted by name", help);
+    }
     let Some(names) = &metric.of else { return };
     found.not_empty(place.key("of"), "the list of what is counted", names);
+    let all = actions(workload);
     let (what, known) = match metric.count {
-        Counted::Actions => ("action", actions(workload)),
+        Counted::Actions => ("action", all.iter().map(String::as_str).collect()),
         _ => ("kind of I/O", kinds_of(kinds, false)),
     };
     for (i, name) in names.iter().enumerate() {
@@ -43,7 +49,9 @@ pub(super) fn limits(workload: &Workload, kinds: &IndexMap<String, Kind>, found:
         let place = Place::default().key("limit").index(i);
         match (&limit.action, &limit.io, &limit.call) {
             (Some(action), None, None) => {
-                found.known(place.key("action"), "action", action, &actions(workload));
+                let known = actions(workload);
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                found.known(place.key("action"), "action", action, &known);
             }
             (None, Some(kind), None) => {
                 found.known(place.key("io"), "kind of I/O", kind, &kinds_of(kinds, false));
@@ -127,9 +135,9 @@ fn statistic(limit: &Limit, place: &Place, found: &mut Findings) {
     }
 }
 
-fn actions(workload: &Workload) -> Vec<&str> {
+fn actions(workload: &Workload) -> Vec<String> {
     if workload.replay.is_some() {
-        return vec![crate::replay::ACTION];
+        return vec![crate::replay::ACTION.to_owned()];
     }
-    workload.actions.iter().map(|action| action.name.as_str()).collect()
+    workload.actions.iter().flat_map(Action::names).collect()
 }

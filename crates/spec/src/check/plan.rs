@@ -1,8 +1,10 @@
 use units::Nanos;
 
 use super::finding::{Finding, Findings};
+use crate::events::{EventContext, EventProblem, event_problems};
 use crate::ladder::LadderSpec;
 use crate::locate::Place;
+use crate::meter::Meter;
 use crate::nearest::did_you_mean;
 use crate::placement::Placement;
 use crate::plan::{EngineOptions, Ladder, Measure, Plan, Scale};
@@ -11,6 +13,9 @@ use crate::shipped;
 /// What a datastore may be; a simulation has an array in its place.
 const TARGETS: [&str; 4] = ["dir", "file", "block", ARRAY];
 const ARRAY: &str = "array";
+/// What a second datastore may be; a simulation has a pool in its place.
+const SECOND: [&str; 3] = ["dir", "file", "block"];
+const POOL: &str = "pool";
 /// The longest stretch of a schedule: a 5-minute burst becomes one of eight hours.
 const TIME_SCALE_MAX: f64 = 100.0;
 
@@ -19,9 +24,16 @@ pub(crate) fn plan_findings(plan: &Plan) -> Vec<Finding> {
     let mut found = Findings::default();
     let root = Place::default();
     datastore(&plan.datastore, root.key("datastore"), &mut found);
+    if let Some(second) = &plan.second {
+        self::second(second, &plan.datastore, root.key("second"), &mut found);
+    }
     if !shipped::is_path(&plan.tile) {
         let names: Vec<&str> = shipped::tile_names().collect();
         found.known(root.key("tile"), "shipped tile", &plan.tile, &names);
+    }
+    if let Some(name) = plan.operations.as_ref().filter(|name| !shipped::is_path(name)) {
+        let names: Vec<&str> = shipped::group_names().collect();
+        found.known(root.key("operations"), "shipped group of operations", name, &names);
     }
     ladder(&plan.ladder, &root.key("ladder"), &mut found);
     measure(&plan.measure, &root.key("measure"), &mut found);
@@ -31,10 +43,65 @@ pub(crate) fn plan_findings(plan: &Plan) -> Vec<Finding> {
     if let Some(Err(error)) = placement {
         found.add(root.key("hosts").key("placement"), error.to_string());
     }
+    events(plan, &root.key("events"), &mut found);
+    meters(&plan.meters, &root.key("meters"), &mut found);
     found.into_vec()
 }
 
+/// Hosts that are named here must be; those of the command line are checked when both are known.
+fn events(plan: &Plan, place: &Place, found: &mut Findings) {
+    let name =
+        |text: &String| text.split_once('=').map_or(text.as_str(), |(name, _)| name).to_owned();
+    let hosts: Vec<String> = plan.hosts.members.iter().map(name).collect();
+    let context =
+        EventContext { hosts: &hosts, restart: plan.restart, duration: plan.measure.duration };
+    for EventProblem { index, key, text } in event_problems(&plan.events, context) {
+        let event = place.index(index);
+        found.add(if key.is_empty() { event } else { event.key(key) }, text);
+    }
+}
+
+fn meters(meters: &[Meter], place: &Place, found: &mut Findings) {
+    for (at, meter) in meters.iter().enumerate() {
+        if let Some((key, why)) = meter.wrong() {
+            found.add(place.index(at).key(key), why);
+        }
+    }
+    let named = meters
+        .iter()
+        .enumerate()
+        .filter_map(|(at, meter)| Some((place.index(at).key("name"), meter.name.as_deref()?)));
+    found.names("meter", named.collect::<Vec<_>>());
+}
+
+/// A second place is of the kind of the first: storage beside storage, a pool of a modelled array.
+fn second(text: &str, first: &str, place: Place, found: &mut Findings) {
+    let is_modelled =
+        |text: &str, word: &str| text.strip_prefix(word).is_some_and(|rest| rest.starts_with(':'));
+    match (is_modelled(first, ARRAY), is_modelled(text, POOL)) {
+        (false, false) => target(text, &SECOND, place, found),
+        (true, true) if text.len() == POOL.len() + 1 => {
+            found.add(place, "\"pool:\" is not followed by the name of a pool");
+        }
+        (true, true) => {}
+        (true, false) => found.add_help(
+            place,
+            format!("\"{text}\" is no pool of a modelled array"),
+            "write pool:NAME, by the name of a pool in the array's file",
+        ),
+        (false, true) => found.add_help(
+            place,
+            "a pool is a place in a modelled array, and the datastore is real storage",
+            "write dir:PATH, file:PATH or block:PATH",
+        ),
+    }
+}
+
 fn datastore(text: &str, place: Place, found: &mut Findings) {
+    target(text, &TARGETS, place, found);
+}
+
+fn target(text: &str, kinds: &[&str], place: Place, found: &mut Findings) {
     if text.trim().is_empty() {
         found.add(place, "the datastore is empty");
         return;
@@ -43,10 +110,10 @@ fn datastore(text: &str, place: Place, found: &mut Findings) {
     if kind.contains(['/', '\\', '.']) || kind.is_empty() {
         return;
     }
-    if !TARGETS.contains(&kind) {
+    if !kinds.contains(&kind) {
         let help = format!(
             "{}; a directory with a colon in its name is dir:./{text}",
-            did_you_mean(kind, &TARGETS, "kinds")
+            did_you_mean(kind, kinds, "kinds")
         );
         found.add_help(place, format!("\"{kind}:\" is not a kind of datastore"), help);
     } else if path.is_empty() {

@@ -270,6 +270,8 @@ fn step_takes_time(step: &Step) -> bool {
         Step::Cpu(time) | Step::Wait(time) => takes_time(time),
         Step::Parallel(steps) => steps.iter().any(step_takes_time),
         Step::Repeat(repeat) => repeat.steps.iter().any(step_takes_time),
+        Step::Stage(stage) => stage.steps.iter().any(step_takes_time),
+        Step::Move(_) | Step::Snapshot(_) => true,
         _ => false,
     }
 }
@@ -279,6 +281,7 @@ fn has_io(step: &Step) -> bool {
         Step::Cpu(_) | Step::Wait(_) => false,
         Step::Parallel(steps) => steps.iter().any(has_io),
         Step::Repeat(repeat) => repeat.steps.iter().any(has_io),
+        Step::Stage(stage) => stage.steps.iter().any(has_io),
         _ => true,
     }
 }

@@ -13,4 +13,4 @@ pub use overlay::{array_text, overlay, resolve_array_with, with, with_all};
 pub use study::{
     ResolvedConfiguration, ResolvedReal, ResolvedStudy, resolve_study, resolve_study_text,
 };
-pub use tile::resolve_tile;
+pub use tile::{resolve_tile, with_operations};

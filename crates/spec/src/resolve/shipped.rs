@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::error::SpecError;
 use crate::load::{load_array, load_tile, load_workload};
-use crate::shipped::{self, MICRO, not_shipped, workload_names};
+use crate::shipped::{self, MICRO, Shipped, not_shipped, workload_names};
 use crate::tile::{ResolvedTile, Tile, TileWorkload};
 use crate::workload::Workload;
 
@@ -21,13 +21,25 @@ pub fn tile(name: &str) -> Result<ResolvedTile, SpecError> {
     }
     let file = shipped::tiles().iter().find(|file| file.name == name);
     let file = file.ok_or_else(|| not_shipped("tile", name, shipped::tile_names()))?;
-    let tile = load_tile(&format!("tiles/{name}.toml"), file.text)?;
+    read(&format!("tiles/{name}.toml"), file)
+}
+
+/// A shipped group of infrastructure operations by name, with its workloads.
+pub fn group(name: &str) -> Result<ResolvedTile, SpecError> {
+    let file = shipped::groups().iter().find(|file| file.name == name);
+    let file =
+        file.ok_or_else(|| not_shipped("group of operations", name, shipped::group_names()))?;
+    read(&format!("tiles/operations/{name}.toml"), file)
+}
+
+fn read(path: &str, file: &Shipped) -> Result<ResolvedTile, SpecError> {
+    let tile = load_tile(path, file.text)?;
     let workloads = tile
         .workloads
         .iter()
         .map(|part| Ok((workload(&part.workload)?, part.count)))
         .collect::<Result<_, SpecError>>()?;
-    Ok(ResolvedTile { tile, workloads })
+    Ok(ResolvedTile::new(tile, workloads))
 }
 
 /// A shipped array by name.
@@ -44,5 +56,5 @@ fn alone(name: &str, workload: Workload) -> ResolvedTile {
         source: workload.source.clone(),
         workloads: vec![TileWorkload { workload: name.to_owned(), count: 1 }],
     };
-    ResolvedTile { tile, workloads: vec![(workload, 1)] }
+    ResolvedTile::new(tile, vec![(workload, 1)])
 }

@@ -303,7 +303,7 @@ fn tile(name: &str, folder: &Folder) -> Result<ResolvedTile, SpecError> {
         }
         workloads.push((workload, part.count));
     }
-    Ok(ResolvedTile { tile, workloads })
+    Ok(ResolvedTile::new(tile, workloads))
 }
 
 impl ResolvedStudy {

@@ -3,6 +3,7 @@ use std::path::Path;
 use crate::error::SpecError;
 use crate::load::{read_tile, read_workload};
 use crate::shipped;
+use crate::steps::disk_asked;
 use crate::tile::ResolvedTile;
 use crate::workload::Workload;
 
@@ -12,8 +13,60 @@ pub fn resolve_tile(name: &str, base: &Path) -> Result<ResolvedTile, SpecError> 
     if !shipped::is_path(name) {
         return super::shipped::tile(name);
     }
-    let path = base.join(name);
-    let tile = read_tile(&path)?;
+    from_file(&base.join(name), base)
+}
+
+/// A tile with a group of infrastructure operations beside it: by shipped name, or from a file as
+/// [`resolve_tile`] has it.
+///
+/// # Errors
+///
+/// [`SpecError::Operations`] where the two do not go together.
+pub fn with_operations(
+    mut tile: ResolvedTile,
+    name: &str,
+    base: &Path,
+) -> Result<ResolvedTile, SpecError> {
+    let group = match shipped::is_path(name) {
+        true => from_file(&base.join(name), base)?,
+        false => super::shipped::group(name)?,
+    };
+    let refused = |problem: String| {
+        Err(SpecError::Operations { group: name.to_owned(), tile: tile.tile.name.clone(), problem })
+    };
+    for (operation, _) in &group.workloads {
+        if tile.workloads.iter().any(|(own, _)| own.name == operation.name) {
+            return refused(format!("both have a workload \"{}\"", operation.name));
+        }
+        if operation.replay.is_some() {
+            return refused(format!("\"{}\" plays a trace", operation.name));
+        }
+    }
+    let steps = group.workloads.iter().flat_map(|(own, _)| &own.actions).flat_map(|own| &own.steps);
+    let disks = tile.workloads.iter().flat_map(|(own, _)| &own.vms).flat_map(|vm| &vm.disks);
+    let mut moved: Vec<Option<&str>> = Vec::new();
+    for step in steps {
+        let Some(disk) = disk_asked(step) else { continue };
+        let is_there = match disk {
+            Some(name) => disks.clone().any(|own| own.name == name),
+            None => disks.clone().next().is_some(),
+        };
+        if !is_there {
+            let what = disk.map_or_else(|| "a disk".to_owned(), |name| format!("disk \"{name}\""));
+            return refused(format!("it moves {what}, which the tile has not"));
+        }
+        if moved.first().is_some_and(|first| *first != disk) {
+            let why = "it moves, or takes snapshots of, more than one disk of a tile";
+            return refused(why.to_owned());
+        }
+        moved.push(disk);
+    }
+    tile.operations = group.workloads;
+    Ok(tile)
+}
+
+fn from_file(path: &Path, base: &Path) -> Result<ResolvedTile, SpecError> {
+    let tile = read_tile(path)?;
     let folder = path.parent().unwrap_or(base);
     let workloads = tile
         .workloads
@@ -32,7 +85,7 @@ pub fn resolve_tile(name: &str, base: &Path) -> Result<ResolvedTile, SpecError> 
             return Err(SpecError::SameName { tile: tile.name, name: workload.name.clone() });
         }
     }
-    Ok(ResolvedTile { tile, workloads })
+    Ok(ResolvedTile::new(tile, workloads))
 }
 
 /// A workload from a file, with its trace by its whole path: it is named relative to that file.

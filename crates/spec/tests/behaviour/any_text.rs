@@ -6,6 +6,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 use proptest::prelude::*;
 use tilemark_spec as spec;
 
+use spec::events::{EventKind, PlannedEvent, Restart};
 use spec::plan::{EngineOptions, Ladder, Measure, Plan, Profile, Scale};
 use spec::shipped::{self, Shipped};
 use spec::{LadderSpec, SpecError};
@@ -43,6 +44,17 @@ fn damaged(files: &[Shipped]) -> impl Strategy<Value = String> + use<> {
     )
 }
 
+fn event() -> PlannedEvent {
+    PlannedEvent {
+        at: Nanos(0),
+        kind: EventKind::Rebalance,
+        host: None,
+        lasts: None,
+        tiles: vec![1, 3],
+        to: Some("h1".to_owned()),
+    }
+}
+
 fn plan() -> impl Strategy<Value = Plan> {
     let time = prop::option::of((1_u64..u64::MAX).prop_map(Nanos));
     let warm_up = prop::option::of((any::<u64>(), any::<u64>()));
@@ -55,6 +67,8 @@ fn plan() -> impl Strategy<Value = Plan> {
             endpoints: indexmap::IndexMap::new(),
             datastore: "dir:/srv/storage".to_owned(),
             tile: "datacenter".to_owned(),
+            second: (number % 7 == 3).then(|| "dir:/srv/other".to_owned()),
+            operations: number.is_multiple_of(2).then(|| "standard".to_owned()),
             profile: Profile::Quick,
             ladder: Ladder { tiles: ladder.map(|ladder| ladder.to_string()), ..Ladder::default() },
             measure: Measure {
@@ -72,6 +86,9 @@ fn plan() -> impl Strategy<Value = Plan> {
                 members: (0..number % 3).map(|at| format!("h{at}=join")).collect(),
                 placement: (number % 3 == 2).then(|| "packed:4".to_owned()),
             },
+            events: (number % 3 == 2).then(event).into_iter().collect(),
+            restart: (number % 5 == 1).then_some(Restart { delay: Nanos(number) }),
+            meters: Vec::new(),
             seed: Some(number >> 1),
         })
 }

@@ -360,6 +360,9 @@ fn mistakes_in_a_plan() {
             ("footprint = 0.1", "footprint = 0.0"),
             ("time = 0.2", "time = -1.0"),
             ("tile = \"datacenter\"", "tile = \"datacenter\"\nprofile = \"fast\""),
+            ("[ladder]", "[[events]]\nat = \"2m\"\nkind = \"drain\"\nhost = \"b\"\n[ladder]"),
+            ("[ladder]", "[[events]]\nat = \"2s\"\nkind = \"lose-host\"\nhost = \"b\"\n[ladder]"),
+            ("[ladder]", "[[events]]\nat = \"2s\"\nkind = \"stop-hots\"\n[ladder]"),
         ]
     ));
 }
@@ -510,4 +513,38 @@ fn a_call_names_an_endpoint_of_its_workload_and_a_limit_a_kind_of_call() {
     assert!(limit.contains("kind of call") && limit.contains("get"), "{limit}");
     let io = said("action = \"visit\"\npercentile", "io = \"get\"\npercentile");
     assert!(io.contains("kind of I/O"), "a call is no I/O: {io}");
+}
+
+#[test]
+fn mistakes_in_the_power_of_an_array() {
+    let frequency = "cores = 4\nfrequency = { nominal = 2.4";
+    let power = "cores = 4\npower = { source = \"ours\", idle = 85, core = 9";
+    let load = |text: &str| spec::load_array("ours.toml", text).map(drop);
+    let of = |before: &str, rest: &str| format!("{before}, {rest} }}");
+    let storage = |rest: &str| {
+        format!("[power]\nsource = \"ours\"\nstatic = 500\n{rest}\n\n[disk.measured.servers]")
+    };
+    let changed = [
+        of(frequency, "states = [1.2, 1.2, 2.4]"),
+        of(frequency, "turbo = [2.0]"),
+        of(frequency, "turbo = [2.8, 3.0]"),
+        of(frequency, "limit = \"0%\""),
+        of(frequency, "limit = \"120%\""),
+        of(frequency, "governor = { every = \"0\" }"),
+        of("cores = 4\nmemory = { bound = \"10%\"", "speed = 0"),
+        of("cores = 4\nhypervisor = { version = \"old\"", "cpu = 0, io-cpu = -1"),
+        of(power, "awake = -1"),
+        of(power, "exponent = 9"),
+        of(power, "memory = 100"),
+        of(power, "sleep-after = \"1ms\""),
+        of(power, "wake = \"1ms\""),
+    ];
+    let mut all: Vec<(&str, &str)> =
+        changed.iter().map(|own| ("cores = 4", own.as_str())).collect();
+    let disks = [
+        storage("disk.hdd-10 = { idle = 8, active = 11 }"),
+        storage("disk.hdd-10k = { idle = 8, active = 1 }"),
+    ];
+    all.extend(disks.iter().map(|own| ("[disk.measured.servers]", own.as_str())));
+    assert_said!(mistakes("the power of an array", ARRAY, load, &all));
 }

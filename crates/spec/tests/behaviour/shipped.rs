@@ -63,6 +63,7 @@ fn every_file_in_tiles_is_shipped_and_every_shipped_file_is_there() {
         .map(|path| path.strip_prefix(&root).unwrap().with_extension("").display().to_string())
         .collect();
     let mut known: Vec<String> = shipped::tiles().iter().map(|file| file.name.to_owned()).collect();
+    known.extend(shipped::group_names().map(|name| format!("operations/{name}")));
     known.extend(shipped::workload_names().map(|name| format!("workloads/{name}")));
     on_disk.sort();
     known.sort();
@@ -107,11 +108,26 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 #[test]
 fn every_shipped_workload_is_used_by_a_tile() {
     let used: Vec<String> = shipped::tile_names()
-        .flat_map(|name| tile(name).tile.workloads)
+        .map(tile)
+        .chain(shipped::group_names().map(|name| shipped::group(name).expect("loads")))
+        .flat_map(|each| each.tile.workloads)
         .map(|part| part.workload)
         .collect();
     for name in shipped::workload_names() {
         assert!(used.iter().any(|each| each == name), "no tile uses {name}");
+    }
+}
+
+#[test]
+fn every_shipped_group_of_operations_runs_beside_every_shipped_tile() {
+    for (group, name) in shipped::group_names().flat_map(|group| {
+        let tiles = shipped::tile_names().filter(|name| *name != "micro/http-get");
+        tiles.map(move |name| (group, name))
+    }) {
+        let both = spec::with_operations(tile(name), group, Path::new(""));
+        let both = both.unwrap_or_else(|error| panic!("{group} beside {name}: {error}"));
+        assert_eq!(both.all().count(), both.workloads.len() + both.operations.len());
+        assert!(!both.operations.is_empty());
     }
 }
 

@@ -3,6 +3,7 @@
 mod amounts;
 mod disks;
 mod parts;
+mod power;
 mod storage;
 mod table;
 mod tiers;

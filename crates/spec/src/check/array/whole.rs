@@ -1,4 +1,4 @@
-use super::{disks, parts, storage, tiers};
+use super::{disks, parts, power, storage, tiers};
 use crate::array::Array;
 use crate::check::finding::{Finding, Findings};
 use crate::locate::Place;
@@ -12,6 +12,7 @@ pub(crate) fn array_findings(array: &Array) -> Vec<Finding> {
     found.says_something(root.key("source"), "the source", &array.source);
     if let Some(hosts) = &array.hosts {
         parts::hosts(hosts, &root.key("hosts"), &mut found);
+        power::hosts(hosts, &root.key("hosts"), &mut found);
     }
     if let Some(queue) = &array.lun_queue {
         parts::lun_queue(queue, &root.key("lun-queue"), &mut found);
@@ -27,5 +28,6 @@ pub(crate) fn array_findings(array: &Array) -> Vec<Finding> {
     storage::local(array, &mut found);
     storage::places(array, &mut found);
     tiers::tiers(array, &mut found);
+    power::storage(array, &mut found);
     found.into_vec()
 }

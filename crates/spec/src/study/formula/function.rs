@@ -31,6 +31,12 @@ pub enum Function {
     P999,
     /// Longest response time of an action over all tiles.
     Longest,
+    /// Runs that broke a limit, as a share of all.
+    Failed,
+    /// Mean watts.
+    Watts,
+    /// Score per kilowatt.
+    PerKilowatt,
     /// Reads and writes per second.
     Iops,
     /// Reads per second.
@@ -124,8 +130,12 @@ pub enum Argument {
     Part,
     /// A figure of a part.
     PartFigure,
-    /// A figure of the hosts, or of virtual machines.
+    /// A figure of the hosts.
     HostFigure,
+    /// A figure of virtual machines.
+    VmFigure,
+    /// `servers`, `storage` or `all`.
+    Supply,
     /// Workload and virtual machine, `shop/shop-db`, with `*` for any letters.
     Vm,
 }

@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use super::error::FormulaError;
-use super::table::{FUNCTIONS, HOST_FIGURES, PART_FIGURES, TIER_FIGURES};
+use super::table::{FUNCTIONS, HOST_FIGURES, PART_FIGURES, SUPPLIES, TIER_FIGURES, VM_FIGURES};
 use super::{Argument, Function, Node, Signature, Tree, Variable};
 use crate::nearest::did_you_mean;
 
@@ -13,6 +13,8 @@ impl Argument {
             Self::TierFigure => &TIER_FIGURES,
             Self::PartFigure => &PART_FIGURES,
             Self::HostFigure => &HOST_FIGURES,
+            Self::VmFigure => &VM_FIGURES,
+            Self::Supply => &SUPPLIES,
             _ => &[],
         }
     }
@@ -31,7 +33,8 @@ impl Argument {
             Self::TierFigure => "figure of a tier",
             Self::Part => "part",
             Self::PartFigure => "figure of a part",
-            Self::HostFigure => "figure of processors",
+            Self::HostFigure | Self::VmFigure => "figure of processors",
+            Self::Supply => "supply",
             Self::Vm => "virtual machine",
         }
     }

@@ -41,11 +41,19 @@ pub(super) const PART_FIGURES: [&str; 9] = [
     "count",
 ];
 
-/// Figures of hosts: `used` is the mean share of all cores of all hosts, `used_max_1s` and
-/// `used_max_20s` the largest of any host; `ready` is the sum of all hosts' ready time in
+/// Figures of hosts: `used` is the mean share of all cores of all hosts, `cycles` the same in cycles at
+/// the nominal frequency (as hypervisors count usage), `used_max_1s` and `used_max_20s` the largest
+/// of any host; `ready` is the sum of all hosts' ready time in
 /// seconds per second, `ready_max_1s` and `ready_max_20s` the largest of any host.
-pub(super) const HOST_FIGURES: [&str; 6] =
+pub(super) const HOST_FIGURES: [&str; 7] =
+    ["used", "cycles", "used_max_1s", "used_max_20s", "ready", "ready_max_1s", "ready_max_20s"];
+
+/// Figures of virtual machines, as those of hosts.
+pub(super) const VM_FIGURES: [&str; 6] =
     ["used", "used_max_1s", "used_max_20s", "ready", "ready_max_1s", "ready_max_20s"];
+
+/// What watts are of: hosts, the storage, or both.
+pub(super) const SUPPLIES: [&str; 3] = ["servers", "storage", "all"];
 
 /// A function whose arguments are all required.
 const fn of(
@@ -181,6 +189,27 @@ pub const FUNCTIONS: &[Signature] = &[
         "ms",
         "longest response time of an action over all tiles",
     ),
+    of(
+        "failed",
+        F::Failed,
+        &[A::Configuration, A::Tiles],
+        "share",
+        "runs that broke a limit, as a share of all",
+    ),
+    of(
+        "watts",
+        F::Watts,
+        &[A::Configuration, A::Tiles, A::Supply],
+        "W",
+        "mean watts of hosts, storage or both",
+    ),
+    of(
+        "per_kilowatt",
+        F::PerKilowatt,
+        &[A::Configuration, A::Tiles, A::Supply],
+        "tiles' worth/kW",
+        "score by the watts of hosts, storage or both",
+    ),
     of("iops", F::Iops, &[A::Configuration, A::Tiles], "1/s", "reads and writes per second"),
     of("read_iops", F::ReadIops, &[A::Configuration, A::Tiles], "1/s", "reads per second"),
     of("write_iops", F::WriteIops, &[A::Configuration, A::Tiles], "1/s", "writes per second"),
@@ -266,7 +295,7 @@ pub const FUNCTIONS: &[Signature] = &[
     of(
         "vm",
         F::Vm,
-        &[A::Configuration, A::Tiles, A::Vm, A::HostFigure],
+        &[A::Configuration, A::Tiles, A::Vm, A::VmFigure],
         "see below",
         "what virtual machines' processors did; their names are workload/machine, with `*` for any letters",
     ),

@@ -1,0 +1,338 @@
+//! What happens to hosts while a step over several of them is measured.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+/// Something that happens to hosts in every step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PlannedEvent {
+    /// When, from the beginning of the measured time of each step: the warm-up is over, and what follows
+    /// is held against what was before.
+    pub at: Nanos,
+    /// What.
+    pub kind: EventKind,
+    /// To which host; not said of `rebalance`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// For how long; of `stop-host` alone.
+    #[serde(rename = "for", default, skip_serializing_if = "Option::is_none")]
+    pub lasts: Option<Nanos>,
+    /// The tiles that move (from 1), of `rebalance` alone; without them as many move as it takes for the
+    /// numbers of tiles on any two hosts to differ by one at most. Those that a step has not are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tiles: Vec<u32>,
+    /// The host that they move to; without it each goes to whoever has the fewest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+}
+
+/// What happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EventKind {
+    /// The host's load ends as at a power cut, and nothing comes from it any more. Its tiles start again
+    /// elsewhere, as `[restart]` says.
+    LoseHost,
+    /// The host's load stands still for a time.
+    StopHost,
+    /// Tiles move to other hosts, with all that their machines have become.
+    Rebalance,
+    /// All tiles of the host move to others, and none comes back.
+    Drain,
+}
+
+impl EventKind {
+    /// As a plan writes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LoseHost => "lose-host",
+            Self::StopHost => "stop-host",
+            Self::Rebalance => "rebalance",
+            Self::Drain => "drain",
+        }
+    }
+}
+
+impl fmt::Display for EventKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The tiles of a host that is lost start again on the others; without this, a lost host voids the step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Restart {
+    /// How long after it was noticed that the host is lost.
+    pub delay: Nanos,
+}
+
+/// A mistake in a list of events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventProblem {
+    /// Which event, from 0.
+    pub index: usize,
+    /// Which of its keys; empty for the whole.
+    pub key: &'static str,
+    /// What is wrong.
+    pub text: String,
+}
+
+impl fmt::Display for EventProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dot = if self.key.is_empty() { "" } else { "." };
+        write!(f, "events[{}]{dot}{}: {}", self.index, self.key, self.text)
+    }
+}
+
+/// What is known when events are checked.
+#[derive(Debug, Clone, Copy)]
+pub struct EventContext<'a> {
+    /// The hosts; none if somebody else says them.
+    pub hosts: &'a [String],
+    /// What becomes of the tiles of a lost one.
+    pub restart: Option<Restart>,
+    /// The measured time of a step, if it is known.
+    pub duration: Option<Nanos>,
+}
+
+/// All mistakes, in the order of the events.
+pub fn event_problems(events: &[PlannedEvent], context: EventContext<'_>) -> Vec<EventProblem> {
+    let mut found = Checked { context, problems: Vec::new(), index: 0 };
+    for (index, event) in events.iter().enumerate() {
+        found.index = index;
+        found.shape(event);
+        found.names(event);
+        found.time(event);
+    }
+    if found.problems.is_empty() {
+        found.course(events);
+    }
+    found.problems
+}
+
+/// The events in the order in which they happen.
+pub fn in_order(events: &[PlannedEvent]) -> Vec<(usize, &PlannedEvent)> {
+    let mut all: Vec<_> = events.iter().enumerate().collect();
+    all.sort_by_key(|(_, event)| event.at);
+    all
+}
+
+struct Checked<'a> {
+    context: EventContext<'a>,
+    problems: Vec<EventProblem>,
+    index: usize,
+}
+
+/// What became of a host.
+enum Fate {
+    StoppedUntil(Nanos),
+    Gone(EventKind),
+}
+
+impl Checked<'_> {
+    fn add(&mut self, key: &'static str, text: impl Into<String>) {
+        self.problems.push(EventProblem { index: self.index, key, text: text.into() });
+    }
+
+    /// What belongs to its kind.
+    fn shape(&mut self, event: &PlannedEvent) {
+        use EventKind::{Drain, LoseHost, Rebalance, StopHost};
+        let kind = event.kind;
+        match (&event.host, kind) {
+            (None, LoseHost | StopHost | Drain) => {
+                self.add("kind", format!("{kind} of which host?"))
+            }
+            (Some(_), Rebalance) => self.add("host", "rebalance names tiles and where they go"),
+            _ => {}
+        }
+        match (event.lasts, kind) {
+            (None, StopHost) => self.add("kind", "stop-host for how long?"),
+            (Some(Nanos::ZERO), StopHost) => self.add("for", "it must be above 0"),
+            (Some(_), LoseHost | Rebalance | Drain) => {
+                self.add("for", format!("{kind} takes as long as it takes"));
+            }
+            _ => {}
+        }
+        if !event.tiles.is_empty() && kind != Rebalance {
+            self.add("tiles", format!("{kind} is of all tiles of a host"));
+        }
+        if event.tiles.contains(&0) {
+            self.add("tiles", "tiles are counted from 1");
+        }
+        if event.to.is_some() && matches!(kind, LoseHost | StopHost) {
+            self.add("to", format!("{kind} moves nothing"));
+        }
+        if kind == Rebalance && event.tiles.is_empty() != event.to.is_none() {
+            let lacks =
+                if event.tiles.is_empty() { "which tiles go there?" } else { "to which host?" };
+            self.add(if event.tiles.is_empty() { "to" } else { "tiles" }, lacks);
+        }
+        if kind == LoseHost && self.context.restart.is_none() {
+            self.add("kind", "without [restart] a lost host voids every step");
+        }
+        if kind == Drain && event.to.is_some() && event.to == event.host {
+            self.add("to", "that is the host itself");
+        }
+    }
+
+    /// Hosts that are there.
+    fn names(&mut self, event: &PlannedEvent) {
+        let known = self.context.hosts;
+        for (key, name) in [("host", &event.host), ("to", &event.to)] {
+            if let Some(name) = name
+                && !known.is_empty()
+                && !known.contains(name)
+            {
+                self.add(
+                    key,
+                    format!("there is no host \"{name}\"; there are {}", known.join(", ")),
+                );
+            }
+        }
+    }
+
+    /// Within the measured time.
+    fn time(&mut self, event: &PlannedEvent) {
+        let Some(duration) = self.context.duration else { return };
+        let end = event.at.saturating_add(event.lasts.unwrap_or_default());
+        let (key, what) = if event.lasts.is_some() { ("for", "ends") } else { ("at", "is") };
+        if end >= duration {
+            let text = format!("it {what} at {end}, and a step is measured for {duration}");
+            self.add(key, text);
+        }
+    }
+
+    /// Events that contradict each other.
+    fn course(&mut self, events: &[PlannedEvent]) {
+        let mut fates: BTreeMap<&str, Fate> = BTreeMap::new();
+        for (index, event) in in_order(events) {
+            self.index = index;
+            for (key, name) in [("host", &event.host), ("to", &event.to)] {
+                let Some(name) = name else { continue };
+                match fates.get(name.as_str()) {
+                    Some(Fate::Gone(kind)) if *kind == EventKind::LoseHost => {
+                        self.add(key, format!("host \"{name}\" is lost by then"));
+                    }
+                    Some(Fate::Gone(_)) if event.kind != EventKind::LoseHost => {
+                        self.add(key, format!("host \"{name}\" is drained by then"));
+                    }
+                    Some(Fate::StoppedUntil(until)) if *until > event.at => {
+                        self.add(key, format!("host \"{name}\" stands still until {until}"));
+                    }
+                    _ => {}
+                }
+            }
+            let Some(host) = &event.host else { continue };
+            let fate = match (event.kind, event.lasts) {
+                (EventKind::StopHost, lasts) => {
+                    Fate::StoppedUntil(event.at.saturating_add(lasts.unwrap_or_default()))
+                }
+                (kind, _) => Fate::Gone(kind),
+            };
+            fates.insert(host, fate);
+            let gone = fates.values().filter(|fate| matches!(fate, Fate::Gone(_))).count();
+            let count = self.context.hosts.len();
+            if count > 0 && gone >= count && event.kind != EventKind::StopHost {
+                self.add("host", "that was the last host: its tiles have nowhere to go");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(text: &str, restart: bool) -> Vec<String> {
+        #[derive(Deserialize)]
+        struct Events {
+            events: Vec<PlannedEvent>,
+        }
+        let Events { events } = toml::from_str(text).expect(text);
+        let hosts = ["a", "b"].map(str::to_owned);
+        let restart = restart.then_some(Restart { delay: Nanos::SECOND });
+        let duration = Some(Nanos::from_secs(60));
+        let context = EventContext { hosts: &hosts, restart, duration };
+        event_problems(&events, context).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn every_kind_that_is_whole_is_taken() {
+        let text = r#"
+            events = [
+                { at = "5s", kind = "stop-host", host = "a", for = "4s" },
+                { at = "20s", kind = "drain", host = "a" },
+                { at = "15s", kind = "rebalance" },
+                { at = "10s", kind = "rebalance", tiles = [1, 3], to = "b" },
+                { at = "40s", kind = "lose-host", host = "a" },
+            ]
+        "#;
+        assert_eq!(problems(text, true), [""; 0]);
+    }
+
+    #[test]
+    fn what_lacks_or_contradicts_itself_is_named_with_its_place() {
+        for (events, says) in [
+            (r#"{ at = "1s", kind = "drain" }"#, "events[0].kind: drain of which host?"),
+            (
+                r#"{ at = "1s", kind = "drain", host = "c" }"#,
+                "events[0].host: there is no host \"c\"; there are a, b",
+            ),
+            (
+                r#"{ at = "1s", kind = "drain", host = "a", to = "a" }"#,
+                "events[0].to: that is the host itself",
+            ),
+            (
+                r#"{ at = "1s", kind = "stop-host", host = "a" }"#,
+                "events[0].kind: stop-host for how long?",
+            ),
+            (
+                r#"{ at = "1s", kind = "stop-host", host = "a", for = "2m" }"#,
+                "events[0].for: it ends at 2m 1s, and a step is measured for 1m",
+            ),
+            (
+                r#"{ at = "1m", kind = "drain", host = "a" }"#,
+                "events[0].at: it is at 1m, and a step is measured for 1m",
+            ),
+            (
+                r#"{ at = "1s", kind = "rebalance", to = "a" }"#,
+                "events[0].to: which tiles go there?",
+            ),
+            (
+                r#"{ at = "1s", kind = "rebalance", tiles = [1] }"#,
+                "events[0].tiles: to which host?",
+            ),
+            (
+                r#"{ at = "1s", kind = "rebalance", tiles = [0], to = "a" }"#,
+                "events[0].tiles: tiles are counted from 1",
+            ),
+            (
+                r#"{ at = "1s", kind = "lose-host", host = "a" }"#,
+                "events[0].kind: without [restart] a lost host voids every step",
+            ),
+            (
+                r#"{ at = "2s", kind = "drain", host = "a" }, { at = "1s", kind = "drain", host = "b" }"#,
+                "events[0].host: that was the last host: its tiles have nowhere to go",
+            ),
+            (
+                r#"{ at = "1s", kind = "stop-host", host = "a", for = "5s" }, { at = "2s", kind = "drain", host = "a" }"#,
+                "events[1].host: host \"a\" stands still until 6 s",
+            ),
+            (
+                r#"{ at = "1s", kind = "drain", host = "a" }, { at = "2s", kind = "rebalance", tiles = [1], to = "a" }"#,
+                "events[1].to: host \"a\" is drained by then",
+            ),
+        ] {
+            assert_eq!(problems(&format!("events = [{events}]"), false), [says], "{events}");
+        }
+        let lost = r#"events = [{ at = "1s", kind = "lose-host", host = "a" },
+            { at = "2s", kind = "stop-host", host = "a", for = "1s" }]"#;
+        assert_eq!(problems(lost, true), ["events[1].host: host \"a\" is lost by then"]);
+    }
+}
