@@ -1,5 +1,5 @@
 //! Models of storage in virtual time: disks, flash, RAID sets, controller memory, links,
-//! queue limits, hosts that hold copies together, and the host's CPU.
+//! queue limits, hosts that hold copies together, and the host's CPU with its frequencies and watts.
 //!
 //! What it does: each model is a [`Component`], a state machine that takes jobs, hands parts
 //! of them to other components and answers. An [`Array`] wires them into a tree (queue limit,
@@ -45,8 +45,8 @@ mod write_back;
 
 pub use array::{Array, Volume};
 pub use cpu::{
-    CpuParameters, CpuSample, HostCpu, HostEffects, HostSample, IoCost, Protocol, RunOrder,
-    sums_of_20,
+    Clocking, CpuParameters, CpuSample, Femtojoules, Governor, HostCpu, HostEffects, HostPower,
+    HostSample, IoCost, Protocol, RunOrder, joules, sums_of_20,
 };
 pub use delay::Delay;
 pub use effects::ModelEffects;

@@ -10,6 +10,7 @@ impl HostWatch {
         HostFacts {
             name: name.to_owned(),
             used: used.mean,
+            cycles: None,
             capacity: 1.0,
             used_max_1s: used.max_1s,
             used_max_20s: used.max_20s,

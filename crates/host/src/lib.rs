@@ -16,9 +16,11 @@ pub mod disturbance;
 pub mod doctor;
 mod facts;
 mod meter;
+mod policy;
 mod proc;
 pub mod throttle;
 mod watch;
 
 pub use meter::meters;
+pub use policy::power_policies;
 pub use watch::{HostSecond, HostWatch, Watched};

@@ -1,5 +1,6 @@
 use units::Nanos;
 
+use super::clocking::Clocking;
 use super::parameters::CpuParameters;
 
 /// Work of one thread, in parts of 2^-32 ns on a core of the host's own pace: whole numbers, so
@@ -20,41 +21,91 @@ pub fn work(span: Nanos) -> Work {
 /// does.
 #[derive(Debug)]
 pub struct WorkClock {
-    /// Pace of each thread, by the number of threads at work.
+    /// Pace of each thread at the nominal frequency, by the number of threads at work.
     paces: Vec<u64>,
+    /// What becomes of it at each level, the same way; nothing if there is only one frequency.
+    levels: Vec<Level>,
+    /// The level now.
+    pub level: usize,
     pub now: Work,
     since: Nanos,
 }
 
+#[derive(Debug)]
+struct Level {
+    paces: Vec<u64>,
+    cycles: Vec<u64>,
+}
+
+/// What each thread at work did in a span.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Done {
+    /// Time that it had of a core, whatever the core's speed.
+    pub busy: Work,
+    /// The same in cycles, in time of a core at its nominal frequency.
+    pub cycles: Work,
+}
+
 impl WorkClock {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a pace is above 0 and at most 1"
-    )]
-    pub fn new(parameters: &CpuParameters) -> Self {
-        let pace = |count| ((parameters.pace(count) * FULL as f64) as u64).clamp(1, FULL);
-        let paces = (0..=parameters.threads_max()).map(pace).collect();
-        Self { paces, now: 0, since: Nanos::ZERO }
+    /// At the highest level.
+    pub fn new(parameters: &CpuParameters, clocking: &Clocking) -> Self {
+        let counts = 0..=parameters.threads_max();
+        let table = |factor: &dyn Fn(f64) -> f64, level: f64| -> Vec<u64> {
+            let pace = |count: u32| {
+                let ghz = clocking.ghz(level, count.min(parameters.cores));
+                fixed(parameters.pace(count) * factor(ghz))
+            };
+            counts.clone().map(pace).collect()
+        };
+        let levels: Vec<Level> = clocking
+            .levels()
+            .into_iter()
+            .map(|level| Level {
+                paces: table(&|ghz| clocking.rate(ghz), level),
+                cycles: table(&|ghz| clocking.cycles(ghz), level),
+            })
+            .collect();
+        let paces = table(&|_| 1.0, clocking.nominal);
+        let is_plain = |own: &Level| own.paces == paces && own.cycles == paces;
+        let level = levels.len() - 1;
+        let levels = if levels.iter().all(is_plain) { Vec::new() } else { levels };
+        Self { paces, levels, level, now: 0, since: Nanos::ZERO }
+    }
+
+    /// Whether there is only one frequency.
+    pub const fn is_plain(&self) -> bool {
+        self.levels.is_empty()
+    }
+
+    /// Up to when it was moved.
+    pub const fn since(&self) -> Nanos {
+        self.since
+    }
+
+    fn pace(&self, threads: usize) -> u64 {
+        self.levels.get(self.level).map_or(self.paces[threads], |own| own.paces[threads])
     }
 
     /// Lets time pass with this many threads at work and says what each of them did.
-    pub fn advance(&mut self, now: Nanos, threads: usize) -> Work {
-        let span = now.saturating_sub(self.since);
+    pub fn advance(&mut self, now: Nanos, threads: usize) -> Done {
+        let span = u128::from(now.saturating_sub(self.since).0);
         self.since = now;
         if threads == 0 {
-            return 0;
+            return Done::default();
         }
-        let done = u128::from(span.0) * u128::from(self.paces[threads]);
-        self.now += done;
-        done
+        let busy = span * u128::from(self.paces[threads]);
+        let Some(level) = self.levels.get(self.level) else {
+            self.now += busy;
+            return Done { busy, cycles: busy };
+        };
+        self.now += span * u128::from(level.paces[threads]);
+        Done { busy, cycles: span * u128::from(level.cycles[threads]) }
     }
 
     /// When the clock will show `end`, as long as this many threads, more than none, are at
     /// work.
     pub fn time_of(&self, end: Work, threads: usize) -> Nanos {
-        let (left, pace) = (end.saturating_sub(self.now), self.paces[threads]);
+        let (left, pace) = (end.saturating_sub(self.now), self.pace(threads));
         // Almost always four seconds of a core at most, which one division of 64 bits tells.
         let nanos = match u64::try_from(left) {
             Ok(left) => left.div_ceil(pace),
@@ -62,4 +113,15 @@ impl WorkClock {
         };
         self.since.saturating_add(Nanos(nanos))
     }
+}
+
+/// A pace as a whole number, more than none.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a pace is above 0 and far below 2^32"
+)]
+fn fixed(pace: f64) -> u64 {
+    ((pace * FULL as f64) as u64).max(1)
 }

@@ -4,7 +4,9 @@ use machine::{CpuBurst, Token};
 use units::Nanos;
 
 use super::clock::{Work, WorkClock, work};
+use super::clocking::{Clocking, Governing};
 use super::parameters::CpuParameters;
+use super::power::{EnergyMeter, Femtojoules, HostPower};
 use super::queue::RunQueue;
 use super::sample::{CpuSample, HostSample};
 use crate::error::ParameterError;
@@ -30,6 +32,11 @@ pub struct HostCpu {
     running: Vec<Running>,
     threads_max: usize,
     clock: WorkClock,
+    clocking: Clocking,
+    /// GHz of each level of the clock.
+    levels: Vec<f64>,
+    governing: Option<Governing>,
+    energy: Option<EnergyMeter>,
     /// Times of the alarms set and not yet due, earliest last.
     alarms: Vec<Nanos>,
     totals: Totals,
@@ -72,6 +79,7 @@ struct Vm {
 struct Totals {
     since: Nanos,
     used: Work,
+    cycles: Work,
     system: Work,
     ready: Nanos,
     /// Running bursts of the hypervisor.
@@ -104,11 +112,58 @@ impl HostCpu {
             ready: RunQueue::new(parameters.order, parameters.slice),
             running: Vec::new(),
             threads_max: parameters.threads_max() as usize,
-            clock: WorkClock::new(&parameters),
+            clock: WorkClock::new(&parameters, &Clocking::default()),
+            clocking: Clocking::default(),
+            levels: Clocking::default().levels(),
+            governing: None,
+            energy: None,
             alarms: Vec::new(),
             totals: Totals::default(),
             parameters,
         })
+    }
+
+    /// The same, whose cores run at these frequencies.
+    ///
+    /// # Errors
+    ///
+    /// When a parameter is outside its range.
+    pub fn with_clocking(self, clocking: Clocking) -> Result<Self, ParameterError> {
+        clocking.check()?;
+        Ok(Self {
+            clock: WorkClock::new(&self.parameters, &clocking),
+            levels: clocking.levels(),
+            governing: clocking.governor.map(Governing::new),
+            clocking,
+            ..self
+        })
+    }
+
+    /// The same, whose energy is known; after [`HostCpu::with_clocking`].
+    ///
+    /// # Errors
+    ///
+    /// When a parameter is outside its range.
+    pub fn with_power(self, power: &HostPower) -> Result<Self, ParameterError> {
+        let energy = EnergyMeter::new(power, &self.parameters, &self.clocking)?;
+        Ok(Self { energy: Some(energy), ..self })
+    }
+
+    /// Whether its cores have more than one frequency.
+    pub const fn has_frequencies(&self) -> bool {
+        !self.clock.is_plain()
+    }
+
+    /// GHz of its cores now, turbo left out; 1 if nobody said.
+    pub fn ghz(&mut self, now: Nanos) -> f64 {
+        self.advance(now);
+        self.levels[self.clock.level]
+    }
+
+    /// Energy it took up to `now`, if its power is known.
+    pub fn energy(&mut self, now: Nanos) -> Option<Femtojoules> {
+        self.advance(now);
+        self.energy.as_ref().map(|own| own.total(now))
     }
 
     /// What it was made of.
@@ -185,8 +240,9 @@ impl HostCpu {
             let nanos = Nanos(u64::try_from(done / work(Nanos(1))).unwrap_or(u64::MAX));
             nanos.scale(1.0 / self.parameters.threads)
         };
-        let Totals { used, system, ready, .. } = self.totals;
-        HostSample { used: nominal(used), system: nominal(system), ready }
+        let Totals { used, cycles, system, ready, .. } = self.totals;
+        let (used, cycles, system) = (nominal(used), nominal(cycles), nominal(system));
+        HostSample { used, cycles, system, ready }
     }
 
     fn burst(&self, whose: Whose, cost: Nanos) -> Burst {
@@ -194,16 +250,40 @@ impl HostCpu {
         Burst { whose, left, slice: work(self.parameters.slice) }
     }
 
-    /// Books the time since the last change.
+    /// Books the time since the last change, and lets the governor look when it is due.
     fn advance(&mut self, now: Nanos) {
-        let threads = self.running.len();
+        while let Some(look) = self.governing.as_ref().map(|own| own.next).filter(|at| *at <= now) {
+            self.book(look);
+            let Some(own) = &mut self.governing else { break };
+            let before = self.clock.level;
+            self.clock.level = own.look(&self.parameters, &self.levels, before);
+            if self.running.is_empty() && before == 0 && self.clock.level == 0 {
+                own.skip_to(now);
+            }
+        }
+        self.book(now);
+    }
+
+    fn book(&mut self, now: Nanos) {
+        let (threads, since) = (self.running.len(), self.clock.since());
         let done = self.clock.advance(now, threads);
         let totals = &mut self.totals;
-        totals.used += done * threads as u128;
-        totals.system += done * u128::from(totals.system_running);
+        totals.used += done.busy * threads as u128;
+        totals.cycles += done.cycles * threads as u128;
+        totals.system += done.busy * u128::from(totals.system_running);
         let span = now.saturating_sub(totals.since).0;
         totals.ready += Nanos(span * self.ready.len() as u64);
         totals.since = now;
+        if now == since {
+            return;
+        }
+        if let Some(own) = &mut self.governing {
+            let cores = (threads as u128).min(u128::from(self.parameters.cores));
+            own.busy += u128::from((now - since).0) * cores;
+        }
+        if let Some(own) = &mut self.energy {
+            own.pass((since, now), self.clock.level, threads);
+        }
     }
 
     fn enqueue(&mut self, now: Nanos, vm: usize, burst: Burst) {
@@ -222,6 +302,7 @@ impl HostCpu {
         }
         let Some(first) = self.running.last() else { return };
         let at = self.clock.time_of(first.end, self.running.len());
+        let at = self.governing.as_ref().map_or(at, |own| at.min(own.next));
         if self.alarms.last().is_none_or(|alarm| at < *alarm) {
             self.alarms.push(at);
             out.alarms.push(at);
@@ -263,7 +344,9 @@ impl HostCpu {
         };
         burst.left -= this_time;
         burst.slice = burst.slice.saturating_sub(this_time);
-        let end = self.clock.now + this_time;
+        let wake =
+            self.energy.as_ref().map_or(Nanos::ZERO, |own| own.wake(now, self.running.len()));
+        let end = self.clock.now + this_time + work(wake);
         // Of those that end together the first to start is the first to leave.
         let at = self.running.partition_point(|running| running.end > end);
         self.running.insert(at, Running { end, place });

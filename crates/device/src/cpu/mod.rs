@@ -1,13 +1,18 @@
-//! Processors of hosts: cores and hyper-threads, run queue, what was used and what waited.
+//! Processors of hosts: cores and hyper-threads, run queue, what was used and what waited;
+//! their frequencies and watts.
 
 mod clock;
+mod clocking;
 mod host;
 mod io_cost;
 mod parameters;
+mod power;
 mod queue;
 mod sample;
 
+pub use clocking::{Clocking, Governor};
 pub use host::{HostCpu, HostEffects};
 pub use io_cost::{IoCost, Protocol};
 pub use parameters::{CpuParameters, RunOrder};
+pub use power::{Femtojoules, HostPower, joules};
 pub use sample::{CpuSample, HostSample, sums_of_20};

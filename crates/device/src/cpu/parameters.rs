@@ -64,7 +64,7 @@ impl CpuParameters {
     }
 
     /// Work of `count` threads together, before the limit of capacity, in cores.
-    fn unlimited(&self, count: u32) -> f64 {
+    pub(super) fn unlimited(&self, count: u32) -> f64 {
         let second = count.saturating_sub(self.cores).min(self.cores);
         f64::from(count.min(self.cores)) + f64::from(second) * (self.threads - 1.0)
     }

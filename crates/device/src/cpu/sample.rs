@@ -46,7 +46,10 @@ pub struct HostSample {
     /// thread counts `1 / threads` of a core, since a second thread could still add work; tools
     /// that count busy cores instead show up to `threads` times as much at low load.
     pub used: Nanos,
-    /// Of that, work of the hypervisor for I/Os.
+    /// The same in cycles, as time of cores at their nominal frequency: what hypervisors call usage.
+    /// More than `used` with turbo, less at a lower state, the same with one frequency.
+    pub cycles: Nanos,
+    /// Of `used`, work of the hypervisor for I/Os.
     pub system: Nanos,
     /// Virtual CPUs that were ready and had no core, summed over virtual machines.
     pub ready: Nanos,
@@ -57,6 +60,7 @@ impl Sub for HostSample {
     fn sub(self, earlier: Self) -> Self {
         Self {
             used: self.used - earlier.used,
+            cycles: self.cycles - earlier.cycles,
             system: self.system - earlier.system,
             ready: self.ready - earlier.ready,
         }

@@ -20,3 +20,4 @@ mod servers;
 mod ssd_buffers;
 mod support;
 mod tables;
+mod watts;

@@ -8,7 +8,7 @@ use units::Nanos;
 #[derive(Debug, Clone)]
 pub struct Group {
     pub name: String,
-    kind: PartKind,
+    pub kind: PartKind,
     pub parts: Vec<PartId>,
 }
 

@@ -1,8 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use device::{CpuParameters, CpuSample, HostCpu, HostSample, InstancePlace, IoCost, RunOrder};
+use device::{
+    Clocking, CpuParameters, CpuSample, Governor, HostCpu, HostPower, HostSample, InstancePlace,
+    IoCost, ParameterError, RunOrder,
+};
 use record::run::{HostFacts, PlaceFacts, VmFacts};
-use spec::array::{Array, RunQueue};
+use spec::array::{Array, Hosts, RunQueue};
 use units::Nanos;
 
 use super::plan::{PlantError, PlantInstance};
@@ -38,7 +41,7 @@ pub fn build(
     };
     let parameters = CpuParameters {
         cores: hosts.cores,
-        speed: hosts.speed,
+        speed: hosts.speed / hosts.hypervisor.as_ref().map_or(1.0, |own| own.cpu),
         threads: hosts.threads,
         capacity: hosts.capacity,
         slice: hosts.slice,
@@ -47,7 +50,7 @@ pub fn build(
             RunQueue::Turns => RunOrder::Turns,
         },
     };
-    let new = |_| HostCpu::new(parameters).map_err(PlantError::parameter("the hosts"));
+    let new = |_| clocked(hosts, parameters).map_err(PlantError::parameter("the hosts"));
     let mut cpus = (0..hosts.count.max(1)).map(new).collect::<Result<Vec<_>, _>>()?;
     let places = instances.iter().zip(assigned).map(|(instance, assigned)| {
         let vms = assigned.iter().enumerate().map(|(vm, host)| {
@@ -69,7 +72,9 @@ pub fn build(
         per_copy: cpu.per_copy,
         copies,
     });
-    Ok((cpus, places, cost.unwrap_or_default()))
+    let cost = cost.unwrap_or_default();
+    let cost = hosts.hypervisor.as_ref().map_or(cost, |own| cost.scaled(own.io_cpu / own.cpu));
+    Ok((cpus, places, cost))
 }
 
 /// Totals of a host at the end of each second.
@@ -100,24 +105,25 @@ impl HostSeconds {
             let done = to.1 - from.1;
             let share =
                 |time: Nanos| if seconds > 0.0 { time.as_secs_f64() / seconds } else { 0.0 };
-            (share(done.used) / cores, share(done.ready))
+            (share(done.used) / cores, share(done.ready), share(done.cycles) / cores)
         };
         let start = (self.at, self.since);
         let largest = |width: usize| {
             let ends = self.seconds.iter().skip(width - 1).step_by(width);
             let mut from = start;
             ends.fold((0.0_f64, 0.0_f64), |most, end| {
-                let (used, ready) = of_span(from, *end);
+                let (used, ready, _) = of_span(from, *end);
                 from = *end;
                 (most.0.max(used), most.1.max(ready))
             })
         };
-        let (used, ready) = of_span(start, (now, host.total(now)));
+        let (used, ready, cycles) = of_span(start, (now, host.total(now)));
         let ((used_max_1s, ready_max_1s), (used_max_20s, ready_max_20s)) =
             (largest(1), largest(20));
         HostFacts {
             name: name(number),
             used,
+            cycles: host.has_frequencies().then_some(cycles),
             capacity: host.parameters().capacity.get(),
             used_max_1s,
             used_max_20s,
@@ -129,7 +135,7 @@ impl HostSeconds {
 }
 
 /// A host's name by its position.
-fn name(position: usize) -> String {
+pub fn name(position: usize) -> String {
     format!("host-{}", position + 1)
 }
 
@@ -232,4 +238,51 @@ fn merge(sum: &mut VmFacts, own: &VmFacts) {
 #[expect(clippy::cast_precision_loss, reason = "seconds of a run")]
 const fn span(seconds: usize) -> f64 {
     seconds as f64
+}
+
+/// A host of an array's file with its frequencies and watts.
+fn clocked(hosts: &Hosts, parameters: CpuParameters) -> Result<HostCpu, ParameterError> {
+    let cpu = HostCpu::new(parameters)?;
+    let cpu = match clocking(hosts) {
+        Some(clocking) => cpu.with_clocking(clocking)?,
+        None => cpu,
+    };
+    match power(hosts) {
+        Some(power) => cpu.with_power(&power),
+        None => Ok(cpu),
+    }
+}
+
+fn clocking(hosts: &Hosts) -> Option<Clocking> {
+    let (frequency, memory) = (hosts.frequency.as_ref(), hosts.memory.as_ref());
+    if frequency.is_none() && memory.is_none() {
+        return None;
+    }
+    let mut clocking = Clocking::default();
+    if let Some(own) = frequency {
+        clocking.nominal = own.nominal;
+        clocking.states.clone_from(&own.states);
+        clocking.turbo.clone_from(&own.turbo);
+        clocking.limit = own.limit;
+        let governor = own.governor.as_ref();
+        clocking.governor = governor.map(|own| Governor { every: own.every, target: own.target });
+    }
+    if let Some(own) = memory {
+        clocking.memory_speed = own.speed;
+        clocking.memory_bound = own.bound;
+    }
+    Some(clocking)
+}
+
+pub fn power(hosts: &Hosts) -> Option<HostPower> {
+    let own = hosts.power.as_ref()?;
+    let memory = hosts.memory.as_ref().map_or(1.0, |memory| memory.speed);
+    Some(HostPower {
+        idle: (own.idle - own.memory * (1.0 - memory)).max(0.0),
+        core: own.core,
+        exponent: own.exponent,
+        awake: own.awake,
+        sleep_after: own.sleep_after,
+        wake: own.wake,
+    })
 }

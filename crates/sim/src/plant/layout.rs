@@ -58,10 +58,11 @@ impl Layout {
         for instance in instances {
             let mut own: Vec<Option<usize>> = vec![None; instance.vcpus.len()];
             let extents = instance.disks.iter().map(|disk| {
-                let pool = match rule(array, instance.tile, disk) {
+                let pool = match (&disk.pool, rule(array, instance.tile, disk)) {
+                    (Some(pool), _) => named(array, pool)?,
                     _ if is_local => 0,
-                    Some(rule) => named(array, rule)?,
-                    None => in_turn(array, disk, &mut own, &mut turns)?,
+                    (None, Some(rule)) => named(array, &rule.pool)?,
+                    (None, None) => in_turn(array, disk, &mut own, &mut turns)?,
                 };
                 let find = |span: &PoolSpan| {
                     span.pool == pool && span.tile.is_none_or(|tile| tile == instance.tile)
@@ -130,9 +131,9 @@ fn rule<'a>(array: &'a Array, tile: u32, disk: &PlantDisk) -> Option<&'a PlaceRu
     })
 }
 
-fn named(array: &Array, rule: &PlaceRule) -> Result<usize, PlantError> {
-    let found = array.pools.iter().position(|pool| pool.name == rule.pool);
-    found.ok_or_else(|| unknown(array, "pool", &rule.pool))
+fn named(array: &Array, name: &str) -> Result<usize, PlantError> {
+    let found = array.pools.iter().position(|pool| pool.name == name);
+    found.ok_or_else(|| unknown(array, "pool", name))
 }
 
 /// The pool of a virtual machine whose disk no rule names: all pools in turn.

@@ -39,6 +39,7 @@ mod model;
 mod phases;
 mod plan;
 mod pools;
+mod power;
 mod read_memory;
 mod route;
 mod state;
@@ -51,5 +52,6 @@ mod works;
 
 pub use model::Plant;
 pub use plan::{PlantDisk, PlantError, PlantInstance, PlantPlan};
+pub use power::meters;
 pub use state::{OtherTiers, TierState};
 pub use warm::{Warm, WarmFilter, WarmReport};

@@ -4,7 +4,7 @@ use cache::tier::{Access, ConfigError, Counters, HostId, VmId, VmSettings};
 use device::{Array, ModelEffects, PartId, Site, SiteAlarm, Ticket, Usage, WriteBack};
 use machine::{CpuBurst, IoRequest, Machine};
 use record::gauge::{Gauge, GaugeName};
-use record::run::{ModelFacts, PartKind, PlaceFacts, TierFacts};
+use record::run::{MeterEnergy, ModelFacts, PartKind, PlaceFacts, TierFacts};
 use units::{Bytes, Nanos};
 
 use super::behind::Behind;
@@ -14,6 +14,7 @@ use super::layout::{ALIGNMENT, Layout};
 use super::local::{Groups, LocalParts, local};
 use super::plan::{PlantError, PlantInstance, PlantPlan};
 use super::pools::Sets;
+use super::power::{Energy, Supplies};
 use super::read_memory::ReadMemory;
 use super::state::{OtherTiers, TierState};
 use super::tier_part::TierPart;
@@ -55,6 +56,8 @@ pub struct Plant {
     shown: (Nanos, Vec<Vec<Usage>>),
     /// Latency behind each tier.
     behind: Vec<Behind>,
+    /// Watts, where the array's file has them.
+    supplies: Supplies,
 }
 
 /// What warming must know of a virtual disk.
@@ -104,7 +107,9 @@ impl Plant {
         let disks = ways(plan, &layout, &assigned);
         let behind = tiers.iter().map(|(_, parts)| Behind::of(parts.clone())).collect();
         let tiles = instances.iter().map(|instance| instance.tile + 1).max().unwrap_or(0);
+        let supplies = Supplies::new(array, &groups);
         let mut plant = Self {
+            supplies,
             touched: Touched::new(layout.end()),
             touched_bytes: vec![0; tiles as usize],
             instance_tiles: instances.iter().map(|instance| instance.tile).collect(),
@@ -320,12 +325,36 @@ impl Plant {
         self.each_tier(|tier| tier.dirty_max = 0);
         let hosts = self.site.hosts.iter_mut();
         hosts.zip(&mut self.host_seconds).for_each(|(host, seconds)| seconds.mark(now, host));
+        let spent = self.spent(now);
+        self.supplies.mark(now, spent);
+    }
+
+    /// What each supply gave up to `now`.
+    fn spent(&mut self, now: Nanos) -> Vec<Energy> {
+        let groups = &self.groups;
+        let parts = &self.site.array;
+        let usages = |group: usize| groups[group].usages(parts, now);
+        self.supplies.spent(now, &mut self.site.hosts, usages)
+    }
+
+    /// What each supply gave since measured time began.
+    pub fn energy(&mut self, now: Nanos) -> Vec<MeterEnergy> {
+        let spent = self.spent(now);
+        self.supplies.energy(now, &spent)
+    }
+
+    /// Mean watts of each supply since this was last asked.
+    pub fn watts(&mut self, now: Nanos) -> Vec<Gauge> {
+        let spent = self.spent(now);
+        self.supplies.watts(now, spent)
     }
 
     /// The end of a second: samples backlogs.
     pub fn tick(&mut self, now: Nanos) {
         let hosts = self.site.hosts.iter_mut();
         hosts.zip(&mut self.host_seconds).for_each(|(host, seconds)| seconds.tick(now, host));
+        let spent = self.spent(now);
+        self.supplies.tick(now, spent);
         self.take_behind();
         self.each_tier(TierPart::sample);
         if let Some(fill) = self.fill() {

@@ -15,6 +15,8 @@ pub struct PlantDisk {
     pub size: Bytes,
     /// Its virtual machine, as a position in the instance.
     pub vm: usize,
+    /// The pool on which it lies whatever the array's places say; none leaves it to them.
+    pub pool: Option<String>,
 }
 
 /// An instance of a workload.

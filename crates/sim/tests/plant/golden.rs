@@ -117,7 +117,7 @@ fn instances() -> Vec<PlantInstance> {
         .collect()
 }
 
-/// Kinds of parts were texts when these answers were written down.
+/// Kinds of parts were texts when these answers were written down, and hosts had one frequency.
 fn facts_text(facts: &ModelFacts) -> String {
     let kinds = [
         ("Disk", "disk"),
@@ -127,7 +127,8 @@ fn facts_text(facts: &ModelFacts) -> String {
         ("Processor", "processor"),
         ("WriteMemory", "write-memory"),
     ];
-    kinds.iter().fold(format!("{facts:?}"), |text, (now, then)| {
+    let facts = format!("{facts:?}").replace(" cycles: None,", "");
+    kinds.iter().fold(facts, |text, (now, then)| {
         text.replace(&format!("kind: {now},"), &format!("kind: {then:?},"))
     })
 }

@@ -8,3 +8,4 @@ mod places;
 mod shipped;
 mod support;
 mod tiers;
+mod watts;

@@ -41,6 +41,7 @@ pub fn instance(tile: u32, sizes: &[u64]) -> PlantInstance {
         role: Role::Data,
         size: Bytes::new(*size),
         vm: 0,
+        pool: None,
     };
     PlantInstance {
         tile,

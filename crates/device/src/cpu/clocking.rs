@@ -1,0 +1,151 @@
+//! How fast a host's cores run: frequencies, turbo, memory, and who chooses among them.
+
+use units::{Nanos, Ratio};
+
+use super::parameters::CpuParameters;
+use crate::error::{Check, ParameterError};
+
+/// Frequencies of a host's cores. All cores of a host run at one frequency at a time.
+///
+/// A burst is work at the nominal frequency with memory at full speed. Of its time there a share
+/// `memory_bound` waits for memory, which no core's frequency shortens: at frequency `f` and memory
+/// speed `m` it takes `(1 - memory_bound) * nominal / f + memory_bound / m` times as long (the split of
+/// a program's time in two that models of frequency scaling begin with: Eyerman and Eeckhout, ACM TACO
+/// 8(1), 2011; Keramidas et al., e-Energy 2010).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Clocking {
+    /// Nominal frequency in GHz, at which [`CpuParameters::speed`] holds; above 0.
+    pub nominal: f64,
+    /// States below the nominal frequency, in GHz, ascending.
+    pub states: Vec<f64>,
+    /// Turbo: GHz with 1, 2, ... cores at work, descending and from `nominal` up; the last holds for
+    /// more. Only at the nominal state.
+    pub turbo: Vec<f64>,
+    /// Highest state allowed, as a share of the nominal frequency. Below 100 % there is no turbo,
+    /// and the next lower state is taken (vSphere 5.5 describes its `Power.MaxFreqPct` so).
+    pub limit: Ratio,
+    /// Who chooses among the states; nobody: the highest, always.
+    pub governor: Option<Governor>,
+    /// Speed of memory as a multiple of that at which [`CpuParameters::speed`] holds, above 0.
+    pub memory_speed: f64,
+    /// Share of a burst's time, at nominal frequency and full memory speed, that waits for memory.
+    pub memory_bound: Ratio,
+}
+
+impl Default for Clocking {
+    /// One frequency.
+    fn default() -> Self {
+        Self {
+            nominal: 1.0,
+            states: Vec::new(),
+            turbo: Vec::new(),
+            limit: Ratio::ONE,
+            governor: None,
+            memory_speed: 1.0,
+            memory_bound: Ratio::ZERO,
+        }
+    }
+}
+
+/// Chooses a state from what the cores did: every so often it looks at the share of the time since its
+/// last look in which cores were at work, and takes the lowest state at which that work would have
+/// kept them at work for `target` of the time. What comes in between runs at the state chosen before:
+/// that is its lag.
+///
+/// The same proportional rule is that of Linux' `schedutil` (kernel documentation, "Schedutil":
+/// `1.25 * f_max * util / max`, a target of 80 %); what a server's firmware does is not published.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Governor {
+    /// Time between two looks, above 0.
+    pub every: Nanos,
+    /// Share of the time that cores should be at work, above 0.
+    pub target: Ratio,
+}
+
+const CHECK: Check = Check("host frequency");
+
+impl Clocking {
+    pub(super) fn check(&self) -> Result<(), ParameterError> {
+        let Self { nominal, states, turbo, limit, governor, memory_speed, memory_bound } = self;
+        let is_speed = |value: f64| value.is_finite() && value > 0.0;
+        CHECK.that(is_speed(*nominal), "nominal", nominal, "above 0 and finite")?;
+        let rises = states.is_sorted_by(|a, b| a < b);
+        let is_below = states.iter().all(|state| is_speed(*state) && state < nominal);
+        let told = format!("{states:?}");
+        CHECK.that(rises && is_below, "states", told, "ascending, above 0 and below nominal")?;
+        let falls = turbo.is_sorted_by(|a, b| a >= b);
+        let is_above = turbo.iter().all(|bin| bin.is_finite() && bin >= nominal);
+        let told = format!("{turbo:?}");
+        CHECK.that(falls && is_above, "turbo", told, "descending, from nominal up")?;
+        let is_share = *limit > Ratio::ZERO && *limit <= Ratio::ONE;
+        CHECK.that(is_share, "limit", limit, "above 0 % and at most 100 %")?;
+        CHECK.that(is_speed(*memory_speed), "memory_speed", memory_speed, "above 0 and finite")?;
+        CHECK.that(*memory_bound <= Ratio::ONE, "memory_bound", memory_bound, "at most 100 %")?;
+        let Some(Governor { every, target }) = governor else { return Ok(()) };
+        CHECK.that(*every > Nanos::ZERO, "every", every, "above 0 s")?;
+        let is_share = *target > Ratio::ZERO && *target <= Ratio::ONE;
+        CHECK.that(is_share, "target", target, "above 0 % and at most 100 %")
+    }
+
+    /// The states that are allowed, in GHz without turbo, lowest first; at least one.
+    pub(super) fn levels(&self) -> Vec<f64> {
+        let most = self.nominal * self.limit.get();
+        let all = self.states.iter().copied().chain([self.nominal]);
+        let allowed: Vec<f64> = all.clone().filter(|ghz| *ghz <= most).collect();
+        if allowed.is_empty() { all.take(1).collect() } else { allowed }
+    }
+
+    /// GHz of a state with this many cores at work.
+    pub(super) fn ghz(&self, level: f64, cores: u32) -> f64 {
+        if level < self.nominal || self.turbo.is_empty() {
+            return level;
+        }
+        let bin = usize::try_from(cores.max(1) - 1).unwrap_or(usize::MAX);
+        self.turbo[bin.min(self.turbo.len() - 1)]
+    }
+
+    /// Work done at a frequency, as a multiple of that at the nominal one.
+    pub(super) fn rate(&self, ghz: f64) -> f64 {
+        let bound = self.memory_bound.get();
+        1.0 / ((1.0 - bound) * self.nominal / ghz + bound / self.memory_speed)
+    }
+
+    /// Cycles at a frequency, as a multiple of those at the nominal one.
+    pub(super) fn cycles(&self, ghz: f64) -> f64 {
+        ghz / self.nominal
+    }
+}
+
+/// A governor at work.
+#[derive(Debug)]
+pub struct Governing {
+    governor: Governor,
+    /// When it looks next.
+    pub next: Nanos,
+    /// Time that cores were at work since its last look, summed over cores.
+    pub busy: u128,
+}
+
+impl Governing {
+    pub fn new(governor: Governor) -> Self {
+        Self { governor, next: governor.every, busy: 0 }
+    }
+
+    /// Looks, and says which level comes next.
+    #[expect(clippy::cast_precision_loss, reason = "a share of a time")]
+    pub fn look(&mut self, cpu: &CpuParameters, levels: &[f64], level: usize) -> usize {
+        let time = u128::from(self.governor.every.0) * u128::from(cpu.cores);
+        let share = self.busy as f64 / time as f64;
+        self.busy = 0;
+        self.next = self.next.saturating_add(self.governor.every);
+        let needed = share * levels[level] / self.governor.target.get();
+        levels.iter().position(|ghz| *ghz >= needed).unwrap_or(levels.len() - 1)
+    }
+
+    /// Nothing was at work up to `now`: the looks until then change nothing more.
+    pub fn skip_to(&mut self, now: Nanos) {
+        let every = self.governor.every.0;
+        let behind = now.saturating_sub(self.next).0 / every;
+        self.next = self.next.saturating_add(Nanos(behind.saturating_mul(every)));
+    }
+}

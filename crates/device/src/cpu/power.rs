@@ -1,0 +1,165 @@
+//! Watts of a host, and their energy.
+
+use units::Nanos;
+
+use super::clocking::Clocking;
+use super::parameters::CpuParameters;
+use crate::error::{Check, ParameterError};
+
+/// What a host takes from its supply. Of `n` threads at work `b = min(n, cores)` have a core each:
+///
+/// ```text
+/// watts = idle + core * (f / nominal)^exponent * units(n) + awake * cores that idle and are not asleep
+/// ```
+///
+/// `units(n)` is the work that `n` threads do together ([`CpuParameters`]): a second thread on a core
+/// costs what it adds. A core goes to sleep after having idled for `sleep_after`; work goes to the core
+/// that idled for the shortest time, so that the others sleep. One that sleeps is at work for `wake` before
+/// it begins with a burst.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HostPower {
+    /// W of the whole host while nothing runs and every core is asleep, 0 or more: board, memory,
+    /// fans, the loss of its supplies.
+    pub idle: f64,
+    /// W more for each core at work at the nominal frequency, 0 or more.
+    pub core: f64,
+    /// How a core's watts go with its frequency, 1 to 4. Switching takes `C V^2 f`; where voltage goes
+    /// with frequency that is 3, where voltage is fixed it is 1, and what leaks lies between.
+    pub exponent: f64,
+    /// W of a core that does nothing and is not asleep, 0 or more.
+    pub awake: f64,
+    /// How long a core idles before it sleeps; nothing: it never does.
+    pub sleep_after: Option<Nanos>,
+    /// What a sleeping core takes to wake, at its nominal frequency.
+    pub wake: Nanos,
+}
+
+const CHECK: Check = Check("host power");
+/// The most that any of them may be.
+const WATTS_MAX: f64 = 1e6;
+
+impl HostPower {
+    fn check(&self) -> Result<(), ParameterError> {
+        let Self { idle, core, exponent, awake, .. } = *self;
+        for (name, watts) in [("idle", idle), ("core", core), ("awake", awake)] {
+            let is_watts = (0.0..=WATTS_MAX).contains(&watts);
+            CHECK.that(is_watts, name, format!("{watts} W"), "from 0 W to 1 MW")?;
+        }
+        CHECK.that((1.0..=4.0).contains(&exponent), "exponent", exponent, "from 1 to 4")
+    }
+
+    /// W while nothing has run for long.
+    pub fn at_rest(&self, cores: u32) -> f64 {
+        let awake = if self.sleep_after.is_none() { self.awake } else { 0.0 };
+        self.idle + awake * f64::from(cores)
+    }
+}
+
+/// Energy in parts of 10^-15 J: microwatts times nanoseconds, so that no sum depends on its order.
+pub type Femtojoules = u128;
+
+/// Integrates a host's watts over all changes of what runs.
+#[derive(Debug)]
+pub struct EnergyMeter {
+    /// Microwatts but for cores that idle, by level and threads at work.
+    watts: Vec<Vec<u64>>,
+    /// Microwatts of a core that idles and is awake.
+    awake: u64,
+    sleep_after: Option<Nanos>,
+    wake: Nanos,
+    cores: u32,
+    /// Since when each idle core idles, the last to begin last.
+    idle: Vec<Nanos>,
+    spent: Femtojoules,
+}
+
+impl EnergyMeter {
+    /// A host at rest at time 0.
+    pub fn new(
+        power: &HostPower,
+        cpu: &CpuParameters,
+        clocking: &Clocking,
+    ) -> Result<Self, ParameterError> {
+        power.check()?;
+        let of = |level: f64, threads: u32| {
+            let ghz = clocking.ghz(level, threads.min(cpu.cores));
+            let core = power.core * clocking.cycles(ghz).powf(power.exponent);
+            micro(core.mul_add(cpu.unlimited(threads), power.idle))
+        };
+        let threads = cpu.threads_max();
+        let watts = clocking.levels().into_iter().map(|level| {
+            let all = (0..=threads).map(|threads| of(level, threads));
+            all.collect()
+        });
+        Ok(Self {
+            watts: watts.collect(),
+            awake: micro(power.awake),
+            sleep_after: power.sleep_after,
+            wake: power.wake,
+            cores: cpu.cores,
+            idle: vec![Nanos::ZERO; usize_of(cpu.cores)],
+            spent: 0,
+        })
+    }
+
+    /// This many threads were at work at a level from one moment to another.
+    pub fn pass(&mut self, (from, to): (Nanos, Nanos), level: usize, threads: usize) {
+        let span = u128::from(to.saturating_sub(from).0);
+        self.spent += span * u128::from(self.watts[level][threads]);
+        if self.awake == 0 && self.wake == Nanos::ZERO {
+            return;
+        }
+        let idle = usize_of(self.cores).saturating_sub(threads);
+        while self.idle.len() > idle {
+            let since = self.idle.pop().unwrap_or(from);
+            self.spent += self.awake_for(since, from);
+        }
+        while self.idle.len() < idle {
+            self.idle.push(from);
+        }
+    }
+
+    /// What the core that takes work next takes to wake, with so many threads at work.
+    pub fn wake(&self, now: Nanos, threads: usize) -> Nanos {
+        let Some(after) = self.sleep_after.filter(|_| self.wake > Nanos::ZERO) else {
+            return Nanos::ZERO;
+        };
+        let next = usize_of(self.cores).checked_sub(threads + 1);
+        match next.and_then(|place| self.idle.get(place)) {
+            Some(since) if now.saturating_sub(*since) >= after => self.wake,
+            _ => Nanos::ZERO,
+        }
+    }
+
+    /// What a core took that idled from one moment to another, beyond a sleeping one.
+    fn awake_for(&self, since: Nanos, until: Nanos) -> Femtojoules {
+        let idled = until.saturating_sub(since);
+        let awake = self.sleep_after.map_or(idled, |after| idled.min(after));
+        u128::from(awake.0) * u128::from(self.awake)
+    }
+
+    /// All up to `now`, up to which every change has been told.
+    pub fn total(&self, now: Nanos) -> Femtojoules {
+        let idle = self.idle.iter().map(|since| self.awake_for(*since, now));
+        self.spent + if self.awake == 0 { 0 } else { idle.sum() }
+    }
+}
+
+/// Joules of an amount of energy.
+#[expect(clippy::cast_precision_loss, reason = "15 digits of it stay")]
+pub fn joules(energy: Femtojoules) -> f64 {
+    energy as f64 / 1e15
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "watts are from 0 to some megawatts"
+)]
+fn micro(watts: f64) -> u64 {
+    (watts * 1e6).round() as u64
+}
+
+fn usize_of(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
