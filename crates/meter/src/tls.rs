@@ -1,0 +1,100 @@
+//! TLS to a management controller. Their certificates are signed by nobody: either the certificate
+//! itself is known by its SHA-256, or any will do, and the result says so.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme, StreamOwned};
+use sha2::{Digest, Sha256};
+
+/// Whom to trust.
+#[derive(Debug)]
+pub(crate) struct Trust {
+    config: Arc<ClientConfig>,
+}
+
+#[derive(Debug)]
+struct Known {
+    /// The SHA-256 that the certificate must have; none has an empty one; any will do without.
+    digest: Option<String>,
+    crypto: Arc<CryptoProvider>,
+}
+
+impl Trust {
+    /// The certificate with this SHA-256 in hexadecimal, with or without colons; of an empty one
+    /// none, which says what it is; any without.
+    pub fn of(fingerprint: Option<&str>) -> Result<Self, rustls::Error> {
+        let crypto = Arc::new(rustls::crypto::ring::default_provider());
+        let digest = fingerprint.map(|text| text.replace(':', "").to_ascii_lowercase());
+        let known = Arc::new(Known { digest, crypto: Arc::clone(&crypto) });
+        let config = ClientConfig::builder_with_provider(crypto)
+            .with_safe_default_protocol_versions()?
+            .dangerous()
+            .with_custom_certificate_verifier(known)
+            .with_no_client_auth();
+        Ok(Self { config: Arc::new(config) })
+    }
+
+    /// Talks over a connection.
+    pub fn exchange<T>(
+        &self,
+        host: &str,
+        stream: TcpStream,
+        talk: impl FnOnce(StreamOwned<ClientConnection, TcpStream>, &TcpStream) -> std::io::Result<T>,
+    ) -> std::io::Result<T> {
+        let name = ServerName::try_from(host.to_owned()).map_err(std::io::Error::other)?;
+        let connection =
+            ClientConnection::new(Arc::clone(&self.config), name).map_err(std::io::Error::other)?;
+        let socket = stream.try_clone()?;
+        talk(StreamOwned::new(connection, stream), &socket)
+    }
+}
+
+impl ServerCertVerifier for Known {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let found: String =
+            Sha256::digest(end_entity.as_ref()).iter().map(|byte| format!("{byte:02x}")).collect();
+        match &self.digest {
+            Some(known) if known.is_empty() => Err(rustls::Error::General(format!(
+                "nobody vouches for its certificate: if this is its SHA-256, give \
+                 fingerprint={found}; insecure=true takes any"
+            ))),
+            Some(known) if *known != found => Err(rustls::Error::General(format!(
+                "it shows another certificate: SHA-256 {found}, and {known} was asked for"
+            ))),
+            _ => Ok(ServerCertVerified::assertion()),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, cert, dss, &self.crypto.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, dss, &self.crypto.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.crypto.signature_verification_algorithms.supported_schemes()
+    }
+}
