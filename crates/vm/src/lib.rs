@@ -1,0 +1,29 @@
+//! Infrastructure operations on real virtual machines: deployed, moved, saved and removed, with a time
+//! for each phase and a check after each.
+//!
+//! What it does: [`VmOperations`] is one way to carry them out, a file or a folder for each. `qemu`
+//! starts machines of its own on disks it is given, drives them over QMP, and asks a guest that knows
+//! what its memory and its disk must hold ([`guest`]) whether they still do.
+//!
+//! What it refuses: believing "completed"; touching a machine that it did not start; moving a running
+//! guest where QEMU is known to corrupt it; sockets that others may open; ending a process by its name.
+//!
+//! Invariants: an operation ends as a report or as a failure that names operation, phase and reason.
+//! A move that fails before its switch-over leaves its machine running where it was, or says that it
+//! was lost. What is started carries a mark that was written down first, so that [`home::sweep`] finds it
+//! after `kill -9`. Nothing of a disk is written outside of its range.
+#![forbid(unsafe_code)]
+
+mod error;
+pub mod guest;
+pub mod home;
+mod image;
+mod operation;
+pub mod qemu;
+mod qmp;
+mod service;
+
+pub use error::VmError;
+pub use image::{Image, ImageError};
+pub use operation::{After, DeployKind, Failure, Operation, Phase, Report, VmOperations, Watch};
+pub use service::{Asked, Service};

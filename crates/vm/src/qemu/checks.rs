@@ -1,0 +1,202 @@
+//! Whether a machine is whole, and whether KVM works here.
+
+use std::io::IoSliceMut;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use datastore::VirtualDisk;
+
+use super::machine::{Base, Begin};
+use super::{Accelerator, Limits, Vm};
+use crate::VmError;
+use crate::guest::{self, Digest, PAGE, Seen, Work};
+
+/// The device of KVM.
+pub(super) const KVM: &str = "/dev/kvm";
+/// How long KVM has to show a guest's first word; a machine that can starts one in a second or two.
+const KVM_WITHIN: Duration = Duration::from_secs(8);
+/// Pages read at once.
+const BATCH: usize = 256;
+
+/// What is known of a machine before something is done to it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known {
+    /// Digest of the first three quarters of its disk, which its guest only reads.
+    pub disk: u64,
+    /// Whether its disk's bytes are those of the range, so that this process can read them, too.
+    pub is_plain: bool,
+    /// The highest that was seen of its guest.
+    pub beat: u64,
+    pub pages: u64,
+    pub blocks: u64,
+    looks: u64,
+}
+
+impl Known {
+    pub const fn new(disk: u64, is_plain: bool) -> Self {
+        Self { disk, is_plain, beat: 0, pages: 0, blocks: 0, looks: 0 }
+    }
+}
+
+#[derive(Clone)]
+#[repr(align(4096))]
+struct Page([u8; PAGE]);
+
+/// Reads a disk from `from` to `to`, page after page.
+fn read_pages(
+    disk: &VirtualDisk,
+    (from, to): (u64, u64),
+    each: &mut dyn FnMut(u64, &[u8]),
+) -> Result<(), VmError> {
+    let failed = |source| VmError::Disk { disk: disk.name.clone(), source };
+    let mut pages = vec![Page([0; PAGE]); BATCH];
+    let mut at = from;
+    while at < to {
+        let count = usize::try_from((to - at) / PAGE as u64).unwrap_or(BATCH).min(BATCH);
+        let mut slices: Vec<IoSliceMut<'_>> =
+            pages[..count].iter_mut().map(|page| IoSliceMut::new(&mut page.0)).collect();
+        let got = rustix::io::preadv(&*disk.file, &mut slices, disk.base + at);
+        let got = got.map_err(|error| failed(error.into()))? / PAGE;
+        if got == 0 {
+            return Err(failed(std::io::ErrorKind::UnexpectedEof.into()));
+        }
+        for page in &pages[..got] {
+            each(at, &page.0);
+            at += PAGE as u64;
+        }
+    }
+    Ok(())
+}
+
+/// Digest of the first three quarters of a disk. It begins with the guest's seed, as the guest's own does.
+pub(super) fn first_quarters(disk: &VirtualDisk, seed: u64) -> Result<u64, VmError> {
+    let (stamped_from, _) = guest::stamped(disk.size.get());
+    let mut digest = Digest::new(seed);
+    read_pages(disk, (0, stamped_from), &mut |_, page| digest.bytes(page))?;
+    Ok(digest.get())
+}
+
+impl Vm {
+    /// Checks it: the heart beats on, nothing that was rewritten is lost, and memory and disk have the
+    /// digests that this process computes or reads itself. What was compared, in words.
+    pub fn check(
+        &mut self,
+        limits: &Limits,
+        go_on: &dyn Fn() -> Result<(), VmError>,
+    ) -> Result<String, VmError> {
+        go_on()?;
+        let beat = self.machine.beat_after(self.known.beat, limits.beat, go_on)?;
+        self.known.looks += 1;
+        let id = self.known.looks;
+        let told = self.machine.console()?.ask(id);
+        told.map_err(|_| self.machine.no_sign("answer", Duration::ZERO))?;
+        let until = Instant::now() + limits.check;
+        let seen = loop {
+            if let Some(seen) = self.machine.console()?.seen(id) {
+                break seen;
+            }
+            self.machine.alive()?;
+            go_on()?;
+            if Instant::now() >= until {
+                return Err(self.machine.no_sign("look at everything", limits.check));
+            }
+        };
+        let compared = self.compare(&seen).map(|words| format!("beat {}, {words}", beat.number));
+        // The guest waited, so that its disk stayed as it saw it.
+        let _ = self.machine.console()?.go();
+        let what = compared?;
+        let damage = |what| VmError::Damaged { machine: self.machine.name.clone(), what };
+        if beat.pages < self.known.pages || beat.blocks < self.known.blocks {
+            return Err(damage("its counts went back".to_owned()));
+        }
+        self.machine.beat_after(beat.number, limits.beat, go_on)?;
+        (self.known.beat, self.known.pages, self.known.blocks) =
+            (beat.number, seen.pages, seen.blocks);
+        Ok(what)
+    }
+
+    fn compare(&self, seen: &Seen) -> Result<String, VmError> {
+        let damage = |what: String| VmError::Damaged { machine: self.machine.name.clone(), what };
+        let work = &self.work;
+        if seen.lost_pages + seen.lost_blocks + seen.errors > 0 {
+            return Err(damage(format!(
+                "{} pages and {} blocks do not hold what was written, {} I/Os of its disk failed",
+                seen.lost_pages, seen.lost_blocks, seen.errors
+            )));
+        }
+        let pairs = [
+            ("the memory that stays", seen.still, guest::still(work)),
+            ("the memory that is rewritten", seen.dirty, guest::dirty(work, seen.pages)),
+            ("the disk that stays", seen.disk, self.known.disk),
+        ];
+        for (what, has, wanted) in pairs {
+            if has != wanted {
+                return Err(damage(format!("{what} has digest {has:016x}, not {wanted:016x}")));
+            }
+        }
+        let mut words = format!(
+            "{} pages and {} blocks rewritten, memory {:016x} and {:016x}, disk {:016x}",
+            seen.pages, seen.blocks, seen.still, seen.dirty, seen.disk
+        );
+        if self.known.is_plain {
+            self.compare_range(seen).map_err(|error| match error {
+                VmError::Damaged { what, .. } => damage(what),
+                other => other,
+            })?;
+            words += " (read again by the host)";
+        }
+        Ok(words)
+    }
+
+    /// That the range this machine is said to run on holds what its guest saw.
+    fn compare_range(&self, seen: &Seen) -> Result<(), VmError> {
+        let Work { seed, .. } = self.work;
+        let size = self.disk.size.get();
+        let (stamped_from, count) = guest::stamped(size);
+        let mut digest = Digest::new(seed);
+        let mut wrong = 0_u64;
+        read_pages(&self.disk, (stamped_from, size), &mut |at, page| {
+            digest.bytes(page);
+            let index = (at - stamped_from) / PAGE as u64;
+            wrong += u64::from(!guest::holds(seed, page, (index, count), seen.blocks));
+        })?;
+        let first = first_quarters(&self.disk, seed)?;
+        if (wrong, digest.get(), first) == (0, seen.stamped, seen.disk) {
+            return Ok(());
+        }
+        let what = format!(
+            "{} does not hold what the guest saw: {wrong} stamped blocks differ, digests {first:016x} \
+             and {:016x}, not {:016x} and {:016x}",
+            self.disk.name,
+            digest.get(),
+            seen.disk,
+            seen.stamped
+        );
+        Err(VmError::Damaged { machine: self.machine.name.clone(), what })
+    }
+}
+
+/// KVM if a guest speaks under it: that `/dev/kvm` opens says nothing of it. Found out once.
+pub(super) fn accelerator(base: &mut Base) -> Accelerator {
+    static FOUND: OnceLock<Accelerator> = OnceLock::new();
+    *FOUND.get_or_init(|| probe(base))
+}
+
+fn probe(base: &mut Base) -> Accelerator {
+    let opened = std::fs::OpenOptions::new().read(true).write(true).open(KVM);
+    if opened.is_err() {
+        return Accelerator::Emulation;
+    }
+    base.accelerator = Accelerator::Kvm;
+    let until = Instant::now() + KVM_WITHIN;
+    let Ok(mut machine) = base.start("probe", &Work::default(), None, Begin::Boot) else {
+        return Accelerator::Emulation;
+    };
+    // It has no disk, and says so: that is a word.
+    while Instant::now() < until && machine.alive().is_ok() {
+        if machine.console().is_ok_and(super::console::Console::spoke) {
+            return Accelerator::Kvm;
+        }
+    }
+    Accelerator::Emulation
+}

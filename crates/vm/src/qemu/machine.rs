@@ -1,0 +1,310 @@
+//! One QEMU process of ours, with its monitor and the line to its guest.
+
+use std::fs::File;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::console::Console;
+use super::nodes::Nodes;
+use super::{Accelerator, Limits, Program};
+use crate::guest::{Beat, Work};
+use crate::home::{Home, VARIABLE};
+use crate::qmp::{Event, Qmp};
+use crate::{Image, VmError};
+
+/// MiB of a guest beside what it keeps in memory: the kernel does not start in less than 72
+/// (measured), and unpacks its first files.
+const MEMORY_MIB: u64 = 104;
+/// Seconds of its own time after which a guest that nobody speaks to ends: what outlives a killed
+/// run does not go on for ever.
+const ALONE_SECONDS: u32 = 180;
+
+/// What every machine is started with.
+#[derive(Debug)]
+pub(super) struct Base {
+    pub program: Program,
+    pub accelerator: Accelerator,
+    pub image: Image,
+    pub home: Home,
+    pub limits: Limits,
+}
+
+/// How a machine begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Begin {
+    /// It boots.
+    Boot,
+    /// It waits for another to send its state.
+    Incoming,
+    /// It has no processor and no guest: only its block layer is used.
+    Blocks,
+}
+
+/// A process. Dropping it ends it.
+#[derive(Debug)]
+pub(super) struct Machine {
+    pub name: String,
+    pub qmp: Qmp,
+    /// Nothing where it has no guest.
+    pub console: Option<Console>,
+    /// The node that its disk is at present.
+    pub root: String,
+    child: Running,
+    limits: Limits,
+}
+
+impl Base {
+    /// Starts one and waits until it can be spoken to.
+    pub fn start(
+        &self,
+        name: &str,
+        work: &Work,
+        nodes: Option<&Nodes>,
+        begin: Begin,
+    ) -> Result<Machine, VmError> {
+        let program = || self.program.path.display().to_string();
+        let failed = |source| VmError::Program { program: program(), source };
+        let files = Files::of(self.home.path(), name);
+        let mut command = Command::new(&self.program.path);
+        command.args(self.common(name, &files));
+        for node in nodes.iter().flat_map(|nodes| &nodes.all) {
+            command.arg("-blockdev").arg(node.to_string());
+        }
+        match begin {
+            // Left to itself it would ask KVM for a machine, which may hang where guests do.
+            Begin::Blocks => {
+                command.args(["-machine", "none", "-accel", self.accelerator.option()])
+            }
+            Begin::Boot => command.args(self.guest(work, nodes, &files)),
+            Begin::Incoming => {
+                command.args(self.guest(work, nodes, &files)).args(["-incoming", "defer"])
+            }
+        };
+        let said = File::create_new(&files.said).map_err(failed)?;
+        command.env(VARIABLE, self.home.name()).stdin(Stdio::null());
+        // Ctrl-C in a terminal goes to a whole group: what is under way ends in its own order.
+        command.process_group(0);
+        command.stdout(said.try_clone().map_err(failed)?).stderr(said);
+        let mut child = Running { child: command.spawn().map_err(failed)?, files };
+        let within = self.limits.answer;
+        let qmp = Qmp::connect(&child.files.monitor.clone(), name, within, || child.alive(name));
+        let qmp = qmp.or_else(|error| child.alive(name).and(Err(error)))?;
+        let console = match begin {
+            Begin::Blocks => None,
+            Begin::Boot | Begin::Incoming => {
+                let line = UnixStream::connect(&child.files.line);
+                Some(line.and_then(Console::over).map_err(failed)?)
+            }
+        };
+        let root = nodes.map(|nodes| nodes.root.clone()).unwrap_or_default();
+        let (name, limits) = (name.to_owned(), self.limits);
+        Ok(Machine { name, qmp, console, root, child, limits })
+    }
+
+    /// Nothing that was not asked for, and a process that may start no other.
+    fn common(&self, name: &str, files: &Files) -> Vec<String> {
+        let words = format!(
+            "-nodefaults -no-user-config -display none -no-reboot -name {name} -sandbox \
+             on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny \
+             -chardev {} -mon chardev=qmp,mode=control",
+            socket("qmp", &files.monitor)
+        );
+        words.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn guest(&self, work: &Work, nodes: Option<&Nodes>, files: &Files) -> Vec<String> {
+        let pages = (work.still_pages + work.dirty_pages) / 256;
+        let memory = (MEMORY_MIB + pages + pages / 8).to_string();
+        let processor = if self.accelerator == Accelerator::Kvm { "host" } else { "max" };
+        let kernel = self.image.kernel.display().to_string();
+        let initrd = self.image.initrd.display().to_string();
+        let (line, told) = (socket("con", &files.line), work.command_line(ALONE_SECONDS));
+        let disk = nodes.map(|nodes| format!("virtio-blk-pci,id=disk,drive={}", nodes.root));
+        let options = [
+            ("-accel", self.accelerator.option()),
+            ("-machine", "pc"),
+            ("-cpu", processor),
+            ("-m", &memory),
+            ("-kernel", &kernel),
+            ("-initrd", &initrd),
+            ("-append", &told),
+            ("-chardev", "ringbuf,id=log,size=16384"),
+            ("-serial", "chardev:log"),
+            ("-chardev", &line),
+            ("-serial", "chardev:con"),
+        ];
+        let options = options.into_iter().chain(disk.as_deref().map(|disk| ("-device", disk)));
+        options.flat_map(|(option, value)| [option.to_owned(), value.to_owned()]).collect()
+    }
+}
+
+fn socket(id: &str, path: &Path) -> String {
+    format!("socket,id={id},path={},server=on,wait=off", path.display())
+}
+
+/// What a process has in the private directory.
+#[derive(Debug)]
+struct Files {
+    monitor: PathBuf,
+    line: PathBuf,
+    said: PathBuf,
+}
+
+impl Files {
+    fn of(home: &Path, name: &str) -> Self {
+        let at = |what: &str| home.join(format!("{name}.{what}"));
+        Self { monitor: at("qmp"), line: at("con"), said: at("said") }
+    }
+}
+
+/// A process with its files. Dropping it ends it and removes them.
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    files: Files,
+}
+
+impl Running {
+    /// Whether it runs; else how it ended.
+    fn alive(&mut self, machine: &str) -> Result<(), VmError> {
+        let Ok(Some(status)) = self.child.try_wait() else { return Ok(()) };
+        let text = std::fs::read_to_string(&self.files.said).unwrap_or_default();
+        let said = text.lines().last().unwrap_or_default().chars().take(400).collect();
+        Err(VmError::Ended { machine: machine.to_owned(), status: status.to_string(), said })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        for file in [&self.files.monitor, &self.files.line, &self.files.said] {
+            let _ = std::fs::remove_file(file);
+        }
+    }
+}
+
+impl Machine {
+    /// Its process, for tests that harm it.
+    pub fn pid(&self) -> u32 {
+        self.child.child.id()
+    }
+
+    /// Whether the process runs; else how it ended.
+    pub fn alive(&mut self) -> Result<(), VmError> {
+        self.child.alive(&self.name)
+    }
+
+    /// A command and its answer. Where the process has ended, that is the error.
+    pub fn ask(&mut self, command: &str, arguments: Value) -> Result<Value, VmError> {
+        let answer = self.qmp.ask(command, &arguments);
+        self.or_ended(answer)
+    }
+
+    fn or_ended<T>(&mut self, answer: Result<T, VmError>) -> Result<T, VmError> {
+        if matches!(answer, Err(VmError::Ended { .. })) {
+            // The socket closes a moment before the process can be waited for.
+            let until = Instant::now() + Duration::from_secs(2);
+            while Instant::now() < until {
+                self.alive()?;
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        answer
+    }
+
+    /// Waits for an event. `go_on` is asked meanwhile and may end the wait.
+    pub fn event(
+        &mut self,
+        what: &'static str,
+        within: Duration,
+        go_on: &dyn Fn() -> Result<(), VmError>,
+        wanted: &mut dyn FnMut(&Event) -> bool,
+    ) -> Result<Event, VmError> {
+        let until = Instant::now() + within;
+        loop {
+            let soon = Instant::now() + Duration::from_millis(100);
+            let found = self.qmp.event(soon.min(until), wanted);
+            if let Some(event) = self.or_ended(found)? {
+                return Ok(event);
+            }
+            go_on()?;
+            if Instant::now() >= until {
+                return Err(VmError::TooLong { machine: self.name.clone(), what, within });
+            }
+        }
+    }
+
+    /// The line to its guest.
+    pub fn console(&self) -> Result<&Console, VmError> {
+        self.console.as_ref().ok_or_else(|| VmError::Unsupported("it has no guest".to_owned()))
+    }
+
+    /// Waits for a beat above a number.
+    pub fn beat_after(
+        &mut self,
+        after: u64,
+        within: Duration,
+        go_on: &dyn Fn() -> Result<(), VmError>,
+    ) -> Result<Beat, VmError> {
+        let until = Instant::now() + within;
+        loop {
+            if let Some(beat) = self.console()?.beat_after(after) {
+                return Ok(beat);
+            }
+            self.alive()?;
+            go_on()?;
+            if Instant::now() >= until {
+                return Err(self.no_sign("beat", within));
+            }
+        }
+    }
+
+    /// That the guest gave no sign, with what it or its kernel said last.
+    pub fn no_sign(&mut self, what: &'static str, within: Duration) -> VmError {
+        let log = self.qmp.ask("ringbuf-read", &json!({ "device": "log", "size": 16384 }));
+        let log = log.ok().and_then(|log| log.as_str().map(str::to_owned)).unwrap_or_default();
+        let last = |line: &&str| !line.trim().is_empty();
+        let kernel = log.lines().rev().find(last).unwrap_or_default().trim().to_owned();
+        let complaint = self.console.as_ref().and_then(Console::cannot);
+        let said = complaint.unwrap_or(kernel);
+        VmError::NoBeat { machine: self.name.clone(), what, within, said }
+    }
+
+    /// Runs a block job to its end.
+    pub fn job_ended(
+        &mut self,
+        job: &str,
+        (what, within): (&'static str, Duration),
+        go_on: &dyn Fn() -> Result<(), VmError>,
+    ) -> Result<Event, VmError> {
+        let mut is_end = |event: &Event| {
+            matches!(event.name.as_str(), "BLOCK_JOB_COMPLETED" | "BLOCK_JOB_CANCELLED")
+                && event.data.get("device").and_then(Value::as_str) == Some(job)
+        };
+        let event = self.event(what, within, go_on, &mut is_end)?;
+        match event.data.get("error").and_then(Value::as_str) {
+            Some(said) => Err(self.not_done(what, said)),
+            None if event.name == "BLOCK_JOB_CANCELLED" => Err(self.not_done(what, "cancelled")),
+            None => Ok(event),
+        }
+    }
+
+    pub fn not_done(&self, what: &'static str, said: &str) -> VmError {
+        VmError::NotDone { machine: self.name.clone(), what, said: said.to_owned() }
+    }
+
+    /// Ends the process in the orderly way, and otherwise if it will not.
+    pub fn quit(mut self) {
+        let _ = self.qmp.ask("quit", &json!({}));
+        let until = Instant::now() + self.limits.answer.min(Duration::from_secs(5));
+        while Instant::now() < until && self.alive().is_ok() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! Machines as a service of this process: whoever asks for a phase of an operation gets a line when it
+//! has ended. The first phase begins the operation, which goes on by itself: an asker that comes late for
+//! a phase holds no machine up.
+//!
+//! A request is `OPERATION-PHASE`, an answer `done` or `failed`, a line each. Only a pair of sockets made
+//! here leads to it. An asker who hangs up while an operation is under way stops it.
+
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::net::{RecvFlags, recv};
+
+use crate::{Failure, Operation, Phase, Report, VmOperations, Watch};
+
+/// How long a wait lasts before the asker is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+/// Longest request: an operation's and a phase's name.
+const LINE_MAX: usize = 100;
+
+/// Machines, and a thread that carries out what is asked for. Dropping it ends both.
+pub struct Service {
+    shared: Arc<Shared>,
+    worker: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Nothing once it has ended.
+    machines: Mutex<Option<Box<dyn VmOperations>>>,
+}
+
+#[derive(Default)]
+struct State {
+    wanted: Option<Operation>,
+    current: Option<Current>,
+    told: Vec<Result<Report, Failure>>,
+    is_stopped: bool,
+    is_closing: bool,
+}
+
+struct Current {
+    operation: Operation,
+    ended: usize,
+    is_over: bool,
+    has_failed: bool,
+}
+
+/// A phase by the name under which it is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// The operation.
+    pub operation: Operation,
+    /// Position of its phase.
+    pub phase: usize,
+}
+
+impl Asked {
+    /// Reads `live-migration-copying`. A snapshot is kept for `keep`, a storm has `machines`.
+    pub fn parse(name: &str, keep: Duration, machines: u32) -> Option<Self> {
+        let all = Operation::all(keep, machines);
+        all.into_iter().find_map(|operation| {
+            let rest = name.strip_prefix(operation.name())?.strip_prefix('-')?;
+            let phase = operation.phases().iter().position(|own| own.name() == rest)?;
+            Some(Self { operation, phase })
+        })
+    }
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service").finish_non_exhaustive()
+    }
+}
+
+impl Service {
+    /// Starts the thread. Nothing is asked for yet.
+    ///
+    /// # Errors
+    /// When there can be no thread.
+    pub fn over(machines: Box<dyn VmOperations>) -> io::Result<Self> {
+        let state = Mutex::new(State::default());
+        let shared =
+            Shared { state, changed: Condvar::new(), machines: Mutex::new(Some(machines)) };
+        let shared = Arc::new(shared);
+        let theirs = Arc::clone(&shared);
+        let work = move || theirs.work();
+        let worker = std::thread::Builder::new().name("vm-operations".to_owned()).spawn(work)?;
+        Ok(Self { shared, worker: Mutex::new(Some(worker)) })
+    }
+
+    /// Waits for what is under way, and sees to it that these operations can begin at once.
+    ///
+    /// # Errors
+    /// When one cannot.
+    pub fn prepare(&self, operations: &[Operation]) -> Result<(), Failure> {
+        let mut machines = self.shared.machines();
+        self.shared.state().is_stopped = false;
+        let Some(machines) = &mut *machines else { return Ok(()) };
+        operations.iter().try_for_each(|operation| machines.prepare(*operation))
+    }
+
+    /// What carries the operations out.
+    pub fn about(&self) -> String {
+        self.shared.machines().as_ref().map(|machines| machines.about()).unwrap_or_default()
+    }
+
+    /// A connection of its own for whoever asks.
+    ///
+    /// # Errors
+    /// When there can be none.
+    pub fn connect(&self, keep: Duration, machines: u32) -> io::Result<UnixStream> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let shared = Arc::clone(&self.shared);
+        let answer = move || shared.answer(&ours, keep, machines);
+        std::thread::Builder::new().name("vm-asker".to_owned()).spawn(answer)?;
+        Ok(theirs)
+    }
+
+    /// Everything that was carried out since this was asked last.
+    pub fn take_told(&self) -> Vec<Result<Report, Failure>> {
+        std::mem::take(&mut self.shared.state().told)
+    }
+}
+
+impl Service {
+    /// Stops what is under way and ends the machines, whoever still has a connection.
+    pub fn end(&self) {
+        let mut state = self.shared.state();
+        (state.is_closing, state.is_stopped) = (true, true);
+        drop(state);
+        self.shared.changed.notify_all();
+        let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(worker) = worker {
+            let _ = worker.join();
+        }
+        self.shared.machines().take();
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn machines(&self) -> MutexGuard<'_, Option<Box<dyn VmOperations>>> {
+        self.machines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) {
+        loop {
+            let mut state = self.state();
+            let operation = loop {
+                if state.is_closing {
+                    return;
+                }
+                match state.wanted.take() {
+                    Some(operation) => break operation,
+                    None => {
+                        state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+                    }
+                }
+            };
+            drop(state);
+            let mut machines = self.machines();
+            let Some(own) = &mut *machines else { return };
+            let told = own.perform(operation, &mut Looked(self));
+            drop(machines);
+            let mut state = self.state();
+            if let Some(current) = &mut state.current {
+                (current.is_over, current.has_failed) = (true, told.is_err());
+            }
+            state.told.push(told);
+            drop(state);
+            self.changed.notify_all();
+        }
+    }
+
+    /// Answers one asker until it hangs up.
+    fn answer(&self, stream: &UnixStream, keep: Duration, machines: u32) {
+        let mut lines = BufReader::new(stream);
+        loop {
+            let mut line = String::new();
+            let mut limited = io::Read::take(&mut lines, LINE_MAX as u64);
+            if !matches!(limited.read_line(&mut line), Ok(count) if count > 0) {
+                return;
+            }
+            let asked = Asked::parse(line.trim_end(), keep, machines);
+            let is_done = asked.is_some_and(|asked| self.carry_out(asked, stream));
+            let words: &[u8] = if is_done { b"done\n" } else { b"failed\n" };
+            if (&mut &*stream).write_all(words).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Begins an operation, or finds it under way, and waits for the phase. Whether it ended well.
+    fn carry_out(&self, asked: Asked, stream: &UnixStream) -> bool {
+        let Asked { operation, phase } = asked;
+        let mut state = self.state();
+        if phase == 0 {
+            // One that failed may still be made whole again.
+            while state.current.as_ref().is_some_and(|current| !current.is_over) {
+                match self.wait(state, stream) {
+                    Some(next) => state = next,
+                    None => return false,
+                }
+            }
+            if state.is_closing {
+                return false;
+            }
+            state.is_stopped = false;
+            let current = Current { operation, ended: 0, is_over: false, has_failed: false };
+            (state.wanted, state.current) = (Some(operation), Some(current));
+            self.changed.notify_all();
+        }
+        loop {
+            match &state.current {
+                Some(current) if current.operation == operation => {
+                    if current.ended > phase {
+                        return true;
+                    }
+                    if current.is_over || current.has_failed {
+                        return false;
+                    }
+                }
+                _ => return false,
+            }
+            match self.wait(state, stream) {
+                Some(next) => state = next,
+                None => return false,
+            }
+        }
+    }
+
+    /// Waits a little; nothing if the asker has hung up, and then what is under way is stopped.
+    fn wait<'a>(
+        &'a self,
+        state: MutexGuard<'a, State>,
+        stream: &UnixStream,
+    ) -> Option<MutexGuard<'a, State>> {
+        let waited = self.changed.wait_timeout(state, LOOK);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        let has_hung_up = matches!(recv(stream, &mut [0; 1][..], flags), Ok((0, _)));
+        if has_hung_up {
+            state.is_stopped = true;
+            return None;
+        }
+        Some(state)
+    }
+}
+
+/// The service looks at what is under way.
+struct Looked<'a>(&'a Shared);
+
+impl Watch for Looked<'_> {
+    fn ended(&mut self, _: Phase) {
+        if let Some(current) = &mut self.0.state().current {
+            current.ended += 1;
+        }
+        self.0.changed.notify_all();
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.state().is_stopped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::{Clock, Done};
+    use crate::{After, VmError};
+
+    const KEEP: Duration = Duration::from_secs(1);
+
+    /// Ends every phase at once; storage migrations fail in their second, and live ones wait to be stopped.
+    struct Scripted;
+
+    impl VmOperations for Scripted {
+        fn about(&self) -> String {
+            "a script".to_owned()
+        }
+
+        fn prepare(&mut self, _: Operation) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn perform(
+            &mut self,
+            operation: Operation,
+            watch: &mut dyn Watch,
+        ) -> Result<Report, Failure> {
+            let mut clock = Clock::begin(operation, watch);
+            let fail = |phase| {
+                let reason = Box::new(VmError::Stopped);
+                Err(Failure { operation, phase: Some(phase), reason, after: After::Whole })
+            };
+            for phase in operation.phases() {
+                match (operation, phase) {
+                    (Operation::StorageMigration, Phase::SwitchOver) => return fail(*phase),
+                    (Operation::LiveMigration, Phase::SwitchOver) => {
+                        while clock.go_on().is_ok() {
+                            std::thread::sleep(Duration::from_millis(1));
+                        }
+                        return fail(*phase);
+                    }
+                    _ => clock.end(*phase),
+                }
+            }
+            Ok(clock.report(Done::default()))
+        }
+    }
+
+    fn ask(stream: &mut BufReader<UnixStream>, name: &str) -> String {
+        stream.get_mut().write_all(format!("{name}\n").as_bytes()).expect("asked");
+        let mut line = String::new();
+        stream.read_line(&mut line).expect("answered");
+        line.trim_end().to_owned()
+    }
+
+    #[test]
+    fn names_of_phases_are_read_and_no_others() {
+        let phase = |name| Asked::parse(name, KEEP, 3).map(|own| (own.operation.name(), own.phase));
+        assert_eq!(phase("live-migration-switch-over"), Some(("live-migration", 1)));
+        assert_eq!(phase("deploy-boot"), Some(("deploy", 1)));
+        assert_eq!(phase("linked-deploy-check"), Some(("linked-deploy", 2)));
+        assert_eq!(phase("destroy-destroy"), Some(("destroy", 0)));
+        for name in ["", "deploy", "deploy-", "deploy-switch-over", "rm-copying", "deploy-boot "] {
+            assert_eq!(phase(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn phases_are_answered_in_their_order_and_what_fails_stays_failed() {
+        let service = Service::over(Box::new(Scripted)).expect("a thread");
+        let mut asker = BufReader::new(service.connect(KEEP, 1).expect("a pair"));
+        let mut said = |name| ask(&mut asker, name);
+        for _ in 0..2 {
+            for phase in ["unified-migration-copying", "unified-migration-switch-over"] {
+                assert_eq!(said(phase), "done");
+            }
+            assert_eq!(said("unified-migration-check"), "done");
+        }
+        assert_eq!(said("deploy-boot"), "failed", "it was not begun");
+        assert_eq!(said("storage-migration-copying"), "done");
+        assert_eq!(said("storage-migration-switch-over"), "failed");
+        assert_eq!(said("storage-migration-check"), "failed");
+        assert_eq!(said("nonsense"), "failed");
+        assert_eq!(said("destroy-destroy"), "done");
+        let told = service.take_told();
+        let good: Vec<bool> = told.iter().map(Result::is_ok).collect();
+        assert_eq!(good, [true, true, false, true]);
+    }
+
+    #[test]
+    fn an_asker_who_hangs_up_stops_what_is_under_way_and_the_next_may_begin() {
+        let service = Service::over(Box::new(Scripted)).expect("a thread");
+        let mut asker = BufReader::new(service.connect(KEEP, 1).expect("a pair"));
+        assert_eq!(ask(&mut asker, "live-migration-copying"), "done");
+        asker.get_mut().write_all(b"live-migration-switch-over\n").expect("asked");
+        drop(asker);
+        let mut next = BufReader::new(service.connect(KEEP, 1).expect("a pair"));
+        assert_eq!(ask(&mut next, "unified-migration-copying"), "done");
+        service.prepare(&[]).expect("nothing to prepare");
+        let first = service.take_told().remove(0).expect_err("stopped");
+        assert_eq!(first.phase, Some(Phase::SwitchOver));
+    }
+}

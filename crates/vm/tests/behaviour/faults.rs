@@ -1,0 +1,247 @@
+//! What goes wrong in the middle: the machine stays whole, and the failure says what, when and why.
+
+use std::cell::Cell;
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+use std::process::Command;
+use std::time::Duration;
+
+use tilemark_vm::qemu::{Limits, Qemu};
+use tilemark_vm::{After, Failure, Operation, Phase, VmError, VmOperations, Watch, home};
+
+use crate::rig;
+
+/// Does something once, when so many phases have ended and the operation waits.
+struct At<F: Fn() -> bool> {
+    ended: usize,
+    phases: usize,
+    done: Cell<bool>,
+    stop: Cell<bool>,
+    act: F,
+}
+
+impl<F: Fn() -> bool> At<F> {
+    /// `act` says whether to stop then.
+    fn phase(phases: usize, act: F) -> Self {
+        Self { ended: 0, phases, done: Cell::new(false), stop: Cell::new(false), act }
+    }
+}
+
+impl<F: Fn() -> bool> Watch for At<F> {
+    fn ended(&mut self, _: Phase) {
+        self.ended += 1;
+    }
+
+    fn is_stopped(&self) -> bool {
+        if self.ended >= self.phases && !self.done.replace(true) {
+            self.stop.set((self.act)());
+        }
+        self.stop.get()
+    }
+}
+
+fn fails(qemu: &mut Qemu, operation: Operation, watch: &mut dyn Watch) -> Failure {
+    let failure = qemu.perform(operation, watch).expect_err("it cannot succeed");
+    eprintln!("{failure}");
+    assert!(failure.to_string().starts_with(operation.name()), "{failure}");
+    failure
+}
+
+fn goes_on(qemu: &mut Qemu) {
+    let pid = qemu.resident_pid();
+    qemu.perform(Operation::StorageMigration, &mut ())
+        .unwrap_or_else(|failure| panic!("{failure}"));
+    assert_eq!(qemu.resident_pid(), pid, "it is the same machine");
+}
+
+fn signal(pid: u32, name: &str) {
+    let done = Command::new("kill").args([name, &pid.to_string()]).status().expect("kill");
+    assert!(done.success(), "kill {name} {pid}");
+}
+
+/// Signals every process of ours but the machine that was there before.
+fn to_others(qemu: &Qemu, name: &'static str) -> impl Fn() -> bool + use<> {
+    let (home, own) = (qemu.home().name().to_owned(), qemu.resident_pid());
+    move || {
+        let all = home::processes(&home);
+        all.into_iter().filter(|pid| Some(*pid) != own).for_each(|pid| signal(pid, name));
+        false
+    }
+}
+
+#[test]
+fn whoever_stops_an_operation_in_any_phase_leaves_the_machine_whole() {
+    if !rig::is_usable() {
+        return;
+    }
+    let place = tempfile::tempdir().expect("a directory");
+    let mut qemu = rig::qemu(place.path(), rig::options(), 2);
+    let keep = Duration::from_millis(300);
+    for operation in [
+        Operation::LiveMigration,
+        Operation::StorageMigration,
+        Operation::UnifiedMigration,
+        Operation::Snapshot { keep },
+    ] {
+        for phases in 0..operation.phases().len() {
+            let failure = fails(&mut qemu, operation, &mut At::phase(phases, || true));
+            assert!(matches!(*failure.reason, VmError::Stopped), "{failure}");
+            // A switch-over goes to its end, which is the shortest way back to a running machine.
+            let at = operation.phases()[phases];
+            let at = if at == Phase::SwitchOver { Phase::Check } else { at };
+            assert_eq!((failure.phase, &failure.after), (Some(at), &After::Whole), "{failure}");
+        }
+    }
+    goes_on(&mut qemu);
+}
+
+#[test]
+fn a_destination_that_dies_or_hangs_is_named_and_the_source_goes_on() {
+    if !rig::is_usable() {
+        return;
+    }
+    let place = tempfile::tempdir().expect("a directory");
+    let limits = Limits { answer: Duration::from_secs(4), ..Limits::default() };
+    let [copying, switch_over] = [8, 8].map(Duration::from_secs);
+    let limits = Limits { copying, switch_over, ..limits };
+    let options = tilemark_vm::qemu::Options { limits, ..rig::options() };
+    let mut qemu = rig::qemu(place.path(), options, 2);
+    qemu.prepare(Operation::LiveMigration).unwrap_or_else(|failure| panic!("{failure}"));
+    for operation in [Operation::LiveMigration, Operation::UnifiedMigration] {
+        let mut kills = At::phase(0, to_others(&qemu, "-KILL"));
+        let failure = fails(&mut qemu, operation, &mut kills);
+        assert_eq!(
+            (failure.phase, &failure.after),
+            (Some(Phase::Copying), &After::Whole),
+            "{failure}"
+        );
+        let mut stops = At::phase(0, to_others(&qemu, "-STOP"));
+        let failure = fails(&mut qemu, operation, &mut stops);
+        assert_eq!(
+            (failure.phase, &failure.after),
+            (Some(Phase::Copying), &After::Whole),
+            "{failure}"
+        );
+        assert!(failure.to_string().contains("within"), "{failure}");
+    }
+    goes_on(&mut qemu);
+    assert_eq!(home::processes(qemu.home().name()).len(), 1, "no destination is left");
+}
+
+#[test]
+fn a_machine_whose_process_dies_or_hangs_is_lost_and_the_next_operation_has_another() {
+    if !rig::is_usable() {
+        return;
+    }
+    let place = tempfile::tempdir().expect("a directory");
+    let mut qemu = rig::qemu(place.path(), rig::impatient(), 2);
+    for (name, says) in [("-KILL", "has ended"), ("-STOP", "did not answer")] {
+        qemu.prepare(Operation::LiveMigration).unwrap_or_else(|failure| panic!("{failure}"));
+        let pid = qemu.resident_pid().expect("it runs");
+        let mut harm = At::phase(0, move || {
+            signal(pid, name);
+            false
+        });
+        let failure = fails(&mut qemu, Operation::LiveMigration, &mut harm);
+        assert!(matches!(failure.after, After::Lost { .. }), "{failure}");
+        assert!(failure.to_string().contains(says), "{failure}");
+    }
+    assert_eq!(home::processes(qemu.home().name()), [0; 0], "what hung is gone, too");
+    qemu.perform(Operation::LiveMigration, &mut ()).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn what_came_over_damaged_is_no_success_and_the_machine_goes_on_at_its_source() {
+    if !rig::is_usable() {
+        return;
+    }
+    let place = tempfile::tempdir().expect("a directory");
+    let mut qemu = rig::qemu(place.path(), rig::options(), 2);
+    qemu.prepare(Operation::UnifiedMigration).unwrap_or_else(|failure| panic!("{failure}"));
+    // A block of the destination's disk changes behind its back.
+    let second = place.path().join("disk-1");
+    let mut spoil = At::phase(2, || {
+        let file = OpenOptions::new().write(true).open(&second).expect("the disk");
+        file.write_all_at(&[0x55; 4096], 1 << 20).expect("written");
+        file.sync_all().expect("synced");
+        false
+    });
+    let failure = fails(&mut qemu, Operation::UnifiedMigration, &mut spoil);
+    assert_eq!((failure.phase, &failure.after), (Some(Phase::Check), &After::Whole), "{failure}");
+    assert!(failure.to_string().contains("damaged: the disk that stays"), "{failure}");
+    // A byte of its memory does.
+    let harm = flip_a_byte(&qemu);
+    let failure = fails(&mut qemu, Operation::UnifiedMigration, &mut At::phase(2, harm));
+    assert_eq!((failure.phase, &failure.after), (Some(Phase::Check), &After::Whole), "{failure}");
+    assert!(failure.to_string().contains("do not hold what was written"), "{failure}");
+    goes_on(&mut qemu);
+}
+
+/// Finds a page of the moved guest's still memory in its process (words that grow by one step) and
+/// changes one byte of it.
+fn flip_a_byte(qemu: &Qemu) -> impl Fn() -> bool + use<> {
+    let (home, own) = (qemu.home().name().to_owned(), qemu.resident_pid());
+    move || {
+        let pid =
+            home::processes(&home).into_iter().find(|pid| Some(*pid) != own).expect("it came");
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).expect("its maps");
+        let memory = OpenOptions::new().read(true).write(true).open(format!("/proc/{pid}/mem"));
+        let memory = memory.expect("its memory");
+        let number = |text: &str| u64::from_str_radix(text, 16).expect("an address");
+        for line in maps.lines().filter(|line| line.contains("rw-p")) {
+            let (from, to) =
+                line.split(' ').next().and_then(|own| own.split_once('-')).expect("a range");
+            let (from, to) = (number(from), number(to));
+            if to - from < 64 << 20 {
+                continue;
+            }
+            let mut page = [0; 4096];
+            for at in (from..to).step_by(4096) {
+                if memory.read_exact_at(&mut page, at).is_ok() && is_of_guest(&page) {
+                    memory.write_all_at(&[page[100] ^ 1], at + 100).expect("changed");
+                    return false;
+                }
+            }
+        }
+        panic!("no page of the guest's is in {maps}");
+    }
+}
+
+fn is_of_guest(page: &[u8; 4096]) -> bool {
+    let (words, _) = page.as_chunks::<8>();
+    let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    words.windows(2).all(|two| two[1].wrapping_sub(two[0]) == 0x9e37_79b9_7f4a_7c15)
+}
+
+#[test]
+fn a_destination_that_is_full_is_told_and_the_machine_stays_on_its_disk() {
+    if !rig::is_usable() {
+        return;
+    }
+    let (place, small) =
+        (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("one"));
+    let mount = |arguments: &[&str]| {
+        let path = small.path().display().to_string();
+        let words = [arguments, &[path.as_str()]].concat();
+        Command::new(words[0]).args(&words[1..]).status().is_ok_and(|status| status.success())
+    };
+    if !mount(&["mount", "-t", "tmpfs", "-o", "size=4m", "none"]) {
+        eprintln!("skipped: mounting a small file system needs root");
+        return;
+    }
+    let full = rig::hollow(small.path(), "full");
+    let disks = vec![rig::disk(place.path(), "disk-0"), full];
+    let template = rig::disk(place.path(), "template");
+    let mut qemu = Qemu::new(rig::options(), Some(template), disks).expect("QEMU starts");
+    for operation in [Operation::StorageMigration, Operation::UnifiedMigration] {
+        let failure = fails(&mut qemu, operation, &mut ());
+        assert_eq!(
+            (failure.phase, &failure.after),
+            (Some(Phase::Copying), &After::Whole),
+            "{failure}"
+        );
+        assert!(failure.to_string().contains("No space left on device"), "{failure}");
+    }
+    drop(qemu);
+    assert!(mount(&["umount"]));
+}

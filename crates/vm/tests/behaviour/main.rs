@@ -1,0 +1,6 @@
+//! Operations on real machines. They need QEMU 9.0 or later and the guest's image; a test without them says so.
+
+mod rig;
+
+mod faults;
+mod moves;
