@@ -68,7 +68,7 @@ pub struct Member {
     joining: u64,
     sent: AtomicU64,
     _alive: LivelinessToken,
-    _tunnel: Tunnel,
+    tunnel: Tunnel,
 }
 
 struct Shared {
@@ -160,12 +160,18 @@ impl Member {
         let alive = session.liveliness().declare_token(keys.member(name)).wait();
         let alive = alive.map_err(&network)?;
         let (joining, sent) = (monotonic().0, AtomicU64::new(0));
-        Ok(Self { session, shared, publisher, joining, sent, _alive: alive, _tunnel: tunnel })
+        Ok(Self { session, shared, publisher, joining, sent, _alive: alive, tunnel })
     }
 
     /// Whether the hub is gone: whoever works for it stops.
     pub fn is_alone(&self) -> bool {
         self.shared.is_alone.load(Ordering::Acquire) || self.session.is_closed()
+    }
+
+    /// Says nothing more and hears nothing more, and tells nobody: as a host does that loses its power. The
+    /// hub finds out after its lease; whoever wants to be there again joins again, once that is over.
+    pub fn fall_silent(&self) {
+        self.tunnel.cut();
     }
 
     /// Sends something that may be lost on the way; the hub is told so by the next that arrives.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::runtime::Runtime;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
@@ -23,6 +23,8 @@ pub(crate) struct Tunnel {
     /// Dropping it ends every connection.
     runtime: Option<Runtime>,
     directory: tempfile::TempDir,
+    /// Nothing goes to and fro any more.
+    cut: watch::Sender<bool>,
 }
 
 /// Handshakes at the same time; more wait where the kernel keeps them.
@@ -42,7 +44,13 @@ impl Tunnel {
             .build();
         let runtime = Some(runtime.map_err(failed("starting a thread"))?);
         let directory = tempfile::Builder::new().prefix("tilemark-cluster-").tempdir();
-        Ok(Self { runtime, directory: directory.map_err(failed("making a private directory"))? })
+        let directory = directory.map_err(failed("making a private directory"))?;
+        Ok(Self { runtime, directory, cut: watch::Sender::new(false) })
+    }
+
+    /// Cuts the way as a host does that loses its power: nobody is told, and nothing comes any more.
+    pub fn cut(&self) {
+        self.cut.send_replace(true);
     }
 
     fn runtime(&self) -> &Runtime {
@@ -107,9 +115,16 @@ impl Tunnel {
         let mut far = reached.map_err(|_| silent(hub))??;
         let _entered = tunnel.runtime().enter();
         let near = UnixListener::bind(tunnel.socket()).map_err(failed("making a socket"))?;
+        let mut cut = tunnel.cut.subscribe();
         tunnel.runtime().spawn(async move {
             if let Ok((mut near, _)) = near.accept().await {
-                let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
+                tokio::select! {
+                    _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
+                    // Both ends stay open, and neither hears of the other.
+                    () = async { drop(cut.wait_for(|cut| *cut).await) } => {
+                        std::future::pending::<()>().await;
+                    }
+                }
             }
         });
         Ok(tunnel)

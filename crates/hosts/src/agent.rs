@@ -1,14 +1,15 @@
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use bench::BenchError;
 use bench::fleet::{DiskNeed, Driven, StepOrder, driven, fleet};
 use bench::plan::{Layer, Origin, ResolvedPlan, Surroundings, resolve};
 use bench::progress::{Control, Request};
-use bench::rig::{Drives, Load, PrefillSoFar, RealRig, Rig, reach};
-use bench::run::{caches, summary, target_facts, warnings};
+use bench::rig::{Load, PrefillSoFar, RealRig, Rig, reach};
+use bench::run::{KeptRun, RunPart, caches, summary, target_facts, warnings};
 use cluster::{Asked, ClusterError, Invitation, Member};
 use datastore::{Datastore, Removed, Target};
 use record::run::ToolFacts;
@@ -22,8 +23,8 @@ use crate::seeing::{Seeing, Sight};
 use crate::simulating::Simulating;
 use crate::under_way::{Eyes, UnderWay, held, told};
 use crate::wire::{
-    Began, Begin, Examined, Failed, Hello, Job, JobDone, JobState, Lost, Open, Opened, Order,
-    Ready, Refused, Said, Sees, Study, topic,
+    Began, Begin, Examined, Failed, Hello, Job, JobDone, JobState, Lose, Lost, Open, Opened, Order,
+    Put, Ready, Refused, Reusable, Said, Sees, Stand, Study, Take, topic,
 };
 
 /// How an agent works.
@@ -67,19 +68,30 @@ pub struct Agent {
     options: AgentOptions,
     /// Or who else has this host.
     hold: Result<Hold, String>,
-    member: OnceLock<Member>,
+    invitation: Invitation,
+    member: RwLock<Option<Arc<Member>>>,
+    /// Until when it stays away, because the plan had it lose its power.
+    away: Mutex<Option<Instant>>,
     has_left: AtomicBool,
     open: Mutex<Option<OpenRun>>,
     rig: Mutex<Option<RealRig>>,
     job: Mutex<Option<Arc<JobUnderWay>>>,
-    ready: Mutex<Option<(u64, Vec<Driven>)>>,
+    ready: Mutex<Option<Built>>,
     load: Mutex<Option<(Arc<UnderWay>, Began)>>,
     study: Mutex<Option<Arc<Simulating>>>,
     seeing: Seeing,
 }
 
+/// Machines of a load that has not begun.
+struct Built {
+    epoch: u64,
+    driven: Vec<Driven>,
+    guests: BTreeMap<u32, String>,
+}
+
 struct OpenRun {
     run_id: String,
+    made_by: String,
     plan: ResolvedPlan,
     opened: Opened,
 }
@@ -110,11 +122,12 @@ impl Agent {
         options: AgentOptions,
         control: &Control,
     ) -> Result<AgentEnd, ClusterError> {
-        let (lease, within) = (options.lease, options.join_within);
         let agent = Arc::new(Self {
             hold: Hold::take(&options.slot),
             options,
-            member: OnceLock::new(),
+            invitation: invitation.clone(),
+            member: RwLock::default(),
+            away: Mutex::default(),
             has_left: AtomicBool::new(false),
             open: Mutex::default(),
             rig: Mutex::default(),
@@ -124,10 +137,7 @@ impl Agent {
             study: Mutex::default(),
             seeing: Seeing::default(),
         });
-        let answering = Arc::clone(&agent);
-        let answer = move |asked: Asked| answering.answer(&asked);
-        let member = Member::join(invitation, lease, within, Box::new(answer))?;
-        let _ = agent.member.set(member);
+        agent.join()?;
         loop {
             std::thread::sleep(LOOK);
             if agent.has_left.load(Ordering::Acquire) {
@@ -136,11 +146,45 @@ impl Agent {
                 agent.end();
                 return Ok(AgentEnd::Left);
             }
-            if agent.member.get().is_none_or(Member::is_alone) {
-                return Ok(AgentEnd::Alone { not_removed: agent.end() });
-            }
             if control.request() != Request::GoOn {
                 return Ok(AgentEnd::Stopped { not_removed: agent.end() });
+            }
+            let is_alone = || agent.member().is_none_or(|member| member.is_alone());
+            if !agent.is_away() && is_alone() {
+                return Ok(AgentEnd::Alone { not_removed: agent.end() });
+            }
+        }
+    }
+
+    /// Is there from now on; in the place of who it was before.
+    fn join(self: &Arc<Self>) -> Result<(), ClusterError> {
+        let AgentOptions { lease, join_within, .. } = self.options;
+        let answering = Arc::clone(self);
+        let answer = move |asked: Asked| answering.answer(&asked);
+        let member = Member::join(&self.invitation, lease, join_within, Box::new(answer))?;
+        let mut place = self.member.write().unwrap_or_else(PoisonError::into_inner);
+        let before = place.replace(Arc::new(member));
+        drop(place);
+        // Saying farewell to nobody may take a while.
+        std::thread::spawn(move || drop(before));
+        Ok(())
+    }
+
+    fn member(&self) -> Option<Arc<Member>> {
+        self.member.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether it stays away; joins again when that is over. That it cannot is found out as it is of any
+    /// agent that is alone.
+    fn is_away(self: &Arc<Self>) -> bool {
+        let until = *held(&self.away);
+        match until {
+            None => false,
+            Some(until) if Instant::now() < until => true,
+            Some(_) => {
+                let _ = self.join();
+                *held(&self.away) = None;
+                false
             }
         }
     }
@@ -175,6 +219,7 @@ impl Agent {
             topic::HELLO => json(&self.hello()),
             topic::EXAMINE => json(&self.examined(&read(question)?)?),
             topic::COMMAND => json(&self.said(&read(question)?)?),
+            topic::KEPT => json(&self.kept(&read(question)?)?),
             topic::OPEN => json(&self.opened(read(question)?)?),
             topic::SEES => json(&self.sees(&read(question)?)?),
             topic::JOB => json(&self.begin_job(read(question)?)?),
@@ -192,6 +237,19 @@ impl Agent {
                 let kept = self.of_load(epoch, |load| load.slice(number))?;
                 Ok(kept.map_or_else(Vec::new, |bytes| bytes.as_ref().clone()))
             }
+            topic::TAKE => {
+                let Take { epoch, tile } = data(question)?;
+                to_data(&self.of_load(epoch, |load| load.take(tile))??)
+            }
+            topic::PUT => {
+                let Put { epoch, tile, taken } = data(question)?;
+                to_data(&self.of_load(epoch, |load| load.put(tile, taken))??)
+            }
+            topic::STAND => {
+                let Stand { epoch, for_ns } = read(question)?;
+                json(&self.of_load(epoch, |load| load.stand_still(Nanos(for_ns)))??)
+            }
+            topic::LOSE => json(&self.lose(&read(question)?)?),
             topic::STUDY => json(&self.begin_study(read(question)?)?),
             topic::POINT => json(&self.study()?.begin(read(question)?)?),
             topic::POINT_OUTCOME => json(&self.study()?.outcome(read(question)?)?),
@@ -213,7 +271,7 @@ impl Agent {
         hold.is_held_by(who.to_owned());
         let AgentOptions { allowed, base, tool, .. } = self.options.clone();
         let own = Arc::clone(self);
-        let offer = move |what: &str, file| match own.member.get() {
+        let offer = move |what: &str, file| match own.member() {
             Some(member) => member.offer(what, file),
             None => Err(std::io::ErrorKind::NotConnected.into()),
         };
@@ -243,6 +301,16 @@ impl Agent {
         };
         let refusals = found.refusals.iter().map(refused).collect();
         Ok(Examined { preflight: found.preflight, refusals })
+    }
+
+    /// Which runs left disks there that fit this one's part.
+    fn kept(&self, asked: &Reusable) -> Result<Vec<KeptRun>, String> {
+        let plan = resolved(&asked.open)?;
+        self.allowed(&plan, &asked.open)?;
+        let Ok(reuse) = asked.reuse.parse();
+        let suffix = format!("-{}", self.invitation.member());
+        let part = RunPart { suffix: &suffix, tiles: Some(&asked.open.tiles) };
+        bench::run::kept(&plan, &reuse, part).map_err(|error| told(&error))
     }
 
     fn said(&self, order: &Order) -> Result<Said, String> {
@@ -293,7 +361,8 @@ impl Agent {
             .map_err(|error| told(&error))?;
         *held(&self.rig) = Some(rig.with_services(services));
         hold.is_held_by(format!("run {} of {}", asked.run_id, asked.controller));
-        *open = Some(OpenRun { run_id: asked.run_id, plan, opened: opened.clone() });
+        let made_by = asked.made_by().to_owned();
+        *open = Some(OpenRun { run_id: asked.run_id, made_by, plan, opened: opened.clone() });
         Ok(opened)
     }
 
@@ -366,9 +435,21 @@ impl Agent {
                 let prefilled = rig.prepare(&disks, &mut tell).map_err(|error| failed(&error))?;
                 Ok(JobDone { prefilled, ..JobDone::default() })
             }
+            Job::Keep => {
+                if let Some(rig) = place.take() {
+                    rig.keep();
+                }
+                Ok(JobDone::default())
+            }
             Job::Check => {
                 let rig = place.as_mut().ok_or_else(missing)?;
                 let verified = rig.check_written().map_err(|error| failed(&error))?;
+                Ok(JobDone { verified, ..JobDone::default() })
+            }
+            Job::CheckOf { run_id, tiles } => {
+                let rig = place.as_mut().ok_or_else(missing)?;
+                let disks = disks_of(plan, tiles).map_err(|error| failed(&error))?;
+                let verified = rig.check_lent(run_id, &disks).map_err(|error| failed(&error))?;
                 Ok(JobDone { verified, ..JobDone::default() })
             }
             Job::Clear { is_evidence } => {
@@ -395,8 +476,13 @@ impl Agent {
 
     fn ready(&self, asked: Ready) -> Result<(), String> {
         let plan = self.plan()?;
-        let built = driven(&plan, &asked.order).map_err(|error| told(&error))?;
-        *held(&self.ready) = Some((asked.epoch, built));
+        let Ready { epoch, order, guests } = asked;
+        guests.values().try_for_each(|run_id| self.is_of_this_run(run_id))?;
+        let driven = driven(&plan, &order).map_err(|error| told(&error))?;
+        if let Some(rig) = held(&self.rig).as_mut() {
+            rig.open_guests(&plan, &driven, &guests).map_err(|error| told(&error))?;
+        }
+        *held(&self.ready) = Some(Built { epoch, driven, guests });
         Ok(())
     }
 
@@ -407,24 +493,54 @@ impl Agent {
         {
             return Ok(*began);
         }
-        let built = held(&self.ready).take_if(|(epoch, _)| *epoch == asked.epoch);
-        let (_, built) = built.ok_or("it was not made ready")?;
+        let built = held(&self.ready).take_if(|built| built.epoch == asked.epoch);
+        let Built { driven, guests, .. } = built.ok_or("it was not made ready")?;
+        let tiles = driven.iter().filter_map(|own| own.instance.member.tile).collect();
+        // One that was lost may still wait for its last answers.
+        if let Some((before, _)) = current.as_ref() {
+            let _ = before.finished(END_WAIT);
+        }
         let mut rig = held(&self.rig);
         let rig = rig.as_mut().ok_or("nothing is open here")?;
         rig.begin_at(Nanos(asked.at_ns));
         let watch = rig.watch();
-        let load = rig.drive(built).map_err(|error| told(&error))?;
+        let load = rig.drive_with(driven, &guests).map_err(|error| told(&error))?;
         let began = Began { unit_bytes: load.unit().get(), began_late_ns: load.began_late().0 };
         let own = Arc::clone(self);
         let send = move |bytes: &[u8]| {
             // What does not arrive is asked for.
-            let _ = own.member.get().map(|member| member.send(bytes));
+            let _ = own.member().map(|member| member.send(bytes));
         };
         let eyes = move || Eyes { watch, meters: host::meters() };
-        let under_way = UnderWay::start(asked.epoch, load, eyes, Box::new(send))
+        let under_way = UnderWay::start((asked.epoch, tiles), load, eyes, Box::new(send))
             .map_err(|error| format!("starting a thread: {error}"))?;
         *current = Some((under_way, began));
         Ok(began)
+    }
+
+    /// Disks of other runs are nobody's to drive here.
+    fn is_of_this_run(&self, run_id: &str) -> Result<(), String> {
+        let open = held(&self.open);
+        let own = open.as_ref().map_or("", |open| open.made_by.as_str());
+        let whole = own.strip_suffix(self.invitation.member().as_str());
+        match whole.is_some_and(|whole| whole.ends_with('-') && run_id.starts_with(whole)) {
+            true => Ok(()),
+            false => Err(format!("{run_id} is no part of the run {own}")),
+        }
+    }
+
+    /// Ends the load and falls silent, as at a power cut.
+    fn lose(self: &Arc<Self>, asked: &Lose) -> Result<(), String> {
+        self.of_load(asked.epoch, UnderWay::lose)?;
+        *held(&self.away) = Some(Instant::now() + Duration::from_nanos(asked.away_ns));
+        let member = self.member();
+        let silent = move || {
+            // The answer to this must still go out.
+            std::thread::sleep(LOOK);
+            member.inspect(|member| member.fall_silent());
+        };
+        let spawned = std::thread::Builder::new().name("power".to_owned()).spawn(silent);
+        spawned.map(drop).map_err(|error| format!("starting a thread: {error}"))
     }
 
     fn of_load<T>(&self, epoch: u64, get: impl FnOnce(&UnderWay) -> T) -> Result<T, String> {
@@ -458,7 +574,7 @@ fn store_options(plan: &ResolvedPlan, asked: &Open) -> datastore::Options {
         overwrite_file: allowances.overwrite_file,
         allow_root_fs: allowances.allow_root_fs,
         run_id: asked.run_id.clone(),
-        adopt: None,
+        adopt: asked.adopt.clone(),
     }
 }
 
@@ -466,7 +582,7 @@ fn store_options(plan: &ResolvedPlan, asked: &Open) -> datastore::Options {
 fn disks_of(plan: &ResolvedPlan, tiles: &[u32]) -> Result<Vec<DiskNeed>, BenchError> {
     let most = tiles.iter().max().map_or(0, |tile| tile.saturating_add(1));
     let mut order = StepOrder::whole(plan, most, 0);
-    order.members.retain(|member| tiles.contains(&member.tile));
+    order.members.retain(|member| member.tile.is_some_and(|tile| tiles.contains(&tile)));
     Ok(fleet(plan, order)?.disks().cloned().collect())
 }
 
@@ -480,6 +596,14 @@ fn failed(error: &BenchError) -> Failed {
 
 fn read<T: DeserializeOwned>(question: &[u8]) -> Result<T, String> {
     serde_json::from_slice(question).map_err(|error| format!("the question: {error}"))
+}
+
+fn data<T: DeserializeOwned>(question: &[u8]) -> Result<T, String> {
+    postcard::from_bytes(question).map_err(|error| format!("the question: {error}"))
+}
+
+fn to_data<T: Serialize>(answer: &T) -> Result<Vec<u8>, String> {
+    postcard::to_stdvec(answer).map_err(|error| format!("the answer: {error}"))
 }
 
 fn json<T: Serialize>(answer: &T) -> Result<Vec<u8>, String> {

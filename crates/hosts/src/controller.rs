@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bench::BenchError;
 use bench::plan::ResolvedPlan;
 use bench::progress::{Control, Request};
-use bench::run::RunOptions;
+use bench::run::{KeptRun, Reuse, RunOptions, nothing_to_reuse};
 use cluster::{ClockOffset, Hub, HubOptions, Invitation, Name};
 use record::rundir::RunId;
 use units::Bytes;
@@ -14,7 +14,7 @@ use units::Bytes;
 use crate::launch::{By, Launch, Remote};
 use crate::link::{Link, SOON, host_error};
 use crate::opening::{TILES_MAX, questions};
-use crate::wire::{Examined, Hello, Order, Said, topic};
+use crate::wire::{Examined, Hello, Order, Reusable, Said, topic};
 
 /// Whether hosts see one storage or each its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -97,6 +97,8 @@ pub struct Controller {
     present: Vec<Present>,
     children: Vec<Option<Child>>,
     pub(crate) sharing: Sharing,
+    /// Bytes that disks which are used again hold on each host.
+    held: Vec<u64>,
 }
 
 impl Controller {
@@ -134,9 +136,22 @@ impl Controller {
         .map_err(hosts_error)?;
         let names = members.iter().map(ToString::to_string).collect();
         let events = Mutex::new(events);
-        let link = Arc::new(Link { hub, events, members, names, lease: options.lease });
-        let mut controller =
-            Self { link, present: Vec::new(), children: Vec::new(), sharing: options.sharing };
+        let held = vec![0; members.len()];
+        let link = Arc::new(Link {
+            hub,
+            events,
+            members,
+            names,
+            lease: options.lease,
+            away: Mutex::default(),
+        });
+        let mut controller = Self {
+            link,
+            present: Vec::new(),
+            children: Vec::new(),
+            sharing: options.sharing,
+            held,
+        };
         let remote = Remote {
             program: options.program.clone(),
             allow: options.target.clone(),
@@ -263,11 +278,54 @@ impl Controller {
                 });
             }
         }
-        let room = found.iter().map(|found| Bytes::new(found.preflight.capacity_bytes));
-        Ok(match self.sharing {
-            Sharing::Shared => room.min().unwrap_or(Bytes::ZERO),
-            Sharing::Local => room.sum(),
-        })
+        let rooms = found.iter().map(|found| found.preflight.capacity_bytes);
+        Ok(self.room_of(rooms))
+    }
+
+    /// Of storage that all see what the host with the least may use, and what all of them have there; of
+    /// others what all may.
+    pub(crate) fn room_of(&self, rooms: impl Iterator<Item = u64>) -> Bytes {
+        let rooms = rooms.map(Bytes::new);
+        let held = self.held.iter().copied().map(Bytes::new);
+        match self.sharing {
+            Sharing::Shared => {
+                let beside = rooms.zip(held.clone()).map(|(room, held)| room.saturating_sub(held));
+                beside.min().unwrap_or(Bytes::ZERO) + held.sum()
+            }
+            Sharing::Local => rooms.sum(),
+        }
+    }
+
+    /// The options with a run instead of "the latest", of which every host has its part.
+    pub(crate) fn reusing(
+        &mut self,
+        plan: &ResolvedPlan,
+        options: &RunOptions,
+        id: &RunId,
+    ) -> Result<RunOptions, BenchError> {
+        let Some(reuse) = &options.reuse else { return Ok(options.clone()) };
+        let names = self.link.names();
+        let placed = plan.placement.value.of(names, TILES_MAX);
+        let placed = placed.map_err(bench::plan::PlanError::from)?;
+        let ask = |(at, open)| (at, Reusable { open, reuse: reuse.to_string() });
+        let all = questions(plan, options, id, names, &placed)?.into_iter().map(ask);
+        let found: Vec<Vec<KeptRun>> =
+            self.link.ask_all(topic::KEPT, &all.collect::<Vec<_>>(), EXAMINE_WITHIN)?;
+        let of = |all: &[KeptRun], run_id: &str| {
+            all.iter().find(|kept| kept.run_id == run_id).map(|kept| kept.held)
+        };
+        let run_id = match reuse {
+            Reuse::Run(run_id) => run_id.clone(),
+            Reuse::Latest => {
+                let mut whole: Vec<&KeptRun> = found.first().into_iter().flatten().collect();
+                whole.retain(|kept| found.iter().all(|all| of(all, &kept.run_id).is_some()));
+                let newest = whole.into_iter().max_by_key(|kept| kept.created);
+                let looked_at = found.iter().map(Vec::len).max().unwrap_or(0);
+                newest.ok_or_else(|| nothing_to_reuse(plan, looked_at))?.run_id.clone()
+            }
+        };
+        self.held = found.iter().map(|all| of(all, &run_id).unwrap_or(0)).collect();
+        Ok(RunOptions { reuse: Some(Reuse::Run(run_id)), ..options.clone() })
     }
 
     /// The way to them, for whoever leaves at the end.

@@ -4,8 +4,9 @@
 //! What it does: starts agents ([`Launch`]: ssh, any command, or by hand with a join token), finds out
 //! who they are and whether they see the same storage, places tiles on them, begins every step
 //! at one moment, gathers their slices into those of the whole, and says of each host how late, how
-//! slow and how well fed it was. Ladder, verdict, score and run directory are `bench`'s and do not know
-//! more of hosts than a name for each tile.
+//! slow and how well fed it was; carries out what a plan has happen to hosts: tiles move, hosts stand still
+//! or are lost. Ladder, verdict, score and run directory are `bench`'s and do not know more of hosts than a
+//! name for each tile.
 //!
 //! What it refuses: judging; a target that the host's owner did not allow ([`Allowed`]); a host of another
 //! version; two hosts that see different files under one path; a step without all of its hosts.
@@ -18,7 +19,8 @@
 //! as they come and kept by the agent until the step is over; one that was lost on the way is asked for.
 //!
 //! Invariants: nothing but data travels, and the same order gives the same requests wherever it is driven; a
-//! step is judged on every slice of every host or is void, with the name of the host that lacks; whoever is
+//! step is judged on every slice of every host or is void, with the name of the host that lacks, unless the plan
+//! says that tiles of a lost host start again; a tile is driven by one host at a time; whoever is
 //! alone ends its load, removes what it made and ends.
 #![forbid(unsafe_code)]
 
@@ -26,10 +28,13 @@ mod agent;
 mod allowed;
 mod controller;
 mod gather;
+mod happening;
 mod hold;
 mod launch;
 mod link;
 mod load;
+mod merge;
+mod moves;
 mod opening;
 mod rig;
 mod run;
@@ -44,7 +49,8 @@ pub use allowed::{AGENT_FILE, AgentFile, Allowed, AllowedError, Recordings};
 pub use cluster::{Invitation, Name};
 pub use controller::{Controller, LEASE, Options, Present, Sharing};
 pub use launch::{By, Launch, LaunchError};
+pub use merge::{Merge, Part, VmsOf};
 pub use rig::{Cleared, HostsRig};
-pub use run::{HostsRun, run};
+pub use run::{HostsRun, prepare, run};
 pub use seeing::{Collected, FoldOrder, Going, RecordOrder, SenderBy, Told};
 pub use workers::Workers;

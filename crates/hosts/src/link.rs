@@ -1,6 +1,7 @@
+use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bench::BenchError;
 use cluster::{ClockOffset, Event, Hub, Name};
@@ -16,10 +17,15 @@ pub(crate) struct Link {
     pub members: Vec<Name>,
     pub names: Vec<String>,
     pub lease: Duration,
+    /// Hosts that stay away for a time because the plan wants it.
+    /// Until when.
+    pub away: Mutex<BTreeMap<usize, Instant>>,
 }
 
 /// A clock that is known no better than this is none: a hundredth of a slice. Our choice.
 const CLOCK_UNCERTAINTY_MAX: Duration = Duration::from_millis(10);
+/// How long a host may take to come back after it was away as long as it should. Our choice.
+const BACK_WITHIN: Duration = Duration::from_secs(60);
 /// Questions that need no work.
 pub(crate) const SOON: Duration = Duration::from_secs(10);
 
@@ -50,17 +56,43 @@ impl Link {
         within: Duration,
     ) -> Result<Vec<u8>, BenchError> {
         let question = serde_json::to_vec(question).expect("questions are JSON");
+        self.ask_raw(host, topic, &question, within)
+    }
+
+    fn ask_raw(
+        &self,
+        host: usize,
+        topic: &str,
+        question: &[u8],
+        within: Duration,
+    ) -> Result<Vec<u8>, BenchError> {
         let name = &self.names[host];
         if !self.hub.present().contains(&self.members[host]) {
             return Err(self.lost(name));
         }
-        self.hub.ask(&self.members[host], topic, &question, within).map_err(|error| match error {
+        self.hub.ask(&self.members[host], topic, question, within).map_err(|error| match error {
             cluster::ClusterError::Refused { message, .. } => host_error(name, message),
             // It may be told that it left only after this.
             cluster::ClusterError::Gone { .. } => self.lost(name),
             _ if !self.hub.present().contains(&self.members[host]) => self.lost(name),
             other => host_error(name, other.to_string()),
         })
+    }
+
+    /// Asks a host something that is no JSON, and reads such an answer.
+    pub fn ask_data<Q: Serialize, A: DeserializeOwned>(
+        &self,
+        host: usize,
+        topic: &str,
+        question: &Q,
+        within: Duration,
+    ) -> Result<A, BenchError> {
+        let wrong = |error: postcard::Error| {
+            host_error(&self.names[host], format!("{topic} cannot be told: {error}"))
+        };
+        let question = postcard::to_stdvec(question).map_err(wrong)?;
+        let bytes = self.ask_raw(host, topic, &question, within)?;
+        postcard::from_bytes(&bytes).map_err(wrong)
     }
 
     /// The same question of all at once; the first error in the order of the hosts.
@@ -104,6 +136,39 @@ impl Link {
             return Err(host_error(&self.names[host], what));
         }
         Ok(found)
+    }
+
+    /// Whether a host is there.
+    pub fn is_present(&self, host: usize) -> bool {
+        self.hub.present().contains(&self.members[host])
+    }
+
+    /// Whether a host that did not answer is gone: it is known after its lease at the latest.
+    pub fn is_gone(&self, host: usize) -> bool {
+        let until = Instant::now() + self.lease * 2;
+        while self.is_present(host) {
+            if Instant::now() > until {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        true
+    }
+
+    /// Waits until those are back that the plan had lose their power.
+    pub fn wait_for_away(&self) -> Result<(), BenchError> {
+        let mut away = held(&self.away);
+        if let Some(until) = away.values().max() {
+            // Until then it may only seem to be there.
+            std::thread::sleep(until.saturating_duration_since(Instant::now()));
+        }
+        let missing: Vec<Name> = away.keys().map(|host| self.members[*host].clone()).collect();
+        if let Some(first) = self.hub.wait_for(&missing, BACK_WITHIN).first() {
+            let what = format!("did not come back within {} s", BACK_WITHIN.as_secs());
+            return Err(host_error(first.as_str(), what));
+        }
+        away.clear();
+        Ok(())
     }
 
     /// That a host is gone.

@@ -3,47 +3,47 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use bench::BenchError;
-use bench::rig::{HostLoad, Load, LoadOutcome, Received};
-use cluster::Event;
-use record::gauge::{Gauge, GaugeSource, Readings, ScopeKind};
-use record::slice::{InstanceId, Slice, Topology, VmId};
+use bench::rig::{HostEvent, HostLoad, Load, LoadOutcome, Received};
+use cluster::{Event, monotonic};
+use record::gauge::{GaugeSource, Readings};
+use record::slice::Topology;
 use units::{Bytes, Nanos};
 
-use crate::gather::Gather;
+use crate::happening::{Happening, Told};
 use crate::link::{Link, host_error};
-use crate::wire::{Finished, Lost, Sent, topic};
-
-/// One host's part of a load.
-#[derive(Debug)]
-pub(crate) struct Part {
-    /// Its position among the hosts of the run.
-    pub host: usize,
-    /// The ids of the whole, by its own.
-    pub instances: Vec<InstanceId>,
-    /// The same of machines.
-    pub vms: Vec<VmId>,
-    /// When it began, and how sure that is.
-    pub began_late: Nanos,
-    /// By how much the common moment may be wrong there.
-    pub clock_uncertainty: Nanos,
-}
+use crate::merge::{Merge, Part};
+use crate::under_way::held;
+use crate::wire::{Finished, Lost, topic};
 
 /// A load that hosts drive together.
 #[derive(Debug)]
 pub struct HostsLoad {
     link: Arc<Link>,
     epoch: u64,
-    topology: Topology,
-    parts: Vec<Part>,
-    hosts: Vec<HostLoad>,
-    gather: Gather,
-    gauges: Vec<Gauge>,
+    merge: Merge,
     unit: Bytes,
+    began: Nanos,
     is_stopping: bool,
     ends: Option<Receiver<(usize, Result<Finished, BenchError>)>>,
     finished: Vec<Option<Finished>>,
     gone: Vec<bool>,
     asked_at: Instant,
+    /// By part, when something came from it last.
+    last_sign: Vec<Nanos>,
+    /// None where nothing is to happen.
+    happening: Option<Happening>,
+    driven: Driven,
+    /// Where the slice handed out last ended.
+    end: Nanos,
+}
+
+/// Who drives which tile, slice by slice.
+#[derive(Debug, Default)]
+struct Driven {
+    by_tile: Vec<usize>,
+    /// How many of the moves have been seen.
+    seen: usize,
+    has_changed: bool,
 }
 
 /// A slice that is so late is asked for; so often, and so long.
@@ -62,45 +62,38 @@ impl HostsLoad {
         topology: Topology,
         parts: Vec<Part>,
         unit: Bytes,
+        (began, by_tile): (Nanos, Vec<usize>),
     ) -> Self {
-        let (count, all) = (parts.len(), link.names().len());
-        let mut load = Self {
+        let count = parts.len();
+        Self {
+            merge: Merge::new(epoch, topology, parts, link.names().len()),
             link,
             epoch,
-            topology,
-            hosts: vec![HostLoad::default(); all],
-            gather: Gather::new(count),
-            gauges: Vec::new(),
             unit,
             is_stopping: false,
             ends: None,
             finished: vec![None; count],
             gone: vec![false; count],
             asked_at: Instant::now(),
-            parts,
-        };
-        load.reset();
-        load
-    }
-
-    /// Forgets what hosts did until now.
-    fn reset(&mut self) {
-        for (at, part) in self.parts.iter().enumerate() {
-            let _ = self.gather.punctuality(at);
-            self.hosts[part.host] = HostLoad {
-                began_late: part.began_late,
-                clock_uncertainty: part.clock_uncertainty,
-                ..HostLoad::default()
-            };
+            began,
+            last_sign: vec![Nanos::ZERO; count],
+            happening: None,
+            driven: Driven { by_tile, ..Driven::default() },
+            end: Nanos::ZERO,
         }
     }
 
-    fn part_of(&self, name: &str) -> Option<usize> {
-        self.parts.iter().position(|part| self.link.names()[part.host] == name)
+    /// Something is to happen to its hosts.
+    pub(crate) fn with_happening(self, happening: Happening) -> Self {
+        Self { happening: Some(happening), ..self }
     }
 
-    fn name(&self, part: usize) -> &str {
-        &self.link.names()[self.parts[part].host]
+    fn part_of(&self, name: &str) -> Option<usize> {
+        self.merge.parts().iter().position(|part| part.name == name)
+    }
+
+    fn part(&self, part: usize) -> &Part {
+        &self.merge.parts()[part]
     }
 
     /// What came of itself.
@@ -109,14 +102,29 @@ impl HostsLoad {
             Event::Joined(_) => Ok(()),
             Event::Left(member) => {
                 let error = self.link.lost(member.as_str());
-                if let Some(part) = self.part_of(member.as_str()) {
+                let part = self.part_of(member.as_str());
+                if let (Some(part), Some(happening)) = (part, &self.happening)
+                    && happening.has_restart()
+                {
+                    if !std::mem::replace(&mut self.gone[part], true) {
+                        happening.lost(self.part(part).host, self.last_sign[part]);
+                        self.merge.gather.lost_host(part);
+                    }
+                    return Ok(());
+                }
+                if let Some(part) = part {
                     (self.gone[part], self.is_stopping) = (true, true);
-                    self.gather.gone(part);
+                    self.merge.gather.gone(part);
                 }
                 Err(error)
             }
             Event::Sent { member, bytes, .. } => match self.part_of(member.as_str()) {
-                Some(part) => self.keep(part, &bytes).map(drop),
+                // What one sent before it was lost may be told late.
+                Some(part) if self.gone[part] => Ok(()),
+                Some(part) => {
+                    self.last_sign[part] = monotonic().saturating_sub(self.began);
+                    self.keep(part, &bytes).map(drop)
+                }
                 None => Ok(()),
             },
         }
@@ -124,21 +132,8 @@ impl HostsLoad {
 
     /// Keeps what a host sent, whatever else it is told by; whether it was new.
     fn keep(&mut self, part: usize, bytes: &[u8]) -> Result<bool, BenchError> {
-        let wrong = |what: &str| host_error(self.name(part), what);
-        let sent = Sent::read(bytes).ok_or_else(|| wrong("sent what is no slice"))?;
-        if sent.epoch != self.epoch {
-            return Ok(false);
-        }
-        let Some(slice) = sent.slice else {
-            self.gather.ended(part, sent.number);
-            return Ok(true);
-        };
-        let own = &self.parts[part];
-        let slice = slice
-            .renumbered(&own.instances, &own.vms)
-            .filter(|slice| fits(slice, &self.topology))
-            .ok_or_else(|| wrong("sent a slice of what it does not drive"))?;
-        Ok(self.gather.put(part, sent.number, (slice, sent.gauges), Instant::now()))
+        let kept = self.merge.keep(part, bytes);
+        kept.map_err(|what| host_error(&self.part(part).name, what))
     }
 
     /// Asks for what was lost on the way, now and then.
@@ -148,39 +143,22 @@ impl HostsLoad {
             return Ok(());
         }
         self.asked_at = now;
-        for (part, number) in self.gather.lost(now, PATIENCE) {
-            if self.gather.waited_for(part, now) > LATE_MAX {
+        for (part, number) in self.merge.gather.lost(now, PATIENCE) {
+            if self.merge.gather.waited_for(part, now) > LATE_MAX {
                 let what = format!("told nothing for {} s", LATE_MAX.as_secs());
-                return Err(host_error(self.name(part), what));
+                return Err(host_error(&self.part(part).name, what));
             }
             let lost = Lost { epoch: self.epoch, number };
-            let asked = self.link.ask_bytes(self.parts[part].host, topic::SLICE, &lost, ASK_WITHIN);
+            let asked = self.link.ask_bytes(self.part(part).host, topic::SLICE, &lost, ASK_WITHIN);
             // No answer now is no reason to end: it is asked again.
             if let Ok(bytes) = asked
                 && !bytes.is_empty()
                 && self.keep(part, &bytes)?
             {
-                self.gather.fetched(part);
+                self.merge.gather.fetched(part);
             }
         }
         Ok(())
-    }
-
-    /// The next slice of all, if everyone's is there.
-    fn gathered(&mut self) -> Option<Slice> {
-        let gathered = self.gather.take(Instant::now())?;
-        let mut whole: Option<Slice> = None;
-        for (part, own) in gathered.parts.into_iter().enumerate() {
-            let Some((slice, gauges)) = own else { continue };
-            let name = &self.link.names()[self.parts[part].host];
-            self.gauges.extend(gauges.into_iter().map(|gauge| of_host(gauge, name)));
-            self.hosts[self.parts[part].host].generator.add(&slice);
-            whole = Some(match whole {
-                Some(whole) => whole.merge(slice),
-                None => slice,
-            });
-        }
-        whole
     }
 
     /// Notes whose load has ended, and how.
@@ -190,12 +168,12 @@ impl HostsLoad {
         for (part, end) in all {
             match end {
                 Ok(finished) => {
-                    self.gather.ended(part, finished.slices);
+                    self.merge.gather.ended(part, finished.slices);
                     self.finished[part] = Some(finished);
                 }
                 Err(error) if !self.gone[part] => {
                     self.gone[part] = true;
-                    self.gather.gone(part);
+                    self.merge.gather.gone(part);
                     return Err(error);
                 }
                 Err(_) => {}
@@ -204,15 +182,37 @@ impl HostsLoad {
         Ok(())
     }
 
+    /// What came of events; nothing more is to be seen of tiles that move after this slice.
+    fn follow(&mut self) {
+        let Some(happening) = &self.happening else { return };
+        let (end, driven) = (self.end, &mut self.driven);
+        happening.told(|told| {
+            while let Some((since, tile, host)) = told.moved.get(driven.seen)
+                && *since <= end
+            {
+                if let Some(own) = driven.by_tile.get_mut(*tile as usize) {
+                    *own = *host;
+                }
+                (driven.seen, driven.has_changed) = (driven.seen + 1, true);
+            }
+        });
+    }
+
+    fn failure(&self) -> Option<BenchError> {
+        self.happening.as_ref()?.told(|told| told.failure.take())
+    }
+
     fn is_over(&self) -> bool {
         let has_ended = |part: usize| self.gone[part] || self.finished[part].is_some();
-        self.is_stopping && self.gather.is_over() && (0..self.parts.len()).all(has_ended)
+        self.is_stopping
+            && self.merge.gather.is_over()
+            && (0..self.merge.parts().len()).all(has_ended)
     }
 }
 
 impl GaugeSource for HostsLoad {
     fn read(&mut self) -> Readings {
-        Readings { gauges: std::mem::take(&mut self.gauges), ..Readings::default() }
+        Readings { gauges: self.merge.gauges(), ..Readings::default() }
     }
 }
 
@@ -223,13 +223,20 @@ impl Load for HostsLoad {
             if let Err(error) = self.note_ends() {
                 return Received::Failed(error);
             }
-            if let Some(slice) = self.gathered() {
+            if !self.is_stopping
+                && let Some(error) = self.failure()
+            {
+                return Received::Failed(error);
+            }
+            if let Some(slice) = self.merge.gathered() {
+                self.end = slice.end();
+                self.follow();
                 return Received::Slice(slice);
             }
             if self.is_over() {
                 return Received::Ended;
             }
-            if !self.is_stopping && self.gather.is_over() {
+            if !self.is_stopping && self.merge.gather.is_over() {
                 // All of them ended by themselves: there is a reason, which `finish` has.
                 return Received::Ended;
             }
@@ -251,20 +258,30 @@ impl Load for HostsLoad {
     }
 
     fn mark(&mut self) {
-        self.reset();
-        for part in &self.parts {
+        self.merge.reset();
+        if let Some(happening) = &self.happening {
+            happening.measured(self.end);
+        }
+        for part in self.merge.parts() {
             self.link.tell(part.host, topic::MARK, self.epoch);
         }
     }
 
     fn hosts(&mut self) -> Vec<HostLoad> {
-        for (at, part) in self.parts.iter().enumerate() {
-            let (late, fetched) = self.gather.punctuality(at);
-            let host = &mut self.hosts[part.host];
-            host.slice_late_max = host.slice_late_max.max(late.into());
-            host.slices_fetched += fetched;
-        }
-        self.hosts.clone()
+        self.merge.hosts()
+    }
+
+    fn events(&mut self) -> Vec<HostEvent> {
+        let told = |told: &mut Told| told.events.clone();
+        self.happening.as_ref().map_or_else(Vec::new, |happening| happening.told(told))
+    }
+
+    fn driven_by(&mut self) -> Option<Vec<usize>> {
+        std::mem::take(&mut self.driven.has_changed).then(|| self.driven.by_tile.clone())
+    }
+
+    fn began(&self) -> Option<Nanos> {
+        Some(self.began)
     }
 
     fn unit(&self) -> Bytes {
@@ -276,8 +293,19 @@ impl Load for HostsLoad {
         if self.ends.is_some() {
             return;
         }
+        if let Some(happening) = &mut self.happening {
+            happening.end();
+        }
+        for (at, gone) in self.gone.iter_mut().enumerate() {
+            // One that is away may not have been missed yet.
+            if held(&self.link.away).contains_key(&self.merge.parts()[at].host)
+                && !std::mem::replace(gone, true)
+            {
+                self.merge.gather.lost_host(at);
+            }
+        }
         let (sender, ends) = channel();
-        for (at, part) in self.parts.iter().enumerate() {
+        for (at, part) in self.merge.parts().iter().enumerate().filter(|(at, _)| !self.gone[*at]) {
             let (link, sender, epoch, host) =
                 (Arc::clone(&self.link), sender.clone(), self.epoch, part.host);
             std::thread::spawn(move || {
@@ -291,7 +319,7 @@ impl Load for HostsLoad {
         let mut all = LoadOutcome::default();
         for (part, finished) in self.finished.iter().enumerate() {
             let Some(finished) = finished else { continue };
-            let name = self.name(part);
+            let name = &self.part(part).name;
             let outcome = finished.outcome.clone().map_err(|what| host_error(name, what))?;
             add(&mut all, outcome, name);
         }
@@ -348,36 +376,4 @@ fn add(all: &mut LoadOutcome, own: LoadOutcome, name: &str) {
         found.by = format!("{} on host {name}", found.by);
         found
     }));
-}
-
-/// A gauge of this host among those of others.
-fn of_host(gauge: Gauge, name: &str) -> Gauge {
-    let scope = match gauge.name.scope() {
-        ScopeKind::Host => name.to_owned(),
-        _ => format!("{name}:{}", gauge.scope),
-    };
-    Gauge { scope, ..gauge }
-}
-
-/// Whether a slice names nothing that is not there.
-fn fits(slice: &Slice, topology: &Topology) -> bool {
-    use record::slice::Unfinished;
-    let entry = |instance: InstanceId| topology.instances.get(instance.0 as usize);
-    let kind = |instance, kind: u16| {
-        entry(instance).is_some_and(|own| usize::from(kind) < own.kinds.len())
-    };
-    let action = |instance, action: u16| {
-        entry(instance).is_some_and(|own| usize::from(action) < own.actions.len())
-    };
-    let vm = |vm: VmId| topology.vms.get(vm.0 as usize).map(|vm| vm.instance);
-    slice.io.iter().all(|row| vm(row.vm).is_some_and(|own| kind(own, row.kind)))
-        && slice.calls.iter().all(|row| kind(row.instance, row.kind))
-        && slice.actions.iter().all(|row| {
-            let groups = entry(row.instance).map_or(0, |own| own.groups.len());
-            action(row.instance, row.action) && usize::from(row.group) < groups.max(1)
-        })
-        && slice.open.iter().all(|row| match row.what {
-            Unfinished::Action(number) => action(row.instance, number),
-            Unfinished::Io(number, _) | Unfinished::Call(number) => kind(row.instance, number),
-        })
 }

@@ -1,6 +1,6 @@
 use bench::BenchError;
 use bench::plan::ResolvedPlan;
-use bench::run::{RunOptions, TileLoad};
+use bench::run::{Reuse, RunOptions, TileLoad};
 use record::rundir::RunId;
 
 use crate::wire::{Allowances, Open};
@@ -16,17 +16,26 @@ pub(crate) fn questions(
     names: &[String],
     placed: &[usize],
 ) -> Result<Vec<(usize, Open)>, BenchError> {
-    let first = plan.climb.value.range().map_or(1, |(first, _)| first) as usize;
+    let (first, last) = plan.climb.value.range().unwrap_or((1, 1));
     let load = TileLoad::of(plan)?;
     let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let ask = |(at, name): (usize, &String)| {
-        let tiles = placed.iter().take(first).filter(|host| **host == at).count() as u64;
+        let own = |most: u32| {
+            let tiles = placed.iter().zip(0..most);
+            tiles.filter(|(host, _)| **host == at).map(|(_, tile)| tile).collect::<Vec<u32>>()
+        };
+        let adopt = match &options.reuse {
+            Some(Reuse::Run(run_id)) => Some(format!("{run_id}-{name}")),
+            Some(Reuse::Latest) | None => None,
+        };
         let open = Open {
             run_id: format!("{id}-{name}"),
             controller: format!("{here} (process {})", std::process::id()),
             plan: plan.to_plan(),
             tile: plan.tile_set.clone(),
-            needed_bytes: (load.bytes * tiles).get(),
+            needed_bytes: (load.bytes * own(first).len() as u64).get(),
+            tiles: own(last),
+            adopt,
             allowances: Allowances {
                 destroy_data: options.destroy_data.clone(),
                 overwrite_file: options.overwrite_file,

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -5,17 +6,20 @@ use bench::BenchError;
 use bench::fleet::{DiskNeed, StepOrder, fleet};
 use bench::plan::ResolvedPlan;
 use bench::rig::{Clocks, PrefillSoFar, Prefilled, Rig};
-use bench::run::{RunOptions, Site};
+use bench::run::{RunOptions, Site, TileLoad};
 use cluster::{ClockOffset, monotonic};
+use meter::Panel;
 use record::run::{LoadHost, TargetFacts, Warning};
 use record::rundir::RunId;
-use record::slice::{InstanceId, Topology, VmId};
 use serde_json::{Map, Value};
 use units::{Bytes, Nanos};
 
 use crate::controller::{Controller, Sharing};
+use crate::happening::{Happening, Script};
 use crate::link::{Link, host_error};
-use crate::load::{HostsLoad, Part};
+use crate::load::HostsLoad;
+use crate::merge::{Part, VmsOf};
+use crate::moves::Tiles;
 use crate::opening::{TILES_MAX, questions};
 use crate::wire::{Began, Begin, Failed, Job, JobDone, JobState, Opened, Ready, Sees, topic};
 
@@ -28,7 +32,12 @@ pub struct HostsRig {
     /// By tile, for as many as there may be.
     placed: Vec<usize>,
     epoch: u64,
+    /// The run that made the disks, without the host that it is part of.
+    run_id: String,
+    /// Tiles whose disks were made, by whomever.
+    made: u32,
     is_cleared: bool,
+    power: Option<Arc<Panel>>,
 }
 
 /// What stays on hosts when all is over.
@@ -68,9 +77,30 @@ impl HostsRig {
         let placed = placed.map_err(bench::plan::PlanError::from)?;
         let questions = questions(plan, options, id, link.names(), &placed)?;
         let opened = link.ask_all(topic::OPEN, &questions, OPEN_WITHIN)?;
-        let rig = Self { controller, link, opened, placed, epoch: 0, is_cleared: false };
-        rig.see_one_storage(&|name| format!("{id}-{name}"))?;
+        let made_by = match &options.reuse {
+            Some(reuse) => reuse.to_string(),
+            None => id.to_string(),
+        };
+        let rig = Self {
+            controller,
+            link,
+            opened,
+            placed,
+            epoch: 0,
+            run_id: made_by.clone(),
+            made: 0,
+            is_cleared: false,
+            power: None,
+        };
+        rig.see_one_storage(&|name| format!("{made_by}-{name}"))?;
         Ok(rig)
+    }
+
+    /// These meters are read here, beside every step.
+    #[must_use]
+    pub(crate) fn with_power(mut self, power: Option<Arc<Panel>>) -> Self {
+        self.power = power;
+        self
     }
 
     /// Whether all hosts see what each of them made, as they should.
@@ -135,6 +165,7 @@ impl HostsRig {
                 capacity_bytes: Some(self.capacity().get()),
                 provisioned_bytes: None,
                 array_sha256: None,
+                second: None,
             },
             warnings: warnings.collect(),
             caches: first.caches.clone(),
@@ -150,6 +181,7 @@ impl HostsRig {
         jobs: Vec<(usize, Job)>,
         progress: &mut dyn FnMut(PrefillSoFar) -> bool,
     ) -> Result<Vec<(usize, JobEnd)>, BenchError> {
+        self.link.wait_for_away()?;
         self.link.ask_all::<_, ()>(topic::JOB, &jobs, OPEN_WITHIN)?;
         let mut going: Vec<usize> = jobs.iter().map(|(host, _)| *host).collect();
         let mut ended = Vec::new();
@@ -193,6 +225,16 @@ impl HostsRig {
         Ok(ended)
     }
 
+    /// What hosts made stays, whatever was to become of it.
+    pub(crate) fn keep(&mut self) -> Result<(), BenchError> {
+        let all = (0..self.link.names().len()).map(|host| (host, Job::Keep)).collect();
+        for (host, ended) in self.jobs(all, &mut |_| true)? {
+            ended.map_err(|failed| self.error_of(host, failed))?;
+        }
+        self.is_cleared = true;
+        Ok(())
+    }
+
     /// Removes what hosts made, or leaves it as evidence; once.
     pub(crate) fn clear(&mut self, is_evidence: bool) -> Cleared {
         let mut cleared = Cleared::default();
@@ -222,10 +264,10 @@ impl HostsRig {
     fn tiles_by_host(&self, disks: &[DiskNeed]) -> Vec<(usize, Vec<u32>)> {
         let mut by_host: Vec<(usize, Vec<u32>)> =
             (0..self.link.names().len()).map(|host| (host, Vec::new())).collect();
-        for disk in disks {
-            let tiles = &mut by_host[self.host_of(disk.tile)].1;
-            if tiles.last() != Some(&disk.tile) {
-                tiles.push(disk.tile);
+        for tile in disks.iter().filter_map(|disk| disk.tile) {
+            let tiles = &mut by_host[self.host_of(tile)].1;
+            if tiles.last() != Some(&tile) {
+                tiles.push(tile);
             }
         }
         by_host.retain(|(_, tiles)| !tiles.is_empty());
@@ -278,16 +320,12 @@ impl Rig for HostsRig {
         bench::rig::clocks()
     }
 
-    /// Of shared storage what the host with the least may use, of others what all may.
     fn capacity(&self) -> Bytes {
-        let all = self.opened.iter().map(|opened| Bytes::new(opened.capacity_bytes));
-        match self.controller.sharing {
-            Sharing::Shared => all.min().unwrap_or(Bytes::ZERO),
-            Sharing::Local => all.sum(),
-        }
+        self.controller.room_of(self.opened.iter().map(|opened| opened.capacity_bytes))
     }
 
-    fn tiles_that_fit(&self, per_tile: Bytes) -> u32 {
+    fn tiles_that_fit(&self, load: &TileLoad) -> u32 {
+        let per_tile = load.bytes;
         if self.controller.sharing == Sharing::Shared {
             let fits = self.capacity().get().checked_div(per_tile.get());
             return fits
@@ -303,6 +341,10 @@ impl Rig for HostsRig {
         fits
     }
 
+    fn power(&self) -> Option<Arc<Panel>> {
+        self.power.clone()
+    }
+
     fn can_rest(&self) -> bool {
         true
     }
@@ -313,6 +355,8 @@ impl Rig for HostsRig {
         progress: &mut dyn FnMut(PrefillSoFar) -> bool,
     ) -> Result<Option<Prefilled>, BenchError> {
         let by_host = self.tiles_by_host(disks);
+        let most = disks.iter().filter_map(|disk| Some(disk.tile? + 1)).max().unwrap_or(0);
+        self.made = self.made.max(most);
         let jobs =
             by_host.into_iter().map(|(host, tiles)| (host, Job::Prepare { tiles })).collect();
         let mut all: Option<Prefilled> = None;
@@ -338,20 +382,22 @@ impl Rig for HostsRig {
     }
 
     fn check_written(&mut self) -> Result<Option<String>, BenchError> {
-        let jobs = (0..self.link.names().len()).map(|host| (host, Job::Check)).collect();
+        self.link.wait_for_away()?;
         let (mut texts, mut wrong) = (Vec::new(), Vec::new());
-        let mut ended = self.jobs(jobs, &mut |_| true)?;
-        ended.sort_by_key(|(host, _)| *host);
-        for (host, ended) in ended {
-            match ended {
-                Ok(done) => {
-                    let name = &self.link.names()[host];
-                    texts.extend(done.verified.map(|text| format!("host {name}: {text}")));
+        for round in self.checks() {
+            let mut ended = self.jobs(round, &mut |_| true)?;
+            ended.sort_by_key(|(host, _)| *host);
+            for (host, ended) in ended {
+                match ended {
+                    Ok(done) => {
+                        let name = &self.link.names()[host];
+                        texts.extend(done.verified.map(|text| format!("host {name}: {text}")));
+                    }
+                    Err(failed) => match self.error_of(host, failed) {
+                        BenchError::Mismatch(blocks) => wrong.extend(blocks),
+                        other => return Err(other),
+                    },
                 }
-                Err(failed) => match self.error_of(host, failed) {
-                    BenchError::Mismatch(blocks) => wrong.extend(blocks),
-                    other => return Err(other),
-                },
             }
         }
         match wrong.is_empty() {
@@ -363,19 +409,16 @@ impl Rig for HostsRig {
     fn start(&mut self, plan: &ResolvedPlan, order: &StepOrder) -> Result<HostsLoad, BenchError> {
         self.epoch += 1;
         let whole = fleet(plan, order.clone())?.topology;
+        let vms = VmsOf::new(&whole);
         let (mut parts, mut questions) = (Vec::new(), Vec::new());
         for host in 0..self.link.names().len() {
-            let positions: Vec<usize> = (0..order.members.len())
-                .filter(|at| self.host_of(order.members[*at].tile) == host)
-                .collect();
-            if positions.is_empty() {
-                continue;
-            }
+            let Some((positions, guests)) = self.part_of(plan, order, host) else { continue };
             let members = positions.iter().map(|at| order.members[*at]).collect();
             let order = StepOrder { members, ..order.clone() };
-            questions.push((host, Ready { epoch: self.epoch, order }));
-            parts.push(part(host, &positions, &whole));
+            questions.push((host, Ready { epoch: self.epoch, order, guests }));
+            parts.push(Part::new((host, &self.link.names()[host]), &positions, &vms));
         }
+        self.link.wait_for_away()?;
         self.link.ask_all::<_, ()>(topic::READY, &questions, READY_WITHIN)?;
         let mut clocks = Vec::new();
         for part in &mut parts {
@@ -394,24 +437,71 @@ impl Rig for HostsRig {
         for (part, began) in parts.iter_mut().zip(&began) {
             part.began_late = Nanos(began.began_late_ns);
         }
-        Ok(HostsLoad::new(Arc::clone(&self.link), self.epoch, whole, parts, Bytes::new(unit)))
+        let by_tile: Vec<usize> = (0..order.tiles).map(|tile| self.host_of(tile)).collect();
+        let placed = (at, by_tile.clone());
+        let link = Arc::clone(&self.link);
+        let load = HostsLoad::new(link, self.epoch, whole, parts, Bytes::new(unit), placed);
+        self.happening(plan, load, at, by_tile)
     }
 }
 
-/// A host's part: its instances are those at these positions of the whole, in this order.
-fn part(host: usize, positions: &[usize], whole: &Topology) -> Part {
-    let instances: Vec<InstanceId> =
-        positions.iter().map(|at| InstanceId(u32::try_from(*at).unwrap_or(u32::MAX))).collect();
-    let of_instance = |instance: &InstanceId| {
-        let all = whole.vms.iter().enumerate();
-        let own = all.filter(|(_, vm)| vm.instance == *instance);
-        own.map(|(at, _)| VmId(u32::try_from(at).unwrap_or(u32::MAX))).collect::<Vec<_>>()
-    };
-    Part {
-        host,
-        vms: instances.iter().flat_map(of_instance).collect(),
-        instances,
-        began_late: Nanos::ZERO,
-        clock_uncertainty: Nanos::ZERO,
+impl HostsRig {
+    /// Who reads back what, one round after the other: each its own, and then the first that is there what
+    /// others made that are gone.
+    fn checks(&self) -> Vec<Vec<(usize, Job)>> {
+        let names = self.link.names();
+        let (here, gone): (Vec<usize>, Vec<usize>) =
+            (0..names.len()).partition(|host| self.link.is_present(*host));
+        let Some(first) = here.first().copied() else { return Vec::new() };
+        let own = here.iter().map(|host| (*host, Job::Check)).collect();
+        let of_gone = gone.into_iter().map(|gone| {
+            let made = (0..self.made).filter(|tile| self.host_of(*tile) == gone);
+            let run_id = format!("{}-{}", self.run_id, names[gone]);
+            vec![(first, Job::CheckOf { run_id, tiles: made.collect() })]
+        });
+        std::iter::once(own).chain(of_gone).collect()
+    }
+
+    /// Positions of the order that a host drives, and after them those of tiles that may come to it, with
+    /// who made their disks; nothing if it has nothing to do.
+    fn part_of(
+        &self,
+        plan: &ResolvedPlan,
+        order: &StepOrder,
+        host: usize,
+    ) -> Option<(Vec<usize>, BTreeMap<u32, String>)> {
+        let all = || 0..order.members.len();
+        let is_own =
+            |at: &usize| order.members[*at].tile.is_some_and(|tile| self.host_of(tile) == host);
+        let mut positions: Vec<usize> = all().filter(is_own).collect();
+        let mut guests = BTreeMap::new();
+        if plan.may_move() {
+            for at in all().filter(|at| !is_own(at)) {
+                let Some(tile) = order.members[at].tile else { continue };
+                let by = &self.link.names()[self.host_of(tile)];
+                guests.insert(tile, format!("{}-{by}", self.run_id));
+                positions.push(at);
+            }
+        }
+        (!positions.is_empty()).then_some((positions, guests))
+    }
+
+    /// The load, with what is to happen in it.
+    fn happening(
+        &self,
+        plan: &ResolvedPlan,
+        load: HostsLoad,
+        began: Nanos,
+        by_tile: Vec<usize>,
+    ) -> Result<HostsLoad, BenchError> {
+        let (events, restart) = (plan.events.value.clone(), plan.restart.value);
+        if events.is_empty() && restart.is_none() {
+            return Ok(load);
+        }
+        let tiles = Tiles::new(by_tile, self.link.names().len());
+        let script = Script { epoch: self.epoch, began, events, restart, tiles };
+        let happening = Happening::start(Arc::clone(&self.link), script);
+        let failed = |error| BenchError::Hosts(format!("starting a thread: {error}"));
+        Ok(load.with_happening(happening.map_err(failed)?))
     }
 }

@@ -1,9 +1,13 @@
+use std::borrow::Cow;
+
 use bench::BenchError;
+use bench::fleet::{StepOrder, fleet};
 use bench::plan::ResolvedPlan;
 use bench::progress::{Control, Observer};
-use bench::run::{End, FinishedRun, RunOptions, run_over};
+use bench::rig::Rig;
+use bench::run::{End, FinishedRun, Prepared, RunOptions, TileLoad, fill, run_over};
 use cluster::Invitation;
-use datastore::Target;
+use datastore::{Target, Warning};
 use jiff::Timestamp;
 use record::rundir::RunId;
 
@@ -48,27 +52,125 @@ pub fn run(
     observer: &mut dyn Observer,
     tell: &mut dyn FnMut(&Invitation) -> Result<(), BenchError>,
 ) -> Result<HostsRun, BenchError> {
-    let refused = |what: &str| Err(BenchError::Hosts(what.to_owned()));
+    let power = bench::run::meters(plan)?;
+    let Open { plan, options, rig, id } = open(plan, run_options, options, control, tell)?;
+    let mut rig = rig.with_power(power);
+    let site = rig.site(&plan, id);
+    let finished = run_over(&plan, site, &options, &mut rig, control, observer)?;
+    Ok(HostsRun { finished, rig })
+}
+
+/// Makes and fills the disks of as many tiles as the plan's last step has, each on its host, and keeps
+/// them. With [`RunOptions::reuse`] it adds what is missing to what an earlier run left.
+///
+/// # Errors
+///
+/// As of [`run`], when the plan searches, and when filling fails or is interrupted. Then nothing is left
+/// that was not there before, but for what was added to an earlier run's disks.
+pub fn prepare(
+    plan: &ResolvedPlan,
+    run_options: &RunOptions,
+    options: &Options,
+    control: &Control,
+    observer: &mut dyn Observer,
+    tell: &mut dyn FnMut(&Invitation) -> Result<(), BenchError>,
+) -> Result<Prepared, BenchError> {
+    let Some((_, tiles)) = plan.climb.value.range() else {
+        return Err(BenchError::PrepareSearch);
+    };
+    if options.sharing == Sharing::Local && !target(plan)?.facts().remembers_disks {
+        return refused("only directories keep disks for another run");
+    }
+    let keep = RunOptions { keep: run_options.reuse.is_some(), ..run_options.clone() };
+    let Open { plan, options, mut rig, id } = open(plan, &keep, options, control, tell)?;
+    let load = TileLoad::of(&plan)?;
+    let disks: Vec<_> = fleet(&plan, StepOrder::whole(&plan, tiles, 0))?.disks().cloned().collect();
+    let fits = rig.tiles_that_fit(&load);
+    if tiles > fits {
+        return Err(BenchError::Hosts(format!(
+            "{tiles} tiles do not fit: there is room for {fits} of {} each",
+            load.bytes
+        )));
+    }
+    let filled = fill(&mut rig, &disks, control, observer)?;
+    rig.keep()?;
+    let run_id = options.reuse.map_or_else(|| id.to_string(), |reuse| reuse.to_string());
+    let site = rig.site(&plan, id);
+    let place = site.hosts.first().map(|host| host.path.clone().into());
+    Ok(Prepared {
+        run_id,
+        path: place.unwrap_or_default(),
+        target_summary: site.target.summary,
+        hosts: site.hosts,
+        tiles,
+        vms: load.vms.saturating_mul(tiles),
+        disks: disks.len(),
+        bytes: disks.iter().map(|disk| disk.size).sum(),
+        prefill: filled.map(|done| done.document()),
+        can_be_reused: true,
+        warnings: site.warnings.into_iter().map(plain).collect(),
+    })
+}
+
+fn plain(of: record::run::Warning) -> Warning {
+    Warning { id: of.id, text: of.text }
+}
+
+/// Hosts that have opened the target.
+struct Open<'a> {
+    plan: Cow<'a, ResolvedPlan>,
+    options: RunOptions,
+    rig: HostsRig,
+    id: RunId,
+}
+
+fn open<'a>(
+    plan: &'a ResolvedPlan,
+    run_options: &RunOptions,
+    options: &Options,
+    control: &Control,
+    tell: &mut dyn FnMut(&Invitation) -> Result<(), BenchError>,
+) -> Result<Open<'a>, BenchError> {
+    if !plan.tile_set.operations.is_empty() {
+        return refused("infrastructure operations run on one host: leave out --operations");
+    }
+    if plan.second.value.is_some() {
+        return refused("a second datastore is for operations on one host: leave out --second");
+    }
     if plan.tile_set.workloads.iter().any(|(workload, _)| workload.replay.is_some()) {
         return refused("a tile that plays a trace runs on one host: its file is on this one");
     }
-    if run_options.reuse.is_some() {
-        return refused("--reuse is for one host: over several, every run makes its own disks");
-    }
-    let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
-    if options.sharing == Sharing::Shared && !target.facts().remembers_disks {
+    let remembers = target(plan)?.facts().remembers_disks;
+    if options.sharing == Sharing::Shared && !remembers {
         return refused(
             "hosts that share a file or a device would write over one another; name a directory, or \
              say --storage local if each has its own",
         );
     }
+    if run_options.reuse.is_some() && !remembers {
+        return refused("--reuse takes a directory: nothing else remembers its disks");
+    }
+    if options.sharing == Sharing::Local && plan.may_move() {
+        return refused(
+            "events that move tiles, and restart, take storage that all hosts see: with --storage local a \
+             tile's disks stay where they are",
+        );
+    }
     let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
         .map_err(|source| BenchError::Random { source })?;
-    let controller = Controller::gather(id.as_str(), options, &run_options.tool, control, tell)?;
-    let room = controller.room(plan, run_options, &id)?;
-    let plan = &*bench::run::fitted(plan, room)?;
-    let mut rig = HostsRig::open(plan, run_options, &id, controller)?;
-    let site = rig.site(plan, id);
-    let finished = run_over(plan, site, run_options, &mut rig, control, observer)?;
-    Ok(HostsRun { finished, rig })
+    let mut controller =
+        Controller::gather(id.as_str(), options, &run_options.tool, control, tell)?;
+    let run_options = controller.reusing(plan, run_options, &id)?;
+    let room = controller.room(plan, &run_options, &id)?;
+    let plan = bench::run::fitted(plan, room)?;
+    let rig = HostsRig::open(&plan, &run_options, &id, controller)?;
+    Ok(Open { plan, options: run_options, rig, id })
+}
+
+fn target(plan: &ResolvedPlan) -> Result<Target, BenchError> {
+    plan.datastore.value.parse().map_err(BenchError::Target)
+}
+
+fn refused<T>(what: &str) -> Result<T, BenchError> {
+    Err(BenchError::Hosts(what.to_owned()))
 }

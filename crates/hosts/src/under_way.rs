@@ -3,13 +3,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bench::BenchError;
-use bench::rig::{Load, LoadOutcome, RealLoad, Received};
+use bench::rig::{Carried, Load, LoadOutcome, MoveError, Orders, RealLoad, Received};
 use host::HostWatch;
 use host::disturbance::Seen;
 use record::gauge::GaugeSource;
 use record::run::Disturbance;
+use units::Nanos;
 
-use crate::wire::{Finished, Sent};
+use crate::wire::{Came, Finished, Sent, Stands, Taken};
 
 /// How long a slice is waited for at a time.
 const POLL: Duration = Duration::from_millis(100);
@@ -25,6 +26,11 @@ pub(crate) struct UnderWay {
     epoch: u64,
     stop: AtomicBool,
     marked: AtomicBool,
+    orders: Orders,
+    /// By instance, its tile.
+    tiles: Vec<u32>,
+    /// Nobody is told anything any more.
+    is_lost: AtomicBool,
     /// Every slice as it was sent.
     kept: Mutex<Vec<Arc<Vec<u8>>>>,
     ended: (Mutex<Option<Finished>>, Condvar),
@@ -39,7 +45,7 @@ pub(crate) struct Eyes {
 impl UnderWay {
     /// Takes a load that has begun.
     pub fn start(
-        epoch: u64,
+        (epoch, tiles): (u64, Vec<u32>),
         load: RealLoad,
         eyes: impl FnOnce() -> Eyes + std::marker::Send + 'static,
         send: Send,
@@ -48,6 +54,9 @@ impl UnderWay {
             epoch,
             stop: AtomicBool::new(false),
             marked: AtomicBool::new(false),
+            orders: load.orders(),
+            tiles,
+            is_lost: AtomicBool::new(false),
             kept: Mutex::default(),
             ended: (Mutex::default(), Condvar::new()),
         });
@@ -66,6 +75,63 @@ impl UnderWay {
     /// Asks it to end.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Release);
+    }
+
+    /// Takes a tile out: all of it at the same time.
+    pub fn take(&self, tile: u32) -> Result<Taken, String> {
+        let (own, orders) = (self.instances_of(tile)?, &self.orders);
+        let taken: Result<Vec<Carried>, MoveError> = std::thread::scope(|scope| {
+            let take = |instance: &u32| {
+                let instance = *instance;
+                scope.spawn(move || orders.take(instance))
+            };
+            let all: Vec<_> = own.iter().map(take).collect();
+            all.into_iter().map(|one| one.join().unwrap_or(Err(MoveError::Ended))).collect()
+        });
+        Ok(Taken { instances: taken.map_err(told_of)? })
+    }
+
+    /// Puts a tile in, or lets its users begin anew here.
+    pub fn put(&self, tile: u32, taken: Option<Taken>) -> Result<Came, String> {
+        let (own, orders) = (self.instances_of(tile)?, &self.orders);
+        let mut carried: Vec<Option<Carried>> = match taken {
+            Some(taken) => taken.instances.into_iter().map(Some).collect(),
+            None => vec![None; own.len()],
+        };
+        if carried.len() != own.len() {
+            return Err(format!("{} of {} instances came", carried.len(), own.len()));
+        }
+        let came: Result<Vec<Nanos>, MoveError> = std::thread::scope(|scope| {
+            let put = |(instance, carried): (&u32, Option<Carried>)| {
+                let instance = *instance;
+                scope.spawn(move || orders.put(instance, carried))
+            };
+            let all: Vec<_> = own.iter().zip(carried.drain(..)).map(put).collect();
+            all.into_iter().map(|one| one.join().unwrap_or(Err(MoveError::Ended))).collect()
+        });
+        let last = came.map_err(told_of)?.into_iter().max().unwrap_or_default();
+        Ok(Came { goes_on_ns: last.0 })
+    }
+
+    /// Stands still for so long.
+    pub fn stand_still(&self, time: Nanos) -> Result<Stands, String> {
+        let from = self.orders.now();
+        let until = from.saturating_add(time);
+        self.orders.stand_still(until).map_err(told_of)?;
+        Ok(Stands { from_ns: from.0, until_ns: until.0 })
+    }
+
+    /// Ends as at a power cut.
+    pub fn lose(&self) {
+        self.is_lost.store(true, Ordering::Release);
+        self.orders.lose();
+        self.stop();
+    }
+
+    fn instances_of(&self, tile: u32) -> Result<Vec<u32>, String> {
+        let all = (0..).zip(&self.tiles);
+        let own: Vec<u32> = all.filter(|(_, own)| **own == tile).map(|(at, _)| at).collect();
+        if own.is_empty() { Err(format!("tile {} is not known here", tile + 1)) } else { Ok(own) }
     }
 
     /// The measured time begins now.
@@ -115,6 +181,9 @@ impl UnderWay {
             own_bytes += slice.io.iter().map(|row| row.bytes.as_f64()).sum::<f64>();
             let sent = Sent { epoch: self.epoch, number, slice: Some(slice), gauges: eyes.read() };
             let bytes = sent.write();
+            if self.is_lost.load(Ordering::Acquire) {
+                continue;
+            }
             send(&bytes);
             held(&self.kept).push(Arc::new(bytes));
             number += 1;
@@ -123,12 +192,15 @@ impl UnderWay {
             Some(error) => Err(told(&error)),
             None => load.finish().map_err(|error| told(&error)),
         };
-        let disturbances = eyes.disturbances(own_bytes);
+        let is_lost = self.is_lost.load(Ordering::Acquire);
+        let disturbances = if is_lost { Vec::new() } else { eyes.disturbances(own_bytes) };
         let outcome = outcome.map(|outcome| LoadOutcome { disturbances, ..outcome });
         let end = Sent { epoch: self.epoch, number, slice: None, gauges: Vec::new() };
         *held(&self.ended.0) = Some(Finished { slices: number, outcome });
         self.ended.1.notify_all();
-        send(&end.write());
+        if !self.is_lost.load(Ordering::Acquire) {
+            send(&end.write());
+        }
     }
 }
 
@@ -155,6 +227,10 @@ impl Eyes {
             Err(_) => host::disturbance::seen(found),
         }
     }
+}
+
+fn told_of(error: MoveError) -> String {
+    error.to_string()
 }
 
 /// An error with its causes.

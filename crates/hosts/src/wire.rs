@@ -1,8 +1,10 @@
 //! What travels between a controller and its agents. Questions and answers are JSON; slices are
 //! postcard, because there are many.
 
+use std::collections::BTreeMap;
+
 use bench::fleet::StepOrder;
-use bench::rig::{LoadOutcome, Prefilled};
+use bench::rig::{Carried, LoadOutcome, Prefilled};
 use record::gauge::Gauge;
 use record::run::{ToolFacts, Warning};
 use record::slice::Slice;
@@ -10,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use spec::ResolvedTile;
 use spec::plan::Plan;
 use spec::study::ResolvedConfiguration;
+use units::Nanos;
 
 /// What can be asked, as topics.
 pub mod topic {
@@ -19,6 +22,8 @@ pub mod topic {
     pub const EXAMINE: &str = "examine";
     /// What a command of the program says there: [`super::Order`], answered with [`super::Said`].
     pub const COMMAND: &str = "command";
+    /// Which runs left disks that fit: [`super::Reusable`], answered with a list of [`bench::run::KeptRun`].
+    pub const KEPT: &str = "kept";
     /// Open a target for a run: [`super::Open`], answered with [`super::Opened`].
     pub const OPEN: &str = "open";
     /// Whether what another host made is seen: [`super::Sees`], answered with a truth value.
@@ -42,6 +47,14 @@ pub mod topic {
     pub const STOP: &str = "stop";
     /// What it came to: an epoch, answered with [`super::Finished`], or with nothing while it goes on.
     pub const FINISH: &str = "finish";
+    /// A tile stops here and goes elsewhere: [`super::Take`], answered with [`super::Taken`].
+    pub const TAKE: &str = "take";
+    /// A tile comes here: [`super::Put`], answered with [`super::Came`].
+    pub const PUT: &str = "put";
+    /// The load stands still: [`super::Stand`], answered with [`super::Stands`].
+    pub const STAND: &str = "stand";
+    /// The host loses its power: [`super::Lose`].
+    pub const LOSE: &str = "lose";
     /// Simulate points of a study: [`super::Study`].
     pub const STUDY: &str = "study";
     /// Begin one: [`super::SimulatePoint`].
@@ -109,8 +122,30 @@ pub struct Open {
     pub tile: ResolvedTile,
     /// Bytes that the first step needs there.
     pub needed_bytes: u64,
+    /// Tiles (from 0) that are driven there, of those that are certain to be visited.
+    #[serde(default)]
+    pub tiles: Vec<u32>,
+    /// The part of an earlier run, with the host in it, whose disks are used again.
+    #[serde(default)]
+    pub adopt: Option<String>,
     /// What the person who started the run allowed.
     pub allowances: Allowances,
+}
+
+impl Open {
+    /// The run id by which disks are made there.
+    pub fn made_by(&self) -> &str {
+        self.adopt.as_deref().unwrap_or(&self.run_id)
+    }
+}
+
+/// Whose disks may be used again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reusable {
+    /// What is to be opened.
+    pub open: Open,
+    /// A run without the host in it, or `latest`.
+    pub reuse: String,
 }
 
 /// What the person who started a run allowed; the host's owner has the last word.
@@ -226,8 +261,17 @@ pub enum Job {
         /// Which.
         tiles: Vec<u32>,
     },
+    /// All of it is made: from now on it stays.
+    Keep,
     /// Read back everything that was written.
     Check,
+    /// Read back what was written to disks of another part of the run, whose host is gone.
+    CheckOf {
+        /// The run id by which they were made.
+        run_id: String,
+        /// Whose disks, tiles from 0.
+        tiles: Vec<u32>,
+    },
     /// Remove what was made; or leave it, as evidence.
     Clear {
         /// Blocks on it are wrong: leave all in place.
@@ -283,8 +327,80 @@ pub struct Failed {
 pub struct Ready {
     /// Which load of the run.
     pub epoch: u64,
-    /// Its part of the step.
+    /// Its part of the step, and after it what may come here.
     pub order: StepOrder,
+    /// Tiles (from 0) of the order that others drive until they come here, each with the run id by which
+    /// its disks were made.
+    #[serde(default)]
+    pub guests: BTreeMap<u32, String>,
+}
+
+/// Takes a tile out of a load. Not asked twice: the second time it is not there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Take {
+    /// Which load.
+    pub epoch: u64,
+    /// Which tile, from 0.
+    pub tile: u32,
+}
+
+/// A tile on its way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Taken {
+    /// Its instances, in the order of the step.
+    pub instances: Vec<Carried>,
+}
+
+impl Taken {
+    /// Since when the first of its instances has stood still, from the start of the load.
+    pub fn stood(&self) -> Nanos {
+        self.instances.iter().map(|carried| carried.left).min().unwrap_or_default()
+    }
+}
+
+/// Puts a tile into a load. Postcard, as its answer to [`topic::TAKE`] is: there may be much of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Put {
+    /// Which load.
+    pub epoch: u64,
+    /// Which tile, from 0.
+    pub tile: u32,
+    /// What it has become; without it its users begin anew.
+    pub taken: Option<Taken>,
+}
+
+/// A tile goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Came {
+    /// Since when all of it does, in nanoseconds from the start of the load, by that host's clock.
+    pub goes_on_ns: u64,
+}
+
+/// Lets a load stand still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stand {
+    /// Which load.
+    pub epoch: u64,
+    /// How long, in nanoseconds.
+    pub for_ns: u64,
+}
+
+/// It stands still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stands {
+    /// Since when, in nanoseconds from the start of the load, by that host's clock.
+    pub from_ns: u64,
+    /// Until when.
+    pub until_ns: u64,
+}
+
+/// Lets a host lose its power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lose {
+    /// Which load.
+    pub epoch: u64,
+    /// How long it stays away, in nanoseconds: then it joins again, for the next step.
+    pub away_ns: u64,
 }
 
 /// Begins it.
@@ -352,7 +468,6 @@ impl Sent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Nanos;
 
     #[test]
     fn a_slice_is_the_same_after_a_message_and_garbage_is_none() {

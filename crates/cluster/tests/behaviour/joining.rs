@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tilemark_cluster::{ClusterError, Event, Hub, Invitation, Member};
+use tilemark_cluster::{ClusterError, Event, Hub, HubOptions, Invitation, Member};
 use tokio_rustls::rustls;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use zenoh::Wait;
@@ -32,6 +32,25 @@ fn members_come_and_go_and_are_told() {
     assert_eq!(hub.present(), [name("b")]);
     // And comes again.
     let _a = joined(&hub, "a");
+}
+
+/// As at a power cut: its connection stays, and nothing comes any more.
+#[test]
+fn a_member_that_falls_silent_is_missed_after_the_lease_and_may_come_back() {
+    let lease = Duration::from_secs(2);
+    let (hub, events) = Hub::open(&HubOptions { lease, ..options(&["a"]) }).expect("a hub");
+    let silent = joined(&hub, "a");
+    wait_for(&events, |event| *event == Event::Joined(name("a")));
+    let since = std::time::Instant::now();
+    silent.fall_silent();
+    assert!(hub.ask(&name("a"), "quick", b"", SHORT).is_err(), "it hears nothing");
+    wait_for(&events, |event| *event == Event::Left(name("a")));
+    assert!(since.elapsed() >= lease / 2, "nobody told: {:?}", since.elapsed());
+    let _back = joined(&hub, "a");
+    hub.ask(&name("a"), "quick", b"", DEADLINE).expect("it is there again");
+    drop(silent);
+    hub.ask(&name("a"), "quick", b"", DEADLINE).expect("whatever becomes of who it was");
+    assert_eq!(hub.present(), [name("a")]);
 }
 
 #[test]
