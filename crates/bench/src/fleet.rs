@@ -6,8 +6,10 @@ use std::collections::btree_map::Entry;
 use record::recorder::InstanceShape;
 use record::slice::{InstanceEntry, InstanceId, Topology, VmEntry, VmId};
 use serde::{Deserialize, Serialize};
-use spec::workload::{DataPattern, Load, Role};
+use spec::workload::{CHECK_SIZE, DataPattern, Load, On, Role, Step};
+use spec::{ResolvedTile, disk_asked};
 use units::Bytes;
+use workload::moving::Carry;
 use workload::{BuildError, Instance, InstanceMachine, InstancePlan};
 
 use crate::error::BenchError;
@@ -17,9 +19,9 @@ use crate::plan::ResolvedPlan;
 /// Which part of the load an instance is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
-    /// Tile, from 0.
-    pub tile: u32,
-    /// Position of its workload in the tile.
+    /// Tile, from 0; none for infrastructure operations, which belong to no tile.
+    pub tile: Option<u32>,
+    /// Position of its workload in the plan's list.
     pub workload: usize,
     /// Which of several of this workload in the tile, from 0.
     pub copy: u32,
@@ -40,17 +42,27 @@ pub struct StepOrder {
 }
 
 impl StepOrder {
-    /// All members of `tiles` tiles: tile by tile, workload by workload, copy by copy.
+    /// All members of `tiles` tiles: tile by tile, workload by workload, copy by copy; then the
+    /// infrastructure operations, once.
     pub fn whole(plan: &ResolvedPlan, tiles: u32, round: u64) -> Self {
-        let workloads = || plan.tile_set.workloads.iter().enumerate();
-        let of_tile = |tile| {
-            workloads().flat_map(move |(workload, (_, copies))| {
-                (0..*copies).map(move |copy| Member { tile, workload, copy })
-            })
-        };
-        let members = (0..tiles).flat_map(of_tile).collect();
+        let members = members_of(&plan.tile_set, tiles);
         Self { tiles, round, seed: plan.seed.value, members }
     }
+}
+
+/// All members of so many tiles, in order, with the infrastructure operations last.
+pub fn members_of(set: &ResolvedTile, tiles: u32) -> Vec<Member> {
+    let own = set.workloads.len();
+    let of = |tile: Option<u32>| {
+        let (first, list) = match tile {
+            Some(_) => (0, &set.workloads),
+            None => (own, &set.operations),
+        };
+        list.iter().zip(first..).flat_map(move |((_, copies), workload)| {
+            (0..*copies).map(move |copy| Member { tile, workload, copy })
+        })
+    };
+    (0..tiles).map(Some).chain([None]).flat_map(of).collect()
 }
 
 /// A virtual disk a step needs.
@@ -68,8 +80,10 @@ pub struct DiskNeed {
     pub role: Role,
     /// Position of its virtual machine in the instance.
     pub vm: usize,
-    /// Its tile, from 0.
-    pub tile: u32,
+    /// Its tile, from 0; none for a disk of infrastructure operations.
+    pub tile: Option<u32>,
+    /// On which datastore it lies: the first, where the run has no other.
+    pub on: On,
 }
 
 /// One workload instance, before anything drives it.
@@ -136,7 +150,7 @@ impl Fleet {
         for member in members {
             fleet.add(plan, member, &laid_out[&member.workload]);
             if let Some(entry) = fleet.topology.instances.last_mut() {
-                entry.host = placed.name_of(member.tile).map(str::to_owned);
+                entry.host = member.tile.and_then(|tile| placed.name_of(tile)).map(str::to_owned);
             }
         }
         Ok(fleet)
@@ -153,7 +167,13 @@ impl Fleet {
             let machine = build(plan, &order, instance.member)?.machine;
             Ok(Driven { instance, machine })
         };
-        instances.into_iter().map(driven).collect()
+        let mut all = instances.into_iter().map(driven).collect::<Result<Vec<_>, BuildError>>()?;
+        let orders = all.iter().filter_map(|one| one.machine.move_order().cloned());
+        let orders: Vec<_> = orders.collect();
+        for one in all.iter_mut().filter(|one| one.instance.member.tile.is_none()) {
+            one.machine.give_orders(&orders);
+        }
+        Ok(all)
     }
 
     /// All disks, in order.
@@ -167,9 +187,12 @@ impl Fleet {
     }
 
     fn add(&mut self, plan: &ResolvedPlan, member: Member, built: &Instance) {
-        let (workload, copies) = &plan.tile_set.workloads[member.workload];
+        let (workload, copies) = plan.tile_set.at(member.workload);
         let suffix = if *copies > 1 { format!("-{}", member.copy + 1) } else { String::new() };
-        let place = format!("tile-{}/{}{suffix}", member.tile + 1, workload.name);
+        let place = match member.tile {
+            Some(tile) => format!("tile-{}/{}{suffix}", tile + 1, workload.name),
+            None => format!("{OPERATIONS}/{}{suffix}", workload.name),
+        };
         let instance = InstanceId(number(self.instances.len()));
         let first_vm = self.vms();
         self.topology
@@ -184,6 +207,7 @@ impl Fleet {
             role: disk.role,
             vm: disk.vm,
             tile: member.tile,
+            on: if plan.second.value.is_some() { disk.on } else { On::First },
         };
         self.instances.push(FleetInstance {
             shape: shape(instance, first_vm, built),
@@ -205,20 +229,93 @@ impl Fleet {
 }
 
 fn build(plan: &ResolvedPlan, order: &StepOrder, member: Member) -> Result<Instance, BuildError> {
-    let (workload, _) = &plan.tile_set.workloads[member.workload];
-    workload::build(&InstancePlan {
+    let (workload, _) = plan.tile_set.at(member.workload);
+    let built = workload::build(&InstancePlan {
         workload,
         seed: order.seed,
         round: order.round,
-        tile: member.tile,
+        tile: member.tile.unwrap_or(OF_NO_TILE),
         position: number(member.workload),
         copy: member.copy,
         footprint: plan.footprint.value,
         time_scale: plan.time.value,
         cpu: plan.cpu.value,
         schedule: plan.traces.schedule(member.workload),
-    })
+    })?;
+    match carried(&plan.tile_set).filter(|(at, _)| *at == member.workload && member.copy == 0) {
+        Some((_, carry)) if member.tile.is_some() => {
+            let path = [member.tile.unwrap_or(OF_NO_TILE), number(member.workload)].map(u64::from);
+            let path = path.into_iter().chain([order.round]);
+            let seed = path.fold(order.seed, |seed, part| machine::mix(seed ^ part));
+            built.carrying(&carry, workload, seed)
+        }
+        _ => Ok(built),
+    }
 }
+
+/// The disk of each tile that operations move or take snapshots of, if one of them does: the
+/// position of its workload, and how it is moved. What is not named is the smallest disk, the first
+/// of several.
+pub fn carried(set: &ResolvedTile) -> Option<(usize, Carry)> {
+    let steps = set.operations.iter().flat_map(|(own, _)| &own.actions).flat_map(|own| &own.steps);
+    let steps: Vec<&Step> = steps.collect();
+    // They all name the same disk, or `spec` had refused them.
+    let wanted = steps.iter().find_map(|step| disk_asked(step))?;
+    let mut moves = steps.iter().filter_map(|step| match step {
+        Step::Move(one) => Some((one.size.get(), one.outstanding)),
+        _ => None,
+    });
+    let moved = moves.next();
+    let snapshots = steps.iter().any(|step| matches!(step, Step::Snapshot(_)));
+    let disks = set.workloads.iter().enumerate().flat_map(|(at, (workload, _))| {
+        workload.vms.iter().flat_map(|vm| &vm.disks).map(move |disk| (at, disk))
+    });
+    let (at, disk) = match wanted {
+        Some(name) => disks.into_iter().find(|(_, disk)| disk.name == *name)?,
+        None => disks.min_by_key(|(_, disk)| disk.size)?,
+    };
+    // A disk that does not move has no blocks to copy.
+    let (block, outstanding) = moved.unwrap_or((CHECK_SIZE.get(), 1));
+    let (disk, moves) = (disk.name.clone(), moved.is_some());
+    Some((at, Carry { disk, moves, snapshots, block, outstanding }))
+}
+
+/// What an operation does to whole disks, beyond reading and writing them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WholeDisk {
+    /// On which datastore the disk is meant to lie.
+    pub on: On,
+    /// Whether it shares blocks with another one; else it is given back.
+    pub shares: bool,
+}
+
+/// What operations do to whole disks.
+pub fn whole_disks(set: &ResolvedTile) -> Vec<WholeDisk> {
+    let mut found = Vec::new();
+    for (workload, _) in &set.operations {
+        let disks = || workload.vms.iter().flat_map(|vm| &vm.disks);
+        let on =
+            |name: &str| disks().find(|disk| disk.name == name).map_or(On::First, |disk| disk.on);
+        workload.each_step(&mut |step| match step {
+            Step::Link(link) => found.push(WholeDisk { on: on(&link.to), shares: true }),
+            Step::Destroy(one) => found.push(WholeDisk { on: on(&one.disk), shares: false }),
+            Step::Snapshot(_) => found.push(WholeDisk { on: On::First, shares: true }),
+            _ => {}
+        });
+    }
+    // The disk of a snapshot may have moved.
+    if carried(set).is_some_and(|(_, carry)| carry.moves && carry.snapshots) {
+        found.push(WholeDisk { on: On::Second, shares: true });
+    }
+    found.dedup();
+    found
+}
+
+/// What stands in place of a tile in the names of disks and machines of infrastructure operations.
+pub const OPERATIONS: &str = "operations";
+
+/// The tile in the paths of their random streams: none that a step can have.
+const OF_NO_TILE: u32 = u32::MAX;
 
 /// I/Os that a recorded load may have under way before further ones wait in the generator, which
 /// is told: four times what Linux lets one queue of a device hold (1023, `nr_requests` of NVMe).

@@ -26,6 +26,7 @@ pub mod sample;
 pub mod score;
 pub mod simulate;
 pub mod step;
+mod tile_load;
 pub mod verdict;
 pub mod window;
 

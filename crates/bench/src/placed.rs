@@ -39,14 +39,19 @@ impl Placed {
         Self { names: hosts.iter().map(|host| host.host.clone()).collect(), by_tile }
     }
 
+    /// The same hosts with other tiles.
+    pub fn moved(&mut self, by_tile: Vec<usize>) {
+        self.by_tile = by_tile;
+    }
+
     /// The hosts, in order.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The position of the host that drives a tile.
-    pub fn host_of(&self, tile: u32) -> Option<usize> {
-        self.by_tile.get(tile as usize).copied()
+    /// The position of the host that drives a tile; none of what belongs to no tile.
+    pub fn host_of(&self, tile: impl Into<Option<u32>>) -> Option<usize> {
+        self.by_tile.get(tile.into()? as usize).copied()
     }
 
     /// The name of the host that drives a tile.

@@ -84,10 +84,12 @@ impl Bench {
             base: self.base.path().to_owned(),
             same_device: SameDevice::Allowed,
             destroy_data: None,
+            second_destroy_data: None,
             overwrite_file: false,
             allow_root_fs: true,
             keep: false,
             reuse: None,
+            power_policies: false,
             tool: ToolFacts { version: "test".to_owned(), commit: None },
             reporter: None,
         }

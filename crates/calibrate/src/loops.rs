@@ -1,7 +1,7 @@
 use record::slice::InstanceId;
 use spec::workload::{
-    Access, Action, Address, Counted, CpuMode, DataPattern, Disk, Load, Metric, Role, Size, Step,
-    Time, UserGroup, Vm, Workload,
+    Access, Action, Address, Counted, CpuMode, DataPattern, Disk, Load, Metric, On, Role, Size,
+    Step, Time, UserGroup, Vm, Workload,
 };
 use units::{BlockSize, Bytes, Nanos};
 use workload::{BuildError, InstancePlan};
@@ -28,7 +28,8 @@ impl Span {
             disk: "disk".to_owned(),
             role: Role::Data,
             vm: 0,
-            tile: 0,
+            tile: Some(0),
+            on: On::First,
         }
     }
 
@@ -51,7 +52,7 @@ impl Span {
             endpoints: Vec::new(),
             shape: shape(InstanceId(0), 0, &built),
             disks: vec![DiskNeed { size: built.disks[0].size, ..self.disk() }],
-            member: Member { tile: 0, workload: 0, copy: 0 },
+            member: Member { tile: Some(0), workload: 0, copy: 0 },
             workload: workload.name.clone(),
             vms: built.vms.clone(),
             vcpus: vec![1],
@@ -76,7 +77,8 @@ fn workload_of(point: &Point, size: Bytes) -> Workload {
             action("write", 1.0 - point.mix.reads(), Step::Write(access())),
         ],
     };
-    let disk = Disk { name: "disk".to_owned(), size, role: Role::Data, source: None };
+    let disk =
+        Disk { name: "disk".to_owned(), size, role: Role::Data, on: On::First, source: None };
     let load = Load::Closed { users: point.depth, think: Time::default() };
     Workload {
         endpoints: Vec::new(),

@@ -91,6 +91,7 @@ pub fn array(name: &str, disk: &Disk) -> Array {
         local: None,
         places: Vec::new(),
         disks: IndexMap::from([("fitted".to_owned(), disk.clone())]),
+        power: None,
         calibration: None,
     }
 }

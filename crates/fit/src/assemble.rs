@@ -128,6 +128,7 @@ pub(crate) fn workload(observed: &Observed, model: &Model, tool: &str) -> Worklo
 
 fn disk(disk: &super::model::Disk) -> SpecDisk {
     SpecDisk {
+        on: spec::workload::On::First,
         name: disk.name.clone(),
         size: disk.size,
         role: Role::Data,

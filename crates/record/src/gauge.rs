@@ -111,6 +111,8 @@ pub enum ScopeKind {
     Part,
     /// An acceleration tier.
     Tier,
+    /// A meter of watts.
+    Meter,
 }
 
 impl ScopeKind {
@@ -121,6 +123,7 @@ impl ScopeKind {
             Self::Device => "device",
             Self::Part => "part",
             Self::Tier => "tier",
+            Self::Meter => "meter",
         }
     }
 }
@@ -185,6 +188,7 @@ units! {
     Seconds "s" "seconds" "s" "Seconds.";
     Events "events" "" "{event}" "How often something happened.";
     IosPerSecond "I/Os/s" "operations_per_second" "{operation}/s" "Requests per second.";
+    Watts "W" "watts" "W" "Watts.";
     EventsPerSecond "events/s" "events_per_second" "{event}/s" "How often a second.";
 }
 
@@ -271,6 +275,9 @@ gauges! {
     Frequency "cpu.frequency" Mean Share of Host Drawn More
         "/sys/devices/system/cpu/cpu*/cpufreq"
         "frequency of the processors, of their greatest";
+    PowerWatts "power.watts" Mean Watts of Meter Drawn Less
+        "a meter"
+        "electrical power in watts";
     Utilisation "part.utilisation" Mean ShareOfTime of Part Drawn Less
         "the model"
         "a modelled part was busy";

@@ -42,8 +42,8 @@ pub struct VmEntry {
 /// A workload instance's place and the names of what it numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstanceEntry {
-    /// Tile, counted from 0.
-    pub tile: u32,
+    /// Tile, counted from 0; none for infrastructure operations, which belong to no tile.
+    pub tile: Option<u32>,
     /// The workload's name.
     pub workload: String,
     /// Which of several of this workload in the tile, counted from 0.
@@ -57,6 +57,11 @@ pub struct InstanceEntry {
     pub groups: Vec<String>,
     /// Kinds of I/O and calls, by `machine::KindId`.
     pub kinds: Vec<String>,
+}
+
+/// A tile as labels of exports have it: its number from 0, and nothing for what belongs to none.
+pub fn tile_label(tile: Option<u32>) -> String {
+    tile.map(|tile| tile.to_string()).unwrap_or_default()
 }
 
 /// Which way the data goes.

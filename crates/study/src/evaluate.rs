@@ -236,7 +236,8 @@ impl<'a> Evaluator<'a> {
         let names: Vec<&str> = arguments[2..].iter().filter_map(Node::as_text).collect();
         let one = |repeat: usize| {
             let step = self.step(index, tiles, configuration, repeat)?;
-            if self.is_claim && step.verdict == Verdict::Failed && function != Function::Strain {
+            let is_of_failures = matches!(function, Function::Strain | Function::Failed);
+            if self.is_claim && step.verdict == Verdict::Failed && !is_of_failures {
                 return Err(Absent(format!(
                     "not comparable: {} at {tiles} broke a limit ({})",
                     configuration.name, step.reason

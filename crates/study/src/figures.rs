@@ -1,6 +1,6 @@
 //! Figures of a step, by the function that asks for them. Times are in milliseconds.
 
-use record::run::{ActionResult, IoTotal, Latency, Step};
+use record::run::{ActionResult, IoTotal, Latency, MeterScope, Step, Verdict};
 use record::slice::Direction;
 use spec::study::ResolvedConfiguration;
 use spec::study::formula::Function;
@@ -20,6 +20,9 @@ pub(super) fn figure(
     match function {
         F::Score => score(step),
         F::Strain => strain(step, names),
+        F::Failed => Ok(f64::from(u8::from(step.verdict == Verdict::Failed))),
+        F::Watts => watts(step, names),
+        F::PerKilowatt => Ok(score_value(step)? / (watts(step, names)? / 1000.0)),
         F::Throughput => Ok(throughput(step, names)? / tiles),
         F::ThroughputTotal => throughput(step, names),
         F::Actions => Ok(actions_per_minute(step, names)? / tiles),
@@ -87,6 +90,34 @@ fn milliseconds(ns: Option<u64>) -> Number {
 pub(super) fn score(step: &Step) -> Number {
     let score = step.score.as_ref().ok_or_else(|| Absent::because("there is no score"))?;
     of(&score.applications)
+}
+
+/// The score with operations, where some ran.
+fn score_value(step: &Step) -> Number {
+    let score = step.score.as_ref().ok_or_else(|| Absent::because("there is no score"))?;
+    if score.total.value.is_some() { of(&score.total) } else { of(&score.applications) }
+}
+
+/// Mean watts of hosts, storage or both.
+fn watts(step: &Step, names: &[&str]) -> Number {
+    let power = step.power.as_ref();
+    let power = power.ok_or_else(|| Absent::because("the array says nothing of its watts"))?;
+    let scopes: &[MeterScope] = match names.first().copied().unwrap_or_default() {
+        "servers" => &[MeterScope::Host],
+        "storage" => &[MeterScope::Storage],
+        _ => &[MeterScope::Host, MeterScope::Storage],
+    };
+    let mut sum = 0.0;
+    for scope in scopes {
+        let own = || power.meters.iter().filter(|meter| meter.scope == *scope);
+        if own().next().is_none() {
+            return Err(Absent(format!("there are no watts of the scope {}", scope.name())));
+        }
+        for meter in own() {
+            sum += of(&meter.mean_watts)?;
+        }
+    }
+    if sum > 0.0 { Ok(sum) } else { Err(Absent::because("it takes 0 W")) }
 }
 
 fn strain(step: &Step, names: &[&str]) -> Number {

@@ -125,6 +125,7 @@ fn host(facts: &ModelFacts, figure: &str) -> Number {
     let most = |of: fn(&HostFacts) -> f64| hosts.iter().map(|host| of(host)).fold(0.0, f64::max);
     match figure {
         "used" => Ok(mean(|host| host.used)),
+        "cycles" => Ok(mean(|host| host.cycles.unwrap_or(host.used))),
         "used_max_1s" => Ok(most(|host| host.used_max_1s)),
         "used_max_20s" => Ok(most(|host| host.used_max_20s)),
         "ready" => Ok(hosts.iter().map(|host| host.ready).sum()),

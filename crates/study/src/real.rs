@@ -61,6 +61,7 @@ fn nothing() -> Array {
         local: None,
         places: Vec::new(),
         disks: indexmap::IndexMap::new(),
+        power: None,
         calibration: None,
     }
 }

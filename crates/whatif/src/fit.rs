@@ -111,6 +111,7 @@ fn array(run: &Run, disk: Disk) -> Array {
         local: None,
         places: Vec::new(),
         disks: IndexMap::from([("fitted".to_owned(), disk)]),
+        power: None,
         calibration: None,
     }
 }

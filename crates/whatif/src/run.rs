@@ -92,7 +92,7 @@ pub fn what_if(
     let arrays = [&subject.array, &changed.array];
     let most = |array: &Array| -> Result<u32, BenchError> {
         let rig = SimRig::new(array, plan);
-        match rig.tiles_that_fit(load.bytes) {
+        match rig.tiles_that_fit(&load) {
             0 => rig.has_room(1, load.bytes).map(|()| 1),
             fits => Ok(load.tiles_max(options.tiles_max, fits).max(1)),
         }

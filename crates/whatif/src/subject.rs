@@ -142,6 +142,10 @@ fn plan(directory: &Path, run: &Run) -> Result<ResolvedPlan, SubjectError> {
     let no_plan = |source| SubjectError::NoPlan { run: run.id.clone(), source: Box::new(source) };
     let plan = spec::read_plan(&directory.join(files::PLAN)).map_err(no_plan)?;
     let tile = tile(directory, run, &plan.tile)?;
+    let tile = match &plan.operations {
+        Some(group) => spec::with_operations(tile, group, directory).map_err(no_plan)?,
+        None => tile,
+    };
     let layers = [Layer::of_plan(&plan)];
     let here = Surroundings { entropy: run.seed, cores: 1 };
     let traces = Traces::of(&tile).unwrap_or_default();

@@ -43,6 +43,15 @@ pub enum BenchError {
     /// A service that is to be called.
     #[error(transparent)]
     Unreachable(#[from] engine::client::ServiceError),
+    /// Real virtual machines.
+    #[error(transparent)]
+    Machines(#[from] Box<vm::VmError>),
+    /// An operation on real virtual machines that could not begin.
+    #[error(transparent)]
+    Operation(#[from] Box<vm::Failure>),
+    /// A meter of watts.
+    #[error(transparent)]
+    Meter(#[from] meter::MeterError),
     /// The load generator.
     #[error(transparent)]
     Engine(#[from] engine::EngineError),
@@ -250,6 +259,7 @@ impl BenchError {
             Self::Unreachable(_) => {
                 Some("start the service, or name another address with --endpoint".to_owned())
             }
+            Self::Meter(error) => error.hint().map(str::to_owned),
             Self::TooManyUsers { .. } => {
                 Some("begin with fewer tiles (--tiles), or a tile of fewer users".to_owned())
             }
@@ -300,6 +310,7 @@ impl BenchError {
             Self::Replay(_) => "replay",
             Self::Refused(_) => "refused",
             Self::Datastore(_) => "datastore",
+            Self::Meter(_) => "meter",
             Self::Engine(_) => "engine",
             Self::Prefill(_) => "prefill",
             Self::RunDir(_) | Self::Series(_) => "run-directory",
@@ -308,6 +319,7 @@ impl BenchError {
             }
             Self::Plant { .. } => "array",
             Self::Service(_) | Self::Unreachable(_) => "endpoint",
+            Self::Machines(_) | Self::Operation(_) => "machines",
             Self::Runaway { .. } | Self::Simulation(_) => "simulation",
             Self::Storage { .. } => "storage-failed",
             Self::Mismatch(_) => "verification-mismatch",
@@ -331,7 +343,10 @@ fn wrong_blocks(mismatches: &[String]) -> String {
 fn describe(failures: &[Failure], tiles: u32) -> String {
     let Some(first) = failures.first() else { return "the storage failed".to_owned() };
     let total: u64 = failures.iter().map(|failure| failure.count).sum();
-    let Failure { disk, offset, operation, error, .. } = first;
+    let Failure { disk, offset, operation, error, during, .. } = first;
+    let during = during.as_ref().map_or_else(String::new, |during| format!("{during}: "));
     let more = if total > 1 { format!(" ({total} I/Os failed in all)") } else { String::new() };
-    format!("{operation} at byte {offset} of disk {disk} failed with {tiles} tiles: {error}{more}")
+    format!(
+        "{during}{operation} at byte {offset} of disk {disk} failed with {tiles} tiles: {error}{more}"
+    )
 }

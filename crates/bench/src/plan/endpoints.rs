@@ -1,9 +1,21 @@
+use std::time::Duration;
+
 use engine::client::Address;
 use indexmap::IndexMap;
-use spec::workload::{Endpoint, Workload};
+use spec::workload::{Endpoint, Protocol, Workload};
 use spec::{Answering, ResolvedTile, ServiceModel, did_you_mean};
+use vm::Asked;
 
 use crate::plan::{Layer, PlanError, Setting};
+
+/// For how long a machine writes to a snapshot before it is deleted; our choice, so that a quick run sees
+/// several.
+pub const SNAPSHOT_KEPT: Duration = Duration::from_secs(2);
+
+/// Which phase of an operation an endpoint's name means; how many machines a storm has is not in it.
+pub fn asked(endpoint: &str) -> Option<Asked> {
+    Asked::parse(endpoint, SNAPSHOT_KEPT, 1)
+}
 
 /// What answers, by the name of the endpoint.
 pub type Answers = IndexMap<String, Setting<Answering>>;
@@ -22,7 +34,14 @@ pub fn of(layers: &[Layer], tile: &ResolvedTile) -> Result<Answers, PlanError> {
         let help = did_you_mean(name, &known, "endpoints");
         return Err(PlanError::UnknownEndpoint { name: name.clone(), help });
     }
-    match called(tile).find(|(_, own)| !given.contains_key(&own.name)) {
+    let strange = |(_, own): &(&Workload, &Endpoint)| {
+        own.protocol == Protocol::Vm && asked(&own.name).is_none()
+    };
+    if let Some((workload, Endpoint { name, .. })) = called(tile).find(strange) {
+        return Err(PlanError::NoPhase { workload: workload.name.clone(), name: name.clone() });
+    }
+    let elsewhere = |(_, own): &(&Workload, &Endpoint)| own.protocol != Protocol::Vm;
+    match called(tile).filter(elsewhere).find(|(_, own)| !given.contains_key(&own.name)) {
         None => Ok(given),
         Some((workload, Endpoint { name, .. })) => {
             let (workload, name) = (workload.name.clone(), name.clone());
@@ -41,6 +60,23 @@ pub fn models(given: &Answers) -> Result<Vec<ServiceModel>, PlanError> {
     given.iter().map(model).collect()
 }
 
+/// That a simulation has a model for each operation on real machines, too.
+pub fn modelled(given: &Answers, tile: &ResolvedTile) -> Result<(), PlanError> {
+    match of_machines(tile).find(|(_, name)| !given.contains_key(*name)) {
+        None => Ok(()),
+        Some((workload, name)) => {
+            let (workload, name, help) = (workload.to_owned(), name.to_owned(), help(name));
+            Err(PlanError::MissingEndpoint { workload, name, help })
+        }
+    }
+}
+
+/// The names of workloads and of their endpoints that are phases of operations on real machines.
+pub fn of_machines(tile: &ResolvedTile) -> impl Iterator<Item = (&str, &str)> {
+    let of_machines = called(tile).filter(|(_, own)| own.protocol == Protocol::Vm);
+    of_machines.map(|(workload, own)| (workload.name.as_str(), own.name.as_str()))
+}
+
 /// Every address that a run's calls go to, by name: of what the workloads speak.
 pub fn addresses<'a>(
     given: &Answers,
@@ -50,6 +86,9 @@ pub fn addresses<'a>(
     let mut addresses = IndexMap::new();
     for (name, protocol) in spoken {
         let Some(setting) = given.get(name) else { continue };
+        if protocol == Protocol::Vm {
+            return Err(wrong(name, &setting.value, "machines of the run's own, and no address"));
+        }
         let Answering::Address(text) = &setting.value else {
             return Err(wrong(name, &setting.value, "an address"));
         };
@@ -67,7 +106,7 @@ fn wrong(name: &str, given: &Answering, takes: &'static str) -> PlanError {
 
 /// Every endpoint of every workload.
 fn called(tile: &ResolvedTile) -> impl Iterator<Item = (&Workload, &Endpoint)> {
-    let workloads = tile.workloads.iter().map(|(workload, _)| workload);
+    let workloads = tile.all().map(|(workload, _)| workload);
     workloads.flat_map(|own| own.endpoints.iter().map(move |endpoint| (own, endpoint)))
 }
 

@@ -1,6 +1,8 @@
 use indexmap::IndexMap;
 use record::run::Origin;
 use spec::Answering;
+use spec::events::{PlannedEvent, Restart};
+use spec::meter::Meter;
 use spec::plan::{Plan, Profile};
 use spec::workload::CpuMode;
 use units::{Bytes, Nanos};
@@ -10,6 +12,8 @@ use units::{Bytes, Nanos};
 pub struct Values {
     /// `dir:PATH`, `file:PATH` or `block:PATH`.
     pub datastore: Option<String>,
+    /// A second datastore, of the same form; `pool:NAME` in a simulation.
+    pub second: Option<String>,
     /// A shipped tile's name or a path.
     pub tile: Option<String>,
     /// How long and how often.
@@ -44,10 +48,18 @@ pub struct Values {
     pub space_max: Option<Bytes>,
     /// What answers endpoints, by name.
     pub endpoints: IndexMap<String, Answering>,
+    /// Infrastructure operations: a shipped group's name or a path.
+    pub operations: Option<String>,
     /// The hosts that drive the tiles, as `--host` has them; none is this one.
     pub hosts: Option<Vec<String>>,
     /// On which of them each tile runs.
     pub placement: Option<String>,
+    /// What happens to the hosts in every step.
+    pub events: Option<Vec<PlannedEvent>>,
+    /// What becomes of the tiles of a lost host.
+    pub restart: Option<Restart>,
+    /// Meters of watts.
+    pub meters: Option<Vec<Meter>>,
     /// Seed of every random stream.
     pub seed: Option<u64>,
 }
@@ -68,6 +80,7 @@ impl Layer {
         let (ladder, measure) = (&plan.ladder, &plan.measure);
         let values = Values {
             datastore: Some(plan.datastore.clone()),
+            second: plan.second.clone(),
             tile: Some(plan.tile.clone()),
             profile: (plan.profile != Profile::default()).then_some(plan.profile),
             tiles: ladder.tiles.clone(),
@@ -85,8 +98,12 @@ impl Layer {
             cpu: plan.engine.cpu,
             space_max: plan.engine.space_max,
             endpoints: plan.endpoints.clone(),
+            operations: plan.operations.clone(),
             hosts: (!plan.hosts.members.is_empty()).then(|| plan.hosts.members.clone()),
             placement: plan.hosts.placement.clone(),
+            events: (!plan.events.is_empty()).then(|| plan.events.clone()),
+            restart: plan.restart,
+            meters: (!plan.meters.is_empty()).then(|| plan.meters.clone()),
             seed: plan.seed,
         };
         Self { origin: Origin::Plan, values }

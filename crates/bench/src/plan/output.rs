@@ -10,6 +10,7 @@ impl ResolvedPlan {
     pub fn to_plan(&self) -> Plan {
         Plan {
             datastore: self.datastore.value.clone(),
+            second: self.second.value.clone(),
             tile: self.tile.value.clone(),
             profile: self.profile.value,
             ladder: Ladder {
@@ -32,10 +33,14 @@ impl ResolvedPlan {
                 space_max: self.space_max.value,
             },
             endpoints: self.endpoints.iter().map(|(n, at)| (n.clone(), at.value.clone())).collect(),
+            operations: self.operations.value.clone(),
             hosts: Hosts {
                 members: self.hosts.value.clone(),
                 placement: (!self.hosts.value.is_empty()).then(|| self.placement.value.to_string()),
             },
+            events: self.events.value.clone(),
+            restart: self.restart.value,
+            meters: self.meters.value.clone(),
             seed: Some(self.seed.value),
         }
     }
@@ -72,6 +77,12 @@ impl ResolvedPlan {
             value("engine.space-max", &self.space_max),
             value("seed", &self.seed),
         ];
+        if self.second.value.is_some() {
+            values.push(value("second", &self.second));
+        }
+        if self.operations.value.is_some() {
+            values.push(value("operations", &self.operations));
+        }
         let endpoints = self.endpoints.iter();
         values.extend(endpoints.map(|(name, at)| value(&format!("endpoint.{name}"), at)));
         if !self.hosts.value.is_empty() {
@@ -81,6 +92,15 @@ impl ResolvedPlan {
                 value: self.placement.value.to_string().into(),
                 origin: self.placement.origin,
             });
+        }
+        if !self.events.value.is_empty() {
+            values.push(value("events", &self.events));
+        }
+        if self.restart.value.is_some() {
+            values.push(value("restart", &self.restart));
+        }
+        if !self.meters.value.is_empty() {
+            values.push(value("meters", &self.meters));
         }
         values
     }

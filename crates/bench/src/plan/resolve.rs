@@ -1,4 +1,6 @@
 use record::run::Origin;
+use spec::events::{EventContext, EventKind, PlannedEvent, Restart, event_problems};
+use spec::meter::Meter;
 use spec::plan::Profile;
 use spec::workload::CpuMode;
 use spec::{Placement, ResolvedTile};
@@ -30,6 +32,8 @@ pub struct Surroundings {
 pub struct ResolvedPlan {
     /// `dir:PATH`, `file:PATH` or `block:PATH`; `array:NAME` in a simulation.
     pub datastore: Setting<String>,
+    /// A second datastore, between which and the first disks move.
+    pub second: Setting<Option<String>>,
     /// The tile's name or path, as given.
     pub tile: Setting<String>,
     /// How long and how often.
@@ -66,10 +70,18 @@ pub struct ResolvedPlan {
     pub space_max: Setting<Option<Bytes>>,
     /// What answers the endpoints that the tile's workloads call, by name.
     pub endpoints: Answers,
+    /// Infrastructure operations, as given; what they are is in `tile_set`.
+    pub operations: Setting<Option<String>>,
     /// The hosts that drive the tiles, as `--host` has them; none is this one.
     pub hosts: Setting<Vec<String>>,
     /// On which of them each tile runs.
     pub placement: Setting<Placement>,
+    /// What happens to the hosts in every step.
+    pub events: Setting<Vec<PlannedEvent>>,
+    /// What becomes of the tiles of a lost host; absent, it voids the step.
+    pub restart: Setting<Option<Restart>>,
+    /// Meters of watts that are read beside the run.
+    pub meters: Setting<Vec<Meter>>,
     /// Seed of every random stream.
     pub seed: Setting<u64>,
     /// The profile's values that a plan cannot change.
@@ -87,6 +99,12 @@ impl ResolvedPlan {
             |text: &String| text.split_once('=').map_or(text.as_str(), |(name, _)| name).to_owned();
         self.hosts.value.iter().map(name).collect()
     }
+
+    /// Whether a tile may be driven by another host than it was placed on.
+    pub fn may_move(&self) -> bool {
+        let moves = |event: &PlannedEvent| event.kind != EventKind::StopHost;
+        self.restart.value.is_some() || self.events.value.iter().any(moves)
+    }
 }
 
 /// Fills every gap: the first layer that has a value wins, then the profile, then the
@@ -97,7 +115,13 @@ pub fn resolve(
     surroundings: Surroundings,
 ) -> Result<ResolvedPlan, PlanError> {
     let plan = resolve_with(profile_values, layers, tile_set, surroundings)?;
+    let plan = with_time_for_meters(plan);
+    events(&plan)?;
     endpoints::addresses(&plan.endpoints, &plan.tile_set)?;
+    let workload = endpoints::of_machines(&plan.tile_set).next();
+    if let Some((workload, _)) = workload.filter(|_| plan.verify.value) {
+        return Err(PlanError::MachinesVerified { workload: workload.to_owned() });
+    }
     Ok(plan)
 }
 
@@ -110,6 +134,10 @@ pub fn resolve_simulated(
 ) -> Result<ResolvedPlan, PlanError> {
     let mut plan = resolve_with(simulated_values, layers, tile_set, surroundings)?;
     endpoints::models(&plan.endpoints)?;
+    endpoints::modelled(&plan.endpoints, &plan.tile_set)?;
+    if !plan.events.value.is_empty() || plan.restart.value.is_some() {
+        return Err(PlanError::SimulatedEvents);
+    }
     let slice = plan.slice.value;
     if slice > Nanos::SECOND {
         // Figures of hosts and backlogs are of whole seconds.
@@ -125,6 +153,7 @@ pub fn resolve_simulated(
     plan.cpu = Setting { value: None, origin: Origin::Default };
     plan.space_max = Setting { value: None, origin: Origin::Default };
     plan.hosts = Setting { value: Vec::new(), origin: Origin::Default };
+    plan.meters = Setting { value: Vec::new(), origin: Origin::Default };
     Ok(plan)
 }
 
@@ -143,6 +172,7 @@ fn resolve_with(
     let whole = whole_periods(duration.value, time.value, workloads_of(&tile_set));
     let plan = ResolvedPlan {
         datastore: pick.required(|v| v.datastore.clone()).ok_or(PlanError::NoDatastore)?,
+        second: pick.optional(|v| v.second.clone()),
         tile: pick.required(|v| v.tile.clone()).ok_or(PlanError::NoTile)?,
         profile,
         climb: Setting { value: climb_of(climb.value.as_deref())?, origin: climb.origin },
@@ -161,8 +191,12 @@ fn resolve_with(
         cpu: pick.optional(|v| v.cpu),
         space_max: pick.optional(|v| v.space_max),
         endpoints: endpoints::of(layers, &tile_set)?,
+        operations: pick.optional(|v| v.operations.clone()),
         hosts: pick.or(|v| v.hosts.clone(), Vec::new(), Origin::Default),
         placement: placement(&pick)?,
+        events: pick.or(|v| v.events.clone(), Vec::new(), Origin::Default),
+        restart: pick.optional(|v| v.restart),
+        meters: pick.or(|v| v.meters.clone(), Vec::new(), Origin::Default),
         seed: pick.or(|v| v.seed, drawn_seed(surroundings.entropy), Origin::Default),
         method,
         tile_set,
@@ -170,6 +204,34 @@ fn resolve_with(
     };
     check(&plan)?;
     Ok(plan)
+}
+
+/// Events that can happen to these hosts, in this time.
+fn events(plan: &ResolvedPlan) -> Result<(), PlanError> {
+    let (hosts, events, restart) = (plan.host_names(), &plan.events.value, plan.restart.value);
+    if hosts.is_empty() && (restart.is_some() || !events.is_empty()) {
+        let key = if events.is_empty() { "restart" } else { "events" };
+        return Err(PlanError::NoHosts { key });
+    }
+    let context = EventContext { hosts: &hosts, restart, duration: Some(plan.duration.value) };
+    match event_problems(events, context).into_iter().next() {
+        Some(problem) => Err(PlanError::Event(problem.to_string())),
+        None if plan.buffered.value && plan.may_move() => Err(PlanError::BufferedMoves),
+        None => Ok(()),
+    }
+}
+
+/// A warm-up that nobody chose is long enough for the meters.
+fn with_time_for_meters(mut plan: ResolvedPlan) -> ResolvedPlan {
+    let least = plan.meters.value.iter().map(Meter::warm_up).max().unwrap_or(Nanos::ZERO);
+    let raise = |own: &mut Setting<Nanos>, to: Nanos| {
+        if own.origin == Origin::Profile {
+            own.value = own.value.max(to);
+        }
+    };
+    raise(&mut plan.warm_up_max, least);
+    raise(&mut plan.warm_up_min, least.min(plan.warm_up_max.value));
+    plan
 }
 
 fn placement(pick: &Pick<'_>) -> Result<Setting<Placement>, PlanError> {

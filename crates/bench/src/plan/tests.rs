@@ -62,6 +62,33 @@ fn the_resolved_plan_resolves_to_itself() {
 }
 
 #[test]
+fn an_analyser_has_time_for_its_first_pass_unless_somebody_chose_another() {
+    let meter = || Some(vec!["ptdaemon:lab".parse().expect("a meter")]);
+    let quick = || Values { profile: Some(Profile::Quick), meters: meter(), ..Values::default() };
+    let warm_up = |values: Values| {
+        let plan = resolved(&[layer(Origin::Flag, values), Layer::of_plan(&plan_file())]);
+        (plan.warm_up_min.value, plan.warm_up_max.value)
+    };
+    let without = warm_up(Values { meters: None, ..quick() });
+    assert!(without.0 < Nanos::from_secs(10), "{without:?}");
+    assert_eq!(warm_up(quick()).0, Nanos::from_secs(10));
+    let (short, long) = (Nanos::from_secs(1), Nanos::from_secs(4));
+    let chosen = Values { warm_up_min: Some(short), warm_up_max: Some(long), ..quick() };
+    assert_eq!(warm_up(chosen), (short, long));
+    assert_eq!(warm_up(Values { warm_up_max: Some(long), ..quick() }), (long, long));
+}
+
+#[test]
+fn a_simulation_has_no_meters() {
+    let meters = Some(vec!["shelly:plug".parse().expect("a meter")]);
+    let array = Some("array:nvme-local".to_owned());
+    let values = Values { meters, datastore: array, ..Values::default() };
+    let layers = [layer(Origin::Flag, values), Layer::of_plan(&plan_file())];
+    let plan = resolve_simulated(&layers, tile_with_periods(&[]), HERE).expect("resolves");
+    assert_eq!(plan.meters.value, []);
+}
+
+#[test]
 fn measured_time_covers_whole_burst_periods() {
     let rounded = |asked: &str, scale: f64, periods: &[&str]| {
         let tile = tile_with_periods(periods);

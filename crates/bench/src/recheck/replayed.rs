@@ -7,12 +7,15 @@ use record::slice::{
     VmEntry, VmId,
 };
 use spec::ResolvedTile;
+use spec::workload::{Action, Workload};
 use units::Nanos;
 
-use crate::fleet::Member;
+use crate::fleet::{Member, members_of};
 use crate::placed::Placed;
 use crate::score::{References, SliceWork, slice_work};
+use crate::step::against::Sums;
 use crate::step::checks::{LittleSums, SUBMITTED_IS_COMPLETED};
+use crate::step::course::steady_of;
 use crate::step::report::{StepFacts, StepPlace};
 use crate::step::runner::{Beside, excuse};
 use crate::step::{Rounds, waits};
@@ -24,7 +27,7 @@ pub struct Replayed<'a> {
     tile: &'a ResolvedTile,
     members: Vec<Member>,
     /// Position of each workload instance, by tile, name and copy.
-    positions: BTreeMap<(u32, String, u32), usize>,
+    positions: BTreeMap<(Option<u32>, String, u32), usize>,
     topology: Topology,
     placed: Placed,
     window: Window,
@@ -36,6 +39,7 @@ pub struct Replayed<'a> {
     in_flight: u64,
     work: Vec<SliceWork>,
     little: LittleSums,
+    operations: Sums,
     /// Rows of workloads that the tile does not have.
     pub strangers: u64,
 }
@@ -45,30 +49,27 @@ impl<'a> Replayed<'a> {
     pub fn new(tile: &'a ResolvedTile, step: &Step, slices_per_block: usize) -> Self {
         let tiles = step.tiles;
         let placed = Placed::of_step(&step.hosts, tiles);
-        let (mut members, mut positions) = (Vec::new(), BTreeMap::new());
+        let (members, mut positions) = (members_of(tile, tiles), BTreeMap::new());
         let mut topology = Topology::default();
-        for number in 0..tiles {
-            for (position, (workload, copies)) in tile.workloads.iter().enumerate() {
-                for copy in 0..*copies {
-                    positions.insert((number, workload.name.clone(), copy), members.len());
-                    let instance = InstanceId(id(members.len()));
-                    members.push(Member { tile: number, workload: position, copy });
-                    topology.instances.push(InstanceEntry {
-                        tile: number,
-                        workload: workload.name.clone(),
-                        copy,
-                        host: None,
-                        actions: workload.actions.iter().map(|own| own.name.clone()).collect(),
-                        groups: vec![String::new()],
-                        kinds: Vec::new(),
-                    });
-                    // Which of an instance's machines it was is no matter here.
-                    topology.vms.push(VmEntry { instance, name: String::new() });
-                }
-            }
+        for (at, member) in members.iter().enumerate() {
+            let (workload, _) = tile.at(member.workload);
+            positions.insert((member.tile, workload.name.clone(), member.copy), at);
+            topology.instances.push(InstanceEntry {
+                tile: member.tile,
+                workload: workload.name.clone(),
+                copy: member.copy,
+                host: None,
+                actions: names_of(workload),
+                groups: vec![String::new()],
+                kinds: Vec::new(),
+            });
+            // Which of an instance's machines it was is no matter here.
+            let instance = InstanceId(id(at));
+            topology.vms.push(VmEntry { instance, name: String::new() });
         }
         let window = Window::new(&topology, Nanos::ZERO, 0);
         let judge = StepJudge { tile, members: &members, topology: &topology, placed: &placed };
+        let operations = Sums::of_operations(&judge);
         let samples = LimitSamples::new(&judge, slices_per_block);
         Self {
             tile,
@@ -83,7 +84,8 @@ impl<'a> Replayed<'a> {
             has_begun: false,
             in_flight: 0,
             work: Vec::new(),
-            little: LittleSums::default(),
+            little: LittleSums::new(!step.hosts.is_empty()),
+            operations,
             strangers: 0,
         }
     }
@@ -101,8 +103,10 @@ impl<'a> Replayed<'a> {
         if phase == Phase::Measured {
             self.window.add(&slice);
             self.rounds.add(&slice);
-            let Self { tile, members, topology, placed, samples, .. } = self;
-            samples.add(&StepJudge { tile, members, topology, placed }, &slice);
+            let Self { tile, members, topology, placed, samples, operations, .. } = self;
+            let judge = StepJudge { tile, members, topology, placed };
+            samples.add(&judge, &slice);
+            operations.add_operations(&judge, &slice);
             self.work.push(slice_work(self.tile, &self.members, &self.topology, &slice));
         }
     }
@@ -163,7 +167,7 @@ impl<'a> Replayed<'a> {
         slice
     }
 
-    fn position(&mut self, tile: u32, workload: String, copy: u32) -> Option<usize> {
+    fn position(&mut self, tile: Option<u32>, workload: String, copy: u32) -> Option<usize> {
         let found = self.positions.get(&(tile, workload, copy)).copied();
         self.strangers += u64::from(found.is_none());
         found
@@ -194,7 +198,7 @@ impl<'a> Replayed<'a> {
         let beyond = |check: &&Check| check.id == SUBMITTED_IS_COMPLETED;
         let mut checks = Vec::from_iter(self.little.check());
         checks.extend(stored.checks.iter().find(beyond).cloned());
-        let steady = self.rounds.steady();
+        let steady = steady_of(&self.rounds, !stored.events.is_empty());
         let mut hosts = stored.hosts.clone();
         for (host, limits) in hosts.iter_mut().zip(&judged.hosts) {
             host.limits.clone_from(limits);
@@ -210,6 +214,8 @@ impl<'a> Replayed<'a> {
             judged: judged.clone(),
             disturbances: stored.disturbances.clone(),
             hosts,
+            under_operations: self.operations.under_operations(seed),
+            events: stored.events.clone(),
             steady,
             work: &self.work,
             slices_per_block: self.slices_per_block,
@@ -232,6 +238,12 @@ impl<'a> Replayed<'a> {
         waits::tell(&mut step);
         (step, judged)
     }
+}
+
+/// Names of actions, then of their stages, as machines number them.
+fn names_of(workload: &Workload) -> Vec<String> {
+    let whole = workload.actions.iter().map(|own| own.name.clone());
+    whole.chain(workload.actions.iter().flat_map(Action::stages)).collect()
 }
 
 /// The position of a name in a list; it is added, and told, if it is new.

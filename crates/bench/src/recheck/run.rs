@@ -6,6 +6,7 @@ use record::series::{SeriesError, Slices, StepKey};
 use serde_json::{Value, json};
 
 use crate::BenchError;
+use crate::fleet::OPERATIONS;
 use crate::ladder::{Ladder, StepResult};
 use crate::plan::{
     Layer, Origin, ResolvedPlan, Surroundings, Values, ladder_options, resolve, resolve_simulated,
@@ -13,7 +14,7 @@ use crate::plan::{
 };
 use crate::recheck::document::{Agreement, Item, NotRechecked, Recheck, SCHEMA, StepRecheck};
 use crate::recheck::replayed::Replayed;
-use crate::run::{held_of, interval_of, score_of, tile_sha256, work_of};
+use crate::run::{held_of, interval_of, operations_sha256, score_of, tile_sha256, work_of};
 use crate::score::{Reference, References};
 use crate::step::checks::repeats_within_3_percent;
 use crate::step::course::slices_per_block;
@@ -121,6 +122,11 @@ fn definitions(
     let name = tile.unwrap_or(&plan.tile);
     let base = if tile.is_some() { Path::new("") } else { stored.path() };
     let tile_set = spec::resolve_tile(name, base).map_err(|error| error.to_string())?;
+    let tile_set = match &plan.operations {
+        Some(group) => spec::with_operations(tile_set, group, stored.path())
+            .map_err(|error| error.to_string())?,
+        None => tile_set,
+    };
     let layers = [Layer { origin: Origin::Flag, values: Values::default() }, Layer::of_plan(&plan)];
     let here = Surroundings { entropy: run.seed, cores: run.engine.workers.max(1) };
     let simulated = || resolve_simulated(&layers, tile_set.clone(), here).ok();
@@ -146,6 +152,10 @@ fn definitions(
         ));
     }
     recheck.definitions.push(Item::compare("hash of the tile", &run.tile.sha256, &sum));
+    if let Some(facts) = &run.tile.operations {
+        let sum = operations_sha256(&resolved.tile_set);
+        recheck.definitions.push(Item::compare("hash of the operations", &facts.sha256, &sum));
+    }
     Ok(resolved)
 }
 
@@ -205,7 +215,7 @@ fn references(run: &Run, plan: &ResolvedPlan, recheck: &mut Recheck) -> Referenc
                 Reference { value: metric.reference.value, origin: metric.reference_origin }
             })
         };
-        References(plan.tile_set.workloads.iter().map(|(own, _)| of(&own.name)).collect())
+        References(plan.tile_set.all().map(|(own, _)| of(&own.name)).collect())
     })
 }
 
@@ -270,9 +280,10 @@ fn compare(
 }
 
 fn workload_name(own: &record::run::WorkloadResult) -> String {
+    let of = own.tile.map_or_else(|| OPERATIONS.to_owned(), |tile| format!("tile {}", tile + 1));
     match own.copy {
-        0 => format!("tile {} {}", own.tile + 1, own.workload),
-        copy => format!("tile {} {} {}", own.tile + 1, own.workload, copy + 1),
+        0 => format!("{of} {}", own.workload),
+        copy => format!("{of} {} {}", own.workload, copy + 1),
     }
 }
 

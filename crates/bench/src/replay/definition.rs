@@ -1,7 +1,7 @@
 use spec::ResolvedTile;
 use spec::replay::{Replay, Speed};
 use spec::tile::{Tile, TileWorkload};
-use spec::workload::{Counted, CpuMode, DataPattern, Disk, Limit, Metric, Role, Vm, Workload};
+use spec::workload::{Counted, CpuMode, DataPattern, Disk, Limit, Metric, On, Role, Vm, Workload};
 use units::{Bytes, Nanos};
 use workload::replay::Waits;
 
@@ -73,6 +73,7 @@ fn workload_of(replay: Replay, recording: &Recording, asked: Asked) -> Workload 
         // What no device can have is folded, as is what a disk is too small for.
         size: Bytes::new((*end).min(most.get())).max(Bytes::MIB).round_up(Bytes::MIB),
         role: Role::Data,
+        on: On::First,
         source: Some(format!("what the trace touches of its device {device}")),
     };
     let whose = replay.vm.as_ref().map_or_else(String::new, |vm| format!(", VM {vm}"));
@@ -116,16 +117,14 @@ fn metric(replay: &Replay, recording: &Recording) -> Metric {
 }
 
 fn tile(workload: Workload) -> ResolvedTile {
-    ResolvedTile {
-        tile: Tile {
-            name: "replay".to_owned(),
-            title: workload.title.clone(),
-            source: workload.source.clone(),
-            workloads: vec![TileWorkload {
-                workload: record::rundir::files::WORKLOAD.to_owned(),
-                count: 1,
-            }],
-        },
-        workloads: vec![(workload, 1)],
-    }
+    let tile = Tile {
+        name: "replay".to_owned(),
+        title: workload.title.clone(),
+        source: workload.source.clone(),
+        workloads: vec![TileWorkload {
+            workload: record::rundir::files::WORKLOAD.to_owned(),
+            count: 1,
+        }],
+    };
+    ResolvedTile::new(tile, vec![(workload, 1)])
 }

@@ -212,6 +212,8 @@ impl Load for FakeLoad {
 
     fn finish(self) -> Result<LoadOutcome, BenchError> {
         let failure = Failure {
+            of: (0, 0),
+            during: None,
             disk: self.first_disk,
             offset: 8192,
             operation: "read".to_owned(),

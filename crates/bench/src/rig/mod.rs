@@ -2,25 +2,35 @@
 
 #[cfg(test)]
 pub mod fake;
+mod holding;
+mod host_event;
 mod host_load;
+mod machines;
 mod prefilled;
 mod real;
+mod real_load;
 mod simulated;
 mod warmed;
 
 pub use crate::error::Failure;
+pub use engine::{Carried, MoveError, Orders};
+pub use host_event::HostEvent;
 pub use host_load::HostLoad;
+pub use machines::{Machines, check as check_machines};
 pub use prefilled::Prefilled;
-pub use real::{RealLoad, RealRig, Services, clocks, reach};
+pub use real::{RealRig, SecondStore, Services, clocks, reach};
+pub use real_load::RealLoad;
 pub use sim::plant::PlantError;
 pub use simulated::{SimLoad, SimRig, VIRTUAL_TIME};
 pub use warmed::{SharedState, WarmKey, Warmed};
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use meter::Panel;
 use record::gauge::GaugeSource;
-use record::run::{Disturbance, ModelFacts, Warning};
+use record::run::{Disturbance, MeterEnergy, MeterFacts, ModelFacts, Warning};
 use record::slice::Slice;
 use serde::{Deserialize, Serialize};
 use stats::Compact;
@@ -30,6 +40,7 @@ use crate::error::BenchError;
 use crate::fleet::{DiskNeed, Driven, StepOrder};
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Request};
+use crate::tile_load::TileLoad;
 use host::HostWatch;
 
 /// The two clocks whose difference shows a clock step.
@@ -68,10 +79,9 @@ pub trait Rig {
     /// Bytes that disks may take altogether.
     fn capacity(&self) -> Bytes;
 
-    /// Most tiles of this size whose disks fit.
-    fn tiles_that_fit(&self, per_tile: Bytes) -> u32 {
-        let fits = self.capacity().get().checked_div(per_tile.get());
-        fits.map_or(u32::MAX, |fits| u32::try_from(fits).unwrap_or(u32::MAX))
+    /// Most tiles of this load whose disks fit.
+    fn tiles_that_fit(&self, load: &TileLoad) -> u32 {
+        load.fits(self.capacity(), None)
     }
 
     /// Makes the disks that do not exist yet and writes each once. What the prefill came to,
@@ -95,6 +105,16 @@ pub trait Rig {
 
     /// What else is read beside every slice of a step.
     fn meters(&self) -> Vec<Box<dyn GaugeSource>> {
+        Vec::new()
+    }
+
+    /// Meters of watts, which go on from step to step; none where nobody asked for any.
+    fn power(&self) -> Option<Arc<Panel>> {
+        None
+    }
+
+    /// What is to be said of modelled supplies; none where nothing is modelled.
+    fn supplies(&self) -> Vec<MeterFacts> {
         Vec::new()
     }
 
@@ -152,10 +172,31 @@ pub trait Load: GaugeSource {
         None
     }
 
+    /// What modelled supplies gave since the mark; nothing on real storage, which has meters.
+    fn energy(&mut self) -> Vec<MeterEnergy> {
+        Vec::new()
+    }
+
     /// What each host that drives a part did since the mark, in the plan's order; none where it is
     /// all driven here.
     fn hosts(&mut self) -> Vec<HostLoad> {
         Vec::new()
+    }
+
+    /// What happened to hosts so far, in the order in which it was begun.
+    fn events(&mut self) -> Vec<HostEvent> {
+        Vec::new()
+    }
+
+    /// The position of the host that drives each tile at the end of the slice that was handed out last;
+    /// nothing while each is where it was placed.
+    fn driven_by(&mut self) -> Option<Vec<usize>> {
+        None
+    }
+
+    /// When it began, by this machine's steady clock: time 0 of its slices. Nothing in virtual time.
+    fn began(&self) -> Option<Nanos> {
+        None
     }
 
     /// The unit in which the storage takes requests.

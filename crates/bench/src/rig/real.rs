@@ -1,28 +1,26 @@
-use std::collections::BTreeMap;
-use std::ffi::CString;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use datastore::{Datastore, DiskList, DiskRequest, Fill, HeldDir, OwnDir, Removed, VirtualDisk};
+use datastore::{Datastore, DiskRequest, Fill, HeldDir, Lent, OwnDir, Removed, VirtualDisk};
 use engine::client::Service;
 use engine::prefill::{self, RateStats};
-use engine::verify::{self, CheckError, DiskReport, Setup};
-use engine::{BackendChoice, EngineInstance, Running};
+use engine::verify::{self, CheckError, DiskReport, Elsewhere, Setup};
+use engine::{BackendChoice, EngineInstance, Guest};
+use meter::Panel;
 use record::gauge::GaugeSource;
-use record::run::Warning;
 use rustix::time::{ClockId, clock_gettime};
 use units::{Bytes, Nanos, Ratio};
 
 use crate::error::BenchError;
-use crate::fleet::{DiskNeed, Driven, StepOrder, driven};
+use crate::fleet::{DiskNeed, Driven, FleetInstance, StepOrder, driven, whole_disks};
 use crate::plan::{ResolvedPlan, endpoints};
-use crate::rig::{
-    Clocks, Drives, Failure, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig,
-};
+use crate::rig::holding::Holding;
+use crate::rig::machines::MachineSet;
+use crate::rig::{Clocks, Drives, Machines, PrefillSoFar, Prefilled, RealLoad, Rig};
+use crate::tile_load::TileLoad;
 use host::{HostWatch, Watched};
 
 /// Bounds of the I/Os each worker can have in flight. Within them it is as many as the step
@@ -38,7 +36,13 @@ const BUFFERS_MAX: Bytes = Bytes::new(512 << 20);
 /// be kept.
 #[derive(Debug)]
 pub struct RealRig {
-    datastore: Option<Datastore>,
+    first: Option<Holding>,
+    /// Between it and the first, disks move.
+    second: Option<Holding>,
+    /// Whether both lie on one file system or device.
+    shares: bool,
+    /// The names of the disks on it.
+    on_second: Arc<BTreeSet<String>>,
     keep: bool,
     filled: Vec<String>,
     is_rewrite_known: bool,
@@ -46,10 +50,22 @@ pub struct RealRig {
     /// Of the stamps: as on the disks, where an earlier run stamped them.
     stamp_seed: u64,
     options: engine::Options,
-    /// Where verification keeps its state, if there is any.
-    state: Option<State>,
     /// What answers endpoints, by name.
     services: Services,
+    /// What carries infrastructure operations out on real machines.
+    machines: Machines,
+    power: Option<Arc<Panel>>,
+    /// Disks of tiles that may come, by the name of an instance's first.
+    lent: BTreeMap<String, Lent>,
+}
+
+/// An open second datastore.
+#[derive(Debug)]
+pub struct SecondStore {
+    /// The datastore.
+    pub store: Datastore,
+    /// Whether it lies on the file system or device of the first, whose room it takes.
+    pub shares: bool,
 }
 
 /// Services that are there, by the names of the endpoints that they answer.
@@ -80,37 +96,6 @@ pub fn clocks() -> Clocks {
     Clocks { monotonic_ns: read(ClockId::Monotonic), realtime_ns: read(ClockId::Realtime) }
 }
 
-/// Where verification keeps its state.
-#[derive(Debug)]
-struct State {
-    dir: OwnDir,
-    /// Unless it is beside the disks.
-    outside: Option<Outside>,
-}
-
-/// State in a directory of its own.
-#[derive(Debug)]
-struct Outside {
-    base: HeldDir,
-    name: CString,
-    disks: DiskList,
-    listed: usize,
-}
-
-impl State {
-    fn make(path: &Path) -> std::io::Result<Self> {
-        let invalid = || std::io::Error::from(std::io::ErrorKind::InvalidFilename);
-        let base = path.parent().ok_or_else(invalid)?;
-        let name = path.file_name().ok_or_else(invalid)?;
-        let name = CString::new(name.as_bytes()).map_err(|_| invalid())?;
-        std::fs::create_dir_all(base)?;
-        let base = HeldDir::open(base)?;
-        let dir = OwnDir::make(&base, &name)?;
-        let disks = DiskList::create(&dir)?;
-        Ok(Self { dir, outside: Some(Outside { base, name, disks, listed: 0 }) })
-    }
-}
-
 impl RealRig {
     /// A rig on an open datastore.
     ///
@@ -131,34 +116,70 @@ impl RealRig {
             pin: false,
             ..engine::Options::default()
         };
-        let state = match (plan.verify.value, datastore.state_dir()) {
-            (false, _) => None,
-            (true, Some(beside)) => Some(State { dir: beside.clone(), outside: None }),
-            (true, None) => Some(
-                State::make(&state_dir)
-                    .map_err(|source| BenchError::StateDir { path: state_dir, source })?,
-            ),
-        };
         let seed = plan.seed.value;
         let stamp_seed =
             if datastore.is_taken_over() { stamp_seed(datastore.state_dir(), plan)? } else { seed };
+        let first = match plan.verify.value {
+            true => Holding::verified(datastore, state_dir)?,
+            false => Holding::plain(datastore),
+        };
         Ok(Self {
-            datastore: Some(datastore),
+            first: Some(first),
+            second: None,
+            shares: false,
+            on_second: Arc::default(),
             keep,
             filled: Vec::new(),
             is_rewrite_known: false,
             seed,
             stamp_seed,
             options,
-            state,
             services: Services::new(),
+            machines: Machines::default(),
+            power: None,
+            lent: BTreeMap::new(),
         })
+    }
+
+    /// Disks that are meant for a second datastore lie on this one. It is verified as the first is,
+    /// removed with it, and kept with it.
+    ///
+    /// # Errors
+    ///
+    /// When state of its verification cannot be kept in `state_dir`; nothing of ours is left then.
+    pub fn with_second(
+        mut self,
+        second: Option<SecondStore>,
+        state_dir: PathBuf,
+    ) -> Result<Self, BenchError> {
+        let Some(SecondStore { store, shares }) = second else { return Ok(self) };
+        let is_verified = self.first.as_ref().is_some_and(|first| first.state_dir().is_some());
+        self.shares = shares;
+        self.second = Some(match is_verified {
+            true => Holding::verified(store, state_dir)?,
+            false => Holding::plain(store),
+        });
+        Ok(self)
     }
 
     /// Calls go to these.
     #[must_use]
     pub fn with_services(mut self, services: Services) -> Self {
         self.services = services;
+        self
+    }
+
+    /// Machines that are started are this run's.
+    #[must_use]
+    pub fn with_machines(mut self, machines: Machines) -> Self {
+        self.machines = machines;
+        self
+    }
+
+    /// These meters are read beside every step.
+    #[must_use]
+    pub fn with_power(mut self, power: Option<Arc<Panel>>) -> Self {
+        self.power = power;
         self
     }
 
@@ -172,21 +193,31 @@ impl RealRig {
             ..engine::Options::default()
         };
         Self {
-            datastore: Some(datastore),
+            first: Some(Holding::plain(datastore)),
+            second: None,
+            shares: false,
+            on_second: Arc::default(),
             keep: false,
             filled: Vec::new(),
             is_rewrite_known: true,
             seed,
             stamp_seed: seed,
             options,
-            state: None,
             services: Services::new(),
+            machines: Machines::default(),
+            power: None,
+            lent: BTreeMap::new(),
         }
     }
 
     /// The next load begins at this moment of the monotonic clock, not as soon as it is set up.
     pub const fn begin_at(&mut self, at: Nanos) {
         self.options.begin_at = Some(at);
+    }
+
+    /// Whether the disks stay in place when the rig is given up.
+    pub const fn set_keep(&mut self, keep: bool) {
+        self.keep = keep;
     }
 
     /// Gives later loads slices of this width.
@@ -198,38 +229,50 @@ impl RealRig {
     pub fn keep(mut self) {
         self.keep = true;
         // What stays is a few megabytes among the runs, where `runs` shows it.
-        self.remove_state(&mut Removed::default());
+        let mut removed = Removed::default();
+        self.holdings_mut().for_each(|own| own.remove_state(&mut removed));
+    }
+
+    fn holdings(&self) -> impl Iterator<Item = &Holding> {
+        self.first.iter().chain(&self.second)
+    }
+
+    fn holdings_mut(&mut self) -> impl Iterator<Item = &mut Holding> {
+        self.first.iter_mut().chain(&mut self.second)
     }
 
     /// How this moment's writes are followed, if they are.
     fn verification(&self) -> Option<Setup> {
-        let state_dir = self.state.as_ref()?.dir.clone();
+        let state_dir = self.first.as_ref()?.state_dir()?.clone();
         let now = u64::try_from(self.clocks().realtime_ns).unwrap_or(0);
-        Some(Setup { state_dir, seed: self.stamp_seed, epoch_unix_ns: now })
-    }
-
-    /// Removes state that is kept elsewhere than beside the disks.
-    fn remove_state(&mut self, removed: &mut Removed) {
-        if let Some(State { dir, outside: Some(outside) }) = self.state.take() {
-            let Outside { base, name, disks, .. } = outside;
-            drop(disks);
-            removed.outside(dir, &base, &name);
-        }
+        let elsewhere = self.second.as_ref().and_then(Holding::state_dir);
+        let elsewhere = elsewhere.map(|state_dir| Elsewhere {
+            disks: Arc::clone(&self.on_second),
+            state_dir: state_dir.clone(),
+        });
+        Some(Setup { state_dir, seed: self.stamp_seed, epoch_unix_ns: now, elsewhere })
     }
 
     /// The datastore.
     pub fn datastore(&self) -> &Datastore {
-        self.datastore.as_ref().expect("it is taken only when the rig is given up")
+        &self.first.as_ref().expect("it is taken only when the rig is given up").store
+    }
+
+    /// The second datastore, if there is one.
+    pub fn second(&self) -> Option<&Datastore> {
+        self.second.as_ref().map(|own| &own.store)
+    }
+
+    /// The datastore that holds a disk.
+    fn holder_of(&self, disk: &str) -> &Datastore {
+        self.second().filter(|_| self.on_second.contains(disk)).unwrap_or(self.datastore())
     }
 
     /// Leaves disks and state in place when the rig is given up: they are evidence. Where the
     /// disks are, and the state if that is elsewhere.
     pub fn keep_evidence(&mut self) -> Vec<PathBuf> {
         self.keep = true;
-        let disks = self.datastore().path().to_owned();
-        let outside = self.state.as_ref().filter(|state| state.outside.is_some());
-        let state = outside.map(|state| state.dir.path().to_owned());
-        std::iter::once(disks).chain(state).collect()
+        self.holdings().flat_map(Holding::evidence).collect()
     }
 
     /// Removes what was made, unless it is to be kept.
@@ -248,10 +291,13 @@ impl RealRig {
     }
 
     fn give_up(&mut self) -> Removed {
-        let datastore = self.datastore.take().filter(|_| !self.keep);
-        let mut removed = datastore.map(Datastore::clear).unwrap_or_default();
-        if !self.keep {
-            self.remove_state(&mut removed);
+        // They use the disks.
+        self.machines = Machines::default();
+        let mut removed = Removed::default();
+        for own in [self.second.take(), self.first.take()].into_iter().flatten() {
+            if !self.keep {
+                removed.and(own.clear());
+            }
         }
         removed
     }
@@ -271,9 +317,9 @@ impl RealRig {
     ) -> Bytes {
         let mut bytes = Bytes::ZERO;
         for (disk, need) in disks {
-            let is_new =
-                self.datastore().is_adopted(&disk.name) && !self.filled.contains(&disk.name);
-            if is_new && self.datastore().is_filled(disk, &self.fill(need)) {
+            let store = self.holder_of(&disk.name);
+            let is_new = store.is_adopted(&disk.name) && !self.filled.contains(&disk.name);
+            if is_new && store.is_filled(disk, &self.fill(need)) {
                 self.filled.push(disk.name.clone());
                 bytes = bytes + disk.size;
             }
@@ -289,29 +335,50 @@ impl RealRig {
                 compressible_percent: plan.compressible_percent,
                 dedupable_percent: plan.dedupable_percent,
             };
-            self.datastore().record_filled(&plan.disk, &fill)?;
+            self.holder_of(&plan.disk.name).record_filled(&plan.disk, &fill)?;
         }
         self.filled.extend(filled.iter().cloned());
         Ok(())
     }
 
     fn provision(&mut self, disks: &[DiskNeed]) -> Result<Vec<VirtualDisk>, BenchError> {
-        let request = |disk: &DiskNeed| DiskRequest { name: disk.name.clone(), size: disk.size };
-        let requests: Vec<DiskRequest> = disks.iter().map(request).collect();
-        let datastore = self.datastore.as_mut().expect("it is taken only at the end");
-        let provisioned = datastore.provision(&requests)?;
-        let outside = self.state.as_mut().and_then(|state| state.outside.as_mut());
-        if let Some(outside) = outside {
-            // After kill -9 the verification finds them by this.
-            for disk in &datastore.disks()[outside.listed..] {
-                outside.disks.add(disk).map_err(|source| BenchError::StateDir {
-                    path: outside.base.path().to_owned(),
-                    source,
-                })?;
-            }
-            outside.listed = datastore.disks().len();
+        let (first, second): (Vec<_>, Vec<_>) = disks.iter().partition(|disk| disk.on.is_first());
+        let names = second.iter().map(|disk| &disk.name);
+        let names: Vec<_> = names.filter(|name| !self.on_second.contains(*name)).collect();
+        if !names.is_empty() {
+            Arc::make_mut(&mut self.on_second).extend(names.into_iter().cloned());
         }
-        Ok(provisioned)
+        let of = |own: &mut Option<Holding>, needs: Vec<&DiskNeed>| match own {
+            Some(own) if !needs.is_empty() => own.provision(&requests(needs)),
+            _ => Ok(Vec::new()),
+        };
+        let mut second = of(&mut self.second, second)?.into_iter();
+        let mut first = of(&mut self.first, first)?.into_iter();
+        // As they were asked for.
+        let next = |disk: &DiskNeed| if disk.on.is_first() { first.next() } else { second.next() };
+        Ok(disks.iter().filter_map(next).collect())
+    }
+}
+
+impl RealRig {
+    /// That its datastores can do what operations ask of whole disks: tried, before any load.
+    ///
+    /// # Errors
+    ///
+    /// [`datastore::DatastoreError::NoReflink`] where disks are to share blocks and cannot, or are
+    /// to be given back and are no files.
+    pub fn check_operations(&self, plan: &ResolvedPlan) -> Result<(), BenchError> {
+        for disk in whole_disks(&plan.tile_set) {
+            let second = self.second().filter(|_| !disk.on.is_first());
+            let store = second.unwrap_or(self.datastore());
+            let is_file = store.state_dir().is_some();
+            if disk.shares {
+                store.try_link()?;
+            } else if !is_file {
+                return Err(datastore::DatastoreError::no_reflink(store.path()).into());
+            }
+        }
+        Ok(())
     }
 }
 
@@ -333,6 +400,11 @@ impl Rig for RealRig {
         self.datastore().capacity()
     }
 
+    fn tiles_that_fit(&self, load: &TileLoad) -> u32 {
+        let second = self.second().filter(|_| !self.shares).map(Datastore::capacity);
+        load.fits(self.capacity(), second)
+    }
+
     fn watch(&self) -> Option<HostWatch> {
         let device = self.datastore().preflight().device.as_ref();
         Some(HostWatch::of_device(device.and_then(|device| {
@@ -344,6 +416,10 @@ impl Rig for RealRig {
 
     fn meters(&self) -> Vec<Box<dyn GaugeSource>> {
         host::meters()
+    }
+
+    fn power(&self) -> Option<Arc<Panel>> {
+        self.power.clone()
     }
 
     fn can_rest(&self) -> bool {
@@ -393,7 +469,7 @@ impl Rig for RealRig {
         self.is_rewrite_known = true;
         self.record(&report.filled, &plans)?;
         // What is there may have been written before it was left, in part or as a whole.
-        let is_first = !report.filled.iter().any(|disk| self.datastore().is_adopted(disk));
+        let is_first = !report.filled.iter().any(|disk| self.holder_of(disk).is_adopted(disk));
         Ok(Some(Prefilled {
             bytes: report.first_write.bytes.get(),
             first_write: if is_first { report.first_write } else { RateStats::default() },
@@ -404,22 +480,12 @@ impl Rig for RealRig {
     }
 
     fn check_written(&mut self) -> Result<Option<String>, BenchError> {
-        let Some(state) = &self.state else { return Ok(None) };
-        let report = verify::check_all(self.datastore().disks(), &state.dir)?;
-        let mut wrong: Vec<String> = report.disks.iter().flat_map(DiskReport::bad).collect();
-        let total: u64 = report.disks.iter().map(DiskReport::bad_total).sum();
-        match total.saturating_sub(wrong.len() as u64) {
-            0 => {}
-            more => wrong.push(format!("and {more} more blocks")),
+        let mut found = Vec::new();
+        for own in self.holdings() {
+            let Some(state_dir) = own.state_dir() else { continue };
+            found.extend(self.read_back(&own.store, own.store.disks(), state_dir)?);
         }
-        // What an earlier run left and this one did not use is not gone.
-        let gone = report.missing.iter().filter(|disk| !self.datastore().has_disk(disk));
-        wrong.extend(gone.map(|disk| format!("disk \"{disk}\" is gone")));
-        if !wrong.is_empty() {
-            return Err(BenchError::Mismatch(wrong));
-        }
-        let bytes = Bytes::new(report.disks.iter().map(|disk| disk.bytes_judged).sum());
-        Ok(Some(format!("{bytes} were read back; every block holds what was written to it")))
+        Ok((!found.is_empty()).then(|| found.join("; on the second datastore ")))
     }
 
     fn start(&mut self, plan: &ResolvedPlan, order: &StepOrder) -> Result<RealLoad, BenchError> {
@@ -427,28 +493,155 @@ impl Rig for RealRig {
     }
 }
 
+impl RealRig {
+    /// Reads back what was written to disks that another part of the run made, as
+    /// [`Rig::check_written`].
+    ///
+    /// # Errors
+    ///
+    /// When they are not seen here, cannot be read, or blocks are wrong.
+    pub fn check_lent(
+        &self,
+        run_id: &str,
+        disks: &[DiskNeed],
+    ) -> Result<Option<String>, BenchError> {
+        if self.first.as_ref().is_none_or(|own| own.state_dir().is_none()) {
+            return Ok(None);
+        }
+        let Lent { state_dir, disks } = self.datastore().lent(run_id, &requests(disks))?;
+        self.read_back(self.datastore(), &disks, &state_dir)
+    }
+
+    fn read_back(
+        &self,
+        store: &Datastore,
+        disks: &[VirtualDisk],
+        state_dir: &HeldDir,
+    ) -> Result<Option<String>, BenchError> {
+        let report = verify::check_all(disks, state_dir)?;
+        let mut wrong: Vec<String> = report.disks.iter().flat_map(DiskReport::bad).collect();
+        let total: u64 = report.disks.iter().map(DiskReport::bad_total).sum();
+        match total.saturating_sub(wrong.len() as u64) {
+            0 => {}
+            more => wrong.push(format!("and {more} more blocks")),
+        }
+        // What an earlier run left and this one did not use is not gone.
+        let gone = report.missing.iter().filter(|disk| !store.has_disk(disk));
+        wrong.extend(gone.map(|disk| format!("disk \"{disk}\" is gone")));
+        if !wrong.is_empty() {
+            return Err(BenchError::Mismatch(wrong));
+        }
+        let bytes = Bytes::new(report.disks.iter().map(|disk| disk.bytes_judged).sum());
+        Ok(Some(format!("{bytes} were read back; every block holds what was written to it")))
+    }
+}
+
 impl Drives for RealRig {
     fn drive(&mut self, load: Vec<Driven>) -> Result<RealLoad, BenchError> {
+        self.drive_with(load, &BTreeMap::new())
+    }
+}
+
+impl RealRig {
+    /// Drives a load of which some tiles are driven elsewhere until they move here: each by the run of
+    /// whoever made its disks ([`Datastore::lent`]).
+    ///
+    /// # Errors
+    ///
+    /// As [`Drives::drive`], and when disks that others made are not seen here.
+    pub fn drive_with(
+        &mut self,
+        load: Vec<Driven>,
+        guests: &BTreeMap<u32, String>,
+    ) -> Result<RealLoad, BenchError> {
         let users: u32 = load.iter().map(|driven| driven.instance.users).sum();
         let workers = u32::try_from(self.options.workers).unwrap_or(1).max(1);
         let depth = users.div_ceil(workers).clamp(DEPTH_MIN, DEPTH_MAX);
         let mut ready = Vec::with_capacity(load.len());
         let mut most = 512;
+        let mut machines = Vec::new();
         for Driven { instance, mut machine } in load {
-            let disks = self.provision(&instance.disks)?;
+            let (disks, guest) = match instance.member.tile.and_then(|tile| guests.get(&tile)) {
+                None => (self.provision(&instance.disks)?, None),
+                Some(run_id) => {
+                    let Lent { state_dir, disks } = self.lent(run_id, &instance.disks)?;
+                    (disks, Some(Guest { state_dir: Some(state_dir) }))
+                }
+            };
             let unit = disks.iter().map(|disk| disk.alignment).max().unwrap_or(512);
             most = most.max(unit);
             machine.align_to(Bytes::new(u64::from(unit)));
-            let services = instance.endpoints.iter().map_while(|name| self.services.get(name));
-            let services = services.cloned().collect();
-            ready.push(EngineInstance { machine, shape: instance.shape, disks, services });
+            let services = self.answering(&instance, &disks, &mut machines)?;
+            ready.push(EngineInstance { machine, shape: instance.shape, disks, services, guest });
         }
         let verify = self.verification();
         let begin_at = self.options.begin_at.take();
         let options = engine::Options { depth, verify, begin_at, ..self.options.clone() };
         let unit = Bytes::new(u64::from(most));
-        Ok(RealLoad { running: engine::start(ready, options)?, depth, unit })
+        let running = engine::start(ready, options)?;
+        Ok(RealLoad { running, depth, unit, began: meter::monotonic(), machines })
     }
+
+    /// What answers the endpoints of an instance, in their order: services somewhere, or machines here.
+    fn answering(
+        &mut self,
+        instance: &FleetInstance,
+        disks: &[VirtualDisk],
+        machines: &mut Vec<Arc<MachineSet>>,
+    ) -> Result<Vec<Arc<Service>>, BenchError> {
+        let known: Vec<_> = instance.endpoints.iter().map(|name| self.services.get(name)).collect();
+        if known.iter().all(Option::is_some) {
+            return Ok(known.into_iter().flatten().cloned().collect());
+        }
+        let set = self.machines.of_instance(instance, disks)?;
+        let answering = instance.endpoints.iter().map(|name| Arc::new(set.answering(name)));
+        let answering = answering.collect();
+        machines.push(set);
+        Ok(answering)
+    }
+}
+
+impl RealRig {
+    /// Opens the disks of tiles that may come ([`RealRig::drive_with`]), so that the next load begins in
+    /// time however many they are. They are closed with it.
+    ///
+    /// # Errors
+    ///
+    /// When disks that others made are not seen here.
+    pub fn open_guests(
+        &mut self,
+        plan: &ResolvedPlan,
+        load: &[Driven],
+        guests: &BTreeMap<u32, String>,
+    ) -> Result<(), BenchError> {
+        // One that comes back to where it was at first may have to begin anew there.
+        self.options.begins_anew = plan.may_move();
+        self.lent.clear();
+        for Driven { instance, .. } in load {
+            let (Some(run_id), Some(first)) =
+                (instance.member.tile.and_then(|tile| guests.get(&tile)), instance.disks.first())
+            else {
+                continue;
+            };
+            let lent = self.datastore().lent(run_id, &requests(&instance.disks))?;
+            self.lent.insert(first.name.clone(), lent);
+        }
+        Ok(())
+    }
+
+    /// Disks of one instance that another part of the run made.
+    fn lent(&mut self, run_id: &str, disks: &[DiskNeed]) -> Result<Lent, BenchError> {
+        let open = disks.first().and_then(|first| self.lent.remove(&first.name));
+        match open {
+            Some(lent) => Ok(lent),
+            None => Ok(self.datastore().lent(run_id, &requests(disks))?),
+        }
+    }
+}
+
+fn requests<'a>(disks: impl IntoIterator<Item = &'a DiskNeed>) -> Vec<DiskRequest> {
+    let request = |disk: &DiskNeed| DiskRequest { name: disk.name.clone(), size: disk.size };
+    disks.into_iter().map(request).collect()
 }
 
 /// Why there is no speed of the first write.
@@ -506,84 +699,5 @@ impl Speed {
             return done.as_f64() / seconds;
         }
         self.last
-    }
-}
-
-/// A load of the engine.
-#[derive(Debug)]
-pub struct RealLoad {
-    running: Running,
-    depth: u32,
-    unit: Bytes,
-}
-
-impl RealLoad {
-    /// How long after the moment it was to begin at it began.
-    pub const fn began_late(&self) -> Nanos {
-        self.running.began_late()
-    }
-}
-
-impl GaugeSource for RealLoad {}
-
-impl Load for RealLoad {
-    fn next(&mut self, wait: Duration) -> Received {
-        match self.running.slices().recv_timeout(wait) {
-            Ok(slice) => Received::Slice(slice),
-            Err(RecvTimeoutError::Timeout) => Received::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Received::Ended,
-        }
-    }
-
-    fn unit(&self) -> Bytes {
-        self.unit
-    }
-
-    fn stop(&mut self) {
-        self.running.stop();
-    }
-
-    fn finish(self) -> Result<LoadOutcome, BenchError> {
-        let outcome = self.running.join()?;
-        let warning = |warning: engine::Warning| Warning {
-            id: warning.id.to_owned(),
-            text: warning.text,
-            value: None,
-            limit: None,
-            hint: None,
-        };
-        Ok(LoadOutcome {
-            submitted: outcome.submitted,
-            completed: outcome.completed,
-            depth: self.depth,
-            mismatches: outcome.mismatches.iter().map(ToString::to_string).collect(),
-            failures: outcome.errors.into_iter().map(failure).collect(),
-            warnings: outcome.warnings.into_iter().map(warning).collect(),
-            backend: outcome.backend.to_owned(),
-            elapsed: outcome.elapsed,
-            handed_over_late: outcome.handed_over_late,
-            cpu_s: Some((outcome.cpu_seconds_user, outcome.cpu_seconds_system)),
-            disturbances: Vec::new(),
-        })
-    }
-
-    fn abandon(self) {
-        // Its drop would wait for requests that may never be answered.
-        std::mem::forget(self.running);
-    }
-}
-
-fn failure(errors: engine::FirstErrors) -> Failure {
-    Failure {
-        disk: errors.disk,
-        offset: errors.offset,
-        operation: match errors.operation {
-            machine::Operation::Read => "read",
-            machine::Operation::Write => "write",
-            machine::Operation::Flush => "flush",
-        }
-        .to_owned(),
-        error: errors.error.to_string(),
-        count: errors.count,
     }
 }

@@ -3,7 +3,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use record::gauge::{GaugeSource, Readings};
-use record::run::ModelFacts;
+use record::run::{MeterEnergy, MeterFacts, ModelFacts};
 use record::slice::Slice;
 use sim::plant::{Plant, PlantDisk, PlantError, PlantInstance, PlantPlan, TierState, Warm};
 use sim::{Options, ServiceParameters, Services, SimError, SimInstance, Simulation};
@@ -16,6 +16,7 @@ use crate::error::BenchError;
 use crate::fleet::{DiskNeed, Driven, FleetInstance, StepOrder, driven, fleet};
 use crate::plan::{ResolvedPlan, endpoints};
 use crate::rig::{Clocks, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig, SharedState};
+use crate::tile_load::TileLoad;
 
 /// What moves the data of a simulation, as results name it.
 pub const VIRTUAL_TIME: &str = "virtual time";
@@ -77,15 +78,22 @@ impl<'a> SimRig<'a> {
         let has_pools = !self.array.pools.is_empty();
         let counted = if is_alone && has_pools { tiles.min(1) } else { tiles };
         let one = fleet(self.plan, StepOrder::whole(self.plan, 1, WARMING))?;
-        let one: Vec<PlantInstance> = one.instances.iter().map(plant_instance).collect();
+        let (of_tile, beside): (Vec<_>, Vec<_>) =
+            one.instances.iter().partition(|own| own.member.tile.is_some());
+        let plants = |all: Vec<&FleetInstance>| -> Vec<PlantInstance> {
+            all.into_iter().map(|own| plant_instance(self.plan, own)).collect()
+        };
+        let one = plants(of_tile);
         let of = |tile| one.iter().map(move |first| PlantInstance { tile, ..first.clone() });
-        let instances: Vec<PlantInstance> = (0..counted).flat_map(of).collect();
+        // Operations are there once.
+        let instances = (0..counted).flat_map(of).chain(plants(beside));
+        let instances: Vec<PlantInstance> = instances.collect();
         Plant::has_room(self.array, &instances)
             .map_err(|source| BenchError::Plant { array, source })
     }
 
     fn plant(&self, instances: &[Driven]) -> Result<Plant, BenchError> {
-        let instances = instances.iter().map(|one| plant_instance(&one.instance));
+        let instances = instances.iter().map(|one| plant_instance(self.plan, &one.instance));
         let instances: Vec<PlantInstance> = instances.collect();
         let seed = self.plan.seed.value;
         let plan = PlantPlan { array: self.array, instances: &instances, seed };
@@ -146,23 +154,30 @@ impl<'a> SimRig<'a> {
 }
 
 fn tiles_of(instances: &[Driven]) -> u32 {
-    instances.iter().map(|one| one.instance.member.tile + 1).max().unwrap_or(0)
+    instances.iter().filter_map(|one| Some(one.instance.member.tile? + 1)).max().unwrap_or(0)
 }
 
 fn machine(one: Driven) -> SimInstance<InstanceMachine> {
     SimInstance { machine: one.machine, shape: one.instance.shape }
 }
 
-fn plant_instance(instance: &FleetInstance) -> PlantInstance {
+/// A pool of a modelled array in the place of a second datastore.
+const POOL_PREFIX: &str = "pool:";
+
+fn plant_instance(plan: &ResolvedPlan, instance: &FleetInstance) -> PlantInstance {
+    let second = plan.second.value.as_ref();
+    let second = second.map(|text| text.strip_prefix(POOL_PREFIX).unwrap_or(text).to_owned());
     let disk = |disk: &DiskNeed| PlantDisk {
         name: disk.disk.clone(),
         workload: instance.workload.clone(),
         role: disk.role,
         size: disk.size,
         vm: disk.vm,
+        pool: second.clone().filter(|_| !disk.on.is_first()),
     };
     PlantInstance {
-        tile: instance.member.tile,
+        // What belongs to no tile lies where the first tile's would, if each has a pool.
+        tile: instance.member.tile.unwrap_or(0),
         vcpus: instance.vcpus.clone(),
         vms: instance.vms.clone(),
         disks: instance.disks.iter().map(disk).collect(),
@@ -183,8 +198,9 @@ impl Rig for SimRig<'_> {
 
     /// The most tiles whose disks fit, counted with the pools that so many tiles have: in all
     /// pools together, and each disk in the pool in which it would lie.
-    fn tiles_that_fit(&self, per_tile: Bytes) -> u32 {
-        let fits = |tiles: u32| per_tile * u64::from(tiles) <= self.capacity_with(tiles);
+    fn tiles_that_fit(&self, load: &TileLoad) -> u32 {
+        let (per_tile, beside) = (load.bytes, load.beside);
+        let fits = |tiles: u32| per_tile * u64::from(tiles) + beside <= self.capacity_with(tiles);
         let most = (1..=TILES_MAX).take_while(|tiles| fits(*tiles)).last().unwrap_or(0);
         // What an array that names nothing known has no room for is told when it is built.
         let is_full = |tiles: u32| {
@@ -200,6 +216,10 @@ impl Rig for SimRig<'_> {
             if is_full(tiles) { full = tiles } else { held = tiles }
         }
         held
+    }
+
+    fn supplies(&self) -> Vec<MeterFacts> {
+        sim::plant::meters(self.array)
     }
 
     fn prepare(
@@ -256,7 +276,7 @@ pub struct SimLoad {
     begun: Nanos,
     now: Rc<Cell<Nanos>>,
     /// Workload and tile of each instance.
-    names: Vec<(String, u32)>,
+    names: Vec<(String, Option<u32>)>,
     array: String,
     /// Whole seconds that the model has been told of.
     seconds: u64,
@@ -284,7 +304,7 @@ impl SimLoad {
         BenchError::Runaway {
             array: self.array.clone(),
             workload: workload.clone(),
-            tile: tile + 1,
+            tile: tile.map_or(0, |tile| tile + 1),
             at: now,
             events,
         }
@@ -297,6 +317,7 @@ impl GaugeSource for SimLoad {
         let plant = self.simulation.model_mut();
         let mut readings = Readings::of_tiers(plant.tiers());
         readings.gauges.extend(plant.utilisations(now));
+        readings.gauges.extend(plant.watts(now));
         readings
     }
 }
@@ -329,6 +350,11 @@ impl Load for SimLoad {
         let outcome = self.simulation.outcome();
         let facts = self.simulation.model_mut().facts(now);
         Some(ModelFacts { events: outcome.events + outcome.alarms, ..facts })
+    }
+
+    fn energy(&mut self) -> Vec<MeterEnergy> {
+        let now = self.simulation.now();
+        self.simulation.model_mut().energy(now)
     }
 
     fn stop(&mut self) {

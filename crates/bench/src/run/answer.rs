@@ -8,7 +8,7 @@ use crate::ladder::{self, Judgement, Ladder, Stop};
 use crate::plan::ResolvedPlan;
 use crate::run::document::{RunFacts, profile_name};
 use crate::run::{End, USERS_MAX};
-use crate::score::work_interval;
+use crate::score::{weighted_total, work_interval};
 use crate::verdict::worst_broken;
 
 /// What the steps so far say.
@@ -36,6 +36,7 @@ pub fn answer(
         bottleneck: words.bottleneck(),
         score,
         score_interval,
+        per_kilowatt: Vec::new(),
         progress: words.progress(),
     }
 }
@@ -70,7 +71,11 @@ pub(crate) fn score(plan: &ResolvedPlan, held: u32, steps: &[Step]) -> (Figure, 
     if runs.is_empty() {
         return (Figure::absent("no step held"), None);
     }
-    let scores: Option<Vec<f64>> = runs.iter().map(|step| work_of(step)).collect();
+    // Of repeats of which one has no total, only the parts of applications compare.
+    let totals: Option<Vec<f64>> =
+        runs.iter().map(|step| step.score.as_ref()?.total.value).collect();
+    let is_total = totals.is_some();
+    let scores = totals.or_else(|| runs.iter().map(|step| work_of(step)).collect());
     let Some(scores) = scores else {
         return (Figure::absent("the tile has no scored workload"), None);
     };
@@ -82,7 +87,22 @@ pub(crate) fn score(plan: &ResolvedPlan, held: u32, steps: &[Step]) -> (Figure, 
         .map(|score| score.tiles.iter().filter_map(|tile| tile.geometric_mean.value).collect())
         .collect();
     let of_one = || runs.first()?.score.as_ref()?.interval.clone();
-    (Figure::of(mean), work_interval(&means, plan.seed.value).or_else(of_one))
+    let of_all = work_interval(&means, plan.seed.value);
+    let of_all = if is_total { of_all.and_then(|own| weighted(own, &runs)) } else { of_all };
+    (Figure::of(mean), of_all.or_else(of_one))
+}
+
+/// The interval of scores from that of their applications' parts: where operations ran, these count
+/// with their mean, as each repeat has one value of them.
+fn weighted(applications: Interval, runs: &[&Step]) -> Option<Interval> {
+    let parts = runs.iter().filter_map(|step| step.score.as_ref()?.infrastructure.value);
+    let parts: Vec<f64> = parts.collect();
+    #[expect(clippy::cast_precision_loss, reason = "a handful of repeats")]
+    let mean = parts.iter().sum::<f64>() / parts.len() as f64;
+    let Interval { low, high, confidence, method } = applications;
+    let [low, high] = [low, high].map(|part| weighted_total(part, Some(mean)));
+    let method = format!("{method}; infrastructure operations with the mean of the repeats");
+    Interval::new(low?, high?, confidence, method)
 }
 
 struct Words<'a> {
@@ -378,10 +398,8 @@ fn fails(tiles: u32, sharp: bool) -> String {
 
 /// The limit of a failed step that broke worst.
 pub fn broken_limit(step: &Step) -> Option<BrokenLimit> {
-    let of_all = step.limits.iter().map(|pooled| {
-        let tile = pooled.worst_tile.unwrap_or(0);
-        ((tile, &pooled.workload, 0), &pooled.result)
-    });
+    let of_all = step.limits.iter();
+    let of_all = of_all.map(|pooled| ((pooled.worst_tile, &pooled.workload, 0), &pooled.result));
     let of_one = step.workloads.iter().flat_map(|own| {
         own.limits.iter().map(|limit| ((own.tile, &own.workload, own.copy), limit))
     });

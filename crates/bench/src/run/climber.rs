@@ -14,6 +14,7 @@ use crate::rig::{Prefilled, Rig};
 use crate::run::answer::work_of;
 use crate::run::document::RunFacts;
 use crate::run::kept::Kept;
+use crate::run::power::{self, RunPower};
 use crate::run::{End, answer, round};
 use crate::step::bottleneck;
 use crate::step::checks::repeats_within_3_percent;
@@ -42,6 +43,7 @@ pub struct Climber<'a, R> {
     depth: u32,
     /// What reading back has found.
     verified: Option<String>,
+    power: RunPower,
 }
 
 impl<'a, R: Rig> Climber<'a, R> {
@@ -55,6 +57,7 @@ impl<'a, R: Rig> Climber<'a, R> {
         observer: &'a mut dyn Observer,
     ) -> Result<Self, BenchError> {
         let begun_ns = rig.clocks().monotonic_ns;
+        let power = RunPower::begin(facts.power_policies);
         let mut climber = Self {
             plan,
             facts,
@@ -73,6 +76,7 @@ impl<'a, R: Rig> Climber<'a, R> {
             provisioned_tiles: 0,
             depth: 0,
             verified: None,
+            power,
         };
         climber.event(EventKind::RunStart, &json!({ "id": climber.facts.id }))?;
         Ok(climber)
@@ -116,6 +120,8 @@ impl<'a, R: Rig> Climber<'a, R> {
     /// there even if it could not be written.
     pub fn finish(self, ladder: &Ladder, end: &End) -> (Run, Result<(), BenchError>) {
         let mut run = self.document(ladder, end);
+        self.power.end(&mut run);
+        run.warnings.extend(power::close(self.rig.power().as_deref()));
         run.ended = Some(self.rig.wall());
         let stored = self.store(&run, end);
         (run, stored)
@@ -139,6 +145,7 @@ impl<'a, R: Rig> Climber<'a, R> {
         let mut run = self.facts.run(self.plan, answer, self.steps.clone(), prefill, end);
         run.engine.backend.clone_from(&self.backend);
         run.engine.depth = self.depth;
+        self.power.tell(self.rig.power().as_deref(), self.rig.supplies(), &mut run);
         let per_tile = self.facts.load.bytes.get();
         run.target.provisioned_bytes = Some(per_tile * u64::from(self.provisioned_tiles));
         run.warnings.extend(self.verified.as_ref().map(|text| Warning {
@@ -232,6 +239,11 @@ impl<R: Rig> StepRunner for Climber<'_, R> {
             Request::GoOn => {}
             Request::Stop => return Err(BenchError::Interrupted),
             Request::Abort => return Err(BenchError::Aborted),
+        }
+        if let Some(panel) = self.rig.power() {
+            let (rig, control) = (&*self.rig, self.control);
+            let rest = |time| rig.rest(time, control);
+            self.power.idle(&panel, self.plan.duration.value, control, &rest);
         }
         let order = StepOrder::whole(self.plan, tiles, round(tiles, repeat));
         let fleet = fleet(self.plan, order)?;

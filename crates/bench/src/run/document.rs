@@ -4,8 +4,8 @@ use datastore::{Preflight, Target};
 use jiff::Timestamp;
 use machine::GENERATOR;
 use record::run::{
-    Answer, Capacity, Edge, EngineFacts, Known, LoadHost, Prefill, Run, SCHEMA, ScaleFacts, Status,
-    Step, TargetFacts, TileFacts, TilesInterval, ToolFacts, Warning,
+    Answer, Capacity, Edge, EngineFacts, Known, LoadHost, OperationsFacts, Prefill, Run, SCHEMA,
+    ScaleFacts, Status, Step, TargetFacts, TileFacts, TilesInterval, ToolFacts, Warning,
 };
 use record::rundir::{RunId, sha256_hex};
 use spec::ResolvedTile;
@@ -44,6 +44,8 @@ pub struct RunFacts<'a> {
     pub calibration: Option<Calibrated>,
     /// The hosts that drive, if that is not this one.
     pub hosts: Vec<LoadHost>,
+    /// Whether the machine's power policies are read before and after.
+    pub power_policies: bool,
     /// What makes the report.
     pub reporter: Option<Arc<dyn Reporter>>,
 }
@@ -72,6 +74,7 @@ impl<'a> RunFacts<'a> {
             caches: None,
             calibration: None,
             hosts: Vec::new(),
+            power_policies: false,
             reporter: None,
         })
     }
@@ -134,6 +137,8 @@ impl<'a> RunFacts<'a> {
                 slice_ns: plan.slice.value.0,
             },
             hosts: self.hosts.clone(),
+            meters: Vec::new(),
+            power_policies: None,
             plan_sha256: self.plan_sha256.clone(),
             plan: plan.values(),
             prefill,
@@ -173,6 +178,11 @@ impl<'a> RunFacts<'a> {
             vms: self.load.vms,
             workloads: self.load.workloads,
             disk_bytes: self.load.bytes.get(),
+            operations: plan.operations.value.clone().map(|name| OperationsFacts {
+                name,
+                sha256: operations_sha256(&plan.tile_set),
+                disk_bytes: self.load.beside.get(),
+            }),
             endpoints: plan.endpoints.keys().cloned().collect(),
         }
     }
@@ -243,9 +253,16 @@ pub fn times(tiles: u32, factor: f64, round: fn(f64) -> f64) -> u32 {
     tiles
 }
 
-/// What tells tiles apart: equal hashes are equal loads.
+/// What tells tiles apart: equal hashes are equal loads. What runs beside them has a hash of its
+/// own ([`operations_sha256`]).
 pub fn tile_sha256(tile: &ResolvedTile) -> String {
-    sha256_hex(&serde_json::to_vec(tile).unwrap_or_default())
+    let alone = ResolvedTile { operations: Vec::new(), ..tile.clone() };
+    sha256_hex(&serde_json::to_vec(&alone).unwrap_or_default())
+}
+
+/// What tells infrastructure operations apart.
+pub fn operations_sha256(tile: &ResolvedTile) -> String {
+    sha256_hex(&serde_json::to_vec(&tile.operations).unwrap_or_default())
 }
 
 /// Why what is measured is memory, if it is: direct I/O is refused, or the file system has
@@ -285,6 +302,7 @@ pub fn target_facts(plan: &ResolvedPlan, target: &Target, preflight: &Preflight)
         capacity_bytes: Some(preflight.capacity_bytes),
         provisioned_bytes: None,
         array_sha256: None,
+        second: None,
     }
 }
 

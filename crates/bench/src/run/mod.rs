@@ -4,22 +4,27 @@ mod answer;
 mod climber;
 mod document;
 mod kept;
+mod power;
 mod prepare;
 mod preview;
 mod report;
 mod reuse;
 mod sample;
+mod second;
 mod simulate;
 #[cfg(test)]
 mod tests;
 
 pub use answer::broken_limit;
 pub(crate) use answer::{held_of, interval_of, score as score_of};
-pub use document::{caches, page_cache, summary, target_facts, tile_sha256, times, warnings};
+pub use document::{
+    caches, operations_sha256, page_cache, summary, target_facts, tile_sha256, times, warnings,
+};
+pub use power::meters;
 pub use prepare::{Prepared, prepare};
 pub use preview::{Preview, plan_preview};
 pub use report::Reporter;
-pub use reuse::Reuse;
+pub use reuse::{Kept as KeptRun, Part as RunPart, Reuse, kept, nothing as nothing_to_reuse};
 pub use sample::sample;
 pub use simulate::{SimulateOptions, simulate};
 
@@ -35,17 +40,19 @@ use spec::plan::Profile;
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
-use crate::fleet::{StepOrder, fleet, standing_users};
 use crate::ladder::{Climb, Ladder};
 use crate::plan::{ResolvedPlan, ladder_options, store_tile, with_traces};
 use crate::progress::{Control, Observer, Overview, Progress, Whole};
-use crate::rig::{RealRig, Rig, reach};
+use crate::rig::{Machines, RealRig, Rig, check_machines, reach};
 pub use crate::run::answer::work_of;
 use crate::run::climber::Climber;
 pub use crate::run::climber::fill;
 use crate::run::document::RunFacts;
+use crate::run::second::{Second, device_of};
 use crate::score::References;
 use crate::step::runner::step_at_most;
+pub use crate::tile_load::TileLoad;
+pub(super) use crate::tile_load::USERS_MAX;
 
 /// What a run is allowed, and where it leaves its results.
 #[derive(Debug, Clone)]
@@ -56,6 +63,8 @@ pub struct RunOptions {
     pub same_device: SameDevice,
     /// Identity of the block device whose content may be lost.
     pub destroy_data: Option<String>,
+    /// The same of the second datastore.
+    pub second_destroy_data: Option<String>,
     /// An existing file that is not ours may be overwritten.
     pub overwrite_file: bool,
     /// A directory on a memory, overlay or root file system may be used.
@@ -66,6 +75,8 @@ pub struct RunOptions {
     pub reuse: Option<Reuse>,
     /// The program.
     pub tool: ToolFacts,
+    /// The power policies of this machine are read before and after, and never changed.
+    pub power_policies: bool,
     /// What makes the report for people, if one is wanted.
     pub reporter: Option<Arc<dyn Reporter>>,
 }
@@ -132,18 +143,22 @@ pub fn run(
     // A load without a reference is refused before anything is touched.
     References::of(plan)?;
     let load = TileLoad::of(plan)?;
-    let needed = load.bytes * u64::from(first_step(plan));
+    let needed = load.needed_first(first_step(plan));
+    let second = Second::of(plan, options, (&target, &load, first_step(plan)), id.as_str())?;
     // A target that is not there is the first thing to say; where results go comes after it.
     datastore::preflight(&target, needed, &store_options)?;
+    second.as_ref().map_or(Ok(()), Second::preflight)?;
     let services = reach(plan)?;
-    if let Some(device) = device_of(&target) {
+    check_machines(plan)?;
+    let power = meters(plan)?;
+    let targets = std::iter::once(&target).chain(second.as_ref().map(|second| &second.target));
+    for device in targets.filter_map(device_of) {
         refuse_device_under_test(&options.base, device, options.same_device)?;
     }
     let store = Datastore::open(&target, needed, &store_options)?;
+    let (store, other) = second::open(second.as_ref(), store)?;
     let preflight = store.preflight().clone();
-    let state = options.base.join(format!("{id}.verify"));
-    let mut rig = RealRig::new(store, plan, options.keep, state)?.with_services(services);
-    let site = Site {
+    let mut site = Site {
         id,
         target: target_facts(plan, &target, &preflight),
         warnings: warnings(&preflight).collect(),
@@ -152,6 +167,19 @@ pub fn run(
         environment: json_of(&record::env::capture(target.path(), options.tool.clone())),
         hosts: Vec::new(),
     };
+    if let (Some(second), Some(other)) = (&second, &other) {
+        second::describe(&mut site, plan, (&second.target, other), &options.tool);
+    }
+    let state = options.base.join(format!("{}.verify", site.id));
+    let second_state = options.base.join(format!("{}.verify-second", site.id));
+    // Until it is known that operations can run there, only what an earlier run left is to stay.
+    let mut rig = RealRig::new(store, plan, options.reuse.is_some(), state)?
+        .with_second(other, second_state)?
+        .with_services(services)
+        .with_machines(Machines::of_run(site.id.to_string()))
+        .with_power(power);
+    rig.check_operations(plan)?;
+    rig.set_keep(options.keep);
     let mut finished = run_over(plan, site, options, &mut rig, control, observer)?;
     if matches!(finished.end, End::Failed(BenchError::Mismatch(_) | BenchError::Check(_))) {
         finished.evidence = rig.keep_evidence();
@@ -203,6 +231,8 @@ pub fn run_over<R: Rig>(
     facts.note(site.warnings);
     facts.caches = Some(site.caches);
     facts.hosts = site.hosts;
+    // Those of a machine that drives nothing would say nothing.
+    facts.power_policies = options.power_policies && facts.hosts.is_empty();
     if let Some(reuse) = &options.reuse {
         facts.note_reuse(&reuse.to_string());
     }
@@ -212,62 +242,6 @@ pub fn run_over<R: Rig>(
 
 fn json_of<T: serde::Serialize>(document: &T) -> serde_json::Value {
     serde_json::to_value(document).unwrap_or_default()
-}
-
-/// One tile's load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TileLoad {
-    /// Bytes of its disks.
-    pub bytes: Bytes,
-    /// Its virtual machines.
-    pub vms: u32,
-    /// Its workloads, copies counted each.
-    pub workloads: u32,
-    /// Its users that are there all the time.
-    pub users: u64,
-}
-
-impl TileLoad {
-    /// What one tile of a plan needs.
-    pub fn of(plan: &ResolvedPlan) -> Result<Self, BenchError> {
-        let users = users_of_tile(plan);
-        let tiles = first_step(plan);
-        let all = users.saturating_mul(u64::from(tiles));
-        if all > USERS_MAX {
-            return Err(BenchError::TooManyUsers { tiles, users: all, max: USERS_MAX });
-        }
-        let fleet = fleet(plan, StepOrder::whole(plan, 1, 0))?;
-        Ok(Self {
-            bytes: fleet.disks().map(|disk| disk.size).sum(),
-            vms: fleet.vms(),
-            workloads: u32::try_from(fleet.instances.len()).unwrap_or(u32::MAX),
-            users,
-        })
-    }
-
-    /// The most tiles that a run may try: as many as were asked for, as their disks fit, and as
-    /// their users are kept in memory.
-    pub fn tiles_max(&self, asked: Option<u32>, fits: u32) -> u32 {
-        asked.unwrap_or(fits).min(fits).min(self.kept_in_memory())
-    }
-
-    /// The most tiles whose users are kept in memory.
-    pub fn kept_in_memory(&self) -> u32 {
-        u32::try_from(USERS_MAX / self.users.max(1)).unwrap_or(u32::MAX)
-    }
-}
-
-/// Most users of a step. 4 million take 1.0 GiB of the generator's memory (a million closed-loop
-/// users of one disk: 0.23 GiB measured); our choice.
-pub(super) const USERS_MAX: u64 = 1 << 22;
-
-fn users_of_tile(plan: &ResolvedPlan) -> u64 {
-    let users = |workload: &spec::workload::Workload| {
-        workload.groups.iter().map(|group| u64::from(standing_users(&group.load))).sum::<u64>()
-    };
-    plan.tile_set.workloads.iter().fold(0, |sum, (workload, copies)| {
-        sum.saturating_add(users(workload).saturating_mul(u64::from(*copies)))
-    })
 }
 
 /// The round of a repeat (from 0) of a step. Every step and repeat has its own, and the same
@@ -351,17 +325,6 @@ pub(crate) fn datastore_options(
     }
 }
 
-/// The device a target is on, if it can be told before it is opened.
-fn device_of(target: &Target) -> Option<u64> {
-    let path = target.facts().is_path.then(|| target.path())?;
-    match rustix::fs::stat(path) {
-        Ok(found) if rustix::fs::FileType::from_raw_mode(found.st_mode).is_block_device() => {
-            Some(found.st_rdev)
-        }
-        _ => record::rundir::device_of(path).ok(),
-    }
-}
-
 /// Climbs the ladder on a rig and stores what comes of it.
 fn run_on<R: Rig>(
     plan: &ResolvedPlan,
@@ -371,7 +334,7 @@ fn run_on<R: Rig>(
     control: &Control,
     observer: &mut dyn Observer,
 ) -> Result<FinishedRun, BenchError> {
-    let fits = rig.tiles_that_fit(facts.load.bytes);
+    let fits = rig.tiles_that_fit(&facts.load);
     first_step_fits(plan, facts.load, fits, rig.capacity())?;
     facts.fits = fits;
     let tiles_max = facts.load.tiles_max(plan.tiles_max.value, fits);

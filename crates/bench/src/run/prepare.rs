@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use datastore::{Datastore, Target, Warning};
 use jiff::Timestamp;
-use record::run::Prefill;
+use record::run::{LoadHost, Prefill};
 use record::rundir::RunId;
 use units::Bytes;
 
@@ -12,7 +12,7 @@ use crate::plan::{ResolvedPlan, with_traces};
 use crate::progress::{Control, Observer};
 use crate::rig::RealRig;
 use crate::run::climber::fill;
-use crate::run::document::summary;
+use crate::run::second::{self, Second};
 use crate::run::{RunOptions, TileLoad, datastore_options, reuse};
 
 /// Disks that are filled and stay.
@@ -20,10 +20,12 @@ use crate::run::{RunOptions, TileLoad, datastore_options, reuse};
 pub struct Prepared {
     /// What a later run names to use them.
     pub run_id: String,
-    /// The sub-directory, the file or the device that holds them.
+    /// The sub-directory, the file or the device that holds them; over several hosts that of the first.
     pub path: PathBuf,
     /// One line about the target a person recognises.
     pub target_summary: String,
+    /// The hosts that made them and where, if that was not this one alone.
+    pub hosts: Vec<LoadHost>,
     /// Tiles.
     pub tiles: u32,
     /// Virtual machines of all tiles.
@@ -66,16 +68,20 @@ pub fn prepare(
         .map_err(|source| BenchError::Random { source })?;
     let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
     let load = TileLoad::of(plan)?;
-    let needed = load.bytes * u64::from(tiles);
+    let needed = load.needed_first(tiles);
+    let second = Second::of(plan, options, (&target, &load, tiles), id.as_str())?;
     let store_options = datastore_options(plan, options, id.as_str());
     datastore::preflight(&target, needed, &store_options)?;
+    second.as_ref().map_or(Ok(()), Second::preflight)?;
     let disks: Vec<DiskNeed> =
         fleet(plan, StepOrder::whole(plan, tiles, 0))?.disks().cloned().collect();
     let store = Datastore::open(&target, needed, &store_options)?;
+    let (store, other) = second::open(second.as_ref(), store)?;
     let mut prepared = Prepared {
         run_id: options.reuse.as_ref().map_or_else(|| id.to_string(), ToString::to_string),
         path: store.path().to_owned(),
-        target_summary: summary(store.preflight()),
+        target_summary: second::both(&store, other.as_ref()),
+        hosts: Vec::new(),
         tiles,
         vms: load.vms.saturating_mul(tiles),
         disks: disks.len(),
@@ -86,7 +92,10 @@ pub fn prepare(
     };
     let state = options.base.join(format!("{id}.verify"));
     // Until all is filled, only what an earlier run left is to stay.
-    let mut rig = RealRig::new(store, plan, options.reuse.is_some(), state)?;
+    let second_state = options.base.join(format!("{id}.verify-second"));
+    let mut rig = RealRig::new(store, plan, options.reuse.is_some(), state)?
+        .with_second(other, second_state)?;
+    rig.check_operations(plan)?;
     prepared.prefill = fill(&mut rig, &disks, control, observer)?.map(|done| done.document());
     prepared.warnings = rig.datastore().warnings().to_vec();
     rig.keep();

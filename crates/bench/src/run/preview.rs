@@ -1,9 +1,10 @@
-use datastore::{Preflight, Refusal, Target};
+use datastore::{Examination, Preflight, Refusal, Target};
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
 use crate::plan::{ResolvedPlan, with_traces};
 use crate::run::document::summary;
+use crate::run::second::Second;
 use crate::run::{
     RunOptions, TileLoad, datastore_options, first_step, first_step_fits, ladder_words, reuse,
     step_time, with_room,
@@ -17,6 +18,8 @@ pub struct Preview {
     pub preflight: Preflight,
     /// Every rule that refuses the target, the first one first; empty if it may be used.
     pub refusals: Vec<Refusal>,
+    /// What was checked about the second datastore, and what refuses it.
+    pub second: Option<Examination>,
     /// One line about the target a person recognises.
     pub target_summary: String,
     /// Bytes of disks in one tile, after scaling.
@@ -39,6 +42,13 @@ pub struct Preview {
     pub plan: String,
 }
 
+impl Preview {
+    /// What refuses the first datastore, then what refuses the second.
+    pub fn all_refusals(&self) -> impl Iterator<Item = &Refusal> {
+        self.refusals.iter().chain(self.second.iter().flat_map(|own| &own.refusals))
+    }
+}
+
 /// What a run of this plan would write where, and how long it would take. Reads only.
 pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview, BenchError> {
     let plan = &*with_traces(plan)?;
@@ -47,11 +57,14 @@ pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview
     let store_options = datastore_options(plan, options, "preview");
     let plan = &*with_room(plan, &target, &store_options)?;
     let load = TileLoad::of(plan)?;
-    let needed = load.bytes * u64::from(first_step(plan));
+    let needed = load.needed_first(first_step(plan));
     let examination = datastore::examine(&target, needed, &store_options);
+    let second = Second::of(plan, options, (&target, &load, first_step(plan)), "preview")?;
+    let shares = second.as_ref().is_some_and(Second::shares);
+    let second = second.as_ref().map(Second::examine);
     let capacity = Bytes::new(examination.preflight.capacity_bytes);
-    let fits = capacity.get().checked_div(load.bytes.get());
-    let fits = fits.map_or(u32::MAX, |fits| u32::try_from(fits).unwrap_or(u32::MAX));
+    let beside = second.as_ref().map(|own| Bytes::new(own.preflight.capacity_bytes));
+    let fits = load.fits(capacity, beside.filter(|_| !shares));
     let fits = first_step_fits(plan, load, fits, capacity).ok().map(|()| fits);
     let tiles_max = fits.map(|fits| load.tiles_max(plan.tiles_max.value, fits));
     let top = match plan.climb.value.range() {
@@ -62,10 +75,11 @@ pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview
         target_summary: summary(&examination.preflight),
         preflight: examination.preflight,
         refusals: examination.refusals,
+        second,
         bytes_per_tile: load.bytes,
         vms_per_tile: load.vms,
         tiles_max: top,
-        bytes_at_most: load.bytes * u64::from(top.unwrap_or(0)),
+        bytes_at_most: load.needed(top.unwrap_or(0)),
         ladder: ladder_words(plan),
         step_time: (plan.warm_up_min.value.saturating_add(plan.duration.value), step_at_most(plan)),
         step_at_most: step_time(plan),

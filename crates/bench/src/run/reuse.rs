@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use datastore::{DiskRequest, KeptRun, OwnerState, Target};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::error::BenchError;
 use crate::fleet::{StepOrder, fleet};
@@ -36,6 +37,55 @@ impl fmt::Display for Reuse {
     }
 }
 
+/// A run that left disks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// By which name it is asked for: of several hosts, without the host.
+    pub run_id: String,
+    /// When it was made.
+    pub created: Timestamp,
+    /// Bytes that its disks hold here.
+    pub held: u64,
+}
+
+/// The part of a run that one place holds: all of it, or that of one host.
+#[derive(Debug, Clone, Copy)]
+pub struct Part<'a> {
+    /// What its run ids end with here.
+    pub suffix: &'a str,
+    /// Its tiles (from 0) of those that are certain to be visited; nothing for all.
+    pub tiles: Option<&'a [u32]>,
+}
+
+/// Runs that have ended and left disks here that fit; of one that is named, that one. Reads only.
+///
+/// Whether such a run may be taken over is for the datastore to say, and so is everything about
+/// targets that are no directories: they remember no disks.
+///
+/// # Errors
+///
+/// When the target cannot be read, or the run that is named has disks of other sizes.
+pub fn kept(plan: &ResolvedPlan, reuse: &Reuse, part: Part<'_>) -> Result<Vec<Kept>, BenchError> {
+    let target: Target = plan.datastore.value.parse().map_err(BenchError::Target)?;
+    let wanted = wanted(plan, part)?;
+    let mut fitting = Vec::new();
+    for kept in datastore::find_kept(&target)? {
+        let Some(run_id) = kept.owned.run_id.strip_suffix(part.suffix) else { continue };
+        let misfit = other_size(&kept, &wanted);
+        let fits = match reuse {
+            Reuse::Run(named) => named == run_id && misfit.map_or(Ok(true), Err)?,
+            Reuse::Latest => misfit.is_none() && has_ended(&kept) && wanted.begins_with(&kept),
+        };
+        if let Ok(created) = kept.owned.created.parse::<Timestamp>()
+            && fits
+        {
+            let held = kept.owned.bytes.get();
+            fitting.push(Kept { run_id: run_id.to_owned(), created, held });
+        }
+    }
+    Ok(fitting)
+}
+
 /// The options with a run instead of "the latest". Reads only.
 ///
 /// Whether that run may be taken over is for the datastore to say, and so is everything about
@@ -48,55 +98,55 @@ pub(super) fn resolved(
     let Some(reuse) = options.reuse.as_ref().filter(|_| target.facts().remembers_disks) else {
         return Ok(options.clone());
     };
-    let kept = datastore::find_kept(&target)?;
-    let wanted = wanted(plan)?;
+    let all = kept(plan, reuse, Part { suffix: "", tiles: None })?;
     let run_id = match reuse {
-        Reuse::Run(run_id) => {
-            let named = kept.iter().find(|kept| kept.owned.run_id == *run_id);
-            if let Some(error) = named.and_then(|kept| other_size(kept, &wanted)) {
-                return Err(error);
-            }
-            run_id.clone()
-        }
-        Reuse::Latest => latest(&kept, &wanted).ok_or_else(|| BenchError::NothingToReuse {
-            datastore: plan.datastore.value.clone(),
-            tiles: first_step(plan),
-            looked_at: kept.len(),
-        })?,
+        Reuse::Run(run_id) => run_id.clone(),
+        Reuse::Latest => match all.into_iter().max_by_key(|kept| kept.created) {
+            Some(newest) => newest.run_id,
+            None => return Err(nothing(plan, datastore::find_kept(&target)?.len())),
+        },
     };
     Ok(RunOptions { reuse: Some(Reuse::Run(run_id)), ..options.clone() })
 }
 
-/// The disks of the first tile, and of all tiles that are certain to be visited.
+/// That no run left disks that fit.
+pub fn nothing(plan: &ResolvedPlan, looked_at: usize) -> BenchError {
+    let (datastore, tiles) = (plan.datastore.value.clone(), first_step(plan));
+    BenchError::NothingToReuse { datastore, tiles, looked_at }
+}
+
+/// The disks of its first tile, and of all tiles that are certain to be visited.
 struct Wanted {
     first_tile: Vec<DiskRequest>,
     all: Vec<DiskRequest>,
 }
 
-fn wanted(plan: &ResolvedPlan) -> Result<Wanted, BenchError> {
-    let tiles = plan.climb.value.range().map_or_else(|| first_step(plan), |(_, last)| last);
-    let disks = |tiles| -> Result<Vec<DiskRequest>, BenchError> {
-        let request = |disk: &crate::fleet::DiskNeed| DiskRequest {
-            name: disk.name.clone(),
-            size: disk.size,
-        };
-        Ok(fleet(plan, StepOrder::whole(plan, tiles, 0))?.disks().map(request).collect())
-    };
-    Ok(Wanted { first_tile: disks(1)?, all: disks(tiles)? })
+impl Wanted {
+    fn begins_with(&self, kept: &KeptRun) -> bool {
+        self.first_tile.iter().all(|disk| kept.disks.contains(disk))
+    }
 }
 
-fn latest(kept: &[KeptRun], wanted: &Wanted) -> Option<String> {
-    let has_ended = |kept: &&KeptRun| {
-        // One of this process is told from one in use by its lock, when it is taken over.
-        matches!(kept.owned.state, OwnerState::Dead | OwnerState::This)
+fn wanted(plan: &ResolvedPlan, part: Part<'_>) -> Result<Wanted, BenchError> {
+    let tiles = plan.climb.value.range().map_or_else(|| first_step(plan), |(_, last)| last);
+    let is_own = |tile: Option<u32>| match (part.tiles, tile) {
+        (Some(own), Some(tile)) => own.contains(&tile),
+        (Some(_), None) => false,
+        (None, _) => true,
     };
-    let fits = |kept: &&KeptRun| {
-        wanted.first_tile.iter().all(|disk| kept.disks.contains(disk))
-            && other_size(kept, wanted).is_none()
+    let disks = |tiles| -> Result<Vec<DiskRequest>, BenchError> {
+        let all = fleet(plan, StepOrder::whole(plan, tiles, 0))?;
+        // Those of the second datastore are looked for there when it is taken over.
+        let own = all.disks().filter(|disk| disk.on.is_first() && is_own(disk.tile));
+        Ok(own.map(|disk| DiskRequest { name: disk.name.clone(), size: disk.size }).collect())
     };
-    let made = |kept: &&KeptRun| kept.owned.created.parse::<Timestamp>().ok();
-    let newest = kept.iter().filter(has_ended).filter(fits).max_by_key(made)?;
-    Some(newest.owned.run_id.clone())
+    let first = part.tiles.map_or(1, |own| own.iter().min().map_or(0, |tile| tile + 1));
+    Ok(Wanted { first_tile: disks(first)?, all: disks(tiles)? })
+}
+
+fn has_ended(kept: &KeptRun) -> bool {
+    // One of this process is told from one in use by its lock, when it is taken over.
+    matches!(kept.owned.state, OwnerState::Dead | OwnerState::This)
 }
 
 fn other_size(kept: &KeptRun, wanted: &Wanted) -> Option<BenchError> {

@@ -11,7 +11,7 @@ use crate::plan::{ARRAY_PREFIX, PlanError, ResolvedPlan, store_tile, with_traces
 use crate::progress::{Control, Observer};
 use crate::rig::{Rig, SimRig};
 use crate::run::document::RunFacts;
-use crate::run::{FinishedRun, Reporter, TileLoad, first_step, run_on};
+use crate::run::{FinishedRun, Reporter, TileLoad, first_step, run_on, second};
 use crate::score::References;
 
 /// Where a simulation leaves its results.
@@ -57,6 +57,7 @@ pub fn simulate(
         .map_err(|source| BenchError::Random { source })?;
     let references = References::of(plan)?;
     let load = TileLoad::of(plan)?;
+    second::is_used(plan, &load)?;
     let array_toml =
         toml::to_string_pretty(array).map_err(|error| PlanError::Unwritable(error.to_string()))?;
     let mut rig = SimRig::new(array, plan);
@@ -68,6 +69,7 @@ pub fn simulate(
         capacity_bytes: Some(rig.capacity().get()),
         provisioned_bytes: None,
         array_sha256: Some(sha256_hex(array_toml.as_bytes())),
+        second: second::modelled(plan, array).map(Box::new),
     };
     let stored = stored_plan(plan);
     let mut facts = RunFacts::new(&stored, &references, load, &options.tool, &id, target)?;
@@ -86,7 +88,7 @@ fn holds_first_step(
     rig: &SimRig<'_>,
 ) -> Result<(), BenchError> {
     let tiles = first_step(plan);
-    if rig.tiles_that_fit(load.bytes) >= tiles {
+    if rig.tiles_that_fit(&load) >= tiles {
         return Ok(());
     }
     rig.has_room(tiles, load.bytes)

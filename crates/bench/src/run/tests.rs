@@ -12,7 +12,7 @@ use spec::plan::Profile;
 use units::Bytes;
 
 use super::*;
-use crate::fleet::{Driven, Member, driven};
+use crate::fleet::{Driven, Member, StepOrder, driven};
 use crate::plan::{Layer, Surroundings, Values, resolve, resolve_simulated};
 use crate::progress::NoObserver;
 use crate::rig::fake::FakeRig;
@@ -648,7 +648,7 @@ fn a_part_of_an_order_is_driven_elsewhere_as_it_would_be_here() {
     let plan = plan(Values::default());
     let whole = StepOrder::whole(&plan, 3, 7);
     let mut here = driven(&plan, &whole).expect("a valid plan");
-    let of_one = |member: &Member| member.tile == 1;
+    let of_one = |member: &Member| member.tile == Some(1);
     let members = whole.members.iter().copied().filter(of_one).collect();
     let sent = serde_json::to_string(&StepOrder { members, ..whole.clone() }).expect("data");
     let received = serde_json::from_str(&sent).expect("reads back");

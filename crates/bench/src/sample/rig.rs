@@ -170,7 +170,7 @@ impl SampleLoad {
             let Driven { member, first_vm } = self.instances[number];
             let own = &templates[member.workload];
             // Bursts of different tiles do not come at the same time.
-            let place = (self.done + u64::from(member.tile) * 7) % own.len() as u64;
+            let place = (self.done + u64::from(member.tile.unwrap_or(0)) * 7) % own.len() as u64;
             let template = &own[usize::try_from(place).unwrap_or(0)];
             let id = u64::try_from(number).unwrap_or(0);
             for row in &template.io {
@@ -216,7 +216,7 @@ impl SampleLoad {
             return None;
         }
         let wobble = 0.9 + 0.2 * chance([self.seed, self.done, id, u64::from(row.vm.0)]);
-        let wobble = wobble * (1.0 + 0.001 * f64::from(member.tile));
+        let wobble = wobble * (1.0 + 0.001 * f64::from(member.tile.unwrap_or(0)));
         let median = idle(row.direction, row.class, at).scale(self.slowdown * wobble);
         let service = self.latencies.around(median, count, self.draw(id, u64::from(row.kind)));
         Some(IoRow {

@@ -9,11 +9,12 @@ pub const APPLICATIONS_WEIGHT: f64 = 0.8;
 /// See [`APPLICATIONS_WEIGHT`].
 pub const INFRASTRUCTURE_WEIGHT: f64 = 0.2;
 
-/// What one scored workload of one tile did, normalised: 1 is one tile's worth.
+/// What one scored workload of one tile did, normalised: 1 is one tile's worth; or what one kind
+/// of infrastructure operation did, of which 1 is its reference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TileWork {
-    /// Tile, from 0.
-    pub tile: u32,
+    /// Tile, from 0; none for infrastructure operations.
+    pub tile: Option<u32>,
     /// Its metric divided by its reference.
     pub normalised: f64,
 }
@@ -23,7 +24,9 @@ pub struct TileWork {
 pub fn tile_means(work: &[TileWork]) -> BTreeMap<u32, f64> {
     let mut tiles: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for part in work {
-        tiles.entry(part.tile).or_default().push(part.normalised);
+        if let Some(tile) = part.tile {
+            tiles.entry(tile).or_default().push(part.normalised);
+        }
     }
     let mean = |values: Vec<f64>| geometric_mean(&values).unwrap_or(0.0);
     tiles.into_iter().map(|(tile, values)| (tile, mean(values))).collect()
@@ -32,7 +35,23 @@ pub fn tile_means(work: &[TileWork]) -> BTreeMap<u32, f64> {
 /// The application part of the score: the sum of the tiles' means. Nothing without a scored
 /// workload.
 pub fn applications_score(work: &[TileWork]) -> Option<f64> {
-    (!work.is_empty()).then(|| tile_means(work).values().sum())
+    let tiles = tile_means(work);
+    (!tiles.is_empty()).then(|| tiles.values().sum())
+}
+
+/// The infrastructure part: the geometric mean over kinds of operations of how often one was done
+/// against its reference. They are one group however many tiles there are, so nothing is summed
+/// (`workloads` section 1.1). Nothing without operations.
+pub fn infrastructure_score(work: &[TileWork]) -> Option<f64> {
+    let own: Vec<f64> =
+        work.iter().filter(|part| part.tile.is_none()).map(|part| part.normalised).collect();
+    (!own.is_empty()).then(|| geometric_mean(&own).unwrap_or(0.0))
+}
+
+/// What a step is worth: the weighted total where operations ran, else the applications' part.
+pub fn score(work: &[TileWork]) -> Option<f64> {
+    let applications = applications_score(work)?;
+    Some(weighted_total(applications, infrastructure_score(work)).unwrap_or(applications))
 }
 
 /// The weighted total. Without infrastructure operations there is none: giving their share

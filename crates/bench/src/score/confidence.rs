@@ -1,7 +1,7 @@
 use record::run::Interval;
 use stats::{Resampling, bootstrap};
 
-use crate::score::{TileWork, applications_score};
+use crate::score::{TileWork, score};
 
 /// What every scored instance did in one block of slices, in the order of `shares`.
 pub type SliceWork = Vec<f64>;
@@ -10,12 +10,12 @@ pub type SliceWork = Vec<f64>;
 /// told (two blocks have three different resamples).
 pub const BLOCKS_MIN: usize = 5;
 
-/// The interval of one step's applications score, from the work of consecutive blocks of
+/// The interval of one step's score ([`score`]), from the work of consecutive blocks of
 /// time (whole burst periods, or slices): blocks are resampled, each resample is scored.
 /// `shares` has each instance's tile and the count that would be one tile's worth per block.
 pub fn score_interval(
     blocks: &[SliceWork],
-    shares: &[(u32, f64)],
+    shares: &[(Option<u32>, f64)],
     seed: u64,
     block_name: &str,
 ) -> Option<Interval> {
@@ -24,19 +24,19 @@ pub fn score_interval(
     }
     let positions: Vec<usize> = (0..blocks.len()).collect();
     #[expect(clippy::cast_precision_loss, reason = "thousands of blocks at most")]
-    let score = |drawn: &[usize]| {
-        let work = |(index, (tile, share)): (usize, &(u32, f64))| {
+    let scored = |drawn: &[usize]| {
+        let work = |(index, (tile, share)): (usize, &(Option<u32>, f64))| {
             let sum: f64 = drawn.iter().map(|block| blocks[*block][index]).sum();
             TileWork { tile: *tile, normalised: sum / (share * drawn.len() as f64) }
         };
         let work: Vec<TileWork> = shares.iter().enumerate().map(work).collect();
-        applications_score(&work).unwrap_or(0.0)
+        score(&work).unwrap_or(0.0)
     };
     let how = Resampling {
         resamples: resamples(blocks.len() * shares.len()),
         ..Resampling::with_seed(seed)
     };
-    let found = bootstrap(&positions, score, how)?;
+    let found = bootstrap(&positions, scored, how)?;
     let (count, resamples) = (blocks.len(), how.resamples);
     let method = format!("bootstrap of {count} {block_name}, {resamples} resamples, seed {seed}");
     Interval::new(found.low, found.high, how.confidence.get(), method)

@@ -2,6 +2,7 @@ use record::slice::{ActionRow, InstanceEntry, IoRow, Slice, Topology};
 use spec::ResolvedTile;
 use spec::workload::{Counted, Metric};
 use units::Nanos;
+use workload::moving::KINDS;
 
 use crate::fleet::Member;
 use crate::score::SliceWork;
@@ -26,7 +27,7 @@ pub fn slice_work(
     topology: &Topology,
     slice: &Slice,
 ) -> SliceWork {
-    let metric = |instance: usize| &tile.workloads[members[instance].workload].0.metric;
+    let metric = |instance: usize| &tile.at(members[instance].workload).0.metric;
     let mut work = vec![0.0; members.len()];
     for row in &slice.actions {
         let at = row.instance.0 as usize;
@@ -61,8 +62,12 @@ fn of_io(metric: &Metric, names: &InstanceEntry, row: &IoRow) -> f64 {
 }
 
 fn is_named(metric: &Metric, names: &[String], id: u16) -> bool {
-    let name = names.get(usize::from(id));
-    metric.of.as_ref().is_none_or(|of| name.is_some_and(|name| of.contains(name)))
+    let Some(name) = names.get(usize::from(id)) else { return metric.of.is_none() };
+    match &metric.of {
+        Some(of) => of.contains(name),
+        // What a move of its disk does is no work of the machine's.
+        None => KINDS.iter().all(|(own, _)| own != name),
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]

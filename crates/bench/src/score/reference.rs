@@ -7,7 +7,7 @@ use workload::InstancePlan;
 
 use crate::error::ReferenceError;
 use crate::fleet::{Member, entry, shape};
-use crate::plan::{ResolvedPlan, whole_periods, workloads_of};
+use crate::plan::{ResolvedPlan, whole_periods};
 use crate::score::{metric_count, metric_rate};
 
 /// Seed of the reference: a constant, so that one tile's worth of work is the same number in
@@ -33,15 +33,14 @@ pub struct Reference {
     pub origin: ReferenceOrigin,
 }
 
-/// The references of a tile's workloads, by position in the tile.
+/// The references of a tile's workloads and of operations, by position in `ResolvedTile::all`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct References(pub Vec<Reference>);
 
 impl References {
-    /// Computes each workload's reference once.
+    /// Computes the reference of each workload and operation once.
     pub fn of(plan: &ResolvedPlan) -> Result<Self, ReferenceError> {
-        let workloads = workloads_of(&plan.tile_set);
-        let all = workloads.enumerate();
+        let all = plan.tile_set.all().map(|(workload, _)| workload).enumerate();
         all.map(|place| reference(place, plan)).collect::<Result<_, _>>().map(Self)
     }
 }
@@ -112,7 +111,7 @@ fn ideal_run(
     };
     let built = workload::build(&plan)
         .map_err(|source| ReferenceError::Build { workload: workload.name.clone(), source })?;
-    let member = Member { tile: 0, workload: 0, copy: 0 };
+    let member = Member { tile: Some(0), workload: 0, copy: 0 };
     let names = entry(&workload.name, member, &built);
     let (mut count, mut units) = (0.0, 0.0);
     let mut sink = |slice: Slice| {

@@ -6,7 +6,7 @@ use units::{Bytes, Nanos};
 use super::*;
 
 fn work(tile: u32, normalised: f64) -> TileWork {
-    TileWork { tile, normalised }
+    TileWork { tile: Some(tile), normalised }
 }
 
 /// Table 10 of the published explanation (`workloads` section 1.1): applications and
@@ -45,13 +45,14 @@ fn the_interval_of_a_step_narrows_with_steadiness() {
     let width = |noise: f64| {
         let blocks: Vec<SliceWork> =
             (0..40).map(|i| vec![100.0 + noise * f64::from(i % 5 - 2), 50.0]).collect();
-        let interval =
-            score_interval(&blocks, &[(0, 100.0), (1, 50.0)], 7, "slices").expect("enough blocks");
+        let interval = score_interval(&blocks, &[(Some(0), 100.0), (Some(1), 50.0)], 7, "slices")
+            .expect("enough blocks");
         assert!(interval.low <= 2.0 && interval.high >= 2.0 - 1e-9, "{interval:?}");
         interval.high - interval.low
     };
     assert!(width(20.0) > width(1.0) && width(0.0).abs() < 1e-9);
-    let of = |blocks: usize| score_interval(&vec![vec![1.0]; blocks], &[(0, 1.0)], 7, "slices");
+    let of =
+        |blocks: usize| score_interval(&vec![vec![1.0]; blocks], &[(Some(0), 1.0)], 7, "slices");
     assert_eq!((of(4), of(5).is_some()), (None, true), "five blocks at least");
 }
 
@@ -80,7 +81,7 @@ fn samples(count: u32) -> Compact {
 /// failures of each.
 fn counted(count: Counted, of: Option<&str>) -> f64 {
     let names = InstanceEntry {
-        tile: 0,
+        tile: Some(0),
         workload: "shop".to_owned(),
         copy: 0,
         host: None,

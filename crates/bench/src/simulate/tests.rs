@@ -174,3 +174,36 @@ fn an_array_of_few_disks_blames_them_and_the_reads_that_wait_for_them() {
     let reads = Waited::Reads { disk: "tables".to_owned() };
     assert_eq!(found.waits[0].what, reads, "{:?}", found.waits);
 }
+
+#[test]
+fn a_step_has_watts_where_its_array_has_them_and_its_figures_are_those_without() {
+    let plain = disks();
+    let power = "hosts.power.source=ours hosts.power.idle=100 hosts.power.core=10 power.source=ours power.static=500";
+    let overlay: Vec<&str> = power.split(' ').collect();
+    let overlay = spec::array::overlay(&overlay).expect("settings");
+    let (name, text) = spec::array_text("hdd-raid10", std::path::Path::new("")).expect("shipped");
+    let powered = spec::array::with_all(&name, &text, &[overlay]).expect("an array");
+    let one = |array: &Array| step(array, &shop(), 1, &brief(), 1).expect("a step");
+    let (without, mut with) = (one(&plain), one(&powered));
+    let told = with.power.take().expect("its array has watts");
+    assert_eq!(without.power, None);
+    let is_watts =
+        |gauge: &record::gauge::Gauge| gauge.name == record::gauge::GaugeName::PowerWatts;
+    assert_eq!(
+        with.gauges.iter().filter(|own| is_watts(own)).count(),
+        5,
+        "four hosts, one storage"
+    );
+    with.gauges.retain(|own| !is_watts(own));
+    assert_eq!(bytes(&with), bytes(&without), "nothing else changes");
+    let [alone, servers, all] = &told.per_kilowatt[..] else {
+        panic!("three categories: {told:?}")
+    };
+    assert_eq!(alone.mean_watts.value, None);
+    let watts = |own: &record::run::PerKilowatt| own.mean_watts.value.expect("known");
+    assert!(watts(servers) > 400.0 && watts(servers) < 480.0, "{servers:?}");
+    assert!((watts(all) - watts(servers) - 500.0).abs() < 1e-9, "{all:?}");
+    let score = with.score.as_ref().and_then(|score| score.value()).expect("a score");
+    let wanted = score / watts(all) * 1000.0;
+    assert!((all.score_per_kilowatt.value.expect("known") / wanted - 1.0).abs() < 1e-12);
+}

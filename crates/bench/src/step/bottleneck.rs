@@ -271,6 +271,7 @@ mod tests {
         let host = HostFacts {
             name: "host-3".to_owned(),
             used,
+            cycles: None,
             capacity: 0.84,
             used_max_1s: used,
             used_max_20s: used,

@@ -5,16 +5,19 @@ use std::time::Duration;
 use host::HostWatch;
 use host::disturbance::Seen;
 use record::gauge::{Gauge, GaugeSource, Gauges, Readings};
-use record::run::{Disturbance, HostStep, Phase, Steady, Verdict, WarmUp};
-use record::slice::Slice;
+use record::run::{Disturbance, HostStep, Phase, Steady, StepEvent, Verdict, WarmUp};
+use record::slice::{Slice, Topology};
 use spec::ResolvedTile;
 use units::Nanos;
 
+use crate::placed::Placed;
 use crate::plan::{ResolvedPlan, longest_period, workloads_of};
-use crate::rig::HostLoad;
+use crate::rig::{HostEvent, HostLoad};
 use crate::score::{SliceWork, slice_work};
+use crate::step::against::Sums;
 use crate::step::checks::LittleSums;
-use crate::step::hosts::{HostParts, HostSums};
+use crate::step::felt::Felt;
+use crate::step::hosts::HostParts;
 use crate::step::playing::Playing;
 use crate::step::{Rounds, WarmUpBounds, WarmUpRule};
 use crate::verdict::{Judged, LimitSamples, StepJudge};
@@ -50,7 +53,16 @@ pub struct Course<'a> {
     tile: &'a ResolvedTile,
     pub little: LittleSums,
     pub playing: Playing,
-    pub host_sums: HostSums,
+    pub host_sums: Sums,
+    pub operation_sums: Sums,
+    /// Who drives which tile now.
+    pub placed: Placed,
+    /// Names, with the hosts of now.
+    pub topology: Topology,
+    /// Whether hosts are stopped or tiles moved.
+    is_moved: bool,
+    /// Kept where something happens to hosts.
+    pub felt: Option<Felt>,
 }
 
 impl<'a> Course<'a> {
@@ -90,9 +102,24 @@ impl<'a> Course<'a> {
             work: Vec::new(),
             slices_per_block: slices_per_block(plan),
             tile: &plan.tile_set,
-            little: LittleSums::default(),
+            little: LittleSums::new(!judge.placed.names().is_empty()),
             playing,
-            host_sums: HostSums::new(&judge),
+            host_sums: Sums::of_hosts(&judge),
+            operation_sums: Sums::of_operations(&judge),
+            placed: judge.placed.clone(),
+            topology: judge.topology.clone(),
+            is_moved: !plan.events.value.is_empty(),
+            felt: is_eventful(plan).then(|| Felt::new(&judge)),
+        }
+    }
+
+    /// Tiles are driven by others from now on.
+    pub fn place(&mut self, by_tile: Vec<usize>) {
+        self.placed.moved(by_tile);
+        self.is_moved = true;
+        for entry in &mut self.topology.instances {
+            let name = entry.tile.and_then(|tile| self.placed.name_of(tile));
+            entry.host = name.map(str::to_owned);
         }
     }
 
@@ -134,7 +161,11 @@ impl<'a> Course<'a> {
         self.window.add(slice);
         self.samples.add(&self.judge, slice);
         self.rounds.add(slice);
-        self.host_sums.add(&self.judge, slice);
+        self.host_sums.add_hosts(&self.judge, &self.placed, slice);
+        self.operation_sums.add_operations(&self.judge, slice);
+        if let Some(felt) = &mut self.felt {
+            felt.add(&self.judge, slice);
+        }
         self.work.push(slice_work(self.tile, self.judge.members, self.judge.topology, slice));
         self.lengthen();
     }
@@ -151,7 +182,15 @@ impl<'a> Course<'a> {
     fn wants_more(&self) -> bool {
         let judged = self.judged();
         self.judge.wants_more_samples(&judged)
-            || drifts_towards_a_limit(&judged, &self.rounds.steady())
+            || drifts_towards_a_limit(&judged, &steady_of(&self.rounds, self.is_moved))
+    }
+
+    /// What happened to hosts, with what the others felt.
+    pub fn events(&self, events: &[HostEvent], seed: u64) -> Vec<StepEvent> {
+        let felt = |at| self.felt.as_ref()?.survivors(&self.judge, events, at, seed);
+        let told =
+            |(at, own): (usize, &HostEvent)| StepEvent { survivors: felt(at), ..own.event.clone() };
+        events.iter().enumerate().map(told).collect()
     }
 
     pub fn is_complete(&self) -> bool {
@@ -223,6 +262,22 @@ pub fn drifts_towards_a_limit(judged: &Judged, steady: &Steady) -> bool {
     judged.verdict == Verdict::Passed
         && steady.reached == Some(false)
         && room.is_some_and(|room| room < ROOM_FOR_DRIFT)
+}
+
+/// Whether a window was steady; where something happened to hosts it is not asked.
+pub fn steady_of(rounds: &Rounds, is_eventful: bool) -> Steady {
+    let steady = rounds.steady();
+    match is_eventful {
+        false => steady,
+        true => Steady { reached: None, detail: EVENTFUL.to_owned(), ..steady },
+    }
+}
+
+const EVENTFUL: &str = "not tested: hosts were stopped or tiles moved meanwhile";
+
+/// Whether something may happen to hosts.
+fn is_eventful(plan: &ResolvedPlan) -> bool {
+    !plan.events.value.is_empty() || plan.restart.value.is_some()
 }
 
 /// A recorded load that nobody asked to be warmed up is measured from its first I/O.

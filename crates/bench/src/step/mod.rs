@@ -1,10 +1,13 @@
 //! One step: what its slices add up to, when it is warm, and how it is run.
 
+pub(crate) mod against;
 pub(crate) mod bottleneck;
 pub(crate) mod checks;
 pub(crate) mod course;
-pub(crate) mod hosts;
+pub(crate) mod felt;
+mod hosts;
 pub(crate) mod playing;
+pub(crate) mod power;
 pub(crate) mod report;
 mod rounds;
 pub(crate) mod runner;

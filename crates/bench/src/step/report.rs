@@ -2,8 +2,8 @@ use indexmap::IndexMap;
 use record::gauge::Gauge;
 use record::run::{
     ActionResult, CallErrors, CallTotal, Check, Disturbance, Figure, HostStep, IoTotal, Latency,
-    MetricResult, PooledAction, Score, Steady, Step, Throughput, TileScore, Verdict, WarmUp,
-    Warning, WorkloadResult,
+    MetricResult, PooledAction, Score, Steady, Step, StepEvent, Throughput, TileScore,
+    UnderOperations, Verdict, WarmUp, Warning, WorkloadResult,
 };
 use record::slice::{CallRow, Direction, Topology};
 use spec::ResolvedTile;
@@ -11,19 +11,20 @@ use units::Nanos;
 
 use crate::fleet::Member;
 use crate::score::{
-    BLOCKS_MIN, References, SliceWork, TileWork, applications_score, metric_rate, score_interval,
-    tile_means,
+    BLOCKS_MIN, References, SliceWork, TileWork, applications_score, infrastructure_score,
+    metric_rate, score_interval, tile_means, weighted_total,
 };
 use crate::step::waits::Dialogues;
-use crate::verdict::Judged;
-use crate::window::{ActionTotals, Window};
+use crate::verdict::{Judged, StepJudge, sentence};
+use crate::window::{ActionTotals, InstanceTotals, Window};
 
-/// How infrastructure is reported until there is any.
-const NO_INFRASTRUCTURE: &str = "infrastructure operations were not run: they do not exist yet";
+/// How infrastructure is reported where there is none.
+const NO_INFRASTRUCTURE: &str = "no infrastructure operations were run";
 
-const DEFINITION: &str = "sum over tiles of the geometric mean of each scored workload's metric \
-                          divided by its reference; with infrastructure operations the total \
-                          would be 0.8 x applications + 0.2 x infrastructure";
+const DEFINITION: &str = "applications: sum over tiles of the geometric mean of each scored \
+                          workload's metric divided by its reference; infrastructure: geometric \
+                          mean of each operation's rate divided by its reference; total: 0.8 x \
+                          applications + 0.2 x infrastructure, absent where no operations ran";
 
 /// Everything a step's entry in `run.json` is made from.
 #[derive(Debug)]
@@ -44,6 +45,10 @@ pub struct StepFacts<'a> {
     pub disturbances: Vec<Disturbance>,
     /// Each host's part.
     pub hosts: Vec<HostStep>,
+    /// What infrastructure operations cost the tiles, if any ran.
+    pub under_operations: Option<UnderOperations>,
+    /// What happened to hosts.
+    pub events: Vec<StepEvent>,
     /// Whether the window was steady.
     pub steady: Steady,
     /// What gauges came to.
@@ -83,6 +88,7 @@ impl StepFacts<'_> {
         let workloads = self.workloads();
         let score = self.score(&workloads);
         let (actions, calls) = (self.pooled_actions(), self.calls());
+        let throughput = self.throughput();
         let window = self.window;
         let dialogues =
             Dialogues { tile: self.tile, members: self.members, topology: self.topology, window };
@@ -113,10 +119,13 @@ impl StepFacts<'_> {
             actions,
             io: io_totals(window),
             calls,
-            throughput: throughput(window),
+            throughput,
             score,
+            power: None,
             generator: self.judged.generator,
             hosts: self.hosts,
+            under_operations: self.under_operations,
+            events: self.events,
             checks,
             warnings,
             model: None,
@@ -157,6 +166,26 @@ impl StepFacts<'_> {
         pooled.into_iter().map(entry).collect()
     }
 
+    /// What was done by the second; a stage of an action is no action.
+    fn throughput(&self) -> Throughput {
+        let io = io_totals(self.window);
+        let whole = |(member, totals): (&Member, &InstanceTotals)| {
+            let workload = &self.tile.at(member.workload).0;
+            let stages: usize = workload.actions.iter().map(|own| own.stages().len()).sum();
+            let count = totals.actions.len() - stages.min(totals.actions.len());
+            totals.actions.iter().take(count).map(ActionTotals::count).sum::<u64>()
+        };
+        let actions: u64 = self.members.iter().zip(&self.window.instances).map(whole).sum();
+        let seconds = self.window.duration.as_secs_f64();
+        #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+        let actions_per_s = if actions == 0 { 0.0 } else { actions as f64 / seconds };
+        Throughput {
+            operations_per_s: io.iter().map(|total| total.operations_per_s).sum(),
+            bytes_per_s: io.iter().map(|total| total.bytes_per_s).sum(),
+            actions_per_s,
+        }
+    }
+
     /// Every kind of call over all instances of its workload.
     fn calls(&self) -> Vec<CallTotal> {
         let mut pooled: IndexMap<(&str, &String), CallRow> = IndexMap::new();
@@ -183,7 +212,7 @@ impl StepFacts<'_> {
 
     fn metric(&self, index: usize) -> MetricResult {
         let position = self.members[index].workload;
-        let metric = &self.tile.workloads[position].0.metric;
+        let metric = &self.tile.at(position).0.metric;
         let reference = self.references.0[position];
         let absent = || Figure::absent("the workload is load only and has no part in the score");
         let (value, normalised) = match reference.value {
@@ -207,6 +236,17 @@ impl StepFacts<'_> {
         }
     }
 
+    /// Why the rate of an operation is not known, if one of them never ended in the window: it is
+    /// not 0, it is less than the window can tell.
+    fn never_ended(&self) -> Option<String> {
+        let of = |index: usize| self.work.iter().map(|slice| slice[index]).sum::<f64>();
+        let operations = (0..self.members.len()).filter(|at| self.members[*at].tile.is_none());
+        let mut without = operations.filter(|at| of(*at) == 0.0);
+        let name = &self.topology.instances[without.next()?].workload;
+        let time = self.window.duration;
+        Some(format!("no {name} ended in the {time} that were measured"))
+    }
+
     fn score(&self, workloads: &[WorkloadResult]) -> Option<Score> {
         let work: Vec<TileWork> = workloads
             .iter()
@@ -216,6 +256,11 @@ impl StepFacts<'_> {
             })
             .collect();
         let applications = applications_score(&work)?;
+        let none = self.never_ended();
+        let infrastructure = infrastructure_score(&work).filter(|_| none.is_none());
+        let why = none.unwrap_or_else(|| NO_INFRASTRUCTURE.to_owned());
+        let figure =
+            |value: Option<f64>| value.map_or_else(|| Figure::absent(why.clone()), Figure::of);
         let tiles = tile_means(&work)
             .into_iter()
             .map(|(tile, mean)| TileScore { tile, geometric_mean: Figure::of(mean) })
@@ -224,8 +269,8 @@ impl StepFacts<'_> {
             definition: DEFINITION.to_owned(),
             tiles,
             applications: Figure::of(applications),
-            infrastructure: Figure::absent(NO_INFRASTRUCTURE),
-            total: Figure::absent(NO_INFRASTRUCTURE),
+            infrastructure: figure(infrastructure),
+            total: figure(weighted_total(applications, infrastructure)),
             interval: self.interval(),
         })
     }
@@ -248,11 +293,11 @@ impl StepFacts<'_> {
         let time = Nanos::from_secs_f64(slice * count_f64(block));
         let share = |index: &usize| {
             let member = self.members[*index];
-            let metric = &self.tile.workloads[member.workload].0.metric;
+            let metric = &self.tile.at(member.workload).0.metric;
             let reference = self.references.0[member.workload].value.unwrap_or(1.0);
             (member.tile, reference / metric_rate(metric, 1.0, time))
         };
-        let shares: Vec<(u32, f64)> = positions.iter().map(share).collect();
+        let shares: Vec<(Option<u32>, f64)> = positions.iter().map(share).collect();
         let name = format!("blocks of {time}");
         score_interval(&blocks, &shares, self.seed, &name)
     }
@@ -303,22 +348,21 @@ fn io_totals(window: &Window) -> Vec<IoTotal> {
     Direction::ALL.map(total).into_iter().filter(|total| total.count + total.errors > 0).collect()
 }
 
-fn throughput(window: &Window) -> Throughput {
-    let io = io_totals(window);
-    let actions: u64 = window
-        .instances
-        .iter()
-        .flat_map(|instance| &instance.actions)
-        .map(ActionTotals::count)
-        .sum();
-    let seconds = window.duration.as_secs_f64();
-    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-    let actions_per_s = if actions == 0 { 0.0 } else { actions as f64 / seconds };
-    Throughput {
-        operations_per_s: io.iter().map(|total| total.operations_per_s).sum(),
-        bytes_per_s: io.iter().map(|total| total.bytes_per_s).sum(),
-        actions_per_s,
-    }
+/// Warnings for limits of operations that all of them kept, too few to be sure of it.
+pub fn unsure_limits(judge: &StepJudge<'_>, judged: &Judged) -> Vec<Warning> {
+    let unsure = judged.pooled.iter().filter(|own| {
+        let result = &own.result;
+        result.samples > 0 && result.verdict == Verdict::Inconclusive && judge.is_kept_by_all(own)
+    });
+    unsure
+        .map(|limit| Warning {
+            id: "operation-not-sure".to_owned(),
+            text: format!("{}, and are taken for kept", sentence(&limit.workload, &limit.result)),
+            value: Some(format!("{} samples", limit.result.samples)),
+            limit: None,
+            hint: Some("a longer measure.duration has more of them".to_owned()),
+        })
+        .collect()
 }
 
 /// Warnings for limits that nobody's work was held against.

@@ -3,10 +3,12 @@ use std::time::Instant;
 use jiff::Timestamp;
 use record::gauge::{GaugeSource, Readings};
 use record::run::{
-    Cause, Check, Disturbance, Figure, HostStep, Phase, Steady, Step, Verdict, WarmUp, Warning,
+    Cause, Check, Disturbance, Figure, HostStep, Phase, Steady, Step, StepEvent, Verdict, WarmUp,
+    Warning,
 };
 use record::series::StepKey;
 use record::slice::{Slice, Topology};
+use spec::workload::{MOVE_STAGES, SNAPSHOT_STAGES};
 use units::Nanos;
 
 use crate::error::BenchError;
@@ -14,16 +16,17 @@ use crate::fleet::Fleet;
 use crate::placed::Placed;
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer, Progress, Request};
-use crate::rig::{Clocks, HostLoad, Load, LoadOutcome, Received, Rig};
+use crate::rig::{Clocks, HostEvent, HostLoad, Load, LoadOutcome, Received, Rig};
 use crate::score::References;
 use crate::step::checks::{clock_step, submitted_is_completed};
-use crate::step::course::{Course, POLL, drifts_towards_a_limit};
+use crate::step::course::{Course, POLL, drifts_towards_a_limit, steady_of};
 use crate::step::hosts::{SLOW_MIN, slow_hosts};
 use crate::step::playing::Playing;
-use crate::step::report::{StepFacts, StepPlace, untested_limits};
+use crate::step::power::StepWatts;
+use crate::step::report::{StepFacts, StepPlace, unsure_limits, untested_limits};
 use crate::step::sink::Sink;
 use crate::step::tick::tick;
-use crate::step::{bottleneck, waits};
+use crate::step::{bottleneck, power, waits};
 use crate::verdict::{Judged, StepJudge};
 use host::disturbance::{Seen, seen};
 
@@ -84,12 +87,16 @@ impl<R: Rig> StepBench<'_, R> {
         let judge = StepJudge { tile: &self.plan.tile_set, members, topology, placed: &placed };
         let mut course = Course::new(self.plan, judge, playing, self.rig.watch());
         course.meters = self.rig.meters();
+        let watts = StepWatts::begin(self.rig.power(), &mut course.meters);
         if course.phase() == Phase::Measured {
             load.mark();
+            watts.measured();
         }
-        let error = self.drive(&mut load, &mut course, place).err();
+        let error = self.drive(&mut load, &mut course, place, &watts).err();
         let model = course.warm_up.is_some().then(|| load.model()).flatten();
+        let modelled = if course.warm_up.is_some() { load.energy() } else { Vec::new() };
         let hosts = load.hosts();
+        let events = load.events();
         load.stop();
         // Waiting for a load that hangs would hang us; it is left to the end of the program.
         let ended = match error {
@@ -107,16 +114,18 @@ impl<R: Rig> StepBench<'_, R> {
                 return Err(reason.unwrap_or(BenchError::Aborted));
             }
         };
-        let unit = load.unit();
+        let (unit, span) = (load.unit(), StepWatts::span(load.began(), &course.window));
         let outcome = load.finish()?;
         let after = self.rig.clocks();
         let replay = course.playing.facts(self.plan, unit, &outcome);
-        let beside = (hosts, before, after);
+        let beside = (hosts, events, before, after);
         let mut measured = self.conclude(course, place, error, &outcome, beside);
         let step = &mut measured.step;
         (step.model, step.replay) = (model, replay);
         step.bottleneck = Some(bottleneck::of(step, &[]));
         waits::tell(step);
+        watts.tell(step, span, &self.plan.host_names(), self.control);
+        power::tell_modelled(step, modelled);
         Ok(measured)
     }
 
@@ -126,6 +135,7 @@ impl<R: Rig> StepBench<'_, R> {
         load: &mut R::Load,
         course: &mut Course<'_>,
         place: &StepPlace,
+        watts: &StepWatts,
     ) -> Result<(), BenchError> {
         let mut silent = Nanos::ZERO;
         while !course.is_complete() {
@@ -150,13 +160,17 @@ impl<R: Rig> StepBench<'_, R> {
                 Received::Failed(error) => return Err(error),
             };
             silent = Nanos::ZERO;
+            if let Some(by_tile) = load.driven_by() {
+                course.place(by_tile);
+            }
             let phase = course.phase();
             let mut readings = course.read();
             readings.add(load.read());
-            self.keep(&readings, key(place, phase), course.judge.topology, &slice)?;
+            self.keep(&readings, key(place, phase), &course.topology, &slice)?;
             course.take(&slice, &readings);
             if phase != course.phase() {
                 load.mark();
+                watts.measured();
             }
             self.observer.event(&Progress::Tick(&tick(self.plan, course, &slice)));
             if slice.io.iter().any(|row| row.errors > 0) {
@@ -184,7 +198,7 @@ impl<R: Rig> StepBench<'_, R> {
                     course.little.add(&slice);
                     course.playing.see(&slice);
                     let key = key(place, Phase::RampDown);
-                    let stored = self.keep(&load.read(), key, course.judge.topology, &slice);
+                    let stored = self.keep(&load.read(), key, &course.topology, &slice);
                     unstored = unstored.or(stored.err());
                 }
                 Received::Nothing if self.control.request() == Request::Abort => {
@@ -220,11 +234,11 @@ impl<R: Rig> StepBench<'_, R> {
         place: &StepPlace,
         error: Option<BenchError>,
         outcome: &LoadOutcome,
-        (hosts, before, after): (Vec<HostLoad>, Clocks, Clocks),
+        (hosts, events, before, after): (Vec<HostLoad>, Vec<HostEvent>, Clocks, Clocks),
     ) -> Measured {
-        let error = name_failures(error, place.tiles, outcome);
+        let error = name_failures(error, (self.plan, &course.topology, place.tiles), outcome);
         let mut judged = course.judged();
-        let steady = course.rounds.steady();
+        let steady = steady_of(&course.rounds, !events.is_empty());
         let mut checks = Vec::from_iter(course.little.check());
         checks.push(submitted_is_completed(outcome));
         let (disturbances, gauges) = (course.disturbances(), course.gauges());
@@ -251,7 +265,10 @@ impl<R: Rig> StepBench<'_, R> {
         }
         let mut warnings = outcome.warnings.clone();
         warnings.extend(untested_limits(&judged));
+        warnings.extend(unsure_limits(&course.judge, &judged));
         warnings.extend(clock_step(before, after));
+        let told = course.events(&events, self.plan.seed.value);
+        warnings.extend(tiles_moved(&told));
         warnings.extend(slow_hosts(&hosts).into_iter().map(|text| Warning {
             id: "slow-host".to_owned(),
             text,
@@ -269,6 +286,8 @@ impl<R: Rig> StepBench<'_, R> {
             judged,
             disturbances,
             hosts,
+            under_operations: course.operation_sums.under_operations(self.plan.seed.value),
+            events: told,
             steady,
             work: &course.work,
             slices_per_block: course.slices_per_block,
@@ -377,6 +396,22 @@ pub fn excuse(judged: &mut Judged, checks: &[Check], steady: &Steady, beside: &B
     }
 }
 
+/// That a look at the run by host would lie.
+fn tiles_moved(events: &[StepEvent]) -> Option<Warning> {
+    let all = events.iter().flat_map(|event| &event.tiles);
+    let count = all.filter(|tile| tile.to.as_ref() != Some(&tile.from)).count();
+    (count > 0).then(|| Warning {
+        id: "tiles-moved".to_owned(),
+        text:
+            "tiles went from one host to another while they were measured: this run is not looked \
+               at by host, and each of its slices is the host's that drove it at its end"
+                .to_owned(),
+        value: Some(format!("{count} times")),
+        limit: None,
+        hint: Some("the column host of the series says who drove what".to_owned()),
+    })
+}
+
 fn key(place: &StepPlace, phase: Phase) -> StepKey {
     StepKey { step: place.step, tiles: place.tiles, repeat: place.repeat, phase }
 }
@@ -384,7 +419,7 @@ fn key(place: &StepPlace, phase: Phase) -> StepKey {
 /// Failures are known only at the end of a load; they are the reason whatever ended it.
 fn name_failures(
     error: Option<BenchError>,
-    tiles: u32,
+    (plan, topology, tiles): (&ResolvedPlan, &Topology, u32),
     outcome: &LoadOutcome,
 ) -> Option<BenchError> {
     if !outcome.mismatches.is_empty() {
@@ -393,7 +428,44 @@ fn name_failures(
     if outcome.failures.is_empty() {
         return error;
     }
-    Some(BenchError::Storage { tiles, failures: outcome.failures.clone() })
+    let mut failures = outcome.failures.clone();
+    for failure in &mut failures {
+        failure.during = during(plan, topology, failure.of);
+    }
+    Some(BenchError::Storage { tiles, failures })
+}
+
+/// Which operation had a failed I/O, and in which of its stages.
+fn during(
+    plan: &ResolvedPlan,
+    topology: &Topology,
+    (instance, kind): (u32, u16),
+) -> Option<String> {
+    let entry = topology.instances.get(instance as usize)?;
+    let kind = entry.kinds.get(usize::from(kind))?;
+    let (action, stage) = match entry.tile {
+        Some(_) => carried_stage(kind)?,
+        None => {
+            let operations = &plan.tile_set.operations;
+            let (workload, _) = operations.iter().find(|(own, _)| own.name == entry.workload)?;
+            workload.stage_of_kind(kind)?
+        }
+    };
+    Some(format!("the operation {action} failed in its stage {stage}"))
+}
+
+/// What is done to the disk of a machine of a tile is in its rows, under kinds of its own.
+fn carried_stage(kind: &str) -> Option<(&'static str, &'static str)> {
+    let [copying, switching, checking] = MOVE_STAGES;
+    let [creating, _, deleting] = SNAPSHOT_STAGES;
+    Some(match kind {
+        "move-read" | "move-write" | "mirrored-write" => ("move", copying),
+        "move-flush" => ("move", switching),
+        "move-check" => ("move", checking),
+        "snapshot-link" => ("snapshot", creating),
+        "snapshot-delete" => ("snapshot", deleting),
+        _ => return None,
+    })
 }
 
 /// User and kernel CPU time per finished I/O, in microseconds.

@@ -14,7 +14,7 @@ use record::run::{Cause, LimitOn, LimitResult, Step, Wait, Waited, told_waits};
 use record::slice::Topology;
 use spec::ResolvedTile;
 use spec::demand::mean_time;
-use spec::workload::Step as Dialogue;
+use spec::workload::{Action, Step as Dialogue};
 use stats::Compact;
 
 use crate::fleet::Member;
@@ -41,10 +41,13 @@ impl Dialogues<'_> {
     /// What the action of this limit of the workload at this place waited for, largest share
     /// first; empty for a limit on I/Os, and where nothing finished.
     pub fn waits(&self, workload: usize, limit: &LimitResult) -> Vec<Wait> {
-        let definition = &self.tile.workloads[workload].0;
+        let definition = &self.tile.at(workload).0;
         let mut actions = definition.actions.iter();
         let action = actions.find(|action| action.name == limit.name);
-        let Some(action) = action.filter(|_| limit.on == LimitOn::Action) else {
+        // Whose time is told by stages is not shared out.
+        let is_told = |action: &&Action| action.stages().is_empty();
+        let action = action.filter(|_| limit.on == LimitOn::Action).filter(is_told);
+        let Some(action) = action else {
             return Vec::new();
         };
         let mut totals = ActionTotals::default();
@@ -137,6 +140,14 @@ fn of_step(step: &Dialogue, kind: &impl Fn(&str) -> f64) -> Seconds {
             once.values_mut().for_each(|seconds| *seconds *= f64::from(repeat.times));
             return once;
         }
+        Dialogue::Stage(stage) => return in_a_row(&stage.steps, kind),
+        // How long these took is told by stages, and is no sum of means.
+        Dialogue::Copy(_)
+        | Dialogue::Move(_)
+        | Dialogue::Link(_)
+        | Dialogue::Destroy(_)
+        | Dialogue::Check(_)
+        | Dialogue::Snapshot(_) => return Seconds::new(),
     };
     Seconds::from([one])
 }

@@ -21,7 +21,7 @@ pub struct StepJudge<'a> {
 impl StepJudge<'_> {
     /// The limits of this tile's workloads with their workload's position and their own in it.
     pub fn limits(&self) -> impl Iterator<Item = (usize, &Workload, usize, &Limit)> {
-        self.tile.workloads.iter().enumerate().flat_map(|(position, (workload, _))| {
+        self.tile.all().enumerate().flat_map(|(position, (workload, _))| {
             let limits = workload.limits.iter().enumerate();
             limits.map(move |(row, limit)| (position, workload, row, limit))
         })
@@ -33,6 +33,6 @@ impl StepJudge<'_> {
     }
 
     pub(crate) fn workload(&self, member: Member) -> &Workload {
-        &self.tile.workloads[member.workload].0
+        &self.tile.at(member.workload).0
     }
 }

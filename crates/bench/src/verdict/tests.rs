@@ -140,9 +140,9 @@ source = "test"
 
 fn bed(tiles: u32) -> Bed {
     let members: Vec<Member> =
-        (0..tiles).map(|tile| Member { tile, workload: 0, copy: 0 }).collect();
+        (0..tiles).map(|tile| Member { tile: Some(tile), workload: 0, copy: 0 }).collect();
     let instance = |tile| InstanceEntry {
-        tile,
+        tile: Some(tile),
         workload: "shop".to_owned(),
         copy: 0,
         host: None,
@@ -212,7 +212,7 @@ fn one_bad_tile_among_good_ones_fails_the_step_and_is_named() {
     assert_eq!(judged.pooled[0].result.verdict, Verdict::Passed);
     assert_eq!((judged.verdict, judged.cause), (Verdict::Failed, Cause::LimitBroken));
     assert!(judged.reason.ends_with("in tile 3"), "{}", judged.reason);
-    assert_eq!(judged.broken.expect("a limit broke").0.tile, 2);
+    assert_eq!(judged.broken.expect("a limit broke").0.tile, Some(2));
 }
 
 /// Seen at 1fa88dc: 7 of 32 mails of one tile of a hundred over the limit, and the step passed.

@@ -45,6 +45,9 @@ fn interval(result: &LimitResult) -> String {
 }
 
 fn subject(workload: &str, result: &LimitResult) -> String {
+    if let (LimitOn::Action, Some((_, stage))) = (result.on, result.name.split_once('/')) {
+        return format!("the {workload}'s {stage} stages");
+    }
     let name = result.name.replace('-', " ");
     match result.on {
         LimitOn::Action => format!("the {workload}'s {}", plural(&name)),

@@ -174,6 +174,10 @@ impl Claimed for Disks {
         Ok((disk, Vec::new()))
     }
 
+    fn try_link(&self) -> Result<(), DatastoreError> {
+        Err(DatastoreError::no_reflink(&self.name))
+    }
+
     fn remembers(&self) -> Option<&dyn Remembers> {
         None
     }

@@ -12,6 +12,7 @@ use super::ExportError;
 use crate::gauge::Gauge;
 use crate::quantile::Summary;
 use crate::series::{CallRecord, GaugeRecord, IoRecord, SeriesError, StepKey, call_error_column};
+use crate::slice::tile_label;
 
 const COMMON: &str = "step,tiles,repeat,phase,start_ns,width_ns,tile,workload,copy";
 const LATENCY: [&str; 9] =
@@ -40,7 +41,7 @@ pub(super) fn write_calls(
     for row in rows {
         let row = row?;
         write_slice(&row.key, (row.start, row.width), to)?;
-        write!(to, ",{},{},{}", row.tile, field(&row.workload), row.copy)?;
+        write!(to, ",{},{},{}", tile_label(row.tile), field(&row.workload), row.copy)?;
         write!(to, ",{},{}", field(&row.kind), row.service.count())?;
         for count in row.errors {
             write!(to, ",{count}")?;
@@ -68,7 +69,7 @@ pub(super) fn write_gauges(
 
 fn write_row(row: &IoRecord, to: &mut dyn Write) -> std::io::Result<()> {
     write_slice(&row.key, (row.start, row.width), to)?;
-    write!(to, ",{},{},{}", row.tile, field(&row.workload), row.copy)?;
+    write!(to, ",{},{},{}", tile_label(row.tile), field(&row.workload), row.copy)?;
     write!(to, ",{},{},{}", field(&row.vm), row.direction.name(), field(&row.kind))?;
     write!(to, ",{},{}", field(row.class.name()), row.service.count())?;
     write!(to, ",{},{}", row.errors, row.bytes.get())?;

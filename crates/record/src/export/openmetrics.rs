@@ -17,6 +17,7 @@ use crate::openmetrics::{END, family, labels, sample};
 use crate::run::{Phase, Run};
 use crate::rundir::StoredRun;
 use crate::series::{ActionRecord, CallRecord, GaugeRecord, IoRecord, StepKey};
+use crate::slice::tile_label;
 
 /// Upper edges of latency buckets: 1, 2 and 5 in every decade from 10 us to 10 s.
 const EDGES_NS: [u64; 19] = [
@@ -181,7 +182,7 @@ fn measured(key: StepKey, own: &[(&str, &dyn Display)]) -> Option<String> {
 
 fn add_io(totals: &mut ByLabels, row: &IoRecord) {
     let own: [(&str, &dyn Display); 5] = [
-        ("tile", &row.tile),
+        ("tile", &tile_label(row.tile)),
         ("workload", &row.workload),
         ("copy", &row.copy),
         ("vm", &row.vm),
@@ -196,7 +197,7 @@ fn add_io(totals: &mut ByLabels, row: &IoRecord) {
 
 fn add_action(totals: &mut ByLabels, row: &ActionRecord) {
     let own: [(&str, &dyn Display); 5] = [
-        ("tile", &row.tile),
+        ("tile", &tile_label(row.tile)),
         ("workload", &row.workload),
         ("copy", &row.copy),
         ("action", &row.action),
@@ -212,7 +213,7 @@ fn add_action(totals: &mut ByLabels, row: &ActionRecord) {
 /// Calls have no VM and no direction; those that failed have a reason instead of a latency.
 fn add_calls((answered, failed): (&mut ByLabels, &mut ByLabels), row: &CallRecord) {
     let own: [(&str, &dyn Display); 4] = [
-        ("tile", &row.tile),
+        ("tile", &tile_label(row.tile)),
         ("workload", &row.workload),
         ("copy", &row.copy),
         ("kind", &row.kind),

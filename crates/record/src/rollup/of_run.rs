@@ -18,7 +18,7 @@ impl Rollup {
         // Workloads have their numbers from the first slice on, whether they do I/O or not.
         let instances = topology.instances.iter();
         let entities: Vec<(u32, u32)> =
-            instances.map(|own| self.entity(Some(own.tile), &own.workload, own.copy)).collect();
+            instances.map(|own| self.entity(own.tile, &own.workload, own.copy)).collect();
         for row in &slice.io {
             let vm = topology.vms.get(row.vm.0 as usize);
             let Some(entity) = vm.and_then(|vm| entities.get(vm.instance.0 as usize)) else {
@@ -104,7 +104,7 @@ impl Rollup {
             sums.generator(slice.generator.unwrap_or_default());
             for record in &slice.io {
                 sums.io(&Io {
-                    entity: self.entity(Some(record.tile), &record.workload, record.copy),
+                    entity: self.entity(record.tile, &record.workload, record.copy),
                     direction: record.direction,
                     class: record.class,
                     bytes: record.bytes.get(),

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Bottleneck, Figure, Interval, LimitResult};
+use super::{Bottleneck, Figure, Interval, LimitResult, PerKilowatt};
 
 /// The run's answer. A score never stands alone: the verdict is beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,6 +37,9 @@ pub struct Answer {
     pub score: Figure,
     /// Interval of the score; null if it has none.
     pub score_interval: Option<Interval>,
+    /// The score by the power of the held tiles; empty without a meter.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub per_kilowatt: Vec<PerKilowatt>,
     /// How far the run got: `5 of at most 9 steps, interrupted in step 6 (6 tiles)`.
     pub progress: String,
 }
@@ -116,8 +119,8 @@ pub struct BrokenLimit {
     pub tiles: u32,
     /// Repeat of the step, from 1.
     pub repeat: u32,
-    /// Tile, from 0.
-    pub tile: u32,
+    /// Tile, from 0; null if it is a limit of infrastructure operations.
+    pub tile: Option<u32>,
     /// Workload.
     pub workload: String,
     /// Which of several of this workload in the tile, from 0.

@@ -2,7 +2,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Latency, LoadHost, Step, Warning};
+use super::{Answer, Latency, LoadHost, MeterFacts, PowerPolicies, Step, Warning};
 
 /// One run: what was asked, what happened, what it means. The document behind `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +36,12 @@ pub struct Run {
     /// The hosts that drove the load; empty if it was the one that wrote this.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<LoadHost>,
+    /// The meters of watts that were read beside it; empty without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub meters: Vec<MeterFacts>,
+    /// Power policies of this machine, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_policies: Option<PowerPolicies>,
     /// SHA-256 of `plan.toml`, in hexadecimal.
     pub plan_sha256: String,
     /// Every value of the resolved plan, and where it came from.
@@ -75,6 +81,9 @@ pub struct TargetFacts {
     /// SHA-256 of `array.toml`, the model, in hexadecimal; absent on real storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array_sha256: Option<String>,
+    /// The second datastore; `provisioned_bytes` of the first counts what is there too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second: Option<Box<Self>>,
 }
 
 impl TargetFacts {
@@ -105,9 +114,23 @@ pub struct TileFacts {
     pub workloads: u32,
     /// Bytes of virtual disks in one tile, after scaling.
     pub disk_bytes: u64,
+    /// Infrastructure operations that ran beside the tiles; absent if none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<OperationsFacts>,
     /// The services that its workloads call, by name; empty if they call none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<String>,
+}
+
+/// Infrastructure operations that ran beside the tiles.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationsFacts {
+    /// The group, as the plan names it.
+    pub name: String,
+    /// SHA-256 of the resolved definitions, in hexadecimal.
+    pub sha256: String,
+    /// Bytes of their disks, after scaling; they are there once however many tiles run.
+    pub disk_bytes: u64,
 }
 
 /// How the tile was scaled.

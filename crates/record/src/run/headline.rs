@@ -75,6 +75,7 @@ mod tests {
             first_broken: None,
             score: Figure::absent("not asked"),
             score_interval: None,
+            per_kilowatt: Vec::new(),
             progress: String::new(),
         }
     }

@@ -32,7 +32,8 @@ pub struct LoadHost {
 pub struct HostStep {
     /// Its name.
     pub host: String,
-    /// The tiles that it drove, from 0.
+    /// The tiles that were placed on it when the step began, from 0; `events` of the step say which went
+    /// elsewhere.
     pub tiles: Vec<u32>,
     /// How long after the common moment its load began, by its own clock.
     pub began_late_ns: u64,
@@ -48,19 +49,20 @@ pub struct HostStep {
     pub bytes_per_s: f64,
     /// How long its I/Os and calls took against those of the other hosts.
     pub against_others: AgainstOthers,
-    /// Each limit held against the samples of its tiles together.
+    /// Each limit held against the samples of its `tiles` together, wherever they ran.
     pub limits: Vec<PooledLimit>,
     /// How its generator fared.
     pub generator: GeneratorHealth,
 }
 
-/// The time that a host's I/Os and calls took, against those of all other hosts: kind by kind of the tile, so
-/// that hosts with other shares of small and large ones compare.
+/// The time that what one part did took, against the same of all other parts: kind by kind of the tile, so
+/// that parts with other shares of small and large ones compare. A part is a host, with its I/Os
+/// and calls; or the time in which infrastructure operations ran, with the tiles' actions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgainstOthers {
-    /// Its I/Os and calls of kinds that others did, too.
+    /// What it did of kinds that others did, too.
     pub samples: u64,
-    /// Mean service time over what the same would have taken with the others' means; 1 is equal.
+    /// Mean time over what the same would have taken with the others' means; 1 is equal.
     pub times: Figure,
     /// The lower end of its interval, from blocks of slices; absent with too few.
     pub low: Figure,

@@ -3,6 +3,7 @@
 mod answer;
 mod call;
 mod document;
+mod event;
 mod figure;
 mod generator;
 mod headline;
@@ -10,6 +11,7 @@ mod hosts;
 mod latency;
 mod model;
 mod pooled;
+mod power;
 mod read;
 mod replay;
 mod resource;
@@ -23,21 +25,26 @@ mod workload;
 pub use answer::{Answer, BrokenLimit, Capacity, Edge, Status, TilesInterval, score_clause};
 pub use call::{CallErrors, CallTotal};
 pub use document::{
-    EngineFacts, Origin, PlanValue, Prefill, RateFacts, Run, SIMULATED, ScaleFacts, TargetFacts,
-    TileFacts, ToolFacts,
+    EngineFacts, OperationsFacts, Origin, PlanValue, Prefill, RateFacts, Run, SIMULATED,
+    ScaleFacts, TargetFacts, TileFacts, ToolFacts,
 };
+pub use event::{StepEvent, StepEventKind, Survivors, TileMove};
 pub use figure::{Figure, Interval};
 pub use generator::GeneratorHealth;
 pub use hosts::{AgainstOthers, HostStep, LoadHost};
 pub use latency::Latency;
 pub use model::{HostFacts, ModelFacts, PartFacts, PartKind, PlaceFacts, VmFacts};
 pub use pooled::PooledLimit;
+pub use power::{
+    EnergyBy, MeterEnergy, MeterFacts, MeterMethod, MeterScope, PerKilowatt, PowerCategory,
+    PowerPolicies, PowerPolicy, StepPower,
+};
 pub use read::{ReadError, SCHEMA, json_schema, parse};
 pub use replay::{PlayedTrace, ReplayFacts};
 pub use resource::{Bottleneck, Resource, Wait, Waited, told_waits};
 pub use step::{
     Cause, Check, Disturbance, IoTotal, Phase, PooledAction, Score, Steady, Step, Throughput,
-    TileScore, WarmUp,
+    TileScore, UnderOperations, WarmUp,
 };
 pub use tier::{TierCounts, TierFacts};
 pub use told::{Told, listed, told};

@@ -93,8 +93,12 @@ impl PartKind {
 pub struct HostFacts {
     /// `host-1`, `host-2`, ...
     pub name: String,
-    /// Share of all its cores that was used, 0 to 1: nominal, as vCenter counts.
+    /// Share of all its cores that was used, 0 to 1, at whatever frequency they ran.
     pub used: f64,
+    /// The same in cycles, as a share of those at the nominal frequency, as vCenter counts usage: more
+    /// than `used` with turbo. Null where cores have one frequency, and it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<f64>,
     /// Share of all its cores that virtual machines may use.
     #[serde(default = "all")]
     pub capacity: f64,

@@ -3,8 +3,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ActionResult, Bottleneck, CallTotal, Figure, GeneratorHealth, HostStep, Interval, Latency,
-    ModelFacts, PooledLimit, ReplayFacts, Verdict, Wait, Warning, WorkloadResult,
+    ActionResult, AgainstOthers, Bottleneck, CallTotal, Figure, GeneratorHealth, HostStep,
+    Interval, Latency, ModelFacts, PooledLimit, ReplayFacts, StepEvent, StepPower, Verdict, Wait,
+    Warning, WorkloadResult,
 };
 use crate::gauge::{Gauge, GaugeName};
 use crate::slice::Direction;
@@ -72,11 +73,20 @@ pub struct Step {
     pub throughput: Throughput,
     /// The step's score; null if none could be computed.
     pub score: Option<Score>,
+    /// Watts of the measured time; absent without a meter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<StepPower>,
     /// How the load generator fared; a saturated one makes the step inconclusive.
     pub generator: GeneratorHealth,
     /// What each host's part came to, where several drove it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostStep>,
+    /// What infrastructure operations cost the tiles, where any ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under_operations: Option<UnderOperations>,
+    /// What happened to hosts, in the order in which it was begun; absent if nothing did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<StepEvent>,
     /// Checks of the measurement against itself.
     pub checks: Vec<Check>,
     /// What a reader should know before trusting this step.
@@ -183,6 +193,16 @@ pub struct Throughput {
     pub actions_per_s: f64,
 }
 
+/// The tiles' actions while infrastructure operations did I/O, against the same actions while none
+/// did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UnderOperations {
+    /// Share of the measured time, slice by slice, in which an operation did I/O.
+    pub share_of_time: f64,
+    /// Response times of the tiles' actions in that time, against the rest of the time.
+    pub against_rest: AgainstOthers,
+}
+
 /// A step's score: tiles' worth of work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Score {
@@ -192,12 +212,23 @@ pub struct Score {
     pub tiles: Vec<TileScore>,
     /// Sum of the tiles' geometric means.
     pub applications: Figure,
-    /// Infrastructure operations; absent until there are any.
+    /// Geometric mean of what each infrastructure operation was done, against its reference; absent
+    /// where none ran.
     pub infrastructure: Figure,
-    /// The score.
+    /// The score: 0.8 x `applications` + 0.2 x `infrastructure`; absent without the second.
     pub total: Figure,
-    /// Its interval; null if it has none.
+    /// The interval of `total`, or of `applications` where there is no total; null if it has none.
     pub interval: Option<Interval>,
+}
+
+impl Score {
+    /// What the step is worth: the total, or the applications' part where no operations ran.
+    pub const fn value(&self) -> Option<f64> {
+        match self.total.value {
+            Some(total) => Some(total),
+            None => self.applications.value,
+        }
+    }
 }
 
 /// One tile's part of the score.

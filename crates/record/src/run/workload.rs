@@ -3,11 +3,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Figure, Latency, Verdict};
 
-/// What one workload of one tile reached in one step.
+/// What one workload of one tile, or of the infrastructure operations, reached in one step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadResult {
-    /// Tile, from 0.
-    pub tile: u32,
+    /// Tile, from 0; null for infrastructure operations, which belong to no tile.
+    pub tile: Option<u32>,
     /// The workload's name.
     pub workload: String,
     /// Which of several of this workload in the tile, from 0.

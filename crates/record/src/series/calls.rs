@@ -21,8 +21,8 @@ pub struct CallRecord {
     pub start: Nanos,
     /// Width of the slice.
     pub width: Nanos,
-    /// Tile, from 0.
-    pub tile: u32,
+    /// Tile, from 0; none for infrastructure operations.
+    pub tile: Option<u32>,
     /// Workload.
     pub workload: String,
     /// Which of several of this workload in the tile, from 0.
@@ -76,7 +76,7 @@ impl Record for CallRecord {
     fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String> {
         let found = Found(batch);
         let common = Common::of(&found)?;
-        let (tile, copy) = (found.u32("tile")?, found.u32("copy")?);
+        let (tile, copy) = (found.maybe_u32("tile")?, found.u32("copy")?);
         let (workload, kind) = (found.text("workload")?, found.text("kind")?);
         let mut errors = Vec::new();
         for error in CallError::ALL {

@@ -34,6 +34,10 @@ impl Columns {
         self.push(name, Arc::new(UInt32Array::from_iter_values(values)), false);
     }
 
+    pub(super) fn maybe_u32(&mut self, name: &str, values: impl Iterator<Item = Option<u32>>) {
+        self.push(name, Arc::new(values.collect::<UInt32Array>()), true);
+    }
+
     pub(super) fn u64(&mut self, name: impl Into<String>, values: impl Iterator<Item = u64>) {
         self.push(name, Arc::new(UInt64Array::from_iter_values(values)), false);
     }
@@ -116,6 +120,10 @@ impl Found<'_> {
 
     pub(super) fn u32(&self, name: &str) -> Result<&[u32], String> {
         self.values::<UInt32Type>(name)
+    }
+
+    pub(super) fn maybe_u32(&self, name: &str) -> Result<Vec<Option<u32>>, String> {
+        Ok(self.array::<UInt32Array>(name)?.iter().collect())
     }
 
     pub(super) fn u64(&self, name: &str) -> Result<&[u64], String> {

@@ -31,8 +31,8 @@ pub struct IoRecord {
     pub start: Nanos,
     /// Width of the slice.
     pub width: Nanos,
-    /// Tile, from 0.
-    pub tile: u32,
+    /// Tile, from 0; none for infrastructure operations.
+    pub tile: Option<u32>,
     /// Workload.
     pub workload: String,
     /// Which of several of this workload in the tile, from 0.
@@ -65,8 +65,8 @@ pub struct ActionRecord {
     pub start: Nanos,
     /// Width of the slice.
     pub width: Nanos,
-    /// Tile, from 0.
-    pub tile: u32,
+    /// Tile, from 0; none for infrastructure operations.
+    pub tile: Option<u32>,
     /// Workload.
     pub workload: String,
     /// Which of several of this workload in the tile, from 0.
@@ -107,8 +107,8 @@ pub struct OpenRecord {
     pub start: Nanos,
     /// Width of the slice.
     pub width: Nanos,
-    /// Tile, from 0.
-    pub tile: u32,
+    /// Tile, from 0; none for infrastructure operations.
+    pub tile: Option<u32>,
     /// Workload.
     pub workload: String,
     /// Which of several of this workload in the tile, from 0.
@@ -196,7 +196,7 @@ impl Record for IoRecord {
     fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String> {
         let found = Found(batch);
         let common = Common::of(&found)?;
-        let (tile, copy) = (found.u32("tile")?, found.u32("copy")?);
+        let (tile, copy) = (found.maybe_u32("tile")?, found.u32("copy")?);
         let (workload, vm) = (found.text("workload")?, found.text("vm")?);
         let (direction, kind) = (found.text("direction")?, found.text("kind")?);
         let class = found.text("size_class")?;
@@ -242,7 +242,7 @@ impl Record for ActionRecord {
     fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String> {
         let found = Found(batch);
         let common = Common::of(&found)?;
-        let (tile, copy) = (found.u32("tile")?, found.u32("copy")?);
+        let (tile, copy) = (found.maybe_u32("tile")?, found.u32("copy")?);
         let workload = found.text("workload")?;
         let (action, group) = (found.text("action")?, found.text("group")?);
         let (errors, dropped) = (found.u64("errors")?, found.u64("dropped")?);
@@ -275,7 +275,7 @@ impl Record for OpenRecord {
     fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String> {
         let found = Found(batch);
         let common = Common::of(&found)?;
-        let (tile, copy) = (found.u32("tile")?, found.u32("copy")?);
+        let (tile, copy) = (found.maybe_u32("tile")?, found.u32("copy")?);
         let (workload, name) = (found.text("workload")?, found.text("name")?);
         let on = found.text("on")?;
         let of = |text: &str| match text {

@@ -19,7 +19,7 @@ pub(super) fn common(columns: &mut Columns, key: &StepKey, slice: &Slice, rows: 
 }
 
 pub(super) fn instances(columns: &mut Columns, instances: &[&InstanceEntry]) {
-    columns.u32("tile", instances.iter().map(|entry| entry.tile));
+    columns.maybe_u32("tile", instances.iter().map(|entry| entry.tile));
     columns.text("workload", instances.iter().map(|entry| entry.workload.as_str()));
     columns.u32("copy", instances.iter().map(|entry| entry.copy));
     columns.maybe_text("host", instances.iter().map(|own| own.host.as_deref()));

@@ -1,6 +1,6 @@
 use units::{Bytes, Nanos};
 
-use super::{InstanceId, Slice, VmId};
+use super::{ActionRow, CallRow, InstanceId, IoRow, Slice, VmId};
 
 impl Slice {
     /// Where it ends, from the start of the step.
@@ -8,48 +8,33 @@ impl Slice {
         self.start + self.width
     }
 
-    /// The same time as another driver saw it, and its own, as one slice: rows of the same
-    /// VM, kind, direction and size are one row, and calls likewise, and what the generators did adds up. An
-    /// instance is driven by one driver, so what is open is that of both.
+    /// The same time as another driver saw it, and its own, as one slice: see [`Slice::merged`].
     #[must_use]
-    pub fn merge(mut self, mut other: Self) -> Self {
+    pub fn merge(self, other: Self) -> Self {
+        Self::merged([self, other]).unwrap_or_default()
+    }
+
+    /// The same time as several drivers saw it as one slice: rows of the same VM, kind, direction and size
+    /// are one row, and calls likewise, and what the generators did adds up. An instance is driven by one
+    /// driver, so what is open is that of all. Rows are sorted once, however many drivers there are.
+    /// Nothing of none.
+    pub fn merged(parts: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let mut parts = parts.into_iter();
+        let mut whole = parts.next()?;
+        for part in parts {
+            whole.append(part);
+        }
+        whole.fold_rows();
+        Some(whole)
+    }
+
+    /// Another driver's slice, its rows behind its own.
+    fn append(&mut self, mut other: Self) {
         let (start, end) = (self.start.min(other.start), self.end().max(other.end()));
         (self.start, self.width) = (start, end.saturating_sub(start));
         self.io.append(&mut other.io);
-        self.io.sort_by_key(|row| (row.vm, row.kind, row.direction, row.class));
-        self.io.dedup_by(|later, row| {
-            let same = (row.vm, row.kind, row.direction, row.class)
-                == (later.vm, later.kind, later.direction, later.class);
-            if same {
-                row.bytes = Bytes::new(row.bytes.get() + later.bytes.get());
-                row.errors += later.errors;
-                row.service.merge(&later.service);
-                row.response.merge(&later.response);
-            }
-            same
-        });
         self.calls.append(&mut other.calls);
-        self.calls.sort_by_key(|row| (row.instance, row.kind));
-        self.calls.dedup_by(|later, row| {
-            let same = (row.instance, row.kind) == (later.instance, later.kind);
-            if same {
-                row.merge(later);
-            }
-            same
-        });
         self.actions.append(&mut other.actions);
-        self.actions.sort_by_key(|row| (row.instance, row.action, row.group));
-        self.actions.dedup_by(|later, row| {
-            let same = (row.instance, row.action, row.group)
-                == (later.instance, later.action, later.group);
-            if same {
-                row.errors += later.errors;
-                row.dropped += later.dropped;
-                row.service.merge(&later.service);
-                row.response.merge(&later.response);
-            }
-            same
-        });
         self.open.append(&mut other.open);
         let (own, others) = (&mut self.generator, &mut other.generator);
         own.submitted += others.submitted;
@@ -59,7 +44,43 @@ impl Slice {
         own.queued += others.queued;
         own.lateness.merge(&others.lateness);
         own.worker_cpu.append(&mut others.worker_cpu);
-        self
+    }
+
+    /// Rows of the same as one, in order.
+    fn fold_rows(&mut self) {
+        let key = |row: &IoRow| (row.vm, row.kind, row.direction, row.class);
+        self.io.sort_by_key(key);
+        self.io.dedup_by(|later, row| {
+            let same = key(row) == key(later);
+            if same {
+                row.bytes = Bytes::new(row.bytes.get() + later.bytes.get());
+                row.errors += later.errors;
+                row.service.merge(&later.service);
+                row.response.merge(&later.response);
+            }
+            same
+        });
+        let key = |row: &CallRow| (row.instance, row.kind);
+        self.calls.sort_by_key(key);
+        self.calls.dedup_by(|later, row| {
+            let same = key(row) == key(later);
+            if same {
+                row.merge(later);
+            }
+            same
+        });
+        let key = |row: &ActionRow| (row.instance, row.action, row.group);
+        self.actions.sort_by_key(key);
+        self.actions.dedup_by(|later, row| {
+            let same = key(row) == key(later);
+            if same {
+                row.errors += later.errors;
+                row.dropped += later.dropped;
+                row.service.merge(&later.service);
+                row.response.merge(&later.response);
+            }
+            same
+        });
     }
 
     /// The same slice with other numbers: an instance or a machine that was `n` where the slice was
@@ -165,6 +186,15 @@ mod tests {
         let call = &same.calls[0];
         assert_eq!((call.bytes, call.errors), (Bytes::new(200), [2, 0, 0, 4, 0]));
         assert_eq!((call.service.count(), call.failed()), (3, 6));
+    }
+
+    #[test]
+    fn many_drivers_at_once_are_what_they_are_one_after_the_other() {
+        let parts =
+            || [slice(0, 3, &[5, 7]), slice(0, 1, &[9]), slice(1_000, 3, &[2]), slice(0, 2, &[1])];
+        let one_by_one = parts().into_iter().reduce(Slice::merge);
+        assert_eq!(Slice::merged(parts()), one_by_one);
+        assert_eq!(Slice::merged([]), None);
     }
 
     #[test]

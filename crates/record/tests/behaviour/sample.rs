@@ -26,7 +26,7 @@ pub fn latencies(count: u64) -> Compact {
 
 pub fn topology() -> Topology {
     let instance = |tile| InstanceEntry {
-        tile,
+        tile: Some(tile),
         workload: "shop".to_owned(),
         copy: 0,
         host: None,
@@ -121,7 +121,7 @@ fn limit(measured_ns: u64, verdict: Verdict) -> LimitResult {
 
 fn workload(tile: u32, limit: LimitResult) -> WorkloadResult {
     WorkloadResult {
-        tile,
+        tile: Some(tile),
         workload: "shop".to_owned(),
         copy: 0,
         metric: MetricResult {
@@ -209,6 +209,7 @@ fn step(step: u32, tiles: u32, verdict: Verdict, limit: &LimitResult) -> Step {
             total: Figure::of(0.9 * f64::from(tiles)),
             interval: None,
         }),
+        power: None,
         generator: GeneratorHealth {
             lateness_p99_ns: Some(40_000),
             lateness_max_ns: None,
@@ -221,6 +222,8 @@ fn step(step: u32, tiles: u32, verdict: Verdict, limit: &LimitResult) -> Step {
             reason: None,
         },
         hosts: Vec::new(),
+        under_operations: None,
+        events: Vec::new(),
         checks: vec![Check {
             id: "submitted-is-completed".to_owned(),
             expected: Figure::of(1200.0),
@@ -254,8 +257,10 @@ pub fn run() -> Run {
             capacity_bytes: Some(1 << 40),
             provisioned_bytes: Some(1 << 33),
             array_sha256: None,
+            second: None,
         },
         tile: TileFacts {
+            operations: None,
             name: "datacenter".to_owned(),
             sha256: "00".repeat(32),
             vms: 2,
@@ -273,6 +278,8 @@ pub fn run() -> Run {
             slice_ns: 1_000_000_000,
         },
         hosts: Vec::new(),
+        meters: Vec::new(),
+        power_policies: None,
         plan_sha256: "11".repeat(32),
         plan: vec![PlanValue {
             key: "measure.duration".to_owned(),
@@ -304,7 +311,7 @@ pub fn run() -> Run {
             first_broken: Some(BrokenLimit {
                 tiles: 2,
                 repeat: 1,
-                tile: 0,
+                tile: Some(0),
                 workload: "shop".to_owned(),
                 copy: 0,
                 limit: broken,
@@ -312,6 +319,7 @@ pub fn run() -> Run {
             bottleneck: None,
             score: Figure::of(0.9),
             score_interval: Interval::new(0.85, 0.95, 0.95, "bootstrap, 2000 resamples, seed 42"),
+            per_kilowatt: Vec::new(),
             progress: "2 of 2 steps".to_owned(),
         },
         warnings: vec![Warning {

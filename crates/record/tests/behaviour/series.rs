@@ -50,7 +50,7 @@ fn every_row_of_every_series_reads_back_as_it_was_reported() {
 
     let actions: Vec<ActionRecord> = rows(dir.path());
     assert_eq!(actions.len(), 7 * 2);
-    assert_eq!((actions[1].tile, actions[1].action.as_str()), (1, "browse"));
+    assert_eq!((actions[1].tile, actions[1].action.as_str()), (Some(1), "browse"));
     assert_eq!((actions[1].dropped, actions[1].response.count()), (2, 0));
 
     let generator: Vec<GeneratorRecord> = rows(dir.path());
@@ -59,7 +59,10 @@ fn every_row_of_every_series_reads_back_as_it_was_reported() {
 
     let open: Vec<OpenRecord> = rows(dir.path());
     assert_eq!(open.len(), 7);
-    assert_eq!((open[0].tile, open[0].name.as_str(), open[0].on), (1, "order", OpenOn::Action));
+    assert_eq!(
+        (open[0].tile, open[0].name.as_str(), open[0].on),
+        (Some(1), "order", OpenOn::Action)
+    );
     assert_eq!(open[0].ages, sample::slice(0).open[0].ages);
 
     let gauges: Vec<GaugeRecord> = rows(dir.path());
@@ -96,7 +99,7 @@ fn calls_have_a_file_of_their_own_where_there_are_any() {
     writer.finish().expect("finishes");
     let records: Vec<CallRecord> = rows(with.path());
     let record = &records[0];
-    assert_eq!((records.len(), record.tile, record.bytes), (1, 1, call.bytes));
+    assert_eq!((records.len(), record.tile, record.bytes), (1, Some(1), call.bytes));
     assert_eq!(record.kind, sample::topology().instances[1].kinds[0]);
     assert_eq!((record.errors, &record.service), (call.errors, &call.service));
     assert_eq!(record.response, call.response);
