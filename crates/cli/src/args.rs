@@ -5,6 +5,7 @@ mod hosts;
 mod import;
 mod lab;
 mod load;
+mod meter;
 mod record;
 mod replay;
 mod run;
@@ -28,6 +29,7 @@ pub use import::ImportArgs;
 pub use lab::{LabAction, LabArgs, LabMountArgs};
 pub use load::LoadArgs;
 use load::seed;
+pub use meter::{MeterAction, MeterArgs, MeterTestArgs};
 pub use record::{By, RecordArgs};
 pub use replay::ReplayArgs;
 pub use run::{Cpu, RunArgs};
@@ -122,6 +124,8 @@ pub enum Command {
     Study(StudyArgs),
     /// Say why this machine may not be fit for measuring
     Doctor(DoctorArgs),
+    /// Look at a meter of watts before a run relies on it
+    Meter(MeterArgs),
     /// Print the JSON Schema of a file
     Schema(SchemaArgs),
     /// Print completions for a shell

@@ -126,6 +126,7 @@ impl From<BenchError> for Failure {
             | BenchError::ReuseSize { .. }
             | BenchError::Datastore(_)
             | BenchError::Unreachable(_)
+            | BenchError::Meter(_)
             | BenchError::RunDir(RunDirError::OnDeviceUnderTest { .. }) => Exit::Refused,
             BenchError::Interrupted | BenchError::Aborted => Exit::Interrupted,
             _ => Exit::Failure,

@@ -212,6 +212,21 @@ impl Source {
             let path = base.join(&*name);
             *name = std::path::absolute(&path).unwrap_or(path).display().to_string();
         }
+        self.operations(tile)
+    }
+
+    /// The tile with the infrastructure operations that the layers name, found as the tile is.
+    fn operations(&mut self, tile: ResolvedTile) -> Result<ResolvedTile, Failure> {
+        let named = |layer: &&mut Layer| layer.values.operations.is_some();
+        let Some(layer) = self.layers.iter_mut().find(named) else { return Ok(tile) };
+        let base = if layer.origin == Origin::Flag { Path::new("") } else { self.base.as_path() };
+        let Some(name) = layer.values.operations.as_mut() else { return Ok(tile) };
+        let tile = spec::with_operations(tile, name, base)
+            .map_err(|error| Failure::from_definition(&error))?;
+        if spec::shipped::is_path(name) {
+            let path = base.join(&*name);
+            *name = std::path::absolute(&path).unwrap_or(path).display().to_string();
+        }
         Ok(tile)
     }
 
@@ -252,6 +267,11 @@ fn from_anywhere(text: &str) -> String {
     text.parse().map_or_else(|_| text.to_owned(), |target: Target| target.absolute().to_string())
 }
 
+/// The same of a second one, which is a pool in a simulation.
+fn second_from_anywhere(text: &str) -> String {
+    if text.starts_with("pool:") { text.to_owned() } else { from_anywhere(text) }
+}
+
 /// A plan is a regular file whose name ends in `.toml`.
 fn plan_file(target: &str) -> Option<PathBuf> {
     let path = Path::new(target);
@@ -288,6 +308,7 @@ fn flags(args: &RunArgs) -> Values {
         endpoints: args.endpoints.iter().cloned().collect(),
         hosts: (!args.hosts.hosts.is_empty()).then(|| args.hosts.hosts.clone()),
         placement: args.hosts.placement.clone(),
+        meters: (!args.meters.is_empty()).then(|| args.meters.clone()),
         ..load_values(&args.load, profile(args.quick, args.standard, args.full))
     }
 }
@@ -295,6 +316,8 @@ fn flags(args: &RunArgs) -> Values {
 fn load_values(load: &LoadArgs, profile: Option<Profile>) -> Values {
     Values {
         tile: load.tile.clone(),
+        operations: load.operations.clone(),
+        second: load.second.as_deref().map(second_from_anywhere),
         profile,
         tiles: load.tiles.clone(),
         tiles_max: load.tiles_max,

@@ -51,7 +51,7 @@ const CALLS_UNIT: Unit = Some(("calls_per_second", "{call}/s"));
 const BYTES: Unit = Some(("bytes_per_second", "By/s"));
 
 /// Every kind, in the order in which they are told.
-static KINDS: [Kind; 11] = [
+static KINDS: [Kind; 13] = [
     kind("run", "tilemark.run", None, "A run; always 1"),
     kind("run_running", "tilemark.run.running", None, "1 while the run goes on, else 0"),
     kind("tiles", "tilemark.tiles", None, "Tiles of the step under way or held"),
@@ -88,6 +88,18 @@ static KINDS: [Kind; 11] = [
         CALLS_UNIT,
         "Calls answered well a second: of the last second, or of the step held; of runs that call",
     ),
+    kind(
+        "host_io_rate",
+        "tilemark.host.io.rate",
+        OPERATIONS,
+        "I/Os a second of each of several hosts: of the last second, or of the step held",
+    ),
+    kind(
+        "host_io_throughput",
+        "tilemark.host.io.throughput",
+        BYTES,
+        "Bytes a second of each of several hosts: of the last second, or of the step held",
+    ),
 ];
 const RUN: usize = 0;
 const RUNNING: usize = 1;
@@ -100,6 +112,8 @@ const THROUGHPUT: usize = 7;
 const SERVICE: usize = 8;
 const LOST: usize = 9;
 const CALLS: usize = 10;
+const HOST_RATE: usize = 11;
+const HOST_THROUGHPUT: usize = 12;
 
 /// What is known of these runs, in families that each have a figure.
 pub fn families(runs: &[Current]) -> Vec<Family> {
@@ -170,6 +184,12 @@ fn add(figures: &mut [Vec<Figure>], current: &Current) {
     ];
     for (kind, value) in of_run {
         figures[kind].extend(value.map(|value| Figure { labels: vec![id()], value }));
+    }
+    let hosts = live.map(|live| &live.hosts).or(held.map(|held| &held.hosts));
+    for host in hosts.into_iter().flatten() {
+        let labels = || vec![id(), ("host", host.host.clone())];
+        figures[HOST_RATE].push(Figure { labels: labels(), value: host.operations_per_s });
+        figures[HOST_THROUGHPUT].push(Figure { labels: labels(), value: host.bytes_per_s });
     }
     let service = [
         ("all", live.and_then(|live| live.p99_ns)),

@@ -229,6 +229,9 @@ impl Provider for Library {
 
     fn answer(&self, run: &RunId, request: &Request) -> Result<serde_json::Value, ProviderError> {
         let source = self.source(run)?;
+        if let Some(why) = view::refused(&source, request) {
+            return Err(ProviderError::Request(why));
+        }
         serde_json::to_value(view::answer(&source, request)).map_err(unreadable)
     }
 

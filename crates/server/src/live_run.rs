@@ -16,7 +16,7 @@ use record::rollup::Rollup;
 use record::rundir::{RunId, StoredRun, files};
 use record::series::StepKey;
 use record::slice::{Slice, Topology};
-use view::document::{LivePhase, LiveState, RunRow};
+use view::document::{HostRate, LivePhase, LiveState, RunRow};
 use view::{Source, TraceFacts};
 
 pub use recording::{Recording, TraceFeed};
@@ -66,6 +66,8 @@ pub struct Feed {
     run: Arc<LiveRun>,
     sender: SyncSender<Copy>,
     topology: Option<Arc<Topology>>,
+    /// Of the last slice.
+    hosts: Vec<HostRate>,
 }
 
 impl LiveRun {
@@ -79,7 +81,7 @@ impl LiveRun {
             let _ = rustix::process::setpriority_process(own, PRIORITY);
             folding.fold(&receiver);
         })?;
-        let feed = Feed { run: Arc::clone(&run), sender, topology: None };
+        let feed = Feed { run: Arc::clone(&run), sender, topology: None, hosts: Vec::new() };
         Ok((run, feed))
     }
 
@@ -98,6 +100,7 @@ impl LiveRun {
             calls_per_s: None,
             bytes_per_s: 0.0,
             p99_ns: None,
+            hosts: Vec::new(),
             lost_slices: 0,
         };
         Self {
@@ -233,6 +236,7 @@ impl Feed {
         let known = self.topology.take().filter(|known| **known == *topology);
         let topology = known.unwrap_or_else(|| Arc::new(topology.clone()));
         self.topology = Some(Arc::clone(&topology));
+        self.hosts = of_hosts(&topology, slice);
         let copy = Copy { key, topology, slice: slice.clone(), readings: readings.clone() };
         if self.sender.try_send(copy).is_err() {
             self.run.lost.fetch_add(1, Ordering::Relaxed);
@@ -249,6 +253,7 @@ impl Feed {
             state.calls_per_s = second.calls_per_s;
             state.bytes_per_s = second.bytes_per_s;
             state.p99_ns = second.p99_ns;
+            state.hosts.clone_from(&self.hosts);
         });
     }
 
@@ -258,6 +263,7 @@ impl Feed {
             state.phase = LivePhase::Judging;
             (state.left_ns, state.p99_ns) = (None, None);
             (state.operations_per_s, state.bytes_per_s) = (0.0, 0.0);
+            state.hosts.clear();
             state.calls_per_s = state.calls_per_s.map(|_| 0.0);
         });
     }
@@ -267,6 +273,36 @@ impl Feed {
         self.run.change(|state| state.phase = LivePhase::Ended);
         self.run.has_ended.store(true, Ordering::Release);
     }
+}
+
+/// What each host did in a slice, in the order of the step; nothing where there are none.
+fn of_hosts(topology: &Topology, slice: &Slice) -> Vec<HostRate> {
+    let host_of = |instance: usize| topology.instances.get(instance)?.host.as_deref();
+    let mut rates: Vec<HostRate> = Vec::new();
+    for host in topology.instances.iter().filter_map(|instance| instance.host.as_ref()) {
+        if rates.iter().all(|rate| rate.host != *host) {
+            let host = host.clone();
+            rates.push(HostRate { host, operations_per_s: 0.0, bytes_per_s: 0.0 });
+        }
+    }
+    let seconds = slice.width.as_secs_f64();
+    if rates.is_empty() || seconds <= 0.0 {
+        return rates;
+    }
+    for row in &slice.io {
+        let vm = topology.vms.get(row.vm.0 as usize);
+        let host = vm.and_then(|vm| host_of(vm.instance.0 as usize));
+        if let Some(rate) = rates.iter_mut().find(|rate| Some(rate.host.as_str()) == host) {
+            rate.operations_per_s += float(row.service.count()) / seconds;
+            rate.bytes_per_s += float(row.bytes.get()) / seconds;
+        }
+    }
+    rates
+}
+
+#[expect(clippy::cast_precision_loss, reason = "what a slice counts is far below 2^53")]
+fn float(count: u64) -> f64 {
+    count as f64
 }
 
 impl Drop for Feed {

@@ -4,7 +4,7 @@ use record::gauge::Gauge;
 use record::rundir::RunId;
 use view::Request;
 use view::document::{
-    ComparePage, EventList, LiveState, RunList, RunPage, RunRow, StudyList, StudyPage,
+    ComparePage, EventList, HostRate, LiveState, RunList, RunPage, RunRow, StudyList, StudyPage,
 };
 
 /// Knows runs and answers about them. Called on threads that may wait, never on the one that
@@ -46,7 +46,7 @@ pub struct Current {
 }
 
 /// Figures of a judged step.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Held {
     /// Tiles in it.
     pub tiles: u32,
@@ -56,6 +56,8 @@ pub struct Held {
     pub calls_per_s: Option<f64>,
     /// Bytes a second.
     pub bytes_per_s: f64,
+    /// What each of several hosts did.
+    pub hosts: Vec<HostRate>,
     /// 99th percentile of reads' service time, nanoseconds.
     pub read_p99_ns: Option<u64>,
     /// Of writes'.

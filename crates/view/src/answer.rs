@@ -4,7 +4,7 @@ use crate::document::{
     AccessPage, HeatMap, LatencyMatrix, LoadMatrix, MachinePage, MapPage, Moment, Overview,
     Percentiles, Series, TierPage, TileCurve,
 };
-use crate::request::{Request, View};
+use crate::request::{Breakdown, Request, View};
 use crate::source::Source;
 use crate::views;
 
@@ -49,6 +49,17 @@ impl Document {
             Self::Access(document) => &document.sentence,
         }
     }
+}
+
+/// Why a request is not answered, in a sentence: what it asks for is known, and would not be true.
+pub fn refused(source: &Source, request: &Request) -> Option<String> {
+    let lens = &request.lens;
+    let is_by_host = !lens.hosts.is_empty() || lens.breakdown == Breakdown::Host;
+    (is_by_host && source.hosts().is_moved()).then(|| {
+        "tiles of this run went from one host to another while they were measured, so nothing is told by \
+         host; the column host of its series says who drove what"
+            .to_owned()
+    })
 }
 
 /// Answers a request. What a run does not have is an answer too: lists are empty, and the

@@ -26,7 +26,7 @@ mod views;
 mod words;
 
 pub use crate::compare::compare;
-pub use answer::{Document, answer};
+pub use answer::{Document, answer, refused};
 pub use offline::{OFFLINE_BYTES_MAX, every_request, offline};
 pub use request::{Breakdown, Lens, Measure, Request, RequestError, View};
 pub use source::{OpenError, Source, TraceFacts};

@@ -171,7 +171,7 @@ fn topology(tiles: u32) -> Topology {
                 name: format!("tile-{}/{workload}/vm", tile + 1),
             });
             topology.instances.push(InstanceEntry {
-                tile,
+                tile: Some(tile),
                 workload: workload.to_owned(),
                 copy: 0,
                 host: None,

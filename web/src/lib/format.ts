@@ -3,7 +3,7 @@
 /** Units as the documents name them. */
 export type Unit =
   | 'ns' | 'io_per_s' | 'call_per_s' | 'bytes_per_s' | 'bytes' | 'count' | 'share' | 'tiles' | 'score'
-  | 'seconds' | 'actions_per_s' | 'ratio' | 'text' | 'time';
+  | 'seconds' | 'watts' | 'actions_per_s' | 'ratio' | 'text' | 'time';
 
 const ABSENT = '–';
 
@@ -134,6 +134,8 @@ export function inUnit(value: number | string | null | undefined, unit: Unit | s
       return `${significant(value)} actions/s`;
     case 'seconds':
       return `${significant(value)} s`;
+    case 'watts':
+      return `${significant(value)} W`;
     case 'count':
       return whole(value);
     case 'ratio':

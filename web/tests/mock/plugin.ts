@@ -28,7 +28,7 @@ function liveOf(model: Model): LiveState {
     version: seconds, phase: last?.phase === 'ramp-down' ? 'judging' : (last?.phase ?? 'preparing'), tiles: last?.tiles ?? 0, elapsed_ns: model.end, left_ns: 20e9, run_left: 'about 2 min left', prepared: null,
     headline: `Held so far: ${Math.max(0, (last?.tiles ?? 1) - 1)} tiles. Trying ${last?.tiles ?? 0}, about 2 min left.`,
     sentence: `Mixed workload, ${last?.tiles ?? 0} tiles, running ${seconds} s of 180 s. 2,540 IOPS, p99 read 0.9 ms.`,
-    operations_per_s: 2540, calls_per_s: null, bytes_per_s: 3.6e7, p99_ns: 9e5, lost_slices: 0,
+    operations_per_s: 2540, calls_per_s: null, bytes_per_s: 3.6e7, p99_ns: 9e5, hosts: [], lost_slices: 0,
   };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Run, Step, Warning } from '../../src/lib/api/types';
-import { checksText, errorsOf, factsOf, generatorText, intervalText, leaves, pooledVerdicts, scoreOf, tileVerdicts, warningsOf } from '../../src/lib/ui/disclosure';
+import { checksText, errorsOf, factsOf, generatorText, intervalText, leaves, pooledVerdicts, scoreOf, tileVerdicts, warningsOf, wattsOf } from '../../src/lib/ui/disclosure';
 import { Model, SCENARIOS } from '../fixtures/model';
 
 const scenario = SCENARIOS.find(({ id }) => id === 'ladder-10');
@@ -43,6 +43,22 @@ describe('what stands behind the numbers', () => {
     const many = Array.from({ length: 20 }, (_, n) => untested(`limit ${n}`));
     const text = warningsOf({ ...run, warnings: many, steps: [] })[0]?.text;
     expect(text).toMatch(/, 12 and 7 more$/);
+  });
+  it('ends what differs within a sentence without its comma', () => {
+    const unsure = ['deploys: 1 s, against 10m, and kept', 'moves: 2 s, against 20m, and kept'].map((text): Warning => ({ id: 'not-sure', text, value: null, limit: null, hint: null }));
+    expect(warningsOf({ ...run, warnings: unsure, steps: [] })[0]?.text).toBe('deploys: 1 s, against 10m, and kept; likewise moves: 2 s, against 20m');
+  });
+  it('has the watts of each meter and why there is no score per kilowatt', () => {
+    const step = run.steps[0] as Step;
+    const meter = { name: 'plug', scope: 'host', idle_watts: { value: 90.5 } };
+    const energy = { meter: 'plug', scope: 'host', joules: { value: null, reason: 'a gap of 9 s' }, mean_watts: { value: null, reason: 'a gap of 9 s' }, most_watts: 120, by: 'trapezoid', samples: 3, gap_max_ns: 9e9 };
+    const category = { category: 'server-power', mean_watts: { value: 100 }, score_per_kilowatt: { value: 12.5 } };
+    const metered = { ...run, meters: [meter], steps: [{ ...step, power: { meters: [energy], per_kilowatt: [category] } }] } as unknown as Run;
+    expect(wattsOf(metered).rows).toEqual([
+      [step.tiles, step.repeat, 'plug (host)', 90.5, 'a gap of 9 s', 120, 'a gap of 9 s', null],
+      [step.tiles, step.repeat, 'server-power', null, 100, null, null, 12.5],
+    ]);
+    expect(wattsOf(run).rows).toEqual([]);
   });
   it('says why there is no score', () => {
     expect(scoreOf({ ...run, answer: { ...run.answer, score: { value: null, reason: 'nothing held' } } })?.text).toBe('none: nothing held');

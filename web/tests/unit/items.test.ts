@@ -71,6 +71,8 @@ describe('the map', () => {
     expect(shortName(item('tile-1/shop', { host: 'h' }))).toBe('tile-1/shop');
     expect(groupsText([item('a'), item('b', { tile: 2 })])).toBe('2 tiles');
     expect(groupsText([item('vm', { tile: 0 })])).toBe('');
+    // Infrastructure operations beside two tiles are no third one.
+    expect(groupsText([item('a'), item('b', { tile: 2 }), item('deploy', { tile: 0 })])).toBe('2 tiles');
   });
   it('writes names only where they say something', () => {
     expect(fitted('standby', 100, 7)).toBe('standby');

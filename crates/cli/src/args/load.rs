@@ -40,6 +40,21 @@ pub struct LoadArgs {
     /// `tilemark tiles` lists what is shipped; a path to a file ends in .toml.
     #[arg(long, value_name = "NAME|FILE", help_heading = "What runs")]
     pub tile: Option<String>,
+    /// Run infrastructure operations beside the tiles [default if named: standard]
+    ///
+    /// Virtual machines are deployed and moved while the tiles run; both are judged, and the score
+    /// is 0.8 x applications + 0.2 x infrastructure. A shipped group (standard, deploy, move,
+    /// redeploy, linked, snapshot, boot-storm, full; real machines: qemu, qemu-clones) or a file of
+    /// the form of a tile's. Example: --operations=move
+    #[arg(long, value_name = "GROUP|FILE", num_args = 0..=1, require_equals = true, default_missing_value = "standard", hide_short_help = true, help_heading = "What runs")]
+    pub operations: Option<String>,
+    /// A second datastore, between which and the first operations move disks
+    ///
+    /// Held to the same rules as the first; of the same forms, and pool:NAME in a simulation, a
+    /// pool of the array. A disk that is on = "second" lies there. Example:
+    /// --operations=standard --second /mnt/other
+    #[arg(long, value_name = "TARGET", hide_short_help = true, help_heading = "What runs")]
+    pub second: Option<String>,
     /// How many tiles: 4, or 1..8; searched if absent
     ///
     /// A run grows until a limit breaks, then runs the counts that tell most about the edge until

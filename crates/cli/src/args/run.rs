@@ -80,6 +80,21 @@ pub struct RunArgs {
     #[arg(long = "endpoint", value_name = "NAME=ADDRESS", value_parser = answering, hide_short_help = true, help_heading = "What is called")]
     pub endpoints: Vec<(String, Answering)>,
 
+    /// A meter of watts, read beside the run: KIND:WHERE[,KEY=VALUE...]; for each of them once
+    ///
+    /// KIND is command, ptdaemon, shelly, tasmota, redfish, rapl, snmp or ipmi; scope=host, storage,
+    /// rack or processor says what it sees (host if absent). The score per kilowatt is told where all
+    /// of a category was measured. Passwords are in a file or variable: credentials=FILE or env:NAME.
+    /// Example: --meter shelly:192.168.1.20,scope=host
+    #[arg(long = "meter", value_name = "SPEC", value_parser = super::meter::spec_of, hide_short_help = true, help_heading = "Power")]
+    pub meters: Vec<spec::meter::Meter>,
+
+    /// Record the governor, limits, turbo and idle states before and after; change nothing
+    ///
+    /// What changed in between is a warning. Of this machine, not of hosts.
+    #[arg(long, hide_short_help = true, help_heading = "Power")]
+    pub governor: bool,
+
     /// Write at most SIZE as files
     ///
     /// If absent, 80 % of the free space less 5 GiB, which is also the most that is allowed.
@@ -92,6 +107,9 @@ pub struct RunArgs {
     /// such as sdb change places and are not accepted. A device in use is refused in any case.
     #[arg(long, value_name = "IDENTITY", help_heading = "Safety")]
     pub destroy_data: Option<String>,
+    /// The same of the block device that is the second datastore
+    #[arg(long, value_name = "IDENTITY", hide_short_help = true, help_heading = "Safety")]
+    pub second_destroy_data: Option<String>,
     /// Overwrite an existing file given as file:PATH
     #[arg(long, help_heading = "Safety")]
     pub overwrite_file: bool,

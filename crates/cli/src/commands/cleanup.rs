@@ -34,10 +34,19 @@ pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<
     if dry_run {
         let found = find_owned(&target).map_err(target::failure)?;
         let text = listing(&found);
+        for found in vm::home::sweep(false) {
+            crate::say!("would end {}", machines(&found));
+        }
         return Ok(Swept { text, not_removed: Vec::new(), exit: Exit::Success });
     }
     let destroy_data = destroy_data.map(str::to_owned);
     let options = CleanupOptions { run_id: None, destroy_data };
+    // They write to what is removed next.
+    let mut stay = Vec::new();
+    for found in vm::home::sweep(true) {
+        crate::say!("ended {}", machines(&found));
+        stay.extend(found.stays);
+    }
     let cleaned = cleanup(&target, &options).map_err(target::failure)?;
     match host::throttle::remove_stale() {
         0 => {}
@@ -47,13 +56,19 @@ pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<
         0 => {}
         count => crate::say!("switched off {count} tracing instance(s) of killed recordings"),
     }
-    let not_removed = cleaned.failed.iter().map(|error| super::run::chain(error)).collect();
-    let exit = match (cleaned.failed.is_empty(), cleaned.kept.is_empty()) {
+    let failed = cleaned.failed.iter().map(|error| super::run::chain(error));
+    let not_removed: Vec<String> = failed.chain(stay).collect();
+    let exit = match (not_removed.is_empty(), cleaned.kept.is_empty()) {
         (false, _) => Exit::NotRemoved,
         (true, false) => Exit::Failure,
         (true, true) => Exit::Success,
     };
     Ok(Swept { text: report(&cleaned), not_removed, exit })
+}
+
+fn machines(found: &vm::home::Swept) -> String {
+    let run = if found.run_id.is_empty() { "no run id" } else { &found.run_id };
+    format!("{} process(es) of machines of {} ({run})", found.processes, found.path.display())
 }
 
 fn listing(found: &[Owned]) -> String {

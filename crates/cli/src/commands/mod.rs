@@ -12,6 +12,7 @@ mod export;
 pub mod hosts;
 mod import;
 mod lab;
+mod meter;
 mod prepare;
 mod preview;
 pub mod record;
@@ -68,6 +69,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Study(args) => study::study(args),
         Command::Doctor(args) if !args.there.hosts.is_empty() => there::doctor(args),
         Command::Doctor(args) => doctor::doctor(args),
+        Command::Meter(args) => meter::meter(args),
         Command::Schema(args) => schema::schema(args),
         Command::Completions { shell } => self_description::completions(*shell),
         Command::Man => self_description::manual(),

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bench::BenchError;
-use bench::plan::ResolvedPlan;
-use bench::progress::Control;
-use bench::run::Prepared;
+use bench::plan::{Origin, ResolvedPlan};
+use bench::progress::{Control, Observer};
+use bench::run::{Prepared, RunOptions};
 use serde_json::{Value, json};
 
 use crate::args::{Choice, Format, RunArgs};
@@ -13,7 +13,7 @@ use crate::commands::run;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::text::{count, prefill_line};
-use crate::{live, open_files, output, plan_source, signals};
+use crate::{gathering, live, open_files, output, plan_source, signals};
 
 /// Fills the disks and says how to use them.
 pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
@@ -26,10 +26,6 @@ pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
         let message = "prepare keeps what it makes, and --remove asks to remove it";
         return Err(Failure::new(Exit::Usage, message));
     }
-    if !plan.hosts.value.is_empty() {
-        let message = "prepare is for one host: over several, every run makes its own disks";
-        return Err(Failure::new(Exit::Usage, message));
-    }
     let options = run::options(args)?;
     open_files::check(&plan, open_files::raise())?;
     let control = Arc::new(Control::default());
@@ -37,14 +33,11 @@ pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let prepared = {
         let mut observer = live::observer(args.live, color, args.stored.format, &control, &signals);
-        bench::run::prepare(&plan, &options, &control, observer.as_mut())
+        prepared(args, &plan, &options, (&control, observer.as_mut()))
     };
-    let prepared = match prepared {
-        Err(BenchError::Interrupted | BenchError::Aborted) => {
-            crate::say!("interrupted; {}", after_interrupt(args));
-            return Ok(signals.exit());
-        }
-        other => other.map_err(Failure::from)?,
+    let Some(prepared) = prepared? else {
+        crate::say!("interrupted; {}", after_interrupt(args));
+        return Ok(signals.exit());
     };
     let command = command(args, &plan, &prepared);
     match args.stored.format {
@@ -52,6 +45,46 @@ pub fn prepare(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
         Format::Json => output::print_json(&document(&plan, &prepared, command.as_deref()))?,
     }
     Ok(Exit::Success)
+}
+
+/// Here, or on the hosts of the plan; nothing if it was interrupted.
+fn prepared(
+    args: &RunArgs,
+    plan: &ResolvedPlan,
+    options: &RunOptions,
+    (control, observer): (&Control, &mut dyn Observer),
+) -> Result<Option<Prepared>, Failure> {
+    let prepared = if plan.hosts.value.is_empty() {
+        bench::run::prepare(plan, options, control, observer)
+    } else {
+        on_hosts(args, plan, options, (control, observer))?
+    };
+    match prepared {
+        Err(BenchError::Interrupted | BenchError::Aborted) => Ok(None),
+        other => Ok(Some(other?)),
+    }
+}
+
+#[cfg(feature = "hosts")]
+fn on_hosts(
+    args: &RunArgs,
+    plan: &ResolvedPlan,
+    options: &RunOptions,
+    (control, observer): (&Control, &mut dyn Observer),
+) -> Result<Result<Prepared, BenchError>, Failure> {
+    let hosts = gathering::of_run(args, plan)?;
+    let mut tell = gathering::invite(&args.hosts.reach);
+    Ok(hosts::prepare(plan, options, &hosts, control, observer, &mut tell))
+}
+
+#[cfg(not(feature = "hosts"))]
+fn on_hosts(
+    _: &RunArgs,
+    _: &ResolvedPlan,
+    _: &RunOptions,
+    _: (&Control, &mut dyn Observer),
+) -> Result<Result<Prepared, BenchError>, Failure> {
+    Err(gathering::absent())
 }
 
 /// What became of the disks that could not all be filled.
@@ -74,17 +107,49 @@ fn command(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared) -> Option<S
     };
     prepared.can_be_reused.then(|| {
         format!(
-            "tilemark run{profile} {}{tile} --footprint {}{root} --reuse {}",
-            args.target, plan.footprint.value, prepared.run_id
+            "tilemark run{profile} {}{tile} --footprint {}{root}{}{} --reuse {}",
+            args.target,
+            plan.footprint.value,
+            hosts(plan),
+            placement(args, plan),
+            prepared.run_id
         )
     })
+}
+
+/// The hosts as options; nothing where a plan's file names them.
+fn hosts(plan: &ResolvedPlan) -> String {
+    let quoted = |host: &String| format!(" --host '{}'", host.replace('\'', "'\\''"));
+    let own = plan.hosts.value.iter().filter(|_| plan.hosts.origin == Origin::Flag);
+    own.map(quoted).collect()
+}
+
+/// Which tile is on which of them, and what they see of one another.
+#[cfg(feature = "hosts")]
+fn placement(args: &RunArgs, plan: &ResolvedPlan) -> String {
+    let placed = plan.placement.origin == Origin::Flag;
+    let placed = placed.then(|| format!(" --placement {}", plan.placement.value));
+    let is_local = args.hosts.storage == crate::args::Storage::Local;
+    placed.unwrap_or_default() + if is_local { " --storage local" } else { "" }
+}
+
+/// There are none.
+#[cfg(not(feature = "hosts"))]
+const fn placement(_: &RunArgs, _: &ResolvedPlan) -> String {
+    String::new()
 }
 
 fn text(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared, command: Option<&str>) -> String {
     let mut lines = vec![
         format!("prepared   {}", prepared.run_id),
         format!("datastore  {}  {}", plan.datastore.value, prepared.target_summary),
-        format!("where      {}", prepared.path.display()),
+        match prepared.hosts.as_slice() {
+            [] => format!("where      {}", prepared.path.display()),
+            hosts => {
+                let each = hosts.iter().map(|host| format!("{} {}", host.name, host.path));
+                format!("where      {}", each.collect::<Vec<_>>().join("\n           "))
+            }
+        },
         format!(
             "disks      {}: {}, {}, {}",
             plan.tile_set.tile.name,
@@ -105,7 +170,8 @@ fn text(args: &RunArgs, plan: &ResolvedPlan, prepared: &Prepared, command: Optio
         },
         |command| format!("use        {command}"),
     ));
-    lines.push(format!("remove     tilemark cleanup {}", cleanup_target(args, plan)));
+    let each = hosts(plan);
+    lines.push(format!("remove     tilemark cleanup{each} {}", cleanup_target(args, plan)));
     lines.join("\n") + "\n"
 }
 
@@ -125,6 +191,8 @@ fn document(plan: &ResolvedPlan, prepared: &Prepared, command: Option<&str>) -> 
         "datastore": plan.datastore.value,
         "target_summary": prepared.target_summary,
         "path": prepared.path,
+        "hosts": prepared.hosts.iter().map(|host| json!({ "name": host.name, "path": host.path }))
+            .collect::<Vec<_>>(),
         "tile": plan.tile_set.tile.name,
         "footprint": plan.footprint.value,
         "tiles": prepared.tiles,

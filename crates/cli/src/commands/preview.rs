@@ -2,6 +2,7 @@
 
 use bench::plan::ResolvedPlan;
 use bench::run::{Preview, plan_preview};
+use datastore::Preflight;
 use serde_json::json;
 use units::Bytes;
 
@@ -45,7 +46,7 @@ fn preview(args: &RunArgs, plan: &ResolvedPlan) -> Result<Preview, Failure> {
 }
 
 fn exit(preview: &Preview) -> Exit {
-    if preview.refusals.is_empty() && preview.tiles_max.is_some() {
+    if preview.all_refusals().next().is_none() && preview.tiles_max.is_some() {
         Exit::Success
     } else {
         Exit::Refused
@@ -88,19 +89,10 @@ fn plan_text(args: &RunArgs, preview: &Preview) -> String {
 }
 
 fn check_text(preview: &Preview) -> String {
-    let mut table = Table::new(&["", "rule", "found", "allowed"]);
-    for check in &preview.preflight.checks {
-        let word = if check.passed { "ok" } else { "NO" };
-        table.row(vec![
-            word.to_owned(),
-            check.what.clone(),
-            check.found.clone(),
-            check.limit.clone(),
-        ]);
-    }
-    let mut lines = table.lines();
-    for warning in &preview.preflight.warnings {
-        lines.push(format!("warning: {} [{}]", warning.text, warning.id));
+    let mut lines = checked(&preview.preflight);
+    if let Some(second) = &preview.second {
+        lines.push(format!("the second datastore, {}:", second.preflight.target));
+        lines.extend(checked(&second.preflight));
     }
     lines.push(format!(
         "room for {} of files; a tile needs {}",
@@ -111,12 +103,31 @@ fn check_text(preview: &Preview) -> String {
     lines.join("\n") + "\n"
 }
 
+/// Every rule and every warning.
+fn checked(preflight: &Preflight) -> Vec<String> {
+    let mut table = Table::new(&["", "rule", "found", "allowed"]);
+    for check in &preflight.checks {
+        let word = if check.passed { "ok" } else { "NO" };
+        table.row(vec![
+            word.to_owned(),
+            check.what.clone(),
+            check.found.clone(),
+            check.limit.clone(),
+        ]);
+    }
+    let mut lines = table.lines();
+    for warning in &preflight.warnings {
+        lines.push(format!("warning: {} [{}]", warning.text, warning.id));
+    }
+    lines
+}
+
 fn refusals(preview: &Preview) -> Vec<String> {
-    if preview.refusals.is_empty() {
+    if preview.all_refusals().next().is_none() {
         return vec!["nothing was touched; a run may begin".to_owned()];
     }
     let mut lines = vec!["nothing was touched; a run would be refused:".to_owned()];
-    for refusal in &preview.refusals {
+    for refusal in preview.all_refusals() {
         lines.push(format!("  {refusal} [{}]", refusal.id()));
         lines.extend(refusal.hint().map(|hint| format!("  hint: {hint}")));
     }
@@ -125,8 +136,7 @@ fn refusals(preview: &Preview) -> Vec<String> {
 
 fn document(preview: &Preview) -> serde_json::Value {
     let refusals: Vec<_> = preview
-        .refusals
-        .iter()
+        .all_refusals()
         .map(|refusal| json!({ "id": refusal.id(), "text": refusal.to_string(), "hint": refusal.hint() }))
         .collect();
     json!({
@@ -141,6 +151,7 @@ fn document(preview: &Preview) -> serde_json::Value {
         "step_at_most_ns": preview.step_time.1.0,
         "plan_toml": preview.plan,
         "preflight": preview.preflight,
+        "second": preview.second.as_ref().map(|second| &second.preflight),
         "refusals": refusals,
     })
 }

@@ -57,10 +57,12 @@ fn options(args: &ReplayArgs, base: std::path::PathBuf) -> RunOptions {
         base,
         same_device: if args.allow_same_device { SameDevice::Allowed } else { SameDevice::Refused },
         destroy_data: args.destroy_data.clone(),
+        second_destroy_data: None,
         overwrite_file: args.overwrite_file,
         allow_root_fs: args.allow_root_fs,
         keep: args.keep || args.reuse.is_some(),
         reuse: args.reuse.as_deref().map(run::reuse),
+        power_policies: false,
         tool: run::tool(),
         reporter: report::reporter(),
     }

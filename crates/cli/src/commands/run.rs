@@ -119,9 +119,17 @@ pub fn put_away(finished: &mut FinishedRun) -> bool {
         crate::say!("not removed: {}", chain(error));
     }
     if !removed.failed.is_empty() {
-        crate::say!("hint: tilemark cleanup {} tries again", finished.run.target.datastore);
+        for target in datastores(&finished.run) {
+            crate::say!("hint: tilemark cleanup {target} tries again");
+        }
     }
     removed.failed.is_empty()
+}
+
+/// Where a run had its disks.
+fn datastores(run: &record::run::Run) -> impl Iterator<Item = &str> {
+    let second = run.target.second.iter().map(|second| second.datastore.as_str());
+    std::iter::once(run.target.datastore.as_str()).chain(second)
 }
 
 /// An error with its causes, in one line.
@@ -154,10 +162,11 @@ fn tell_evidence(finished: &FinishedRun) {
     if !finished.evidence.is_empty() {
         crate::say!("kept, because blocks are wrong:");
         finished.evidence.iter().for_each(|path| crate::say!("  {}", path.display()));
-        let target = &finished.run.target.datastore;
-        crate::say!(
-            "hint: tilemark verify {target} reads all again, tilemark cleanup {target} removes it"
-        );
+        for target in datastores(&finished.run) {
+            crate::say!(
+                "hint: tilemark verify {target} reads all again, tilemark cleanup {target} removes it"
+            );
+        }
     }
 }
 
@@ -167,10 +176,12 @@ pub fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
         base: runs::base(args.stored.out.as_deref())?,
         same_device: if args.allow_same_device { SameDevice::Allowed } else { SameDevice::Refused },
         destroy_data: args.destroy_data.clone(),
+        second_destroy_data: args.second_destroy_data.clone(),
         overwrite_file: args.overwrite_file,
         allow_root_fs: args.allow_root_fs,
         keep: keeps(args),
         reuse: args.reuse.as_deref().map(reuse),
+        power_policies: args.governor,
         tool: tool(),
         reporter: report::reporter(),
     })

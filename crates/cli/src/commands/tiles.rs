@@ -4,6 +4,7 @@ use std::path::Path;
 
 use spec::ResolvedTile;
 use spec::replay::{Pace, Replay};
+use spec::shipped::OPERATIONS;
 use spec::workload::{Limit, Load, UserGroup, Workload};
 use units::Bytes;
 
@@ -18,8 +19,11 @@ pub fn tiles(args: &TilesArgs) -> Result<Exit, Failure> {
     match &args.action {
         None | Some(TilesAction::Ls) => list()?,
         Some(TilesAction::Show { tile, toml }) => {
-            let tile = spec::resolve_tile(tile, Path::new(""))
-                .map_err(|error| Failure::from_definition(&error))?;
+            let found = match tile.strip_prefix(OPERATIONS) {
+                Some(group) => spec::shipped::group(group),
+                None => spec::resolve_tile(tile, Path::new("")),
+            };
+            let tile = found.map_err(|error| Failure::from_definition(&error))?;
             output::print(&if *toml { definitions(&tile)? } else { show(&tile) })?;
         }
     }
@@ -38,7 +42,14 @@ fn list() -> Result<(), Failure> {
             tile.tile.title.clone(),
         ]);
     }
-    output::print(&(table.lines().join("\n") + "\n"))
+    let mut groups = Table::new(&["beside tiles", ">disks", "what it is"]);
+    for name in spec::shipped::group_names() {
+        let group = spec::shipped::group(name).map_err(|error| Failure::from_definition(&error))?;
+        let (bytes, title): (Bytes, _) = (disks(&group).sum(), group.tile.title.clone());
+        groups.row(vec![format!("{OPERATIONS}{name}"), bytes.to_string(), title]);
+    }
+    let lines = [table.lines(), vec![String::new()], groups.lines()].concat();
+    output::print(&(lines.join("\n") + "\n"))
 }
 
 fn disks(tile: &ResolvedTile) -> impl Iterator<Item = Bytes> + '_ {

@@ -1,10 +1,10 @@
 use std::path::Path;
 
-use record::run::{Answer, Run, Step, told};
+use record::run::{Answer, Run, Score, Step, told};
 
 use super::step::{calls_per_s, tightest};
 use super::summary::{broken, details, prefill_line, step_to_show, told_line};
-use super::{Table, count, hosts, limit_name, number};
+use super::{Table, count, events, hosts, limit_name, number, power};
 
 /// Columns of the text: what every terminal has.
 const WIDTH: usize = 80;
@@ -38,12 +38,18 @@ pub fn brief(run: &Run, directory: Option<&Path>) -> String {
         lines.push(String::new());
         lines.extend(hosts);
     }
+    let events = step_to_show(run).map(events).unwrap_or_default();
+    if !events.is_empty() {
+        lines.push(String::new());
+        lines.extend(events);
+    }
     let warnings = warnings(run);
     if !warnings.is_empty() {
         lines.push(String::new());
         lines.extend(warnings);
     }
     lines.push(String::new());
+    lines.extend(power(run).iter().flat_map(|line| wrapped(line)));
     lines.extend(details(&run.answer, &run.steps).iter().flat_map(|line| wrapped(line)));
     if let Some(directory) = directory {
         lines.push(format!("results    {}", directory.display()));
@@ -127,7 +133,7 @@ fn row(step: &Step) -> Vec<String> {
         let share = limit.result.measured_ns? as f64 / limit.result.limit_ns.max(1) as f64;
         Some(format!("{:.0} %", share * 100.0))
     });
-    let score = step.score.as_ref().and_then(|score| score.applications.value);
+    let score = step.score.as_ref().and_then(Score::value);
     vec![
         step.tiles.to_string(),
         step.verdict.name().to_owned(),

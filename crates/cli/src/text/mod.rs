@@ -3,8 +3,10 @@
 mod brief;
 mod calibration;
 mod comparison;
+mod events;
 mod hosts;
 mod model;
+mod power;
 mod recheck;
 #[cfg(feature = "hosts")]
 mod recorded_hosts;
@@ -18,8 +20,10 @@ mod what_if;
 use brief::brief;
 pub use calibration::calibration;
 pub use comparison::comparison;
+use events::events;
 use hosts::hosts;
 pub use model::model;
+use power::{power, power_of_steps};
 pub use recheck::recheck;
 #[cfg(feature = "hosts")]
 pub use recorded_hosts::{HostRecorded, HostsRecorded, hosts_recorded};

@@ -1,4 +1,4 @@
-use record::run::{LimitOn, LimitResult, PooledLimit, Step};
+use record::run::{LimitOn, LimitResult, PooledLimit, Score, Step};
 use units::Nanos;
 
 use super::{latency, number};
@@ -39,7 +39,7 @@ pub(super) fn calls_per_s(step: &Step) -> f64 {
 
 /// The cells of a step's row: tiles, VMs, repeat, verdict, IOPS, MiB/s, score, tightest limit.
 pub fn step_line(step: &Step) -> Vec<String> {
-    let score = step.score.as_ref().and_then(|score| score.applications.value);
+    let score = step.score.as_ref().and_then(Score::value);
     vec![
         step.tiles.to_string(),
         step.vms.to_string(),

@@ -1,13 +1,14 @@
 use std::path::Path;
 
 use record::run::{
-    Answer, CallErrors, Figure, Known, LimitResult, Prefill, RateFacts, Run, ScaleFacts, Step,
-    Told, WorkloadResult, told,
+    Answer, CallErrors, Figure, Known, LimitResult, Prefill, RateFacts, Run, ScaleFacts, Score,
+    Step, Told, Verdict, WorkloadResult, told,
 };
 use units::{Bytes, Nanos, decimal_and_binary};
 
 use super::{
-    Table, count, hosts, latency, limit_name, model, number, number_whole, replay, step_line,
+    Table, count, events, hosts, latency, limit_name, model, number, number_whole, power,
+    power_of_steps, replay, step_line,
 };
 
 /// The whole result of a run, as `run` prints it at the end and `runs show` prints it again.
@@ -18,11 +19,13 @@ pub fn summary(run: &Run, directory: Option<&Path>) -> String {
     if let Some(step) = step_to_show(run) {
         let parts = [
             hosts(step),
+            events(step),
             limits(step),
             workloads(run, step),
             calls(step),
             replay(step),
             model(step),
+            power_of_steps(&run.steps),
         ];
         for part in parts {
             if !part.is_empty() {
@@ -37,6 +40,7 @@ pub fn summary(run: &Run, directory: Option<&Path>) -> String {
         lines.extend(warnings);
     }
     lines.push(String::new());
+    lines.extend(power(run));
     lines.extend(details(&run.answer, &run.steps));
     if let Some(directory) = directory {
         lines.push(format!("results    {}", directory.display()));
@@ -68,6 +72,10 @@ fn header(run: &Run) -> Vec<String> {
     let mut lines = vec![
         format!("run        {}  (tilemark {})", run.id, run.tool.version),
         format!("{}  {}  {}", target_label(run), run.target.datastore, run.target.summary),
+    ];
+    let second = run.target.second.iter();
+    lines.extend(second.map(|own| format!("second     {}  {}", own.datastore, own.summary)));
+    lines.extend([
         format!(
             "tile       {}: {}, {}, {} of disks{}",
             tile.name,
@@ -77,7 +85,7 @@ fn header(run: &Run) -> Vec<String> {
             scale(&run.scale),
         ),
         format!("load       {} profile, {}, seed {}", run.profile, maker(run), run.seed),
-    ];
+    ]);
     if let Some(prefill) = &run.prefill {
         lines.push(prefill_line(prefill));
     }
@@ -216,7 +224,7 @@ fn tile_to_show(run: &Run, step: &Step) -> u32 {
         let limits = step.limits.iter().filter(|pooled| pooled.worst_tile.is_some());
         limits.min_by(|a, b| a.result.room().total_cmp(&b.result.room()))?.worst_tile
     };
-    broken.map(|broken| broken.tile).or_else(closest).unwrap_or(0)
+    broken.and_then(|broken| broken.tile).or_else(closest).unwrap_or(0)
 }
 
 /// Calls of a step over all its tiles together.
@@ -244,23 +252,40 @@ fn calls(step: &Step) -> Vec<String> {
 }
 
 fn workloads(run: &Run, step: &Step) -> Vec<String> {
-    let mut table = Table::new(&[
-        "workload",
-        ">rate",
-        "",
-        ">of a tile",
-        "action",
-        ">p50",
-        ">p95",
-        ">p99",
-        ">max",
-        ">lost",
-    ]);
     let tile = tile_to_show(run, step);
-    let own = step.workloads.iter().filter(|workload| workload.tile == tile);
-    if own.clone().flat_map(|workload| &workload.actions).all(|one| one.response.samples == 0) {
-        return vec![format!("no action ended at {}", count(u64::from(step.tiles), "tile"))];
+    let of_tile: Vec<_> = step.workloads.iter().filter(|own| own.tile == Some(tile)).collect();
+    let operations: Vec<_> = step.workloads.iter().filter(|own| own.tile.is_none()).collect();
+    let mut lines = match table_of(&of_tile, ">of a tile") {
+        None => vec![format!("no action ended at {}", count(u64::from(step.tiles), "tile"))],
+        Some(table) => {
+            let of = match step.tiles {
+                1 => "1 tile".to_owned(),
+                tiles => {
+                    format!("tile {} of {tiles}, the worst; the others are in run.json", tile + 1)
+                }
+            };
+            let title = "response times, intended start to done, percentiles within 0.8 %";
+            std::iter::once(format!("{title} ({of}):")).chain(table.lines()).collect()
+        }
+    };
+    if !operations.is_empty() {
+        lines.push("infrastructure operations beside the tiles, and their stages:".to_owned());
+        match table_of(&operations, ">of reference") {
+            None => lines.push("  none ended while it was measured".to_owned()),
+            Some(table) => lines.extend(table.lines()),
+        }
     }
+    lines
+}
+
+/// What became of each action; nothing if none ended.
+fn table_of(own: &[&WorkloadResult], share: &'static str) -> Option<Table> {
+    if own.iter().flat_map(|own| &own.actions).all(|one| one.response.samples == 0) {
+        return None;
+    }
+    let mut table = Table::new(&[
+        "workload", ">rate", "", share, "action", ">p50", ">p95", ">p99", ">max", ">lost",
+    ]);
     for workload in own {
         for (index, action) in workload.actions.iter().enumerate() {
             let first = |text: String| if index == 0 { text } else { String::new() };
@@ -284,14 +309,7 @@ fn workloads(run: &Run, step: &Step) -> Vec<String> {
             ]);
         }
     }
-    let of = match step.tiles {
-        1 => "1 tile".to_owned(),
-        tiles => format!("tile {} of {tiles}, the worst; the others are in run.json", tile + 1),
-    };
-    let mut lines =
-        vec![format!("response times, intended start to done, percentiles within 0.8 % ({of}):")];
-    lines.extend(table.lines());
-    lines
+    Some(table)
 }
 
 fn workload_name(workload: &WorkloadResult) -> String {
@@ -341,6 +359,47 @@ pub(super) fn told_line(told: &Told<'_>) -> String {
     }
 }
 
+/// What operations cost the tiles at the most tiles that held, in the last repeat.
+fn cost_of_operations(answer: &Answer, steps: &[Step]) -> Option<String> {
+    let mut held = steps.iter().filter(|step| Some(step.tiles) == answer.tiles_held).rev();
+    let under = held.find_map(|step| step.under_operations.as_ref())?;
+    let against = &under.against_rest;
+    let times = match (against.times.value, against.low.value, against.high.value) {
+        (Some(times), Some(low), Some(high)) => {
+            format!("{times:.2} times as long ({low:.2} to {high:.2}) as without")
+        }
+        (Some(times), ..) => format!("{times:.2} times as long as without"),
+        _ => "a time with nothing to compare it to".to_owned(),
+    };
+    let share = under.share_of_time * 100.0;
+    Some(format!("operations {share:.0} % of the time; the tiles' actions then took {times}"))
+}
+
+/// What the score of the held step is made of.
+fn parts_of_score(answer: &Answer, steps: &[Step]) -> String {
+    let held = steps.iter().filter(|step| Some(step.tiles) == answer.tiles_held);
+    let scores = held.filter(|step| step.verdict == Verdict::Passed);
+    let scores: Vec<&Score> = scores.filter_map(|step| step.score.as_ref()).collect();
+    let mean = |of: fn(&Score) -> Option<f64>| {
+        let all: Option<Vec<f64>> = scores.iter().map(|score| of(score)).collect();
+        let all = all.filter(|all| !all.is_empty())?;
+        #[expect(clippy::cast_precision_loss, reason = "a handful of repeats")]
+        let count = all.len() as f64;
+        Some(all.iter().sum::<f64>() / count)
+    };
+    let parts = mean(|score| score.applications.value).zip(mean(|own| own.infrastructure.value));
+    let why = scores.iter().find_map(|score| score.infrastructure.reason.as_deref());
+    match parts {
+        Some((applications, infrastructure)) => format!(
+            "0.8 x {applications:.2} of applications + 0.2 x {infrastructure:.2} of \
+             infrastructure operations"
+        ),
+        None => {
+            format!("applications only: {}", why.unwrap_or("no infrastructure operations were run"))
+        }
+    }
+}
+
 pub(super) fn details(answer: &Answer, steps: &[Step]) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(score) = answer.score.value {
@@ -353,10 +412,11 @@ pub(super) fn details(answer: &Answer, steps: &[Step]) -> Vec<String> {
             )
         });
         lines.push(format!(
-            "score      {score:.2}{interval} tiles' worth of work; applications only, \
-             infrastructure operations are absent"
+            "score      {score:.2}{interval} tiles' worth of work; {}",
+            parts_of_score(answer, steps)
         ));
     }
+    lines.extend(cost_of_operations(answer, steps));
     let measured: u64 = steps.iter().map(|step| step.measured_ns).sum();
     lines.push(format!("measured   {} in {}", Nanos(measured), answer.progress));
     lines

@@ -20,7 +20,7 @@ fn host(place: &Place, name: &str, wrap: &str) -> String {
     )
 }
 
-fn hosts(place: &Place, names: &[&str]) -> Vec<String> {
+pub fn hosts(place: &Place, names: &[&str]) -> Vec<String> {
     names.iter().flat_map(|name| ["--host".to_owned(), host(place, name, "")]).collect()
 }
 
@@ -29,7 +29,7 @@ fn words<'a>(hosts: &'a [String], more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// The process of an agent.
-fn agent(place: &Place, name: &str) -> Pid {
+pub fn agent(place: &Place, name: &str) -> Pid {
     let text = std::fs::read_to_string(place.path(&format!("{name}.pid"))).expect("it began");
     Pid::from_raw(text.trim().parse().expect("a number")).expect("not 0")
 }
@@ -43,7 +43,7 @@ pub fn wait_until_gone(pid: Pid) {
 }
 
 /// What a run that ended stored; its directory may be a partial one.
-fn stored(place: &Place) -> Run {
+pub fn stored(place: &Place) -> Run {
     let all = place.runs();
     let stored = StoredRun::at(all.last().expect("a run directory")).expect("a run directory");
     stored.run().expect("its result").clone()
@@ -84,6 +84,48 @@ fn three_hosts_drive_one_ladder_and_the_result_says_which_did_what() {
         Some(asked) => assert_eq!(out(&asked).trim(), "0b 1a 2c 3b"),
         None => eprintln!("skipped: the column `host` is read with duckdb, which is not installed"),
     }
+}
+
+#[test]
+fn disks_that_hosts_prepared_are_used_again_by_the_same_hosts_until_they_are_removed() {
+    let Some(place) = Place::usable() else { return };
+    let hosts = hosts(&place, &["a", "b"]);
+    let run = |more: &[&str]| place.run_command(&words(&hosts, more)).output().expect("it starts");
+    let nothing = run(&["--tiles", "2", "--reuse", "latest"]);
+    assert!(err(&nothing).contains("left disks at"), "{}", err(&nothing));
+
+    let run_words = place.run_command(&words(&hosts, &["--tiles", "2", "--format", "json"]));
+    let mut prepare = place.command(&["prepare"]);
+    prepare.args(run_words.get_args().skip(1));
+    let prepared = prepare.output().expect("it starts");
+    assert_eq!(prepared.status.code(), Some(0), "{}{}", out(&prepared), err(&prepared));
+    let document: serde_json::Value = serde_json::from_str(&out(&prepared)).expect("JSON");
+    let made = document["run"].as_str().expect("a run").to_owned();
+    let both = [format!(".tilemark-{made}-a"), format!(".tilemark-{made}-b")];
+    let there = || {
+        let mut names = place.names("ds");
+        names.sort();
+        names
+    };
+    assert_eq!(there(), both);
+    assert!(document["prefill"]["bytes"].as_u64() > Some(0), "{document}");
+    assert_eq!(document["hosts"][1]["name"], "b", "{document}");
+
+    let again = run(&["--tiles", "2", "--reuse", "latest", "--verify"]);
+    assert!(matches!(again.status.code(), Some(0 | 5)), "{}{}", out(&again), err(&again));
+    assert_eq!(there(), both, "they stay");
+    let used = stored(&place);
+    let filled = used.prefill.as_ref().map_or(0, |prefill| prefill.bytes);
+    assert_eq!(filled, 0, "nothing is filled twice");
+    let said = used.warnings.iter().any(|warning| warning.text.contains(&made));
+    assert!(said, "whose disks they are: {:?}", used.warnings);
+
+    let other = run(&["--tiles", "2", "--reuse", "nobody"]);
+    assert_eq!(other.status.code(), Some(3), "{}", err(&other));
+    assert!(err(&other).contains("host a"), "{}", err(&other));
+    let last = run(&["--tiles", "1", "--reuse", &made, "--remove"]);
+    assert!(matches!(last.status.code(), Some(0 | 5)), "{}{}", out(&last), err(&last));
+    assert_eq!(place.names("ds"), [""; 0], "both are removed");
 }
 
 #[test]
@@ -280,7 +322,8 @@ fn wrong_tokens_names_and_plans_that_run_commands_are_refused_in_a_line() {
     refused(&anywhere, 3, "hosts cannot connect to 0.0.0.0");
     refused(&["run", "file:x", "--host", "a=join"], 3, "would write over one another");
     refused(&["run", "ds", "--placement", "sideways", "--host", "a=join"], 2, "placement");
-    refused(&["prepare", "ds", "--tiles", "1", "--host", "a=join"], 2, "prepare is for one host");
+    let file = ["prepare", "file:x", "--tiles", "1", "--host", "a=join", "--storage", "local"];
+    refused(&file, 3, "only directories keep disks");
     let plan =
         "datastore = \"ds\"\ntile = \"tile.toml\"\n[hosts]\nmembers = [\"a=exec:touch caught\"]\n";
     place.write("plan.toml", plan);
@@ -355,6 +398,48 @@ fn hosts_that_see_different_files_under_one_path_are_named_before_anything_is_fi
     let output = place.run_command(&local).output().expect("it starts");
     assert!(matches!(output.status.code(), Some(0 | 5)), "{}", err(&output));
     assert_eq!((place.names("ds"), place.names("other")), (vec![], vec![]));
+}
+
+#[test]
+fn a_host_whose_storage_is_full_is_named_and_the_others_remove_what_they_made() {
+    let Some(place) = Place::usable().filter(|_| can_unshare()) else { return };
+    // That host has a file system of its own there, with room for bytes but not for so many files.
+    let ds = place.path("ds").display().to_string();
+    let full = format!(
+        "unshare --mount sh -c 'mount -t tmpfs -o size=16g,nr_inodes=10 none {ds} && exec \"$@\"' sh"
+    );
+    let hosts =
+        ["--host".to_owned(), host(&place, "a", ""), "--host".to_owned(), host(&place, "b", &full)];
+    let more = ["--storage", "local", "--tiles", "24"];
+    let output = place.run_command(&words(&hosts, &more)).output().expect("it starts");
+    let said = err(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("host b: ") && said.contains("No space left on device"), "{said}");
+    assert!(!said.contains("host a: "), "only b is to blame: {said}");
+    assert_eq!(place.names("ds"), [""; 0], "a removed its disks");
+    assert!(stored(&place).steps.iter().all(|step| step.verdict != Verdict::Passed));
+}
+
+#[test]
+fn an_invitation_that_has_expired_lets_nobody_in_and_says_so() {
+    let place = Place::new();
+    let name = |text: &str| text.parse::<cluster::Name>().expect("a name");
+    let (hub, _events) = cluster::Hub::open(&cluster::HubOptions {
+        cluster: name("expired"),
+        members: vec![name("a")],
+        listen: vec![([127, 0, 0, 1], 0).into()],
+        known_as: Vec::new(),
+        lease: hosts::LEASE,
+        valid_for: std::time::Duration::from_secs(1),
+    })
+    .expect("a hub");
+    let token = hub.invitation(&name("a")).expect("it is a member").token();
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let words = ["agent", "--join", &token, "--allow", "dir:ds", "--join-within", "5s"];
+    let output = place.output(&words);
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    assert!(err(&output).contains("expired"), "{}", err(&output));
+    assert_eq!(hub.wait_for(&[name("a")], std::time::Duration::ZERO), [name("a")], "not there");
 }
 
 #[test]

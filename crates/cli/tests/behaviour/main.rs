@@ -4,6 +4,8 @@ mod analyze;
 mod arrays;
 mod calibrate;
 mod calling;
+#[cfg(feature = "hosts")]
+mod events;
 mod help;
 #[cfg(feature = "hosts")]
 mod hosts;
@@ -11,6 +13,10 @@ mod import;
 mod interruption;
 mod killed;
 mod lab;
+mod loops;
+mod operation_faults;
+mod operations;
+mod operations_disks;
 mod prepare;
 mod recording;
 mod redact;
@@ -25,5 +31,7 @@ mod slurm;
 mod storage_trouble;
 mod studies;
 mod terminal;
+mod vm_operations;
+mod watts;
 mod what_if;
 mod whole_run;

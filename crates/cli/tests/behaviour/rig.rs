@@ -311,6 +311,11 @@ impl Running {
         self.child.id()
     }
 
+    /// Whether it has not ended.
+    pub fn is_going(&mut self) -> bool {
+        self.child.try_wait().expect("it is our child").is_none()
+    }
+
     pub fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).expect("a process id");
         let pid = Pid::from_raw(pid).expect("not 0");

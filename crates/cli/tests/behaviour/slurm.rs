@@ -1,5 +1,5 @@
-//! The job array that is shipped for Slurm, on a cluster of this machine alone: a controller and a
-//! node on loopback, in a directory of the test. Skipped where Slurm is not installed.
+//! The job array that is shipped for Slurm, and agents that `srun` starts, on a cluster of this machine alone:
+//! a controller and its nodes on loopback, in a directory of the test. Skipped where Slurm is not installed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -37,12 +37,21 @@ impl Drop for Cluster {
 }
 
 impl Cluster {
-    fn start(place: &Place) -> Self {
+    /// Nothing, and why, where there is no Slurm.
+    fn usable(place: &Place, nodes: &[&str]) -> Option<Self> {
+        if let Some(missing) = PROGRAMS.into_iter().find(|name| program(name).is_none()) {
+            eprintln!("skipped: Slurm is not installed here: there is no {missing}");
+            return None;
+        }
+        Some(Self::start(place, nodes))
+    }
+
+    fn start(place: &Place, nodes: &[&str]) -> Self {
         for directory in ["munge", "state", "spool"] {
             std::fs::create_dir(place.path(directory)).expect("a directory");
         }
         write_key(&place.path("munge/key"));
-        place.write("slurm.conf", &configuration(place));
+        place.write("slurm.conf", &configuration(place, nodes));
         let mut cluster = Self(Vec::new());
         let at = |option: &str, name: &str| format!("--{option}={}", place.path(name).display());
         cluster.serve(
@@ -59,12 +68,16 @@ impl Cluster {
             ],
         );
         cluster.serve(place, "slurmctld", &["-D"]);
-        cluster.serve(place, "slurmd", &["-D", "-N", "here"]);
+        for node in nodes {
+            cluster.serve(place, "slurmd", &["-D", "-N", node]);
+        }
         cluster
     }
 
     fn serve(&mut self, place: &Place, name: &str, words: &[&str]) {
-        let log = File::create(place.path(&format!("{name}.out"))).expect("a file");
+        let file =
+            OpenOptions::new().append(true).create(true).open(place.path(&format!("{name}.out")));
+        let log = file.expect("a file");
         let mut command = Command::new(program(name).expect("it was looked for"));
         command.args(words).env("SLURM_CONF", place.path("slurm.conf")).stdin(Stdio::null());
         command.stdout(log.try_clone().expect("a second handle")).stderr(log);
@@ -82,40 +95,41 @@ fn write_key(path: &Path) {
 }
 
 /// A cluster that listens on loopback and watches nothing but its own processes.
-fn configuration(place: &Place) -> String {
+fn configuration(place: &Place, nodes: &[&str]) -> String {
     let free = || TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let ports = [free(), free()];
+    let ports: Vec<TcpListener> =
+        std::iter::once("controller").chain(nodes.iter().copied()).map(|_| free()).collect();
     let port = |index: usize| ports[index].local_addr().expect("it is bound").port();
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let node = |(at, name): (usize, &&str)| {
+        let port = port(at + 1);
+        format!("NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1\n")
+    };
+    let all = nodes.iter().enumerate().map(node).collect::<String>();
+    let names = nodes.join(",");
     let user = rustix::process::getuid().as_raw();
     let root = place.path("munge/..").canonicalize().expect("a directory").display().to_string();
     format!(
-        "ClusterName=scratch\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={}\nSlurmdPort={}\n\
+        "ClusterName=scratch\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={}\n\
          CommunicationParameters=NoInAddrAny,NoCtldInAddrAny\n\
          SlurmUser={user}\nSlurmdUser={user}\nAuthType=auth/munge\nCredType=cred/munge\n\
          AuthInfo=socket={root}/munge/socket\nProctrackType=proctrack/linuxproc\n\
          TaskPlugin=task/none\nSelectType=select/cons_tres\nSelectTypeParameters=CR_Core\n\
          JobAcctGatherType=jobacct_gather/none\nAccountingStorageType=accounting_storage/none\n\
          MpiDefault=none\nReturnToService=2\nStateSaveLocation={root}/state\n\
-         SlurmdSpoolDir={root}/spool\nSlurmctldPidFile={root}/slurmctld.pid\n\
-         SlurmdPidFile={root}/slurmd.pid\nSlurmctldLogFile={root}/slurmctld.log\n\
+         SlurmdSpoolDir={root}/spool/%n\nSlurmctldPidFile={root}/slurmctld.pid\n\
+         SlurmdPidFile={root}/slurmd-%n.pid\nSlurmctldLogFile={root}/slurmctld.log\n\
          SlurmdLogFile={root}/slurmd.log\n\
-         NodeName=here NodeHostname={host} NodeAddr=127.0.0.1 CPUs=1\n\
-         PartitionName=all Nodes=here Default=YES State=UP\n",
+         {all}PartitionName=all Nodes={names} Default=YES State=UP\n",
         port(0),
-        port(1),
     )
 }
 
 /// `sbatch --wait` ends when all tasks have, with the greatest of their exit codes.
 #[test]
 fn the_job_array_makes_parts_that_fit_together() {
-    if let Some(missing) = PROGRAMS.into_iter().find(|name| program(name).is_none()) {
-        eprintln!("skipped: Slurm is not installed here: there is no {missing}");
-        return;
-    }
     let place = Place::new();
-    let cluster = Cluster::start(&place);
+    let Some(cluster) = Cluster::usable(&place, &["here"]) else { return };
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/slurm/study-array.sh");
     let words = ["example", "--only", "E2", "--repeats", "4"];
     let mut submit = place.command(&[]);
@@ -129,9 +143,7 @@ fn the_job_array_makes_parts_that_fit_together() {
     submit.env("PATH", path.expect("directories")).env("SHARDS", "3");
     submit.args(["--wait", "--array=1-3", script]).args(words);
     let ended = Running::new(submit).end();
-    let log = |name: &str| std::fs::read_to_string(place.path(name)).unwrap_or_default();
-    let logs = ["slurmctld.out", "slurmctld.log", "slurmd.out", "slurmd.log"].map(log).concat();
-    assert_eq!(ended.code, Some(0), "{}{}\n{logs}", ended.stdout, ended.stderr);
+    assert_eq!(ended.code, Some(0), "{}{}\n{}", ended.stdout, ended.stderr, logs(&place));
     drop(cluster);
 
     let parts = [1, 2, 3].map(|shard| format!("parts/studies/example-part-{shard}-of-3.json"));
@@ -140,4 +152,36 @@ fn the_job_array_makes_parts_that_fit_together() {
     assert_eq!(merged.status.code(), Some(0), "{}", err(&merged));
     let alone = place.output(&[&["study", "run"], &words[..], &["--format", "json"]].concat());
     assert_eq!(out(&merged), out(&alone));
+}
+
+fn logs(place: &Place) -> String {
+    let log = |name: &str| std::fs::read_to_string(place.path(name)).unwrap_or_default();
+    ["slurmctld.out", "slurmctld.log", "slurmd.out", "slurmd.log"].map(log).concat()
+}
+
+/// The token goes over the standard input of `srun`, and a node's tasks end with the run.
+#[cfg(feature = "hosts")]
+#[test]
+fn agents_that_srun_starts_on_two_nodes_drive_one_run() {
+    let Some(place) = Place::usable() else { return };
+    let Some(cluster) = Cluster::usable(&place, &["north", "south"]) else { return };
+    let (bin, ds) = (env!("CARGO_BIN_EXE_tilemark"), place.path("ds").display().to_string());
+    let host = |node: &str| {
+        format!(
+            "{node}=exec:export TILEMARK_AGENT_SLOT={ds}-{node}; exec srun --quiet --nodelist={node} \
+             --ntasks=1 {bin} agent --join - --allow dir:{ds} --allow-root-fs"
+        )
+    };
+    let (north, south) = (host("north"), host("south"));
+    let words = ["--host", &north, "--host", &south, "--tiles", "2", "--join-within", "60s"];
+    let mut run = place.run_command(&words);
+    run.env("SLURM_CONF", place.path("slurm.conf"));
+    let ended = Running::new(run).end();
+    let logs = logs(&place);
+    assert!(matches!(ended.code, Some(0 | 5)), "{}{}\n{logs}", ended.stdout, ended.stderr);
+    let step = crate::hosts::stored(&place).steps.pop().expect("a step");
+    let did = step.hosts.iter().map(|host| (host.host.as_str(), host.operations_per_s > 0.0));
+    assert_eq!(did.collect::<Vec<_>>(), [("north", true), ("south", true)]);
+    assert_eq!(place.names("ds"), [""; 0], "nothing is left");
+    drop(cluster);
 }

@@ -1,5 +1,7 @@
-use record::run::{Run, Step};
+use record::run::{HostStep, Run, Step};
 use record::slice::Direction;
+
+use view::document::HostRate;
 
 use crate::provider::Held;
 
@@ -22,9 +24,15 @@ pub fn of(run: &Run, step: &Step) -> Held {
         operations_per_s: step.throughput.operations_per_s,
         calls_per_s: is_calling.then(|| step.calls.iter().map(|calls| calls.calls_per_s).sum()),
         bytes_per_s: step.throughput.bytes_per_s,
+        hosts: step.hosts.iter().map(of_host).collect(),
         read_p99_ns: p99(Direction::Read),
         write_p99_ns: p99(Direction::Write),
     }
+}
+
+fn of_host(of: &HostStep) -> HostRate {
+    let HostStep { host, operations_per_s, bytes_per_s, .. } = of;
+    HostRate { host: host.clone(), operations_per_s: *operations_per_s, bytes_per_s: *bytes_per_s }
 }
 
 #[cfg(test)]

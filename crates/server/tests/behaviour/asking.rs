@@ -95,6 +95,8 @@ fn metrics_are_open_metrics_with_units() {
         "tilemark_live_lost_slices{run=\"20261121T184207Z-datacenter-k3f9qa\"} 7.0",
         // It makes calls, and none is answered.
         "tilemark_call_rate_calls_per_second{run=\"20261121T184207Z-datacenter-k3f9qa\"} 0.0",
+        "tilemark_host_io_rate_operations_per_second{run=\"20261121T000000Z-datacenter-aaaaaa\",host=\"b\"} 4.0",
+        "tilemark_host_io_throughput_bytes_per_second{run=\"20261121T000000Z-datacenter-aaaaaa\",host=\"a\"} 12.0",
         "# UNIT tilemark_cpu_own_ratio ratio",
         "tilemark_cpu_own_ratio{run=\"20261121T184207Z-datacenter-k3f9qa\",host=\"host\"} 0.25",
         "tilemark_device_busy_ratio{run=\"20261121T184207Z-datacenter-k3f9qa\",device=\"sda\"} 1.0",

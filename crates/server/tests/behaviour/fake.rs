@@ -7,8 +7,8 @@ use serde_json::json;
 use server::{Current, Held, Provider, ProviderError, Server};
 use view::Request;
 use view::document::{
-    ComparePage, EventList, LivePhase, LiveState, RunKind, RunList, RunPage, RunRow, RunState,
-    StudyList, StudyPage,
+    ComparePage, EventList, HostRate, LivePhase, LiveState, RunKind, RunList, RunPage, RunRow,
+    RunState, StudyList, StudyPage,
 };
 
 /// A run that is there.
@@ -83,6 +83,7 @@ pub fn state(version: u64) -> LiveState {
         calls_per_s: Some(0.0),
         bytes_per_s: 1e6,
         p99_ns: Some(2_500_000),
+        hosts: Vec::new(),
         lost_slices: 7,
     }
 }
@@ -133,11 +134,16 @@ impl Provider for Fake {
         let mut ended = row();
         ended.state = RunState::Complete;
         ended.id = "20261121T000000Z-datacenter-aaaaaa".to_owned();
+        let rate = |host: &str, operations_per_s| {
+            let bytes_per_s = 2.0 * operations_per_s;
+            HostRate { host: host.to_owned(), operations_per_s, bytes_per_s }
+        };
         let held = Held {
             tiles: 3,
             operations_per_s: 10.0,
             calls_per_s: None,
             bytes_per_s: 20.0,
+            hosts: vec![rate("a", 6.0), rate("b", 4.0)],
             read_p99_ns: Some(1_000_000),
             write_p99_ns: None,
         };

@@ -27,7 +27,7 @@ pub struct MachineGauge {
     pub title: String,
     /// `host`, or a device.
     pub scope: String,
-    /// `share`, `bytes_per_s` or `count`.
+    /// `share`, `bytes_per_s`, `watts` or `count`.
     pub unit: String,
     /// Mean of each point; none where it was not read.
     pub mean: Vec<Option<f64>>,

@@ -28,8 +28,8 @@ pub use map::{LimitHeld, MapItem, MapPage, TrailPoint};
 pub use moment::{Moment, MomentEvent};
 pub use overview::{Finding, Hero, Overview, SizeRow};
 pub use runs::{
-    Dimensions, EventList, LivePhase, LiveState, RunKind, RunList, RunPage, RunRow, RunState,
-    StepSpan,
+    Dimensions, EventList, HostRate, LivePhase, LiveState, RunKind, RunList, RunPage, RunRow,
+    RunState, StepSpan,
 };
 pub use series::{Group, Series};
 pub use study::{StudyClaim, StudyList, StudyPage, StudyRow, StudySection, StudyTally};

@@ -205,9 +205,24 @@ pub struct LiveState {
     /// 99th percentile of the service time in the last second, of I/Os or, without any, of calls;
     /// nanoseconds.
     pub p99_ns: Option<u64>,
+    /// What each of several hosts did in the last slice; none of one machine, nor where another process
+    /// runs it.
+    #[serde(default)]
+    pub hosts: Vec<HostRate>,
     /// Slices that the live view did not get because it was behind; of a recording, batches of
     /// I/Os.
     pub lost_slices: u64,
+}
+
+/// What one of several hosts does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostRate {
+    /// Its name.
+    pub host: String,
+    /// I/Os that ended well, a second.
+    pub operations_per_s: f64,
+    /// Bytes a second.
+    pub bytes_per_s: f64,
 }
 
 /// `GET /api/v1/runs/{id}/events`: what happened, in the order in which it did.

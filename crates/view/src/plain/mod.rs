@@ -2,7 +2,9 @@
 //! party must know, as one HTML file that needs nothing else. It is written where the page's own
 //! report was not built in.
 
+mod events;
 mod html;
+mod power;
 mod sections;
 
 use record::run::Run;
@@ -22,6 +24,8 @@ pub fn report(stored: &StoredRun) -> Result<String, RunDirError> {
     sections::steps(&mut page, run);
     sections::limits(&mut page, run);
     sections::hosts(&mut page, run);
+    events::events(&mut page, run);
+    power::power(&mut page, run);
     sections::io(&mut page, run);
     sections::calls(&mut page, run);
     sections::workloads(&mut page, run);

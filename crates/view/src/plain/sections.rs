@@ -1,5 +1,6 @@
 use record::run::{
-    AgainstOthers, CallErrors, Figure, Latency, LimitResult, Origin, Run, Score, Step, listed, told,
+    AgainstOthers, CallErrors, Figure, Latency, LimitResult, Origin, Run, Score, Step, TargetFacts,
+    listed, told,
 };
 use units::print::{bytes_per_second, iops, number, percent, whole};
 use units::{Bytes, Nanos};
@@ -287,7 +288,10 @@ pub fn workloads(page: &mut Page, run: &Run) {
             };
             rows.push(vec![
                 Cell::number(format!("{}, {}", step.step, step.repeat)),
-                Cell::number((own.tile + 1).to_string()),
+                own.tile.map_or_else(
+                    || Cell::text("none".to_owned()),
+                    |at| Cell::number((at + 1).to_string()),
+                ),
                 Cell::text(match own.copy {
                     0 => own.workload.clone(),
                     copy => format!("{} {}", own.workload, copy + 1),
@@ -364,7 +368,7 @@ pub fn facts(page: &mut Page, run: &Run) {
         ("random generator", run.random_generator.clone()),
         ("profile", run.profile.clone()),
         ("target", format!("{} ({})", run.target.datastore, run.target.kind)),
-        ("target is", run.target.summary.clone()),
+        ("target is", both(&run.target)),
         ("room on the target", optional_bytes(run.target.capacity_bytes)),
         ("provisioned", optional_bytes(run.target.provisioned_bytes)),
         ("array's SHA-256", run.target.array_sha256.clone().unwrap_or_else(|| "none".to_owned())),
@@ -419,7 +423,7 @@ const fn origin(origin: Origin) -> &'static str {
 
 fn score(score: Option<&Score>) -> String {
     let Some(score) = score else { return "none".to_owned() };
-    let Some(value) = score.applications.value else { return "none".to_owned() };
+    let Some(value) = score.value() else { return "none".to_owned() };
     match &score.interval {
         Some(interval) => format!("{value:.2} ({:.2} to {:.2})", interval.low, interval.high),
         None => format!("{value:.2}"),
@@ -432,4 +436,12 @@ fn reason(figure: &Figure) -> String {
 
 fn capital(text: &str) -> String {
     crate::words::capital(text)
+}
+
+/// What a target is, and what the second one is.
+fn both(target: &TargetFacts) -> String {
+    target.second.as_ref().map_or_else(
+        || target.summary.clone(),
+        |second| format!("{}; second: {}, {}", target.summary, second.datastore, second.summary),
+    )
 }

@@ -28,6 +28,11 @@ fn cell_of(row: &IoRow) -> usize {
     cell(row.entity, row.direction, row.class)
 }
 
+/// Whether a level tells tiles apart: what belongs to none is infrastructure operations then.
+fn tells_tiles(level: &Level) -> bool {
+    level.entities.iter().any(|entity| entity.tile.is_some())
+}
+
 /// Every cell of a level: entity, direction, class.
 fn all(level: &Level) -> impl Iterator<Item = (u32, Direction, SizeClass)> + '_ {
     (0_u32..).zip(&level.entities).flat_map(|(entity, _)| {
@@ -39,6 +44,7 @@ fn all(level: &Level) -> impl Iterator<Item = (u32, Direction, SizeClass)> + '_ 
 
 impl Cells {
     pub fn new(level: &Level, hosts: &Hosts, lens: &Lens) -> Self {
+        let tells_tiles = tells_tiles(level);
         let entities: Vec<bool> = level
             .entities
             .iter()
@@ -51,7 +57,8 @@ impl Cells {
                     lens.hosts.is_empty() || host.is_some_and(|host| in_list(&lens.hosts, host));
                 is_workload
                     && is_host
-                    && (lens.tiles.is_empty() || tile.is_none_or(|tile| lens.tiles.contains(&tile)))
+                    && (lens.tiles.is_empty()
+                        || tile.map_or(!tells_tiles, |tile| lens.tiles.contains(&tile)))
             })
             .collect();
         let has = all(level).map(|(entity, direction, class)| {
@@ -102,6 +109,8 @@ pub(crate) struct Grouping {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     All,
+    /// What belongs to no tile, beside tiles that are told apart.
+    Operations,
     Direction(Direction),
     Class(SizeClass),
     Workload(usize),
@@ -158,7 +167,11 @@ fn kind_of(
             let first = level.entities.iter().position(|e| e.workload == place.workload);
             first.map(Kind::Workload)
         }
-        Breakdown::Tile => place.tile.map_or(Some(Kind::All), |tile| Some(Kind::Tile(tile))),
+        Breakdown::Tile => Some(match place.tile {
+            Some(tile) => Kind::Tile(tile),
+            None if tells_tiles(level) => Kind::Operations,
+            None => Kind::All,
+        }),
         Breakdown::Host => {
             let host = place.tile.and_then(|tile| hosts.position(tile));
             Some(host.map_or(Kind::All, Kind::Host))
@@ -175,6 +188,7 @@ fn key_of_class(class: SizeClass) -> &'static str {
 fn names((level, hosts): (&Level, &Hosts), kind: Kind) -> (String, String) {
     match kind {
         Kind::All => ("all".to_owned(), "all I/O".to_owned()),
+        Kind::Operations => ("operations".to_owned(), "infrastructure operations".to_owned()),
         Kind::Direction(direction) => {
             let (key, label) = direction_names(direction);
             (key.to_owned(), label.to_owned())

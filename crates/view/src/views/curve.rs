@@ -94,7 +94,7 @@ fn point(step: &Step, names: &[String]) -> CurvePoint {
         operations_per_s: throughput.operations_per_s,
         bytes_per_s: throughput.bytes_per_s,
         actions_per_s: throughput.actions_per_s,
-        score: step.score.as_ref().and_then(|score| score.total.value),
+        score: step.score.as_ref().and_then(|score| score.applications.value),
         ideal_score: step.tiles.into(),
         limits: names.iter().map(|name| limit(name).map(held)).collect(),
     }

@@ -1,6 +1,8 @@
 //! The answer in parts: how many, how sure, what breaks, why, and what weakens it.
 
-use record::run::{Answer, BrokenLimit, Edge, Known, Run, Status, Step, Verdict, told};
+use record::run::{
+    Answer, BrokenLimit, Edge, Known, PerKilowatt, Run, Status, Step, StepEvent, Verdict, told,
+};
 use units::Bytes;
 use units::print::{count, percent};
 
@@ -70,6 +72,11 @@ fn speed_note(run: &Run) -> String {
         let interval = answer.score_interval.as_ref();
         let interval = interval.map(|own| format!(" ({:.2} to {:.2})", own.low, own.high));
         parts.push(format!("score {score:.2}{}", interval.unwrap_or_default()));
+    }
+    if let Some(own) = PerKilowatt::best(&answer.per_kilowatt)
+        && let Some(score) = own.score_per_kilowatt.value
+    {
+        parts.push(format!("{score:.2} per kW of {}", own.category.words()));
     }
     parts.join("; ")
 }
@@ -142,8 +149,21 @@ fn doubts(run: &Run) -> Vec<Doubt> {
         let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
         doubt(&told.first.id, format!("{}.", words::capital(&format!("{place}{}", told.text()))))
     }));
+    found.extend(events(run));
     found.extend(scaled(run));
     found
+}
+
+/// What happened to hosts in the last step in which something did.
+fn events(run: &Run) -> Vec<Doubt> {
+    let step = run.steps.iter().rev().find(|step| !step.events.is_empty());
+    let all = step.into_iter().flat_map(|step| step.events.iter().map(move |event| (step, event)));
+    let sentence = |(step, event): (&Step, &StepEvent)| {
+        let lines = event.told();
+        let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+        doubt("event", format!("At {}: {}.", tiles(step.tiles), lines.join("; ")))
+    };
+    all.map(sentence).collect()
 }
 
 fn doubt(id: &str, text: String) -> Doubt {

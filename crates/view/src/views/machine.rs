@@ -88,6 +88,7 @@ impl Line {
             unit: match self.name.unit() {
                 GaugeUnit::BytesPerSecond => "bytes_per_s",
                 GaugeUnit::Share | GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => "share",
+                GaugeUnit::Watts => "watts",
                 _ => "count",
             }
             .to_owned(),
@@ -101,6 +102,7 @@ impl Line {
         match self.name.unit() {
             GaugeUnit::BytesPerSecond => bytes_per_second(value),
             GaugeUnit::Share | GaugeUnit::ShareOfCpus | GaugeUnit::ShareOfTime => percent(value),
+            GaugeUnit::Watts => format!("{} W", number(value)),
             _ => number((value * 10.0).round() / 10.0),
         }
     }

@@ -145,9 +145,8 @@ impl Member {
 
     /// The limit it is nearest to, or furthest above.
     fn limit(&self, step: &Step) -> Option<LimitHeld> {
-        let is_mine = |result: &&WorkloadResult| {
-            result.workload == self.workload && Some(result.tile) == self.tile
-        };
+        let is_mine =
+            |result: &&WorkloadResult| result.workload == self.workload && result.tile == self.tile;
         let limits = step.workloads.iter().filter(is_mine).flat_map(|result| &result.limits);
         let held = limits.map(held);
         held.max_by(|a, b| a.ratio.unwrap_or(-1.0).total_cmp(&b.ratio.unwrap_or(-1.0)))

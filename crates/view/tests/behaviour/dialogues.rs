@@ -16,7 +16,7 @@ const SECONDS: u32 = 12;
 
 fn instance(tile: u32, workload: &str) -> InstanceEntry {
     InstanceEntry {
-        tile,
+        tile: Some(tile),
         workload: workload.to_owned(),
         copy: 0,
         host: None,

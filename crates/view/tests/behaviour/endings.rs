@@ -173,6 +173,7 @@ fn live() -> LiveState {
         calls_per_s: None,
         bytes_per_s: 0.0,
         p99_ns: None,
+        hosts: Vec::new(),
         lost_slices: 0,
     }
 }
@@ -251,7 +252,7 @@ fn a_generator_at_its_limit_is_told_before_all_else() {
 fn one_tile_that_fares_worse_is_named_and_tiles_that_are_alike_are_not() {
     let last = |topology: &Topology, row: &IoRow| {
         let instance = topology.vms[row.vm.0 as usize].instance;
-        topology.instances[instance.0 as usize].tile == 2
+        topology.instances[instance.0 as usize].tile == Some(2)
     };
     let rollup = rollup(|topology, slice| {
         let own = slice.io.iter_mut().filter(|row| last(topology, row));
@@ -323,7 +324,7 @@ fn of_two_tiles_none_is_the_one_that_fares_worse() {
             let instance = topology.vms[row.vm.0 as usize].instance;
             topology.instances[instance.0 as usize].tile
         };
-        let own = slice.io.iter_mut().filter(|row| tile(row) == 1);
+        let own = slice.io.iter_mut().filter(|row| tile(row) == Some(1));
         own.for_each(|row| slow(row, Nanos::from_secs(2)));
     });
     let source = Source::in_memory(SMALL.run(), rollup);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use record::run::{AgainstOthers, Figure, HostStep, LoadHost};
-use view::{Breakdown, Lens, Request, Source, View, answer, offline};
+use record::run::{AgainstOthers, Figure, HostStep, LoadHost, StepEvent, StepEventKind, TileMove};
+use view::{Breakdown, Lens, Request, Source, View, answer, offline, refused};
 
 use crate::model;
 
@@ -88,8 +88,8 @@ proptest! {
     }
 }
 
-#[test]
-fn a_report_over_hosts_holds_the_answers_of_each_of_them() {
+/// One step of two tiles, of which each does something else.
+fn two_tiles() -> model::Plain {
     let rows = [(0, 0), (1, 1)].map(|(tile, workload)| model::Row {
         step: 1,
         phase: record::run::Phase::Measured,
@@ -102,7 +102,12 @@ fn a_report_over_hosts_holds_the_answers_of_each_of_them() {
         latencies: vec![1_000_000; 3],
     });
     let slices = vec![(1, record::run::Phase::Measured, 0)];
-    let plain = model::Plain { rows: rows.to_vec(), slices };
+    model::Plain { rows: rows.to_vec(), slices }
+}
+
+#[test]
+fn a_report_over_hosts_holds_the_answers_of_each_of_them() {
+    let plain = two_tiles();
     let source = over_hosts(&plain);
     let page = source.page();
     assert_eq!(page.dimensions.hosts, ["a", "b"]);
@@ -121,4 +126,53 @@ fn a_report_over_hosts_holds_the_answers_of_each_of_them() {
     // One machine has no breakdown by host.
     let keys: Vec<String> = offline(&plain.source()).into_iter().map(|(key, _)| key).collect();
     assert!(!keys.iter().any(|key| key.contains("host")), "{keys:?}");
+}
+
+/// A tile that stood still stayed where it was; one that moved is of two hosts.
+#[test]
+fn a_run_whose_tiles_moved_is_not_told_by_host_and_a_request_for_it_says_why() {
+    let plain = two_tiles();
+    let at_home = over_hosts(&plain);
+    let lens = |hosts: &[&str], breakdown| Lens {
+        hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+        breakdown,
+        ..Lens::default()
+    };
+    let request = |lens| Request { view: View::Series, lens };
+    for (to, is_refused) in [("a", false), ("b", true)] {
+        let mut run = at_home.run().expect("a run").clone();
+        run.steps[0].events = vec![StepEvent {
+            kind: StepEventKind::StopHost,
+            host: Some("a".to_owned()),
+            planned_ns: Some(1),
+            began_ns: 2,
+            ended_ns: Some(3),
+            noticed_ns: None,
+            detection_ns: None,
+            tiles: vec![TileMove {
+                tile: 0,
+                from: "a".to_owned(),
+                to: Some(to.to_owned()),
+                stood_ns: 2,
+                goes_on_ns: Some(3),
+                outage_ns: Some(1),
+                begins_anew: false,
+            }],
+            survivors: None,
+            note: None,
+        }];
+        let source = Source::in_memory(run, Arc::new(plain.rollup()));
+        for by_host in [lens(&["a"], Breakdown::None), lens(&[], Breakdown::Host)] {
+            let why = refused(&source, &request(by_host));
+            assert_eq!(why.is_some(), is_refused, "{why:?}");
+        }
+        assert_eq!(refused(&source, &request(lens(&[], Breakdown::Tile))), None);
+        assert_eq!(source.page().dimensions.hosts.is_empty(), is_refused);
+        let doubts = source.page().headline.expect("it has ended").doubts;
+        let told =
+            doubts.iter().any(|doubt| doubt.text.contains("stop-host a after 2 ns; tile 1: "));
+        assert!(told, "{doubts:?}");
+        let offline = serde_json::to_string(&offline(&source)).expect("JSON");
+        assert_eq!(offline.contains("by=host"), !is_refused);
+    }
 }

@@ -130,7 +130,7 @@ fn topology() -> Topology {
             let instance = InstanceId(u32::try_from(topology.instances.len()).unwrap());
             topology.vms.push(VmEntry { instance, name: format!("tile-{tile}/{workload}/vm") });
             topology.instances.push(InstanceEntry {
-                tile,
+                tile: Some(tile),
                 workload: workload.to_owned(),
                 copy: 0,
                 host: None,

@@ -163,6 +163,7 @@ fn state(phase: LivePhase) -> LiveState {
         calls_per_s: None,
         bytes_per_s: 1e8,
         p99_ns: Some(900_000),
+        hosts: Vec::new(),
         lost_slices: 0,
     }
 }
@@ -332,6 +333,7 @@ fn who_ran_on_which_host_is_told_where_there_are_several() {
     let host = HostFacts {
         name: "host-1".to_owned(),
         used: 0.5,
+        cycles: None,
         capacity: 1.0,
         used_max_1s: 0.5,
         used_max_20s: 0.5,

@@ -414,16 +414,17 @@ export interface components {
             response: components["schemas"]["Latency"];
         };
         /**
-         * @description The time that a host's I/Os and calls took, against those of all other hosts: kind by kind of the tile, so
-         *     that hosts with other shares of small and large ones compare.
+         * @description The time that what one part did took, against the same of all other parts: kind by kind of the tile, so
+         *     that parts with other shares of small and large ones compare. A part is a host, with its I/Os
+         *     and calls; or the time in which infrastructure operations ran, with the tiles' actions.
          */
         AgainstOthers: {
             /**
              * Format: uint64
-             * @description Its I/Os and calls of kinds that others did, too.
+             * @description What it did of kinds that others did, too.
              */
             samples: number;
-            /** @description Mean service time over what the same would have taken with the others' means; 1 is equal. */
+            /** @description Mean time over what the same would have taken with the others' means; 1 is equal. */
             times: components["schemas"]["Figure"];
             /** @description The lower end of its interval, from blocks of slices; absent with too few. */
             low: components["schemas"]["Figure"];
@@ -494,6 +495,8 @@ export interface components {
             score: components["schemas"]["Figure"];
             /** @description Interval of the score; null if it has none. */
             score_interval: components["schemas"]["Interval"] | null;
+            /** @description The score by the power of the held tiles; empty without a meter. */
+            per_kilowatt?: components["schemas"]["PerKilowatt"][];
             /** @description How far the run got: `5 of at most 9 steps, interrupted in step 6 (6 tiles)`. */
             progress: string;
         };
@@ -567,9 +570,9 @@ export interface components {
             repeat: number;
             /**
              * Format: uint32
-             * @description Tile, from 0.
+             * @description Tile, from 0; null if it is a limit of infrastructure operations.
              */
-            tile: number;
+            tile: number | null;
             /** @description Workload. */
             workload: string;
             /**
@@ -918,13 +921,15 @@ export interface components {
         };
         /** @description A reason to trust an answer less. */
         Doubt: {
-            /** @description `disturbed`, `hysteresis`, or the identifier of the warning. */
+            /** @description `disturbed`, `hysteresis`, `event`, or the identifier of the warning. */
             id: string;
             /** @description In a sentence. */
             text: string;
         };
         /** @description What ended the search. */
         Edge: "limit-broken" | "throughput-flat" | "capacity-reached" | "ladder-ended" | "none";
+        /** @description How energy was made of samples. */
+        EnergyBy: "counter" | "trapezoid" | "integral";
         /** @description How load was made. */
         EngineFacts: {
             /** @description What moved the data: `io_uring` or `threads`. */
@@ -1010,7 +1015,7 @@ export interface components {
             value: number;
         };
         /** @description What is measured. */
-        GaugeName: "cpu.own" | "cpu.others" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "generator.paused" | "cpu.throttled" | "cpu.frequency" | "part.utilisation" | "tier.capacity_bytes" | "tier.resident_bytes" | "tier.dirty_bytes" | "tier.reads" | "tier.read_hits" | "tier.read_bytes" | "tier.read_hit_bytes" | "tier.writes" | "tier.write_hits" | "tier.write_bytes" | "tier.write_hit_bytes" | "tier.writes_absorbed" | "tier.remote_hits" | "tier.filled_bytes" | "tier.placed_bytes" | "tier.evicted_bytes" | "tier.destaged_bytes" | "tier.tier_written_bytes";
+        GaugeName: "cpu.own" | "cpu.others" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "generator.paused" | "cpu.throttled" | "cpu.frequency" | "power.watts" | "part.utilisation" | "tier.capacity_bytes" | "tier.resident_bytes" | "tier.dirty_bytes" | "tier.reads" | "tier.read_hits" | "tier.read_bytes" | "tier.read_hit_bytes" | "tier.writes" | "tier.write_hits" | "tier.write_bytes" | "tier.write_hit_bytes" | "tier.writes_absorbed" | "tier.remote_hits" | "tier.filled_bytes" | "tier.placed_bytes" | "tier.evicted_bytes" | "tier.destaged_bytes" | "tier.tier_written_bytes";
         /** @description How the load generator itself fared: the measurement's alibi. */
         GeneratorHealth: {
             /**
@@ -1153,9 +1158,15 @@ export interface components {
             name: string;
             /**
              * Format: double
-             * @description Share of all its cores that was used, 0 to 1: nominal, as vCenter counts.
+             * @description Share of all its cores that was used, 0 to 1, at whatever frequency they ran.
              */
             used: number;
+            /**
+             * Format: double
+             * @description The same in cycles, as a share of those at the nominal frequency, as vCenter counts usage: more
+             *     than `used` with turbo. Null where cores have one frequency, and it is the same.
+             */
+            cycles?: number | null;
             /**
              * Format: double
              * @description Share of all its cores that virtual machines may use.
@@ -1188,11 +1199,29 @@ export interface components {
              */
             ready_max_20s: number;
         };
+        /** @description What one of several hosts does. */
+        HostRate: {
+            /** @description Its name. */
+            host: string;
+            /**
+             * Format: double
+             * @description I/Os that ended well, a second.
+             */
+            operations_per_s: number;
+            /**
+             * Format: double
+             * @description Bytes a second.
+             */
+            bytes_per_s: number;
+        };
         /** @description One host's part of a step. */
         HostStep: {
             /** @description Its name. */
             host: string;
-            /** @description The tiles that it drove, from 0. */
+            /**
+             * @description The tiles that were placed on it when the step began, from 0; `events` of the step say which went
+             *     elsewhere.
+             */
             tiles: number[];
             /**
              * Format: uint64
@@ -1226,7 +1255,7 @@ export interface components {
             bytes_per_s: number;
             /** @description How long its I/Os and calls took against those of the other hosts. */
             against_others: components["schemas"]["AgainstOthers"];
-            /** @description Each limit held against the samples of its tiles together. */
+            /** @description Each limit held against the samples of its `tiles` together, wherever they ran. */
             limits: components["schemas"]["PooledLimit"][];
             /** @description How its generator fared. */
             generator: components["schemas"]["GeneratorHealth"];
@@ -1533,6 +1562,12 @@ export interface components {
              */
             p99_ns: number | null;
             /**
+             * @description What each of several hosts did in the last slice; none of one machine, nor where another process
+             *     runs it.
+             * @default []
+             */
+            hosts: components["schemas"]["HostRate"][];
+            /**
              * Format: uint64
              * @description Slices that the live view did not get because it was behind; of a recording, batches of
              *     I/Os.
@@ -1623,7 +1658,7 @@ export interface components {
             title: string;
             /** @description `host`, or a device. */
             scope: string;
-            /** @description `share`, `bytes_per_s` or `count`. */
+            /** @description `share`, `bytes_per_s`, `watts` or `count`. */
             unit: string;
             /** @description Mean of each point; none where it was not read. */
             mean: (number | null)[];
@@ -1724,6 +1759,79 @@ export interface components {
              */
             first_break: number | null;
         };
+        /** @description What a meter showed in the measured time of a step. */
+        MeterEnergy: {
+            /** @description Its name. */
+            meter: string;
+            /** @description Which part of the system it sees. */
+            scope: components["schemas"]["MeterScope"];
+            /** @description Energy of exactly the measured time; absent where the samples do not carry it. */
+            joules: components["schemas"]["Figure"];
+            /** @description The same by the time. */
+            mean_watts: components["schemas"]["Figure"];
+            /**
+             * Format: double
+             * @description The largest single sample; null without any.
+             */
+            most_watts: number | null;
+            /** @description How energy was made of samples; null if it was not. */
+            by: components["schemas"]["EnergyBy"] | null;
+            /**
+             * Format: uint64
+             * @description Samples in the measured time.
+             */
+            samples: number;
+            /**
+             * Format: uint64
+             * @description The longest time between two samples, in nanoseconds.
+             */
+            gap_max_ns: number;
+            /** @description What went wrong with it meanwhile, each once. */
+            faults?: string[];
+        };
+        /** @description A meter that was read beside the run. */
+        MeterFacts: {
+            /** @description Its name in this run: the scope of its gauges. */
+            name: string;
+            /** @description As it was asked for; what is secret is not in it. */
+            asked: string;
+            /** @description Which part of the system it sees. */
+            scope: components["schemas"]["MeterScope"];
+            /** @description The hosts that it is of; empty where there is only one. */
+            of?: string[];
+            /** @description What it says that it is. */
+            model: string;
+            /** @description How it comes by its numbers. */
+            method: components["schemas"]["MeterMethod"];
+            /**
+             * Format: uint64
+             * @description Time between two samples, in nanoseconds.
+             */
+            period_ns: number;
+            /**
+             * Format: double
+             * @description The smallest step of its watts; null where nobody knows.
+             */
+            resolution_watts: number | null;
+            /**
+             * Format: double
+             * @description The smallest step of its counter, in joules; null if it has none.
+             */
+            counter_step_joules: number | null;
+            /**
+             * Format: double
+             * @description By which share of the reading it may be wrong, as it or its maker says; null if neither does.
+             */
+            uncertainty: number | null;
+            /** @description Mean watts before the first step, with nothing asked of the storage. */
+            idle_watts: components["schemas"]["Figure"];
+            /** @description What a reader should know of it. */
+            notes?: string[];
+        };
+        /** @description How a meter comes by its numbers. */
+        MeterMethod: "measured" | "averaged" | "estimated" | "modelled";
+        /** @description Which part of the system under test a meter sees. */
+        MeterScope: "host" | "storage" | "rack" | "processor";
         /** @description How much work a workload did. */
         MetricResult: {
             /** @description Work per time, in `unit`; absent if the workload is load only. */
@@ -1842,6 +1950,18 @@ export interface components {
             /** @description In words. */
             text: string;
         };
+        /** @description Infrastructure operations that ran beside the tiles. */
+        OperationsFacts: {
+            /** @description The group, as the plan names it. */
+            name: string;
+            /** @description SHA-256 of the resolved definitions, in hexadecimal. */
+            sha256: string;
+            /**
+             * Format: uint64
+             * @description Bytes of their disks, after scaling; they are there once however many tiles run.
+             */
+            disk_bytes: number;
+        };
         /** @description Where a plan value came from; an earlier one overrides a later one. */
         Origin: "flag" | "env" | "plan" | "profile" | "default";
         /** @description `overview`: the answer, four numbers, what to look at next, and the block sizes. */
@@ -1902,6 +2022,15 @@ export interface components {
         };
         /** @description What a part of a model is. */
         PartKind: "disk" | "tier-disk" | "link" | "queue" | "processor" | "write-memory";
+        /** @description A score by its power, in one of the field's categories. */
+        PerKilowatt: {
+            /** @description Which. */
+            category: components["schemas"]["PowerCategory"];
+            /** @description Mean watts of all that belongs to it, added up; absent where a part was not measured. */
+            mean_watts: components["schemas"]["Figure"];
+            /** @description The score by these watts in kilowatts: tiles' worth of work per kilowatt. */
+            score_per_kilowatt: components["schemas"]["Figure"];
+        };
         /** @description One distribution. */
         PercentileCurve: {
             /** @description As in [`super::Group::key`]. */
@@ -2053,6 +2182,22 @@ export interface components {
             /** @description The limit and what was measured over all tiles. */
             result: components["schemas"]["LimitResult"];
         };
+        /** @description The three ways in which the field publishes a score. */
+        PowerCategory: "performance-only" | "server-power" | "server-and-storage-power";
+        /** @description What the machine was allowed to do about its power, before and after; it was only read. */
+        PowerPolicies: {
+            /** @description Before the first step. */
+            before: components["schemas"]["PowerPolicy"][];
+            /** @description After the last one; empty while it runs. */
+            after?: components["schemas"]["PowerPolicy"][];
+        };
+        /** @description One setting of it. */
+        PowerPolicy: {
+            /** @description What is set: `governor`, `turbo`. */
+            name: string;
+            /** @description To what, with how many processors each where they differ. */
+            value: string;
+        };
         /** @description What filling the disks took. First writes and rewrites differ on thin storage. */
         Prefill: {
             /**
@@ -2185,6 +2330,10 @@ export interface components {
             engine: components["schemas"]["EngineFacts"];
             /** @description The hosts that drove the load; empty if it was the one that wrote this. */
             hosts?: components["schemas"]["LoadHost"][];
+            /** @description The meters of watts that were read beside it; empty without any. */
+            meters?: components["schemas"]["MeterFacts"][];
+            /** @description Power policies of this machine, where they were asked for. */
+            power_policies?: components["schemas"]["PowerPolicies"] | null;
             /** @description SHA-256 of `plan.toml`, in hexadecimal. */
             plan_sha256: string;
             /** @description Every value of the resolved plan, and where it came from. */
@@ -2330,11 +2479,14 @@ export interface components {
             tiles: components["schemas"]["TileScore"][];
             /** @description Sum of the tiles' geometric means. */
             applications: components["schemas"]["Figure"];
-            /** @description Infrastructure operations; absent until there are any. */
+            /**
+             * @description Geometric mean of what each infrastructure operation was done, against its reference; absent
+             *     where none ran.
+             */
             infrastructure: components["schemas"]["Figure"];
-            /** @description The score. */
+            /** @description The score: 0.8 x `applications` + 0.2 x `infrastructure`; absent without the second. */
             total: components["schemas"]["Figure"];
-            /** @description Its interval; null if it has none. */
+            /** @description The interval of `total`, or of `applications` where there is no total; null if it has none. */
             interval: components["schemas"]["Interval"] | null;
         };
         /**
@@ -2517,10 +2669,16 @@ export interface components {
             throughput: components["schemas"]["Throughput"];
             /** @description The step's score; null if none could be computed. */
             score: components["schemas"]["Score"] | null;
+            /** @description Watts of the measured time; absent without a meter. */
+            power?: components["schemas"]["StepPower"] | null;
             /** @description How the load generator fared; a saturated one makes the step inconclusive. */
             generator: components["schemas"]["GeneratorHealth"];
             /** @description What each host's part came to, where several drove it. */
             hosts?: components["schemas"]["HostStep"][];
+            /** @description What infrastructure operations cost the tiles, where any ran. */
+            under_operations?: components["schemas"]["UnderOperations"] | null;
+            /** @description What happened to hosts, in the order in which it was begun; absent if nothing did. */
+            events?: components["schemas"]["StepEvent"][];
             /** @description Checks of the measurement against itself. */
             checks: components["schemas"]["Check"][];
             /** @description What a reader should know before trusting this step. */
@@ -2529,6 +2687,56 @@ export interface components {
             model?: components["schemas"]["ModelFacts"] | null;
             /** @description What was played of recorded loads, and how punctually; absent without any. */
             replay?: components["schemas"]["ReplayFacts"] | null;
+        };
+        /**
+         * @description Something that happened to hosts while a step ran. Times are nanoseconds from the start of the step,
+         *     where its rows in the series have 0, by the controller's clock unless they say otherwise.
+         */
+        StepEvent: {
+            /** @description What. */
+            kind: components["schemas"]["StepEventKind"];
+            /** @description To which host; absent where tiles were moved to be spread evenly. */
+            host?: string | null;
+            /**
+             * Format: uint64
+             * @description When the plan wanted it, from the beginning of the measured time; absent if nobody planned it.
+             */
+            planned_ns?: number | null;
+            /**
+             * Format: uint64
+             * @description When it was begun: the order left, or the last sign of life of a host that was lost arrived.
+             */
+            began_ns: number;
+            /**
+             * Format: uint64
+             * @description When it was over: the last tile went on, or the host did; absent if it never was.
+             */
+            ended_ns?: number | null;
+            /**
+             * Format: uint64
+             * @description When it was noticed that a host was lost.
+             */
+            noticed_ns?: number | null;
+            /**
+             * Format: uint64
+             * @description From the last sign of life until that was noticed.
+             */
+            detection_ns?: number | null;
+            /** @description What became of each tile. */
+            tiles: components["schemas"]["TileMove"][];
+            /** @description What the tiles of other hosts felt; absent where there were none. */
+            survivors?: components["schemas"]["Survivors"] | null;
+            /** @description What a reader should know; absent if there is nothing. */
+            note?: string | null;
+        };
+        /** @description What happened to a host. */
+        StepEventKind: "lose-host" | "stop-host" | "rebalance" | "drain" | "host-lost";
+        /** @description Watts of a step's measured time. */
+        StepPower: {
+            /** @description Each meter's part. */
+            meters: components["schemas"]["MeterEnergy"][];
+            /** @description The step's score by its power. */
+            per_kilowatt: components["schemas"]["PerKilowatt"][];
         };
         /** @description One part of one step on the run's axis. */
         StepSpan: {
@@ -2671,6 +2879,30 @@ export interface components {
              */
             met: number;
         };
+        /** @description Response times of the tiles that nothing happened to, during an event against before, kind by kind. */
+        Survivors: {
+            /** @description The tiles, from 0. */
+            tiles: number[];
+            /**
+             * Format: uint64
+             * @description Their I/Os and calls in the measured time before, without the times of other events.
+             */
+            samples_before: number;
+            /**
+             * Format: uint64
+             * @description The same during it: of every slice that it touched, and of five slices at least.
+             */
+            samples_during: number;
+            /**
+             * @description Mean response time during it over what the same I/Os and calls would have taken with the means from
+             *     before; 1 is as before.
+             */
+            times: components["schemas"]["Figure"];
+            /** @description The lower end of its interval, from slices drawn again; absent with too few. */
+            low: components["schemas"]["Figure"];
+            /** @description The upper end. */
+            high: components["schemas"]["Figure"];
+        };
         /** @description What was measured. */
         TargetFacts: {
             /** @description As given: `dir:/mnt/array`. */
@@ -2691,6 +2923,8 @@ export interface components {
             provisioned_bytes: number | null;
             /** @description SHA-256 of `array.toml`, the model, in hexadecimal; absent on real storage. */
             array_sha256?: string | null;
+            /** @description The second datastore; `provisioned_bytes` of the first counts what is there too. */
+            second?: components["schemas"]["TargetFacts"] | null;
         };
         /** @description Work of the measured time per second, all tiles together. */
         Throughput: {
@@ -3054,8 +3288,40 @@ export interface components {
              * @description Bytes of virtual disks in one tile, after scaling.
              */
             disk_bytes: number;
+            /** @description Infrastructure operations that ran beside the tiles; absent if none did. */
+            operations?: components["schemas"]["OperationsFacts"] | null;
             /** @description The services that its workloads call, by name; empty if they call none. */
             endpoints?: string[];
+        };
+        /** @description A tile that another host drives from then on, or that stood still. */
+        TileMove: {
+            /**
+             * Format: uint32
+             * @description Which, from 0.
+             */
+            tile: number;
+            /** @description Who drove it. */
+            from: string;
+            /** @description Who drives it; absent if nobody does. */
+            to?: string | null;
+            /**
+             * Format: uint64
+             * @description Since when it stood still: by the clock of `from`, or the last sign of its life.
+             */
+            stood_ns: number;
+            /**
+             * Format: uint64
+             * @description When it went on, by the clock of `to`; absent if it never did.
+             */
+            goes_on_ns?: number | null;
+            /**
+             * Format: uint64
+             * @description How long it stood still: the switch-over of a move, the outage of a loss. It is as sure as the two
+             *     hosts' clocks are (`clock_uncertainty_ns` of both).
+             */
+            outage_ns?: number | null;
+            /** @description Whether its users began anew, because what they were was lost. */
+            begins_anew: boolean;
         };
         /** @description One tile's part of the score. */
         TileScore: {
@@ -3125,6 +3391,19 @@ export interface components {
              * @description 99th percentile.
              */
             p99_ns: number | null;
+        };
+        /**
+         * @description The tiles' actions while infrastructure operations did I/O, against the same actions while none
+         *     did.
+         */
+        UnderOperations: {
+            /**
+             * Format: double
+             * @description Share of the measured time, slice by slice, in which an operation did I/O.
+             */
+            share_of_time: number;
+            /** @description Response times of the tiles' actions in that time, against the rest of the time. */
+            against_rest: components["schemas"]["AgainstOthers"];
         };
         /** @description What a step, or a limit in it, came to. */
         Verdict: "passed" | "failed" | "inconclusive" | "interrupted";
@@ -3272,13 +3551,13 @@ export interface components {
              */
             sampled_share: number;
         };
-        /** @description What one workload of one tile reached in one step. */
+        /** @description What one workload of one tile, or of the infrastructure operations, reached in one step. */
         WorkloadResult: {
             /**
              * Format: uint32
-             * @description Tile, from 0.
+             * @description Tile, from 0; null for infrastructure operations, which belong to no tile.
              */
-            tile: number;
+            tile: number | null;
             /** @description The workload's name. */
             workload: string;
             /**

@@ -93,5 +93,7 @@ export function fitted(text: string, width: number, letter: number): string {
 export function groupsText(items: readonly MapItem[]): string {
   const names = new Set(items.map(groupOf));
   if (items.some((item) => item.host !== null)) return counted(names.size, 'host');
-  return items.some((item) => item.tile > 0) ? counted(names.size, 'tile') : '';
+  // What belongs to no tile (infrastructure operations) is none.
+  const tiles = new Set(items.map((item) => item.tile).filter((tile) => tile > 0)).size;
+  return tiles ? counted(tiles, 'tile') : '';
 }

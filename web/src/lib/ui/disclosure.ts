@@ -116,7 +116,7 @@ function differences(texts: readonly string[]): string[] {
   while (begin < shortest && same(() => begin)) begin += 1;
   let end = 0;
   while (end < shortest - begin && same((own) => own.length - 1 - end)) end += 1;
-  return words.slice(1).map((own) => own.slice(begin, own.length - end).join(' ') || own.join(' '));
+  return words.slice(1).map((own) => own.slice(begin, own.length - end).join(' ').replace(/[:,]$/, '') || own.join(' '));
 }
 
 function placeOf(tiles: readonly number[], times: number): string {
@@ -157,9 +157,30 @@ export function tileVerdicts(run: Run): Table {
       { label: 'Allowed', unit: 'ns' }, { label: 'Samples', unit: 'count' }, { label: 'Verdict', unit: 'text' }, { label: 'Why', unit: 'text' },
     ],
     rows: run.steps.flatMap((step) => (step.workloads ?? []).flatMap((result) => result.limits.map((limit) => [
-      step.tiles, step.repeat, result.tile + 1, result.workload, `${limit.name} ${limit.statistic}`, limit.measured_ns,
+      step.tiles, step.repeat, result.tile == null ? null : result.tile + 1, result.workload, `${limit.name} ${limit.statistic}`, limit.measured_ns,
       limit.interval_low_ns, limit.interval_high_ns, limit.limit_ns, limit.samples, limit.verdict, limit.reason,
     ]))),
+  };
+}
+
+/** What meters of watts read in each step, and what that makes of its score. */
+export function wattsOf(run: Run): Table {
+  const idle = (name: string): number | string | null => {
+    const watts = run.meters?.find((meter) => meter.name === name)?.idle_watts;
+    return watts?.value ?? watts?.reason ?? null;
+  };
+  const told = (figure: { value: number | null; reason?: string | null }): number | string | null => figure.value ?? figure.reason ?? null;
+  return {
+    columns: [
+      { label: 'Tiles in the step', unit: 'count' }, { label: 'Repeat', unit: 'count' }, { label: 'Of', unit: 'text' }, { label: 'Idle', unit: 'watts' },
+      { label: 'Mean', unit: 'watts' }, { label: 'At most', unit: 'watts' }, { label: 'Joules', unit: 'count' }, { label: 'Score per kilowatt', unit: 'score' },
+    ],
+    rows: run.steps.flatMap(({ tiles, repeat, power }) => [
+      ...(power?.meters ?? []).map((meter) => [
+        tiles, repeat, `${meter.meter} (${meter.scope})`, idle(meter.meter), told(meter.mean_watts), meter.most_watts ?? null, told(meter.joules), null,
+      ]),
+      ...(power?.per_kilowatt ?? []).map((own) => [tiles, repeat, own.category, null, told(own.mean_watts), null, null, told(own.score_per_kilowatt)]),
+    ]),
   };
 }
 
