@@ -14,6 +14,8 @@ use super::{Figure, median, process, tilemark};
 
 const PAIRS: usize = 5;
 const AGENTS: usize = 64;
+/// A study takes minutes on one thread.
+const STUDY_PAIRS: usize = 3;
 /// The controller's processor time is taken over this long.
 const WATCHED: Duration = Duration::from_secs(20);
 
@@ -157,6 +159,35 @@ pub(crate) fn merge_64(name: &str) -> Result<Vec<Figure>> {
     std::fs::remove_dir_all(&out)?;
     ensure!(matches!(status.code(), Some(0 | 5)), "{status}: {}", said.join("\n"));
     Ok(vec![Figure::new(name, 100.0 * (after? - before?) / took, "%")])
+}
+
+/// How many times as fast a study is over two agents with a processor each as on one thread.
+pub(crate) fn study_speedup(name: &str) -> Result<Vec<Figure>> {
+    let binary = tilemark::binary()?;
+    let seconds = |options: &[String]| -> Result<f64> {
+        let begun = Instant::now();
+        let mut command = Command::new(&binary);
+        command.args(["study", "run", "fast-cache", "--format", "json"]).args(options);
+        process::run(&mut command)?;
+        Ok(begun.elapsed().as_secs_f64())
+    };
+    let host = |core: usize| {
+        let own = format!("TILEMARK_AGENT_SLOT=bench-{core} exec taskset -c {core}");
+        let agent = format!("{} agent --join - --allow dir:/nowhere", binary.display());
+        ["--host".to_owned(), format!("h{core}=exec:{own} {agent}")]
+    };
+    let hosts = [host(0), host(1)].concat();
+    let one = ["--threads".to_owned(), "1".to_owned()];
+    let results = in_pairs(
+        STUDY_PAIRS,
+        || seconds(&one),
+        || seconds(&hosts),
+        |pair, one, two| {
+            eprintln!("{name} pair {pair}: one thread {one:.1} s, two agents {two:.1} s")
+        },
+    )?;
+    let ratios: Vec<f64> = results.iter().map(|(one, two)| one / two).collect();
+    Ok(vec![Figure::new(name, median(&ratios), "ratio")])
 }
 
 const TILE: &str = r#"

@@ -13,6 +13,8 @@ mod fio;
 mod hosts;
 mod huge;
 mod import;
+mod meter;
+mod operations;
 mod other;
 mod page;
 mod pairs;
@@ -83,6 +85,9 @@ const GROUPS: &[Group] = &[
     Group { name: "cache.lru_vs_libcachesim", run: peers::libcachesim },
     Group { name: "mrc", run: cache::curves },
     Group { name: "import", run: import::formats },
+    Group { name: "meter", run: meter::energy },
+    Group { name: "operations.files", run: operations::files },
+    Group { name: "operations.reflink_ms", run: operations::reflink },
     Group { name: "replay", run: replay::punctuality },
     Group { name: "record", run: record::overhead },
     Group { name: "record_disk", run: record::on_disk },
@@ -90,6 +95,8 @@ const GROUPS: &[Group] = &[
     Group { name: "cluster", run: |_| process::figures("tilemark-cluster", "hosts") },
     Group { name: "cluster.efficiency", run: hosts::efficiency },
     Group { name: "cluster.agents_64_merge_core_percent", run: hosts::merge_64 },
+    Group { name: "cluster.study_speedup_2", run: hosts::study_speedup },
+    Group { name: "cluster.merge_1000", run: |_| process::figures("tilemark-hosts", "thousand") },
     Group { name: "sim.loop", run: |_| process::figures("tilemark-sim", "hold") },
     Group { name: "sim.fast_cache", run: sim::fast_cache },
     Group { name: "sim.full_vs_nexosim", run: peers::nexosim },
