@@ -5,7 +5,10 @@ use super::{HostSecond, HostWatch};
 impl HostWatch {
     /// The machine as a host: shares of all its cores, and this process's ready time.
     pub fn host(&self, name: &str) -> HostFacts {
-        let used = |second: &HostSecond| share(second.busy.as_secs_f64(), second, self.cores);
+        // The kernel counts in ticks and all of its processors not at one moment, so a short look may see a
+        // little more than there was.
+        let used =
+            |second: &HostSecond| share(second.busy.as_secs_f64(), second, self.cores).min(1.0);
         let (used, ready) = (Course::of(&self.seconds, used), self.ready());
         HostFacts {
             name: name.to_owned(),

@@ -37,7 +37,7 @@ impl Work {
     pub(crate) fn command_line(&self, alone_seconds: u32) -> String {
         let Self { seed, still_pages, dirty_pages, pages_s, blocks_s } = self;
         format!(
-            "console=ttyS0 quiet panic=-1 tm_seed={seed} tm_still={still_pages} tm_dirty={dirty_pages} \
+            "console=ttyS0 quiet panic=-1 no_timer_check tm_seed={seed} tm_still={still_pages} tm_dirty={dirty_pages} \
              tm_pages={pages_s} tm_blocks={blocks_s} tm_alone={alone_seconds}"
         )
     }
