@@ -285,6 +285,21 @@ fn hosts_are_examined_and_cleaned_up_where_they_are() {
     assert!(err(&refused).contains("/ds"), "what is allowed is said: {}", err(&refused));
 }
 
+/// What was asked of hosts by a relative path was looked for in the directory that the agent worked in.
+#[test]
+fn a_relative_target_is_that_of_the_machine_that_controls_wherever_agents_work() {
+    let Some(place) = Place::usable() else { return };
+    let elsewhere = ["--host".to_owned(), host(&place, "a", "env -C /")];
+    for verb in [&["doctor", "ds"][..], &["cleanup", "ds"], &["check", "ds", "--allow-root-fs"]] {
+        let output = place.output(&[verb, &words(&elsewhere, &[])].concat());
+        let code = output.status.code();
+        assert!(matches!(code, Some(0 | 5)), "{verb:?}: {}{}", out(&output), err(&output));
+    }
+    let wrong = place.output(&[&["cleanup", "blok:ds"][..], &words(&elsewhere, &[])].concat());
+    assert_eq!(wrong.status.code(), Some(2), "before any agent begins: {}", err(&wrong));
+    assert!(err(&wrong).contains("hint: "), "{}", err(&wrong));
+}
+
 #[test]
 fn what_a_hosts_owner_did_not_allow_is_refused_with_what_is() {
     let Some(place) = Place::usable() else { return };
