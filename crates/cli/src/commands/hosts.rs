@@ -59,7 +59,7 @@ mod with {
     pub fn check(args: &RunArgs, plan: &ResolvedPlan) -> Result<Exit, Failure> {
         let seen = Seen::of(args, plan)?;
         match args.stored.format {
-            Format::Text => output::print(&seen.text())?,
+            Format::Text => output::print(&(seen.text() + seen.word() + "\n"))?,
             Format::Json => output::print_json(&json!({
                 "schema": "tilemark.hosts-check/1.0",
                 "hosts": seen.documents(),
