@@ -7,7 +7,7 @@ pub use totals::{ActionTotals, KindTotals};
 use std::collections::BTreeMap;
 
 use record::slice::{CallRow, Direction, InstanceId, Slice, Topology};
-use stats::Compact;
+use stats::{Compact, Histogram};
 use units::Nanos;
 
 /// A request that waits for a slot while the storage has this many I/Os unanswered waits for
@@ -124,14 +124,21 @@ impl Window {
             let calls = instance.calls.entry(row.kind);
             calls.and_modify(|sum| sum.merge(row)).or_insert_with(|| row.clone());
         }
+        // Adding thousands of rows to one that is open takes no look at what it holds.
+        let mut open: [[Histogram; 2]; 3] = Default::default();
         for row in &slice.io {
             let instance = self.vm_instances[row.vm.0 as usize];
             self.instances[instance.0 as usize].kinds[usize::from(row.kind)].add(row);
             let total = &mut self.directions[row.direction as usize];
             total.bytes += row.bytes.get();
             total.errors += row.errors;
-            total.service.merge(&row.service);
-            total.response.merge(&row.response);
+            let [service, response] = &mut open[row.direction as usize];
+            service.merge_compact(&row.service);
+            response.merge_compact(&row.response);
+        }
+        for (total, [service, response]) in self.directions.iter_mut().zip(open) {
+            total.service.merge(&service.compact());
+            total.response.merge(&response.compact());
         }
         self.add_generator(slice);
     }

@@ -93,31 +93,29 @@ fn disk_under(target: &Path) -> Result<String, CaptureError> {
     let facts = fs::metadata(target)
         .map_err(|error| refused(target, &format!("cannot be seen: {error}")))?;
     let number = if facts.file_type().is_block_device() { facts.rdev() } else { facts.dev() };
-    let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
-    if let Some(name) = disk_of_number(&number) {
+    let number = (rustix::fs::major(number), rustix::fs::minor(number));
+    if let Some(name) = disk_of_number(number) {
         return Ok(name);
     }
     // File systems over several devices (btrfs) have a number of their own.
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let source = mounts.lines().find_map(|line| mount_source(line, &number));
-    match source {
-        Some(source) if source.starts_with("/dev/") => disk_under(Path::new(source)),
+    match source_of(&mounts, number) {
+        Some(source) if source.starts_with("/dev/") => disk_under(Path::new(&source)),
         Some(source) => Err(refused(target, &format!("is on {source}, which is no block device"))),
         None => Err(refused(target, "is on no block device of this machine")),
     }
 }
 
 /// The whole disk of a device number.
-fn disk_of_number(number: &str) -> Option<String> {
-    let path = fs::canonicalize(format!("/sys/dev/block/{number}")).ok()?;
+fn disk_of_number((major, minor): (u32, u32)) -> Option<String> {
+    let path = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     let whole = if path.join("partition").exists() { path.parent()? } else { &path };
     Some(whole.file_name()?.to_str()?.to_owned())
 }
 
-/// What is mounted, of the line of `mountinfo` with this device number.
-fn mount_source<'a>(line: &'a str, number: &str) -> Option<&'a str> {
-    let (mount, source) = line.split_once(" - ")?;
-    (mount.split(' ').nth(2)? == number).then(|| source.split(' ').nth(1))?
+/// What is mounted as the device of this number.
+fn source_of(mounts: &str, number: (u32, u32)) -> Option<String> {
+    plain::mountinfo::mounts(mounts).find(|own| own.device == number).map(|own| own.source)
 }
 
 fn refused(target: &Path, reason: &str) -> CaptureError {
@@ -131,8 +129,8 @@ mod tests {
     #[test]
     fn the_mount_with_the_number_tells_its_source() {
         let line = "36 35 0:31 /root /home rw,noatime shared:1 - btrfs /dev/sda2 rw,subvol=/home";
-        assert_eq!(mount_source(line, "0:31"), Some("/dev/sda2"));
-        assert_eq!(mount_source(line, "0:32"), None);
+        assert_eq!(source_of(line, (0, 31)).as_deref(), Some("/dev/sda2"));
+        assert_eq!(source_of(line, (0, 32)), None);
     }
 
     #[test]

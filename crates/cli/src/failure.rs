@@ -68,10 +68,11 @@ impl Failure {
         Self::new(Exit::Usage, message.join("\n")).hint(Some(hints.join("; ")))
     }
 
-    /// What is wrong, without the way out.
+    /// What is wrong and the way out, as it is printed, for whoever prints it elsewhere.
     #[cfg(feature = "hosts")]
-    pub fn message(&self) -> &str {
-        &self.message
+    pub fn text(&self) -> String {
+        let hint = self.hint.as_ref().map(|hint| format!("\nhint: {hint}"));
+        self.message.clone() + &hint.unwrap_or_default()
     }
 
     /// Adds the way out.

@@ -42,6 +42,7 @@ mod hub;
 mod identity;
 mod member;
 mod name;
+mod private;
 mod session;
 mod tunnel;
 
@@ -53,6 +54,7 @@ pub use hub::{Event, Hub, HubOptions};
 pub use identity::Invitation;
 pub use member::{Answer, Asked, Member};
 pub use name::{Name, NameError};
+pub use private::remove_stale;
 
 /// Larger messages are dropped by whoever gets them. Our choice.
 pub const MESSAGE_MAX: Bytes = Bytes::new(16 << 20);

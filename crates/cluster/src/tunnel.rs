@@ -14,6 +14,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::error::ClusterError;
 use crate::identity::Credentials;
+use crate::private::Private;
 
 /// The way between hosts: TLS with a certificate on both sides, from and to Zenoh's sockets, which lie in a
 /// directory that only this user enters. Zenoh's own TLS is not used: it reads and writes one rustls
@@ -22,7 +23,7 @@ use crate::identity::Credentials;
 pub(crate) struct Tunnel {
     /// Dropping it ends every connection.
     runtime: Option<Runtime>,
-    directory: tempfile::TempDir,
+    directory: Private,
     /// Nothing goes to and fro any more.
     cut: watch::Sender<bool>,
 }
@@ -43,8 +44,7 @@ impl Tunnel {
             .enable_all()
             .build();
         let runtime = Some(runtime.map_err(failed("starting a thread"))?);
-        let directory = tempfile::Builder::new().prefix("tilemark-cluster-").tempdir();
-        let directory = directory.map_err(failed("making a private directory"))?;
+        let directory = Private::make().map_err(failed("making a private directory"))?;
         Ok(Self { runtime, directory, cut: watch::Sender::new(false) })
     }
 

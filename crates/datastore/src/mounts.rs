@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use plain::mountinfo::{mounts, unescape};
+
 use crate::device_number::DeviceNumber;
 use crate::place::{Place, block_number};
 
@@ -102,44 +104,22 @@ impl Mount {
 }
 
 fn parse(text: &str) -> Vec<Mount> {
-    text.lines().filter_map(parse_line).collect()
+    mounts(text).map(Mount::from).collect()
 }
 
-fn parse_line(line: &str) -> Option<Mount> {
-    let (left, right) = line.split_once(" - ")?;
-    let mut left = left.split(' ');
-    let id = left.next()?.parse().ok()?;
-    let _parent = left.next()?;
-    let device = DeviceNumber::parse(left.next()?)?;
-    let _root = left.next()?;
-    let point = unescape(left.next()?);
-    let options = left.next()?.to_owned();
-    let mut right = right.split(' ');
-    let fs_type = right.next()?.to_owned();
-    let source = unescape(right.next()?);
-    let super_options = right.next().unwrap_or_default().to_owned();
-    Some(Mount { id, device, point, options, fs_type, source, super_options })
-}
-
-/// Undoes the octal escapes (`\040` is a space) of `/proc` tables.
-pub(crate) fn unescape(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let octal = text.get(at + 1..at + 4).and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match (bytes[at], octal) {
-            (b'\\', Some(byte)) => {
-                out.push(byte);
-                at += 4;
-            }
-            (byte, _) => {
-                out.push(byte);
-                at += 1;
-            }
+impl From<plain::mountinfo::Mount<'_>> for Mount {
+    fn from(line: plain::mountinfo::Mount<'_>) -> Self {
+        let (major, minor) = line.device;
+        Self {
+            id: line.id,
+            device: DeviceNumber { major, minor },
+            point: line.point,
+            options: line.options.to_owned(),
+            fs_type: line.kind.to_owned(),
+            source: line.source,
+            super_options: line.super_options.to_owned(),
         }
     }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// Active swap areas: the paths as the kernel names them.
@@ -162,18 +142,6 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_mount_point_with_a_space_and_optional_fields_is_read() {
-        let line = "36 35 98:0 /mnt1 /mnt\\040two rw,noatime master:1 shared:2 - ext3 /dev/root rw,errors=continue";
-        let mount = parse_line(line).expect("a valid line");
-        assert_eq!(mount.point, "/mnt two");
-        assert_eq!(mount.device, DeviceNumber { major: 98, minor: 0 });
-        assert_eq!(
-            (mount.fs_type.as_str(), mount.source.as_str(), mount.super_options.as_str()),
-            ("ext3", "/dev/root", "rw,errors=continue")
-        );
-    }
-
-    #[test]
     fn swap_areas_are_read_past_the_heading() {
         let text = "Filename\tType\tSize\tUsed\tPriority\n/dev/sda2 partition 1 0 -2\n/swap\\040file file 9 0 -3\n";
         assert_eq!(parse_swaps(text), [PathBuf::from("/dev/sda2"), PathBuf::from("/swap file")]);
@@ -190,7 +158,6 @@ mod tests {
         fn no_text_breaks_the_parsers(text in ".*") {
             let _ = parse(&text);
             let _ = parse_swaps(&text);
-            let _ = unescape(&text);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bench::BenchError;
 use bench::plan::ResolvedPlan;
 use bench::progress::{Control, Request};
-use bench::run::{KeptRun, Reuse, RunOptions, nothing_to_reuse};
+use bench::run::{KeptRun, Outline, Reuse, RunOptions, TileLoad, nothing_to_reuse};
 use cluster::{ClockOffset, Hub, HubOptions, Invitation, Name};
 use record::rundir::RunId;
 use units::Bytes;
@@ -248,6 +248,39 @@ impl Controller {
         let placed = placed.map_err(bench::plan::PlanError::from)?;
         let questions = questions(plan, options, id, names, &placed)?;
         self.link.ask_all(topic::EXAMINE, &questions, EXAMINE_WITHIN)
+    }
+
+    /// What a plan does with the room that was found on every host.
+    ///
+    /// # Errors
+    ///
+    /// When the placement names another host, or a tile has too many users.
+    pub fn outline(&self, plan: &ResolvedPlan, found: &[Examined]) -> Result<Outline, BenchError> {
+        let rooms: Vec<u64> = found.iter().map(|own| own.preflight.capacity_bytes).collect();
+        let room = self.room_of(rooms.iter().copied());
+        let plan = &*bench::run::fitted(plan, room)?;
+        let placed = plan.placement.value.of(self.link.names(), TILES_MAX);
+        let placed = placed.map_err(bench::plan::PlanError::from)?;
+        let load = TileLoad::of(plan)?;
+        let fits = self.tiles_that_fit(&load, &placed, &rooms);
+        bench::run::outline(plan, &load, (fits, room))
+    }
+
+    /// The most tiles whose disks fit where each host may use so much, and drives these.
+    pub(crate) fn tiles_that_fit(&self, load: &TileLoad, placed: &[usize], rooms: &[u64]) -> u32 {
+        let per_tile = load.bytes;
+        if self.sharing == Sharing::Shared {
+            let fits = self.room_of(rooms.iter().copied()).get().checked_div(per_tile.get());
+            return fits
+                .map_or(TILES_MAX, |fits| u32::try_from(fits).unwrap_or(u32::MAX))
+                .min(TILES_MAX);
+        }
+        let (mut left, mut fits) = (rooms.to_vec(), 0);
+        for host in placed {
+            let Some(less) = left[*host].checked_sub(per_tile.get()) else { break };
+            (left[*host], fits) = (less, fits + 1);
+        }
+        fits
     }
 
     /// What a command of the program says on every host, in their order.

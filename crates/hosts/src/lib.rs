@@ -46,7 +46,7 @@ mod workers;
 
 pub use agent::{Agent, AgentEnd, AgentOptions};
 pub use allowed::{AGENT_FILE, AgentFile, Allowed, AllowedError, Recordings};
-pub use cluster::{Invitation, Name};
+pub use cluster::{Invitation, Name, remove_stale};
 pub use controller::{Controller, LEASE, Options, Present, Sharing};
 pub use launch::{By, Launch, LaunchError};
 pub use merge::{Merge, Part, VmsOf};

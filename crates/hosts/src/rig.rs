@@ -325,20 +325,8 @@ impl Rig for HostsRig {
     }
 
     fn tiles_that_fit(&self, load: &TileLoad) -> u32 {
-        let per_tile = load.bytes;
-        if self.controller.sharing == Sharing::Shared {
-            let fits = self.capacity().get().checked_div(per_tile.get());
-            return fits
-                .map_or(TILES_MAX, |fits| u32::try_from(fits).unwrap_or(u32::MAX))
-                .min(TILES_MAX);
-        }
-        let mut left: Vec<u64> = self.opened.iter().map(|opened| opened.capacity_bytes).collect();
-        let mut fits = 0;
-        for host in &self.placed {
-            let Some(less) = left[*host].checked_sub(per_tile.get()) else { break };
-            (left[*host], fits) = (less, fits + 1);
-        }
-        fits
+        let rooms: Vec<u64> = self.opened.iter().map(|opened| opened.capacity_bytes).collect();
+        self.controller.tiles_that_fit(load, &self.placed, &rooms)
     }
 
     fn power(&self) -> Option<Arc<Panel>> {

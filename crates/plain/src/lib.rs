@@ -3,12 +3,15 @@
 //!
 //! What it does: opens regular files and nothing else, without waiting for a pipe's writer, reads
 //! no more of a text than is expected, creates files where others may have put links, and holds
-//! directories whose name others may give to something else.
+//! directories whose name others may give to something else. Where files are is in a table of the kernel's,
+//! whose names others made, too ([`mountinfo`]).
 //!
 //! What it refuses: links (in directories from elsewhere), pipes, sockets, devices, directories,
 //! texts beyond their limit.
 
 #![forbid(unsafe_code)]
+
+pub mod mountinfo;
 
 use std::fs::{DirBuilder, File, FileType, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};

@@ -158,8 +158,19 @@ impl Histogram {
 
     /// Adds everything a histogram at rest holds.
     pub fn merge_compact(&mut self, other: &Compact) {
-        for (value, count) in &other.buckets {
-            self.add_to_bucket(index_of((*value).min(LONGEST)), *count);
+        if let [(shortest, _), .., (longest, _)] | [(shortest @ longest, _)] = &other.buckets[..] {
+            let index = |value: &Nanos| index_of((*value).min(LONGEST));
+            let (lowest, highest) = (index(shortest), index(longest));
+            let mine = self.over(lowest, highest);
+            let mut more = 0;
+            for (value, count) in &other.buckets {
+                let bucket = &mut mine[index(value) - lowest];
+                *bucket = bucket.saturating_add(*count);
+                more += u64::from(*count);
+            }
+            self.count += more;
+            self.lowest_used = self.lowest_used.min(lowest);
+            self.highest_used = self.highest_used.max(highest);
         }
         self.saturated += other.saturated;
         self.sum_ns += other.sum_ns;
@@ -253,7 +264,7 @@ impl Histogram {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "Wire", into = "Wire")]
 pub struct Compact {
-    /// Bucket value (its highest equivalent, in nanoseconds) and count, ascending.
+    /// Bucket value (its highest equivalent, in nanoseconds) and count, which is not 0, ascending.
     pub buckets: Vec<(Nanos, u32)>,
     /// How many latencies were longer than one hour.
     pub saturated: u64,
@@ -289,10 +300,29 @@ impl Compact {
     /// takes a few kilobytes where an open histogram takes tens, and a step of 40 tiles has
     /// thousands of them.
     pub fn merge(&mut self, other: &Self) {
-        if self.is_empty() {
-            self.buckets.clone_from(&other.buckets);
-        } else if !other.is_empty() {
-            self.buckets = merged(&self.buckets, &other.buckets);
+        let new = new_in(&other.buckets, &self.buckets);
+        self.buckets.reserve_exact(new);
+        let mut from = self.buckets.len();
+        self.buckets.resize(from + new, (Nanos::ZERO, 0));
+        // From behind, so that what moves makes room in place.
+        let (mut to, mut left) = (self.buckets.len(), &other.buckets[..]);
+        while let Some((more, before)) = left.split_last() {
+            let own = from.checked_sub(1).map(|last| self.buckets[last]);
+            to -= 1;
+            self.buckets[to] = match own {
+                Some(own) if own.0 > more.0 => {
+                    from -= 1;
+                    own
+                }
+                Some((value, count)) if value == more.0 => {
+                    (from, left) = (from - 1, before);
+                    (value, count.saturating_add(more.1))
+                }
+                _ => {
+                    left = before;
+                    *more
+                }
+            };
         }
         self.saturated += other.saturated;
         self.sum_ns += other.sum_ns;
@@ -308,22 +338,14 @@ impl Compact {
 
 type Bucket = (Nanos, u32);
 
-fn merged(left: &[Bucket], right: &[Bucket]) -> Vec<Bucket> {
-    let mut out = Vec::with_capacity(left.len().max(right.len()));
-    let (mut i, mut j) = (0, 0);
-    while i < left.len() && j < right.len() {
-        let ((a, count), (b, more)) = (left[i], right[j]);
-        out.push(match a.cmp(&b) {
-            std::cmp::Ordering::Less => (a, count),
-            std::cmp::Ordering::Greater => (b, more),
-            std::cmp::Ordering::Equal => (a, count.saturating_add(more)),
-        });
-        i += usize::from(a <= b);
-        j += usize::from(b <= a);
-    }
-    out.extend_from_slice(&left[i..]);
-    out.extend_from_slice(&right[j..]);
-    out
+/// How many of these have a value that is not among those.
+fn new_in(these: &[Bucket], those: &[Bucket]) -> usize {
+    let mut those = those.iter().map(|(value, _)| value).peekable();
+    let is_new = |(value, _): &&Bucket| {
+        while those.next_if(|own| *own < value).is_some() {}
+        those.next_if_eq(&value).is_none()
+    };
+    these.iter().filter(is_new).count()
 }
 
 /// A [`Compact`] in messages: values in plain nanoseconds.

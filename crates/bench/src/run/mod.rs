@@ -22,7 +22,7 @@ pub use document::{
 };
 pub use power::meters;
 pub use prepare::{Prepared, prepare};
-pub use preview::{Preview, plan_preview};
+pub use preview::{Outline, Preview, outline, plan_preview};
 pub use report::Reporter;
 pub use reuse::{Kept as KeptRun, Part as RunPart, Reuse, kept, nothing as nothing_to_reuse};
 pub use sample::sample;

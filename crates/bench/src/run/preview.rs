@@ -22,6 +22,13 @@ pub struct Preview {
     pub second: Option<Examination>,
     /// One line about the target a person recognises.
     pub target_summary: String,
+    /// What the plan does there.
+    pub outline: Outline,
+}
+
+/// What a plan does where there is so much room.
+#[derive(Debug)]
+pub struct Outline {
     /// Bytes of disks in one tile, after scaling.
     pub bytes_per_tile: Bytes,
     /// VMs in one tile.
@@ -65,17 +72,28 @@ pub fn plan_preview(plan: &ResolvedPlan, options: &RunOptions) -> Result<Preview
     let capacity = Bytes::new(examination.preflight.capacity_bytes);
     let beside = second.as_ref().map(|own| Bytes::new(own.preflight.capacity_bytes));
     let fits = load.fits(capacity, beside.filter(|_| !shares));
-    let fits = first_step_fits(plan, load, fits, capacity).ok().map(|()| fits);
-    let tiles_max = fits.map(|fits| load.tiles_max(plan.tiles_max.value, fits));
-    let top = match plan.climb.value.range() {
-        None => tiles_max,
-        Some((_, last)) => tiles_max.map(|most| most.min(last)),
-    };
     Ok(Preview {
         target_summary: summary(&examination.preflight),
         preflight: examination.preflight,
         refusals: examination.refusals,
         second,
+        outline: outline(plan, &load, (fits, capacity))?,
+    })
+}
+
+/// What a plan does where disks of so many tiles fit into so much room.
+pub fn outline(
+    plan: &ResolvedPlan,
+    load: &TileLoad,
+    (fits, room): (u32, Bytes),
+) -> Result<Outline, BenchError> {
+    let fits = first_step_fits(plan, *load, fits, room).ok().map(|()| fits);
+    let tiles_max = fits.map(|fits| load.tiles_max(plan.tiles_max.value, fits));
+    let top = match plan.climb.value.range() {
+        None => tiles_max,
+        Some((_, last)) => tiles_max.map(|most| most.min(last)),
+    };
+    Ok(Outline {
         bytes_per_tile: load.bytes,
         vms_per_tile: load.vms,
         tiles_max: top,

@@ -1,6 +1,6 @@
 use record::run::Phase;
 use record::slice::{Direction, Slice};
-use stats::Compact;
+use stats::Histogram;
 use units::{Nanos, Ratio};
 
 use crate::plan::ResolvedPlan;
@@ -11,16 +11,16 @@ use crate::verdict::{CONFIDENCE, judge_limit, limit_name};
 /// What a live view is told of a slice.
 pub fn tick(plan: &ResolvedPlan, course: &Course<'_>, slice: &Slice) -> Tick {
     let seconds = slice.width.as_secs_f64().max(f64::MIN_POSITIVE);
-    let (mut service, mut reads, mut count, mut bytes) = (Compact::default(), 0, 0, 0);
+    let (mut service, mut reads, mut count, mut bytes) = (Histogram::new(), 0, 0, 0);
     for row in &slice.io {
         let operations = row.service.count();
         count += operations;
         bytes += row.bytes.get();
         reads += if row.direction == Direction::Read { operations } else { 0 };
-        service.merge(&row.service);
+        service.merge_compact(&row.service);
     }
-    let mut called = Compact::default();
-    slice.calls.iter().for_each(|row| called.merge(&row.service));
+    let mut called = Histogram::new();
+    slice.calls.iter().for_each(|row| called.merge_compact(&row.service));
     let felt = if count > 0 { &service } else { &called };
     #[expect(clippy::cast_precision_loss, reason = "only shown")]
     let [reads, count, bytes, calls] =
@@ -45,7 +45,7 @@ fn limits_so_far(course: &Course<'_>) -> Vec<LimitSoFar> {
     judge
         .limits()
         .map(|(position, workload, row, limit)| {
-            let samples = course.samples.pooled(judge, (position, row), |_| true);
+            let samples = course.samples.together(judge, (position, row));
             let result = judge_limit(limit, &samples, CONFIDENCE);
             LimitSoFar {
                 name: format!("{} {}", workload.name, limit_name(limit)),

@@ -1,7 +1,7 @@
 use record::run::LimitOn;
 use record::slice::{Slice, Topology, Unfinished};
 use spec::workload::{Limit, Load};
-use stats::{Compact, Histogram};
+use stats::{Compact, Histogram, Packed};
 use units::Nanos;
 
 use crate::fleet::Member;
@@ -57,7 +57,8 @@ impl Samples {
     pub fn blocks(&self, least: usize, most: usize) -> Vec<Compact> {
         let each = (self.blocks.len() / most.max(1)).max(1);
         let each = if self.blocks.len() / each < least { 1 } else { each };
-        let mut blocks: Vec<Compact> = self.blocks.chunks(each).map(sum).collect();
+        let mut blocks: Vec<Compact> =
+            self.blocks.chunks(each).map(sum_of(Compact::merge)).collect();
         if let Some(last) = blocks.last_mut() {
             last.merge(&self.open());
         }
@@ -87,7 +88,9 @@ pub struct LimitSamples {
     unit: usize,
     duration: Nanos,
     /// By instance, by limit of its workload, by so many slices.
-    rows: Vec<Vec<Vec<Compact>>>,
+    rows: Vec<Vec<Vec<Packed>>>,
+    /// The same of all members of a workload together, by workload: they are asked for at every slice.
+    together: Vec<Vec<Vec<Histogram>>>,
     /// What the last slice said had not finished, by instance and limit.
     unfinished: Vec<Vec<Compact>>,
 }
@@ -104,12 +107,15 @@ impl LimitSamples {
         let rows = judge.members.iter().map(|member| vec![Vec::new(); limits(member)]).collect();
         let unfinished =
             judge.members.iter().map(|member| vec![Compact::default(); limits(member)]).collect();
+        let together =
+            judge.tile.all().map(|(workload, _)| vec![Vec::new(); workload.limits.len()]);
         Self {
             slices_per_block: slices_per_block.max(1),
             slices: 0,
             unit: 1,
             duration: Nanos::ZERO,
             rows,
+            together: together.collect(),
             unfinished,
         }
     }
@@ -120,7 +126,8 @@ impl LimitSamples {
             self.put_together();
         }
         if self.slices.is_multiple_of(self.unit) {
-            self.rows.iter_mut().flatten().for_each(|rows| rows.push(Compact::default()));
+            self.rows.iter_mut().flatten().for_each(|rows| rows.push(Packed::default()));
+            self.together.iter_mut().flatten().for_each(|rows| rows.push(Histogram::new()));
         }
         self.slices += 1;
         self.duration += slice.width;
@@ -155,7 +162,10 @@ impl LimitSamples {
             if self.unit == 1 && self.slices_per_block > 1 { self.slices_per_block } else { 2 };
         self.unit *= factor;
         for rows in self.rows.iter_mut().flatten() {
-            *rows = rows.chunks(factor).map(sum).collect();
+            *rows = rows.chunks(factor).map(sum_of(Packed::merge)).collect();
+        }
+        for rows in self.together.iter_mut().flatten() {
+            *rows = rows.chunks(factor).map(sum_of(Histogram::merge)).collect();
         }
     }
 
@@ -166,33 +176,61 @@ impl LimitSamples {
         values: &Compact,
     ) {
         for at in matching(judge, instance, on, name) {
-            if let Some(last) = self.rows[instance][at].last_mut() {
-                last.merge(values);
+            match self.rows[instance][at].last_mut() {
+                Some(last) if last.is_empty() => *last = Packed::from(values),
+                Some(last) => last.merge(&Packed::from(values)),
+                None => {}
+            }
+            let workload = judge.members[instance].workload;
+            if let Some(last) = self.together[workload][at].last_mut() {
+                last.merge_compact(values);
             }
         }
     }
 
+    /// Rows of slices in one block.
+    fn each(&self) -> usize {
+        let whole = self.slices / self.slices_per_block >= BLOCKS_MIN;
+        if whole { self.slices_per_block.div_ceil(self.unit) } else { 1 }
+    }
+
     /// Of one instance's limit.
     pub fn of(&self, judge: &StepJudge<'_>, instance: usize, limit: usize) -> Samples {
-        let whole = self.slices / self.slices_per_block >= BLOCKS_MIN;
-        let each = if whole { self.slices_per_block.div_ceil(self.unit) } else { 1 };
+        let blocks = self.rows[instance][limit].chunks(self.each()).map(sum_of(Packed::merge));
+        let blocks = blocks.map(|block| block.compact()).collect();
+        Samples { blocks, ..self.open(judge, instance, limit) }
+    }
+
+    /// What of one instance's limit had not finished, and what is missing because of it.
+    fn open(&self, judge: &StepJudge<'_>, instance: usize, limit: usize) -> Samples {
         let workload = judge.workload(judge.members[instance]);
         let bound = bound_of(&workload.limits[limit]);
-        let blocks: Vec<Compact> = self.rows[instance][limit].chunks(each).map(sum).collect();
         let ages = &self.unfinished[instance][limit].buckets;
         let beyond: Vec<(Nanos, u32)> =
             ages.iter().copied().filter(|(age, _)| *age > bound).collect();
-        let finished: u64 = blocks.iter().map(Compact::count).sum();
         let missing = match users_in_dialogue(workload) {
             // An I/O is part of a dialogue: its action's users are those who wait.
             Some(users) if !beyond.is_empty() => {
+                let finished = self.rows[instance][limit].iter().map(Packed::count).sum();
                 let pace = Pace { finished, users, time: self.duration };
                 beyond.iter().map(|(age, count)| pace.missing(*age, *count, bound)).collect()
             }
             _ => Vec::new(),
         };
         let each = |(age, count): &(Nanos, u32)| std::iter::repeat_n(*age, *count as usize);
-        Samples { blocks, unfinished: beyond.iter().flat_map(each).collect(), missing }
+        let unfinished = beyond.iter().flat_map(each).collect();
+        Samples { blocks: Vec::new(), unfinished, missing }
+    }
+
+    /// Of one workload's limit over all of its members together, without a look at each.
+    pub fn together(&self, judge: &StepJudge<'_>, (workload, limit): (usize, usize)) -> Samples {
+        let rows = self.together[workload][limit].chunks(self.each());
+        let blocks = rows.map(sum_of(Histogram::merge)).map(|block| block.compact()).collect();
+        let mut sum = Samples { blocks, ..Samples::default() };
+        for (instance, _) in judge.members_of(workload) {
+            sum.add(&self.open(judge, instance, limit));
+        }
+        sum
     }
 
     /// Of one workload's limit over these of its members together.
@@ -250,10 +288,17 @@ fn users_in_dialogue(workload: &spec::workload::Workload) -> Option<u32> {
     (users > 0).then_some(users)
 }
 
-fn sum(parts: &[Compact]) -> Compact {
-    let mut sum = Compact::default();
-    parts.iter().for_each(|part| sum.merge(part));
-    sum
+/// Several as one, by how two are put together.
+fn sum_of<T: Clone + Default>(merge: fn(&mut T, &T)) -> impl Fn(&[T]) -> T {
+    move |parts| {
+        let (first, others) = parts
+            .split_first()
+            .map_or_else(Default::default, |(first, others)| (first.clone(), others));
+        others.iter().fold(first, |mut sum, part| {
+            merge(&mut sum, part);
+            sum
+        })
+    }
 }
 
 fn named(topology: &Topology, instance: usize, what: Unfinished) -> (LimitOn, &str) {

@@ -387,6 +387,34 @@ fn blocks_are_burst_periods_where_the_window_has_five() {
     assert_eq!([ten.blocks(5, 5).len(), ten.blocks(5, 3).len()], [5, 10], "five at least");
 }
 
+/// What a live view asks for at every slice is what a verdict is made of, however many rows were put
+/// together and whoever still waits.
+#[test]
+fn samples_of_all_members_are_the_same_whether_each_is_looked_at_or_not() {
+    let (bed, placed) = (bed(3), crate::Placed::default());
+    let judge = StepJudge {
+        tile: &bed.tile,
+        members: &bed.members,
+        topology: &bed.topology,
+        placed: &placed,
+    };
+    for (slices, per_block) in [(1, 1), (5, 1), (19, 4), (64, 4), (65, 4), (130, 1)] {
+        let mut samples = LimitSamples::new(&judge, per_block);
+        for at in 0..slices {
+            let own = |tile: u32| orders(tile, &[(90 + at + u64::from(tile), 3), (7, tile)]);
+            let mut slice = slice_of(vec![own(0), own(1), own(2)]);
+            if at % 3 == 0 {
+                slice.open = vec![waiting(510 + at, 2)];
+            }
+            samples.add(&judge, &slice);
+            for (workload, _, limit, _) in judge.limits() {
+                let each = samples.pooled(&judge, (workload, limit), |_| true);
+                assert_eq!(samples.together(&judge, (workload, limit)), each, "{at} of {slices}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_full_generator_says_nothing_about_the_storage_even_if_a_limit_broke() {
     let late = Slice {

@@ -56,11 +56,16 @@ pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<
         0 => {}
         count => crate::say!("switched off {count} tracing instance(s) of killed recordings"),
     }
+    #[cfg(feature = "hosts")]
+    match hosts::remove_stale() {
+        0 => {}
+        count => crate::say!("removed {count} private directory(ies) of killed runs over hosts"),
+    }
     let failed = cleaned.failed.iter().map(|error| super::run::chain(error));
     let not_removed: Vec<String> = failed.chain(stay).collect();
-    let exit = match (not_removed.is_empty(), cleaned.kept.is_empty()) {
-        (false, _) => Exit::NotRemoved,
-        (true, false) => Exit::Failure,
+    let exit = match (cleaned.kept.is_empty(), not_removed.is_empty()) {
+        (false, _) => Exit::Failure,
+        (true, false) => Exit::NotRemoved,
         (true, true) => Exit::Success,
     };
     Ok(Swept { text: report(&cleaned), not_removed, exit })

@@ -1,4 +1,4 @@
-//! `hosts`, and `check` over hosts.
+//! `hosts`, and `check` and `plan` over hosts.
 
 use crate::args::HostsArgs;
 use crate::exit::Exit;
@@ -11,6 +11,11 @@ pub fn hosts(_: &HostsArgs) -> Result<Exit, Failure> {
 
 #[cfg(not(feature = "hosts"))]
 pub fn check(_: &crate::args::RunArgs, _: &bench::plan::ResolvedPlan) -> Result<Exit, Failure> {
+    Err(crate::gathering::absent())
+}
+
+#[cfg(not(feature = "hosts"))]
+pub fn plan(_: &crate::args::RunArgs, _: &bench::plan::ResolvedPlan) -> Result<Exit, Failure> {
     Err(crate::gathering::absent())
 }
 
@@ -30,6 +35,7 @@ mod with {
 
     use super::{Exit, Failure, HostsArgs};
     use crate::args::{Format, RunArgs};
+    use crate::commands::preview::{outline_document, outlined};
     use crate::commands::run;
     use crate::gathering::{invite, of_run, options};
     use crate::output;
@@ -51,32 +57,92 @@ mod with {
 
     /// What every host says of the target of a plan; nothing is touched.
     pub fn check(args: &RunArgs, plan: &ResolvedPlan) -> Result<Exit, Failure> {
-        let (options, run_options) = (of_run(args, plan)?, run::options(args)?);
-        let control = Control::default();
-        let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
-            .map_err(|error| Failure::new(Exit::Failure, format!("random letters: {error}")))?;
-        let tell = &mut invite(&args.hosts.reach);
-        let controller = Controller::gather(id.as_str(), &options, &run::tool(), &control, tell)?;
-        let found = controller.examine(plan, &run_options, &id)?;
-        let all = controller.present().iter().zip(&found);
+        let seen = Seen::of(args, plan)?;
         match args.stored.format {
-            Format::Json => {
-                let of_host = |(host, found): (&Present, &Examined)| {
-                    json!({
-                        "name": host.name,
-                        "preflight": found.preflight,
-                        "refusals": found.refusals,
-                    })
-                };
-                output::print_json(&json!({
-                    "schema": "tilemark.hosts-check/1.0",
-                    "hosts": all.map(of_host).collect::<Vec<_>>(),
-                }))?;
-            }
-            Format::Text => output::print(&all.map(examined).collect::<String>())?,
+            Format::Text => output::print(&(seen.text() + seen.word() + "\n"))?,
+            Format::Json => output::print_json(&json!({
+                "schema": "tilemark.hosts-check/1.0",
+                "hosts": seen.documents(),
+            }))?,
         }
-        let is_refused = found.iter().any(|found| !found.refusals.is_empty());
-        Ok(if is_refused { Exit::Refused } else { Exit::Success })
+        Ok(seen.exit())
+    }
+
+    /// The same, and what a run would write where and for how long.
+    pub fn plan(args: &RunArgs, plan: &ResolvedPlan) -> Result<Exit, Failure> {
+        let seen = Seen::of(args, plan)?;
+        let outline = seen.controller.outline(plan, &seen.found)?;
+        let placement = &plan.placement.value;
+        match args.stored.format {
+            Format::Text => {
+                let mut lines = vec![format!("placement  {placement}")];
+                lines.extend(outlined(args, &outline));
+                lines.push(seen.word().to_owned());
+                output::print(&(seen.text() + &lines.join("\n") + "\n"))?;
+            }
+            Format::Json => {
+                let mut document = outline_document(&outline);
+                document.insert("schema".to_owned(), json!("tilemark.hosts-plan/1.0"));
+                document.insert("placement".to_owned(), json!(placement.to_string()));
+                document.insert("hosts".to_owned(), json!(seen.documents()));
+                output::print_json(&serde_json::Value::Object(document))?;
+            }
+        }
+        Ok(if outline.tiles_max.is_none() { Exit::Refused } else { seen.exit() })
+    }
+
+    /// Hosts, and what each found.
+    struct Seen {
+        controller: Controller,
+        found: Vec<Examined>,
+    }
+
+    impl Seen {
+        fn of(args: &RunArgs, plan: &ResolvedPlan) -> Result<Self, Failure> {
+            let (options, run_options) = (of_run(args, plan)?, run::options(args)?);
+            let control = Control::default();
+            let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
+                .map_err(|error| Failure::new(Exit::Failure, format!("random letters: {error}")))?;
+            let tell = &mut invite(&args.hosts.reach);
+            let controller =
+                Controller::gather(id.as_str(), &options, &run::tool(), &control, tell)?;
+            let found = controller.examine(plan, &run_options, &id)?;
+            Ok(Self { controller, found })
+        }
+
+        fn all(&self) -> impl Iterator<Item = (&Present, &Examined)> {
+            self.controller.present().iter().zip(&self.found)
+        }
+
+        fn text(&self) -> String {
+            self.all().map(examined).collect()
+        }
+
+        fn documents(&self) -> Vec<serde_json::Value> {
+            let of_host = |(host, found): (&Present, &Examined)| {
+                json!({
+                    "name": host.name,
+                    "preflight": found.preflight,
+                    "refusals": found.refusals,
+                })
+            };
+            self.all().map(of_host).collect()
+        }
+
+        fn is_refused(&self) -> bool {
+            self.found.iter().any(|found| !found.refusals.is_empty())
+        }
+
+        fn word(&self) -> &'static str {
+            match self.is_refused() {
+                true => "nothing was touched; a run would be refused",
+                false => "nothing was touched; a run may begin",
+            }
+        }
+
+        fn exit(&self) -> Exit {
+            if self.is_refused() { Exit::Refused } else { Exit::Success }
+        }
     }
 
     fn examined((host, found): (&Present, &Examined)) -> String {

@@ -1,9 +1,9 @@
 //! `plan` and `check`: what a run would do and whether it may, without touching anything.
 
 use bench::plan::ResolvedPlan;
-use bench::run::{Preview, plan_preview};
+use bench::run::{Outline, Preview, plan_preview};
 use datastore::Preflight;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use units::Bytes;
 
 use crate::args::{Format, RunArgs};
@@ -17,7 +17,7 @@ use crate::{output, plan_source};
 pub fn plan(args: &RunArgs) -> Result<Exit, Failure> {
     let plan = plan_source::resolved(args)?;
     if !plan.hosts.value.is_empty() {
-        return super::hosts::check(args, &plan);
+        return super::hosts::plan(args, &plan);
     }
     let preview = preview(args, &plan)?;
     match args.stored.format {
@@ -46,7 +46,7 @@ fn preview(args: &RunArgs, plan: &ResolvedPlan) -> Result<Preview, Failure> {
 }
 
 fn exit(preview: &Preview) -> Exit {
-    if preview.all_refusals().next().is_none() && preview.tiles_max.is_some() {
+    if preview.all_refusals().next().is_none() && preview.outline.tiles_max.is_some() {
         Exit::Success
     } else {
         Exit::Refused
@@ -54,38 +54,42 @@ fn exit(preview: &Preview) -> Exit {
 }
 
 fn plan_text(args: &RunArgs, preview: &Preview) -> String {
-    let target = &args.target;
+    let mut lines = vec![format!("datastore  {}  {}", args.target, preview.target_summary)];
+    lines.extend(outlined(args, &preview.outline));
+    lines.extend(refusals(preview));
+    lines.join("\n") + "\n"
+}
+
+/// What a plan does, and the plan.
+pub fn outlined(args: &RunArgs, outline: &Outline) -> Vec<String> {
     let fate = if run::keeps(args) { "kept" } else { "removed" };
-    let tiles = preview.tiles_max.map_or_else(
+    let tiles = outline.tiles_max.map_or_else(
         || "not even the first step fits".to_owned(),
         |most| format!("up to {}", count(u64::from(most), "tile")),
     );
-    let budget = preview.budget.map_or_else(String::new, |budget| {
+    let budget = outline.budget.map_or_else(String::new, |budget| {
         format!("; no step begins that would end after {budget}")
     });
-    let mut lines = vec![
-        format!("datastore  {target}  {}", preview.target_summary),
+    vec![
         format!(
             "tile       {}, {} of disks",
-            count(u64::from(preview.vms_per_tile), "VM"),
-            preview.bytes_per_tile
+            count(u64::from(outline.vms_per_tile), "VM"),
+            outline.bytes_per_tile
         ),
-        format!("ladder     {}: {tiles}", preview.ladder),
+        format!("ladder     {}: {tiles}", outline.ladder),
         format!(
             "time       a step takes {} to {}{budget}",
-            preview.step_time.0, preview.step_time.1
+            outline.step_time.0, outline.step_time.1
         ),
         format!(
             "writes     at most {} ({} B), all of it in files or ranges of its own; {fate} at the end",
-            preview.bytes_at_most,
-            preview.bytes_at_most.get()
+            outline.bytes_at_most,
+            outline.bytes_at_most.get()
         ),
         String::new(),
-        preview.plan.trim_end().to_owned(),
+        outline.plan.trim_end().to_owned(),
         String::new(),
-    ];
-    lines.extend(refusals(preview));
-    lines.join("\n") + "\n"
+    ]
 }
 
 fn check_text(preview: &Preview) -> String {
@@ -97,7 +101,7 @@ fn check_text(preview: &Preview) -> String {
     lines.push(format!(
         "room for {} of files; a tile needs {}",
         Bytes::new(preview.preflight.capacity_bytes),
-        preview.bytes_per_tile
+        preview.outline.bytes_per_tile
     ));
     lines.extend(refusals(preview));
     lines.join("\n") + "\n"
@@ -139,19 +143,31 @@ fn document(preview: &Preview) -> serde_json::Value {
         .all_refusals()
         .map(|refusal| json!({ "id": refusal.id(), "text": refusal.to_string(), "hint": refusal.hint() }))
         .collect();
-    json!({
-        "schema": "tilemark.plan-preview/1.0",
-        "target_summary": preview.target_summary,
-        "vms_per_tile": preview.vms_per_tile,
-        "per_tile_bytes": preview.bytes_per_tile.get(),
-        "tiles_max": preview.tiles_max,
-        "written_at_most_bytes": preview.bytes_at_most.get(),
-        "ladder": preview.ladder,
-        "step_at_least_ns": preview.step_time.0.0,
-        "step_at_most_ns": preview.step_time.1.0,
-        "plan_toml": preview.plan,
-        "preflight": preview.preflight,
-        "second": preview.second.as_ref().map(|second| &second.preflight),
-        "refusals": refusals,
-    })
+    let mut document = outline_document(&preview.outline);
+    document.extend([
+        ("schema".to_owned(), json!("tilemark.plan-preview/1.0")),
+        ("target_summary".to_owned(), json!(preview.target_summary)),
+        ("preflight".to_owned(), json!(preview.preflight)),
+        ("second".to_owned(), json!(preview.second.as_ref().map(|second| &second.preflight))),
+        ("refusals".to_owned(), json!(refusals)),
+    ]);
+    document.into()
+}
+
+/// What a plan does, as a part of a document.
+pub fn outline_document(outline: &Outline) -> Map<String, Value> {
+    let own = json!({
+        "vms_per_tile": outline.vms_per_tile,
+        "per_tile_bytes": outline.bytes_per_tile.get(),
+        "tiles_max": outline.tiles_max,
+        "written_at_most_bytes": outline.bytes_at_most.get(),
+        "ladder": outline.ladder,
+        "step_at_least_ns": outline.step_time.0.0,
+        "step_at_most_ns": outline.step_time.1.0,
+        "plan_toml": outline.plan,
+    });
+    match own {
+        Value::Object(own) => own,
+        _ => Map::new(),
+    }
 }

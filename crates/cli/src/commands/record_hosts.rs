@@ -88,7 +88,10 @@ mod with {
         let name: Name =
             name.parse().map_err(|error| Failure::new(Exit::Failure, format!("{error}")))?;
         let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        let path = |path: &std::path::PathBuf| path.display().to_string();
+        // An agent works in a directory of its own.
+        let path = |path: &std::path::PathBuf| {
+            std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
+        };
         Ok(RecordOrder {
             recording: name.clone(),
             // Each host has its own.

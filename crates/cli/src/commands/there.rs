@@ -35,11 +35,12 @@ mod with {
     use crate::exit::Exit;
     use crate::failure::Failure;
     use crate::gathering::{invite, options};
-    use crate::output;
+    use crate::{output, target};
 
     /// Whether every host is fit for measuring: one that is not decides.
     pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
-        let all = said(&args.there, &Order::Doctor { target: args.target.clone() })?;
+        let target = args.target.as_deref().map(from_here).transpose()?;
+        let all = said(&args.there, &Order::Doctor { target })?;
         match args.format {
             Format::Text => output::print(&text(&all))?,
             Format::Json => {
@@ -56,7 +57,7 @@ mod with {
     /// Removes on every host what runs left there.
     pub fn cleanup(args: &CleanupArgs) -> Result<Exit, Failure> {
         let order = Order::Cleanup {
-            target: args.target.clone(),
+            target: from_here(&args.target)?,
             dry_run: args.dry_run,
             destroy_data: args.destroy_data.clone(),
         };
@@ -72,7 +73,7 @@ mod with {
 
     /// What an agent does here when it is asked.
     pub fn here(order: &Order) -> Result<Said, String> {
-        let told = |failure: Failure| failure.message().to_owned();
+        let told = |failure: Failure| failure.text();
         match order {
             Order::Doctor { target } => {
                 let (findings, exit) = doctor::findings(target.as_deref()).map_err(told)?;
@@ -86,6 +87,11 @@ mod with {
                 Ok(Said { text, errors: not_removed, exit: exit as u8, ..Said::default() })
             }
         }
+    }
+
+    /// A target by its whole path: an agent works in a directory of its own.
+    fn from_here(target: &str) -> Result<String, Failure> {
+        Ok(target::parse(target)?.absolute().to_string())
     }
 
     /// What each host says, with its name.
@@ -106,10 +112,31 @@ mod with {
         all.iter().map(|(name, said)| format!("{name}:\n{}", indented(said))).collect()
     }
 
-    /// The first that did not end well, in the order in which exit codes are listed from behind.
+    /// How the command ends where one host is enough to spoil it: what failed comes before what could not be
+    /// told, and that something stays only where there is nothing else to end with.
     fn worst(all: &[(String, Said)]) -> Exit {
         let has = |exit: Exit| all.iter().any(|(_, said)| said.exit == exit as u8);
-        let order = [Exit::NotRemoved, Exit::Inconclusive, Exit::Failure];
-        order.into_iter().find(|exit| has(*exit)).unwrap_or(Exit::Success)
+        let order = [Exit::Failure, Exit::Inconclusive, Exit::NotRemoved];
+        let known = order.into_iter().find(|exit| has(*exit));
+        let is_well = all.iter().all(|(_, said)| said.exit == Exit::Success as u8);
+        known.unwrap_or(if is_well { Exit::Success } else { Exit::Failure })
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn what_failed_on_one_host_is_not_hidden_by_what_stays_on_another() {
+            let ended = |exits: &[u8]| {
+                let said = |exit: &u8| (String::new(), Said { exit: *exit, ..Said::default() });
+                worst(&exits.iter().map(said).collect::<Vec<_>>())
+            };
+            assert_eq!(ended(&[0, 0]), Exit::Success);
+            assert_eq!(ended(&[0, 6]), Exit::NotRemoved);
+            assert_eq!(ended(&[6, 0, 1]), Exit::Failure);
+            assert_eq!(ended(&[6, 5]), Exit::Inconclusive);
+            assert_eq!(ended(&[0, 3]), Exit::Failure, "a code that no such command has");
+        }
     }
 }

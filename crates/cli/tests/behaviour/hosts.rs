@@ -285,6 +285,50 @@ fn hosts_are_examined_and_cleaned_up_where_they_are() {
     assert!(err(&refused).contains("/ds"), "what is allowed is said: {}", err(&refused));
 }
 
+/// What was asked of hosts by a relative path was looked for in the directory that the agent worked in.
+#[test]
+fn a_relative_target_is_that_of_the_machine_that_controls_wherever_agents_work() {
+    let Some(place) = Place::usable() else { return };
+    let elsewhere = ["--host".to_owned(), host(&place, "a", "env -C /")];
+    let check = ["check", "ds", "--allow-root-fs", "--footprint", "0.001"];
+    for verb in [&["doctor", "ds"][..], &["cleanup", "ds"], &check] {
+        let output = place.output(&[verb, &words(&elsewhere, &[])].concat());
+        let code = output.status.code();
+        assert!(matches!(code, Some(0 | 5)), "{verb:?}: {}{}", out(&output), err(&output));
+    }
+    let wrong = place.output(&[&["cleanup", "blok:ds"][..], &words(&elsewhere, &[])].concat());
+    assert_eq!(wrong.status.code(), Some(2), "before any agent begins: {}", err(&wrong));
+    assert!(err(&wrong).contains("hint: "), "{}", err(&wrong));
+}
+
+#[test]
+fn a_plan_over_hosts_says_what_it_would_do_and_touches_nothing() {
+    let Some(place) = Place::usable() else { return };
+    let hosts = hosts(&place, &["a", "b"]);
+    let plan = |more: &[&str]| {
+        let run = place.run_command(&words(&hosts, more));
+        let mut plan = place.command(&["plan"]);
+        plan.args(run.get_args().skip(1));
+        plan.output().expect("it starts")
+    };
+    let said = plan(&["--tiles", "3", "--placement", "packed:2"]);
+    assert_eq!(said.status.code(), Some(0), "{}{}", out(&said), err(&said));
+    let text = out(&said);
+    for part in ["\nb: ", "placement  packed:2", "\nladder ", "\nwrites ", "a run may begin"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let json = plan(&["--tiles", "3", "--format", "json"]);
+    let document: serde_json::Value = serde_json::from_str(&out(&json)).expect("one document");
+    assert_eq!(document["tiles_max"], 3, "{document}");
+    assert_eq!(document["hosts"][1]["name"], "b", "{document}");
+    let each = document["per_tile_bytes"].as_u64().expect("a number");
+    assert_eq!(document["written_at_most_bytes"], 3 * each, "{document}");
+    let many = plan(&["--tiles", "3", "--space-max", "1KiB"]);
+    assert_eq!(many.status.code(), Some(3), "{}{}", out(&many), err(&many));
+    assert!(out(&many).contains("not even the first step fits"), "{}", out(&many));
+    assert_eq!((place.names("ds"), place.runs().len()), (vec![], 0));
+}
+
 #[test]
 fn what_a_hosts_owner_did_not_allow_is_refused_with_what_is() {
     let Some(place) = Place::usable() else { return };

@@ -288,3 +288,63 @@ fn a_stopped_member_is_missed_after_its_lease() {
     child.kill().expect("it is there");
     child.wait().expect("it ended");
 }
+
+#[test]
+fn is_a_hub_if_told_so() {
+    if std::env::var("CLUSTER_TEST_HUB").is_err() {
+        return;
+    }
+    let (_hub, events) = hub(&["a"]);
+    let _ = events.recv();
+}
+
+/// A hub in a process of its own, once its directory is there, whose name comes with it. Its temporary
+/// files are here.
+fn hub_process(temporary: &std::path::Path) -> (std::process::Child, std::path::PathBuf) {
+    let before = directories(temporary);
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["--exact", "joining::is_a_hub_if_told_so", "--nocapture"]);
+    command.env("CLUSTER_TEST_HUB", "1").env("TMPDIR", temporary);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    (child, listening_beside(&before, temporary))
+}
+
+/// The directory of a hub that listens and is none of these: so it has looked for what is left.
+fn listening_beside(known: &[std::path::PathBuf], place: &std::path::Path) -> std::path::PathBuf {
+    let until = Instant::now() + DEADLINE;
+    loop {
+        let made = directories(place).into_iter().find(|path| !known.contains(path));
+        if let Some(made) = made.filter(|path| path.join("z").exists()) {
+            return made;
+        }
+        assert!(Instant::now() < until, "it does not listen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn directories(place: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let all = std::fs::read_dir(place).expect("it is there");
+    all.map(|entry| entry.expect("an entry").path()).collect()
+}
+
+/// After `kill -9` of a hub its private directory stayed for ever.
+#[test]
+fn what_a_killed_hub_left_is_removed_by_the_next_one() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let (mut killed, left) = hub_process(temporary.path());
+    let (mut other, live) = hub_process(temporary.path());
+    assert!(left.exists(), "its hub lives");
+    killed.kill().expect("it is there");
+    killed.wait().expect("it ended");
+    assert!(left.exists(), "nobody was there to remove it");
+    let (mut next, own) = hub_process(temporary.path());
+    let mut there = directories(temporary.path());
+    there.sort();
+    let mut wanted = [live, own];
+    wanted.sort();
+    assert_eq!(there, wanted);
+    for hub in [&mut other, &mut next] {
+        hub.kill().expect("it is there");
+        hub.wait().expect("it ended");
+    }
+}

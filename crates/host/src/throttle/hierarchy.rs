@@ -1,5 +1,7 @@
 use std::path::{Path, PathBuf};
 
+use plain::mountinfo::{self, Mount};
+
 /// The group for block I/O that this process is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Hierarchy {
@@ -36,15 +38,13 @@ impl Hierarchy {
             })
         };
         let has_blkio = |list: &str| list.split(',').any(|name| name == "blkio");
-        let v1 = mounts
-            .lines()
-            .filter_map(Mount::read)
+        let v1 = mountinfo::mounts(mounts)
             .find(|mount| mount.kind == "cgroup" && has_blkio(mount.super_options));
         if let (Some(mount), Some(path)) = (v1, own(&has_blkio)) {
-            return Some(Self::V1(mount.place(path)?));
+            return Some(Self::V1(place(&mount, path)?));
         }
-        let v2 = mounts.lines().filter_map(Mount::read).find(|mount| mount.kind == "cgroup2");
-        Some(Self::V2(v2?.place(own(&str::is_empty)?)?))
+        let v2 = mountinfo::mounts(mounts).find(|mount| mount.kind == "cgroup2");
+        Some(Self::V2(place(&v2?, own(&str::is_empty)?)?))
     }
 
     /// Whether the kernel has limits here: version 2 lists its controllers, version 1 shows
@@ -58,33 +58,11 @@ impl Hierarchy {
     }
 }
 
-/// A line of `mountinfo`, as much of it as matters here.
-struct Mount<'a> {
-    root: &'a str,
-    point: &'a str,
-    kind: &'a str,
-    super_options: &'a str,
-}
-
-impl<'a> Mount<'a> {
-    fn read(line: &'a str) -> Option<Self> {
-        let (before, after) = line.split_once(" - ")?;
-        let mut before = before.split(' ').skip(3);
-        let mut after = after.split(' ');
-        Some(Self {
-            root: before.next()?,
-            point: before.next()?,
-            kind: after.next()?,
-            super_options: after.nth(1)?,
-        })
-    }
-
-    /// Where a group is below this mount; none if the mount shows another part of the tree.
-    fn place(&self, group: &str) -> Option<PathBuf> {
-        let below = Path::new(group).strip_prefix(self.root).ok()?;
-        let is_plain = below.components().all(|part| part != std::path::Component::ParentDir);
-        is_plain.then(|| Path::new(self.point).join(below))
-    }
+/// Where a group is below this mount; none if the mount shows another part of the tree.
+fn place(mount: &Mount<'_>, group: &str) -> Option<PathBuf> {
+    let below = Path::new(group).strip_prefix(&mount.root).ok()?;
+    let is_plain = below.components().all(|part| part != std::path::Component::ParentDir);
+    is_plain.then(|| Path::new(&mount.point).join(below))
 }
 
 #[cfg(test)]

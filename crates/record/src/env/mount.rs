@@ -2,6 +2,8 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
+use plain::mountinfo::{self, Mount};
+
 use super::block;
 use super::probe::Probe;
 use super::types::{FileSystem, Storage};
@@ -34,37 +36,21 @@ pub(super) fn storage(probe: &Probe, target: &Path) -> Storage {
 /// shows, so without any such the nearest mount stands in.
 fn find(mounts: &str, number: &str, target: &Path) -> Option<FileSystem> {
     let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
-    mounts
-        .lines()
-        .filter_map(parse)
-        .filter(|(_, mount)| target.starts_with(&mount.mount_point))
-        .max_by_key(|(found, mount)| (*found == number, mount.mount_point.len()))
-        .map(|(_, mount)| mount)
+    let is_number = |(major, minor): (u32, u32)| format!("{major}:{minor}") == number;
+    mountinfo::mounts(mounts)
+        .filter(|mount| target.starts_with(&mount.point))
+        .max_by_key(|mount| (is_number(mount.device), mount.point.len()))
+        .map(described)
 }
 
-/// A line's device number and its mount.
-fn parse(line: &str) -> Option<(&str, FileSystem)> {
-    let (before, after) = line.split_once(" - ")?;
-    let mut before = before.split(' ').skip(2);
-    let number = before.next()?;
-    let (mount_point, options) = (before.nth(1)?, before.next()?);
-    let mut after = after.split(' ');
-    let (kind, source) = (after.next()?, after.next()?);
-    let own_options = after.next().unwrap_or_default();
-    let mount = FileSystem {
-        kind: kind.to_owned(),
-        mount_point: unescape(mount_point),
-        source: unescape(source),
-        options: format!("{options},{own_options}").trim_end_matches(',').to_owned(),
-    };
-    Some((number, mount))
-}
-
-/// The kernel writes space, tab, newline and backslash as three octal digits.
-fn unescape(text: &str) -> String {
-    let replaced = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n")];
-    let text = replaced.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
-    text.replace("\\134", "\\")
+fn described(mount: Mount<'_>) -> FileSystem {
+    let options = format!("{},{}", mount.options, mount.super_options);
+    FileSystem {
+        kind: mount.kind.to_owned(),
+        mount_point: mount.point,
+        source: mount.source,
+        options: options.trim_end_matches(',').to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,110 @@
+//! A directory that only this user enters, and what killed processes left of theirs.
+//!
+//! Whoever made one holds a lock on it, which the kernel lets go when the process ends, however it ends: so
+//! one that nobody holds is left over, and no process is asked for by a number that another may have by now.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, flock};
+use tempfile::TempDir;
+
+const PREFIX: &str = "tilemark-cluster-";
+
+/// The directory, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Private {
+    directory: TempDir,
+    _held: File,
+}
+
+impl Private {
+    /// Makes one where temporary files go, and removes there what killed processes of this user left.
+    pub fn make() -> io::Result<Self> {
+        Self::make_in(&std::env::temp_dir())
+    }
+
+    fn make_in(parent: &Path) -> io::Result<Self> {
+        remove_stale_in(parent);
+        loop {
+            let own = Permissions::from_mode(0o700);
+            let directory =
+                tempfile::Builder::new().prefix(PREFIX).permissions(own).tempdir_in(parent)?;
+            // Another one that looks for what is left may have been quicker than the lock.
+            if let Some(held) = held(directory.path()) {
+                return Ok(Self { directory, _held: held });
+            }
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+/// Removes what killed processes of this user left where temporary files go. How many directories.
+pub fn remove_stale() -> usize {
+    remove_stale_in(&std::env::temp_dir())
+}
+
+fn remove_stale_in(parent: &Path) -> usize {
+    let Ok(found) = fs::read_dir(parent) else { return 0 };
+    let names = found
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)));
+    names.filter(|entry| remove_one(&entry.path())).count()
+}
+
+/// Removes it if it is this user's and nobody holds it.
+fn remove_one(path: &Path) -> bool {
+    let is_ours = fs::symlink_metadata(path).is_ok_and(|status| {
+        status.is_dir()
+            && status.uid() == rustix::process::geteuid().as_raw()
+            && status.mode().trailing_zeros() >= 6
+    });
+    let held = is_ours.then(|| held(path)).flatten();
+    held.is_some() && fs::remove_dir_all(path).is_ok()
+}
+
+/// The lock of a directory that is there; nothing while another holds it.
+fn held(path: &Path) -> Option<File> {
+    let directory = File::open(path).ok()?;
+    flock(&directory, FlockOperation::NonBlockingLockExclusive).ok()?;
+    let (own, there) = (directory.metadata().ok()?, fs::symlink_metadata(path).ok()?);
+    ((own.dev(), own.ino()) == (there.dev(), there.ino())).then_some(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_holds_is_removed_and_what_somebody_holds_or_is_no_such_directory_stays() {
+        let parent = tempfile::tempdir().expect("a directory");
+        let live = Private::make_in(parent.path()).expect("made");
+        let path = |name: &str| parent.path().join(name);
+        let mode = fs::metadata(live.path()).expect("it is there").mode();
+        assert_eq!(mode & 0o777, 0o700, "whatever the umask is");
+        for name in ["tilemark-cluster-killed", "tilemark-cluster-open", "tilemark-other"] {
+            fs::create_dir(path(name)).expect("made");
+            fs::set_permissions(path(name), Permissions::from_mode(0o700)).expect("set");
+        }
+        let open = Permissions::from_mode(0o755);
+        fs::set_permissions(path("tilemark-cluster-open"), open).expect("set");
+        fs::write(path("tilemark-cluster-killed/p"), "secret").expect("written");
+        std::os::unix::fs::symlink(path("tilemark-other"), path("tilemark-cluster-link"))
+            .expect("a link");
+        assert_eq!(remove_stale_in(parent.path()), 1);
+        assert!(!path("tilemark-cluster-killed").exists());
+        for name in ["tilemark-cluster-open", "tilemark-other", "tilemark-cluster-link"] {
+            assert!(path(name).exists(), "{name}");
+        }
+        let own = live.path().to_owned();
+        assert!(own.is_dir());
+        drop(live);
+        assert!(!own.exists());
+    }
+}
