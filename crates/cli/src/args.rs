@@ -133,8 +133,10 @@ pub enum Command {
         /// Which shell.
         shell: clap_complete::Shell,
     },
-    /// Print the manual page (roff)
-    Man,
+    /// Print the manual page (roff), or write one page per verb
+    Man(ManArgs),
+    /// Say what this program is: commit, features, formats
+    Version(VersionArgs),
 }
 
 /// What stdout carries.
@@ -433,6 +435,25 @@ pub struct DoctorArgs {
     /// Hosts on which this is done instead of here.
     #[command(flatten)]
     pub there: ThereArgs,
+}
+
+/// `man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write tilemark.1 and a page per verb into this directory, instead of printing all as one
+    #[arg(long, value_name = "DIR")]
+    pub to: Option<PathBuf>,
+}
+
+/// `version`.
+#[derive(Debug, Args)]
+pub struct VersionArgs {
+    /// The same as --format json
+    #[arg(long)]
+    pub json: bool,
+    /// What stdout carries
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 /// `schema`.

@@ -30,6 +30,7 @@ mod there;
 mod tiles;
 mod verify;
 mod verify_report;
+mod version;
 mod what_if;
 
 use crate::args::{Cli, Command};
@@ -72,6 +73,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Meter(args) => meter::meter(args),
         Command::Schema(args) => schema::schema(args),
         Command::Completions { shell } => self_description::completions(*shell),
-        Command::Man => self_description::manual(),
+        Command::Man(args) => self_description::manual(args),
+        Command::Version(args) => version::run(args),
     }
 }

@@ -198,7 +198,7 @@ pub fn reuse(text: &str) -> Reuse {
     reuse
 }
 
-/// This program, as results name it.
+/// This program, as results name it; its commit is what `build.rs` found out.
 pub fn tool() -> ToolFacts {
     ToolFacts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
