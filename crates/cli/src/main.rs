@@ -5,6 +5,7 @@
 mod args;
 mod commands;
 mod definition;
+mod door;
 mod exit;
 mod failure;
 mod gathering;

@@ -14,7 +14,8 @@ use crate::args::{Choice, Format, RunArgs};
 use crate::commands::runs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{gathering, live, open_files, output, plan_source, report, signals, text};
+use crate::page::Page;
+use crate::{door, gathering, live, open_files, output, plan_source, report, signals, text};
 
 /// Runs a plan, or prints how it resolves.
 pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
@@ -29,7 +30,8 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     let signals = signals::watch(Arc::clone(&control))
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let format = args.stored.format;
-    let mut viewer = live::viewer(args.live, color, format, &control, &signals, &options.base);
+    let page = page(args, &plan, &options)?;
+    let mut viewer = live::with_page(page, args.live, color, format, &control, &signals);
     let mut over = Over::run(args, &plan, &options, &control, &mut viewer)?;
     let page = viewer.into_page();
     let finished = over.finished();
@@ -44,6 +46,24 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
         page.leave();
     }
     end(over.into_finished(), is_removed, signals.exit())
+}
+
+/// The page: at the address that was named, which is opened or refused before anything is
+/// written, else where the view has one.
+fn page(
+    args: &RunArgs,
+    plan: &ResolvedPlan,
+    options: &RunOptions,
+) -> Result<Option<Page>, Failure> {
+    let of_page = args.hosts.reach.listen.as_ref().filter(|_| plan.hosts.value.is_empty());
+    let Some(listen) = args.page.page.as_ref().or(of_page) else {
+        return Ok(live::page(args.live, &options.base));
+    };
+    let door = door::open(listen, args.page.token.token_file.as_deref())?;
+    let page = Page::at(door, &options.base)
+        .map_err(|error| Failure::new(Exit::Failure, format!("starting the page: {error}")))?;
+    page.say();
+    Ok(Some(page))
 }
 
 /// A run that is over, here or on hosts.
