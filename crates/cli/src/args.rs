@@ -1,6 +1,7 @@
 //! The command line, defined once: help, manual page and completions come from here.
 
 mod analyze;
+mod config;
 mod hosts;
 mod import;
 mod lab;
@@ -23,6 +24,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use units::{Bytes, Nanos};
 
 pub use analyze::{AnalyzeArgs, AnalyzeFormat, DirectionName, ViewName};
+pub use config::{ConfigAction, ConfigArgs};
 #[cfg(feature = "hosts")]
 pub use hosts::Storage;
 pub use hosts::{AgentArgs, HostArgs, HostsArgs, ReachArgs, ThereArgs};
@@ -128,6 +130,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Look at a meter of watts before a run relies on it
     Meter(MeterArgs),
+    /// Show what is set by the environment and config.toml, and where
+    Config(ConfigArgs),
     /// Print the JSON Schema of a file
     Schema(SchemaArgs),
     /// Print completions for a shell

@@ -28,7 +28,10 @@ const DEFAULT_TILE: &str = "datacenter";
 
 /// Resolves what the options and the plan file say.
 pub fn resolved(args: &RunArgs) -> Result<ResolvedPlan, Failure> {
-    let mut source = Source::new(flags(args));
+    let mut source = match args.given.as_slice() {
+        [line, environment] => Source::layered(flags(line), flags(environment)),
+        _ => Source::new(flags(args)),
+    };
     match plan_file(&args.target) {
         Some(path) => {
             let datastore = source.read(&path)?.datastore;
@@ -40,6 +43,9 @@ pub fn resolved(args: &RunArgs) -> Result<ResolvedPlan, Failure> {
             return Err(not_real(Path::new(&args.target), &args.target));
         }
         None => source.layers[0].values.datastore = Some(from_anywhere(&args.target)),
+    }
+    if !args.given.is_empty() {
+        source.layers.push(Layer { origin: Origin::Config, values: flags(args) });
     }
     source.resolve(resolve)
 }
@@ -183,6 +189,14 @@ impl Source {
         Self { layers, base: PathBuf::new(), has_tile }
     }
 
+    /// What the command line says, and what the environment adds to it.
+    fn layered(line: Values, with_environment: Values) -> Self {
+        let mut source = Self::new(line);
+        source.has_tile |= with_environment.tile.is_some();
+        source.layers.push(Layer { origin: Origin::Env, values: with_environment });
+        source
+    }
+
     /// Adds what a plan file says.
     fn read(&mut self, path: &Path) -> Result<Plan, Failure> {
         let plan = spec::read_plan(path).map_err(|error| Failure::from_definition(&error))?;
@@ -201,7 +215,8 @@ impl Source {
         let defaults = Values { tile: Some(DEFAULT_TILE.to_owned()), ..Values::default() };
         self.layers.push(Layer { origin: Origin::Default, values: defaults });
         // A tile named on the command line is found from here, one named in a plan from there.
-        let base = if self.has_tile { Path::new("") } else { self.base.as_path() };
+        let is_here = self.has_tile || !self.layers.iter().any(in_plan);
+        let base = if is_here { Path::new("") } else { self.base.as_path() };
         let mut names = self.layers.iter_mut().filter_map(|layer| layer.values.tile.as_mut());
         let name = names.next().expect("the default is one");
         let tile =
@@ -235,6 +250,11 @@ impl Source {
         resolve(&self.layers, tile, surroundings)
             .map_err(|error| Failure::from_error(Exit::Usage, &error).hint(option_of(&error)))
     }
+}
+
+/// Whether a layer is a plan file that names a tile.
+fn in_plan(layer: &Layer) -> bool {
+    layer.origin == Origin::Plan && layer.values.tile.is_some()
 }
 
 type Resolve = fn(&[Layer], ResolvedTile, Surroundings) -> Result<ResolvedPlan, PlanError>;

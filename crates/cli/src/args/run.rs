@@ -157,6 +157,11 @@ pub struct RunArgs {
     /// Print the merged plan with each value's origin, and stop
     #[arg(long, help_heading = "Output")]
     pub print_config: bool,
+
+    /// The same options as the command line alone gives them, then with the environment; none
+    /// where nothing is set elsewhere.
+    #[arg(skip)]
+    pub given: Vec<Self>,
 }
 
 /// CPU steps.

@@ -6,6 +6,7 @@ mod arrays;
 mod calibrate;
 mod cleanup;
 mod compare;
+mod config;
 mod demo;
 mod doctor;
 mod export;
@@ -71,6 +72,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Doctor(args) if !args.there.hosts.is_empty() => there::doctor(args),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Meter(args) => meter::meter(args),
+        Command::Config(args) => config::run(args),
         Command::Schema(args) => schema::schema(args),
         Command::Completions { shell } => self_description::completions(*shell),
         Command::Man(args) => self_description::manual(args),

@@ -26,6 +26,7 @@ mod rig;
 #[cfg(feature = "hosts")]
 mod seeing;
 mod serving;
+mod settings;
 mod simulated;
 mod slurm;
 mod storage_trouble;

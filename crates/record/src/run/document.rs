@@ -180,6 +180,8 @@ pub enum Origin {
     Env,
     /// The plan file.
     Plan,
+    /// The user's config.toml.
+    Config,
     /// The profile.
     Profile,
     /// Nobody said anything else.

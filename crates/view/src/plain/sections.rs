@@ -416,6 +416,7 @@ const fn origin(origin: Origin) -> &'static str {
         Origin::Flag => "command line",
         Origin::Env => "environment",
         Origin::Plan => "plan",
+        Origin::Config => "config.toml",
         Origin::Profile => "profile",
         Origin::Default => "default",
     }
