@@ -286,6 +286,12 @@ pub struct RunsArgs {
     /// What to do; lists if absent.
     #[command(subcommand)]
     pub action: Option<RunsAction>,
+    /// Only runs of this name
+    #[arg(long, value_name = "NAME", global = true)]
+    pub name: Option<String>,
+    /// Only runs with this tag; with all of them, if given several times
+    #[arg(long = "tag", value_name = "KEY=VALUE", value_parser = ::record::run::tag, global = true)]
+    pub tags: Vec<(String, String)>,
     /// Where run directories are kept
     #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true, global = true)]
     pub out: Option<PathBuf>,
@@ -307,10 +313,32 @@ pub enum RunsAction {
         #[arg(long)]
         verbose: bool,
     },
-    /// Remove one
+    /// Remove runs
     Rm {
-        /// A run's directory, the beginning of its id, or `latest`
-        run: String,
+        /// A run's directory, the beginning of its id, `latest`, or tag:KEY=VALUE for all that have it
+        #[arg(required = true, value_name = "RUN")]
+        runs: Vec<String>,
+    },
+    /// Keep runs from being removed
+    Keep {
+        /// A run's directory, the beginning of its id, `latest`, or tag:KEY=VALUE for all that have it
+        #[arg(required = true, value_name = "RUN")]
+        runs: Vec<String>,
+        /// Let go of them
+        #[arg(long)]
+        off: bool,
+    },
+    /// Remove old runs, of those that are complete and not kept
+    Prune {
+        /// Runs that began so long ago or longer
+        #[arg(long, value_name = "TIME", required_unless_present = "keep_last")]
+        older_than: Option<Nanos>,
+        /// All but the newest N
+        #[arg(long, value_name = "N")]
+        keep_last: Option<usize>,
+        /// Only say what would be removed
+        #[arg(long)]
+        dry_run: bool,
     },
 }
 
@@ -319,7 +347,8 @@ pub enum RunsAction {
 pub struct CompareArgs {
     /// Runs of side A, then `vs`, then runs of side B; with two runs `vs` may be left out
     ///
-    /// Each is a directory, the beginning of an id, or `latest`.
+    /// Each is a directory, the beginning of an id, `latest`, or tag:KEY=VALUE for all complete runs
+    /// that have the tag. Example: tilemark compare tag:branch=main vs tag:branch=new
     #[arg(value_name = "RUN", num_args = 2.., required = true)]
     pub runs: Vec<String>,
     /// A difference smaller than this share is no difference
@@ -369,6 +398,14 @@ pub enum ExportFormat {
     Hlog,
     /// OpenMetrics text.
     Openmetrics,
+    /// JUnit XML: a case for the answer, each limit and each expectation.
+    Junit,
+    /// A summary in Markdown, as for $GITHUB_STEP_SUMMARY.
+    Markdown,
+    /// Tiles, score and work for github-action-benchmark (customBiggerIsBetter).
+    BenchJson,
+    /// The times that limits are on, for it (customSmallerIsBetter).
+    BenchJsonTimes,
 }
 
 /// `tiles`.

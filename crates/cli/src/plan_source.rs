@@ -10,8 +10,10 @@ use bench::plan::{
 };
 use bench::replay::{Asked, Definition, ReplayError, Traces};
 use datastore::Target;
+use record::run::Labels;
 use record::rundir::files;
 use spec::array::Array;
+use spec::expect::ExpectationError;
 use spec::plan::{Plan, Profile};
 use spec::replay::{Pace, Replay};
 use spec::workload::CpuMode;
@@ -270,6 +272,9 @@ fn option_of(error: &PlanError) -> Option<String> {
     if let PlanError::Address { name, .. } = error {
         return Some(format!("--endpoint {name}=http://HOST:PORT/PATH"));
     }
+    if let PlanError::Expect(ExpectationError::Unknown { help, .. }) = error {
+        return Some(help.clone());
+    }
     let (key, option) = match error {
         PlanError::Tiles(_) => ("ladder.tiles", "tiles"),
         PlanError::Range { key, .. } => match *key {
@@ -348,9 +353,21 @@ fn load_values(load: &LoadArgs, profile: Option<Profile>) -> Values {
         slice: load.slice,
         footprint: load.footprint.or(load.full_size.then_some(1.0)),
         time: load.time_scale,
+        labels: labels(load),
+        expect: (!load.expect.is_empty()).then(|| load.expect.clone()),
         seed: load.seed,
         ..Values::default()
     }
+}
+
+/// What the run is called and what is noted of it.
+fn labels(load: &LoadArgs) -> Option<Labels> {
+    let labels = Labels {
+        name: load.name.clone(),
+        tags: load.tags.iter().cloned().collect(),
+        note: load.note.clone(),
+    };
+    (!labels.is_empty()).then_some(labels)
 }
 
 /// Random bits from the operating system, by way of the standard hasher's keys.

@@ -7,7 +7,7 @@ use bench::progress::{Control, Observer};
 use bench::run::{End, FinishedRun, Reuse, RunOptions};
 use bench::{BenchError, plan::ResolvedPlan};
 use datastore::Removed;
-use record::run::{Status, ToolFacts, Verdict};
+use record::run::{Run, Status, ToolFacts, Verdict};
 use record::rundir::SameDevice;
 
 use crate::args::{Choice, Format, RunArgs};
@@ -237,6 +237,9 @@ fn answered(finished: FinishedRun, interrupted: Exit) -> Result<Exit, Failure> {
     match finished.end {
         End::Failed(error) => Err(failure_while_running(error)),
         End::Interrupted | End::NotYet => Ok(interrupted),
+        End::Complete if !finished.run.expectations.is_empty() => {
+            Ok(expected(&finished.run, interrupted))
+        }
         End::Complete => Ok(match finished.run.answer.status {
             Status::Inconclusive => Exit::Inconclusive,
             Status::Interrupted => interrupted,
@@ -247,6 +250,17 @@ fn answered(finished: FinishedRun, interrupted: Exit) -> Result<Exit, Failure> {
             }
             Status::Complete => Exit::Success,
         }),
+    }
+}
+
+/// Of a run of which something was expected: that decides, not whether it found an edge.
+fn expected(run: &Run, interrupted: Exit) -> Exit {
+    let any = |verdict| run.expectations.iter().any(|own| own.verdict == verdict);
+    match run.answer.status {
+        Status::Interrupted => interrupted,
+        _ if any(Verdict::Failed) => Exit::ExpectationMissed,
+        _ if any(Verdict::Inconclusive) => Exit::Inconclusive,
+        _ => Exit::Success,
     }
 }
 
