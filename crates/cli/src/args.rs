@@ -429,6 +429,18 @@ pub enum TilesAction {
         #[arg(long)]
         toml: bool,
     },
+    /// Make a workload of a fio job file; every option that does not carry over is named
+    FromFio {
+        /// The job file
+        #[arg(value_name = "JOB")]
+        job: PathBuf,
+        /// What the workload is called [default: the file's name]
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+        /// Write NAME.toml and NAME-tile.toml into this directory, instead of printing the workload
+        #[arg(long, value_name = "DIR")]
+        to: Option<PathBuf>,
+    },
 }
 
 /// `array`.
