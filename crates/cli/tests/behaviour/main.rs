@@ -4,6 +4,8 @@ mod analyze;
 mod arrays;
 mod calibrate;
 mod calling;
+mod deployed;
+mod documented;
 #[cfg(feature = "hosts")]
 mod events;
 mod help;
