@@ -4,7 +4,8 @@ CARGO ?= $(shell command -v cargo 2>/dev/null || echo $(HOME)/.cargo/bin/cargo)
 DATASTORE ?= .
 SECONDS ?= 60
 
-.PHONY: help build small demo cluster-demo answer test check bench fuzz setup-build
+.PHONY: help build small demo cluster-demo answer test check bench fuzz docs package install uninstall setup-build
+PREFIX ?= /usr/local
 
 help: ## list the verbs
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -29,6 +30,18 @@ cluster-demo: build ## one ladder over three hosts on this machine (DATASTORE=DI
 
 answer: small ## how many datacenter tiles does this disk hold? (DATASTORE=DIR, five minutes)
 	@scripts/answer "$(DATASTORE)"
+
+install: build ## put program, manual and completions below PREFIX (/usr/local)
+	@scripts/install "$(PREFIX)"
+
+uninstall: ## remove what install put there, and nothing else
+	@scripts/install --remove "$(PREFIX)"
+
+package: ## tarball, .deb, image, bill of materials and sums, in target/package
+	@scripts/package
+
+docs: ## the documentation as a site that needs no network, in target/docs
+	@scripts/docs
 
 test: ## run every test
 	@scripts/setup test

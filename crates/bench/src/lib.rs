@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod expect;
 pub mod fleet;
 pub mod ladder;
 mod placed;

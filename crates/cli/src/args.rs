@@ -1,11 +1,13 @@
 //! The command line, defined once: help, manual page and completions come from here.
 
 mod analyze;
+mod config;
 mod hosts;
 mod import;
 mod lab;
 mod load;
 mod meter;
+mod page;
 mod record;
 mod replay;
 mod run;
@@ -22,6 +24,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use units::{Bytes, Nanos};
 
 pub use analyze::{AnalyzeArgs, AnalyzeFormat, DirectionName, ViewName};
+pub use config::{ConfigAction, ConfigArgs};
 #[cfg(feature = "hosts")]
 pub use hosts::Storage;
 pub use hosts::{AgentArgs, HostArgs, HostsArgs, ReachArgs, ThereArgs};
@@ -30,6 +33,7 @@ pub use lab::{LabAction, LabArgs, LabMountArgs};
 pub use load::LoadArgs;
 use load::seed;
 pub use meter::{MeterAction, MeterArgs, MeterTestArgs};
+pub use page::{PageArgs, TokenArgs};
 pub use record::{By, RecordArgs};
 pub use replay::ReplayArgs;
 pub use run::{Cpu, RunArgs};
@@ -126,6 +130,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Look at a meter of watts before a run relies on it
     Meter(MeterArgs),
+    /// Show what is set by the environment and config.toml, and where
+    Config(ConfigArgs),
     /// Print the JSON Schema of a file
     Schema(SchemaArgs),
     /// Print completions for a shell
@@ -133,8 +139,10 @@ pub enum Command {
         /// Which shell.
         shell: clap_complete::Shell,
     },
-    /// Print the manual page (roff)
-    Man,
+    /// Print the manual page (roff), or write one page per verb
+    Man(ManArgs),
+    /// Say what this program is: commit, features, formats
+    Version(VersionArgs),
 }
 
 /// What stdout carries.
@@ -278,6 +286,12 @@ pub struct RunsArgs {
     /// What to do; lists if absent.
     #[command(subcommand)]
     pub action: Option<RunsAction>,
+    /// Only runs of this name
+    #[arg(long, value_name = "NAME", global = true)]
+    pub name: Option<String>,
+    /// Only runs with this tag; with all of them, if given several times
+    #[arg(long = "tag", value_name = "KEY=VALUE", value_parser = ::record::run::tag, global = true)]
+    pub tags: Vec<(String, String)>,
     /// Where run directories are kept
     #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true, global = true)]
     pub out: Option<PathBuf>,
@@ -299,10 +313,32 @@ pub enum RunsAction {
         #[arg(long)]
         verbose: bool,
     },
-    /// Remove one
+    /// Remove runs
     Rm {
-        /// A run's directory, the beginning of its id, or `latest`
-        run: String,
+        /// A run's directory, the beginning of its id, `latest`, or tag:KEY=VALUE for all that have it
+        #[arg(required = true, value_name = "RUN")]
+        runs: Vec<String>,
+    },
+    /// Keep runs from being removed
+    Keep {
+        /// A run's directory, the beginning of its id, `latest`, or tag:KEY=VALUE for all that have it
+        #[arg(required = true, value_name = "RUN")]
+        runs: Vec<String>,
+        /// Let go of them
+        #[arg(long)]
+        off: bool,
+    },
+    /// Remove old runs, of those that are complete and not kept
+    Prune {
+        /// Runs that began so long ago or longer
+        #[arg(long, value_name = "TIME", required_unless_present = "keep_last")]
+        older_than: Option<Nanos>,
+        /// All but the newest N
+        #[arg(long, value_name = "N")]
+        keep_last: Option<usize>,
+        /// Only say what would be removed
+        #[arg(long)]
+        dry_run: bool,
     },
 }
 
@@ -311,7 +347,8 @@ pub enum RunsAction {
 pub struct CompareArgs {
     /// Runs of side A, then `vs`, then runs of side B; with two runs `vs` may be left out
     ///
-    /// Each is a directory, the beginning of an id, or `latest`.
+    /// Each is a directory, the beginning of an id, `latest`, or tag:KEY=VALUE for all complete runs
+    /// that have the tag. Example: tilemark compare tag:branch=main vs tag:branch=new
     #[arg(value_name = "RUN", num_args = 2.., required = true)]
     pub runs: Vec<String>,
     /// A difference smaller than this share is no difference
@@ -361,6 +398,14 @@ pub enum ExportFormat {
     Hlog,
     /// OpenMetrics text.
     Openmetrics,
+    /// JUnit XML: a case for the answer, each limit and each expectation.
+    Junit,
+    /// A summary in Markdown, as for $GITHUB_STEP_SUMMARY.
+    Markdown,
+    /// Tiles, score and work for github-action-benchmark (customBiggerIsBetter).
+    BenchJson,
+    /// The times that limits are on, for it (customSmallerIsBetter).
+    BenchJsonTimes,
 }
 
 /// `tiles`.
@@ -383,6 +428,18 @@ pub enum TilesAction {
         /// Print the definition files themselves
         #[arg(long)]
         toml: bool,
+    },
+    /// Make a workload of a fio job file; every option that does not carry over is named
+    FromFio {
+        /// The job file
+        #[arg(value_name = "JOB")]
+        job: PathBuf,
+        /// What the workload is called [default: the file's name]
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+        /// Write NAME.toml and NAME-tile.toml into this directory, instead of printing the workload
+        #[arg(long, value_name = "DIR")]
+        to: Option<PathBuf>,
     },
 }
 
@@ -433,6 +490,25 @@ pub struct DoctorArgs {
     /// Hosts on which this is done instead of here.
     #[command(flatten)]
     pub there: ThereArgs,
+}
+
+/// `man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write tilemark.1 and a page per verb into this directory, instead of printing all as one
+    #[arg(long, value_name = "DIR")]
+    pub to: Option<PathBuf>,
+}
+
+/// `version`.
+#[derive(Debug, Args)]
+pub struct VersionArgs {
+    /// The same as --format json
+    #[arg(long)]
+    pub json: bool,
+    /// What stdout carries
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 /// `schema`.

@@ -22,6 +22,8 @@ pub enum Exit {
     /// Done and told, but something that Tilemark made could not be removed. Where there is
     /// another code to end with, that one is used.
     NotRemoved = 6,
+    /// Finished, and something that was expected of it (`--expect`) was missed.
+    ExpectationMissed = 7,
     /// Interrupted (Ctrl-C); a partial result was written and marked as such.
     Interrupted = 130,
     /// Asked to end (SIGTERM); a partial result was written and marked as such.
@@ -44,5 +46,6 @@ Exit codes:
   4    objective, comparison or verification failed
   5    inconclusive
   6    done, but what Tilemark made could not be removed
+  7    an expectation (--expect) was missed
   130  interrupted, partial result written
   143  terminated, partial result written";

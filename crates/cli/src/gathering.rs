@@ -16,6 +16,7 @@ pub use with::{invite, of_run, options};
 mod with {
     use std::fs::OpenOptions;
     use std::io::Write;
+    use std::net::SocketAddr;
     use std::os::unix::fs::OpenOptionsExt;
     use std::time::Duration;
 
@@ -89,9 +90,19 @@ mod with {
             hosts.push(launch);
         }
         let mut options = Options::new(hosts);
-        options.listen = reach.listen;
+        options.listen = reach.listen.as_ref().map(address).transpose()?;
         options.program.clone_from(&reach.host_program);
         options.join_within = Duration::from_nanos(reach.join_within.0);
         Ok(options)
+    }
+
+    /// Where hosts connect to must be an address, which is told to them.
+    fn address(listen: &server::Listen) -> Result<SocketAddr, Failure> {
+        listen.to_string().parse().map_err(|_| {
+            let message =
+                format!("`{listen}` is not an address and a port that hosts can connect to");
+            Failure::new(Exit::Usage, message)
+                .hint(Some("--listen ADDRESS:PORT, with port 0 for a free one: 10.0.0.1:0"))
+        })
     }
 }

@@ -5,6 +5,7 @@
 mod args;
 mod commands;
 mod definition;
+mod door;
 mod exit;
 mod failure;
 mod gathering;
@@ -15,6 +16,7 @@ mod page;
 mod plan_source;
 mod push;
 mod report;
+mod settings;
 mod signals;
 mod target;
 mod text;
@@ -23,19 +25,18 @@ mod user_arrays;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::exit::Exit;
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
-    let result = match args::Cli::try_parse() {
-        Ok(cli) => commands::dispatch(&cli),
+    let result = match settings::parse() {
+        Ok(Ok(cli)) => commands::dispatch(&cli),
         // What was asked for, such as --help, belongs on stdout.
-        Err(error) if !error.use_stderr() => {
+        Ok(Err(error)) if !error.use_stderr() => {
             output::print(&error.render().to_string()).map(|()| Exit::Success)
         }
-        Err(error) => Err(Failure::from_command_line(&error)),
+        Ok(Err(error)) => Err(Failure::from_command_line(&error)),
+        Err(failure) => Err(failure),
     };
     match result {
         Ok(exit) => exit.into(),

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use bench::progress::{Overview, Progress, Tick};
 use record::rundir::RunId;
 use server::{
-    Feed, Left, Library, Listen, LiveRun, Recording, Second, Server, Shelf, Subject, TraceFeed,
+    Door, Feed, Left, Library, Listen, LiveRun, Recording, Second, Server, Shelf, Subject,
+    TraceFeed,
 };
 use trace::{IoRecord, TraceInfo};
 use units::Nanos;
@@ -40,9 +41,14 @@ pub struct Page {
 impl Page {
     /// Serves what is stored in a directory, and soon the run.
     pub fn open(base: &Path) -> std::io::Result<Self> {
+        Self::at(Listen::default().bind()?, base)
+    }
+
+    /// The same, at an address that is open.
+    pub fn at(door: Door, base: &Path) -> std::io::Result<Self> {
         let base = std::path::absolute(base)?;
         let library = Arc::new(Library::new(Shelf::All(base.clone())));
-        let server = Server::start(Listen::default().bind()?, library.clone())?;
+        let server = Server::start(door, library.clone())?;
         let pushing = Pushing::begin(&library);
         Ok(Self {
             server,
@@ -57,9 +63,15 @@ impl Page {
         })
     }
 
-    /// The beginning of its address.
+    /// Its address, of which [`url_of`] makes that of a run.
     pub fn address(&self) -> String {
         self.server.url("")
+    }
+
+    /// Says where it is before there is a run, and what a token is for.
+    pub fn say(&self) {
+        crate::say!("page       {}", self.server.url("/"));
+        say_token(&self.server);
     }
 
     /// A run begins.
@@ -205,6 +217,14 @@ fn hand_over(left: Left, places: &[&Path]) -> std::io::Result<u32> {
 
 fn address(listener: TcpListener) -> Stdio {
     Stdio::from(OwnedFd::from(listener))
+}
+
+/// The address of a run, where the page's may end with a token.
+pub fn url_of(address: &str, run: &str) -> String {
+    match address.split_once('?') {
+        Some((address, token)) => format!("{address}/run/{run}?{token}"),
+        None => format!("{address}/run/{run}"),
+    }
 }
 
 /// Says what a token is for, where there is one.

@@ -10,8 +10,10 @@ use bench::plan::{
 };
 use bench::replay::{Asked, Definition, ReplayError, Traces};
 use datastore::Target;
+use record::run::Labels;
 use record::rundir::files;
 use spec::array::Array;
+use spec::expect::ExpectationError;
 use spec::plan::{Plan, Profile};
 use spec::replay::{Pace, Replay};
 use spec::workload::CpuMode;
@@ -28,7 +30,10 @@ const DEFAULT_TILE: &str = "datacenter";
 
 /// Resolves what the options and the plan file say.
 pub fn resolved(args: &RunArgs) -> Result<ResolvedPlan, Failure> {
-    let mut source = Source::new(flags(args));
+    let mut source = match args.given.as_slice() {
+        [line, environment] => Source::layered(flags(line), flags(environment)),
+        _ => Source::new(flags(args)),
+    };
     match plan_file(&args.target) {
         Some(path) => {
             let datastore = source.read(&path)?.datastore;
@@ -40,6 +45,9 @@ pub fn resolved(args: &RunArgs) -> Result<ResolvedPlan, Failure> {
             return Err(not_real(Path::new(&args.target), &args.target));
         }
         None => source.layers[0].values.datastore = Some(from_anywhere(&args.target)),
+    }
+    if !args.given.is_empty() {
+        source.layers.push(Layer { origin: Origin::Config, values: flags(args) });
     }
     source.resolve(resolve)
 }
@@ -183,6 +191,14 @@ impl Source {
         Self { layers, base: PathBuf::new(), has_tile }
     }
 
+    /// What the command line says, and what the environment adds to it.
+    fn layered(line: Values, with_environment: Values) -> Self {
+        let mut source = Self::new(line);
+        source.has_tile |= with_environment.tile.is_some();
+        source.layers.push(Layer { origin: Origin::Env, values: with_environment });
+        source
+    }
+
     /// Adds what a plan file says.
     fn read(&mut self, path: &Path) -> Result<Plan, Failure> {
         let plan = spec::read_plan(path).map_err(|error| Failure::from_definition(&error))?;
@@ -201,7 +217,8 @@ impl Source {
         let defaults = Values { tile: Some(DEFAULT_TILE.to_owned()), ..Values::default() };
         self.layers.push(Layer { origin: Origin::Default, values: defaults });
         // A tile named on the command line is found from here, one named in a plan from there.
-        let base = if self.has_tile { Path::new("") } else { self.base.as_path() };
+        let is_here = self.has_tile || !self.layers.iter().any(in_plan);
+        let base = if is_here { Path::new("") } else { self.base.as_path() };
         let mut names = self.layers.iter_mut().filter_map(|layer| layer.values.tile.as_mut());
         let name = names.next().expect("the default is one");
         let tile =
@@ -237,6 +254,11 @@ impl Source {
     }
 }
 
+/// Whether a layer is a plan file that names a tile.
+fn in_plan(layer: &Layer) -> bool {
+    layer.origin == Origin::Plan && layer.values.tile.is_some()
+}
+
 type Resolve = fn(&[Layer], ResolvedTile, Surroundings) -> Result<ResolvedPlan, PlanError>;
 
 /// Messages name the key in the plan; on the command line it has another name.
@@ -249,6 +271,9 @@ fn option_of(error: &PlanError) -> Option<String> {
     }
     if let PlanError::Address { name, .. } = error {
         return Some(format!("--endpoint {name}=http://HOST:PORT/PATH"));
+    }
+    if let PlanError::Expect(ExpectationError::Unknown { help, .. }) = error {
+        return Some(help.clone());
     }
     let (key, option) = match error {
         PlanError::Tiles(_) => ("ladder.tiles", "tiles"),
@@ -328,9 +353,21 @@ fn load_values(load: &LoadArgs, profile: Option<Profile>) -> Values {
         slice: load.slice,
         footprint: load.footprint.or(load.full_size.then_some(1.0)),
         time: load.time_scale,
+        labels: labels(load),
+        expect: (!load.expect.is_empty()).then(|| load.expect.clone()),
         seed: load.seed,
         ..Values::default()
     }
+}
+
+/// What the run is called and what is noted of it.
+fn labels(load: &LoadArgs) -> Option<Labels> {
+    let labels = Labels {
+        name: load.name.clone(),
+        tags: load.tags.iter().cloned().collect(),
+        note: load.note.clone(),
+    };
+    (!labels.is_empty()).then_some(labels)
 }
 
 /// Random bits from the operating system, by way of the standard hasher's keys.

@@ -17,6 +17,8 @@
 mod aligned;
 #[expect(unsafe_code, reason = "memory that is lent to the kernel")]
 mod arena;
+#[expect(unsafe_code, reason = "the ring is shared with the kernel")]
+mod attempt;
 mod backend;
 #[expect(unsafe_code, reason = "the memory of a loan, for as long as a blocking call takes")]
 mod blocking;
@@ -50,6 +52,7 @@ mod wheel;
 mod worker;
 
 pub use arena::{Address, LENGTH_MAX};
+pub use attempt::try_ring;
 pub use backend::{Backend, Completion, Submission, Wait};
 pub use clock::{Clock, wait_until};
 pub use instance::{EngineInstance, Guest};

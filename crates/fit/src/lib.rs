@@ -17,6 +17,7 @@ mod bursts;
 mod compare;
 mod document;
 mod error;
+mod fio;
 mod gaps;
 mod gather;
 mod generate;
@@ -33,6 +34,7 @@ pub use document::{
     CurveDistance, Decision, Distance, FIT_SCHEMA, FitReport, PhaseRow, Share, fit_json_schema,
 };
 pub use error::FitError;
+pub use fio::{FioError, FromFio, LeftOut, workload_of};
 pub use gather::{Observed, Wanted, gather};
 pub use generate::{Storage, generate};
 pub use text::fit_text;

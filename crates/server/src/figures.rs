@@ -1,5 +1,7 @@
 //! Figures of the running runs and of the last that ended: what metrics show and push.
 
+mod felt;
+
 use record::gauge::{Gauge, GaugeName};
 use view::document::RunState;
 
@@ -48,6 +50,7 @@ const fn kind(name: &'static str, dotted: &'static str, unit: Unit, help: &'stat
 const SECONDS: Unit = Some(("seconds", "s"));
 const OPERATIONS: Unit = Some(("operations_per_second", "{operation}/s"));
 const CALLS_UNIT: Unit = Some(("calls_per_second", "{call}/s"));
+const OPERATIONS_OF_ACTIONS: Unit = Some(("actions_per_second", "{action}/s"));
 const BYTES: Unit = Some(("bytes_per_second", "By/s"));
 
 /// Every kind, in the order in which they are told.
@@ -130,7 +133,10 @@ pub fn families(runs: &[Current]) -> Vec<Family> {
         figures,
     });
     let gauges = GaugeName::ALL.iter().map(|name| gauge(*name, runs));
-    own.chain(gauges).filter(|family| !family.figures.is_empty()).collect()
+    own.chain(felt::families(runs))
+        .chain(gauges)
+        .filter(|family| !family.figures.is_empty())
+        .collect()
 }
 
 /// What was read beside the I/O of these runs.

@@ -14,6 +14,7 @@
 mod app;
 mod assets;
 mod crowd;
+mod felt;
 mod figures;
 mod guard;
 mod library;
@@ -33,6 +34,7 @@ mod server;
 mod token;
 
 pub use assets::has_page;
+pub use felt::{Felt, FeltAction, FeltLimit, FeltStep};
 pub use library::{Library, Shelf};
 pub use listen::{Access, Door, Listen, ListenError, PORT};
 pub use live_run::{Feed, LiveRun, Recording, Second, Subject, TraceFeed};

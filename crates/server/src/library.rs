@@ -16,6 +16,7 @@ use view::document::{
 };
 use view::{OpenError, Request, Source};
 
+use crate::felt::Felt;
 use crate::live_run::LiveRun;
 use crate::provider::{Current, Provider, ProviderError};
 use cached::Cache;
@@ -167,17 +168,25 @@ impl Library {
 
     /// What metrics show of a run.
     fn known_of(&self, row: &RunRow) -> Current {
-        let mut known = Current { row: row.clone(), live: None, held: None, gauges: Vec::new() };
+        let mut known = Current {
+            row: row.clone(),
+            live: None,
+            held: None,
+            gauges: Vec::new(),
+            felt: Felt::default(),
+        };
         let Some(id) = RunId::parse(&row.id) else { return known };
         if let Some(source) = self.going_on(&id).ok().flatten() {
             known.live = source.live_state().cloned();
             known.gauges = source.rollup().levels();
+            known.felt = Felt::of_live(source.rollup(), source.run());
         } else if let Ok(stored) = self.stored(&id)
             && let Ok(run) = stored.run()
             && let Some(step) = held::step(run)
         {
             known.held = Some(held::of(run, step));
             known.gauges = step.levels().collect();
+            known.felt = Felt::of_step(run, step);
         }
         known
     }

@@ -72,12 +72,20 @@ impl Listen {
     /// Opens the address. A port that was asked for is taken or refused; if none was, the next
     /// free one is taken.
     pub fn bind(&self) -> io::Result<Door> {
+        self.bind_with(None)
+    }
+
+    /// The same, with the token that is asked for where one is; none: one is drawn.
+    pub fn bind_with(&self, token: Option<String>) -> io::Result<Door> {
         let listener = match self.port {
             Some(port) => bind(&self.host, port)?,
             None => self.bind_next()?,
         };
         let address = listener.local_addr()?;
-        let access = Access::new(&self.host, address, Token::random)?;
+        let access = Access::new(&self.host, address, || match token {
+            Some(token) => Ok(Token::known(token)),
+            None => Token::random(),
+        })?;
         Ok(Door { listener, access })
     }
 

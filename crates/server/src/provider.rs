@@ -7,6 +7,8 @@ use view::document::{
     ComparePage, EventList, HostRate, LiveState, RunList, RunPage, RunRow, StudyList, StudyPage,
 };
 
+use crate::felt::Felt;
+
 /// Knows runs and answers about them. Called on threads that may wait, never on the one that
 /// serves; several calls may run at the same time.
 pub trait Provider: Send + Sync + 'static {
@@ -43,6 +45,8 @@ pub struct Current {
     /// What was read beside its I/O, sums by the second: when it was last read, or in the step
     /// held.
     pub gauges: Vec<Gauge>,
+    /// What its users feel.
+    pub felt: Felt,
 }
 
 /// Figures of a judged step.

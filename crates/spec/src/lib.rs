@@ -17,6 +17,7 @@ pub mod demand;
 mod endpoint;
 mod error;
 pub mod events;
+pub mod expect;
 mod explain;
 mod forms;
 mod ladder;

@@ -7,6 +7,7 @@ use units::{Bytes, Nanos};
 
 use crate::endpoint::Answering;
 use crate::events::{PlannedEvent, Restart};
+use crate::expect::Expectation;
 use crate::meter::Meter;
 use crate::workload::CpuMode;
 
@@ -60,6 +61,11 @@ pub struct Plan {
     /// Meters of watts that are read beside the run; the text of each is what `--meter` takes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub meters: Vec<Meter>,
+    /// What is expected of the run, each as `--expect` has it: `"tiles >= 8"`, `"score >= 7.5"`,
+    /// `"shop.order.p95 <= 300ms"`. It changes nothing of what is run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>")]
+    pub expect: Vec<Expectation>,
     /// Random if absent; always stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,

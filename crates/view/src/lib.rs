@@ -16,6 +16,7 @@ mod compare;
 pub mod document;
 pub mod observed;
 mod offline;
+pub mod pipeline;
 pub mod plain;
 mod request;
 pub mod sample;

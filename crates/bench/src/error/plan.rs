@@ -115,6 +115,9 @@ pub enum PlanError {
     /// Hosts are what no simulation has.
     #[error("events and restart are of hosts that drive load, and a simulation has none")]
     SimulatedEvents,
+    /// Something is expected of what the tile does not have.
+    #[error(transparent)]
+    Expect(#[from] spec::expect::ExpectationError),
     /// The plan cannot be written as TOML.
     #[error("the resolved plan cannot be written as TOML: {0}")]
     Unwritable(String),

@@ -1,7 +1,8 @@
 use indexmap::IndexMap;
-use record::run::Origin;
+use record::run::{Labels, Origin};
 use spec::Answering;
 use spec::events::{PlannedEvent, Restart};
+use spec::expect::Expectation;
 use spec::meter::Meter;
 use spec::plan::{Plan, Profile};
 use spec::workload::CpuMode;
@@ -60,6 +61,10 @@ pub struct Values {
     pub restart: Option<Restart>,
     /// Meters of watts.
     pub meters: Option<Vec<Meter>>,
+    /// What the run is called and what is noted of it; no part of the plan.
+    pub labels: Option<Labels>,
+    /// What is expected of the run.
+    pub expect: Option<Vec<Expectation>>,
     /// Seed of every random stream.
     pub seed: Option<u64>,
 }
@@ -104,6 +109,8 @@ impl Layer {
             events: (!plan.events.is_empty()).then(|| plan.events.clone()),
             restart: plan.restart,
             meters: (!plan.meters.is_empty()).then(|| plan.meters.clone()),
+            labels: None,
+            expect: (!plan.expect.is_empty()).then(|| plan.expect.clone()),
             seed: plan.seed,
         };
         Self { origin: Origin::Plan, values }

@@ -41,6 +41,7 @@ impl ResolvedPlan {
             events: self.events.value.clone(),
             restart: self.restart.value,
             meters: self.meters.value.clone(),
+            expect: self.expect.value.clone(),
             seed: Some(self.seed.value),
         }
     }
@@ -101,6 +102,9 @@ impl ResolvedPlan {
         }
         if !self.meters.value.is_empty() {
             values.push(value("meters", &self.meters));
+        }
+        if !self.expect.value.is_empty() {
+            values.push(value("expect", &self.expect));
         }
         values
     }

@@ -1,5 +1,6 @@
-use record::run::Origin;
+use record::run::{Labels, Origin};
 use spec::events::{EventContext, EventKind, PlannedEvent, Restart, event_problems};
+use spec::expect::Expectation;
 use spec::meter::Meter;
 use spec::plan::Profile;
 use spec::workload::CpuMode;
@@ -82,6 +83,10 @@ pub struct ResolvedPlan {
     pub restart: Setting<Option<Restart>>,
     /// Meters of watts that are read beside the run.
     pub meters: Setting<Vec<Meter>>,
+    /// What the run is called and what is noted of it; no part of the plan.
+    pub labels: Labels,
+    /// What is expected of the run; it changes nothing of what is run.
+    pub expect: Setting<Vec<Expectation>>,
     /// Seed of every random stream.
     pub seed: Setting<u64>,
     /// The profile's values that a plan cannot change.
@@ -197,11 +202,16 @@ fn resolve_with(
         events: pick.or(|v| v.events.clone(), Vec::new(), Origin::Default),
         restart: pick.optional(|v| v.restart),
         meters: pick.or(|v| v.meters.clone(), Vec::new(), Origin::Default),
+        labels: pick.optional(|v| v.labels.clone()).value.unwrap_or_default(),
+        expect: pick.or(|v| v.expect.clone(), Vec::new(), Origin::Default),
         seed: pick.or(|v| v.seed, drawn_seed(surroundings.entropy), Origin::Default),
         method,
         tile_set,
         traces: Traces::default(),
     };
+    for expectation in &plan.expect.value {
+        expectation.limit(&plan.tile_set)?;
+    }
     check(&plan)?;
     Ok(plan)
 }

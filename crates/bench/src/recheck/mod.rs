@@ -10,4 +10,5 @@ mod run;
 mod tests;
 
 pub use document::{Agreement, Item, NotRechecked, Recheck, SCHEMA, StepRecheck};
+pub(crate) use replayed::Replayed;
 pub use run::{RecheckError, recheck};

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use record::run::{Check, Phase, Step};
+use record::run::{Check, LimitResult, Phase, Step};
 use record::series::{OpenOn, StoredSlice};
 use record::slice::{
     ActionRow, CallRow, InstanceEntry, InstanceId, IoRow, OpenRow, Slice, Topology, Unfinished,
@@ -19,7 +19,7 @@ use crate::step::course::steady_of;
 use crate::step::report::{StepFacts, StepPlace};
 use crate::step::runner::{Beside, excuse};
 use crate::step::{Rounds, waits};
-use crate::verdict::{Judged, LimitSamples, StepJudge};
+use crate::verdict::{CONFIDENCE, Judged, LimitSamples, StepJudge, judge_limit};
 use crate::window::{ActionTotals, KindTotals, Window};
 
 /// A step as its stored slices tell it.
@@ -185,6 +185,14 @@ impl<'a> Replayed<'a> {
         number_of(&mut self.topology.instances[instance].actions, name, || {
             totals.push(ActionTotals::default());
         })
+    }
+
+    /// The first limit of a workload over all tiles together.
+    pub fn pooled_limit(&self, workload: usize) -> LimitResult {
+        let Self { tile, members, topology, placed, .. } = self;
+        let judge = StepJudge { tile, members, topology, placed };
+        let samples = self.samples.pooled(&judge, (workload, 0), |_| true);
+        judge_limit(&tile.at(workload).0.limits[0], &samples, CONFIDENCE)
     }
 
     /// The step's entry as it comes out of these slices, and what was judged; what no series

@@ -119,6 +119,7 @@ impl<'a> RunFacts<'a> {
         Run {
             schema: SCHEMA.to_owned(),
             id: self.id.clone(),
+            labels: plan.labels.clone(),
             started: self.started,
             ended: None,
             tool: self.tool.clone(),
@@ -147,6 +148,7 @@ impl<'a> RunFacts<'a> {
                 Some(known) => widened(answer, known),
                 None => answer,
             },
+            expectations: Vec::new(),
             warnings: self.warnings(plan, end),
         }
     }

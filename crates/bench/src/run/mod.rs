@@ -40,6 +40,7 @@ use spec::plan::Profile;
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
+use crate::expect;
 use crate::ladder::{Climb, Ladder};
 use crate::plan::{ResolvedPlan, ladder_options, store_tile, with_traces};
 use crate::progress::{Control, Observer, Overview, Progress, Whole};
@@ -351,6 +352,13 @@ fn run_on<R: Rig>(
         Err(error) => End::Failed(error),
     };
     let (mut run, stored) = climber.finish(&ladder, &end);
+    let stored = stored.and_then(|()| {
+        if plan.expect.value.is_empty() {
+            return Ok(());
+        }
+        run.expectations = expect::judged(plan, &run, directory.at())?;
+        Ok(directory.write_run(&run)?)
+    });
     let stored = stored.and_then(|()| match &reporter {
         Some(reporter) => report::add(reporter.as_ref(), &directory, &mut run, observer),
         None => Ok(()),

@@ -1,7 +1,7 @@
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use server::Listen;
 use units::Nanos;
 
 use super::Format;
@@ -37,10 +37,10 @@ pub struct HostArgs {
 pub struct ReachArgs {
     /// The address of this machine that hosts connect to, with a port or 0 for a free one
     ///
-    /// If absent, the one from which the first ssh host is reached; 127.0.0.1 without one.
-    /// Example: 10.0.0.1:0
+    /// If absent, the one from which the first ssh host is reached; 127.0.0.1 without one. In a run
+    /// without --host it is the page's: the same as --page. Example: 10.0.0.1:0
     #[arg(long, value_name = "ADDRESS:PORT", hide_short_help = true, help_heading = "Hosts")]
-    pub listen: Option<SocketAddr>,
+    pub listen: Option<Listen>,
     /// The program on the other side of ssh
     #[arg(
         long,

@@ -1,6 +1,8 @@
 //! What `run` and `simulate` ask alike.
 
 use clap::Args;
+use record::run::tag;
+use spec::expect::Expectation;
 use spec::{Answering, ServiceModelError};
 use units::Nanos;
 
@@ -83,6 +85,33 @@ pub struct LoadArgs {
     /// result. Example: 0.1 makes a burst every 5 minutes one every 30 seconds
     #[arg(long, value_name = "F", allow_negative_numbers = true, help_heading = "What runs")]
     pub time_scale: Option<f64>,
+    /// A name for the run, beside its id
+    ///
+    /// Several may have the same. tilemark runs --name lists them.
+    #[arg(long, value_name = "NAME", hide_short_help = true, help_heading = "What it is called")]
+    pub name: Option<String>,
+    /// A tag of the run, KEY=VALUE; for each of them once
+    ///
+    /// tilemark runs --tag KEY=VALUE lists those that have it, and tilemark compare takes
+    /// tag:KEY=VALUE for all of them. Example: --tag branch=main
+    #[arg(long = "tag", value_name = "KEY=VALUE", value_parser = tag, hide_short_help = true, help_heading = "What it is called")]
+    pub tags: Vec<(String, String)>,
+    /// A sentence about the run
+    #[arg(long, value_name = "TEXT", hide_short_help = true, help_heading = "What it is called")]
+    pub note: Option<String>,
+    /// What the run is expected to show; for each expectation once
+    ///
+    /// tiles >= N, score >= X, or WORKLOAD.ACTION.STATISTIC <= TIME (p95, p99.9, mean, max; of a kind
+    /// of I/O or call, too), in the step that the answer stands on or, with `at N tiles` behind it, in
+    /// that step. Exit code 7 if one is missed, 5 if none is and one is not decided. It changes
+    /// nothing of what is run. Examples: --expect 'tiles >= 8', --expect 'shop.order.p95 <= 300ms'
+    #[arg(
+        long,
+        value_name = "EXPECTATION",
+        hide_short_help = true,
+        help_heading = "What is expected"
+    )]
+    pub expect: Vec<Expectation>,
     /// Where random numbers start; drawn and printed if absent
     ///
     /// 0 to 9223372036854775807. The same seed and plan give the same load; in simulate the same

@@ -3,7 +3,7 @@ use spec::Answering;
 use units::Bytes;
 
 use super::load::answering;
-use super::{HostArgs, Live, LoadArgs, StoredArgs};
+use super::{HostArgs, Live, LoadArgs, PageArgs, StoredArgs};
 
 /// What people do first.
 const EXAMPLES: &str = "\
@@ -148,12 +148,20 @@ pub struct RunArgs {
     /// until the result. Also: TILEMARK_LIVE
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Live::Auto, env = "TILEMARK_LIVE", hide_env = true, hide_possible_values = true, help_heading = "Output")]
     pub live: Live,
+    /// Where the page listens, if it is to.
+    #[command(flatten)]
+    pub page: PageArgs,
     /// Print every step, limit and response time, not one screen
     #[arg(long, hide_short_help = true, help_heading = "Output")]
     pub verbose: bool,
     /// Print the merged plan with each value's origin, and stop
     #[arg(long, help_heading = "Output")]
     pub print_config: bool,
+
+    /// The same options as the command line alone gives them, then with the environment; none
+    /// where nothing is set elsewhere.
+    #[arg(skip)]
+    pub given: Vec<Self>,
 }
 
 /// CPU steps.

@@ -3,6 +3,8 @@ use std::path::PathBuf;
 use clap::Args;
 use server::Listen;
 
+use super::TokenArgs;
+
 /// `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
@@ -19,6 +21,9 @@ pub struct ServeArgs {
     /// the printed address; there is no encryption. Examples: 8000, 0.0.0.0:8000
     #[arg(long, value_name = "ADDRESS", env = "TILEMARK_LISTEN", hide_env = true, alias = "port")]
     pub listen: Option<Listen>,
+    /// The token that is asked for.
+    #[command(flatten)]
+    pub token: TokenArgs,
     /// Where run directories are kept
     #[arg(short, long, value_name = "DIR", env = "TILEMARK_RUNS", hide_env = true)]
     pub out: Option<PathBuf>,

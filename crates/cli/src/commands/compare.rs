@@ -14,7 +14,8 @@ use crate::{output, text};
 pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let (a, b) = sides(&args.runs)?;
     let open = |names: &[String]| -> Result<Vec<StoredRun>, Failure> {
-        names.iter().map(|name| runs::open(args.out.as_deref(), name)).collect()
+        let all = names.iter().map(|name| runs::open_all(args.out.as_deref(), name));
+        Ok(all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     };
     let (a, b) = (open(a)?, open(b)?);
     let environments = |runs: &[StoredRun]| -> Vec<Option<Value>> {

@@ -25,7 +25,8 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
 
 /// What is found here, the worst first.
 pub fn findings(target: Option<&str>) -> Result<(Vec<Finding>, Exit), Failure> {
-    let mut findings = examine(&Root::default());
+    let ring = engine::try_ring().map_err(|error| error.to_string());
+    let mut findings = examine(&Root::default(), &ring);
     findings.extend(watch(WATCH));
     if let Some(target) = target {
         findings.extend(of_datastore(&target::parse(target)?));

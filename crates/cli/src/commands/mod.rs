@@ -6,6 +6,7 @@ mod arrays;
 mod calibrate;
 mod cleanup;
 mod compare;
+mod config;
 mod demo;
 mod doctor;
 mod export;
@@ -30,6 +31,7 @@ mod there;
 mod tiles;
 mod verify;
 mod verify_report;
+mod version;
 mod what_if;
 
 use crate::args::{Cli, Command};
@@ -70,8 +72,10 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Doctor(args) if !args.there.hosts.is_empty() => there::doctor(args),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Meter(args) => meter::meter(args),
+        Command::Config(args) => config::run(args),
         Command::Schema(args) => schema::schema(args),
         Command::Completions { shell } => self_description::completions(*shell),
-        Command::Man => self_description::manual(),
+        Command::Man(args) => self_description::manual(args),
+        Command::Version(args) => version::run(args),
     }
 }

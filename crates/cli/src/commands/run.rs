@@ -7,14 +7,15 @@ use bench::progress::{Control, Observer};
 use bench::run::{End, FinishedRun, Reuse, RunOptions};
 use bench::{BenchError, plan::ResolvedPlan};
 use datastore::Removed;
-use record::run::{Status, ToolFacts, Verdict};
+use record::run::{Run, Status, ToolFacts, Verdict};
 use record::rundir::SameDevice;
 
 use crate::args::{Choice, Format, RunArgs};
 use crate::commands::runs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{gathering, live, open_files, output, plan_source, report, signals, text};
+use crate::page::Page;
+use crate::{door, gathering, live, open_files, output, plan_source, report, signals, text};
 
 /// Runs a plan, or prints how it resolves.
 pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
@@ -29,7 +30,8 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
     let signals = signals::watch(Arc::clone(&control))
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let format = args.stored.format;
-    let mut viewer = live::viewer(args.live, color, format, &control, &signals, &options.base);
+    let page = page(args, &plan, &options)?;
+    let mut viewer = live::with_page(page, args.live, color, format, &control, &signals);
     let mut over = Over::run(args, &plan, &options, &control, &mut viewer)?;
     let page = viewer.into_page();
     let finished = over.finished();
@@ -44,6 +46,24 @@ pub fn run(args: &RunArgs, color: Choice) -> Result<Exit, Failure> {
         page.leave();
     }
     end(over.into_finished(), is_removed, signals.exit())
+}
+
+/// The page: at the address that was named, which is opened or refused before anything is
+/// written, else where the view has one.
+fn page(
+    args: &RunArgs,
+    plan: &ResolvedPlan,
+    options: &RunOptions,
+) -> Result<Option<Page>, Failure> {
+    let of_page = args.hosts.reach.listen.as_ref().filter(|_| plan.hosts.value.is_empty());
+    let Some(listen) = args.page.page.as_ref().or(of_page) else {
+        return Ok(live::page(args.live, &options.base));
+    };
+    let door = door::open(listen, args.page.token.token_file.as_deref())?;
+    let page = Page::at(door, &options.base)
+        .map_err(|error| Failure::new(Exit::Failure, format!("starting the page: {error}")))?;
+    page.say();
+    Ok(Some(page))
 }
 
 /// A run that is over, here or on hosts.
@@ -198,7 +218,7 @@ pub fn reuse(text: &str) -> Reuse {
     reuse
 }
 
-/// This program, as results name it.
+/// This program, as results name it; its commit is what `build.rs` found out.
 pub fn tool() -> ToolFacts {
     ToolFacts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -217,6 +237,9 @@ fn answered(finished: FinishedRun, interrupted: Exit) -> Result<Exit, Failure> {
     match finished.end {
         End::Failed(error) => Err(failure_while_running(error)),
         End::Interrupted | End::NotYet => Ok(interrupted),
+        End::Complete if !finished.run.expectations.is_empty() => {
+            Ok(expected(&finished.run, interrupted))
+        }
         End::Complete => Ok(match finished.run.answer.status {
             Status::Inconclusive => Exit::Inconclusive,
             Status::Interrupted => interrupted,
@@ -227,6 +250,17 @@ fn answered(finished: FinishedRun, interrupted: Exit) -> Result<Exit, Failure> {
             }
             Status::Complete => Exit::Success,
         }),
+    }
+}
+
+/// Of a run of which something was expected: that decides, not whether it found an edge.
+fn expected(run: &Run, interrupted: Exit) -> Exit {
+    let any = |verdict| run.expectations.iter().any(|own| own.verdict == verdict);
+    match run.answer.status {
+        Status::Interrupted => interrupted,
+        _ if any(Verdict::Failed) => Exit::ExpectationMissed,
+        _ if any(Verdict::Inconclusive) => Exit::Inconclusive,
+        _ => Exit::Success,
     }
 }
 

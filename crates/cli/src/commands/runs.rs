@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use record::run::{Run, Status};
 use record::rundir::{self, RunDirError, State, StoredRun};
 use serde_json::json;
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 use crate::args::{Format, RunsAction, RunsArgs};
 use crate::exit::Exit;
@@ -26,6 +26,24 @@ pub fn open(out: Option<&Path>, name: &str) -> Result<StoredRun, Failure> {
     rundir::open(&base(out)?, name).map_err(failure)
 }
 
+/// Runs by what names one, or all complete ones that have a tag: `tag:KEY=VALUE`.
+pub fn open_all(out: Option<&Path>, name: &str) -> Result<Vec<StoredRun>, Failure> {
+    let Some(text) = name.strip_prefix("tag:") else { return Ok(vec![open(out, name)?]) };
+    let tag = record::run::tag(text)
+        .map_err(|why| Failure::new(Exit::Usage, format!("\"{name}\": {why}")))?;
+    let base = base(out)?;
+    let mut found = rundir::list(&base).map_err(failure)?;
+    let wanted = [tag];
+    found.retain(|run| {
+        run.state() == State::Complete && run.run().is_ok_and(|own| own.labels.has(&wanted))
+    });
+    if found.is_empty() {
+        let message = format!("no complete run in {} has the tag {text}", base.display());
+        return Err(Failure::new(Exit::Usage, message).hint(Some("`tilemark runs` lists them")));
+    }
+    Ok(found)
+}
+
 /// A run directory that could not be read or written.
 pub fn failure(error: RunDirError) -> Failure {
     let hint = error.hint();
@@ -42,7 +60,7 @@ pub fn failure(error: RunDirError) -> Failure {
 pub fn run(args: &RunsArgs) -> Result<Exit, Failure> {
     let out = args.out.as_deref();
     match &args.action {
-        None | Some(RunsAction::Ls) => list(&base(out)?, args.format)?,
+        None | Some(RunsAction::Ls) => list(&base(out)?, args)?,
         Some(RunsAction::Show { run, verbose }) => {
             let stored = open(out, run)?;
             let document = stored.run().map_err(failure)?;
@@ -53,18 +71,77 @@ pub fn run(args: &RunsArgs) -> Result<Exit, Failure> {
                 Format::Json => output::print_json(document)?,
             }
         }
-        Some(RunsAction::Rm { run }) => {
-            let stored = open(out, run)?;
-            rundir::remove(&stored).map_err(failure)?;
-            crate::say!("removed {}", stored.path().display());
+        Some(RunsAction::Rm { runs }) => {
+            for stored in all_of(out, runs)? {
+                remove(&stored)?;
+            }
+        }
+        Some(RunsAction::Keep { runs, off }) => {
+            for stored in all_of(out, runs)? {
+                rundir::keep(&stored, !off).map_err(failure)?;
+                crate::say!("{} {}", if *off { "no longer keeps" } else { "keeps" }, stored.id());
+            }
+        }
+        Some(RunsAction::Prune { older_than, keep_last, dry_run }) => {
+            for stored in &old(&base(out)?, args, *older_than, *keep_last)? {
+                match dry_run {
+                    true => crate::say!("would remove {}", stored.path().display()),
+                    false => remove(stored)?,
+                }
+            }
         }
     }
     Ok(Exit::Success)
 }
 
-fn list(base: &Path, format: Format) -> Result<(), Failure> {
-    let runs = rundir::list(base).map_err(failure)?;
-    if format == Format::Json {
+/// All that these names mean, each found before anything is done to one.
+fn all_of(out: Option<&Path>, names: &[String]) -> Result<Vec<StoredRun>, Failure> {
+    let all = names.iter().map(|name| open_all(out, name));
+    Ok(all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+fn remove(stored: &StoredRun) -> Result<(), Failure> {
+    rundir::remove(stored).map_err(failure)?;
+    crate::say!("removed {}", stored.path().display());
+    Ok(())
+}
+
+/// Complete runs that nobody keeps and that are older than a time, and not among the newest few.
+fn old(
+    base: &Path,
+    args: &RunsArgs,
+    older_than: Option<Nanos>,
+    keep_last: Option<usize>,
+) -> Result<Vec<StoredRun>, Failure> {
+    let mut runs = chosen(base, args)?;
+    runs.retain(|run| run.state() == State::Complete);
+    runs.truncate(runs.len().saturating_sub(keep_last.unwrap_or(0)));
+    let now = jiff::Timestamp::now();
+    let is_old = |run: &StoredRun| {
+        let age = now.duration_since(run.id().started());
+        older_than.is_none_or(|least| age.as_nanos() >= i128::from(least.0))
+    };
+    runs.retain(|run| is_old(run) && !rundir::is_kept(run));
+    Ok(runs)
+}
+
+/// Runs with the name and the tags that were asked for, oldest first.
+fn chosen(base: &Path, args: &RunsArgs) -> Result<Vec<StoredRun>, Failure> {
+    let mut runs = rundir::list(base).map_err(failure)?;
+    if args.name.is_some() || !args.tags.is_empty() {
+        runs.retain(|run| {
+            run.run().is_ok_and(|own| {
+                let named = args.name.is_none() || own.labels.name == args.name;
+                named && own.labels.has(&args.tags)
+            })
+        });
+    }
+    Ok(runs)
+}
+
+fn list(base: &Path, args: &RunsArgs) -> Result<(), Failure> {
+    let runs = chosen(base, args)?;
+    if args.format == Format::Json {
         let rows: Vec<_> = runs.iter().map(listed).collect();
         return output::print_json(&rows);
     }
@@ -105,6 +182,8 @@ fn listed(run: &StoredRun) -> serde_json::Value {
     json!({
         "id": run.id().as_str(),
         "state": state(run),
+        "kept": rundir::is_kept(run),
+        "labels": document.map(|document| &document.labels),
         "path": run.path(),
         "profile": document.map(|document| &document.profile),
         "scale": document.map(|document| &document.scale),

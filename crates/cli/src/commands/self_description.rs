@@ -2,7 +2,7 @@
 
 use clap::CommandFactory;
 
-use crate::args::Cli;
+use crate::args::{Cli, ManArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -15,21 +15,43 @@ pub fn completions(shell: clap_complete::Shell) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Prints the manual page: the command's own, then one per verb.
-pub fn manual() -> Result<Exit, Failure> {
-    let mut page = Vec::new();
-    let render = |command: clap::Command, page: &mut Vec<u8>| {
-        clap_mangen::Man::new(command)
-            .render(page)
-            .map_err(|error| Failure::new(Exit::Failure, format!("making the manual: {error}")))
-    };
+/// Prints the manual page: the command's own, then one per verb; or writes each into a file.
+pub fn manual(args: &ManArgs) -> Result<Exit, Failure> {
+    let pages = pages().map_err(|error| failure("making the manual", &error))?;
+    match &args.to {
+        None => {
+            let all: Vec<u8> = pages.into_iter().flat_map(|(_, page)| page).collect();
+            output::print(&String::from_utf8_lossy(&all))?;
+        }
+        Some(directory) => {
+            for (name, page) in pages {
+                let path = directory.join(format!("{name}.1"));
+                let what = format!("writing {}", path.display());
+                std::fs::write(&path, page).map_err(|error| failure(&what, &error))?;
+            }
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// Pages by name: `tilemark`, then `tilemark-run` and its like.
+fn pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let mut command = Cli::command();
     command.build();
-    render(command.clone(), &mut page)?;
+    let mut pages = vec![("tilemark".to_owned(), page(command.clone())?)];
     for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
         let name = format!("tilemark-{}", verb.get_name());
-        render(verb.clone().name(name.clone()).bin_name(name), &mut page)?;
+        pages.push((name.clone(), page(verb.clone().name(name.clone()).bin_name(name))?));
     }
-    output::print(&String::from_utf8_lossy(&page))?;
-    Ok(Exit::Success)
+    Ok(pages)
+}
+
+fn page(command: clap::Command) -> std::io::Result<Vec<u8>> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page)?;
+    Ok(page)
+}
+
+fn failure(doing: &str, error: &std::io::Error) -> Failure {
+    Failure::new(Exit::Failure, format!("{doing}: {error}"))
 }

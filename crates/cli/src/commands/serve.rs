@@ -17,9 +17,9 @@ use crate::args::ServeArgs;
 use crate::commands::runs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
 use crate::page::{TOKEN, say_token};
 use crate::push::Pushing;
+use crate::{door, output};
 
 /// How long a page that was handed over is kept for somebody to look at it.
 const KEPT: Duration = Duration::from_secs(600);
@@ -34,10 +34,7 @@ pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     let (library, path) = library(args)?;
     let runs = library.runs().map_err(|error| Failure::from_error(Exit::Failure, &error))?;
     let listen = args.listen.clone().unwrap_or_default();
-    let door = listen.bind().map_err(|error| {
-        Failure::new(Exit::Refused, format!("listening at {listen}: {error}"))
-            .hint(Some("name another port with --listen"))
-    })?;
+    let door = door::open(&listen, args.token.token_file.as_deref())?;
     let server = start(door, Arc::clone(&library))?;
     let _pushing = Pushing::begin(&library);
     let _sample = runs.runs.is_empty().then(|| Sample::show(&library)).flatten();

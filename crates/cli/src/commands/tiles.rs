@@ -26,8 +26,46 @@ pub fn tiles(args: &TilesArgs) -> Result<Exit, Failure> {
             let tile = found.map_err(|error| Failure::from_definition(&error))?;
             output::print(&if *toml { definitions(&tile)? } else { show(&tile) })?;
         }
+        Some(TilesAction::FromFio { job, name, to }) => {
+            from_fio(job, name.as_deref(), to.as_deref())?;
+        }
     }
     Ok(Exit::Success)
+}
+
+/// Makes a workload of a job file, and a tile of it where files are written.
+fn from_fio(job: &Path, name: Option<&str>, to: Option<&Path>) -> Result<(), Failure> {
+    let wrong = |error: &dyn std::fmt::Display| {
+        Failure::new(Exit::Usage, format!("{}: {error}", job.display()))
+    };
+    let text = plain::read_named_text(job).map_err(|error| wrong(&error))?;
+    let stem = job.file_stem().map(|stem| stem.to_string_lossy().to_lowercase());
+    let name = name.map(str::to_owned).or(stem).unwrap_or_default();
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let made = ::fit::workload_of(&text, &name).map_err(|error| wrong(&error))?;
+    spec::load_workload(&format!("{name}.toml"), &made.toml)
+        .map_err(|error| Failure::from_definition(&error))?;
+    for left in &made.left {
+        crate::say!("left out   [{}] {}: {}", left.section, left.option, left.why);
+    }
+    let Some(to) = to else { return output::print(&made.toml) };
+    let tile = format!(
+        "name = \"{name}\"\ntitle = \"A fio job file as a tile\"\nsource = \"{name}.toml\"\n\n\
+         [[workload]]\nuse = \"{name}.toml\"\n"
+    );
+    for (file, text) in [(format!("{name}.toml"), &made.toml), (format!("{name}-tile.toml"), &tile)]
+    {
+        let path = to.join(file);
+        let failed = |error: std::io::Error| {
+            Failure::new(Exit::Failure, format!("writing {}: {error}", path.display()))
+                .hint(Some("nothing that exists is overwritten"))
+        };
+        let mut made = std::fs::File::create_new(&path).map_err(failed)?;
+        std::io::Write::write_all(&mut made, text.as_bytes()).map_err(failed)?;
+        crate::say!("wrote {}", path.display());
+    }
+    Ok(())
 }
 
 fn list() -> Result<(), Failure> {

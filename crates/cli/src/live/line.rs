@@ -4,6 +4,7 @@ use bench::progress::{LimitSoFar, Observer, Overview, Progress, Tick};
 use units::{Bytes, Nanos, decimal_and_binary};
 
 use super::FinalWarnings;
+use crate::page::url_of;
 use crate::text::{closest, count, number, step_line};
 use crate::time_left::TimeLeft;
 
@@ -155,7 +156,7 @@ pub(super) fn overview_lines(overview: &Overview, address: Option<&str>) -> Vec<
             overview.seed
         ),
     ];
-    lines.extend(address.map(|address| format!("page       {address}/run/{}", overview.id)));
+    lines.extend(address.map(|address| format!("page       {}", url_of(address, &overview.id))));
     lines
 }
 

@@ -50,7 +50,18 @@ pub fn viewer(
     signals: &Watch,
     base: &Path,
 ) -> Viewer {
-    let page = page(live, base);
+    with_page(page(live, base), live, color, format, control, signals)
+}
+
+/// The same, with a page or without one.
+pub fn with_page(
+    page: Option<Page>,
+    live: Live,
+    color: Choice,
+    format: Format,
+    control: &Arc<Control>,
+    signals: &Watch,
+) -> Viewer {
     let warnings = FinalWarnings::new(format);
     let address = page.as_ref().map(Page::address);
     Viewer { shown: shown(live, color, warnings, address, control, signals), page }

@@ -3,7 +3,7 @@ use std::path::Path;
 use record::run::{Answer, Run, Score, Step, told};
 
 use super::step::{calls_per_s, tightest};
-use super::summary::{broken, details, prefill_line, step_to_show, told_line};
+use super::summary::{broken, details, expectations, prefill_line, step_to_show, told_line};
 use super::{Table, count, events, hosts, limit_name, number, power};
 
 /// Columns of the text: what every terminal has.
@@ -58,6 +58,7 @@ pub fn brief(run: &Run, directory: Option<&Path>) -> String {
     // The answer comes last, where the eye is when the run has ended.
     lines.push(String::new());
     lines.extend(broken(&run.answer).iter().flat_map(|line| wrapped(line)));
+    lines.extend(expectations(run).iter().flat_map(|line| wrapped(line)));
     lines.extend(filled(&run.answer.sentence, "", 0));
     lines.join("\n") + "\n"
 }

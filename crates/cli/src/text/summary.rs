@@ -1,8 +1,8 @@
 use std::path::Path;
 
 use record::run::{
-    Answer, CallErrors, Figure, Known, LimitResult, Prefill, RateFacts, Run, ScaleFacts, Score,
-    Step, Told, Verdict, WorkloadResult, told,
+    Answer, CallErrors, Expected, Figure, Known, LimitResult, Prefill, RateFacts, Run, ScaleFacts,
+    Score, Step, Told, Verdict, WorkloadResult, told,
 };
 use units::{Bytes, Nanos, decimal_and_binary};
 
@@ -48,8 +48,21 @@ pub fn summary(run: &Run, directory: Option<&Path>) -> String {
     // The answer comes last, where the eye is when the run has ended.
     lines.push(String::new());
     lines.extend(broken(&run.answer));
+    lines.extend(expectations(run));
     lines.push(run.answer.sentence.clone());
     lines.join("\n") + "\n"
+}
+
+/// What was expected, and what came of it.
+pub(super) fn expectations(run: &Run) -> Vec<String> {
+    let word = |verdict| match verdict {
+        Verdict::Passed => "met",
+        Verdict::Failed => "missed",
+        Verdict::Inconclusive | Verdict::Interrupted => "not decided",
+    };
+    let line =
+        |own: &Expected| format!("expected   {}: {}: {}", own.text, word(own.verdict), own.reason);
+    run.expectations.iter().map(line).collect()
 }
 
 /// How sure the limit that ended the search is.

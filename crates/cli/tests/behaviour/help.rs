@@ -67,6 +67,7 @@ fn short_help_of_every_verb_fits_one_screen() {
         "schema",
         "completions",
         "man",
+        "version",
     ];
     for verb in verbs {
         let text = help(&[verb, "-h"]);
@@ -80,6 +81,49 @@ fn short_help_of_every_verb_fits_one_screen() {
 fn the_version_is_one_line() {
     let version = help(&["--version"]);
     assert_eq!(version, format!("tilemark {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn the_version_says_what_it_was_built_from_and_what_it_writes() {
+    let version: serde_json::Value =
+        serde_json::from_str(&help(&["version", "--json"])).expect("one JSON document");
+    assert_eq!(version["schema"], "tilemark.version/1.0");
+    assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
+    let head = std::process::Command::new("git")
+        .args(["rev-parse", "HEAD"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output();
+    match head.ok().filter(|output| output.status.success()) {
+        Some(output) => {
+            let head = String::from_utf8_lossy(&output.stdout);
+            let commit = version["commit"].as_str().expect("a commit, as there is a repository");
+            assert_eq!(commit.trim_end_matches("-dirty"), head.trim());
+        }
+        None => eprintln!("skipped: there is no repository to compare the commit with"),
+    }
+    let features = version["features"].as_array().expect("a list");
+    assert_eq!(features.iter().any(|name| name == "hosts"), cfg!(feature = "hosts"));
+    let schemas = version["schemas"].as_array().expect("a list");
+    assert!(schemas.iter().any(|of| of["of"] == "run.json" && of["schema"] == "tilemark.run/1.0"));
+    assert!(version["build"]["rustc"].as_str().is_some_and(|text| text.contains("rustc")));
+    assert!(help(&["version"]).contains("format    run.json: tilemark.run/1.0"));
+}
+
+#[test]
+fn the_manual_is_one_page_per_verb_where_a_directory_is_named() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("man")).expect("a directory");
+    let output = place.output(&["man", "--to", "man"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let names = place.names("man");
+    for name in ["tilemark.1", "tilemark-run.1", "tilemark-compare.1", "tilemark-verify-report.1"] {
+        assert!(names.iter().any(|have| have == name), "{name} in {names:?}");
+    }
+    let page = std::fs::read_to_string(place.path("man/tilemark-run.1")).expect("a page");
+    assert!(page.contains(".TH tilemark-run 1"), "{page}");
+    let nowhere = place.output(&["man", "--to", "no-such-directory"]);
+    assert_eq!(nowhere.status.code(), Some(1));
+    assert!(err(&nowhere).contains("writing no-such-directory/tilemark.1"), "{}", err(&nowhere));
 }
 
 #[test]

@@ -161,6 +161,7 @@ impl Place {
         for name in ["TILEMARK_SEED", "TILEMARK_LIVE", "TILEMARK_COLOR", "NO_COLOR", "CI"] {
             command.env_remove(name);
         }
+        command.env("XDG_CONFIG_HOME", self.path("config"));
         command.env("TILEMARK_RUNS", self.path("runs")).env("COLUMNS", "100").env("TERM", "xterm");
     }
 

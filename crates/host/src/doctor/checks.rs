@@ -133,15 +133,23 @@ pub(super) fn clock_source(root: &Root) -> Finding {
     }
 }
 
-pub(super) fn io_uring(root: &Root) -> Finding {
+/// What the system says is asked where it was refused only, for the way out.
+pub(super) fn io_uring(root: &Root, ring: &Result<(), String>) -> Finding {
     const ID: &str = "io-uring";
+    const WHY: &str = "load is made by a pool of threads instead, at several times the CPU per I/O";
+    let Err(refusal) = ring else { return Finding::good(ID, "a ring was set up and answered") };
     match root.read("proc/sys/kernel/io_uring_disabled").as_deref() {
-        Some("0") => Finding::good(ID, "allowed"),
-        None => Finding::unknown(ID, "kernel.io_uring_disabled (kernel before 6.6)"),
+        Some("0") | None => Finding::harmful(
+            ID,
+            format!("refused: {refusal}"),
+            WHY,
+            "a container: give it a seccomp profile that allows io_uring_setup, io_uring_enter and \
+             io_uring_register",
+        ),
         Some(value) => Finding::harmful(
             ID,
-            format!("kernel.io_uring_disabled = {value}"),
-            "load is made by a pool of threads instead, at several times the CPU per I/O",
+            format!("refused: {refusal}; kernel.io_uring_disabled = {value}"),
+            WHY,
             "sysctl kernel.io_uring_disabled=0",
         ),
     }
@@ -192,7 +200,7 @@ mod tests {
     }
 
     fn severity(root: &Root, id: &str) -> Severity {
-        examine(root)
+        examine(root, &Err("Operation not permitted (os error 1)".to_owned()))
             .into_iter()
             .find(|finding| finding.id == id)
             .expect("the check exists")
@@ -202,7 +210,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_unknown_and_not_good() {
         let (_dir, root) = machine(&[]);
-        for id in ["load-average", "cpu-steal", "memory", "clock-source", "io-uring"] {
+        for id in ["load-average", "cpu-steal", "memory", "clock-source"] {
             assert_eq!(severity(&root, id), Severity::Unknown, "{id}");
         }
     }
@@ -221,5 +229,21 @@ mod tests {
         assert_eq!(severity(&root, "io-uring"), Severity::Harmful);
         assert_eq!(severity(&root, "clock-source"), Severity::Harmful);
         assert_eq!(severity(&root, "cpu-limit"), Severity::Harmful);
+    }
+    #[test]
+    fn a_ring_that_was_refused_is_harmful_whatever_the_system_says_of_it() {
+        let says = |allowed: &str, ring: Result<(), String>| {
+            let (_dir, root) = machine(&[("proc/sys/kernel/io_uring_disabled", allowed)]);
+            super::io_uring(&root, &ring)
+        };
+        let refused = || Err("Operation not permitted (os error 1)".to_owned());
+        // A filter of system calls: the system allows it, and the call fails.
+        let filtered = says("0\n", refused());
+        assert_eq!(filtered.severity, Severity::Harmful);
+        assert!(filtered.try_next.contains("seccomp"), "{filtered:?}");
+        let disabled = says("2\n", refused());
+        assert_eq!(disabled.severity, Severity::Harmful);
+        assert!(disabled.try_next.contains("sysctl"), "{disabled:?}");
+        assert_eq!(says("1\n", Ok(())).severity, Severity::Good, "this process is allowed to");
     }
 }

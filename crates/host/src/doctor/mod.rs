@@ -120,8 +120,8 @@ pub fn watch(time: Duration) -> Vec<Finding> {
     found.into_iter().map(finding).collect()
 }
 
-/// Looks at the machine.
-pub fn examine(root: &Root) -> Vec<Finding> {
+/// Looks at the machine; `ring` is what became of trying io_uring.
+pub fn examine(root: &Root, ring: &Result<(), String>) -> Vec<Finding> {
     vec![
         checks::governor(root),
         checks::load(root),
@@ -130,7 +130,7 @@ pub fn examine(root: &Root) -> Vec<Finding> {
         checks::memory(root),
         checks::swap(root),
         checks::clock_source(root),
-        checks::io_uring(root),
+        checks::io_uring(root, ring),
         checks::virtualised(root),
         checks::cgroup_cpu(root),
     ]

@@ -2,7 +2,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Latency, LoadHost, MeterFacts, PowerPolicies, Step, Warning};
+use super::{
+    Answer, Expected, Labels, Latency, LoadHost, MeterFacts, PowerPolicies, Step, Warning,
+};
 
 /// One run: what was asked, what happened, what it means. The document behind `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -11,6 +13,9 @@ pub struct Run {
     pub schema: String,
     /// The run's id, which is also its directory's name.
     pub id: String,
+    /// What somebody called it and noted of it; absent if nobody did.
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
     /// When the run started (RFC 3339, UTC).
     #[schemars(with = "String")]
     pub started: Timestamp,
@@ -52,6 +57,9 @@ pub struct Run {
     pub steps: Vec<Step>,
     /// What it all means.
     pub answer: Answer,
+    /// What was expected of it, and what came of that; empty if nothing was, or it has not ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<Expected>,
     /// What a reader should know before trusting the numbers.
     pub warnings: Vec<Warning>,
 }
@@ -180,6 +188,8 @@ pub enum Origin {
     Env,
     /// The plan file.
     Plan,
+    /// The user's config.toml.
+    Config,
     /// The profile.
     Profile,
     /// Nobody said anything else.

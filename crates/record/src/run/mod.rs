@@ -4,10 +4,12 @@ mod answer;
 mod call;
 mod document;
 mod event;
+mod expected;
 mod figure;
 mod generator;
 mod headline;
 mod hosts;
+mod labels;
 mod latency;
 mod model;
 mod pooled;
@@ -29,9 +31,11 @@ pub use document::{
     ScaleFacts, TargetFacts, TileFacts, ToolFacts,
 };
 pub use event::{StepEvent, StepEventKind, Survivors, TileMove};
+pub use expected::Expected;
 pub use figure::{Figure, Interval};
 pub use generator::GeneratorHealth;
 pub use hosts::{AgainstOthers, HostStep, LoadHost};
+pub use labels::{Labels, tag};
 pub use latency::Latency;
 pub use model::{HostFacts, ModelFacts, PartFacts, PartKind, PlaceFacts, VmFacts};
 pub use pooled::PooledLimit;

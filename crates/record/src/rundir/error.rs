@@ -74,6 +74,12 @@ pub enum RunDirError {
         /// Which run.
         id: String,
     },
+    /// Somebody keeps it.
+    #[error("run {id} is kept")]
+    Kept {
+        /// Which run.
+        id: String,
+    },
     /// The directory holds something we did not put there.
     #[error("{} holds \"{name}\", which no run writes", path.display())]
     Foreign {
@@ -102,6 +108,7 @@ impl RunDirError {
             Self::NotFound { .. } | Self::NothingEnded { .. } => "`tilemark runs` lists them",
             Self::Ambiguous { .. } => "give more of the id",
             Self::Running { .. } => "stop it first",
+            Self::Kept { .. } => "`tilemark runs keep --off` lets go of it",
             Self::Foreign { .. } => "move it away first; only what a run wrote is deleted",
             _ => return None,
         })

@@ -4,11 +4,14 @@ use std::path::Path;
 use super::{RunDirError, State, StoredRun};
 use crate::files;
 
-/// Deletes a run. Refuses a live one, and one that holds anything no run writes.
+/// Deletes a run. Refuses a live one, one that is kept, and one that holds anything no run writes.
 pub fn remove(run: &StoredRun) -> Result<(), RunDirError> {
     let path = run.path();
     if run.state() == State::Running {
         return Err(RunDirError::Running { id: run.id().to_string() });
+    }
+    if super::is_kept(run) {
+        return Err(RunDirError::Kept { id: run.id().to_string() });
     }
     // Everything is looked at before anything is deleted.
     let mut ours = Vec::new();

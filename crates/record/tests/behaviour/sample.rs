@@ -244,6 +244,7 @@ pub fn run() -> Run {
     Run {
         schema: SCHEMA.to_owned(),
         id: "20261121T184207Z-datacenter-abcdef".to_owned(),
+        labels: Default::default(),
         started: "2026-11-21T18:42:07Z".parse().expect("a time"),
         ended: Some("2026-11-21T18:45:07Z".parse().expect("a time")),
         tool: ToolFacts { version: "0.1.0".to_owned(), commit: Some("a081dcc".to_owned()) },
@@ -322,6 +323,7 @@ pub fn run() -> Run {
             per_kilowatt: Vec::new(),
             progress: "2 of 2 steps".to_owned(),
         },
+        expectations: Vec::new(),
         warnings: vec![Warning {
             id: "same-device".to_owned(),
             text: "results are written to the device under test".to_owned(),

@@ -101,6 +101,11 @@ fn metrics_are_open_metrics_with_units() {
         "tilemark_cpu_own_ratio{run=\"20261121T184207Z-datacenter-k3f9qa\",host=\"host\"} 0.25",
         "tilemark_device_busy_ratio{run=\"20261121T184207Z-datacenter-k3f9qa\",device=\"sda\"} 1.0",
         "# UNIT tilemark_tier_read_bytes_per_second bytes_per_second",
+        "# UNIT tilemark_action_rate_actions_per_second actions_per_second",
+        "tilemark_action_rate_actions_per_second{run=\"20261121T000000Z-datacenter-aaaaaa\",workload=\"shop\",action=\"order\"} 12.5",
+        "tilemark_action_response_p95_seconds{run=\"20261121T000000Z-datacenter-aaaaaa\",workload=\"shop\",action=\"order\"} 0.25",
+        "tilemark_limit_used_ratio{run=\"20261121T000000Z-datacenter-aaaaaa\",workload=\"shop\",on=\"order\",statistic=\"p95\"} 0.5",
+        "tilemark_step_verdict{run=\"20261121T000000Z-datacenter-aaaaaa\",step=\"2\",repeat=\"1\",tiles=\"3\",verdict=\"passed\"} 1.0",
     ] {
         assert!(text.contains(line), "{line} in\n{text}");
     }
@@ -110,6 +115,8 @@ fn metrics_are_open_metrics_with_units() {
         1,
         "who calls: {text}"
     );
+    let p95 = "tilemark_action_response_p95_seconds{";
+    assert_eq!(text.matches(p95).count(), 1, "of an action that none ended: {text}");
     assert!(text.contains(r#"target="a \"disk\"""#), "quotes are quoted: {text}");
 }
 

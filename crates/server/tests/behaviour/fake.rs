@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use record::gauge::{Gauge, GaugeName, HOST};
 use record::rundir::RunId;
 use serde_json::json;
-use server::{Current, Held, Provider, ProviderError, Server};
+use server::{
+    Current, Felt, FeltAction, FeltLimit, FeltStep, Held, Provider, ProviderError, Server,
+};
 use view::Request;
 use view::document::{
     ComparePage, EventList, HostRate, LivePhase, LiveState, RunKind, RunList, RunPage, RunRow,
@@ -153,9 +155,31 @@ impl Provider for Fake {
             gauge(GaugeName::DeviceBusy, "sda", 1.0),
             gauge(GaugeName::TierReadBytes, "near", 4096.0),
         ];
-        let running = Current { row: row(), live: Some(state(1)), held: None, gauges };
-        let ended = Current { row: ended, live: None, held: Some(held), gauges: Vec::new() };
+        let running =
+            Current { row: row(), live: Some(state(1)), held: None, gauges, felt: Felt::default() };
+        let ended =
+            Current { row: ended, live: None, held: Some(held), gauges: Vec::new(), felt: felt() };
         let is_running = !self.has_ended.load(Ordering::Relaxed);
         Ok(is_running.then_some(running).into_iter().chain([ended]).collect())
+    }
+}
+
+/// What the users of the run that has ended felt.
+fn felt() -> Felt {
+    let action = |action: &str, per_s, p95_ns| FeltAction {
+        workload: "shop".to_owned(),
+        action: action.to_owned(),
+        per_s,
+        p95_ns,
+    };
+    Felt {
+        actions: vec![action("order", 12.5, Some(250_000_000)), action("browse", 0.0, None)],
+        limits: vec![FeltLimit {
+            workload: "shop".to_owned(),
+            on: "order".to_owned(),
+            statistic: "p95".to_owned(),
+            share: 0.5,
+        }],
+        steps: vec![FeltStep { step: 2, repeat: 1, tiles: 3, verdict: "passed" }],
     }
 }

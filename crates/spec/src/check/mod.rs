@@ -19,7 +19,7 @@ pub(crate) use finding::{Finding, Findings};
 pub(crate) use plan::plan_findings;
 pub(crate) use study::study_findings;
 pub(crate) use tile::tile_findings;
-pub(crate) use workload::workload_findings;
+pub(crate) use workload::{Timed, timed, workload_findings};
 
 use crate::array::Array;
 use crate::error::Problem;

@@ -45,6 +45,31 @@ pub(crate) fn workload_findings(workload: &Workload) -> Vec<Finding> {
     found.into_vec()
 }
 
+/// What of a workload takes time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timed {
+    /// An action, or a stage of one.
+    Action,
+    /// A kind of I/O.
+    Io,
+    /// A kind of call.
+    Call,
+}
+
+/// All that limits can be on, of a workload that is well.
+pub(crate) fn timed(workload: &Workload) -> Vec<(Timed, String)> {
+    let mut found = Findings::default();
+    let kinds = match &workload.replay {
+        Some(replay) => replay_kinds(workload, replay, &mut found),
+        None => Steps::check(workload, &mut found),
+    };
+    let actions = workload.actions.iter().flat_map(Action::names);
+    let kinds = kinds
+        .into_iter()
+        .map(|(name, kind)| (if kind.is_call() { Timed::Call } else { Timed::Io }, name));
+    actions.map(|name| (Timed::Action, name)).chain(kinds).collect()
+}
+
 fn machines(workload: &Workload, found: &mut Findings) {
     let vm = Place::default().key("vm");
     found.not_empty(vm.clone(), "the list of virtual machines", &workload.vms);

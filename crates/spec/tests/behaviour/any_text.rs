@@ -89,6 +89,10 @@ fn plan() -> impl Strategy<Value = Plan> {
             events: (number % 3 == 2).then(event).into_iter().collect(),
             restart: (number % 5 == 1).then_some(Restart { delay: Nanos(number) }),
             meters: Vec::new(),
+            expect: (0..number % 3)
+                .map(|at| format!("shop.order.p9{at} <= {}ns", number | 1).parse())
+                .collect::<Result<_, _>>()
+                .expect("expectations"),
             seed: Some(number >> 1),
         })
 }

@@ -21,6 +21,7 @@ pub fn report(stored: &StoredRun) -> Result<String, RunDirError> {
     let run = stored.run()?;
     let mut page = Page::new(&format!("Tilemark {}: {}", run.id, run.answer.sentence));
     sections::answer(&mut page, run);
+    sections::expectations(&mut page, run);
     sections::steps(&mut page, run);
     sections::limits(&mut page, run);
     sections::hosts(&mut page, run);

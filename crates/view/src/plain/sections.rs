@@ -1,6 +1,6 @@
 use record::run::{
-    AgainstOthers, CallErrors, Figure, Latency, LimitResult, Origin, Run, Score, Step, TargetFacts,
-    listed, told,
+    AgainstOthers, CallErrors, Expected, Figure, Latency, LimitResult, Origin, Run, Score, Step,
+    TargetFacts, Verdict, listed, told,
 };
 use units::print::{bytes_per_second, iops, number, percent, whole};
 use units::{Bytes, Nanos};
@@ -35,6 +35,25 @@ pub fn answer(page: &mut Page, run: &Run) {
         (None, _) => format!("No score: {}.", escape(&reason(&run.answer.score))),
     };
     page.paragraph(&score);
+}
+
+/// What was expected; nothing where nothing was.
+pub fn expectations(page: &mut Page, run: &Run) {
+    if run.expectations.is_empty() {
+        return;
+    }
+    page.heading("Expectations");
+    let word = |verdict: Verdict| match verdict {
+        Verdict::Passed => "met",
+        Verdict::Failed => "missed",
+        Verdict::Inconclusive | Verdict::Interrupted => "not decided",
+    };
+    let row = |own: &Expected| {
+        let found = capital(&own.reason);
+        vec![Cell::text(own.text.clone()), Cell::text(word(own.verdict)), Cell::text(found)]
+    };
+    let rows = run.expectations.iter().map(row).collect();
+    page.table("They change nothing of what was run.", &["expected", "", "found"], rows);
 }
 
 pub fn steps(page: &mut Page, run: &Run) {
@@ -416,6 +435,7 @@ const fn origin(origin: Origin) -> &'static str {
         Origin::Flag => "command line",
         Origin::Env => "environment",
         Origin::Plan => "plan",
+        Origin::Config => "config.toml",
         Origin::Profile => "profile",
         Origin::Default => "default",
     }

@@ -973,6 +973,37 @@ export interface components {
             /** @description Lines of `events.jsonl`; their times are of the run's clock, pauses between steps included. */
             events: components["schemas"]["Event"][];
         };
+        /** @description Something that was expected of a run, and what came of it. */
+        Expected: {
+            /** @description As the plan has it: `tiles >= 8`. */
+            text: string;
+            /** @description `passed`: it was met; `failed`: it was missed; `inconclusive`: the run does not say. */
+            verdict: components["schemas"]["Verdict"];
+            /** @description What was found, in a sentence. */
+            reason: string;
+            /** @description Unit of the numbers: `tiles`, `tiles' worth` or `ns`. */
+            unit: string;
+            /**
+             * Format: double
+             * @description What was found; null if nothing was.
+             */
+            found: number | null;
+            /**
+             * Format: double
+             * @description Lower end of its interval; null if it has none.
+             */
+            low: number | null;
+            /**
+             * Format: double
+             * @description Upper end of its interval; null if it has none, or is open.
+             */
+            high: number | null;
+            /**
+             * Format: uint32
+             * @description Tiles of the step it was held against; null if it was the answer as a whole.
+             */
+            tiles?: number | null;
+        };
         /** @description A number that may be absent, and then says why. Never NaN, never infinite. */
         Figure: {
             /**
@@ -1343,6 +1374,17 @@ export interface components {
              * @description Share that misses in a cache of any size: first references.
              */
             miss_ratio_least: number;
+        };
+        /** @description What somebody called a run and noted of it; it means nothing to what was measured. */
+        Labels: {
+            /** @description A name beside the id; several runs may have the same. */
+            name?: string | null;
+            /** @description Values by key: `branch` is `main`. */
+            tags?: {
+                [key: string]: string;
+            };
+            /** @description A sentence for people. */
+            note?: string | null;
         };
         /**
          * @description A latency distribution in a few numbers, all in nanoseconds. Percentiles are the upper
@@ -1963,7 +2005,7 @@ export interface components {
             disk_bytes: number;
         };
         /** @description Where a plan value came from; an earlier one overrides a later one. */
-        Origin: "flag" | "env" | "plan" | "profile" | "default";
+        Origin: "flag" | "env" | "plan" | "config" | "profile" | "default";
         /** @description `overview`: the answer, four numbers, what to look at next, and the block sizes. */
         Overview: {
             /** @description What ran, and whether users would feel it. */
@@ -2305,6 +2347,8 @@ export interface components {
             schema: string;
             /** @description The run's id, which is also its directory's name. */
             id: string;
+            /** @description What somebody called it and noted of it; absent if nobody did. */
+            labels?: components["schemas"]["Labels"];
             /** @description When the run started (RFC 3339, UTC). */
             started: string;
             /** @description When the run ended (RFC 3339, UTC); null while it runs. */
@@ -2344,6 +2388,8 @@ export interface components {
             steps: components["schemas"]["Step"][];
             /** @description What it all means. */
             answer: components["schemas"]["Answer"];
+            /** @description What was expected of it, and what came of that; empty if nothing was, or it has not ended. */
+            expectations?: components["schemas"]["Expected"][];
             /** @description What a reader should know before trusting the numbers. */
             warnings: components["schemas"]["Warning"][];
         };

@@ -1,0 +1,369 @@
+//! What somebody expects of a run: `tiles >= 8`, `score >= 7.5`, `shop.order.p95 <= 300ms`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+use crate::check::{Timed, timed};
+use crate::workload::{Limit, Workload};
+use crate::{ResolvedTile, did_you_mean};
+
+/// One expectation. Text: a quantity, a relation and a value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Expectation {
+    /// Of what.
+    pub quantity: Quantity,
+    /// How it is to stand to the value.
+    pub relation: Relation,
+}
+
+/// What something is expected of, with the value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Quantity {
+    /// `tiles`: tiles held.
+    Tiles(u32),
+    /// `score`: tiles' worth of work.
+    Score(f64),
+    /// `WORKLOAD.NAME.STATISTIC`: the response time of an action, or the service time of a kind
+    /// of I/O or call, over all tiles of a step.
+    Time {
+        /// The workload.
+        workload: String,
+        /// The action, or kind of I/O or call.
+        name: String,
+        /// Of its times.
+        statistic: TimeStatistic,
+        /// The value.
+        bound: Nanos,
+        /// Tiles of the step that is meant; the one that the answer stands on, if absent.
+        tiles: Option<u32>,
+    },
+}
+
+/// `p95`, `p99.9`, `mean` or `max`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum TimeStatistic {
+    /// In per cent, above 0 and below 100.
+    Percentile(f64),
+    /// The mean.
+    Mean,
+    /// The maximum.
+    Max,
+}
+
+/// How a quantity is to stand to a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relation {
+    /// `>=`
+    AtLeast,
+    /// `>`
+    Above,
+    /// `<=`
+    AtMost,
+    /// `<`
+    Below,
+}
+
+impl Relation {
+    /// Whether what lies in an interval stands so to a value; none if it may and may not.
+    pub fn decide(self, low: f64, high: Option<f64>, value: f64) -> Option<bool> {
+        let high = high.unwrap_or(f64::INFINITY);
+        let (met, missed) = match self {
+            Self::AtLeast => (low >= value, high < value),
+            Self::Above => (low > value, high <= value),
+            Self::AtMost => (high <= value, low > value),
+            Self::Below => (high < value, low >= value),
+        };
+        (met || missed).then_some(met)
+    }
+
+    const fn text(self) -> &'static str {
+        match self {
+            Self::AtLeast => ">=",
+            Self::Above => ">",
+            Self::AtMost => "<=",
+            Self::Below => "<",
+        }
+    }
+}
+
+/// Why a text is no expectation, or expects something of what is not there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExpectationError {
+    /// It cannot be read.
+    #[error("the expectation \"{text}\" {why}")]
+    Text {
+        /// As given.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// It names what the tile does not have.
+    #[error("the expectation \"{text}\" is about {what}, and there is none")]
+    Unknown {
+        /// As given.
+        text: String,
+        /// What it names: `the workload "shup"`.
+        what: String,
+        /// The nearest, and what is known.
+        help: String,
+    },
+}
+
+/// What is said of every text that cannot be read.
+const FORM: &str = "is none: write QUANTITY >= VALUE or <= VALUE, as in tiles >= 8, score >= 7.5 or \
+                    shop.order.p95 <= 300ms";
+
+impl FromStr for Expectation {
+    type Err = ExpectationError;
+
+    fn from_str(text: &str) -> Result<Self, ExpectationError> {
+        let wrong =
+            |why: &str| ExpectationError::Text { text: text.to_owned(), why: why.to_owned() };
+        let at = text.find(['<', '>']).ok_or_else(|| wrong(FORM))?;
+        let (left, rest) = (text[..at].trim(), &text[at..]);
+        let relation = [Relation::AtLeast, Relation::AtMost, Relation::Above, Relation::Below];
+        let found = relation.into_iter().find_map(|r| Some((r, rest.strip_prefix(r.text())?)));
+        let (relation, right) = found.ok_or_else(|| wrong(FORM))?;
+        let right = right.trim();
+        let quantity = match left {
+            "tiles" => Quantity::Tiles(right.parse().map_err(|_| {
+                wrong(&format!("takes a whole number of tiles, and not \"{right}\""))
+            })?),
+            "score" => match right.parse::<f64>() {
+                Ok(score) if score.is_finite() => Quantity::Score(score),
+                _ => return Err(wrong(&format!("takes a number, and not \"{right}\""))),
+            },
+            times if matches!(relation, Relation::AtMost | Relation::Below) => {
+                time(times, right).map_err(|why| wrong(&why))?
+            }
+            _ => return Err(wrong("is of a time, and a time is held to <= or <")),
+        };
+        Ok(Self { quantity, relation })
+    }
+}
+
+/// `shop.order.p95` and `300ms`, or `300ms at 8 tiles`.
+fn time(left: &str, right: &str) -> Result<Quantity, String> {
+    let (workload, rest) = left.split_once('.').ok_or(FORM)?;
+    let statistic = |(at, _): (usize, &str)| Some((&rest[..at], statistic(&rest[at + 1..])?));
+    let (name, statistic) = rest.match_indices('.').find_map(statistic).ok_or(
+        "names no statistic: p95, p99.9, mean or max is the last part, as in shop.order.p95",
+    )?;
+    let (bound, tiles) = match right.split_once(" at ") {
+        None => (right, None),
+        Some((bound, at)) => {
+            let count = at.trim().trim_end_matches("tiles").trim_end_matches("tile").trim();
+            let tiles: u32 = count.parse().map_err(|_| {
+                format!("names the step \"{at}\": a number of tiles, as in at 8 tiles")
+            })?;
+            (bound, Some(tiles))
+        }
+    };
+    let bound: Nanos = bound.trim().parse().map_err(|error| format!("has no time: {error}"))?;
+    if bound == Nanos::ZERO {
+        return Err("takes a time above 0".to_owned());
+    }
+    Ok(Quantity::Time {
+        workload: workload.to_owned(),
+        name: name.to_owned(),
+        statistic,
+        bound,
+        tiles,
+    })
+}
+
+fn statistic(text: &str) -> Option<TimeStatistic> {
+    match text {
+        "mean" => Some(TimeStatistic::Mean),
+        "max" => Some(TimeStatistic::Max),
+        other => {
+            let p: f64 = other.strip_prefix('p')?.parse().ok()?;
+            (p > 0.0 && p < 100.0).then_some(TimeStatistic::Percentile(p))
+        }
+    }
+}
+
+impl fmt::Display for TimeStatistic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Percentile(p) => write!(f, "p{p}"),
+            Self::Mean => f.write_str("mean"),
+            Self::Max => f.write_str("max"),
+        }
+    }
+}
+
+impl fmt::Display for Expectation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let relation = self.relation.text();
+        match &self.quantity {
+            Quantity::Tiles(count) => write!(f, "tiles {relation} {count}"),
+            Quantity::Score(score) => write!(f, "score {relation} {score}"),
+            Quantity::Time { workload, name, statistic, bound, tiles } => {
+                write!(f, "{workload}.{name}.{statistic} {relation} {}", bound.to_text())?;
+                tiles.map_or(Ok(()), |tiles| write!(f, " at {tiles} tiles"))
+            }
+        }
+    }
+}
+
+impl TryFrom<String> for Expectation {
+    type Error = ExpectationError;
+
+    fn try_from(text: String) -> Result<Self, ExpectationError> {
+        text.parse()
+    }
+}
+
+impl From<Expectation> for String {
+    fn from(expectation: Expectation) -> Self {
+        expectation.to_string()
+    }
+}
+
+impl Expectation {
+    /// The position of the workload it is about, and the limit that it is there; none of one that
+    /// is about the answer.
+    ///
+    /// # Errors
+    ///
+    /// If the tile has no such workload, or the workload no such action or kind.
+    pub fn limit(&self, tile: &ResolvedTile) -> Result<Option<(usize, Limit)>, ExpectationError> {
+        let Quantity::Time { workload, name, statistic, bound, .. } = &self.quantity else {
+            return Ok(None);
+        };
+        let unknown = |what: String, help: String| ExpectationError::Unknown {
+            text: self.to_string(),
+            what,
+            help,
+        };
+        let mut all = tile.all().enumerate();
+        let Some((position, (own, _))) = all.find(|(_, (own, _))| own.name == *workload) else {
+            let known: Vec<&str> = tile.all().map(|(own, _)| own.name.as_str()).collect();
+            let help = did_you_mean(workload, &known, "workloads");
+            return Err(unknown(format!("the workload \"{workload}\""), help));
+        };
+        let mut limit = Limit {
+            action: None,
+            io: None,
+            call: None,
+            percentile: None,
+            limit: None,
+            mean: None,
+            max: None,
+            source: "expected".to_owned(),
+        };
+        *subject(&mut limit, own, name).ok_or_else(|| {
+            let known: Vec<String> = timed(own).into_iter().map(|(_, name)| name).collect();
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let help = did_you_mean(name, &known, "actions and kinds");
+            unknown(format!("\"{name}\" of the workload \"{workload}\""), help)
+        })? = Some(name.clone());
+        match *statistic {
+            TimeStatistic::Percentile(p) => {
+                (limit.percentile, limit.limit) = (Some(p), Some(*bound));
+            }
+            TimeStatistic::Mean => limit.mean = Some(*bound),
+            TimeStatistic::Max => limit.max = Some(*bound),
+        }
+        Ok(Some((position, limit)))
+    }
+}
+
+/// The key of a limit that a name of a workload belongs to.
+fn subject<'a>(
+    limit: &'a mut Limit,
+    workload: &Workload,
+    name: &str,
+) -> Option<&'a mut Option<String>> {
+    let (timed, _) = timed(workload).into_iter().find(|(_, own)| own == name)?;
+    Some(match timed {
+        Timed::Action => &mut limit.action,
+        Timed::Io => &mut limit.io,
+        Timed::Call => &mut limit.call,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expectation_is_read_back_as_it_was_written() {
+        for text in [
+            "tiles >= 8",
+            "tiles < 3",
+            "score > 7.5",
+            "shop.order.p95 <= 300ms",
+            "shop.order.p99.9 < 1s",
+            "mail.log.mean <= 10ms at 8 tiles",
+        ] {
+            let expectation: Expectation = text.parse().expect(text);
+            assert_eq!(expectation.to_string().parse(), Ok(expectation), "{text}");
+        }
+        let same: Expectation = "tiles>=8".parse().expect("without spaces");
+        assert_eq!(same.to_string(), "tiles >= 8");
+    }
+
+    #[test]
+    fn what_is_no_expectation_says_what_would_be() {
+        for (text, why) in [
+            ("", "tiles >= 8"),
+            ("tiles = 8", "tiles >= 8"),
+            ("tiles >= many", "not \"many\""),
+            ("tiles >= -1", "whole number"),
+            ("score >= NaN", "takes a number"),
+            ("shop.order.p95 >= 3ms", "held to <="),
+            ("shop.order <= 3ms", "names no statistic"),
+            ("shop.order.p100 <= 3ms", "names no statistic"),
+            ("shop.order.p95 <= 3", "has no time"),
+            ("shop.order.p95 <= 0ms", "above 0"),
+            ("shop.order.p95 <= 3ms at noon", "at 8 tiles"),
+            ("order <= 3ms", "QUANTITY >= VALUE"),
+        ] {
+            let error = text.parse::<Expectation>().expect_err(text).to_string();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_the_tile_does_not_have_is_refused_with_the_nearest() {
+        let tile = crate::resolve_tile("datacenter", std::path::Path::new("")).expect("shipped");
+        let (workload, _) = tile.at(0);
+        let action = &workload.actions[0].name;
+        let fits: Expectation =
+            format!("{}.{action}.p95 <= 1s", workload.name).parse().expect("an expectation");
+        let (position, limit) = fits.limit(&tile).expect("it is there").expect("it is of a time");
+        assert_eq!((position, limit.action.as_ref()), (0, Some(action)));
+        let of = |text: &str| {
+            let expectation: Expectation = text.parse().expect("an expectation");
+            match expectation.limit(&tile) {
+                Err(ExpectationError::Unknown { what, help, .. }) => format!("{what}; {help}"),
+                other => panic!("{text}: {other:?}"),
+            }
+        };
+        let wrong = of(&format!("{}s.{action}.p95 <= 1s", workload.name));
+        assert!(wrong.contains(&format!("did you mean \"{}\"?", workload.name)), "{wrong}");
+        let wrong = of(&format!("{}.{action}x.p95 <= 1s", workload.name));
+        assert!(wrong.contains(&format!("did you mean \"{action}\"?")), "{wrong}");
+        let answer: Expectation = "tiles >= 8".parse().expect("an expectation");
+        assert_eq!(answer.limit(&tile), Ok(None));
+    }
+
+    #[test]
+    fn an_interval_around_the_value_decides_nothing() {
+        let at_least = |low, high| Relation::AtLeast.decide(low, high, 8.0);
+        assert_eq!(at_least(8.0, Some(9.0)), Some(true));
+        assert_eq!(at_least(8.0, None), Some(true), "at least 8");
+        assert_eq!(at_least(7.0, Some(9.0)), None);
+        assert_eq!(at_least(7.0, None), None, "at least 7");
+        assert_eq!(at_least(5.0, Some(7.0)), Some(false));
+        assert_eq!(Relation::Below.decide(1.0, Some(8.0), 8.0), None);
+        assert_eq!(Relation::AtMost.decide(1.0, Some(8.0), 8.0), Some(true));
+        assert_eq!(Relation::Above.decide(9.0, Some(9.0), 9.0), Some(false));
+    }
+}
