@@ -8,6 +8,7 @@ use units::{Bytes, Nanos};
 use crate::endpoint::Answering;
 use crate::events::{PlannedEvent, Restart};
 use crate::meter::Meter;
+use crate::named::NamedMachine;
 use crate::workload::CpuMode;
 
 /// Everything a run needs to know. Absent values come from the profile.
@@ -60,6 +61,10 @@ pub struct Plan {
     /// Meters of watts that are read beside the run; the text of each is what `--meter` takes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub meters: Vec<Meter>,
+    /// Virtual machines of yours that operations may be carried out on, each by its exact name; the text of
+    /// each is what `--machine` takes. No other machine is touched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<NamedMachine>,
     /// Random if absent; always stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,

@@ -3,6 +3,7 @@ use record::run::Origin;
 use spec::Answering;
 use spec::events::{PlannedEvent, Restart};
 use spec::meter::Meter;
+use spec::named::NamedMachine;
 use spec::plan::{Plan, Profile};
 use spec::workload::CpuMode;
 use units::{Bytes, Nanos};
@@ -60,6 +61,8 @@ pub struct Values {
     pub restart: Option<Restart>,
     /// Meters of watts.
     pub meters: Option<Vec<Meter>>,
+    /// Machines of the user's that operations may be carried out on.
+    pub machines: Option<Vec<NamedMachine>>,
     /// Seed of every random stream.
     pub seed: Option<u64>,
 }
@@ -104,6 +107,7 @@ impl Layer {
             events: (!plan.events.is_empty()).then(|| plan.events.clone()),
             restart: plan.restart,
             meters: (!plan.meters.is_empty()).then(|| plan.meters.clone()),
+            machines: (!plan.machines.is_empty()).then(|| plan.machines.clone()),
             seed: plan.seed,
         };
         Self { origin: Origin::Plan, values }

@@ -41,6 +41,7 @@ impl ResolvedPlan {
             events: self.events.value.clone(),
             restart: self.restart.value,
             meters: self.meters.value.clone(),
+            machines: self.machines.value.clone(),
             seed: Some(self.seed.value),
         }
     }
@@ -101,6 +102,9 @@ impl ResolvedPlan {
         }
         if !self.meters.value.is_empty() {
             values.push(value("meters", &self.meters));
+        }
+        if !self.machines.value.is_empty() {
+            values.push(value("machines", &self.machines));
         }
         values
     }

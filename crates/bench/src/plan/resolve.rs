@@ -1,6 +1,7 @@
 use record::run::Origin;
 use spec::events::{EventContext, EventKind, PlannedEvent, Restart, event_problems};
 use spec::meter::Meter;
+use spec::named::NamedMachine;
 use spec::plan::Profile;
 use spec::workload::CpuMode;
 use spec::{Placement, ResolvedTile};
@@ -82,6 +83,8 @@ pub struct ResolvedPlan {
     pub restart: Setting<Option<Restart>>,
     /// Meters of watts that are read beside the run.
     pub meters: Setting<Vec<Meter>>,
+    /// Machines of the user's that operations may be carried out on, and no others.
+    pub machines: Setting<Vec<NamedMachine>>,
     /// Seed of every random stream.
     pub seed: Setting<u64>,
     /// The profile's values that a plan cannot change.
@@ -154,6 +157,7 @@ pub fn resolve_simulated(
     plan.space_max = Setting { value: None, origin: Origin::Default };
     plan.hosts = Setting { value: Vec::new(), origin: Origin::Default };
     plan.meters = Setting { value: Vec::new(), origin: Origin::Default };
+    plan.machines = Setting { value: Vec::new(), origin: Origin::Default };
     Ok(plan)
 }
 
@@ -197,6 +201,7 @@ fn resolve_with(
         events: pick.or(|v| v.events.clone(), Vec::new(), Origin::Default),
         restart: pick.optional(|v| v.restart),
         meters: pick.or(|v| v.meters.clone(), Vec::new(), Origin::Default),
+        machines: pick.or(|v| v.machines.clone(), Vec::new(), Origin::Default),
         seed: pick.or(|v| v.seed, drawn_seed(surroundings.entropy), Origin::Default),
         method,
         tile_set,

@@ -89,6 +89,7 @@ fn plan() -> impl Strategy<Value = Plan> {
             events: (number % 3 == 2).then(event).into_iter().collect(),
             restart: (number % 5 == 1).then_some(Restart { delay: Nanos(number) }),
             meters: Vec::new(),
+            machines: Vec::new(),
             seed: Some(number >> 1),
         })
 }
