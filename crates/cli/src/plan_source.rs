@@ -334,6 +334,7 @@ fn flags(args: &RunArgs) -> Values {
         hosts: (!args.hosts.hosts.is_empty()).then(|| args.hosts.hosts.clone()),
         placement: args.hosts.placement.clone(),
         meters: (!args.meters.is_empty()).then(|| args.meters.clone()),
+        machines: (!args.machines.is_empty()).then(|| args.machines.clone()),
         ..load_values(&args.load, profile(args.quick, args.standard, args.full))
     }
 }

@@ -1,3 +1,4 @@
+use remote::RemoteError;
 use units::Nanos;
 
 /// What goes wrong with a meter while it is read.
@@ -36,5 +37,21 @@ impl Fault {
     /// is a gap, and gaps have a rule of their own.
     pub const fn voids(&self) -> bool {
         !matches!(self, Self::Unanswered(_))
+    }
+}
+
+impl From<RemoteError> for Fault {
+    fn from(error: RemoteError) -> Self {
+        match error {
+            RemoteError::Nonsense(text) => Self::Nonsense(text),
+            RemoteError::Credentials(text)
+            | RemoteError::Trust(text)
+            | RemoteError::Address(text) => Self::Unfit(text),
+            RemoteError::Status { status: status @ (401 | 403), path } => Self::Unfit(format!(
+                "it refuses who asks (HTTP status {status} at {path}): credentials=FILE names a file with \
+                 NAME:PASSWORD"
+            )),
+            other => Self::Unanswered(other.to_string()),
+        }
     }
 }

@@ -14,16 +14,13 @@
 #![forbid(unsafe_code)]
 
 mod clock;
-mod credentials;
 pub mod energy;
 mod error;
 mod fault;
-mod http;
 mod kinds;
 mod log;
 mod panel;
 mod sample;
-mod tls;
 
 pub use clock::monotonic;
 pub use error::MeterError;

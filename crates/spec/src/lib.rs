@@ -24,6 +24,7 @@ mod ladder;
 mod load;
 mod locate;
 pub mod meter;
+pub mod named;
 mod nearest;
 mod operation;
 mod placement;

@@ -314,11 +314,14 @@ fn listed<'a>(words: impl Iterator<Item = &'a str>) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Where the first known key begins, and every `KEY=VALUE` from there.
-fn pairs(text: &str) -> (&str, Vec<(&'static str, &str)>) {
+/// Where the first of these keys begins, and every `KEY=VALUE` from there.
+pub(crate) fn pairs<'a>(
+    text: &'a str,
+    keys: &[&'static str],
+) -> (&'a str, Vec<(&'static str, &'a str)>) {
     let known = |part: &str| {
         let (key, _) = part.split_once('=')?;
-        KEYS.iter().copied().find(|known| *known == key)
+        keys.iter().copied().find(|known| *known == key)
     };
     let begins: Vec<(usize, &'static str)> =
         text.match_indices(',').filter_map(|(at, _)| Some((at, known(&text[at + 1..])?))).collect();
@@ -339,7 +342,7 @@ impl FromStr for Meter {
             let help = did_you_mean(kind, &names, "kinds");
             return Err(MeterSpecError::Kind { text: text.to_owned(), help });
         };
-        let (at, given) = pairs(rest);
+        let (at, given) = pairs(rest, &KEYS);
         let mut meter = Self::of_kind(kind, at);
         for (key, value) in given {
             meter.set(key, value)?;

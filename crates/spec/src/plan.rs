@@ -9,6 +9,7 @@ use crate::endpoint::Answering;
 use crate::events::{PlannedEvent, Restart};
 use crate::expect::Expectation;
 use crate::meter::Meter;
+use crate::named::NamedMachine;
 use crate::workload::CpuMode;
 
 /// Everything a run needs to know. Absent values come from the profile.
@@ -66,6 +67,10 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<String>")]
     pub expect: Vec<Expectation>,
+    /// Virtual machines of yours that operations may be carried out on, each by its exact name; the text of
+    /// each is what `--machine` takes. No other machine is touched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<NamedMachine>,
     /// Random if absent; always stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,

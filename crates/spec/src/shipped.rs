@@ -35,7 +35,8 @@ const TILES: &[Shipped] = shipped!("tiles/":
 /// Groups of infrastructure operations: files of the form of a tile's.
 const GROUPS: &[Shipped] = shipped!("tiles/operations/":
     "standard", "deploy", "move", "redeploy", "linked", "snapshot", "boot-storm", "full",
-    "qemu", "qemu-clones");
+    "qemu", "qemu-clones",
+    "named-snapshot", "named-move", "named-storage", "named-unified", "named-deploy");
 
 const WORKLOADS: &[Shipped] = shipped!("tiles/workloads/":
     "mail", "web", "shop", "standby",
@@ -48,6 +49,8 @@ const WORKLOADS: &[Shipped] = shipped!("tiles/workloads/":
     "operations/qemu-deploy", "operations/qemu-linked-deploy", "operations/qemu-boot-storm",
     "operations/qemu-live-migration", "operations/qemu-storage-migration",
     "operations/qemu-unified-migration", "operations/qemu-snapshot",
+    "operations/named-snapshot", "operations/named-live-migration", "operations/named-storage-migration",
+    "operations/named-unified-migration", "operations/named-deploy",
 );
 
 const ARRAYS: &[Shipped] = shipped!("arrays/":

@@ -83,7 +83,7 @@ pub enum VmError {
         said: String,
     },
     /// Something else than QMP came.
-    #[error("machine {machine} answered `{command}` with what is no QMP")]
+    #[error("machine {machine} answered `{command}` with what is no answer to it")]
     Garbage {
         /// Which.
         machine: String,
@@ -150,9 +150,97 @@ pub enum VmError {
     /// This way of carrying operations out has no such operation, or not with these parameters.
     #[error("{0}")]
     Unsupported(String),
+    /// A machine of the user's that is not there by its exact name.
+    #[error("there is no machine \"{machine}\" at {at}{alike}")]
+    Missing {
+        /// Which.
+        machine: String,
+        /// Where it was looked for.
+        at: String,
+        /// What there is instead, in words; or nothing.
+        alike: String,
+    },
+    /// A workload whose operations are for a machine of the user's, and none is left for it.
+    #[error(
+        "workload \"{workload}\" carries operations out on a machine of yours, and none is named for it ({named} named)"
+    )]
+    Unnamed {
+        /// Which.
+        workload: String,
+        /// How many machines are named.
+        named: usize,
+    },
+    /// A machine that is named for nothing.
+    #[error(
+        "machine {machine} is named, and no workload is left that takes it ({takers} take one)"
+    )]
+    Unused {
+        /// Which.
+        machine: String,
+        /// How many workloads take a machine.
+        takers: usize,
+    },
+    /// A plan file names what only whoever runs it may name.
+    #[error("the machine {machine}: a plan cannot name {what}")]
+    Plan {
+        /// As it was named.
+        machine: String,
+        /// What it names.
+        what: &'static str,
+    },
+    /// It is there, and not as it must be.
+    #[error("machine {machine} is \"{seen}\", and must be \"{wanted}\"")]
+    State {
+        /// Which.
+        machine: String,
+        /// As it is.
+        seen: String,
+        /// As it must be.
+        wanted: &'static str,
+    },
+    /// Something would have been removed that was not made here.
+    #[error("{what} was not made by Tilemark, and stays")]
+    NotOurs {
+        /// What.
+        what: String,
+    },
+    /// A platform that does not answer, or not as it should.
+    #[error("asking {at} for `{command}` of machine {machine}: {source}")]
+    Remote {
+        /// Which.
+        machine: String,
+        /// Where.
+        at: String,
+        /// What was asked.
+        command: String,
+        /// Why there is no answer.
+        #[source]
+        source: remote::RemoteError,
+    },
     /// Whoever asked for it gave it up.
     #[error("it was stopped")]
     Stopped,
+}
+
+impl VmError {
+    /// What helps.
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Missing { .. } => {
+                Some("names are exact, and no machine of another name is touched")
+            }
+            Self::Unnamed { .. } => Some(
+                "--machine KIND:NAME for each such workload, in their order; or a group with one: \
+                 --operations=named-snapshot",
+            ),
+            Self::Unused { .. } => Some(
+                "--operations=named-snapshot, named-move, named-storage, named-unified and named-deploy take one \
+                 machine each",
+            ),
+            Self::Plan { .. } => Some("give it on the command line, with --machine"),
+            _ => None,
+        }
+    }
 }
 
 fn last_words(said: &str) -> String {

@@ -5,7 +5,9 @@
 //! starts machines of its own on disks it is given, drives them over QMP, and asks a guest that knows
 //! what its memory and its disk must hold ([`guest`]) whether they still do.
 //!
-//! What it refuses: believing "completed"; touching a machine that it did not start; moving a running
+//! `named` carries them out on machines of the user's, by what those run on.
+//!
+//! What it refuses: believing "completed"; touching a machine that it neither started nor was given by its exact name; moving a running
 //! guest where QEMU is known to corrupt it; sockets that others may open; ending a process by its name.
 //!
 //! Invariants: an operation ends as a report or as a failure that names operation, phase and reason.
@@ -18,6 +20,7 @@ mod error;
 pub mod guest;
 pub mod home;
 mod image;
+pub mod named;
 mod operation;
 pub mod qemu;
 mod qmp;

@@ -192,6 +192,15 @@ pub enum After {
     Nothing,
     /// It goes on where it was, and a check found it whole.
     Whole,
+    /// It runs; what is in it was not looked at.
+    Runs,
+    /// Nothing was done to it.
+    Untouched,
+    /// Not all that was made could be taken back; `cleanup` tries it again.
+    Left {
+        /// What stays, and why.
+        what: String,
+    },
     /// It was given up, and another will take its place.
     Lost {
         /// What became of the attempt to let it go on.
@@ -204,6 +213,11 @@ impl fmt::Display for After {
         match self {
             Self::Nothing => f.write_str("nothing of it is left"),
             Self::Whole => f.write_str("the machine goes on where it was and is whole"),
+            Self::Runs => f.write_str("the machine runs, and nothing of it is left"),
+            Self::Untouched => f.write_str("nothing was done to the machine"),
+            Self::Left { what } => {
+                write!(f, "not taken back, `tilemark cleanup` tries again: {what}")
+            }
             Self::Lost { why } => write!(f, "the machine is lost ({why})"),
         }
     }

@@ -5,6 +5,7 @@
 
 mod analyze;
 mod answer;
+mod before;
 mod build;
 mod cache;
 mod cpu;
@@ -88,6 +89,7 @@ const GROUPS: &[Group] = &[
     Group { name: "meter", run: meter::energy },
     Group { name: "operations.files", run: operations::files },
     Group { name: "operations.reflink_ms", run: operations::reflink },
+    Group { name: "operations.qemu.unified_s", run: operations::unified },
     Group { name: "replay", run: replay::punctuality },
     Group { name: "record", run: record::overhead },
     Group { name: "record_disk", run: record::on_disk },
@@ -99,6 +101,7 @@ const GROUPS: &[Group] = &[
     Group { name: "cluster.merge_1000", run: |_| process::figures("tilemark-hosts", "thousand") },
     Group { name: "sim.loop", run: |_| process::figures("tilemark-sim", "hold") },
     Group { name: "sim.fast_cache", run: sim::fast_cache },
+    Group { name: "sim.power_overhead_percent", run: before::power_overhead },
     Group { name: "sim.full_vs_nexosim", run: peers::nexosim },
     Group { name: "sim.vsan_40", run: sim::vsan_40 },
     Group { name: "store", run: store::rates },

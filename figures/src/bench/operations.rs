@@ -105,6 +105,45 @@ pub(crate) fn reflink(name: &str) -> Result<Vec<Figure>> {
     Ok(vec![Figure::new(name, p50 / 1e6, "ms")])
 }
 
+/// `operations.qemu.unified_s`: how long a real machine with a disk of 256 MiB and 128 MiB of memory is under way, until it runs at
+/// its destination; its check comes after.
+pub(crate) fn unified(name: &str) -> Result<Vec<Figure>> {
+    let out = scratch()?;
+    let place = out.join("unified");
+    std::fs::create_dir_all(&place)?;
+    let group = "name = \"unified\"\ntitle = \"One\"\nsource = \"bench\"\n\n[[workload]]\nuse = \"operations/qemu-unified-migration\"\n";
+    for (file, text) in
+        [("unified.toml", group), ("quiet.toml", QUIET), ("quiet-tile.toml", QUIET_TILE)]
+    {
+        std::fs::write(out.join(file), text)?;
+    }
+    let mut command = Command::new(tilemark::binary()?);
+    command.args(["run", &format!("dir:{}", place.display()), "--allow-root-fs", "--tiles", "1"]);
+    command.arg("--tile").arg(out.join("quiet-tile.toml"));
+    command.arg(format!("--operations={}", out.join("unified.toml").display()));
+    // A quarter of the workload's disk of 1 GiB.
+    command.args([
+        "--repeats",
+        "1",
+        "--footprint",
+        "0.25",
+        "--warm-up-min",
+        "1s",
+        "--warm-up-max",
+        "1s",
+    ]);
+    command.args(["--duration", "2m", "--format", "json", "--live", "off", "--out"]).arg(&out);
+    let (text, _) = process::ended(&mut command, &MEASURED)?;
+    let run: Value = serde_json::from_str(&text).context("tilemark's JSON")?;
+    let median_s = |stage: &str| -> Result<f64> {
+        let own = action(&run, &format!("unified-migration/{stage}"))?;
+        Ok(own["service"]["p50_ns"].as_f64().context("a median")? / 1e9)
+    };
+    let seconds = median_s("copying")? + median_s("switch-over")?;
+    std::fs::remove_dir_all(&out)?;
+    Ok(vec![Figure::new(name, seconds, "s")])
+}
+
 /// cp and a sync of what it wrote, from a file that is not in memory.
 fn cp(from: &Path, to: &Path) -> Result<Copied> {
     forget(from)?;

@@ -254,6 +254,7 @@ impl BenchError {
             Self::Refused(refusal) => refusal.hint(),
             Self::Datastore(error) => error.hint(),
             Self::Prefill(error) => error.hint().map(str::to_owned),
+            Self::Machines(error) => error.hint().map(str::to_owned),
             Self::RunDir(error) => error.hint().map(str::to_owned),
             Self::Series(error) => error.hint().map(str::to_owned),
             Self::Unreachable(_) => {

@@ -4,6 +4,7 @@ use spec::Answering;
 use spec::events::{PlannedEvent, Restart};
 use spec::expect::Expectation;
 use spec::meter::Meter;
+use spec::named::NamedMachine;
 use spec::plan::{Plan, Profile};
 use spec::workload::CpuMode;
 use units::{Bytes, Nanos};
@@ -65,6 +66,8 @@ pub struct Values {
     pub labels: Option<Labels>,
     /// What is expected of the run.
     pub expect: Option<Vec<Expectation>>,
+    /// Machines of the user's that operations may be carried out on.
+    pub machines: Option<Vec<NamedMachine>>,
     /// Seed of every random stream.
     pub seed: Option<u64>,
 }
@@ -111,6 +114,7 @@ impl Layer {
             meters: (!plan.meters.is_empty()).then(|| plan.meters.clone()),
             labels: None,
             expect: (!plan.expect.is_empty()).then(|| plan.expect.clone()),
+            machines: (!plan.machines.is_empty()).then(|| plan.machines.clone()),
             seed: plan.seed,
         };
         Self { origin: Origin::Plan, values }

@@ -42,6 +42,7 @@ impl ResolvedPlan {
             restart: self.restart.value,
             meters: self.meters.value.clone(),
             expect: self.expect.value.clone(),
+            machines: self.machines.value.clone(),
             seed: Some(self.seed.value),
         }
     }
@@ -105,6 +106,9 @@ impl ResolvedPlan {
         }
         if !self.expect.value.is_empty() {
             values.push(value("expect", &self.expect));
+        }
+        if !self.machines.value.is_empty() {
+            values.push(value("machines", &self.machines));
         }
         values
     }

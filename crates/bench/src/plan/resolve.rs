@@ -2,6 +2,7 @@ use record::run::{Labels, Origin};
 use spec::events::{EventContext, EventKind, PlannedEvent, Restart, event_problems};
 use spec::expect::Expectation;
 use spec::meter::Meter;
+use spec::named::NamedMachine;
 use spec::plan::Profile;
 use spec::workload::CpuMode;
 use spec::{Placement, ResolvedTile};
@@ -87,6 +88,8 @@ pub struct ResolvedPlan {
     pub labels: Labels,
     /// What is expected of the run; it changes nothing of what is run.
     pub expect: Setting<Vec<Expectation>>,
+    /// Machines of the user's that operations may be carried out on, and no others.
+    pub machines: Setting<Vec<NamedMachine>>,
     /// Seed of every random stream.
     pub seed: Setting<u64>,
     /// The profile's values that a plan cannot change.
@@ -159,6 +162,7 @@ pub fn resolve_simulated(
     plan.space_max = Setting { value: None, origin: Origin::Default };
     plan.hosts = Setting { value: Vec::new(), origin: Origin::Default };
     plan.meters = Setting { value: Vec::new(), origin: Origin::Default };
+    plan.machines = Setting { value: Vec::new(), origin: Origin::Default };
     Ok(plan)
 }
 
@@ -204,6 +208,7 @@ fn resolve_with(
         meters: pick.or(|v| v.meters.clone(), Vec::new(), Origin::Default),
         labels: pick.optional(|v| v.labels.clone()).value.unwrap_or_default(),
         expect: pick.or(|v| v.expect.clone(), Vec::new(), Origin::Default),
+        machines: pick.or(|v| v.machines.clone(), Vec::new(), Origin::Default),
         seed: pick.or(|v| v.seed, drawn_seed(surroundings.entropy), Origin::Default),
         method,
         tile_set,

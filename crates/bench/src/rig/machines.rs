@@ -8,10 +8,13 @@ use std::sync::Arc;
 
 use datastore::VirtualDisk;
 use engine::client::{Here, Service};
-use record::run::Warning;
+use record::run::{Origin, Warning};
+use spec::named::{MachineKind, NamedMachine};
+use spec::workload::{Protocol, Workload};
 use units::Nanos;
+use vm::named::{self, Limits, ledger};
 use vm::qemu::{self, Qemu};
-use vm::{Asked, Failure, Operation, Report, VmError};
+use vm::{Asked, Failure, Operation, Report, VmError, VmOperations};
 
 use crate::error::BenchError;
 use crate::fleet::FleetInstance;
@@ -27,6 +30,8 @@ const PHASE_MAX: Nanos = Nanos::from_secs(3600);
 #[derive(Debug, Default)]
 pub struct Machines {
     run_id: String,
+    /// Machines of the user's, by the workload that takes each.
+    named: BTreeMap<String, NamedMachine>,
     sets: BTreeMap<String, Arc<MachineSet>>,
 }
 
@@ -37,6 +42,8 @@ pub struct MachineSet {
     service: vm::Service,
     operations: Vec<Operation>,
     storm: u32,
+    /// The machine is the user's.
+    is_named: bool,
 }
 
 impl Here for MachineSet {
@@ -45,13 +52,16 @@ impl Here for MachineSet {
     }
 }
 
-/// Sees whether what the plan's operations take is there at all: program, image, version.
+/// Sees whether what the plan's operations take is there at all: program, image, version; each named machine.
 ///
 /// # Errors
 ///
 /// When it is not.
 pub fn check(plan: &ResolvedPlan) -> Result<(), BenchError> {
+    check_named(plan).map_err(Box::new)?;
+    let takers = takers(plan);
     let names = endpoints::of_machines(&plan.tile_set);
+    let names = names.filter(|(workload, _)| !takers.iter().any(|own| own.name == *workload));
     let operations: Vec<Operation> =
         names.filter_map(|(_, name)| Some(asked(name)?.operation)).collect();
     if operations.is_empty() {
@@ -60,10 +70,77 @@ pub fn check(plan: &ResolvedPlan) -> Result<(), BenchError> {
     Ok(qemu::check(&qemu::Options::default(), &operations).map_err(Box::new)?)
 }
 
+/// Workloads whose operations are for a machine of the user's: they have phases of operations, and no disk of the
+/// datastore.
+fn takers(plan: &ResolvedPlan) -> Vec<&Workload> {
+    let workloads = plan.tile_set.all().map(|(workload, _)| workload);
+    let is_taker = |own: &&Workload| {
+        own.endpoints.iter().any(|endpoint| endpoint.protocol == Protocol::Vm)
+            && own.vms.iter().all(|machine| machine.disks.is_empty())
+    };
+    workloads.filter(is_taker).collect()
+}
+
+/// That each of these workloads has a machine, each machine a workload, and each machine is there and fit.
+fn check_named(plan: &ResolvedPlan) -> Result<(), VmError> {
+    let (takers, named) = (takers(plan), &plan.machines.value);
+    if let Some(workload) = takers.get(named.len()) {
+        return Err(VmError::Unnamed { workload: workload.name.clone(), named: named.len() });
+    }
+    if let Some(machine) = named.get(takers.len()) {
+        return Err(VmError::Unused { machine: machine.to_string(), takers: takers.len() });
+    }
+    if plan.machines.origin != Origin::Flag {
+        named.iter().try_for_each(refuse_foreign)?;
+    }
+    for (workload, machine) in takers.iter().zip(named) {
+        let mut own = open(machine, "check")?;
+        let names = workload.endpoints.iter().map(|endpoint| endpoint.name.as_str());
+        for operation in operations_of(names, 1) {
+            own.prepare(operation).map_err(|failure| *failure.reason)?;
+        }
+    }
+    Ok(())
+}
+
+/// Opening somebody's plan must not send what a file of ours holds somewhere, nor run what an address names: libvirt's
+/// may have a program in its parameters, or be spoken to by one.
+fn refuse_foreign(machine: &NamedMachine) -> Result<(), VmError> {
+    let is_plain = |uri: &String| matches!(uri.as_str(), "qemu:///system" | "qemu:///session");
+    let uris = [&machine.at, &machine.to];
+    let what = match machine.kind {
+        _ if machine.credentials.is_some() => "credentials",
+        MachineKind::Libvirt if !uris.into_iter().flatten().all(is_plain) => {
+            "another connection of libvirt than qemu:///system and qemu:///session"
+        }
+        _ => return Ok(()),
+    };
+    Err(VmError::Plan { machine: machine.to_string(), what })
+}
+
+fn open(machine: &NamedMachine, run_id: &str) -> Result<Box<dyn VmOperations>, VmError> {
+    named::open(machine, run_id, &ledger::usual_state()?, Limits::default())
+}
+
+/// The operations that endpoints are phases of, each once.
+fn operations_of<'a>(endpoints: impl Iterator<Item = &'a str>, storm: u32) -> Vec<Operation> {
+    let mut operations = Vec::new();
+    for Asked { operation, .. } in
+        endpoints.filter_map(|name| Asked::parse(name, SNAPSHOT_KEPT, storm))
+    {
+        if !operations.contains(&operation) {
+            operations.push(operation);
+        }
+    }
+    operations
+}
+
 impl Machines {
     /// None yet; what they leave behind is known by the run's id.
-    pub const fn of_run(run_id: String) -> Self {
-        Self { run_id, sets: BTreeMap::new() }
+    pub fn of_run(run_id: String, plan: &ResolvedPlan) -> Self {
+        let takers = takers(plan).into_iter().map(|own| own.name.clone());
+        let named = takers.zip(plan.machines.value.iter().cloned()).collect();
+        Self { run_id, named, sets: BTreeMap::new() }
     }
 
     /// The set of an instance, made if it is not there. Its machines run, as its operations need them.
@@ -76,7 +153,9 @@ impl Machines {
         instance: &FleetInstance,
         disks: &[VirtualDisk],
     ) -> Result<Arc<MachineSet>, BenchError> {
-        let key = disks.first().map(|disk| disk.name.clone()).unwrap_or_default();
+        // A named machine is one, however many copies of its workload there are.
+        let of_named = || format!("named {}", instance.workload);
+        let key = disks.first().map_or_else(of_named, |disk| disk.name.clone());
         let set = match self.sets.get(&key) {
             Some(set) => Arc::clone(set),
             None => {
@@ -90,6 +169,9 @@ impl Machines {
     }
 
     fn make(&self, instance: &FleetInstance, disks: &[VirtualDisk]) -> Result<MachineSet, VmError> {
+        if disks.is_empty() {
+            return self.make_named(instance);
+        }
         let is_template =
             |at: usize| instance.disks.get(at).is_some_and(|own| own.disk == TEMPLATE);
         let template = disks.iter().enumerate().find(|(at, _)| is_template(*at));
@@ -98,20 +180,15 @@ impl Machines {
         let others: Vec<VirtualDisk> = others.map(|(_, disk)| disk.clone()).collect();
         let storm = u32::try_from(others.len()).unwrap_or(u32::MAX);
         let options = qemu::Options { run_id: self.run_id.clone(), ..qemu::Options::default() };
-        let mut operations = Vec::new();
-        for name in &instance.endpoints {
-            let Some(Asked { operation, .. }) = Asked::parse(name, SNAPSHOT_KEPT, storm) else {
-                continue;
-            };
-            if !operations.contains(&operation) {
-                operations.push(operation);
-            }
-        }
         let machines = Qemu::new(options, template, others)?;
-        let service = vm::Service::over(Box::new(machines));
-        let failed = |source| VmError::Program { program: "a thread".to_owned(), source };
-        let (workload, service) = (instance.workload.clone(), service.map_err(failed)?);
-        Ok(MachineSet { workload, service, operations, storm })
+        MachineSet::over(Box::new(machines), instance, (storm, false))
+    }
+
+    fn make_named(&self, instance: &FleetInstance) -> Result<MachineSet, VmError> {
+        let workload = instance.workload.clone();
+        let machine = self.named.get(&workload);
+        let machine = machine.ok_or(VmError::Unnamed { workload, named: self.named.len() })?;
+        MachineSet::over(open(machine, &self.run_id)?, instance, (1, true))
     }
 }
 
@@ -123,6 +200,18 @@ impl Drop for Machines {
 }
 
 impl MachineSet {
+    fn over(
+        machines: Box<dyn VmOperations>,
+        instance: &FleetInstance,
+        (storm, is_named): (u32, bool),
+    ) -> Result<Self, VmError> {
+        let operations = operations_of(instance.endpoints.iter().map(String::as_str), storm);
+        let service = vm::Service::over(machines);
+        let failed = |source| VmError::Program { program: "a thread".to_owned(), source };
+        let (workload, service) = (instance.workload.clone(), service.map_err(failed)?);
+        Ok(Self { workload, service, operations, storm, is_named })
+    }
+
     /// What answers one of its endpoints.
     pub fn answering(self: &Arc<Self>, endpoint: &str) -> Service {
         Service::here(endpoint, PHASE_MAX, Arc::clone(self) as Arc<dyn Here>)
@@ -141,7 +230,7 @@ impl MachineSet {
                 Err(failure) => told.push(warning("operation-failed", failure.to_string())),
             }
         }
-        let lines = self.operations.iter().filter_map(|own| line(*own, &good));
+        let lines = self.operations.iter().filter_map(|own| line(*own, &good, self.is_named));
         let lines: Vec<String> = lines.collect();
         if !lines.is_empty() {
             let text =
@@ -152,20 +241,46 @@ impl MachineSet {
     }
 }
 
-fn line(operation: Operation, good: &[Report]) -> Option<String> {
+fn line(operation: Operation, good: &[Report], is_named: bool) -> Option<String> {
     let own = || good.iter().filter(|report| report.operation == operation);
     let count = own().count();
     let still = own().filter_map(|report| report.stood_still).max();
     let still = still.map(|still| {
         format!(", a machine stood still for {:.1} ms at most", still.as_secs_f64() * 1e3)
     });
-    let checked = match operation {
-        Operation::Destroy => "",
-        _ => ", each with its heartbeat and checksums found right",
+    let checked = match (operation, own().next_back()) {
+        (Operation::Destroy, _) | (_, None) => String::new(),
+        // Of a machine of the user's no more is known than what runs it says.
+        (_, Some(last)) if is_named => format!(", after the last: {}", last.checked),
+        _ => ", each with its heartbeat and checksums found right".to_owned(),
     };
     (count > 0).then(|| format!("{count} x {operation}{checked}{}", still.unwrap_or_default()))
 }
 
 fn warning(id: &str, text: String) -> Warning {
     Warning { id: id.to_owned(), text, value: None, limit: None, hint: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_names_neither_tokens_nor_connections_that_may_run_a_program() {
+        let refused = |text: &str| {
+            let machine = text.parse().expect("a machine");
+            refuse_foreign(&machine).err().map(|error| error.to_string())
+        };
+        assert_eq!(refused("libvirt:web01"), None);
+        assert_eq!(refused("libvirt:web01,at=qemu:///session,storage=fast"), None);
+        for text in [
+            "libvirt:web01,at=qemu+ext:///system?command=/tmp/x",
+            "libvirt:web01,to=qemu+ssh://other/system",
+        ] {
+            assert!(refused(text).expect("refused").contains("another connection"), "{text}");
+        }
+        let token =
+            refused("proxmox:web01,at=https://pve,credentials=/root/.token").expect("refused");
+        assert!(token.contains("a plan cannot name credentials"), "{token}");
+    }
 }

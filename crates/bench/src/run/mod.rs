@@ -177,7 +177,7 @@ pub fn run(
     let mut rig = RealRig::new(store, plan, options.reuse.is_some(), state)?
         .with_second(other, second_state)?
         .with_services(services)
-        .with_machines(Machines::of_run(site.id.to_string()))
+        .with_machines(Machines::of_run(site.id.to_string(), plan))
         .with_power(power);
     rig.check_operations(plan)?;
     rig.set_keep(options.keep);

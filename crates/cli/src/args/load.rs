@@ -46,7 +46,8 @@ pub struct LoadArgs {
     ///
     /// Virtual machines are deployed and moved while the tiles run; both are judged, and the score
     /// is 0.8 x applications + 0.2 x infrastructure. A shipped group (standard, deploy, move,
-    /// redeploy, linked, snapshot, boot-storm, full; real machines: qemu, qemu-clones) or a file of
+    /// redeploy, linked, snapshot, boot-storm, full; real machines: qemu, qemu-clones; machines of
+    /// yours, with --machine: named-snapshot, named-move, named-storage, named-unified, named-deploy) or a file of
     /// the form of a tile's. Example: --operations=move
     #[arg(long, value_name = "GROUP|FILE", num_args = 0..=1, require_equals = true, default_missing_value = "standard", hide_short_help = true, help_heading = "What runs")]
     pub operations: Option<String>,

@@ -80,6 +80,16 @@ pub struct RunArgs {
     #[arg(long = "endpoint", value_name = "NAME=ADDRESS", value_parser = answering, hide_short_help = true, help_heading = "What is called")]
     pub endpoints: Vec<(String, Answering)>,
 
+    /// A virtual machine of yours that operations may be carried out on, by its exact name:
+    /// KIND:NAME[,KEY=VALUE...]
+    ///
+    /// KIND is libvirt, proxmox or kubevirt. The first machine is for the first workload of --operations that
+    /// takes one, and so on; no machine that is not named is touched. Tokens are in a file or variable:
+    /// credentials=FILE or env:NAME. Example: --operations=named-snapshot --machine
+    /// libvirt:web01,at=qemu:///system
+    #[arg(long = "machine", value_name = "SPEC", value_parser = machine, hide_short_help = true, help_heading = "What runs")]
+    pub machines: Vec<spec::named::NamedMachine>,
+
     /// A meter of watts, read beside the run: KIND:WHERE[,KEY=VALUE...]; for each of them once
     ///
     /// KIND is command, ptdaemon, shelly, tasmota, redfish, rapl, snmp or ipmi; scope=host, storage,
@@ -171,4 +181,9 @@ pub enum Cpu {
     Delay,
     /// A busy core for their length.
     Burn,
+}
+
+/// A machine from its text.
+fn machine(text: &str) -> Result<spec::named::NamedMachine, spec::named::NamedMachineError> {
+    text.parse()
 }

@@ -1,6 +1,8 @@
 //! Removes what runs left in a datastore, and nothing else.
 
 use datastore::{Cleaned, CleanupOptions, Owned, OwnerState, Target, cleanup, find_owned};
+use vm::named::Limits;
+use vm::named::ledger::{self, Found};
 
 use crate::args::CleanupArgs;
 use crate::exit::Exit;
@@ -37,6 +39,9 @@ pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<
         for found in vm::home::sweep(false) {
             crate::say!("would end {}", machines(&found));
         }
+        for found in on_platforms(false) {
+            crate::say!("would take back {}", left(&found));
+        }
         return Ok(Swept { text, not_removed: Vec::new(), exit: Exit::Success });
     }
     let destroy_data = destroy_data.map(str::to_owned);
@@ -45,6 +50,10 @@ pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<
     let mut stay = Vec::new();
     for found in vm::home::sweep(true) {
         crate::say!("ended {}", machines(&found));
+        stay.extend(found.stays);
+    }
+    for found in on_platforms(true) {
+        crate::say!("took back {}", left(&found));
         stay.extend(found.stays);
     }
     let cleaned = cleanup(&target, &options).map_err(target::failure)?;
@@ -69,6 +78,17 @@ pub fn sweep(target: &str, dry_run: bool, destroy_data: Option<&str>) -> Result<
         (true, true) => Exit::Success,
     };
     Ok(Swept { text: report(&cleaned), not_removed, exit })
+}
+
+/// What runs left on machines of the user's, by the ledgers on this host.
+fn on_platforms(is_real: bool) -> Vec<Found> {
+    let state = ledger::usual_state();
+    state.map_or_else(|_| Vec::new(), |own| ledger::sweep(&own, is_real, Limits::default()))
+}
+
+fn left(found: &Found) -> String {
+    let made = if found.made.is_empty() { "nothing".to_owned() } else { found.made.join(", ") };
+    format!("{made} of {} ({}, {})", found.machine, found.run_id, found.path.display())
 }
 
 fn machines(found: &vm::home::Swept) -> String {

@@ -196,3 +196,82 @@ fn in_virtual_time_phases_are_modelled_services() {
     assert_eq!(run.steps[0].verdict, Verdict::Passed, "{}", run.steps[0].reason);
     assert!(operation(&run.steps[0]).iter().all(|(_, count, errors)| *count > 2 && *errors == 0));
 }
+
+/// A snapshot of a machine that is named, every 200 ms.
+const SAVED: &str = r#"
+name = "saved"
+title = "Snapshots of a machine of the user's"
+source = "a test"
+metric = { unit = "snapshots/min", count = "actions", of = ["save"], per = "1m" }
+endpoint = [
+    { name = "snapshot-create", protocol = "vm" },
+    { name = "snapshot-keep", protocol = "vm" },
+    { name = "snapshot-delete", protocol = "vm" },
+    { name = "snapshot-check", protocol = "vm" },
+]
+vm = [{ name = "vm" }]
+users = [{ name = "one", vm = "vm", load = { closed = { users = 1, think = "200ms" } } }]
+action = [{ name = "save", steps = [
+    { stage = { name = "create", steps = [{ call = { endpoint = "snapshot-create", size = "1KiB" } }] } },
+    { stage = { name = "keep", steps = [{ call = { endpoint = "snapshot-keep", size = "1KiB" } }] } },
+    { stage = { name = "delete", steps = [{ call = { endpoint = "snapshot-delete", size = "1KiB" } }] } },
+    { stage = { name = "check", steps = [{ call = { endpoint = "snapshot-check", size = "1KiB" } }] } },
+] }]
+limit = [{ action = "save", percentile = 95, limit = "10m", source = "a test" }]
+"#;
+
+/// Whether libvirt's own stand-in for a hypervisor is here; says why not.
+fn has_virsh() -> bool {
+    let words = ["--quiet", "--connect", "test:///default", "list", "--name"];
+    let is_there = Command::new("virsh").args(words).output().is_ok_and(|own| own.status.success());
+    if !is_there {
+        eprintln!("skipped: there is no virsh (apt-get install libvirt-clients)");
+    }
+    is_there
+}
+
+#[test]
+fn a_machine_that_is_named_is_saved_beside_a_tile_and_one_that_is_not_is_refused() {
+    if !has_virsh() {
+        return;
+    }
+    let place = Place::new();
+    let words = words(&place);
+    place.write("one.toml", SAVED);
+    let state = place.path("state");
+    let run = |more: &[&str]| {
+        let words: Vec<&str> =
+            words.iter().map(String::as_str).chain(more.iter().copied()).collect();
+        place.run_command(&words).env("XDG_STATE_HOME", &state).output().expect("it runs")
+    };
+    let refused = |more: &[&str], says: &str| {
+        let output = run(more);
+        assert!(matches!(output.status.code(), Some(1..=3)), "{}", out(&output));
+        assert!(err(&output).contains(says), "{}", err(&output));
+        assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+    };
+    // libvirt's stand-in has one machine, `test`.
+    let machine = |name: &str| format!("libvirt:{name},at=test:///default");
+    refused(&[], "none is named for it (0 named)");
+    refused(&["--machine", &machine("tes")], "there is no machine \"tes\" at test:///default");
+    let test = machine("test");
+    refused(&["--machine", &test, "--machine", &test], "no workload is left that takes it");
+    refused(&["--machine", "libvirt:test*"], "named exactly");
+    let output =
+        run(&["--machine", &test, "--repeats", "1", "--duration", "8s", "--format", "json"]);
+    let run: Run = record::run::parse(&out(&output)).unwrap_or_else(|error| {
+        panic!("{error}: {}", err(&output));
+    });
+    let step = &run.steps[0];
+    let saved = step.workloads.iter().find(|own| own.workload == "saved").expect("its workload");
+    let action = saved.actions.iter().find(|own| own.action == "save").expect("its action");
+    assert!(action.count > 0 && action.errors == 0, "{action:?}");
+    let told: Vec<&str> =
+        run.warnings.iter().chain(&step.warnings).map(|own| own.text.as_str()).collect();
+    let told = told.join("\n");
+    assert!(told.contains("no guest agent answers, so nothing inside it was checked"), "{told}");
+    assert!(!told.contains("checksums"), "{told}");
+    let left =
+        std::fs::read_dir(state.join("tilemark/machines")).expect("ledgers were there").count();
+    assert_eq!(left, 0);
+}

@@ -9,11 +9,11 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use record::run::MeterMethod;
+use remote::{Secret, host_and_port};
 use spec::meter::Meter as Spec;
 use units::Nanos;
 
-use crate::credentials::Secret;
-use crate::kinds::{host_and_port, period};
+use crate::kinds::period;
 use crate::{About, Fault, Meter, Sample, monotonic};
 
 /// A controller refreshes its reading every few seconds, and takes up to one to say it. Our choice.

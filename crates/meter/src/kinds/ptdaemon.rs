@@ -15,11 +15,12 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
+use remote::host_and_port;
 use spec::meter::Meter as Spec;
 use units::Nanos;
 
+use crate::kinds::period;
 use crate::kinds::ptdaemon::line::{Reading, Zone};
-use crate::kinds::{host_and_port, period};
 use crate::{About, Fault, Meter, Phase, Sample};
 
 const PORT: u16 = 8888;

@@ -11,14 +11,12 @@
 use std::sync::Arc;
 
 use record::run::MeterMethod;
+use remote::{Place, Secret, Trust, host_and_port};
 use serde_json::Value;
 use spec::meter::Meter as Spec;
 use units::Nanos;
 
-use crate::credentials::Secret;
-use crate::http::Place;
-use crate::kinds::{host_and_port, number, period, text};
-use crate::tls::Trust;
+use crate::kinds::{number, period, text};
 use crate::{About, Fault, Meter, Sample, monotonic};
 
 /// A controller refreshes its reading every few seconds, and takes a moment to say it. Our choice.
@@ -102,11 +100,12 @@ fn place(spec: &Spec) -> Result<(Place, Option<String>), Fault> {
         (None, false) => Some(""),
     };
     let trust = is_secure.then(|| Trust::of(fingerprint)).transpose();
-    let tls = trust.map_err(|error| Fault::Unfit(error.to_string()))?.map(Arc::new);
+    let tls = trust?.map(Arc::new);
     let secret = spec.credentials.as_deref().map(Secret::read).transpose()?;
     let path = format!("/{}", path.trim_end_matches('/'));
     let is_root = path == "/" || path == ROOT.trim_end_matches('/');
-    Ok((Place { host, port, tls, secret }, (!is_root).then_some(path)))
+    let place = Place { host, port, tls, identity: secret.into(), patience: None };
+    Ok((place, (!is_root).then_some(path)))
 }
 
 fn members(place: &Place, collection: &str) -> Result<Vec<String>, Fault> {

@@ -7,13 +7,12 @@
 //!
 //! A relay without a meter shows 0 W or nothing: it is refused, for that is no reading.
 
+use remote::{Place, Secret, host_and_port};
 use serde_json::Value;
 use spec::meter::Meter as Spec;
 use units::Nanos;
 
-use crate::credentials::Secret;
-use crate::http::Place;
-use crate::kinds::{host_and_port, number, period, text};
+use crate::kinds::{number, period, text};
 use crate::{About, Fault, Meter, Sample, monotonic};
 
 /// Relays of the first generation that have no meter (Shelly API documentation, Gen1).
@@ -43,7 +42,7 @@ struct Plug {
 pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     let (host, port) = host_and_port(spec.at.trim_start_matches("http://"), 80)?;
     let secret = spec.credentials.as_deref().map(Secret::read).transpose()?;
-    let place = Place { host, port, tls: None, secret };
+    let place = Place { host, port, tls: None, identity: secret.into(), patience: None };
     let device = place.json("/shelly")?;
     let generation = device.get("gen").and_then(Value::as_u64).unwrap_or(1);
     let model = text(&device, "/model").or(text(&device, "/type")).unwrap_or("unknown");

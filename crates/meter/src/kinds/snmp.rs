@@ -9,12 +9,12 @@ mod ber;
 use std::net::UdpSocket;
 use std::time::Duration;
 
+use remote::{Secret, host_and_port};
 use spec::meter::Meter as Spec;
 use units::Nanos;
 
-use crate::credentials::Secret;
+use crate::kinds::period;
 use crate::kinds::snmp::ber::{Value, answer, question};
-use crate::kinds::{host_and_port, period};
 use crate::{About, Fault, Meter, Sample, monotonic};
 
 /// `sysDescr.0` (RFC 3418): what the unit says that it is.

@@ -2,13 +2,12 @@
 //! where there are several channels) and `Total` in kWh with three decimals; older firmware has it in
 //! `Status 8` (Tasmota documentation, "Commands" and "Power Monitoring").
 
+use remote::{Place, Secret, host_and_port};
 use serde_json::Value;
 use spec::meter::Meter as Spec;
 use units::Nanos;
 
-use crate::credentials::Secret;
-use crate::http::Place;
-use crate::kinds::{host_and_port, number, period};
+use crate::kinds::{number, period};
 use crate::{About, Fault, Meter, Sample, monotonic};
 
 const KILOWATT_HOUR: f64 = 3.6e6;
@@ -23,7 +22,7 @@ struct Plug {
 pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     let (host, port) = host_and_port(spec.at.trim_start_matches("http://"), 80)?;
     let secret = spec.credentials.as_deref().map(Secret::read).transpose()?;
-    let place = Place { host, port, tls: None, secret };
+    let place = Place { host, port, tls: None, identity: secret.into(), patience: None };
     let paths = ["/cm?cmnd=Status%2010", "/cm?cmnd=Status%208"];
     let mut why = None;
     for path in paths {
@@ -37,7 +36,7 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     }
     let none =
         || Fault::Unfit("it answers, and has no ENERGY.Power: this device has no meter".to_owned());
-    Err(why.unwrap_or_else(none))
+    Err(why.map_or_else(none, Fault::from))
 }
 
 /// All channels together.

@@ -5,6 +5,7 @@ use crate::events::{EventContext, EventProblem, event_problems};
 use crate::ladder::LadderSpec;
 use crate::locate::Place;
 use crate::meter::Meter;
+use crate::named::NamedMachine;
 use crate::nearest::did_you_mean;
 use crate::placement::Placement;
 use crate::plan::{EngineOptions, Ladder, Measure, Plan, Scale};
@@ -45,6 +46,7 @@ pub(crate) fn plan_findings(plan: &Plan) -> Vec<Finding> {
     }
     events(plan, &root.key("events"), &mut found);
     meters(&plan.meters, &root.key("meters"), &mut found);
+    machines(&plan.machines, &root.key("machines"), &mut found);
     found.into_vec()
 }
 
@@ -72,6 +74,14 @@ fn meters(meters: &[Meter], place: &Place, found: &mut Findings) {
         .enumerate()
         .filter_map(|(at, meter)| Some((place.index(at).key("name"), meter.name.as_deref()?)));
     found.names("meter", named.collect::<Vec<_>>());
+}
+
+fn machines(machines: &[NamedMachine], place: &Place, found: &mut Findings) {
+    for (at, machine) in machines.iter().enumerate() {
+        if let Some((key, why)) = machine.wrong() {
+            found.add(place.index(at).key(key), why);
+        }
+    }
 }
 
 /// A second place is of the kind of the first: storage beside storage, a pool of a modelled array.

@@ -93,6 +93,7 @@ fn plan() -> impl Strategy<Value = Plan> {
                 .map(|at| format!("shop.order.p9{at} <= {}ns", number | 1).parse())
                 .collect::<Result<_, _>>()
                 .expect("expectations"),
+            machines: Vec::new(),
             seed: Some(number >> 1),
         })
 }

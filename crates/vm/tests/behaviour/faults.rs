@@ -7,7 +7,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use tilemark_vm::qemu::{Limits, Qemu};
-use tilemark_vm::{After, Failure, Operation, Phase, VmError, VmOperations, Watch, home};
+use tilemark_vm::{
+    After, DeployKind, Failure, Operation, Phase, VmError, VmOperations, Watch, home,
+};
 
 use crate::rig;
 
@@ -211,6 +213,25 @@ fn is_of_guest(page: &[u8; 4096]) -> bool {
     let (words, _) = page.as_chunks::<8>();
     let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
     words.windows(2).all(|two| two[1].wrapping_sub(two[0]) == 0x9e37_79b9_7f4a_7c15)
+}
+
+#[test]
+fn a_template_that_changes_before_it_is_copied_is_found_by_the_check_of_the_machine() {
+    if !rig::is_usable() {
+        return;
+    }
+    let place = tempfile::tempdir().expect("a directory");
+    let mut qemu = rig::qemu(place.path(), rig::options(), 2);
+    let deploy = Operation::Deploy(DeployKind::Full);
+    qemu.prepare(deploy).unwrap_or_else(|failure| panic!("{failure}"));
+    let template = OpenOptions::new().write(true).open(place.path().join("template"));
+    let template = template.expect("the template");
+    template.write_all_at(&[0x55; 4096], 1 << 20).expect("written");
+    template.sync_all().expect("synced");
+    let failure = fails(&mut qemu, deploy, &mut ());
+    assert_eq!((failure.phase, &failure.after), (Some(Phase::Check), &After::Nothing), "{failure}");
+    assert!(failure.to_string().contains("damaged: the disk"), "{failure}");
+    assert_eq!(home::processes(qemu.home().name()), [0; 0], "the machine is gone");
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! Operations on real machines. They need QEMU 9.0 or later and the guest's image; a test without them says so.
 
+mod platform;
 mod rig;
 
 mod faults;
+mod kubevirt;
+mod libvirt;
 mod moves;
+mod proxmox;

@@ -1,18 +1,26 @@
-//! TLS to a management controller. Their certificates are signed by nobody: either the certificate
-//! itself is known by its SHA-256, or any will do, and the result says so.
+//! TLS to management controllers and hypervisors. Most of their certificates are signed by nobody: either the
+//! certificate itself is known by its SHA-256, or an authority of one's own has signed it, or any will do, and
+//! the result says so.
 
 use std::net::TcpStream;
 use std::sync::Arc;
 
+use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme, StreamOwned};
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme,
+    StreamOwned,
+};
 use sha2::{Digest, Sha256};
+
+use crate::RemoteError;
 
 /// Whom to trust.
 #[derive(Debug)]
-pub(crate) struct Trust {
+pub struct Trust {
     config: Arc<ClientConfig>,
 }
 
@@ -26,20 +34,53 @@ struct Known {
 impl Trust {
     /// The certificate with this SHA-256 in hexadecimal, with or without colons; of an empty one
     /// none, which says what it is; any without.
-    pub fn of(fingerprint: Option<&str>) -> Result<Self, rustls::Error> {
+    ///
+    /// # Errors
+    /// When TLS cannot be had at all.
+    pub fn of(fingerprint: Option<&str>) -> Result<Self, RemoteError> {
         let crypto = Arc::new(rustls::crypto::ring::default_provider());
         let digest = fingerprint.map(|text| text.replace(':', "").to_ascii_lowercase());
         let known = Arc::new(Known { digest, crypto: Arc::clone(&crypto) });
+        Self::by(known, crypto)
+    }
+
+    /// Any certificate that one of these authorities (PEM) has signed for the name that is asked.
+    ///
+    /// # Errors
+    /// When there is none among them.
+    pub fn authority(pem: &[u8]) -> Result<Self, RemoteError> {
+        let wrong = |error: &dyn std::fmt::Display| {
+            RemoteError::Trust(format!("the certificates of authorities cannot be used: {error}"))
+        };
+        let crypto = Arc::new(rustls::crypto::ring::default_provider());
+        let mut roots = RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(pem) {
+            let added = certificate.map_err(|error| wrong(&error));
+            roots.add(added?).map_err(|error| wrong(&error))?;
+        }
+        if roots.is_empty() {
+            return Err(wrong(&"there is no certificate in the file"));
+        }
+        let (roots, own) = (Arc::new(roots), Arc::clone(&crypto));
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots, own).build();
+        Self::by(verifier.map_err(|error| wrong(&error))?, crypto)
+    }
+
+    fn by(
+        verifier: Arc<dyn ServerCertVerifier>,
+        crypto: Arc<CryptoProvider>,
+    ) -> Result<Self, RemoteError> {
         let config = ClientConfig::builder_with_provider(crypto)
-            .with_safe_default_protocol_versions()?
+            .with_safe_default_protocol_versions()
+            .map_err(|error| RemoteError::Trust(error.to_string()))?
             .dangerous()
-            .with_custom_certificate_verifier(known)
+            .with_custom_certificate_verifier(verifier)
             .with_no_client_auth();
         Ok(Self { config: Arc::new(config) })
     }
 
     /// Talks over a connection.
-    pub fn exchange<T>(
+    pub(crate) fn exchange<T>(
         &self,
         host: &str,
         stream: TcpStream,

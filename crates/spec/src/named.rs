@@ -1,0 +1,314 @@
+//! Virtual machines of the user's that operations may be carried out on: what a plan's `[[machines]]` or
+//! `--machine` says of one.
+//!
+//! As text: `KIND:NAME`, and `,KEY=VALUE` behind it as often as wanted; the keys are those of the table. What
+//! is before the first known key belongs to NAME. A machine that is not named so is never touched.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::nearest::did_you_mean;
+
+/// What a machine runs on.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum MachineKind {
+    /// libvirt, by its `virsh`.
+    Libvirt,
+    /// Proxmox VE, by its API.
+    Proxmox,
+    /// KubeVirt, by the API of its Kubernetes cluster.
+    Kubevirt,
+}
+
+impl MachineKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Libvirt, Self::Proxmox, Self::Kubevirt];
+
+    /// Its name in files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Libvirt => "libvirt",
+            Self::Proxmox => "proxmox",
+            Self::Kubevirt => "kubevirt",
+        }
+    }
+}
+
+/// A machine of the user's. One line of TOML, `[[machines]]`, or the text of `--machine`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct NamedMachine {
+    /// What it runs on.
+    pub kind: MachineKind,
+    /// Its exact name there.
+    pub name: String,
+    /// Where that is: a connection URI of libvirt (default `qemu:///system`); `https://HOST[:8006]` of Proxmox VE;
+    /// `https://HOST[:6443]` of the cluster's API.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Where it is moved to: a connection URI of libvirt, a node of Proxmox VE. KubeVirt chooses itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// How its memory gets there, of libvirt: `tcp://HOST` or `unix:///PATH` (default: what libvirt chooses).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
+    /// Where its disk is moved to: a storage pool of libvirt, a storage of Proxmox VE.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<String>,
+    /// Which disk: `vda`, `scsi0` (default: the only one).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<String>,
+    /// The namespace of KubeVirt's (default `default`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Where the token is: a file, or `env:VARIABLE`. It is in no result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<String>,
+    /// SHA-256 of the certificate that the service must show, in hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+    /// A file with the certificates (PEM) of authorities, one of which must have signed the service's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca: Option<String>,
+}
+
+/// Why a text names no machine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NamedMachineError {
+    /// It does not begin with a kind.
+    #[error("machine \"{text}\" does not begin with a kind and a colon: {help}")]
+    Kind {
+        /// As given.
+        text: String,
+        /// What there is.
+        help: String,
+    },
+    /// It can be read, and makes no sense.
+    #[error("{why} (key {key} of a machine)")]
+    Sense {
+        /// The key.
+        key: &'static str,
+        /// What is wrong with its value.
+        why: String,
+    },
+}
+
+/// The keys of a machine's text.
+const KEYS: [&str; 9] =
+    ["at", "to", "via", "storage", "disk", "namespace", "credentials", "fingerprint", "ca"];
+
+/// Longest name: that of a DNS subdomain (RFC 1123), which KubeVirt has; the others are shorter.
+const NAME_MAX: usize = 253;
+
+impl NamedMachine {
+    /// A machine of this kind and name, with nothing else said.
+    pub fn of(kind: MachineKind, name: impl Into<String>) -> Self {
+        let (at, to, via, storage, disk, namespace) = (None, None, None, None, None, None);
+        let (credentials, fingerprint, ca) = (None, None, None);
+        let name = name.into();
+        Self { kind, name, at, to, via, storage, disk, namespace, credentials, fingerprint, ca }
+    }
+
+    /// What is wrong with it: the key, and why. Nothing if it can be tried.
+    pub fn wrong(&self) -> Option<(&'static str, String)> {
+        self.wrong_name().or_else(|| self.wrong_place()).or_else(|| self.wrong_key())
+    }
+
+    fn wrong_name(&self) -> Option<(&'static str, String)> {
+        let is_plain = |text: &str| !text.is_empty() && !text.chars().any(char::is_control);
+        if !is_plain(&self.name) || self.name.len() > NAME_MAX || self.name.trim() != self.name {
+            let text = format!("a machine has a name of 1 to {NAME_MAX} bytes without line breaks");
+            return Some(("name", text));
+        }
+        let is_pattern = self.name.contains(['*', '?']);
+        if is_pattern {
+            let text = "a machine is named exactly: \"*\" and \"?\" are no part of a name";
+            return Some(("name", text.to_owned()));
+        }
+        let dns = |text: &str| {
+            let is_known = |byte: u8| {
+                byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.')
+            };
+            !text.is_empty() && text.bytes().all(is_known) && !text.starts_with(['-', '.'])
+        };
+        if self.kind == MachineKind::Kubevirt && !dns(&self.name) {
+            let text = "a name of Kubernetes has small letters, digits, \"-\" and \".\"";
+            return Some(("name", text.to_owned()));
+        }
+        if self.namespace.as_ref().is_some_and(|own| !dns(own)) {
+            let text = "a namespace of Kubernetes has small letters, digits and \"-\"";
+            return Some(("namespace", text.to_owned()));
+        }
+        None
+    }
+
+    fn wrong_place(&self) -> Option<(&'static str, String)> {
+        let kind = self.kind.name();
+        for (key, own) in self.values().into_iter().filter_map(|(key, own)| Some((key, own?))) {
+            if own.trim().is_empty() || own.chars().any(char::is_control) || own.starts_with('-') {
+                return Some((key, format!("{key} = \"{}\" says nothing", own.escape_debug())));
+            }
+        }
+        let at = self.at.as_deref().unwrap_or_default();
+        let is_web = at.starts_with("https://");
+        let wants_web = self.kind != MachineKind::Libvirt;
+        if wants_web && !is_web {
+            return Some(("at", format!("a machine of {kind} is at an address https://HOST")));
+        }
+        if wants_web && at.contains('@') {
+            let text = "an address holds no name and password: credentials = \"FILE\"";
+            return Some(("at", text.to_owned()));
+        }
+        if wants_web && self.credentials.is_none() {
+            let text = format!(
+                "a machine of {kind} needs a token: credentials = \"FILE\" or \"env:NAME\""
+            );
+            return Some(("credentials", text));
+        }
+        let is_digest = |text: &String| {
+            let digits = text.chars().filter(|c| *c != ':');
+            digits.clone().count() == 64 && digits.clone().all(|c| c.is_ascii_hexdigit())
+        };
+        if self.fingerprint.as_ref().is_some_and(|text| !is_digest(text)) {
+            let text = "a fingerprint is a SHA-256 in 64 hexadecimal digits";
+            return Some(("fingerprint", text.to_owned()));
+        }
+        if self.fingerprint.is_some() && self.ca.is_some() {
+            return Some((
+                "ca",
+                "a certificate is known by fingerprint or by ca, not both".to_owned(),
+            ));
+        }
+        None
+    }
+
+    fn wrong_key(&self) -> Option<(&'static str, String)> {
+        use MachineKind::{Kubevirt, Libvirt, Proxmox};
+        let allowed: [(&'static str, bool, &[MachineKind]); 8] = [
+            ("to", self.to.is_some(), &[Libvirt, Proxmox]),
+            ("via", self.via.is_some(), &[Libvirt]),
+            ("storage", self.storage.is_some(), &[Libvirt, Proxmox]),
+            ("disk", self.disk.is_some(), &[Libvirt, Proxmox]),
+            ("namespace", self.namespace.is_some(), &[Kubevirt]),
+            ("credentials", self.credentials.is_some(), &[Proxmox, Kubevirt]),
+            ("fingerprint", self.fingerprint.is_some(), &[Proxmox, Kubevirt]),
+            ("ca", self.ca.is_some(), &[Proxmox, Kubevirt]),
+        ];
+        let (key, ..) =
+            allowed.iter().find(|(_, given, kinds)| *given && !kinds.contains(&self.kind))?;
+        Some((key, format!("a machine of {} has no {key}", self.kind.name())))
+    }
+
+    fn values(&self) -> [(&'static str, Option<&str>); 9] {
+        [
+            ("at", self.at.as_deref()),
+            ("to", self.to.as_deref()),
+            ("via", self.via.as_deref()),
+            ("storage", self.storage.as_deref()),
+            ("disk", self.disk.as_deref()),
+            ("namespace", self.namespace.as_deref()),
+            ("credentials", self.credentials.as_deref()),
+            ("fingerprint", self.fingerprint.as_deref()),
+            ("ca", self.ca.as_deref()),
+        ]
+    }
+
+    fn set(&mut self, key: &'static str, value: &str) {
+        let place = match key {
+            "at" => &mut self.at,
+            "to" => &mut self.to,
+            "via" => &mut self.via,
+            "storage" => &mut self.storage,
+            "disk" => &mut self.disk,
+            "namespace" => &mut self.namespace,
+            "credentials" => &mut self.credentials,
+            "fingerprint" => &mut self.fingerprint,
+            _ => &mut self.ca,
+        };
+        *place = Some(value.to_owned());
+    }
+}
+
+impl FromStr for NamedMachine {
+    type Err = NamedMachineError;
+
+    fn from_str(text: &str) -> Result<Self, NamedMachineError> {
+        let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+        let Some(kind) = MachineKind::ALL.into_iter().find(|own| own.name() == kind) else {
+            let help = did_you_mean(kind, &MachineKind::ALL.map(MachineKind::name), "kinds");
+            return Err(NamedMachineError::Kind { text: text.to_owned(), help });
+        };
+        let (name, given) = crate::meter::pairs(rest, &KEYS);
+        let mut machine = Self::of(kind, name);
+        for (key, value) in given {
+            machine.set(key, value);
+        }
+        match machine.wrong() {
+            Some((key, why)) => Err(NamedMachineError::Sense { key, why }),
+            None => Ok(machine),
+        }
+    }
+}
+
+impl fmt::Display for NamedMachine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.kind.name(), self.name)?;
+        let mut given = self.values().into_iter().filter_map(|(key, own)| Some((key, own?)));
+        given.try_for_each(|(key, value)| write!(f, ",{key}={value}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machines_text_says_what_its_table_says_and_is_read_back() {
+        let text = "proxmox:web01,at=https://pve1:8006,to=pve2,storage=fast,disk=scsi0,credentials=env:PVE";
+        let machine: NamedMachine = text.parse().expect("a machine");
+        let table = r#"
+            kind = "proxmox"
+            name = "web01"
+            at = "https://pve1:8006"
+            to = "pve2"
+            storage = "fast"
+            disk = "scsi0"
+            credentials = "env:PVE"
+        "#;
+        assert_eq!(toml::from_str::<NamedMachine>(table).expect("a table"), machine);
+        assert_eq!(machine.to_string().parse(), Ok(machine));
+        let comma: NamedMachine =
+            "libvirt:web, old=1".parse().expect("a name as libvirt allows it");
+        assert_eq!(comma.name, "web, old=1");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_what_would() {
+        let digest = "0".repeat(63);
+        for (text, says) in [
+            ("libvit:web", "did you mean \"libvirt\"?"),
+            ("libvirt:", "a name of 1 to 253 bytes"),
+            ("libvirt:web*", "named exactly"),
+            ("libvirt:web\n", "without line breaks"),
+            ("libvirt:web,credentials=file", "has no credentials"),
+            ("libvirt:web,to=--help", "says nothing"),
+            ("proxmox:web", "https://HOST"),
+            ("proxmox:web,at=http://pve", "https://HOST"),
+            ("proxmox:web,at=https://pve", "needs a token"),
+            ("proxmox:web,at=https://root:x@pve,credentials=f", "no name and password"),
+            ("kubevirt:Web,at=https://k", "small letters"),
+            ("kubevirt:web,at=https://k,credentials=f,to=node", "has no to"),
+            ("kubevirt:web,at=https://k,credentials=f,namespace=../x", "namespace"),
+            (&format!("proxmox:web,at=https://pve,credentials=f,fingerprint={digest}"), "64 hexa"),
+        ] {
+            let error = text.parse::<NamedMachine>().expect_err(text).to_string();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+}

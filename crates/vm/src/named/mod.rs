@@ -1,0 +1,297 @@
+//! Machines of the user's, which a plan or the command line names: cloned, moved and saved by what they run on.
+//!
+//! A platform is one file ([`Platform`]) and one line of [`open`]. What is the same for all is here: phases, giving
+//! up, taking back, and a ledger of what was made ([`ledger`]), so that it is found again after `kill -9`.
+//!
+//! A platform knows one machine, by its exact name, and what was made from it. There is no way to ask it for another.
+
+mod kubevirt;
+pub mod ledger;
+mod libvirt;
+mod platform;
+mod proxmox;
+mod service;
+mod virsh;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use spec::named::{MachineKind, NamedMachine};
+
+use crate::operation::{Clock, Done};
+use crate::{After, DeployKind, Failure, Operation, Phase, Report, VmError, VmOperations, Watch};
+
+use ledger::{Ledger, Made};
+use platform::{Look, Platform, Step};
+
+/// How often a job is looked at, and how long is waited for what. What hangs is ended by these, they judge
+/// nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Between two looks at a job.
+    pub look: Duration,
+    /// An answer.
+    pub answer: Duration,
+    /// A whole job: a copy, a migration.
+    pub job: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let [answer, job] = [30, 3600].map(Duration::from_secs);
+        Self { look: Duration::from_millis(200), answer, job }
+    }
+}
+
+/// Finds a machine by its name; what is made of it is written down in a directory below `state`.
+///
+/// # Errors
+/// When it is not there, or what it runs on does not answer.
+pub fn open(
+    machine: &NamedMachine,
+    run_id: &str,
+    state: &Path,
+    limits: Limits,
+) -> Result<Box<dyn VmOperations>, VmError> {
+    Ok(match machine.kind {
+        MachineKind::Libvirt => {
+            over(libvirt::Libvirt::open(machine, limits)?, machine, run_id, state, limits)?
+        }
+        MachineKind::Proxmox => {
+            over(proxmox::Proxmox::open(machine, limits)?, machine, run_id, state, limits)?
+        }
+        MachineKind::Kubevirt => {
+            over(kubevirt::Kubevirt::open(machine, limits)?, machine, run_id, state, limits)?
+        }
+    })
+}
+
+/// Takes back what a run left that was killed: what stays, and why.
+fn take_back(
+    machine: &NamedMachine,
+    made: &[Made],
+    limits: Limits,
+) -> Result<Vec<(Made, VmError)>, VmError> {
+    fn on<P: Platform>(mut platform: P, made: &[Made]) -> Vec<(Made, VmError)> {
+        let undone = made.iter().rev().map(|own| (own, platform.undo(own)));
+        undone.filter_map(|(own, done)| Some((own.clone(), done.err()?))).collect()
+    }
+    Ok(match machine.kind {
+        MachineKind::Libvirt => on(libvirt::Libvirt::open(machine, limits)?, made),
+        MachineKind::Proxmox => on(proxmox::Proxmox::open(machine, limits)?, made),
+        MachineKind::Kubevirt => on(kubevirt::Kubevirt::open(machine, limits)?, made),
+    })
+}
+
+fn over<P: Platform + 'static>(
+    platform: P,
+    machine: &NamedMachine,
+    run_id: &str,
+    state: &Path,
+    limits: Limits,
+) -> Result<Box<dyn VmOperations>, VmError> {
+    let ledger = Ledger::make(state, run_id, machine)?;
+    let name = machine.name.clone();
+    Ok(Box::new(Named { platform, ledger, name, limits, begun: 0 }))
+}
+
+/// One machine of the user's. Dropping it takes back what was made.
+struct Named<P: Platform> {
+    platform: P,
+    ledger: Ledger,
+    name: String,
+    limits: Limits,
+    begun: u64,
+}
+
+impl<P: Platform> Named<P> {
+    /// A name on the platform that nothing else has.
+    fn next_name(&mut self) -> String {
+        self.begun += 1;
+        format!("tilemark-{}-{}", self.ledger.tag(), self.begun)
+    }
+
+    fn run(&mut self, clock: &mut Clock<'_>) -> Result<Done, VmError> {
+        match clock.operation() {
+            Operation::Deploy(kind) => self.deploy(kind, clock),
+            Operation::Snapshot { keep } => self.snapshot(keep, clock),
+            Operation::StorageMigration => self.relocate(&Step::MoveDisk, clock),
+            Operation::LiveMigration => self.relocate(&Step::Migrate { disks: false }, clock),
+            Operation::UnifiedMigration => self.relocate(&Step::Migrate { disks: true }, clock),
+            Operation::BootStorm { .. } => Err(no_storm()),
+            Operation::Destroy => self.destroy(clock),
+        }
+    }
+
+    fn deploy(&mut self, kind: DeployKind, clock: &mut Clock<'_>) -> Result<Done, VmError> {
+        let name = self.next_name();
+        let done = self.job(&Step::Clone { name: &name, kind }, clock)?;
+        clock.end(Phase::Copying);
+        self.job(&Step::Start { name: &name }, clock)?;
+        clock.end(Phase::Boot);
+        let checked = self.platform.check(Some(&name))?;
+        clock.end(Phase::Check);
+        Ok(Done { checked, ..done })
+    }
+
+    fn snapshot(&mut self, keep: Duration, clock: &mut Clock<'_>) -> Result<Done, VmError> {
+        let name = self.next_name();
+        let done = self.job(&Step::Snapshot { name: &name }, clock)?;
+        clock.end(Phase::Create);
+        let until = Instant::now() + keep;
+        while Instant::now() < until {
+            clock.go_on()?;
+            std::thread::sleep(
+                self.limits.look.min(until.saturating_duration_since(Instant::now())),
+            );
+        }
+        clock.end(Phase::Keep);
+        self.job(&Step::DeleteSnapshot { name: &name }, clock)?;
+        clock.end(Phase::Delete);
+        let checked = self.platform.check(None)?;
+        clock.end(Phase::Check);
+        Ok(Done { checked, ..done })
+    }
+
+    fn relocate(&mut self, step: &Step<'_>, clock: &mut Clock<'_>) -> Result<Done, VmError> {
+        let mut job = self.platform.begin(step, &mut self.ledger)?;
+        let look = self.wait(&mut job, clock, true)?;
+        clock.end(Phase::Copying);
+        let done = match look {
+            Look::Done(done) => done,
+            _ => {
+                self.platform.switch_over(&mut job)?;
+                match self.wait(&mut job, clock, false)? {
+                    Look::Done(done) => done,
+                    _ => Done::default(),
+                }
+            }
+        };
+        self.platform.end(job, &mut self.ledger)?;
+        clock.end(Phase::SwitchOver);
+        let checked = self.platform.check(None)?;
+        clock.end(Phase::Check);
+        Ok(Done { checked, ..done })
+    }
+
+    fn destroy(&mut self, clock: &mut Clock<'_>) -> Result<Done, VmError> {
+        let clones: Vec<String> = self
+            .ledger
+            .made()
+            .iter()
+            .filter_map(|made| made.clone_name().map(str::to_owned))
+            .collect();
+        for name in clones {
+            self.job(&Step::Destroy { name: &name }, clock)?;
+        }
+        clock.end(Phase::Destroy);
+        Ok(Done::default())
+    }
+
+    /// A job from its beginning to its end.
+    fn job(&mut self, step: &Step<'_>, clock: &Clock<'_>) -> Result<Done, VmError> {
+        let mut job = self.platform.begin(step, &mut self.ledger)?;
+        let look = self.wait(&mut job, clock, true)?;
+        self.platform.end(job, &mut self.ledger)?;
+        match look {
+            Look::Done(done) => Ok(done),
+            _ => Ok(Done::default()),
+        }
+    }
+
+    /// Waits until a job is ready to switch over, or done. One that is stopped or fails is called off.
+    fn wait(
+        &mut self,
+        job: &mut P::Job,
+        clock: &Clock<'_>,
+        may_stop: bool,
+    ) -> Result<Look, VmError> {
+        let until = Instant::now() + self.limits.job;
+        loop {
+            let error = match self.platform.look(job) {
+                Ok(Look::Going) if may_stop && clock.go_on().is_err() => VmError::Stopped,
+                Ok(Look::Going) if Instant::now() >= until => {
+                    let (machine, within) = (self.name.clone(), self.limits.job);
+                    VmError::TooLong { machine, what: "a job", within }
+                }
+                Ok(Look::Going) => {
+                    std::thread::sleep(self.limits.look);
+                    continue;
+                }
+                Ok(look) => return Ok(look),
+                Err(error) => error,
+            };
+            self.platform.call_off(job);
+            return Err(error);
+        }
+    }
+
+    /// Takes everything back that is in the ledger; what stays, in words.
+    fn take_back(&mut self) -> Vec<String> {
+        let mut stays = Vec::new();
+        for made in self.ledger.made().to_vec().into_iter().rev() {
+            let undone = self.platform.undo(&made).and_then(|()| self.ledger.gone(&made));
+            if let Err(error) = undone {
+                stays.push(format!("{made}: {error}"));
+            }
+        }
+        stays
+    }
+
+    /// What became of the machine, once nothing of a failed operation is left.
+    fn recover(&mut self, operation: Operation) -> After {
+        let stays = self.take_back();
+        if !stays.is_empty() {
+            return After::Left { what: stays.join("; ") };
+        }
+        if !operation.needs_machine() {
+            return After::Nothing;
+        }
+        match self.platform.check(None) {
+            Ok(_) => After::Runs,
+            Err(error) => After::Lost { why: error.to_string() },
+        }
+    }
+}
+
+impl<P: Platform> VmOperations for Named<P> {
+    fn about(&self) -> String {
+        self.platform.about()
+    }
+
+    fn prepare(&mut self, operation: Operation) -> Result<(), Failure> {
+        let can = match operation {
+            Operation::BootStorm { .. } => Err(no_storm()),
+            Operation::Destroy => Ok(()),
+            _ => self.platform.can(operation),
+        };
+        can.map_err(|reason| {
+            let reason = Box::new(reason);
+            Failure { operation, phase: None, reason, after: After::Untouched }
+        })
+    }
+
+    fn perform(&mut self, operation: Operation, watch: &mut dyn Watch) -> Result<Report, Failure> {
+        self.prepare(operation)?;
+        let mut clock = Clock::begin(operation, watch);
+        match self.run(&mut clock) {
+            Ok(done) => Ok(clock.report(done)),
+            Err(reason) => {
+                let (phase, after) = (clock.phase(), self.recover(operation));
+                Err(Failure { operation, phase, reason: Box::new(reason), after })
+            }
+        }
+    }
+}
+
+impl<P: Platform> Drop for Named<P> {
+    /// What cannot be taken back stays in the ledger, where `cleanup` finds it.
+    fn drop(&mut self) {
+        self.take_back();
+    }
+}
+
+fn no_storm() -> VmError {
+    let text = "a boot storm takes machines of our own: of one that is named there is one";
+    VmError::Unsupported(text.to_owned())
+}

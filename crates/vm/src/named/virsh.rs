@@ -1,0 +1,124 @@
+//! `virsh` as a child process: libvirt's own program speaks to every version and place that libvirt knows, over ssh and
+//! TLS too, and brings no library into this one.
+
+use std::io::{self, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::VmError;
+
+const PROGRAM: &str = "virsh";
+/// What is kept of what it prints.
+const SAID_MAX: u64 = 4 << 20;
+/// How often a short command is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A connection, by its URI.
+#[derive(Debug, Clone)]
+pub(super) struct Virsh {
+    pub uri: String,
+    pub machine: String,
+    pub answer: Duration,
+}
+
+/// A command that takes its time.
+#[derive(Debug)]
+pub(super) struct Running {
+    child: Child,
+    command: String,
+    machine: String,
+    said: [Option<JoinHandle<String>>; 2],
+}
+
+impl Virsh {
+    /// What a short command prints.
+    pub fn ask(&self, arguments: &[&str]) -> Result<String, VmError> {
+        self.wait(self.start(arguments)?)
+    }
+
+    fn wait(&self, mut running: Running) -> Result<String, VmError> {
+        let until = Instant::now() + self.answer;
+        loop {
+            if let Some(said) = running.look()? {
+                return Ok(said);
+            }
+            if Instant::now() >= until {
+                let (machine, command) = (self.machine.clone(), running.command.clone());
+                running.kill();
+                return Err(VmError::Silent { machine, command, within: self.answer });
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Makes a domain of its description, which goes to `virsh` by a pipe: what is in it may be secret.
+    pub fn define(&self, xml: &str) -> Result<String, VmError> {
+        self.wait(self.start_with(&["define", "--file", "/dev/stdin"], Some(xml))?)
+    }
+
+    /// Begins a command that takes its time.
+    pub fn start(&self, arguments: &[&str]) -> Result<Running, VmError> {
+        self.start_with(arguments, None)
+    }
+
+    fn start_with(&self, arguments: &[&str], input: Option<&str>) -> Result<Running, VmError> {
+        let failed = |source| VmError::Program { program: PROGRAM.to_owned(), source };
+        let mut command = Command::new(PROGRAM);
+        // Its messages are read, and it must never ask for a password on a terminal.
+        command.args(["--quiet", "--connect", &self.uri]).args(arguments);
+        command.env("LC_ALL", "C").stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+        let mut child = command.spawn().map_err(failed)?;
+        if let (Some(text), Some(mut pipe)) = (input, child.stdin.take()) {
+            pipe.write_all(text.as_bytes()).map_err(failed)?;
+        }
+        let said = [reading(child.stdout.take()), reading(child.stderr.take())];
+        let (command, machine) = (arguments.join(" "), self.machine.clone());
+        Ok(Running { child, command, machine, said })
+    }
+}
+
+fn reading(from: Option<impl Read + Send + 'static>) -> Option<JoinHandle<String>> {
+    let from = from?;
+    Some(std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let mut limited = from.take(SAID_MAX);
+        let _ = limited.read_to_end(&mut bytes);
+        // Beyond that it is read and forgotten, so that nobody waits for room in the pipe.
+        let _ = io::copy(&mut limited.into_inner(), &mut io::sink());
+        String::from_utf8_lossy(&bytes).into_owned()
+    }))
+}
+
+impl Running {
+    /// What it printed, once it has ended well; an error once it has not.
+    pub fn look(&mut self) -> Result<Option<String>, VmError> {
+        let failed = |source| VmError::Program { program: PROGRAM.to_owned(), source };
+        let Some(status) = self.child.try_wait().map_err(failed)? else { return Ok(None) };
+        let [told, wrong] = self
+            .said
+            .each_mut()
+            .map(|own| own.take().and_then(|thread| thread.join().ok()).unwrap_or_default());
+        if status.success() {
+            return Ok(Some(told));
+        }
+        let lines = wrong.lines().map(|line| line.trim_start_matches("error: ").trim());
+        let words: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+        let said = if words.is_empty() { status.to_string() } else { words.join("; ") };
+        let (machine, command) = (self.machine.clone(), self.command.clone());
+        Err(VmError::Refused { machine, command, said })
+    }
+
+    /// Ends it; what it asked libvirt for may go on there.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
