@@ -1,6 +1,7 @@
 //! The command line, defined once: help, manual page and completions come from here.
 
 mod analyze;
+mod estate;
 mod hosts;
 mod import;
 mod lab;
@@ -22,6 +23,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use units::{Bytes, Nanos};
 
 pub use analyze::{AnalyzeArgs, AnalyzeFormat, DirectionName, ViewName};
+pub use estate::{EstateAction, EstateArgs, EstateImportArgs};
 #[cfg(feature = "hosts")]
 pub use hosts::Storage;
 pub use hosts::{AgentArgs, HostArgs, HostsArgs, ReachArgs, ThereArgs};
@@ -116,6 +118,8 @@ pub enum Command {
     VerifyReport(VerifyReportArgs),
     /// Write a run in another format
     Export(ExportArgs),
+    /// Make a tile of the virtual machines that you have
+    Estate(EstateArgs),
     /// List or show the shipped tiles and workloads
     Tiles(TilesArgs),
     /// List or show the shipped arrays: models of storage
@@ -472,6 +476,8 @@ pub enum SchemaKind {
     HostsAnalysis,
     /// The answer of analyze --to-workload.
     Fit,
+    /// The machines that somebody has, sorted: estate.json.
+    Estate,
     /// One I/O of a trace: the columns of its Parquet files.
     Trace,
     /// What `tilemark serve` answers (OpenAPI).

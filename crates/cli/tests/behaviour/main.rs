@@ -4,6 +4,7 @@ mod analyze;
 mod arrays;
 mod calibrate;
 mod calling;
+mod estates;
 #[cfg(feature = "hosts")]
 mod events;
 mod help;
