@@ -2,6 +2,7 @@
 
 mod analyze;
 mod config;
+mod estate;
 mod hosts;
 mod import;
 mod lab;
@@ -25,6 +26,7 @@ use units::{Bytes, Nanos};
 
 pub use analyze::{AnalyzeArgs, AnalyzeFormat, DirectionName, ViewName};
 pub use config::{ConfigAction, ConfigArgs};
+pub use estate::{EstateAction, EstateArgs, EstateImportArgs};
 #[cfg(feature = "hosts")]
 pub use hosts::Storage;
 pub use hosts::{AgentArgs, HostArgs, HostsArgs, ReachArgs, ThereArgs};
@@ -120,6 +122,8 @@ pub enum Command {
     VerifyReport(VerifyReportArgs),
     /// Write a run in another format
     Export(ExportArgs),
+    /// Make a tile of the virtual machines that you have
+    Estate(EstateArgs),
     /// List or show the shipped tiles and workloads
     Tiles(TilesArgs),
     /// List or show the shipped arrays: models of storage
@@ -548,6 +552,8 @@ pub enum SchemaKind {
     HostsAnalysis,
     /// The answer of analyze --to-workload.
     Fit,
+    /// The machines that somebody has, sorted: estate.json.
+    Estate,
     /// One I/O of a trace: the columns of its Parquet files.
     Trace,
     /// What `tilemark serve` answers (OpenAPI).

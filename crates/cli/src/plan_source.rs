@@ -286,6 +286,15 @@ fn option_of(error: &PlanError) -> Option<String> {
     (key != option).then(|| format!("{key} in a plan is --{option} on the command line"))
 }
 
+/// The tile beside what is named of an estate.
+fn tile_of_estate(estate: &Path) -> String {
+    let directory = match estate.extension() {
+        Some(extension) if extension == "toml" || extension == "json" => estate.parent(),
+        _ => Some(estate),
+    };
+    directory.unwrap_or(Path::new("")).join(files::TILE).display().to_string()
+}
+
 /// A datastore by its whole path, so that the stored plan means the same everywhere. What is
 /// not a datastore stays as it is, and is refused where it is read.
 fn from_anywhere(text: &str) -> String {
@@ -341,7 +350,7 @@ fn flags(args: &RunArgs) -> Values {
 
 fn load_values(load: &LoadArgs, profile: Option<Profile>) -> Values {
     Values {
-        tile: load.tile.clone(),
+        tile: load.tile.clone().or_else(|| load.estate.as_deref().map(tile_of_estate)),
         operations: load.operations.clone(),
         second: load.second.as_deref().map(second_from_anywhere),
         profile,

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::{Bytes, Ratio};
 
 use crate::workload::Workload;
 
@@ -15,9 +16,26 @@ pub struct Tile {
     pub title: String,
     /// Where the composition comes from, or that it is our choice and why.
     pub source: String,
+    /// The virtual machines that somebody has, of which a tile is a part; answers are told in them, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estate: Option<Estate>,
     /// What runs together.
     #[serde(rename = "workload")]
     pub workloads: Vec<TileWorkload>,
+}
+
+/// An estate of virtual machines, as `tilemark estate import` says it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Estate {
+    /// Its virtual machines.
+    pub vms: u32,
+    /// So many tiles are all of it; above 0.
+    pub tiles: f64,
+    /// What they hold.
+    pub capacity: Bytes,
+    /// The share of them whose load was measured; of the others it is assumed.
+    pub measured: Ratio,
 }
 
 /// A workload's place in a tile.

@@ -121,6 +121,7 @@ fn tile(workload: Workload) -> ResolvedTile {
         name: "replay".to_owned(),
         title: workload.title.clone(),
         source: workload.source.clone(),
+        estate: None,
         workloads: vec![TileWorkload {
             workload: record::rundir::files::WORKLOAD.to_owned(),
             count: 1,

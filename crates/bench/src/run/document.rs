@@ -4,8 +4,9 @@ use datastore::{Preflight, Target};
 use jiff::Timestamp;
 use machine::GENERATOR;
 use record::run::{
-    Answer, Capacity, Edge, EngineFacts, Known, LoadHost, OperationsFacts, Prefill, Run, SCHEMA,
-    ScaleFacts, Status, Step, TargetFacts, TileFacts, TilesInterval, ToolFacts, Warning,
+    Answer, Capacity, Edge, EngineFacts, EstateFacts, Known, LoadHost, OperationsFacts, Prefill,
+    Run, SCHEMA, ScaleFacts, Status, Step, TargetFacts, TileFacts, TilesInterval, ToolFacts,
+    Warning,
 };
 use record::rundir::{RunId, sha256_hex};
 use spec::ResolvedTile;
@@ -186,6 +187,12 @@ impl<'a> RunFacts<'a> {
                 disk_bytes: self.load.beside.get(),
             }),
             endpoints: plan.endpoints.keys().cloned().collect(),
+            estate: plan.tile_set.tile.estate.map(|own| EstateFacts {
+                vms: own.vms,
+                tiles: own.tiles,
+                capacity_bytes: own.capacity.get(),
+                measured: own.measured.get(),
+            }),
         }
     }
 

@@ -1,5 +1,7 @@
 //! What `run` and `simulate` ask alike.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use record::run::tag;
 use spec::expect::Expectation;
@@ -42,6 +44,12 @@ pub struct LoadArgs {
     /// `tilemark tiles` lists what is shipped; a path to a file ends in .toml.
     #[arg(long, value_name = "NAME|FILE", help_heading = "What runs")]
     pub tile: Option<String>,
+    /// An estate's tile: what tilemark estate import made
+    ///
+    /// The directory, or a file in it. The answer is told in its virtual machines, too.
+    /// Example: --estate estate
+    #[arg(long, value_name = "DIR", conflicts_with = "tile", help_heading = "What runs")]
+    pub estate: Option<PathBuf>,
     /// Run infrastructure operations beside the tiles [default if named: standard]
     ///
     /// Virtual machines are deployed and moved while the tiles run; both are judged, and the score

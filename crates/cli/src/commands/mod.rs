@@ -9,6 +9,7 @@ mod compare;
 mod config;
 mod demo;
 mod doctor;
+mod estate;
 mod export;
 pub mod hosts;
 mod import;
@@ -66,6 +67,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Compare(args) => compare::run(args),
         Command::VerifyReport(args) => verify_report::run(args),
         Command::Export(args) => export::run(args),
+        Command::Estate(args) => estate::estate(args),
         Command::Tiles(args) => tiles::tiles(args),
         Command::Array(args) => arrays::arrays(args),
         Command::Study(args) => study::study(args),

@@ -20,6 +20,7 @@ pub fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
         SchemaKind::WhatIf => whatif::json_schema(),
         SchemaKind::Analysis => ::analyze::json_schema(),
         SchemaKind::HostsAnalysis => ::analyze::hosts_json_schema(),
+        SchemaKind::Estate => ::estate::estate_json_schema(),
         SchemaKind::Fit => ::fit::fit_json_schema(),
         SchemaKind::Trace => trace::store::json_schema(),
         SchemaKind::Openapi => server::openapi::document(),

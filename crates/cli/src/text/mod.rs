@@ -3,6 +3,7 @@
 mod brief;
 mod calibration;
 mod comparison;
+mod estate;
 mod events;
 mod hosts;
 mod model;
@@ -20,6 +21,7 @@ mod what_if;
 use brief::brief;
 pub use calibration::calibration;
 pub use comparison::comparison;
+pub use estate::estate;
 use events::events;
 use hosts::hosts;
 pub use model::model;

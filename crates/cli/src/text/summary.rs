@@ -50,6 +50,7 @@ pub fn summary(run: &Run, directory: Option<&Path>) -> String {
     lines.extend(broken(&run.answer));
     lines.extend(expectations(run));
     lines.push(run.answer.sentence.clone());
+    lines.extend(run.estate_text());
     lines.join("\n") + "\n"
 }
 

@@ -145,6 +145,7 @@ fn manual_completions_and_schemas_are_printed_for_every_shell_and_file() {
         "what-if",
         "analysis",
         "fit",
+        "estate",
     ] {
         let schema: serde_json::Value =
             serde_json::from_str(&help(&["schema", kind])).expect("one JSON document");

@@ -6,6 +6,7 @@ mod calibrate;
 mod calling;
 mod deployed;
 mod documented;
+mod estates;
 #[cfg(feature = "hosts")]
 mod events;
 mod help;

@@ -3,7 +3,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Answer, Expected, Labels, Latency, LoadHost, MeterFacts, PowerPolicies, Step, Warning,
+    Answer, EstateFacts, Expected, Labels, Latency, LoadHost, MeterFacts, PowerPolicies, Step,
+    Warning,
 };
 
 /// One run: what was asked, what happened, what it means. The document behind `run.json`.
@@ -110,7 +111,7 @@ impl TargetFacts {
 pub const SIMULATED: &str = "simulated";
 
 /// The tile the datastore was filled with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TileFacts {
     /// Its name.
     pub name: String,
@@ -128,6 +129,9 @@ pub struct TileFacts {
     /// The services that its workloads call, by name; empty if they call none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<String>,
+    /// The virtual machines that somebody has, of which the tile is a part; absent of other tiles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estate: Option<EstateFacts>,
 }
 
 /// Infrastructure operations that ran beside the tiles.

@@ -3,6 +3,7 @@
 mod answer;
 mod call;
 mod document;
+mod estate;
 mod event;
 mod expected;
 mod figure;
@@ -30,6 +31,7 @@ pub use document::{
     EngineFacts, OperationsFacts, Origin, PlanValue, Prefill, RateFacts, Run, SIMULATED,
     ScaleFacts, TargetFacts, TileFacts, ToolFacts,
 };
+pub use estate::EstateFacts;
 pub use event::{StepEvent, StepEventKind, Survivors, TileMove};
 pub use expected::Expected;
 pub use figure::{Figure, Interval};

@@ -10,6 +10,14 @@ pub(crate) fn tile_findings(tile: &Tile) -> Vec<Finding> {
     found.says_something(root.key("name"), "the name", &tile.name);
     found.says_something(root.key("title"), "the title", &tile.title);
     found.says_something(root.key("source"), "the source", &tile.source);
+    if let Some(estate) = &tile.estate {
+        let place = root.key("estate");
+        found.at_least_one(place.key("vms"), "the number of machines", estate.vms);
+        if !(estate.tiles > 0.0 && estate.tiles <= 1e6) {
+            let message = format!("an estate is {} tiles", estate.tiles);
+            found.add_help(place.key("tiles"), message, "more than 0 and at most a million");
+        }
+    }
     let workloads = root.key("workload");
     found.not_empty(workloads.clone(), "the list of workloads", &tile.workloads);
     let shipped: Vec<&str> = shipped::workload_names().collect();

@@ -54,6 +54,7 @@ fn alone(name: &str, workload: Workload) -> ResolvedTile {
         name: name.to_owned(),
         title: workload.title.clone(),
         source: workload.source.clone(),
+        estate: None,
         workloads: vec![TileWorkload { workload: name.to_owned(), count: 1 }],
     };
     ResolvedTile::new(tile, vec![(workload, 1)])

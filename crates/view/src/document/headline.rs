@@ -12,6 +12,8 @@ pub struct Headline {
     pub speed: String,
     /// What belongs to it: `27 most likely, 95 % interval; 216 VMs; score 22.40`.
     pub speed_note: String,
+    /// The same in the virtual machines that somebody has; none without an estate.
+    pub estate: Option<String>,
     /// By capacity, at full size: `room for 3 tiles`; none where disks had their full size.
     pub capacity: Option<String>,
     /// `one tile needs 256 GiB, 104 GiB may be used`.

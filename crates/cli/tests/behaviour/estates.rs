@@ -1,0 +1,52 @@
+//! An estate becomes a tile, and the answer of a run is told in its machines.
+
+use crate::rig::{Place, err, out, simulate_words};
+
+fn write(place: &Place, name: &str, text: &str) -> String {
+    place.write(name, text);
+    place.path(name).display().to_string()
+}
+
+fn import(place: &Place, more: &[&str]) -> (Option<i32>, String, String) {
+    let lab = place.path("lab").display().to_string();
+    let output = place.output(&[&["estate", "import", "--out", &lab][..], more].concat());
+    (output.status.code(), out(&output), err(&output))
+}
+
+#[test]
+fn a_list_of_machines_becomes_a_tile_and_answers_are_told_in_them() {
+    let place = Place::new();
+    let list = out(&place.output(&["estate", "example", "--vms", "150"]));
+    let list = write(&place, "vms.csv", &list);
+    let (code, text, said) = import(&place, &[&list]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(text.starts_with("144 virtual machines as "), "{text}");
+    assert!(text.contains("left out   3 templates, 3 not running"), "{text}");
+    let lab = place.path("lab").display().to_string();
+    let words =
+        ["--array", "hdd-raid10", "--estate", &lab, "--tiles", "1..2", "--footprint", "0.001"];
+    let output = place.output(&simulate_words(&words));
+    let answer = out(&output);
+    let told = answer
+        .lines()
+        .any(|line| line.starts_with("Of the estate: this simulated array would carry"));
+    assert!(told, "{answer}{}", err(&output));
+    assert!(answer.contains("the load of 100 % of its VMs is"), "{answer}");
+}
+
+#[test]
+fn nothing_that_is_there_is_overwritten_and_what_is_wrong_is_told_with_its_place() {
+    let place = Place::new();
+    let list = write(&place, "vms.csv", "VM,Used GiB\nweb,1\n,2\nweb,3\n");
+    let (code, _, said) = import(&place, &[&list]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("row 3: it names no virtual machine"), "{said}");
+    assert!(said.contains("row 4: machine \"web\" is listed twice"), "{said}");
+    let (code, _, said) = import(&place, &[&list]);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("is there already"), "{said}");
+    let words = ["run", "--estate", "nowhere", "/tmp"];
+    let output = place.output(&words);
+    assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+    assert!(err(&output).contains("nowhere/tile.toml"), "{}", err(&output));
+}

@@ -1,0 +1,267 @@
+//! Classes of machines: how one is recognised, and what is assumed of what was not measured.
+
+use std::sync::LazyLock;
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+use units::{BlockSize, Bytes, Nanos, Ratio};
+
+use crate::error::{EstateError, nearest};
+use crate::vm::{Load, Vm};
+
+/// A class, as `classes.toml` has it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Class {
+    /// Its short name.
+    pub name: String,
+    /// Several of them, in words.
+    pub title: String,
+    /// Words in a machine's name that tell it.
+    pub words: Vec<String>,
+    /// Texts in the name of an operating system that tell it.
+    #[serde(default)]
+    pub os: Vec<String>,
+    /// Reads and writes per second for each GiB used, if nothing was measured.
+    #[serde(default)]
+    pub per_gib: f64,
+    /// Reads and writes per second of a machine, if nothing was measured.
+    #[serde(default)]
+    pub per_vm: f64,
+    /// Reads as a share of reads and writes.
+    pub reads: Ratio,
+    /// Sizes of reads, by weight.
+    pub read_sizes: IndexMap<String, f64>,
+    /// Sizes of writes, by weight.
+    pub write_sizes: IndexMap<String, f64>,
+    /// What is tolerated of reads and of writes.
+    pub limit: ClassLimit,
+    /// Where its numbers come from.
+    pub source: String,
+}
+
+/// The bound on a mean.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassLimit {
+    /// Mean response time of reads, and of writes.
+    pub mean: Nanos,
+}
+
+/// Why a machine is in its class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rule {
+    /// The command line said so.
+    Asked,
+    /// A column of a file says so.
+    Column,
+    /// A word of its name.
+    Name(String),
+    /// A text in its operating system's name.
+    Os(String),
+    /// Nothing fitted.
+    Rest,
+}
+
+impl Rule {
+    /// In words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Asked => "asked for".to_owned(),
+            Self::Column => "named by a file".to_owned(),
+            Self::Name(word) => format!("\"{word}\" in its name"),
+            Self::Os(text) => format!("\"{text}\" in its operating system"),
+            Self::Rest => "no rule fits".to_owned(),
+        }
+    }
+}
+
+/// All classes; the last takes what no rule fits.
+pub static CLASSES: LazyLock<Vec<Class>> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    struct File {
+        class: Vec<Class>,
+    }
+    let file: File = toml::from_str(include_str!("../classes.toml")).expect("a test reads it");
+    file.class
+});
+
+/// What a machine does, complete: measured where it was, assumed where not.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Rates {
+    pub reads_per_s: f64,
+    pub writes_per_s: f64,
+    pub read_bytes_per_s: f64,
+    pub written_bytes_per_s: f64,
+}
+
+impl Rates {
+    pub fn add(&mut self, other: &Self) {
+        self.reads_per_s += other.reads_per_s;
+        self.writes_per_s += other.writes_per_s;
+        self.read_bytes_per_s += other.read_bytes_per_s;
+        self.written_bytes_per_s += other.written_bytes_per_s;
+    }
+
+    pub fn times(self, factor: f64) -> Self {
+        Self {
+            reads_per_s: self.reads_per_s * factor,
+            writes_per_s: self.writes_per_s * factor,
+            read_bytes_per_s: self.read_bytes_per_s * factor,
+            written_bytes_per_s: self.written_bytes_per_s * factor,
+        }
+    }
+
+    pub fn io_per_s(&self) -> f64 {
+        self.reads_per_s + self.writes_per_s
+    }
+}
+
+impl Class {
+    /// Its number among [`CLASSES`].
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub fn number(name: &str, of: &str) -> Result<usize, EstateError> {
+        CLASSES.iter().position(|class| class.name == name).ok_or_else(|| {
+            let names: Vec<&str> = CLASSES.iter().map(|class| class.name.as_str()).collect();
+            let known = format!("{}{}", names.join(", "), nearest(name, names.iter().copied()));
+            EstateError::NoClass { class: name.to_owned(), of: of.to_owned(), known }
+        })
+    }
+
+    /// The class of a machine by its name and its operating system.
+    pub fn of(vm: &Vm) -> (usize, Rule) {
+        let words = words(&vm.name);
+        let by_name = CLASSES.iter().enumerate().find_map(|(number, class)| {
+            let fits = |own: &&String| words.iter().any(|word| word == *own);
+            class.words.iter().find(fits).map(|word| (number, Rule::Name(word.clone())))
+        });
+        let by_os = || {
+            CLASSES.iter().enumerate().find_map(|(number, class)| {
+                let fits = |text: &&String| contains(&vm.os, text);
+                class.os.iter().find(fits).map(|text| (number, Rule::Os(text.clone())))
+            })
+        };
+        by_name.or_else(by_os).unwrap_or((CLASSES.len() - 1, Rule::Rest))
+    }
+
+    /// What was measured, and the rest as this class has it; nothing that was measured is changed.
+    pub(crate) fn complete(&self, load: &Load, size: Bytes) -> Rates {
+        let (reads_per_s, writes_per_s) = self.io(load, size);
+        Rates {
+            reads_per_s,
+            writes_per_s,
+            read_bytes_per_s: load
+                .read_bytes_per_s
+                .unwrap_or_else(|| reads_per_s * mean_size(&self.read_sizes)),
+            written_bytes_per_s: load
+                .written_bytes_per_s
+                .unwrap_or_else(|| writes_per_s * mean_size(&self.write_sizes)),
+        }
+    }
+
+    fn io(&self, load: &Load, size: Bytes) -> (f64, f64) {
+        let share = load.read_share.unwrap_or_else(|| self.reads.get());
+        if let (Some(reads), Some(writes)) = (load.reads_per_s, load.writes_per_s) {
+            return (reads, writes);
+        }
+        if let Some(io) = load.io_per_s {
+            let reads = load.reads_per_s.unwrap_or(io * share).min(io);
+            return (reads, load.writes_per_s.unwrap_or(io - reads));
+        }
+        let of_bytes = |bytes: Option<f64>, sizes| bytes.map(|bytes| bytes / mean_size(sizes));
+        let reads = load.reads_per_s.or_else(|| of_bytes(load.read_bytes_per_s, &self.read_sizes));
+        let writes =
+            load.writes_per_s.or_else(|| of_bytes(load.written_bytes_per_s, &self.write_sizes));
+        match (reads, writes) {
+            (None, None) => {
+                let gib = size.as_f64() / Bytes::new(1 << 30).as_f64();
+                let io = self.per_vm + self.per_gib * gib;
+                (io * share, io * (1.0 - share))
+            }
+            (reads, writes) => (reads.unwrap_or(0.0), writes.unwrap_or(0.0)),
+        }
+    }
+}
+
+/// The mean of a mix of sizes, in bytes.
+pub(crate) fn mean_size(mix: &IndexMap<String, f64>) -> f64 {
+    let size = |text: &String| text.parse::<BlockSize>().map_or(0.0, |size| f64::from(size.get()));
+    let (sum, weights) = mix.iter().fold((0.0, 0.0), |(sum, weights), (text, weight)| {
+        (size(text).mul_add(*weight, sum), weights + weight)
+    });
+    sum / weights
+}
+
+/// The words of a name in lower case: runs of letters and digits, and the same without digits at their end.
+fn words(name: &str) -> Vec<String> {
+    let lower = name.to_lowercase();
+    let runs = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|run| !run.is_empty());
+    let both = |run: &str| {
+        let bare = run.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        [run.to_owned(), bare.to_owned()]
+    };
+    runs.flat_map(both).collect()
+}
+
+fn contains(text: &str, part: &str) -> bool {
+    let (text, part) = (text.to_lowercase(), part.to_lowercase());
+    // "Windows 1" is not "Windows 10".
+    text.match_indices(&part)
+        .any(|(at, _)| !text[at + part.len()..].starts_with(|letter: char| letter.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class_of(name: &str, os: &str) -> (&'static str, Rule) {
+        let vm = Vm { name: name.to_owned(), os: os.to_owned(), ..Vm::default() };
+        let (number, rule) = Class::of(&vm);
+        (CLASSES[number].name.as_str(), rule)
+    }
+
+    #[test]
+    fn names_tell_before_operating_systems_and_the_rest_is_general() {
+        assert_eq!(class_of("PRD-SQL02", "Windows 10").0, "database");
+        assert_eq!(class_of("exch-mbx-01", "").0, "mail");
+        assert_eq!(class_of("www1", "").0, "web");
+        assert_eq!(class_of("pc-114", "Microsoft Windows 11 (64-bit)").0, "desktop");
+        assert_eq!(class_of("jumphost", "Debian GNU/Linux 12"), ("general", Rule::Rest));
+        assert_eq!(class_of("mysqlwrapper", "").0, "general", "a word is a whole word");
+        assert_eq!(class_of("x", "Windows Server 2012").0, "general");
+    }
+
+    #[test]
+    fn what_was_measured_stays_and_the_rest_is_assumed() {
+        let class = &CLASSES[0];
+        let half = Bytes::new(100 << 30);
+        let assumed = class.complete(&Load::default(), half);
+        assert!((assumed.io_per_s() - 500.0).abs() < 1e-9, "5 for each of 100 GiB");
+        assert!((assumed.read_bytes_per_s / assumed.reads_per_s - 10.4 * 1024.0).abs() < 1e-6);
+        let load = Load { io_per_s: Some(40.0), written_bytes_per_s: Some(7.0), ..Load::default() };
+        let measured = class.complete(&load, half);
+        assert!(
+            (measured.reads_per_s - 28.0).abs() < 1e-9
+                && (measured.writes_per_s - 12.0).abs() < 1e-9
+        );
+        assert!((measured.written_bytes_per_s - 7.0).abs() < 1e-9);
+        let bytes = Load { read_bytes_per_s: Some(10.4 * 1024.0), ..Load::default() };
+        assert!((class.complete(&bytes, half).reads_per_s - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn every_class_has_a_name_of_its_own_a_source_and_good_sizes() {
+        for (number, class) in CLASSES.iter().enumerate() {
+            assert_eq!(Class::number(&class.name, "").ok(), Some(number));
+            assert!(!class.source.trim().is_empty(), "{}", class.name);
+            assert!(
+                mean_size(&class.read_sizes) >= 4096.0 && mean_size(&class.write_sizes) >= 4096.0
+            );
+            assert!(class.per_gib + class.per_vm > 0.0);
+        }
+        let error = Class::number("databases", "row 3").expect_err("it is misspelt");
+        assert!(error.to_string().contains("did you mean \"database\"?"), "{error}");
+    }
+}

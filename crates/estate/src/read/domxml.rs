@@ -1,0 +1,94 @@
+//! libvirt: what `virsh dumpxml` prints of one machine. It knows the name, the UUID, processors and perhaps the operating
+//! system, and no sizes: those come from `virsh domstats --raw` beside it.
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use super::{Format, Input};
+use crate::collect::{Facts, Record};
+use crate::error::ReadError;
+use crate::place::BadRows;
+
+pub(super) struct DomXml;
+
+const NAME: &str = "virsh dumpxml";
+
+impl Format for DomXml {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fits(&self, input: &Input<'_>) -> bool {
+        input.begins_with("<")
+    }
+
+    fn read(&self, input: &Input<'_>, _: &mut BadRows) -> Result<Vec<Record>, ReadError> {
+        let text = str::from_utf8(&input.bytes).map_err(|error| input.broken(NAME, error))?;
+        let mut reader = Reader::from_str(text);
+        let mut path: Vec<String> = Vec::new();
+        // The text of the element that was begun last.
+        let mut said = String::new();
+        let mut found = Found::default();
+        loop {
+            match reader.read_event().map_err(|error| input.broken(NAME, error))? {
+                Event::Start(element) => {
+                    found.begins(&element);
+                    path.push(element.local_name().as_ref().to_owned());
+                    said.clear();
+                }
+                Event::Empty(element) => found.begins(&element),
+                Event::End(_) => {
+                    found.says(&path, said.trim());
+                    path.pop();
+                    said.clear();
+                }
+                Event::Text(text) => said += &text,
+                Event::GeneralRef(name) => {
+                    said += quick_xml::escape::resolve_predefined_entity(&name).unwrap_or_default();
+                }
+                Event::Eof => break,
+                _ => {}
+            }
+        }
+        if found.name.is_empty() {
+            return Err(input.broken(NAME, "it has no domain with a name"));
+        }
+        let facts = Facts { os: found.os, vcpus: found.vcpus, ..Facts::default() };
+        Ok(vec![Record { at: input.at("", 1), name: found.name, id: found.id, lists: true, facts }])
+    }
+}
+
+#[derive(Default)]
+struct Found {
+    name: String,
+    id: String,
+    os: String,
+    vcpus: Option<u32>,
+}
+
+impl Found {
+    fn says(&mut self, path: &[String], text: &str) {
+        let names: Vec<&str> = path.iter().map(String::as_str).collect();
+        match names[..] {
+            ["domain", "name"] => text.clone_into(&mut self.name),
+            ["domain", "uuid"] => self.id = text.to_lowercase(),
+            ["domain", "vcpu"] => self.vcpus = text.parse().ok(),
+            _ => {}
+        }
+    }
+
+    /// `<libosinfo:os id="http://microsoft.com/win/10"/>` in the metadata.
+    fn begins(&mut self, element: &BytesStart<'_>) {
+        if element.name().as_ref() == "libosinfo:os"
+            && let Ok(Some(id)) = element.try_get_attribute("id")
+        {
+            let id = id.value.into_owned();
+            let parts: Vec<&str> = id.rsplit('/').take(2).collect();
+            self.os = match parts[..] {
+                [version, "win"] => format!("Windows {version}"),
+                [version, name] => format!("{name} {version}"),
+                _ => id,
+            };
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Workbooks (xlsx): RVTools' sheets vInfo, vDisk and vPartition, or the first sheet of any other. Cells are read as they
+//! are stored; a formula's stored value counts, and nothing is evaluated.
+
+use std::io::{Cursor, Read};
+
+use calamine::{DataRef, Reader, Xlsx};
+
+use super::table::{Cell, Columns};
+use super::{Format, Input};
+use crate::collect::Record;
+use crate::error::ReadError;
+use crate::place::BadRows;
+
+pub(super) struct Workbook;
+
+const NAME: &str = "xlsx (RVTools, your own)";
+const SHEETS: [&str; 3] = ["vInfo", "vDisk", "vPartition"];
+/// What a workbook may unpack to. RVTools' of 100,000 machines is some 900 MiB.
+const UNPACKED_MAX: u64 = 2 << 30;
+/// Excel's own bound.
+const COLUMNS_MAX: u32 = 16_384;
+
+impl Format for Workbook {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn fits(&self, input: &Input<'_>) -> bool {
+        input.bytes.starts_with(b"PK")
+    }
+
+    fn read(&self, input: &Input<'_>, bad: &mut BadRows) -> Result<Vec<Record>, ReadError> {
+        unpacks(input)?;
+        let failed = |error: calamine::XlsxError| input.broken("xlsx", error);
+        let mut book = Xlsx::new(Cursor::new(input.bytes.as_slice())).map_err(failed)?;
+        let all = book.sheet_names();
+        let known: Vec<String> =
+            SHEETS.iter().filter_map(|own| all.iter().find(|name| name == own).cloned()).collect();
+        let sheets = if known.is_empty() { all.into_iter().take(1).collect() } else { known };
+        if sheets.is_empty() {
+            return Err(input.broken("xlsx", "it has no sheet"));
+        }
+        let mut records = Vec::new();
+        for name in sheets {
+            sheet(input, &mut book, &name, &mut records, bad)?;
+        }
+        Ok(records)
+    }
+}
+
+/// Unpacks everything once, into nothing: what an archive says of its sizes may be a lie.
+fn unpacks(input: &Input<'_>) -> Result<(), ReadError> {
+    let failed = |error: zip::result::ZipError| input.broken("xlsx", error);
+    let mut archive = zip::ZipArchive::new(Cursor::new(input.bytes.as_slice())).map_err(failed)?;
+    let mut left = UNPACKED_MAX;
+    for number in 0..archive.len() {
+        let part = archive.by_index(number).map_err(failed)?;
+        let read = std::io::copy(&mut part.take(left + 1), &mut std::io::sink());
+        let read = read.map_err(|error| input.broken("xlsx", error))?;
+        left = left
+            .checked_sub(read)
+            .ok_or_else(|| ReadError::Bomb { path: input.path.clone(), most: UNPACKED_MAX })?;
+    }
+    Ok(())
+}
+
+fn sheet(
+    input: &Input<'_>,
+    book: &mut Xlsx<Cursor<&[u8]>>,
+    name: &str,
+    records: &mut Vec<Record>,
+    bad: &mut BadRows,
+) -> Result<(), ReadError> {
+    let failed = |error: calamine::XlsxError| input.broken("xlsx", error);
+    let mut cells = book.worksheet_cells_reader(name).map_err(failed)?;
+    let mut rows = Rows::Heading { row: None, headings: Vec::new() };
+    while let Some(cell) = cells.next_cell().map_err(failed)? {
+        let (row, column) = cell.get_position();
+        if column >= COLUMNS_MAX {
+            return Err(input.broken("xlsx", format!("sheet {name} has a cell in column {column}")));
+        }
+        if rows.ends_before(row) {
+            rows = rows.next(input, name, records, bad)?;
+        }
+        rows.put(row, column as usize, cell.get_value());
+    }
+    rows.next(input, name, records, bad).map(drop)
+}
+
+/// The row that cells are being read of.
+enum Rows {
+    Heading { row: Option<u32>, headings: Vec<String> },
+    Data { columns: Columns, row: Option<u32>, cells: Vec<Cell> },
+}
+
+impl Rows {
+    fn ends_before(&self, row: u32) -> bool {
+        let (Self::Heading { row: own, .. } | Self::Data { row: own, .. }) = self;
+        own.is_some_and(|own| own != row)
+    }
+
+    fn put(&mut self, at: u32, column: usize, value: &DataRef<'_>) {
+        match self {
+            Self::Heading { row, headings } => {
+                *row = Some(at);
+                headings.resize((column + 1).max(headings.len()), String::new());
+                headings[column] = text(value);
+            }
+            Self::Data { columns, row, cells } => {
+                *row = Some(at);
+                if columns.wants(column) {
+                    cells[column] = content(value);
+                }
+            }
+        }
+    }
+
+    /// What comes after this row, which is whole.
+    fn next(
+        self,
+        input: &Input<'_>,
+        sheet: &str,
+        records: &mut Vec<Record>,
+        bad: &mut BadRows,
+    ) -> Result<Self, ReadError> {
+        match self {
+            Self::Heading { headings, .. } => {
+                let columns = Columns::of(input, sheet, &headings)?;
+                let cells = vec![Cell::Empty; columns.len()];
+                Ok(Self::Data { columns, row: None, cells })
+            }
+            Self::Data { columns, row, mut cells } => {
+                if let Some(row) = row {
+                    records.extend(columns.row(input, (u64::from(row) + 1, &cells), bad));
+                }
+                cells.fill(Cell::Empty);
+                Ok(Self::Data { columns, row: None, cells })
+            }
+        }
+    }
+}
+
+fn text(value: &DataRef<'_>) -> String {
+    match content(value) {
+        Cell::Text(text) => text,
+        Cell::Number(number) => number.to_string(),
+        Cell::Flag(_) | Cell::Empty => String::new(),
+    }
+}
+
+fn content(value: &DataRef<'_>) -> Cell {
+    let text = |text: &str| match text.trim() {
+        "" => Cell::Empty,
+        text => Cell::Text(text.to_owned()),
+    };
+    match value {
+        #[expect(clippy::cast_precision_loss, reason = "sizes and counts, far below 2^53")]
+        DataRef::Int(number) => Cell::Number(*number as f64),
+        DataRef::Float(number) => Cell::Number(*number),
+        DataRef::String(own) => text(own),
+        DataRef::SharedString(own) => text(own),
+        DataRef::Bool(flag) => Cell::Flag(*flag),
+        DataRef::DateTimeIso(own) | DataRef::DurationIso(own) => text(own),
+        DataRef::DateTime(_) | DataRef::Error(_) | DataRef::Empty => Cell::Empty,
+    }
+}

@@ -1,0 +1,163 @@
+//! An answer in the words of those who have the virtual machines.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+use units::print::{number, percent, whole};
+
+use super::{Answer, Run};
+
+/// The virtual machines that somebody has, of which a tile is a part.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EstateFacts {
+    /// How many there are.
+    pub vms: u32,
+    /// So many tiles are all of them.
+    pub tiles: f64,
+    /// What they hold, in bytes.
+    pub capacity_bytes: u64,
+    /// The share of them whose load was measured, 0 to 1; of the others it is assumed.
+    pub measured: f64,
+}
+
+impl Run {
+    /// The answer in virtual machines of the estate: `carries all 143 VMs and 1.3 to 1.5 times their load`; none without
+    /// an estate, or where nothing was decided.
+    pub fn estate_text(&self) -> Option<String> {
+        let estate = self.tile.estate?;
+        let carried = estate.carried(&self.answer)?;
+        let may = if self.target.is_simulated() { "would carry" } else { "carries" };
+        let mut text = format!("Of the estate: {} {may} {carried}", self.target.subject());
+        text.extend(estate.room(&self.answer));
+        if estate.measured < 1.0 {
+            text +=
+                &format!("; the load of {} of its VMs is assumed", percent(1.0 - estate.measured));
+        }
+        Some(text + ".")
+    }
+}
+
+impl EstateFacts {
+    fn carried(&self, answer: &Answer) -> Option<String> {
+        let held = answer.tiles_held?;
+        let interval = answer.tiles_interval;
+        let low = interval.map_or(held, |own| own.low);
+        let high = interval.map_or(Some(held), |own| own.high);
+        if f64::from(low) >= self.tiles {
+            return Some(format!(
+                "all {} VMs and {} their load",
+                whole(self.vms.into()),
+                self.times(low, high)
+            ));
+        }
+        let first = self.first(answer);
+        Some(match high {
+            Some(high) if f64::from(high) < self.tiles => {
+                format!("{} of {} VMs{first}", self.part(low, high), whole(self.vms.into()))
+            }
+            Some(high) => format!(
+                "at least {} of {} VMs, and perhaps all of them and {} times their load{first}",
+                whole(self.vms_in(low).into()),
+                whole(self.vms.into()),
+                number(f64::from(high) / self.tiles)
+            ),
+            None => format!(
+                "at least {} of {} VMs, and perhaps all of them; more tiles were not tried",
+                whole(self.vms_in(low).into()),
+                whole(self.vms.into())
+            ),
+        })
+    }
+
+    fn times(&self, low: u32, high: Option<u32>) -> String {
+        let times = |tiles: u32| number(f64::from(tiles) / self.tiles);
+        match high {
+            Some(high) if high == low => format!("{} times", times(low)),
+            Some(high) => format!("{} to {} times", times(low), times(high)),
+            None => format!("at least {} times", times(low)),
+        }
+    }
+
+    fn part(&self, low: u32, high: u32) -> String {
+        let (low, high) = (self.vms_in(low), self.vms_in(high));
+        if low == high {
+            whole(low.into())
+        } else {
+            format!("{} to {}", whole(low.into()), whole(high.into()))
+        }
+    }
+
+    /// Whole machines in so many tiles; never more than there are.
+    fn vms_in(&self, tiles: u32) -> u32 {
+        let vms = f64::from(tiles) / self.tiles * f64::from(self.vms);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "at most a count of machines"
+        )]
+        let vms = vms.floor().clamp(0.0, f64::from(self.vms)) as u32;
+        vms
+    }
+
+    /// Which machines are the first that people would feel.
+    fn first(&self, answer: &Answer) -> String {
+        answer
+            .first_broken
+            .as_ref()
+            .map_or_else(String::new, |own| format!("; {} breaks first", own.workload))
+    }
+
+    /// Whether all of it has room, where disks were measured smaller than they are.
+    fn room(&self, answer: &Answer) -> Option<String> {
+        let room = answer.capacity?;
+        (room.bytes < self.capacity_bytes).then(|| {
+            let (has, needs) = (Bytes::new(room.bytes), Bytes::new(self.capacity_bytes));
+            format!(", by speed; all of them hold {needs}, and {has} may be used")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Edge, Figure, Status, TilesInterval};
+    use super::*;
+
+    fn answer(held: u32, low: u32, high: Option<u32>) -> Answer {
+        Answer {
+            status: Status::Complete,
+            tiles_held: Some(held),
+            vms_held: None,
+            tiles_interval: Some(TilesInterval { low, high, most_likely: None, confidence: 0.95 }),
+            tiles_max: None,
+            capacity: None,
+            edge: Edge::LimitBroken,
+            sentence: String::new(),
+            first_broken: None,
+            bottleneck: None,
+            score: Figure { value: None, reason: None },
+            score_interval: None,
+            per_kilowatt: Vec::new(),
+            progress: String::new(),
+        }
+    }
+
+    #[test]
+    fn an_answer_is_told_in_machines_of_the_estate() {
+        let estate = EstateFacts { vms: 143, tiles: 11.0, capacity_bytes: 1, measured: 1.0 };
+        let told = |held, low, high| {
+            estate.carried(&answer(held, low, high)).expect("something was decided")
+        };
+        assert_eq!(told(15, 14, Some(17)), "all 143 VMs and 1.27 to 1.55 times their load");
+        assert_eq!(told(15, 14, None), "all 143 VMs and at least 1.27 times their load");
+        assert_eq!(told(7, 7, Some(8)), "91 to 104 of 143 VMs");
+        assert_eq!(
+            told(10, 9, Some(12)),
+            "at least 117 of 143 VMs, and perhaps all of them and 1.09 times their load"
+        );
+        assert_eq!(
+            told(3, 3, None),
+            "at least 39 of 143 VMs, and perhaps all of them; more tiles were not tried"
+        );
+        assert_eq!(told(0, 0, Some(0)), "0 of 143 VMs");
+    }
+}
