@@ -132,8 +132,8 @@ pub struct VmRow {
 }
 
 /// The JSON Schema of the document.
-pub fn estate_json_schema() -> schemars::Schema {
-    schemars::schema_for!(EstateSheet)
+pub fn estate_json_schema() -> serde_json::Value {
+    schemars::schema_for!(EstateSheet).to_value()
 }
 
 /// Makes the document.

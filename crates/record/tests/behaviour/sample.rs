@@ -268,6 +268,7 @@ pub fn run() -> Run {
             workloads: 1,
             disk_bytes: 1 << 32,
             endpoints: Vec::new(),
+            estate: None,
         },
         scale: ScaleFacts { footprint: 0.01, time: 1.0 },
         engine: EngineFacts {
