@@ -35,7 +35,7 @@ mod with {
 
     use super::{Exit, Failure, HostsArgs};
     use crate::args::{Format, RunArgs};
-    use crate::commands::preview::{outline_document, outlined};
+    use crate::commands::outline::{outline_document, outlined};
     use crate::commands::run;
     use crate::gathering::{invite, of_run, options};
     use crate::output;

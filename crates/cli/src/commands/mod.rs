@@ -15,6 +15,7 @@ pub mod hosts;
 mod import;
 mod lab;
 mod meter;
+mod outline;
 mod prepare;
 mod preview;
 pub mod record;

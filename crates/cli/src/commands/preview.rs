@@ -1,16 +1,17 @@
 //! `plan` and `check`: what a run would do and whether it may, without touching anything.
 
 use bench::plan::ResolvedPlan;
-use bench::run::{Outline, Preview, plan_preview};
+use bench::run::{Preview, plan_preview};
 use datastore::Preflight;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use units::Bytes;
 
 use crate::args::{Format, RunArgs};
+use crate::commands::outline::{outline_document, outlined};
 use crate::commands::run;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::text::{Table, count};
+use crate::text::Table;
 use crate::{output, plan_source};
 
 /// Says what would be written where and for how long.
@@ -58,38 +59,6 @@ fn plan_text(args: &RunArgs, preview: &Preview) -> String {
     lines.extend(outlined(args, &preview.outline));
     lines.extend(refusals(preview));
     lines.join("\n") + "\n"
-}
-
-/// What a plan does, and the plan.
-pub fn outlined(args: &RunArgs, outline: &Outline) -> Vec<String> {
-    let fate = if run::keeps(args) { "kept" } else { "removed" };
-    let tiles = outline.tiles_max.map_or_else(
-        || "not even the first step fits".to_owned(),
-        |most| format!("up to {}", count(u64::from(most), "tile")),
-    );
-    let budget = outline.budget.map_or_else(String::new, |budget| {
-        format!("; no step begins that would end after {budget}")
-    });
-    vec![
-        format!(
-            "tile       {}, {} of disks",
-            count(u64::from(outline.vms_per_tile), "VM"),
-            outline.bytes_per_tile
-        ),
-        format!("ladder     {}: {tiles}", outline.ladder),
-        format!(
-            "time       a step takes {} to {}{budget}",
-            outline.step_time.0, outline.step_time.1
-        ),
-        format!(
-            "writes     at most {} ({} B), all of it in files or ranges of its own; {fate} at the end",
-            outline.bytes_at_most,
-            outline.bytes_at_most.get()
-        ),
-        String::new(),
-        outline.plan.trim_end().to_owned(),
-        String::new(),
-    ]
 }
 
 fn check_text(preview: &Preview) -> String {
@@ -152,22 +121,4 @@ fn document(preview: &Preview) -> serde_json::Value {
         ("refusals".to_owned(), json!(refusals)),
     ]);
     document.into()
-}
-
-/// What a plan does, as a part of a document.
-pub fn outline_document(outline: &Outline) -> Map<String, Value> {
-    let own = json!({
-        "vms_per_tile": outline.vms_per_tile,
-        "per_tile_bytes": outline.bytes_per_tile.get(),
-        "tiles_max": outline.tiles_max,
-        "written_at_most_bytes": outline.bytes_at_most.get(),
-        "ladder": outline.ladder,
-        "step_at_least_ns": outline.step_time.0.0,
-        "step_at_most_ns": outline.step_time.1.0,
-        "plan_toml": outline.plan,
-    });
-    match own {
-        Value::Object(own) => own,
-        _ => Map::new(),
-    }
 }

@@ -504,13 +504,17 @@ fn a_host_whose_clock_is_days_ahead_begins_at_the_same_moment() {
 /// A host behind a link of its own: a network namespace and a pair of veth.
 struct Link {
     name: String,
+    /// The address on this side.
+    here: String,
 }
 
 impl Link {
     fn new(number: u8) -> Self {
         let name = format!("tm{}x{number}", std::process::id() % 10_000);
-        let link = Self { name };
-        let (name, net) = (&link.name, format!("10.213.{number}"));
+        // Others may run the same test, and what a killed one left keeps its addresses.
+        let net = format!("10.{}.{number}", 64 + std::process::id() % 128);
+        let link = Self { name, here: format!("{net}.1:0") };
+        let name = &link.name;
         link.sh(&format!(
             "ip netns add {name} && ip link add {name}h type veth peer name {name}g && ip link set \
              {name}g netns {name} && ip addr add {net}.1/24 dev {name}h && ip link set {name}h up && ip \
@@ -548,7 +552,7 @@ fn a_link_that_is_cut_for_a_time_loses_the_host_and_its_agent_ends() {
     let link = Link::new(17);
     let wrap = format!("ip netns exec {}", link.name);
     let hosts = ["--host".to_owned(), host(&place, "b", &wrap)];
-    let mut run = place.start(&words(&hosts, &["--tiles", "1", "--listen", "10.213.17.1:0"]));
+    let mut run = place.start(&words(&hosts, &["--tiles", "1", "--listen", &link.here]));
     run.wait_for("measuring");
     let name = &link.name;
     link.sh(&format!("ip link set {name}h down"));
@@ -569,7 +573,7 @@ fn a_slow_link_loses_no_slice() {
     ));
     let wrap = format!("ip netns exec {name}");
     let hosts = ["--host".to_owned(), host(&place, "b", &wrap)];
-    let more = ["--tiles", "1", "--listen", "10.213.18.1:0", "--duration", "3s"];
+    let more = ["--tiles", "1", "--listen", &link.here, "--duration", "3s"];
     let output = place.run_command(&words(&hosts, &more)).output().expect("it starts");
     let code = output.status.code();
     // With a clock that is known too badly nothing begins; what begins is whole.
