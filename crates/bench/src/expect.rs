@@ -11,7 +11,7 @@ use spec::expect::{Expectation, Quantity, Relation};
 use spec::workload::Limit;
 
 use crate::plan::ResolvedPlan;
-use crate::recheck::Replayed;
+use crate::replayed::Replayed;
 use crate::step::course::slices_per_block;
 
 /// Every expectation of a plan, held against its run, whose series are in a directory.

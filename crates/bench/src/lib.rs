@@ -21,6 +21,7 @@ pub mod progress;
 pub mod real;
 pub mod recheck;
 pub mod replay;
+mod replayed;
 pub mod rig;
 pub mod run;
 pub mod sample;

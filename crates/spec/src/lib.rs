@@ -18,6 +18,7 @@ mod endpoint;
 mod error;
 pub mod events;
 pub mod expect;
+mod expected;
 mod explain;
 mod forms;
 mod ladder;

@@ -4,11 +4,9 @@
 //! What no series has cannot be judged again; it is listed, with why.
 
 mod document;
-mod replayed;
 mod run;
 #[cfg(test)]
 mod tests;
 
 pub use document::{Agreement, Item, NotRechecked, Recheck, SCHEMA, StepRecheck};
-pub(crate) use replayed::Replayed;
 pub use run::{RecheckError, recheck};

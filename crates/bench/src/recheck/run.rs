@@ -13,7 +13,7 @@ use crate::plan::{
     with_traces,
 };
 use crate::recheck::document::{Agreement, Item, NotRechecked, Recheck, SCHEMA, StepRecheck};
-use crate::recheck::replayed::Replayed;
+use crate::replayed::Replayed;
 use crate::run::{held_of, interval_of, operations_sha256, score_of, tile_sha256, work_of};
 use crate::score::{Reference, References};
 use crate::step::checks::repeats_within_3_percent;

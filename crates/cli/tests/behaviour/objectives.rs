@@ -45,8 +45,8 @@ fn an_expectation_of_a_step_that_did_not_run_is_open() {
 fn an_expectation_of_what_is_not_there_names_the_nearest_and_runs_nothing() {
     let place = Place::new();
     for (text, hint) in [
-        ("lihgt.read.p95 <= 1s", "did you mean \"light\"?"),
-        ("light.raed.p95 <= 1s", "did you mean \"read\"?"),
+        ("lights.read.p95 <= 1s", "did you mean \"light\"?"),
+        ("light.reed.p95 <= 1s", "did you mean \"read\"?"),
         ("tiles = 8", "tiles >= 8"),
         ("light.read.p95 >= 1s", "a time is held to <="),
     ] {
