@@ -48,7 +48,13 @@ pub struct LoadArgs {
     ///
     /// The directory, or a file in it. The answer is told in its virtual machines, too.
     /// Example: --estate estate
-    #[arg(long, value_name = "DIR", conflicts_with = "tile", hide_short_help = true, help_heading = "What runs")]
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with = "tile",
+        hide_short_help = true,
+        help_heading = "What runs"
+    )]
     pub estate: Option<PathBuf>,
     /// Run infrastructure operations beside the tiles [default if named: standard]
     ///

@@ -183,7 +183,8 @@ fn wrong_runs() {
 fn a_datastore_on_the_device_of_the_results_is_refused() {
     let Some(place) = Place::usable() else { return };
     let text = answer(&place, &["run", "ds", "--allow-root-fs"]);
-    let is_told = text.contains("on the device under test (") && text.contains("--allow-same-device");
+    let is_told =
+        text.contains("on the device under test (") && text.contains("--allow-same-device");
     assert!(is_told, "{text}");
     assert!(text.ends_with("exit 3\n\n"), "{text}");
     assert!(place.names("ds").is_empty() && place.names("runs").is_empty());

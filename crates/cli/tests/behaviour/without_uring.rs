@@ -50,7 +50,9 @@ fn doctor_tries_io_uring_and_does_not_believe_the_system() {
 fn a_run_with_threads_instead_says_so_in_result_json_and_page() {
     let Some(place) = Place::usable() else { return };
     let Some(output) = filtered(&place, &run_words(&[])) else { return };
-    assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
+    // A second of a light load may decide nothing, which has an exit code of its own.
+    let code = output.status.code();
+    assert!(matches!(code, Some(0 | 5)), "{}{}", out(&output), err(&output));
     assert!(out(&output).contains("[io-uring-refused]"), "{}", out(&output));
     let run = place.runs().pop().expect("a run");
     let document = std::fs::read_to_string(run.join("run.json")).expect("its document");

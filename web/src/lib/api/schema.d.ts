@@ -954,6 +954,29 @@ export interface components {
              */
             slice_ns: number;
         };
+        /** @description The virtual machines that somebody has, of which a tile is a part. */
+        EstateFacts: {
+            /**
+             * Format: uint32
+             * @description How many there are.
+             */
+            vms: number;
+            /**
+             * Format: double
+             * @description So many tiles are all of them.
+             */
+            tiles: number;
+            /**
+             * Format: uint64
+             * @description What they hold, in bytes.
+             */
+            capacity_bytes: number;
+            /**
+             * Format: double
+             * @description The share of them whose load was measured, 0 to 1; of the others it is assumed.
+             */
+            measured: number;
+        };
         /** @description Something that happened during a run: one line of `events.jsonl`. */
         Event: {
             /**
@@ -1119,6 +1142,8 @@ export interface components {
             speed: string;
             /** @description What belongs to it: `27 most likely, 95 % interval; 216 VMs; score 22.40`. */
             speed_note: string;
+            /** @description The same in the virtual machines that somebody has; none without an estate. */
+            estate: string | null;
             /** @description By capacity, at full size: `room for 3 tiles`; none where disks had their full size. */
             capacity: string | null;
             /** @description `one tile needs 256 GiB, 104 GiB may be used`. */
@@ -3338,6 +3363,8 @@ export interface components {
             operations?: components["schemas"]["OperationsFacts"] | null;
             /** @description The services that its workloads call, by name; empty if they call none. */
             endpoints?: string[];
+            /** @description The virtual machines that somebody has, of which the tile is a part; absent of other tiles. */
+            estate?: components["schemas"]["EstateFacts"] | null;
         };
         /** @description A tile that another host drives from then on, or that stood still. */
         TileMove: {
