@@ -8,9 +8,10 @@ use units::print::{count, number, percent};
 use units::{Bytes, Nanos};
 
 use crate::class::Rates;
-use crate::collect::{Inventory, LeftOut};
+use crate::collect::Inventory;
 use crate::mix::{Estate, Member, Part};
 use crate::place::BadRows;
+use crate::row::LeftOut;
 use crate::workload::workload;
 
 /// Name and version of the document. Minor versions only add fields.

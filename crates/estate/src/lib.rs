@@ -22,12 +22,13 @@ mod example;
 mod mix;
 mod place;
 pub mod read;
+mod row;
 mod series;
 mod vm;
 mod workload;
 
 pub use class::{CLASSES, Class, Rule};
-pub use collect::{Inventory, LeftOut, collect};
+pub use collect::{Inventory, collect};
 pub use document::{
     ClassRow, ESTATE_SCHEMA, EstateSheet, Totals, VmRow, estate_json_schema, sheet,
 };
@@ -35,4 +36,5 @@ pub use error::{EstateError, ReadError};
 pub use example::example;
 pub use mix::{Estate, Wanted, estate};
 pub use place::{BadRows, Place};
+pub use row::LeftOut;
 pub use vm::{Load, Vm};

@@ -5,9 +5,9 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use super::{Format, Input};
-use crate::collect::{Facts, Record};
 use crate::error::ReadError;
 use crate::place::BadRows;
+use crate::row::{Facts, Record};
 
 pub(super) struct DomXml;
 

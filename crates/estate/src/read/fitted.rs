@@ -4,9 +4,9 @@
 use units::Nanos;
 
 use super::{Format, Input};
-use crate::collect::{Facts, Record};
 use crate::error::ReadError;
 use crate::place::BadRows;
+use crate::row::{Facts, Record};
 use crate::vm::Load;
 
 pub(super) struct Fitted;

@@ -1,4 +1,4 @@
-//! Reading what platforms and tools list: a file for each form, a line in [`FORMATS`] for each.
+//! Reading what platforms and tools list: a file for each form, a line in `FORMATS` for each.
 
 mod domstats;
 mod domxml;
@@ -15,9 +15,9 @@ use std::str::FromStr;
 
 use serde_json::Value;
 
-use crate::collect::Record;
 use crate::error::ReadError;
 use crate::place::{BadRows, Place};
+use crate::row::Record;
 
 pub use table::{Column, NamedColumn, NamedColumnError};
 

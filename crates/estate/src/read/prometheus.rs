@@ -7,9 +7,9 @@ use serde_json::Value;
 use units::Bytes;
 
 use super::{Format, Input};
-use crate::collect::{Facts, Record};
 use crate::error::ReadError;
 use crate::place::BadRows;
+use crate::row::{Facts, Record};
 use crate::series;
 use crate::vm::Load;
 

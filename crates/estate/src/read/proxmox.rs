@@ -6,9 +6,9 @@ use serde_json::Value;
 use units::Bytes;
 
 use super::{Format, Input};
-use crate::collect::{Facts, LeftOut, Record};
 use crate::error::ReadError;
 use crate::place::BadRows;
+use crate::row::{Facts, LeftOut, Record};
 use crate::series;
 use crate::vm::Load;
 

@@ -6,9 +6,9 @@ use std::str::FromStr;
 use units::Bytes;
 
 use super::Input;
-use crate::collect::{Facts, LeftOut, Record};
 use crate::error::{ReadError, nearest};
 use crate::place::{BadRows, Place};
+use crate::row::{Facts, LeftOut, Record};
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

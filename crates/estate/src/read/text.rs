@@ -2,9 +2,9 @@
 
 use super::table::{Cell, Columns};
 use super::{Format, Input};
-use crate::collect::Record;
 use crate::error::ReadError;
 use crate::place::BadRows;
+use crate::row::Record;
 
 pub(super) struct Text;
 

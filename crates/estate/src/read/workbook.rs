@@ -7,9 +7,9 @@ use calamine::{DataRef, Reader, Xlsx};
 
 use super::table::{Cell, Columns};
 use super::{Format, Input};
-use crate::collect::Record;
 use crate::error::ReadError;
 use crate::place::BadRows;
+use crate::row::Record;
 
 pub(super) struct Workbook;
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 use units::print::{number, percent, whole};
 
-use super::{Answer, Run};
+use super::Answer;
 
 /// The virtual machines that somebody has, of which a tile is a part.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,24 +20,18 @@ pub struct EstateFacts {
     pub measured: f64,
 }
 
-impl Run {
-    /// The answer in virtual machines of the estate: `carries all 143 VMs and 1.3 to 1.5 times their load`; none without
-    /// an estate, or where nothing was decided.
-    pub fn estate_text(&self) -> Option<String> {
-        let estate = self.tile.estate?;
-        let carried = estate.carried(&self.answer)?;
-        let may = if self.target.is_simulated() { "would carry" } else { "carries" };
-        let mut text = format!("Of the estate: {} {may} {carried}", self.target.subject());
-        text.extend(estate.room(&self.answer));
-        if estate.measured < 1.0 {
+impl EstateFacts {
+    /// An answer in its virtual machines, as a sentence; none where nothing was decided.
+    pub(super) fn told(&self, answer: &Answer, carries: &str) -> Option<String> {
+        let mut text = format!("Of the estate: {carries} {}", self.carried(answer)?);
+        text.extend(self.room(answer));
+        if self.measured < 1.0 {
             text +=
-                &format!("; the load of {} of its VMs is assumed", percent(1.0 - estate.measured));
+                &format!("; the load of {} of its VMs is assumed", percent(1.0 - self.measured));
         }
         Some(text + ".")
     }
-}
 
-impl EstateFacts {
     fn carried(&self, answer: &Answer) -> Option<String> {
         let held = answer.tiles_held?;
         let interval = answer.tiles_interval;

@@ -33,6 +33,13 @@ impl Answer {
 }
 
 impl Run {
+    /// The answer in virtual machines of the estate: `Of the estate: this datastore carries all 143 VMs and
+    /// 1.3 to 1.5 times their load.`; none without an estate, or where nothing was decided.
+    pub fn estate_text(&self) -> Option<String> {
+        let may = if self.target.is_simulated() { "would carry" } else { "carries" };
+        self.tile.estate?.told(&self.answer, &format!("{} {may}", self.target.subject()))
+    }
+
     /// What was scaled down to get the answer: `quick estimate, disks 1/512`; of a model, whose
     /// caches are known, the scale alone. Nothing where disks had their full size.
     pub fn estimate_text(&self) -> Option<String> {
