@@ -1,6 +1,6 @@
 //! Machines of the user's, which a plan or the command line names: cloned, moved and saved by what they run on.
 //!
-//! A platform is one file ([`Platform`]) and one line of [`open`]. What is the same for all is here: phases, giving
+//! A platform is one file (`Platform`) and one line of `open`. What is the same for all is here: phases, giving
 //! up, taking back, and a ledger of what was made ([`ledger`]), so that it is found again after `kill -9`.
 //!
 //! A platform knows one machine, by its exact name, and what was made from it. There is no way to ask it for another.
