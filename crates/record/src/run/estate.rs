@@ -36,7 +36,7 @@ impl EstateFacts {
         let held = answer.tiles_held?;
         let interval = answer.tiles_interval;
         let low = interval.map_or(held, |own| own.low);
-        let high = interval.map_or(Some(held), |own| own.high);
+        let high = interval.map_or(answer.is_bounded().then_some(held), |own| own.high);
         if f64::from(low) >= self.tiles {
             return Some(format!(
                 "all {} VMs and {} their load",
@@ -153,5 +153,12 @@ mod tests {
             "at least 39 of 143 VMs, and perhaps all of them; more tiles were not tried"
         );
         assert_eq!(told(0, 0, Some(0)), "0 of 143 VMs");
+        let mut ended = answer(2, 2, None);
+        (ended.tiles_interval, ended.edge) = (None, Edge::LadderEnded);
+        let told = estate.carried(&ended).expect("something was decided");
+        assert!(
+            told.starts_with("at least 26 of 143 VMs"),
+            "a range that ended has found no edge: {told}"
+        );
     }
 }

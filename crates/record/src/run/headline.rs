@@ -20,7 +20,7 @@ impl Answer {
 
     /// Whether something was found above what is held that does not hold. Runs of earlier
     /// versions have no interval; theirs is sharp if the very next count broke.
-    fn is_bounded(&self) -> bool {
+    pub(super) fn is_bounded(&self) -> bool {
         let next = self.tiles_held.map(|held| held.saturating_add(1));
         match self.edge {
             Edge::LimitBroken => {
