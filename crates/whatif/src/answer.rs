@@ -58,6 +58,15 @@ impl Answered<'_> {
             array: array.title.clone(),
             changes: self.changed.changes.iter().map(|change| change.words.clone()).collect(),
             conclusive: refused.is_none(),
+            estate: run.tile.estate.filter(|_| refused.is_none()).map(|own| {
+                let carries =
+                    |side: &Side| own.machines(side.low, (!side.at_least).then_some(side.high));
+                format!(
+                    "of the estate it would carry {} instead of {}",
+                    carries(&changed),
+                    carries(&base)
+                )
+            }),
             sentence: match refused {
                 Some(why) => format!("this model cannot answer: {why}"),
                 None => self.sentence(&base, &changed, error.as_ref()),

@@ -31,6 +31,8 @@ pub struct WhatIf {
     pub changes: Vec<String>,
     /// The answer in a sentence a person can quote.
     pub sentence: String,
+    /// The same in the virtual machines that somebody has; null without an estate, or without an answer.
+    pub estate: Option<String>,
     /// Whether the edges of both were found with every seed, by a model that is not too far off.
     pub conclusive: bool,
     /// The array as it is.

@@ -5,7 +5,9 @@ use whatif::{LimitGap, ModelError, Side, StepGap, Stopped, WhatIf};
 
 /// The answer for people.
 pub fn what_if(answer: &WhatIf) -> String {
-    let mut lines = vec![answer.sentence.clone(), String::new()];
+    let mut lines = vec![answer.sentence.clone()];
+    lines.extend(answer.estate.clone());
+    lines.push(String::new());
     let kind = if answer.run_simulated { "simulated" } else { "measured" };
     lines.push(format!("asked about: run {} ({kind}), tile {}", answer.run, answer.tile));
     lines.push(format!("  it said: {}", answer.run_said));

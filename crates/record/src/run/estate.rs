@@ -37,30 +37,37 @@ impl EstateFacts {
         let interval = answer.tiles_interval;
         let low = interval.map_or(held, |own| own.low);
         let high = interval.map_or(answer.is_bounded().then_some(held), |own| own.high);
+        let is_all = f64::from(low) >= self.tiles;
+        let first = answer.first_broken.as_ref().filter(|_| !is_all);
+        let first =
+            first.map_or_else(String::new, |own| format!("; {} breaks first", own.workload));
+        Some(self.machines(low, high) + &first)
+    }
+
+    /// What so many tiles are of it, from `low` to `high` (none: nobody knows how many more):
+    /// `all 143 VMs and 1.3 to 1.5 times their load`, `91 to 104 of 143 VMs`.
+    pub fn machines(&self, low: u32, high: Option<u32>) -> String {
+        let all = whole(self.vms.into());
         if f64::from(low) >= self.tiles {
-            return Some(format!(
-                "all {} VMs and {} their load",
-                whole(self.vms.into()),
-                self.times(low, high)
-            ));
+            return format!("all {all} VMs and {} their load", self.times(low, high));
         }
-        let first = self.first(answer);
-        Some(match high {
+        let least = whole(self.vms_in(low).into());
+        match high {
             Some(high) if f64::from(high) < self.tiles => {
-                format!("{} of {} VMs{first}", self.part(low, high), whole(self.vms.into()))
+                format!("{} of {all} VMs", self.part(low, high))
             }
-            Some(high) => format!(
-                "at least {} of {} VMs, and perhaps all of them and {} times their load{first}",
-                whole(self.vms_in(low).into()),
-                whole(self.vms.into()),
-                number(f64::from(high) / self.tiles)
-            ),
-            None => format!(
-                "at least {} of {} VMs, and perhaps all of them; more tiles were not tried",
-                whole(self.vms_in(low).into()),
-                whole(self.vms.into())
-            ),
-        })
+            Some(high) => {
+                let times = number(f64::from(high) / self.tiles);
+                format!(
+                    "at least {least} of {all} VMs, and perhaps all of them and {times} times their load"
+                )
+            }
+            None => {
+                format!(
+                    "at least {least} of {all} VMs, and perhaps all of them; more tiles were not tried"
+                )
+            }
+        }
     }
 
     fn times(&self, low: u32, high: Option<u32>) -> String {
@@ -91,14 +98,6 @@ impl EstateFacts {
         )]
         let vms = vms.floor().clamp(0.0, f64::from(self.vms)) as u32;
         vms
-    }
-
-    /// Which machines are the first that people would feel.
-    fn first(&self, answer: &Answer) -> String {
-        answer
-            .first_broken
-            .as_ref()
-            .map_or_else(String::new, |own| format!("; {} breaks first", own.workload))
     }
 
     /// Whether all of it has room, where disks were measured smaller than they are.
