@@ -180,7 +180,14 @@ impl Class {
                 let io = self.per_vm + self.per_gib * gib;
                 (io * share, io * (1.0 - share))
             }
-            (reads, writes) => (reads.unwrap_or(0.0), writes.unwrap_or(0.0)),
+            (Some(reads), Some(writes)) => (reads, writes),
+            // Of the other direction nobody knows anything: it has its share, and is no zero.
+            (Some(reads), None) => {
+                (reads, if share > 0.0 { reads * (1.0 - share) / share } else { 0.0 })
+            }
+            (None, Some(writes)) => {
+                (if share < 1.0 { writes * share / (1.0 - share) } else { 0.0 }, writes)
+            }
         }
     }
 }
@@ -249,6 +256,9 @@ mod tests {
         assert!((measured.written_bytes_per_s - 7.0).abs() < 1e-9);
         let bytes = Load { read_bytes_per_s: Some(10.4 * 1024.0), ..Load::default() };
         assert!((class.complete(&bytes, half).reads_per_s - 1.0).abs() < 1e-9);
+        let reads = Load { reads_per_s: Some(70.0), ..Load::default() };
+        let completed = class.complete(&reads, half);
+        assert!((completed.writes_per_s - 30.0).abs() < 1e-9, "what was not measured is no zero");
     }
 
     #[test]

@@ -54,9 +54,7 @@ pub(crate) fn join(records: Vec<Record>, mut bad: BadRows, all: bool) -> Invento
     for record in adding {
         match entries.find(&record) {
             Found::One(at) => entries.add(at, record, &mut bad),
-            Found::None if !has_list || record.facts.load.is_known() => {
-                entries.list(record, &mut bad)
-            }
+            Found::None if !has_list => entries.list(record, &mut bad),
             Found::None => bad.add(&record.at, format!("no machine \"{}\" is listed", record.name)),
             Found::Several => bad.add(&record.at, several(&record.name)),
         }

@@ -88,12 +88,17 @@ fn write(out: &Path, files: &[(String, String)], sheet: &EstateSheet) -> Result<
     let sheet = serde_json::to_string_pretty(sheet)
         .map_err(|error| Failure::new(Exit::Failure, format!("making JSON: {error}")))?;
     let sheet = (SHEET.to_owned(), sheet + "\n");
-    for (name, text) in files.iter().chain([&sheet]) {
+    let all: Vec<_> = files.iter().chain([&sheet]).collect();
+    let mut written = all.iter().map(|(name, text)| {
         let path = out.join(name);
-        let mut file = plain::create(&path).map_err(|error| failed(&path, &error))?;
-        file.write_all(text.as_bytes()).map_err(|error| failed(&path, &error))?;
-    }
-    Ok(())
+        let done = plain::create(&path).and_then(|mut file| file.write_all(text.as_bytes()));
+        done.map_err(|error| failed(&path, &error))
+    });
+    written.try_for_each(|done| done).inspect_err(|_| {
+        // Half an estate would be taken for one. The directory was made here, and holds these alone.
+        all.iter().for_each(|(name, _)| drop(std::fs::remove_file(out.join(name))));
+        let _ = std::fs::remove_dir(out);
+    })
 }
 
 fn classes() -> String {

@@ -144,6 +144,8 @@ enum Rows {
     Machines,
     Disks,
     Partitions,
+    /// Of machines that another list has.
+    Loads,
 }
 
 /// A cell, as far as its form is known.
@@ -190,10 +192,22 @@ impl Columns {
         let name = format!("{} {part}", input.path).to_lowercase();
         let has_disks =
             known.iter().any(|(own, _)| ["disk", "disk key", "disk path"].contains(&own.as_str()));
+        let loads = [
+            Column::ReadIops,
+            Column::WriteIops,
+            Column::Iops,
+            Column::ReadBytes,
+            Column::WrittenBytes,
+        ];
+        let has_load = loads.into_iter().any(has);
+        let lists = [Column::Provisioned, Column::Used, Column::State, Column::Vcpus];
+        let lists = lists.into_iter().any(has);
         let rows = if name.contains("vpartition") || (has(Column::Consumed) && has_disks) {
             Rows::Partitions
         } else if name.contains("vdisk") || (has_disks && !has(Column::State)) {
             Rows::Disks
+        } else if has_load && !lists {
+            Rows::Loads
         } else {
             Rows::Machines
         };
@@ -288,6 +302,7 @@ impl Columns {
             Rows::Machines => facts.provisioned = size,
             Rows::Disks if is_raw => *facts = Facts { raw: size, ..Facts::default() },
             Rows::Disks => *facts = Facts { disk: size, load: facts.load, ..Facts::default() },
+            Rows::Loads => {}
             Rows::Partitions => *facts = Facts { consumed: facts.consumed, ..Facts::default() },
         }
     }

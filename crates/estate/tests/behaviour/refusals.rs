@@ -78,6 +78,20 @@ fn a_load_is_not_counted_twice() {
 }
 
 #[test]
+fn a_load_of_a_machine_that_no_list_has_is_told_and_makes_none() {
+    let (list, load) = ("VM,Used GiB\na,1\n", "VM,Read IOPS\na,7\nb,9\n");
+    let files = [("vms.csv", list), ("load.csv", load)];
+    let inventory = read(&files.map(|(name, text)| (name, text.as_bytes()))).expect("tables");
+    assert_eq!(inventory.vms.len(), 1);
+    assert_eq!(inventory.vms[0].load.reads_per_s, Some(7.0));
+    assert!(
+        inventory.bad.first[0].contains("row 3: no machine \"b\" is listed"),
+        "{:?}",
+        inventory.bad
+    );
+}
+
+#[test]
 fn a_workbook_that_unpacks_to_more_than_any_real_one_is_refused() {
     // 3 GiB of blanks in one part.
     use std::io::Write;
