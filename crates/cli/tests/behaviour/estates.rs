@@ -29,7 +29,7 @@ fn a_list_of_machines_becomes_a_tile_and_answers_are_told_in_them() {
     let answer = out(&output);
     let told = answer
         .lines()
-        .any(|line| line.starts_with("Of the estate: this simulated array would carry"));
+        .any(|line| line.starts_with("Of the estate, by speed: this simulated array would carry"));
     assert!(told, "{answer}{}", err(&output));
     assert!(answer.contains("the load of 100 % of its VMs is"), "{answer}");
 }

@@ -23,8 +23,10 @@ pub struct EstateFacts {
 impl EstateFacts {
     /// An answer in its virtual machines, as a sentence; none where nothing was decided.
     pub(super) fn told(&self, answer: &Answer, carries: &str) -> Option<String> {
-        let mut text = format!("Of the estate: {carries} {}", self.carried(answer)?);
-        text.extend(self.room(answer));
+        let room = self.room(answer);
+        let by = if room.is_some() { ", by speed" } else { "" };
+        let mut text = format!("Of the estate{by}: {carries} {}", self.carried(answer)?);
+        text.extend(room);
         if self.measured < 1.0 {
             text +=
                 &format!("; the load of {} of its VMs is assumed", percent(1.0 - self.measured));
@@ -105,7 +107,7 @@ impl EstateFacts {
         let room = answer.capacity?;
         (room.bytes < self.capacity_bytes).then(|| {
             let (has, needs) = (Bytes::new(room.bytes), Bytes::new(self.capacity_bytes));
-            format!(", by speed; all of them hold {needs}, and {has} may be used")
+            format!("; all of them hold {needs}, and {has} may be used")
         })
     }
 }
