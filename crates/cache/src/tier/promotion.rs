@@ -4,7 +4,7 @@ use crate::slab::Slab;
 
 /// How often absent pages were asked for lately.
 #[derive(Debug, Clone)]
-pub(super) struct Promotion {
+pub struct Promotion {
     accesses: u8,
     /// Pages below which everything comes in.
     fill_pages: usize,
@@ -14,7 +14,8 @@ pub(super) struct Promotion {
 }
 
 impl Promotion {
-    pub(super) fn new(admission: Admission, pages: usize) -> Self {
+    /// For a cache of so many pages; it remembers twice as many that are not in it.
+    pub fn new(admission: Admission, pages: usize) -> Self {
         let (accesses, fill_percent) = match admission {
             Admission::Always => (1, 0),
             Admission::NthAccess { accesses, fill_percent } => (accesses, fill_percent),
@@ -29,7 +30,7 @@ impl Promotion {
     }
 
     /// Counts an access to an absent page and says whether it may come in now.
-    pub(super) fn admits(&mut self, page: u64, resident: usize) -> bool {
+    pub fn admits(&mut self, page: u64, resident: usize) -> bool {
         if self.accesses <= 1 || resident < self.fill_pages {
             return true;
         }

@@ -1,0 +1,56 @@
+use std::sync::Arc;
+
+/// Bytes that are never torn.
+pub const SECTOR: usize = 512;
+/// Bytes of a page of memory, the other size in which writes are torn.
+pub const BLOCK: usize = 4096;
+
+/// Bytes in shared blocks; what was never written is zero.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image(Vec<Arc<[u8; BLOCK]>>);
+
+impl Image {
+    /// So many zero bytes, rounded up to whole blocks.
+    pub fn new(bytes: usize) -> Self {
+        // One block for all: it is shared until it is written.
+        let zeros = Arc::new([0; BLOCK]);
+        Self((0..bytes.div_ceil(BLOCK)).map(|_| Arc::clone(&zeros)).collect())
+    }
+
+    /// How many bytes there are.
+    pub fn len(&self) -> usize {
+        self.0.len() * BLOCK
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Fills `into` with what lies from `at` on; panics beyond the end.
+    pub fn read(&self, at: usize, into: &mut [u8]) {
+        pieces(at, into.len(), |block, from, range| {
+            let length = range.len();
+            into[range].copy_from_slice(&self.0[block][from..from + length]);
+        });
+    }
+
+    /// Puts `data` at `at`; panics beyond the end.
+    pub fn write(&mut self, at: usize, data: &[u8]) {
+        pieces(at, data.len(), |block, from, range| {
+            let length = range.len();
+            Arc::make_mut(&mut self.0[block])[from..from + length].copy_from_slice(&data[range]);
+        });
+    }
+}
+
+/// Calls with each block, where it begins there, and which of the bytes it holds.
+fn pieces(at: usize, bytes: usize, mut each: impl FnMut(usize, usize, std::ops::Range<usize>)) {
+    let mut done = 0;
+    while done < bytes {
+        let from = (at + done) % BLOCK;
+        let length = (BLOCK - from).min(bytes - done);
+        each((at + done) / BLOCK, from, done..done + length);
+        done += length;
+    }
+}

@@ -1,0 +1,235 @@
+use super::block::{BLOCK_BYTES, Reader, Uuid, Writer};
+use super::table::PAGE_BLOCKS;
+
+/// The most records of a group.
+pub const GROUP_RECORDS: usize = 120;
+/// No chunk.
+pub const NO_CHUNK: u32 = u32::MAX;
+
+const MAGIC: u32 = u32::from_le_bytes(*b"TMGR");
+const FORMAT: u16 = 1;
+const RECORDS_AT: usize = 128;
+const RECORD_BYTES: usize = 32;
+
+/// What a group is besides its records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags(pub u32);
+
+impl Flags {
+    /// It ends its epoch.
+    pub const EPOCH_END: Self = Self(1);
+    /// It holds nothing; it says what became durable.
+    pub const SEAL: Self = Self(2);
+    /// The last of its chunk: the next group is at the start of the chunk it names.
+    pub const LINK: Self = Self(4);
+
+    /// Whether it has these.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// With these, too.
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// What a record says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Bytes were written; they follow the head.
+    Write = 1,
+    /// Bytes became zero.
+    Zero = 3,
+    /// The same, and the backing store may give the room back.
+    Trim = 4,
+    /// A page lies in a slot.
+    Map = 9,
+    /// It does not any more.
+    Unmap = 10,
+    /// A disk's log begins later: in that chunk, with that group.
+    LogStart = 11,
+}
+
+impl Kind {
+    fn of(number: u8) -> Option<Self> {
+        Some(match number {
+            1 => Self::Write,
+            3 => Self::Zero,
+            4 => Self::Trim,
+            9 => Self::Map,
+            10 => Self::Unmap,
+            11 => Self::LogStart,
+            _ => return None,
+        })
+    }
+}
+
+/// One entry of a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// What it says.
+    pub kind: Kind,
+    /// Index of the disk.
+    pub disk: u16,
+    /// Write, zero: bytes. Map: which blocks of the page are valid, a bit each. Log start: the chunk.
+    pub bytes: u32,
+    /// Write, zero: first byte on the disk. Map, unmap: the page's number. Log start: the group's.
+    pub offset: u64,
+    /// Write: sum of the payload. Map: the group of the disk's log up to which the page is true.
+    pub sum: u64,
+    /// Map, unmap: the slot.
+    pub place: u64,
+    /// Map: the sums of the page's blocks.
+    pub sums: Option<Box<[u32; PAGE_BLOCKS]>>,
+}
+
+impl Record {
+    /// How many places of a group it takes.
+    pub const fn places(&self) -> usize {
+        if self.sums.is_some() { 3 } else { 1 }
+    }
+
+    /// Blocks of payload behind the head: as many as the bytes touch on the disk.
+    pub fn payload_blocks(&self) -> u64 {
+        match self.kind {
+            Kind::Write => blocks_touched(self.offset, self.bytes),
+            _ => 0,
+        }
+    }
+}
+
+/// How many blocks of a disk a range touches.
+pub(crate) fn blocks_touched(offset: u64, bytes: u32) -> u64 {
+    (offset + u64::from(bytes)).div_ceil(4096) - offset / 4096
+}
+
+/// The first block of a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// Rises by one with each group of a log.
+    pub seq: u64,
+    /// Sum of the head before it.
+    pub previous: u64,
+    /// Groups up to this one are durable.
+    pub durable: u64,
+    /// Whose log: a disk, or the set itself for the pool.
+    pub owner: Uuid,
+    /// Of that disk.
+    pub generation: u64,
+    /// Bytes of the log before this group.
+    pub position: u64,
+    /// Bytes behind the head.
+    pub bytes: u32,
+    /// What else it is.
+    pub flags: Flags,
+    /// Which epoch it belongs to.
+    pub epoch: u64,
+    /// Groups up to this one are on the backing store, durably.
+    pub retired: u64,
+    /// Of that disk.
+    pub attach: u64,
+    /// When it was made, nanoseconds since 1970; for people.
+    pub unix_ns: u64,
+    /// With [`Flags::LINK`]: where the log goes on.
+    pub next_chunk: u32,
+    /// What it holds.
+    pub records: Vec<Record>,
+}
+
+impl Head {
+    /// Its block, and that block's sum.
+    ///
+    /// # Panics
+    /// With more than [`GROUP_RECORDS`].
+    pub fn encode(&self) -> (Box<[u8; BLOCK_BYTES]>, u64) {
+        let places: usize = self.records.iter().map(Record::places).sum();
+        assert!(places <= GROUP_RECORDS, "{places} records do not fit into a group");
+        let mut block = Writer::new();
+        block.u32(0, MAGIC).u16(4, FORMAT).u16(6, u16::try_from(places).unwrap_or(u16::MAX));
+        block.u64(8, self.seq).u64(16, self.previous).u64(24, self.durable);
+        block.put(32, &self.owner).u64(48, self.generation).u64(56, self.position);
+        block.u32(64, self.bytes).u32(68, self.flags.0).u64(72, self.epoch);
+        block.u64(80, self.retired).u64(88, self.attach).u64(96, self.unix_ns);
+        block.u32(104, self.next_chunk);
+        let mut at = RECORDS_AT;
+        for record in &self.records {
+            encode_record(&mut block, at, record);
+            at += record.places() * RECORD_BYTES;
+        }
+        block.seal()
+    }
+
+    /// A head from a block, with that block's sum. `None` if it is none of ours.
+    pub fn decode(bytes: &[u8]) -> Option<(Self, u64)> {
+        let block = Reader::open(bytes)?;
+        let places = usize::from(block.u16(6));
+        if block.u32(0) != MAGIC || block.u16(4) != FORMAT || places > GROUP_RECORDS {
+            return None;
+        }
+        let mut records = Vec::new();
+        let mut place = 0;
+        while place < places {
+            let record = decode_record(block, RECORDS_AT + place * RECORD_BYTES, places - place)?;
+            place += record.places();
+            records.push(record);
+        }
+        let head = Self {
+            seq: block.u64(8),
+            previous: block.u64(16),
+            durable: block.u64(24),
+            owner: block.array(32),
+            generation: block.u64(48),
+            position: block.u64(56),
+            bytes: block.u32(64),
+            flags: Flags(block.u32(68)),
+            epoch: block.u64(72),
+            retired: block.u64(80),
+            attach: block.u64(88),
+            unix_ns: block.u64(96),
+            next_chunk: block.u32(104),
+            records,
+        };
+        let payload: u64 = head.records.iter().map(Record::payload_blocks).sum();
+        (payload * 4096 == u64::from(head.bytes)).then_some((head, block.sum))
+    }
+}
+
+fn encode_record(block: &mut Writer, at: usize, record: &Record) {
+    block.put(at, &[record.kind as u8]).u16(at + 2, record.disk).u32(at + 4, record.bytes);
+    block.u64(at + 8, record.offset).u64(at + 16, record.sum).u64(at + 24, record.place);
+    for (index, sum) in record.sums.iter().flat_map(|sums| sums.iter().enumerate()) {
+        block.u32(at + RECORD_BYTES + 4 * index, *sum);
+    }
+}
+
+fn decode_record(block: Reader<'_>, at: usize, places: usize) -> Option<Record> {
+    let [kind] = block.array(at);
+    let kind = Kind::of(kind)?;
+    let (bytes, offset) = (block.u32(at + 4), block.u64(at + 8));
+    // Nothing on a disk lies beyond what a signed address reaches.
+    if offset > i64::MAX as u64 || (kind == Kind::Write && (bytes == 0 || bytes % 512 != 0)) {
+        return None;
+    }
+    let sums = match kind {
+        Kind::Map if places < 3 => return None,
+        Kind::Map => {
+            let mut sums = Box::new([0; PAGE_BLOCKS]);
+            for (index, sum) in sums.iter_mut().enumerate() {
+                *sum = block.u32(at + RECORD_BYTES + 4 * index);
+            }
+            Some(sums)
+        }
+        _ => None,
+    };
+    Some(Record {
+        kind,
+        disk: block.u16(at + 2),
+        bytes,
+        offset,
+        sum: block.u64(at + 16),
+        place: block.u64(at + 24),
+        sums,
+    })
+}

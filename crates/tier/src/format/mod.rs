@@ -1,0 +1,19 @@
+//! What lies on the cache device and beside a backing disk, byte by byte.
+//!
+//! `docs/formats/tier.md` draws it. Everything is little-endian; every block of 4,096 bytes that holds
+//! structure carries a sum of itself, and a block without the right one is never read as anything.
+
+mod block;
+mod group;
+mod sidecar;
+mod superblock;
+mod table;
+
+pub use block::{BLOCK, BLOCK_BYTES, Uuid, block_sum, payload_sum};
+pub use group::{Flags, GROUP_RECORDS, Head, Kind, NO_CHUNK, Record};
+pub use sidecar::{FINGERPRINT_BYTES, SIDECAR_BYTES, Sidecar, SidecarState};
+pub use superblock::{
+    DISKS, DiskEntry, FORMAT, SUPERBLOCK_AT, SUPERBLOCK_BYTES, SetState, Superblock,
+    SuperblockError, mode,
+};
+pub use table::{PAGE_BLOCKS, SlotEntry, TABLE_ENTRIES, decode_table, encode_table};

@@ -1,0 +1,104 @@
+use super::block::{BLOCK_BYTES, Reader, Uuid, Writer};
+
+/// Bytes of a sidecar: two copies, of which the valid one with the higher number counts.
+pub const SIDECAR_BYTES: usize = 2 * BLOCK_BYTES;
+/// Bytes that tell a backing disk from another, or from itself changed.
+pub const FINGERPRINT_BYTES: usize = 64;
+
+const MAGIC: &[u8; 8] = b"TMSIDE\0\0";
+const FORMAT: u32 = 1;
+
+/// What may be said of the bytes on a backing disk without its cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SidecarState {
+    /// They are all there is.
+    Clean,
+    /// The log of an owner has newer ones; these are an older state of the disk, in order.
+    Dirty,
+    /// Several epochs are being put in at once: without the log they are torn.
+    Applying {
+        /// The first of them.
+        from: u64,
+        /// The last of them.
+        to: u64,
+    },
+    /// The owner's log was given up: whatever still has it must not be replayed.
+    Burnt,
+}
+
+/// Who owns a backing disk; a small file or volume beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sidecar {
+    /// Which disk.
+    pub disk: Uuid,
+    /// Counts its owners.
+    pub generation: u64,
+    /// Rises with each copy written.
+    pub seq: u64,
+    /// Which set has its log.
+    pub owner: Uuid,
+    /// Which start of the owner's machine.
+    pub boot: Uuid,
+    /// What its bytes are worth alone.
+    pub state: SidecarState,
+    /// How its writes are answered (`superblock::mode`).
+    pub mode: u32,
+    /// The last epoch that is wholly on it, durably.
+    pub applied: u64,
+    /// What it looked like.
+    pub fingerprint: [u8; FINGERPRINT_BYTES],
+}
+
+impl Sidecar {
+    /// Its block.
+    pub fn encode(&self) -> Box<[u8; BLOCK_BYTES]> {
+        let (state, from, to) = match self.state {
+            SidecarState::Clean => (1, 0, 0),
+            SidecarState::Dirty => (2, 0, 0),
+            SidecarState::Applying { from, to } => (3, from, to),
+            SidecarState::Burnt => (4, 0, 0),
+        };
+        let mut block = Writer::new();
+        block.put(0, MAGIC).u32(8, FORMAT).put(16, &self.disk).u64(32, self.generation);
+        block.u64(40, self.seq).put(48, &self.owner).put(64, &self.boot);
+        block.u32(80, state).u32(84, self.mode).u64(88, self.applied);
+        block.u64(96, from).u64(104, to).put(504, &self.fingerprint);
+        block.seal().0
+    }
+
+    /// The copy that counts. `None` if neither is one of ours.
+    pub fn newest(bytes: &[u8]) -> Option<Self> {
+        let copies = bytes.chunks(BLOCK_BYTES).take(2).filter_map(Self::decode);
+        copies.max_by_key(|copy| copy.seq)
+    }
+
+    /// Where the copy with this number lies: the two take turns.
+    pub const fn place(&self) -> u64 {
+        (self.seq % 2) * BLOCK_BYTES as u64
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let block = Reader::open(bytes)?;
+        if block.array(0) != *MAGIC || block.u32(8) != FORMAT {
+            return None;
+        }
+        let state = match block.u32(80) {
+            1 => SidecarState::Clean,
+            2 => SidecarState::Dirty,
+            3 => SidecarState::Applying { from: block.u64(96), to: block.u64(104) },
+            4 => SidecarState::Burnt,
+            _ => return None,
+        };
+        Some(Self {
+            disk: block.array(16),
+            generation: block.u64(32),
+            seq: block.u64(40),
+            owner: block.array(48),
+            boot: block.array(64),
+            state,
+            mode: block.u32(84),
+            applied: block.u64(88),
+            fingerprint: block.array(504),
+        })
+    }
+}

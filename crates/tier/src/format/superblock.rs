@@ -1,0 +1,267 @@
+use super::block::{BLOCK_BYTES, Reader, Uuid, Writer};
+
+/// The format that this program writes.
+pub const FORMAT: u32 = 1;
+/// Where the two superblocks are; the valid one with the higher number counts.
+pub const SUPERBLOCK_AT: [u64; 2] = [0, 1 << 20];
+/// Bytes of a superblock: its own block and that of its disks.
+pub const SUPERBLOCK_BYTES: usize = 2 * BLOCK_BYTES;
+/// The most disks of a set.
+pub const DISKS: usize = 63;
+
+const MAGIC: &[u8; 8] = b"TMTIER\0\0";
+/// Bits that a program must know to use the set at all; none is defined yet.
+const INCOMPATIBLE: u64 = 0;
+const DISK_BYTES: usize = 64;
+
+/// Whether the set was left in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetState {
+    /// A program has it, or had when it ended: the logs say what is true.
+    Open,
+    /// The tables say all.
+    Clean,
+}
+
+/// How a disk's writes are answered, as numbers on the device.
+pub mod mode {
+    /// When the backing store has them.
+    pub const THROUGH: u32 = 0;
+    /// When the log has them.
+    pub const BACK: u32 = 1;
+}
+
+/// A disk of the set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiskEntry {
+    /// Its name; all zero for a place that is free.
+    pub disk: Uuid,
+    /// Counts its owners.
+    pub generation: u64,
+    /// Counts its attachments; pages of an older one are never served.
+    pub attach: u64,
+    /// How large it is, a multiple of 512.
+    pub bytes: u64,
+    /// Number of the first group in its log that is kept, and the chunk where it begins.
+    pub log_seq: u64,
+    /// That chunk; [`super::NO_CHUNK`] where there is no log.
+    pub log_chunk: u32,
+    /// One of [`mode`].
+    pub mode: u32,
+}
+
+/// What a set of tier data is, on its cache device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Superblock {
+    /// Which set.
+    pub set: Uuid,
+    /// Which host made it.
+    pub host: Uuid,
+    /// Rises with each superblock written.
+    pub seq: u64,
+    /// How large the device was.
+    pub device_bytes: u64,
+    /// Bytes of a page, a power of two from 4 to 64 KiB.
+    pub page_bytes: u32,
+    /// Bytes of a chunk, a multiple of pages and of 4 KiB.
+    pub chunk_bytes: u32,
+    /// Where the first chunk begins.
+    pub first_chunk: u64,
+    /// How many chunks there are.
+    pub chunks: u32,
+    /// How many of them, from the first, hold pages; the others hold logs.
+    pub page_chunks: u32,
+    /// Whether it was left in order.
+    pub state: SetState,
+    /// How often it was opened.
+    pub opens: u64,
+    /// Where the table that counts begins.
+    pub table_at: u64,
+    /// Which number its blocks carry.
+    pub table_seq: u64,
+    /// Chunk where the pool log goes on after that table.
+    pub pool_chunk: u32,
+    /// Number of its first group there.
+    pub pool_seq: u64,
+    /// Groups of the pool's log up to this one were durable when the superblock was written.
+    pub pool_durable: u64,
+    /// The disks, by index; free places are `None`.
+    pub disks: Vec<Option<DiskEntry>>,
+}
+
+/// Why a superblock is not used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SuperblockError {
+    /// Nothing of ours is there.
+    #[error("no superblock of a tier is there")]
+    None,
+    /// Ours, and its sum is wrong.
+    #[error("the superblock is damaged")]
+    Damaged,
+    /// Written by a later program that says this one cannot read it.
+    #[error(
+        "the set has format {format}, and needs a reader of format {reader} at least; this program reads {FORMAT}"
+    )]
+    Later {
+        /// Its format.
+        format: u32,
+        /// What a reader must know.
+        reader: u32,
+    },
+    /// It uses something this program does not know.
+    #[error("the set uses features {bits:#x} that this program does not know")]
+    Incompatible {
+        /// The unknown bits.
+        bits: u64,
+    },
+    /// A field has a value that none of ours has.
+    #[error("the superblock says {field} {value}, which cannot be")]
+    Field {
+        /// Which.
+        field: &'static str,
+        /// What it says.
+        value: u64,
+    },
+}
+
+impl Superblock {
+    /// Its bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        assert!(self.disks.len() <= DISKS, "a set has at most {DISKS} disks");
+        let mut directory = Writer::new();
+        for (at, disk) in self.disks.iter().enumerate() {
+            if let Some(disk) = disk {
+                encode_disk(&mut directory, at * DISK_BYTES, disk);
+            }
+        }
+        let (directory, directory_sum) = directory.seal();
+        let mut block = Writer::new();
+        block.put(0, MAGIC).u32(8, FORMAT).u32(12, FORMAT).put(16, &self.set).put(32, &self.host);
+        block.u64(48, self.seq).u64(56, self.device_bytes);
+        block.u32(64, self.page_bytes).u32(68, self.chunk_bytes);
+        block.u64(72, self.first_chunk).u32(80, self.chunks);
+        block.u32(84, if self.state == SetState::Clean { 2 } else { 1 }).u64(88, self.opens);
+        block.u64(96, self.table_at).u64(104, self.table_seq);
+        block.u64(120, INCOMPATIBLE).u32(136, self.pool_chunk).u32(140, self.page_chunks);
+        block.u64(144, self.pool_seq).u64(152, directory_sum).u64(160, self.pool_durable);
+        let (block, _) = block.seal();
+        [&block[..], &directory[..]].concat()
+    }
+
+    /// A superblock from its bytes.
+    ///
+    /// # Errors
+    /// [`SuperblockError`]: not ours, damaged, of a later program, or with fields that cannot be.
+    pub fn decode(bytes: &[u8]) -> Result<Self, SuperblockError> {
+        if bytes.get(..8) != Some(MAGIC) {
+            return Err(SuperblockError::None);
+        }
+        let block = Reader::open(bytes).ok_or(SuperblockError::Damaged)?;
+        let (format, reader) = (block.u32(8), block.u32(12));
+        if reader > FORMAT {
+            return Err(SuperblockError::Later { format, reader });
+        }
+        let bits = block.u64(120) & !INCOMPATIBLE;
+        if bits != 0 {
+            return Err(SuperblockError::Incompatible { bits });
+        }
+        let directory = bytes.get(BLOCK_BYTES..).and_then(Reader::open);
+        let directory = directory.filter(|d| d.sum == block.u64(152));
+        let directory = directory.ok_or(SuperblockError::Damaged)?;
+        let state = match block.u32(84) {
+            1 => SetState::Open,
+            2 => SetState::Clean,
+            other => return Err(SuperblockError::Field { field: "state", value: other.into() }),
+        };
+        let found = Self {
+            set: block.array(16),
+            host: block.array(32),
+            seq: block.u64(48),
+            device_bytes: block.u64(56),
+            page_bytes: block.u32(64),
+            chunk_bytes: block.u32(68),
+            first_chunk: block.u64(72),
+            chunks: block.u32(80),
+            page_chunks: block.u32(140),
+            state,
+            opens: block.u64(88),
+            table_at: block.u64(96),
+            table_seq: block.u64(104),
+            pool_chunk: block.u32(136),
+            pool_seq: block.u64(144),
+            pool_durable: block.u64(160),
+            disks: (0..DISKS).map(|at| decode_disk(directory, at * DISK_BYTES)).collect(),
+        };
+        found.check()?;
+        Ok(found)
+    }
+
+    /// The newest of the two copies that can be used.
+    ///
+    /// # Errors
+    /// As [`Superblock::decode`], of the copy that says most: one of a later program counts before
+    /// one that is merely damaged or absent.
+    pub fn newest(copies: [&[u8]; 2]) -> Result<(Self, usize), SuperblockError> {
+        let [a, b] = copies.map(Self::decode);
+        match (a, b) {
+            (Ok(a), Ok(b)) if b.seq > a.seq => Ok((b, 1)),
+            (
+                Err(later @ (SuperblockError::Later { .. } | SuperblockError::Incompatible { .. })),
+                _,
+            )
+            | (
+                _,
+                Err(later @ (SuperblockError::Later { .. } | SuperblockError::Incompatible { .. })),
+            ) => Err(later),
+            (Ok(a), _) => Ok((a, 0)),
+            (_, Ok(b)) => Ok((b, 1)),
+            (Err(SuperblockError::None), Err(other)) | (Err(other), Err(_)) => Err(other),
+        }
+    }
+
+    /// Nothing later divides by, or allocates, what a damaged field says.
+    fn check(&self) -> Result<(), SuperblockError> {
+        let field = |field, value| Err(SuperblockError::Field { field, value });
+        let (page, chunk) = (self.page_bytes, self.chunk_bytes);
+        if !page.is_power_of_two() || !(4096..=65536).contains(&page) {
+            return field("page bytes", page.into());
+        }
+        if chunk < 4 * 4096 || chunk % page != 0 || chunk > 1 << 30 {
+            return field("chunk bytes", chunk.into());
+        }
+        if self.page_chunks >= self.chunks {
+            return field("page chunks", self.page_chunks.into());
+        }
+        let end = u64::from(self.chunks).checked_mul(chunk.into());
+        let end = end.and_then(|bytes| bytes.checked_add(self.first_chunk));
+        if end.is_none_or(|end| end > self.device_bytes) {
+            return field("chunks", self.chunks.into());
+        }
+        if u64::from(self.page_chunks) * u64::from(chunk / page) > 1 << 28 {
+            return field("pages", u64::from(self.page_chunks) * u64::from(chunk / page));
+        }
+        if self.pool_chunk >= self.chunks || self.pool_chunk < self.page_chunks {
+            return field("pool chunk", self.pool_chunk.into());
+        }
+        Ok(())
+    }
+}
+
+fn encode_disk(block: &mut Writer, at: usize, disk: &DiskEntry) {
+    block.put(at, &disk.disk).u64(at + 16, disk.generation).u64(at + 24, disk.attach);
+    block.u64(at + 32, disk.bytes).u64(at + 40, disk.log_seq);
+    block.u32(at + 48, disk.log_chunk).u32(at + 52, disk.mode);
+}
+
+fn decode_disk(block: Reader<'_>, at: usize) -> Option<DiskEntry> {
+    let disk: Uuid = block.array(at);
+    (disk != [0; 16]).then(|| DiskEntry {
+        disk,
+        generation: block.u64(at + 16),
+        attach: block.u64(at + 24),
+        bytes: block.u64(at + 32),
+        log_seq: block.u64(at + 40),
+        log_chunk: block.u32(at + 48),
+        mode: block.u32(at + 52),
+    })
+}

@@ -1,0 +1,77 @@
+use super::block::{BLOCK_BYTES, Reader, Writer};
+
+/// Blocks of 4 KiB that a page has at most; smaller pages use the first of them.
+pub const PAGE_BLOCKS: usize = 16;
+/// Slots that a block of the table tells of.
+pub const TABLE_ENTRIES: usize = 42;
+
+const ENTRY_BYTES: usize = 96;
+const FREE: u64 = u64::MAX;
+
+/// What a slot of the cache device holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlotEntry {
+    /// The page's number on its disk.
+    pub page: u64,
+    /// Index of the disk.
+    pub disk: u16,
+    /// Which of its blocks are there and true, a bit each from the first.
+    pub valid: u16,
+    /// Its place in the order in which pages were used, oldest first.
+    pub age: u32,
+    /// The group of the disk's log up to which it is true.
+    pub log_seq: u64,
+    /// The sums of its blocks.
+    pub sums: Box<[u32; PAGE_BLOCKS]>,
+}
+
+/// Block `index` of a table: up to [`TABLE_ENTRIES`] slots, `None` for one that holds nothing.
+///
+/// # Panics
+/// With more.
+pub fn encode_table(seq: u64, index: u64, slots: &[Option<SlotEntry>]) -> Box<[u8; BLOCK_BYTES]> {
+    assert!(slots.len() <= TABLE_ENTRIES, "{} slots do not fit into a block", slots.len());
+    let mut block = Writer::new();
+    for place in 0..TABLE_ENTRIES {
+        let at = place * ENTRY_BYTES;
+        let Some(slot) = slots.get(place).and_then(Option::as_ref) else {
+            block.u64(at, FREE);
+            continue;
+        };
+        block.u64(at, slot.page).u32(at + 8, slot.disk.into()).u16(at + 12, slot.valid);
+        block.u32(at + 16, slot.age).u64(at + 24, slot.log_seq);
+        for (index, sum) in slot.sums.iter().enumerate() {
+            block.u32(at + 32 + 4 * index, *sum);
+        }
+    }
+    block.u64(4032, seq).u64(4040, index);
+    block.seal().0
+}
+
+/// The slots of block `index` of table `seq`; `None` if this block is another, or damaged.
+pub fn decode_table(seq: u64, index: u64, bytes: &[u8]) -> Option<Vec<Option<SlotEntry>>> {
+    let block = Reader::open(bytes)?;
+    if (block.u64(4032), block.u64(4040)) != (seq, index) {
+        return None;
+    }
+    Some((0..TABLE_ENTRIES).map(|place| decode_slot(block, place * ENTRY_BYTES)).collect())
+}
+
+fn decode_slot(block: Reader<'_>, at: usize) -> Option<SlotEntry> {
+    let page = block.u64(at);
+    if page == FREE {
+        return None;
+    }
+    let mut sums = Box::new([0; PAGE_BLOCKS]);
+    for (index, sum) in sums.iter_mut().enumerate() {
+        *sum = block.u32(at + 32 + 4 * index);
+    }
+    Some(SlotEntry {
+        page,
+        disk: u16::try_from(block.u32(at + 8)).ok()?,
+        valid: block.u16(at + 12),
+        age: block.u32(at + 16),
+        log_seq: block.u64(at + 24),
+        sums,
+    })
+}

@@ -1,0 +1,192 @@
+use crate::format::{BLOCK, DISKS, SUPERBLOCK_AT, Superblock, TABLE_ENTRIES};
+
+/// The least number of chunks for logs: two for the pool's, one to spare, two for a disk.
+const LOG_CHUNKS_MIN: u32 = 5;
+
+/// How a new set is to be divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// Bytes of the cache device that may be used.
+    pub device_bytes: u64,
+    /// Bytes of a page, a power of two from 4 to 64 KiB. FAST Cache has 64.
+    pub page_bytes: u32,
+    /// Bytes of a chunk, a multiple of pages from 32 KiB to 1 GiB.
+    pub chunk_bytes: u32,
+    /// Of the chunks, percent for logs, 1 to 90.
+    pub log_percent: u8,
+}
+
+impl Plan {
+    /// Pages of 64 KiB, chunks of 16 MiB, a tenth for logs.
+    pub fn new(device_bytes: u64) -> Self {
+        Self { device_bytes, page_bytes: 64 << 10, chunk_bytes: 16 << 20, log_percent: 10 }
+    }
+}
+
+/// Why a device cannot be divided so.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GeometryError {
+    /// No such page size.
+    #[error("page size {0} B is not a power of two from 4 KiB to 64 KiB")]
+    Page(u32),
+    /// No such chunk size.
+    #[error("chunk size {0} B is not a multiple of the page size from 32 KiB to 1 GiB")]
+    Chunk(u32),
+    /// Too much or too little for logs.
+    #[error("{0} % for logs are outside 1 to 90 %")]
+    LogPercent(u8),
+    /// Nothing fits.
+    #[error("a cache device of {bytes} B is too small: {needed} B at least with these sizes")]
+    Small {
+        /// What there is.
+        bytes: u64,
+        /// What is needed.
+        needed: u64,
+    },
+}
+
+/// Where everything lies on a cache device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Geometry {
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Bytes of a chunk.
+    pub chunk_bytes: u32,
+    /// Where the first chunk begins.
+    pub first_chunk: u64,
+    /// How many chunks there are.
+    pub chunks: u32,
+    /// How many of them hold pages.
+    pub page_chunks: u32,
+}
+
+impl Geometry {
+    /// Divides a device.
+    ///
+    /// # Errors
+    /// [`GeometryError`], with what was asked for and what is allowed.
+    pub fn new(plan: Plan) -> Result<Self, GeometryError> {
+        let Plan { device_bytes, page_bytes, chunk_bytes, log_percent } = plan;
+        if !page_bytes.is_power_of_two() || !(4096..=65536).contains(&page_bytes) {
+            return Err(GeometryError::Page(page_bytes));
+        }
+        if !(32 << 10..=1 << 30).contains(&chunk_bytes) || chunk_bytes % page_bytes != 0 {
+            return Err(GeometryError::Chunk(chunk_bytes));
+        }
+        if !(1..=90).contains(&log_percent) {
+            return Err(GeometryError::LogPercent(log_percent));
+        }
+        let mut geometry =
+            Self { page_bytes, chunk_bytes, first_chunk: 0, chunks: 0, page_chunks: 0 };
+        // The table's size depends on the number of pages, and that on where the table ends: the
+        // most chunks with which all fits.
+        let most = u32::try_from(device_bytes / u64::from(chunk_bytes)).unwrap_or(u32::MAX);
+        for chunks in (0..=most).rev() {
+            let logs = u64::from(chunks) * u64::from(log_percent) / 100;
+            let logs = u32::try_from(logs).unwrap_or(u32::MAX).max(LOG_CHUNKS_MIN);
+            geometry.chunks = chunks;
+            geometry.page_chunks = chunks.saturating_sub(logs);
+            let tables = SUPERBLOCK_AT[1] + (1 << 20) + 2 * geometry.table_bytes();
+            geometry.first_chunk = tables.next_multiple_of(1 << 20);
+            let end = geometry.first_chunk + u64::from(chunks) * u64::from(chunk_bytes);
+            if geometry.page_chunks == 0 {
+                let needed =
+                    end.max((3 << 20) + u64::from(LOG_CHUNKS_MIN + 1) * u64::from(chunk_bytes));
+                return Err(GeometryError::Small { bytes: device_bytes, needed });
+            }
+            if end <= device_bytes && geometry.slots() <= 1 << 28 {
+                break;
+            }
+        }
+        Ok(geometry)
+    }
+
+    /// That of a set.
+    pub fn of(superblock: &Superblock) -> Self {
+        Self {
+            page_bytes: superblock.page_bytes,
+            chunk_bytes: superblock.chunk_bytes,
+            first_chunk: superblock.first_chunk,
+            chunks: superblock.chunks,
+            page_chunks: superblock.page_chunks,
+        }
+    }
+
+    /// How many pages fit.
+    pub fn slots(&self) -> u32 {
+        self.page_chunks * (self.chunk_bytes / self.page_bytes)
+    }
+
+    /// Blocks of a page.
+    pub fn page_blocks(&self) -> u64 {
+        u64::from(self.page_bytes) / BLOCK
+    }
+
+    /// Where a slot begins.
+    pub fn slot_at(&self, slot: u32) -> u64 {
+        self.first_chunk + u64::from(slot) * u64::from(self.page_bytes)
+    }
+
+    /// Where a chunk begins.
+    pub fn chunk_at(&self, chunk: u32) -> u64 {
+        self.first_chunk + u64::from(chunk) * u64::from(self.chunk_bytes)
+    }
+
+    /// Which chunk holds this byte.
+    pub fn chunk_of(&self, at: u64) -> u32 {
+        u32::try_from((at - self.first_chunk) / u64::from(self.chunk_bytes)).unwrap_or(u32::MAX)
+    }
+
+    /// Blocks of a table.
+    pub fn table_blocks(&self) -> u64 {
+        u64::from(self.slots()).div_ceil(TABLE_ENTRIES as u64)
+    }
+
+    /// Bytes of a table.
+    pub fn table_bytes(&self) -> u64 {
+        self.table_blocks() * BLOCK
+    }
+
+    /// Where the two tables are.
+    pub fn tables_at(&self) -> [u64; 2] {
+        let first = SUPERBLOCK_AT[1] + (1 << 20);
+        [first, first + self.table_bytes()]
+    }
+
+    /// How many disks may have a log at once: each needs two chunks, the pool's log two, and one
+    /// is always on its way.
+    pub fn disks_max(&self) -> usize {
+        ((self.chunks - self.page_chunks).saturating_sub(3) as usize / 2).min(DISKS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_fits_and_nothing_overlaps_for_any_size() {
+        for mib in [8_u64, 9, 33, 100, 1000, 10_240, 200 << 10] {
+            let plan = Plan { chunk_bytes: 256 << 10, ..Plan::new(mib << 20) };
+            let geometry = Geometry::new(plan).expect("large enough");
+            assert!(geometry.tables_at()[1] + geometry.table_bytes() <= geometry.first_chunk);
+            assert!(geometry.chunk_at(geometry.chunks) <= plan.device_bytes);
+            assert!(geometry.slot_at(geometry.slots()) <= geometry.chunk_at(geometry.page_chunks));
+            let used = geometry.chunk_at(geometry.chunks);
+            assert!(
+                plan.device_bytes - used <= (2 << 20) + 2 * BLOCK * 8,
+                "{mib} MiB: {used} used"
+            );
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_what_may() {
+        let said = |plan| Geometry::new(plan).expect_err("refused").to_string();
+        let plan = Plan::new(1 << 30);
+        assert!(said(Plan { page_bytes: 12_288, ..plan }).contains("12288 B"));
+        assert!(said(Plan { chunk_bytes: 100_000, ..plan }).contains("100000 B"));
+        assert!(said(Plan { log_percent: 0, ..plan }).contains("0 %"));
+        assert!(said(Plan { device_bytes: 50 << 20, ..plan }).contains("too small"));
+    }
+}

@@ -1,0 +1,162 @@
+use super::io::Io;
+use super::{Fx, Tier};
+use crate::event::{Effect, Note, Piece, Place};
+use crate::format::{BLOCK, SUPERBLOCK_AT, SetState, SlotEntry, TABLE_ENTRIES, encode_table};
+
+/// Blocks of a table that are written at once.
+const BLOCKS: u64 = 64;
+
+/// A table on its way: when it and its superblock are durable, the pool's log before it is free.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Checkpoint {
+    phase: Phase,
+    /// Next block of the table.
+    block: u64,
+    /// Where the pool's log goes on: chunk, its first group.
+    start: (u32, u64),
+    state: Option<SetState>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Phase {
+    #[default]
+    Idle,
+    /// Blocks of the table are written.
+    Table,
+    /// They are made durable, with all groups of the pool that they may know of.
+    TableFlush,
+    Superblock,
+    SuperblockFlush,
+}
+
+impl Tier {
+    pub(super) fn is_checkpoint_idle(&self) -> bool {
+        self.checkpoint.phase == Phase::Idle
+    }
+
+    /// A new table, when the pool's log takes more than one chunk.
+    pub(super) fn pump_checkpoint(&mut self, fx: &mut Fx) {
+        if !self.is_failed && self.is_checkpoint_idle() && self.pool.log.chunks.len() > 1 {
+            self.begin_checkpoint(SetState::Open, fx);
+        }
+    }
+
+    pub(super) fn begin_checkpoint(&mut self, state: SetState, fx: &mut Fx) {
+        let start = self.pool.log.chunks.back().copied().expect("the pool's log has a chunk");
+        self.checkpoint = Checkpoint { phase: Phase::Table, block: 0, start, state: Some(state) };
+        self.table_step(fx);
+    }
+
+    /// The table that does not count now.
+    fn next_table(&self) -> u64 {
+        let [a, b] = self.geometry.tables_at();
+        if self.superblock.table_at == a { b } else { a }
+    }
+
+    fn table_step(&mut self, fx: &mut Fx) {
+        let (first, end) = (self.checkpoint.block, self.geometry.table_blocks());
+        if first >= end {
+            self.checkpoint.phase = Phase::TableFlush;
+            self.flusher.is_checkpoint_next = true;
+            return;
+        }
+        let count = BLOCKS.min(end - first);
+        let seq = self.superblock.table_seq + 1;
+        let mut bytes = Vec::new();
+        for index in first..first + count {
+            let slots = self.table_slots(index);
+            bytes.extend_from_slice(&encode_table(seq, index, &slots)[..]);
+        }
+        self.checkpoint.block += count;
+        let io = self.ios.start(Io::Table);
+        let at = self.next_table() + first * BLOCK;
+        fx.push(Effect::Write {
+            io,
+            place: Place::Cache,
+            at,
+            from: vec![Piece::Bytes(bytes.into())],
+        });
+    }
+
+    /// What a table says of its block's slots. It may be durable soon, as a map may.
+    fn table_slots(&mut self, index: u64) -> Vec<Option<SlotEntry>> {
+        let first = index * TABLE_ENTRIES as u64;
+        let end = (first + TABLE_ENTRIES as u64).min(self.geometry.slots().into());
+        (first..end)
+            .map(|slot| {
+                let slot = u32::try_from(slot).unwrap_or(u32::MAX);
+                let key = self.pages.slots[slot as usize].key?;
+                let disk = self.disks[usize::from(key.disk)].as_ref()?;
+                let (flushed, log_seq) = (disk.flushed, disk.true_to());
+                let state = self.pages.slot(slot);
+                let is_backed = state.backed <= flushed;
+                let valid = if is_backed { state.valid } else { state.valid & state.mapped };
+                state.mapped |= valid;
+                (valid != 0).then(|| SlotEntry {
+                    page: key.page,
+                    disk: key.disk,
+                    valid,
+                    age: state.used,
+                    log_seq,
+                    sums: Box::new(state.sums),
+                })
+            })
+            .collect()
+    }
+
+    pub(super) fn table_written(&mut self, is_ok: bool, fx: &mut Fx) {
+        if is_ok { self.table_step(fx) } else { self.fail(fx) }
+    }
+
+    /// A flush that began after the last write of the checkpoint is done.
+    pub(super) fn checkpoint_flushed(&mut self, fx: &mut Fx) {
+        match self.checkpoint.phase {
+            Phase::TableFlush => self.write_superblock(fx),
+            Phase::SuperblockFlush => self.checkpoint_done(fx),
+            Phase::Idle | Phase::Table | Phase::Superblock => {}
+        }
+    }
+
+    fn write_superblock(&mut self, fx: &mut Fx) {
+        let next = &mut self.superblock;
+        next.seq += 1;
+        next.table_seq += 1;
+        (next.pool_chunk, next.pool_seq) = self.checkpoint.start;
+        next.pool_durable = self.pool.log.durable;
+        next.state = self.checkpoint.state.unwrap_or(SetState::Open);
+        for (entry, disk) in next.disks.iter_mut().zip(&self.disks) {
+            if let Some(disk) = disk {
+                *entry = Some(disk.entry.clone());
+            }
+        }
+        self.superblock.table_at = self.next_table();
+        self.superblock_copy = 1 - self.superblock_copy;
+        self.checkpoint.phase = Phase::Superblock;
+        let io = self.ios.start(Io::Superblock);
+        let from = vec![Piece::Bytes(self.superblock.encode().into())];
+        let at = SUPERBLOCK_AT[self.superblock_copy];
+        fx.push(Effect::Write { io, place: Place::Cache, at, from });
+    }
+
+    pub(super) fn superblock_written(&mut self, is_ok: bool, fx: &mut Fx) {
+        if !is_ok {
+            return self.fail(fx);
+        }
+        self.checkpoint.phase = Phase::SuperblockFlush;
+        self.flusher.is_checkpoint_next = true;
+    }
+
+    fn checkpoint_done(&mut self, fx: &mut Fx) {
+        self.checkpoint.phase = Phase::Idle;
+        let (_, seq) = self.checkpoint.start;
+        while self.pool.log.chunks.front().is_some_and(|(_, first)| *first < seq) {
+            if let Some((chunk, _)) = self.pool.log.chunks.pop_front() {
+                self.free_chunk(chunk);
+            }
+        }
+        if self.checkpoint.state == Some(SetState::Clean) {
+            self.is_closed = true;
+            fx.push(Effect::Note(Note::Closed));
+        }
+    }
+}

@@ -1,0 +1,456 @@
+use std::collections::VecDeque;
+
+use super::disk::{Durable, Pending};
+use super::epoch::Logged;
+use super::io::Io;
+use super::log::{GroupFacts, LogId};
+use super::overlay::blocks_of;
+use super::pool::After;
+use super::uncached::Uncached;
+use super::write::WriteRequest;
+use super::{Fx, Tier};
+use crate::event::{Effect, IoError, Op, Piece, Place};
+use crate::format::{Flags, GROUP_RECORDS, Kind, Record};
+
+/// Groups of a log that are written at once: with two, one gathers while the other is on its way.
+const GROUPS_IN_FLIGHT: usize = 2;
+/// Free chunks that only the pool's log may take: without them nothing could be freed.
+const POOL_CHUNKS: usize = 2;
+
+/// Flushes of the cache device: one at a time, for whoever waits.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Flusher {
+    /// Somebody wants what is accepted now to be durable.
+    pub(super) is_wanted: bool,
+    /// What each log had accepted when the flush began.
+    in_flight: Option<Vec<(LogId, u64)>>,
+    /// Whether the checkpoint waits for the next, and for this one.
+    pub(super) is_checkpoint_next: bool,
+    is_checkpoint: bool,
+}
+
+/// A group being put together.
+#[derive(Default)]
+struct Group {
+    records: Vec<Record>,
+    payload: Vec<Piece>,
+    writes: Vec<(u32, u64)>,
+    logged: Vec<Logged>,
+    blocks: u64,
+    ends_epoch: bool,
+}
+
+impl Tier {
+    /// Begins groups of a disk's log as far as they may be under way.
+    pub(super) fn pump_log(&mut self, index: u16, fx: &mut Fx) {
+        while !self.is_failed {
+            let disk = self.disk(index);
+            let Some(log) = disk.log.as_ref() else { return };
+            if disk.pending.is_empty() || log.in_flight() >= GROUPS_IN_FLIGHT {
+                return;
+            }
+            if !self.begin_group(index, fx) {
+                return;
+            }
+        }
+    }
+
+    /// Begins one group, or settles what needs none. `false` if there is no room.
+    fn begin_group(&mut self, index: u16, fx: &mut Fx) -> bool {
+        let Some(room) = self.log_room(index, fx) else { return false };
+        let (geometry, now) = (self.geometry, self.now);
+        let log = self.disk(index).log.as_ref().expect("a disk with pending writes has a log");
+        let (seq, payload_at, durable) = (log.seq, log.payload_at(&geometry), log.durable);
+        let mut group = Group::default();
+        while let Some(next) = self.disk(index).pending.front().copied() {
+            match next {
+                Pending::EpochEnd | Pending::Flush(_) => {
+                    self.disk(index).pending.pop_front();
+                    let last = if group.records.is_empty() { seq - 1 } else { seq };
+                    if let Pending::Flush(id) = next {
+                        if last <= durable {
+                            fx.push(Effect::Reply(id, Ok(())));
+                        } else {
+                            self.disk(index).durable.push_back((last, Durable::Flush(id)));
+                        }
+                    }
+                    group.ends_epoch = true;
+                    break;
+                }
+                Pending::Write(write) => {
+                    let found = self.writes.get(write).clone();
+                    if !group.has_room(&found, room) {
+                        break;
+                    }
+                    self.disk(index).pending.pop_front();
+                    group.add(write, &found, payload_at);
+                    if found.request.fua {
+                        self.disk(index).durable.push_back((seq, Durable::Write(write)));
+                        group.ends_epoch = true;
+                        break;
+                    }
+                    self.disk(index).accepted.push_back((seq, write));
+                }
+            }
+        }
+        if group.records.is_empty() {
+            self.close_epoch(index, group.ends_epoch);
+            return group.ends_epoch;
+        }
+        let Group { records, payload, writes, logged, ends_epoch, .. } = group;
+        let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
+        self.counters.groups += 1;
+        let disk = self.disk(index);
+        let epoch = disk.open_epoch();
+        epoch.last_seq = seq;
+        epoch.writes.extend(logged);
+        let flags = if ends_epoch { Flags::EPOCH_END } else { Flags::default() };
+        let facts = GroupFacts { flags, epoch: epoch.number, unix_ns: now.0 };
+        disk.epoch_since.get_or_insert(now);
+        disk.groups.insert(seq, writes);
+        let log = disk.log.as_mut().expect("seen above");
+        fx.push(log.write(&geometry, facts, records, payload, io));
+        self.close_epoch(index, ends_epoch);
+        self.set_timer(fx);
+        true
+    }
+
+    pub(super) fn close_epoch(&mut self, index: u16, is_over: bool) {
+        let disk = self.disk(index);
+        if let Some(epoch) = disk.epochs.back_mut().filter(|epoch| is_over && !epoch.is_closed) {
+            epoch.is_closed = true;
+            disk.epoch_since = None;
+        }
+    }
+
+    /// Blocks of payload that the next group may have, in this chunk or a new one.
+    fn log_room(&mut self, index: u16, fx: &mut Fx) -> Option<u64> {
+        let needed = self.blocks_needed(index);
+        let geometry = self.geometry;
+        let log = self.disk(index).log.as_ref()?;
+        if let Some(room) = log.room(&geometry).filter(|room| *room >= needed) {
+            return Some(room);
+        }
+        let chunk = self.take_chunk(index)?;
+        let now = self.now;
+        let epoch = self.disk(index).open_number();
+        let seq = self.log(index).seq;
+        let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
+        let facts = GroupFacts { flags: Flags::default(), epoch, unix_ns: now.0 };
+        let log = self.log(index);
+        fx.push(log.link(&geometry, facts, chunk, io));
+        let room = log.room(&geometry);
+        self.disk(index).groups.insert(seq, Vec::new());
+        room
+    }
+
+    /// Blocks of the first thing that waits.
+    fn blocks_needed(&mut self, index: u16) -> u64 {
+        match self.disk(index).pending.front().copied() {
+            Some(Pending::Write(write)) => payload_blocks(self.writes.get(write)),
+            _ => 0,
+        }
+    }
+
+    /// A chunk for a disk's log, if it may have one more. If not, what it has is to be put into the
+    /// backing store.
+    fn take_chunk(&mut self, index: u16) -> Option<u32> {
+        let logs = (self.geometry.chunks - self.geometry.page_chunks).saturating_sub(3) as usize;
+        let sharing = self.disks.iter().flatten().filter(|disk| disk.log.is_some()).count().max(1);
+        let most = (logs / sharing).max(2);
+        let has = self.log(index).chunks.len();
+        if has < most && self.free_chunks.len() > POOL_CHUNKS {
+            return self.free_chunks.pop_front();
+        }
+        self.close_epoch(index, true);
+        None
+    }
+
+    pub(super) fn log(&mut self, index: u16) -> &mut super::log::Log {
+        self.disk(index).log.as_mut().expect("a disk in mode back has a log")
+    }
+
+    pub(super) fn group_done(&mut self, log: LogId, seq: u64, is_ok: bool, fx: &mut Fx) {
+        if !is_ok {
+            return self.fail(fx);
+        }
+        match log {
+            LogId::Pool => {
+                self.pool.log.written(seq);
+            }
+            LogId::Disk(index) => {
+                if self.log(index).written(seq) {
+                    self.groups_accepted(index, fx);
+                }
+            }
+        }
+    }
+
+    /// Writes whose groups are accepted are answered, in order, and their memory is free.
+    fn groups_accepted(&mut self, index: u16, fx: &mut Fx) {
+        let accepted = self.log(index).accepted;
+        while let Some(entry) =
+            self.disk(index).groups.first_entry().filter(|e| *e.key() <= accepted)
+        {
+            for (write, at) in entry.remove() {
+                self.landed(index, write, at, fx);
+            }
+        }
+        while let Some((_, write)) =
+            self.disk(index).accepted.front().copied().filter(|(seq, _)| *seq <= accepted)
+        {
+            self.disk(index).accepted.pop_front();
+            self.answer(write, Ok(()), fx);
+        }
+    }
+
+    fn landed(&mut self, index: u16, write: u32, at: u64, fx: &mut Fx) {
+        let WriteRequest { request, order, .. } = self.writes.get(write);
+        let (offset, bytes, order, is_write) =
+            (request.offset, request.bytes, *order, request.op == Op::Write);
+        if is_write {
+            for (place, (block, ..)) in blocks_of(offset, bytes).enumerate() {
+                self.disk(index).overlay.landed(block, order, at + 4096 * place as u64);
+            }
+        }
+        self.let_go(write, fx);
+    }
+
+    /// One flush of the cache device, if somebody waits for one that would help him.
+    pub(super) fn pump_flush(&mut self, fx: &mut Fx) {
+        if self.flusher.in_flight.is_some() || self.is_failed {
+            return;
+        }
+        let pool = &self.pool;
+        let is_urgent = pool.urgent_to > pool.log.durable && pool.log.accepted > pool.log.durable;
+        let disks = self.disks.iter().flatten();
+        let is_waited_for = disks.clone().any(|disk| {
+            let accepted = disk.log.as_ref().map_or(0, |log| log.accepted);
+            let waits = disk.durable.front().is_some_and(|(seq, _)| *seq <= accepted);
+            waits || disk.wants_durable()
+        });
+        let has_new = pool.log.accepted > pool.log.durable
+            || disks
+                .clone()
+                .any(|disk| disk.log.as_ref().is_some_and(|log| log.accepted > log.durable));
+        let is_lazy = self.flusher.is_wanted && has_new;
+        if !(is_urgent || is_waited_for || is_lazy || self.flusher.is_checkpoint_next) {
+            self.flusher.is_wanted &= has_new;
+            return;
+        }
+        let mut covers = vec![(LogId::Pool, self.pool.log.accepted)];
+        for (index, disk) in (0..).zip(&self.disks) {
+            let log = disk.as_ref().and_then(|disk| disk.log.as_ref());
+            covers.extend(log.map(|log| (LogId::Disk(index), log.accepted)));
+        }
+        self.flusher.in_flight = Some(covers);
+        self.flusher.is_checkpoint = std::mem::take(&mut self.flusher.is_checkpoint_next);
+        self.flusher.is_wanted = false;
+        let io = self.ios.start(Io::CacheFlush);
+        fx.push(Effect::Flush { io, place: Place::Cache });
+    }
+
+    pub(super) fn flush_done(&mut self, is_ok: bool, fx: &mut Fx) {
+        let covers = self.flusher.in_flight.take().unwrap_or_default();
+        if !is_ok {
+            return self.fail(fx);
+        }
+        for (log, to) in covers {
+            match log {
+                LogId::Pool => {
+                    self.pool.log.durable = self.pool.log.durable.max(to);
+                    self.pool_durable(fx);
+                }
+                LogId::Disk(index) => self.disk_durable(index, to, fx),
+            }
+        }
+        if std::mem::take(&mut self.flusher.is_checkpoint) {
+            self.checkpoint_flushed(fx);
+        }
+    }
+
+    fn disk_durable(&mut self, index: u16, to: u64, fx: &mut Fx) {
+        let now = self.now;
+        let Some(disk) = self.disks[usize::from(index)].as_mut() else { return };
+        let Some(log) = disk.log.as_mut() else { return };
+        if to > log.durable {
+            log.durable = to;
+            disk.seal_since.get_or_insert(now);
+        }
+        while let Some((_, waiter)) =
+            self.disk(index).durable.front().copied().filter(|(seq, _)| *seq <= to)
+        {
+            self.disk(index).durable.pop_front();
+            match waiter {
+                Durable::Flush(id) => fx.push(Effect::Reply(id, Ok(()))),
+                Durable::Write(write) => self.answer(write, Ok(()), fx),
+            }
+        }
+        self.set_timer(fx);
+    }
+
+    /// Time passed for a disk: an epoch may be old enough to end, and what became durable is told.
+    pub(super) fn tick_disk(&mut self, index: u16, fx: &mut Fx) {
+        let now = self.now;
+        let is_due =
+            |since: Option<units::Nanos>| since.is_some_and(|since| now >= since + super::PAUSE);
+        let Some(disk) = self.disks.get_mut(usize::from(index)).and_then(Option::as_mut) else {
+            return;
+        };
+        if is_due(disk.epoch_since) {
+            disk.epoch_since = None;
+            disk.pending.push_back(Pending::EpochEnd);
+        }
+        if disk.retry_at.is_some_and(|at| now >= at) {
+            disk.retry_at = None;
+        }
+        let (wants_seal, wants_flush) = (is_due(disk.seal_since), is_due(disk.unbacked_since));
+        if wants_seal {
+            disk.seal_since = None;
+            self.seal(index, fx);
+        }
+        if wants_flush {
+            self.flush_for_pages(index, fx);
+        }
+    }
+
+    /// Says in the log what became durable, when nothing else would.
+    fn seal(&mut self, index: u16, fx: &mut Fx) {
+        let (geometry, now, is_failed) = (self.geometry, self.now, self.is_failed);
+        let disk = self.disk(index);
+        let epoch = disk.open_number();
+        let Some(log) = disk.log.as_mut() else { return };
+        if is_failed || log.told >= log.durable || log.room(&geometry).is_none() {
+            return;
+        }
+        let seq = log.seq;
+        let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
+        let facts = GroupFacts { flags: Flags::SEAL, epoch, unix_ns: now.0 };
+        let disk = self.disk(index);
+        disk.groups.insert(seq, Vec::new());
+        fx.push(self.log(index).write(&geometry, facts, Vec::new(), Vec::new(), io));
+    }
+
+    /// Nothing will be accepted any more: whoever waits is told.
+    pub(super) fn fail_waiters(&mut self, fx: &mut Fx) {
+        for index in 0..self.disks.len() {
+            let Some(disk) = self.disks[index].as_mut() else { continue };
+            let index = u16::try_from(index).unwrap_or(u16::MAX);
+            let mut unlanded: Vec<u32> = std::mem::take(&mut disk.groups)
+                .into_values()
+                .flatten()
+                .map(|(write, _)| write)
+                .collect();
+            let mut flushes = Vec::new();
+            for pending in std::mem::take(&mut disk.pending) {
+                match pending {
+                    Pending::Write(write) => unlanded.push(write),
+                    Pending::Flush(id) => flushes.push(id),
+                    Pending::EpochEnd => {}
+                }
+            }
+            disk.accepted.clear();
+            let mut landed = Vec::new();
+            for (_, waiter) in std::mem::take(&mut disk.durable) {
+                match waiter {
+                    Durable::Flush(id) => flushes.push(id),
+                    Durable::Write(write) if !unlanded.contains(&write) => landed.push(write),
+                    Durable::Write(_) => {}
+                }
+            }
+            let held = if disk.uncached == Uncached::No {
+                std::mem::take(&mut disk.held)
+            } else {
+                VecDeque::new()
+            };
+            fx.extend(flushes.into_iter().map(|id| Effect::Reply(id, Err(IoError::Io))));
+            for request in held {
+                self.refuse(&request, fx);
+            }
+            for write in landed {
+                self.answer(write, Err(IoError::Io), fx);
+            }
+            for write in unlanded {
+                self.fail_write(index, write, fx);
+            }
+        }
+        // Writes of mode through that waited for a map go on when their sidecar says that no map counts.
+        let mut stalled = std::mem::take(&mut self.pool.waiting);
+        stalled.extend(std::mem::take(&mut self.pool.after).into_iter().filter_map(
+            |(_, after)| match after {
+                After::Write(write) => Some(write),
+                _ => None,
+            },
+        ));
+        for write in stalled {
+            let (index, ..) = self.range(write);
+            self.disk(index).stalled.push(write);
+        }
+    }
+
+    /// A write that is not in the log is not seen any more.
+    fn fail_write(&mut self, index: u16, write: u32, fx: &mut Fx) {
+        let WriteRequest { request, order, .. } = self.writes.get(write);
+        let (offset, bytes, order) = (request.offset, request.bytes, *order);
+        for (block, ..) in blocks_of(offset, bytes) {
+            self.disk(index).overlay.drop_layers(block, |layer| layer.order == order);
+        }
+        self.answer(write, Err(IoError::Io), fx);
+        self.let_go(write, fx);
+    }
+}
+
+fn payload_blocks(write: &WriteRequest) -> u64 {
+    match write.request.op {
+        Op::Write => blocks_of(write.request.offset, write.request.bytes).count() as u64,
+        _ => 0,
+    }
+}
+
+impl Group {
+    fn has_room(&self, write: &WriteRequest, room: u64) -> bool {
+        self.records.len() < GROUP_RECORDS && self.blocks + payload_blocks(write) <= room
+    }
+
+    /// Adds a write. Its payload keeps its place within blocks: what is before and behind is zero.
+    fn add(&mut self, write: u32, found: &WriteRequest, payload_at: u64) {
+        let request = &found.request;
+        let at = payload_at + self.blocks * 4096;
+        let (kind, unmap) = match request.op {
+            Op::Zero { unmap: true } => (Kind::Trim, true),
+            Op::Zero { unmap: false } => (Kind::Zero, false),
+            _ => (Kind::Write, false),
+        };
+        self.records.push(Record {
+            kind,
+            disk: request.disk,
+            bytes: request.bytes,
+            offset: request.offset,
+            sum: request.sums.whole,
+            place: 0,
+            sums: None,
+        });
+        if let Some(buf) = request.buf.filter(|_| kind == Kind::Write) {
+            let before = u32::try_from(request.offset % 4096).unwrap_or(0);
+            let blocks = payload_blocks(found);
+            let after = u32::try_from(blocks * 4096).unwrap_or(u32::MAX) - before - request.bytes;
+            if before > 0 {
+                self.payload.push(Piece::Zero(before));
+            }
+            self.payload.push(Piece::Buf { buf, at: 0, bytes: request.bytes });
+            if after > 0 {
+                self.payload.push(Piece::Zero(after));
+            }
+            self.blocks += blocks;
+        }
+        self.logged.push(Logged {
+            order: found.order,
+            offset: request.offset,
+            bytes: request.bytes,
+            at: (kind == Kind::Write).then_some(at),
+            unmap,
+            sums: request.sums.blocks.clone().into(),
+        });
+        self.writes.push((write, at));
+    }
+}

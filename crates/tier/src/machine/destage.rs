@@ -1,0 +1,394 @@
+use std::collections::BTreeMap;
+
+use units::Nanos;
+
+use super::batch::{Batch, Phase, Run, Span};
+use super::disk::Pending;
+use super::io::{Holder, Io};
+use super::overlay::Source;
+use super::pool::Item;
+use super::{Fx, Mode, Tier};
+use crate::event::{Buf, Check, Effect, Note, Piece, Place, ReadIo};
+use crate::format::{NO_CHUNK, SidecarState};
+
+/// Runs of a batch that are under way at once.
+const RUNS: usize = 8;
+/// Epochs are gathered into a batch up to so many bytes of writes; one epoch may be larger.
+const BATCH_BYTES: u64 = 32 << 20;
+/// How long to wait before a backing store that refused is tried again.
+pub(super) const RETRY: Nanos = Nanos(1_000_000_000);
+
+impl Tier {
+    /// Puts what is durable in the log into the backing store.
+    pub(super) fn pump_destage(&mut self, index: u16, fx: &mut Fx) {
+        if self.disk(index).batch.is_none() {
+            self.begin_batch(index, fx);
+        }
+        let Some(batch) = self.disk(index).batch.as_ref() else { return };
+        match batch.phase {
+            Phase::Sidecar | Phase::Flushing => {}
+            Phase::Writing => self.pump_runs(index, fx),
+        }
+    }
+
+    fn begin_batch(&mut self, index: u16, fx: &mut Fx) {
+        let is_closing = self.is_closing;
+        let disk = self.disk(index);
+        let Some(log) = disk.log.as_ref() else { return };
+        if is_closing || disk.is_damaged || disk.retry_at.is_some() || disk.sidecar_next.is_some() {
+            return;
+        }
+        let durable = log.durable;
+        // What a crash may have left half applied goes in as one, before anything else does.
+        let least = match disk.sidecar.state {
+            SidecarState::Applying { to, .. } => to,
+            _ => 0,
+        };
+        let (mut count, mut bytes) = (0_usize, 0);
+        for epoch in disk.epochs.iter().take_while(|e| e.is_closed && e.last_seq <= durable) {
+            let more: u64 = epoch.writes.iter().map(|w| u64::from(w.bytes)).sum();
+            if count > 0 && bytes + more > BATCH_BYTES && epoch.number > least {
+                break;
+            }
+            bytes += more;
+            count += 1;
+        }
+        let Some(last) = count.checked_sub(1).map(|last| &disk.epochs[last]) else { return };
+        if last.number < least {
+            return;
+        }
+        let batch = Batch::new(disk.epochs.iter().take(count));
+        let (from, to) = (batch.first, batch.last);
+        let is_torn_meanwhile =
+            from < to && !matches!(disk.sidecar.state, SidecarState::Applying { .. });
+        disk.batch = Some(batch);
+        if is_torn_meanwhile {
+            self.write_sidecar(index, SidecarState::Applying { from, to }, fx);
+        } else {
+            self.batch_may_write(index);
+        }
+    }
+
+    /// The sidecar says what it has to.
+    pub(super) fn batch_may_write(&mut self, index: u16) {
+        if let Some(batch) = self.disk(index).batch.as_mut().filter(|b| b.phase == Phase::Sidecar) {
+            batch.phase = Phase::Writing;
+        }
+    }
+
+    fn pump_runs(&mut self, index: u16, fx: &mut Fx) {
+        loop {
+            let Some(batch) = self.disk(index).batch.as_mut() else { return };
+            if batch.runs.len() >= RUNS || batch.is_failed {
+                break;
+            }
+            let Some(span) = batch.todo.pop_front() else { break };
+            self.begin_run(index, span, fx);
+        }
+        let Some(batch) = self.disk(index).batch.as_mut() else { return };
+        if !batch.runs.is_empty() {
+            return;
+        }
+        if batch.is_failed {
+            return self.batch_failed(index, fx);
+        }
+        batch.phase = Phase::Flushing;
+        let io = self.ios.start(Io::BatchFlush { disk: index });
+        fx.push(Effect::Flush { io, place: Place::Backing(index) });
+    }
+
+    fn begin_run(&mut self, index: u16, span: Span, fx: &mut Fx) {
+        let (offset, bytes) = (span.offset, span.bytes);
+        let batch = self.disk(index).batch.as_mut().expect("a run belongs to a batch");
+        let run = batch.next_run;
+        batch.next_run += 1;
+        let new = Run {
+            span: span.clone(),
+            buf: None,
+            reads: 0,
+            writes: 1,
+            is_failed: false,
+            fills: Vec::new(),
+        };
+        if let Some(unmap) = span.zero {
+            batch.runs.insert(run, new);
+            let io = self.ios.start(Io::RunWrite { disk: index, run });
+            fx.push(Effect::Zero { io, place: Place::Backing(index), at: offset, bytes, unmap });
+            return;
+        }
+        let pieces = batch.pieces(&span);
+        let buf = self.take(bytes, fx);
+        let mut reads = 0;
+        for (layer, offset, bytes, skip) in pieces {
+            let to = u32::try_from(offset - span.offset).unwrap_or(u32::MAX);
+            match layer.source {
+                Source::Zero { .. } => fx.push(Effect::Clear { buf, to, bytes }),
+                // It has landed, or it would not be durable.
+                Source::Ram { .. } => panic!("what is destaged is in the log"),
+                Source::Flash { at } => {
+                    reads += 1;
+                    let chunk = self.pin_chunk(at);
+                    let io = self.ios.start(Io::RunRead { disk: index, run, chunk });
+                    let check = Check {
+                        at: u32::from(layer.from) * 512,
+                        bytes: u32::from(layer.to - layer.from) * 512,
+                        sum: layer.sum,
+                    };
+                    fx.push(Effect::Read(ReadIo {
+                        io,
+                        place: Place::Cache,
+                        at,
+                        bytes: 4096,
+                        skip,
+                        take: bytes,
+                        buf,
+                        to,
+                        checks: vec![check],
+                        wants_sums: false,
+                    }));
+                }
+            }
+        }
+        let batch = self.disk(index).batch.as_mut().expect("it was there");
+        batch.runs.insert(run, Run { buf: Some(buf), reads, ..new });
+        if reads == 0 {
+            self.write_run(index, run, fx);
+        }
+    }
+
+    fn run(&mut self, index: u16, run: u32) -> &mut Run {
+        let batch = self.disk(index).batch.as_mut().expect("a run belongs to a batch");
+        batch.runs.get_mut(&run).expect("a run that is under way is known")
+    }
+
+    pub(super) fn run_read(&mut self, index: u16, run: u32, chunk: u32, is_ok: bool, fx: &mut Fx) {
+        self.unpin_chunk(chunk);
+        let found = self.run(index, run);
+        found.reads -= 1;
+        found.is_failed |= !is_ok;
+        if found.reads > 0 {
+            return;
+        }
+        if found.is_failed {
+            // The only copy of an acknowledged write cannot be read. Nothing behind it may go
+            // to the backing store either.
+            let disk = self.disk(index);
+            if !std::mem::replace(&mut disk.is_damaged, true) {
+                fx.push(Effect::Note(Note::LogDamaged(index)));
+            }
+            let buf = self.end_run(index, run);
+            fx.extend(buf.map(Effect::Release));
+            let batch = self.disk(index).batch.as_mut().expect("it was there");
+            batch.is_failed = true;
+            return;
+        }
+        self.write_run(index, run, fx);
+    }
+
+    /// The run's bytes are in memory: they go to the backing store, and whole blocks into their pages.
+    fn write_run(&mut self, index: u16, run: u32, fx: &mut Fx) {
+        let found = self.run(index, run);
+        let (span, buf) = (found.span.clone(), found.buf.expect("a run of bytes has memory"));
+        let io = self.ios.start(Io::RunWrite { disk: index, run });
+        let from = vec![Piece::Buf { buf, at: 0, bytes: span.bytes }];
+        fx.push(Effect::Write { io, place: Place::Backing(index), at: span.offset, from });
+        let batch = self.disk(index).batch.as_ref().expect("it was there");
+        let whole = batch.whole_blocks(&span);
+        let fills = self.open_fills(index, whole.iter().map(|(block, ..)| *block));
+        // What lies below the write is old from now on, and covered by it until it is retired.
+        for (block, ..) in &whole {
+            let (key, bit) = self.pages.page_of(index, *block);
+            if let Some(slot) = self.pages.find(key).filter(|slot| fills.contains(slot)) {
+                self.pages.slot(slot).valid &= !(1 << bit);
+            }
+        }
+        let writes = self.fill(index, &whole, &fills, buf, Holder::Run { disk: index, run }, fx);
+        let found = self.run(index, run);
+        found.writes += u32::from(writes);
+        found.fills = fills;
+    }
+
+    pub(super) fn run_written(&mut self, index: u16, run: u32, is_ok: bool, fx: &mut Fx) {
+        self.run(index, run).is_failed |= !is_ok;
+        if is_ok {
+            self.counters.destaged_bytes += u64::from(self.run(index, run).span.bytes);
+        }
+        self.run_part_done(index, run, fx);
+    }
+
+    pub(super) fn run_filled(&mut self, index: u16, run: u32, slot: u32, good: u16, fx: &mut Fx) {
+        let batch = self.disk(index).batch.as_mut().expect("a run belongs to a batch");
+        batch.filled.push((slot, good));
+        self.run_part_done(index, run, fx);
+        self.pump(fx);
+    }
+
+    fn run_part_done(&mut self, index: u16, run: u32, fx: &mut Fx) {
+        let found = self.run(index, run);
+        found.writes -= 1;
+        if found.writes > 0 {
+            return;
+        }
+        let is_failed = found.is_failed;
+        let buf = self.end_run(index, run);
+        fx.extend(buf.map(Effect::Release));
+        let batch = self.disk(index).batch.as_mut().expect("it was there");
+        batch.is_failed |= is_failed;
+    }
+
+    /// A run is over. The slots it filled stay closed to others until the batch is retired.
+    fn end_run(&mut self, index: u16, run: u32) -> Option<Buf> {
+        let batch = self.disk(index).batch.as_mut().expect("a run belongs to a batch");
+        let run = batch.runs.remove(&run).expect("it was there");
+        batch.open.extend(run.fills);
+        run.buf
+    }
+
+    /// Nothing of the batch counts: it is tried again from the start.
+    fn batch_failed(&mut self, index: u16, fx: &mut Fx) {
+        let now = self.now;
+        let disk = self.disk(index);
+        let batch = disk.batch.take().expect("it was there");
+        if !disk.is_damaged {
+            disk.retry_at = Some(now + RETRY);
+            fx.push(Effect::Note(Note::BackingFailed(index)));
+        }
+        self.end_fills(&batch.open);
+        self.set_timer(fx);
+    }
+
+    pub(super) fn batch_flushed(&mut self, index: u16, is_ok: bool, fx: &mut Fx) {
+        if is_ok { self.retire(index, fx) } else { self.batch_failed(index, fx) }
+    }
+
+    /// The batch is on the backing store, durably.
+    fn retire(&mut self, index: u16, fx: &mut Fx) {
+        let disk = self.disk(index);
+        let batch = disk.batch.take().expect("a batch was flushed");
+        disk.overlay.retire(&batch.blocks, batch.last_order);
+        disk.epochs.retain(|epoch| epoch.number > batch.last);
+        disk.sidecar.applied = batch.last;
+        if let Some(log) = disk.log.as_mut() {
+            log.retired = log.retired.max(batch.last_seq);
+        }
+        self.retire_pages(index, &batch, fx);
+        self.end_fills(&batch.open);
+        self.start_log_later(index, fx);
+        if matches!(self.disk(index).sidecar.state, SidecarState::Applying { .. }) {
+            self.write_sidecar(index, SidecarState::Dirty, fx);
+        }
+    }
+
+    /// Blocks that the batch changed are true where the slot has the same, and gone elsewhere.
+    fn retire_pages(&mut self, index: u16, batch: &Batch, fx: &mut Fx) {
+        let mut good: BTreeMap<u32, u16> = BTreeMap::new();
+        for (slot, bits) in &batch.filled {
+            *good.entry(*slot).or_default() |= bits;
+        }
+        for block in batch.blocks.keys() {
+            let (key, bit) = self.pages.page_of(index, *block);
+            let Some(slot) = self.pages.find(key) else { continue };
+            let is_good = good.get(&slot).is_some_and(|bits| bits & (1 << bit) != 0);
+            let state = self.pages.slot(slot);
+            if is_good {
+                state.valid |= 1 << bit;
+            } else {
+                state.valid &= !(1 << bit);
+            }
+            self.queue_map(slot, fx);
+        }
+    }
+
+    /// Chunks whose groups are all retired are free once that, and what their pages are now, is durable.
+    pub(super) fn start_log_later(&mut self, index: u16, fx: &mut Fx) {
+        let disk = self.disk(index);
+        let Some(log) = disk.log.as_ref() else { return };
+        let retired = log.retired;
+        let first = log.chunks.iter().rev().find(|(_, seq)| *seq <= retired + 1).copied();
+        let Some((chunk, seq)) = first.filter(|(_, seq)| *seq > disk.start_queued) else { return };
+        if seq == log.chunks.front().map_or(0, |(_, seq)| *seq) {
+            return;
+        }
+        disk.start_queued = seq;
+        self.queue(Item::LogStart { disk: index, chunk, seq }, fx);
+        if self.free_chunks.len() <= 4 {
+            self.pool.is_due = true;
+        }
+    }
+
+    /// It is durable where the log begins.
+    pub(super) fn log_started(&mut self, index: u16, seq: u64) {
+        let Some(disk) = self.disks[usize::from(index)].as_mut() else { return };
+        let Some(log) = disk.log.as_mut() else { return };
+        let mut free = Vec::new();
+        while log.chunks.front().is_some_and(|(_, first)| *first < seq) {
+            free.extend(log.chunks.pop_front());
+        }
+        let (chunk, first) = log.chunks.front().copied().unwrap_or((NO_CHUNK, seq));
+        (disk.entry.log_chunk, disk.entry.log_seq) = (chunk, first);
+        for (chunk, _) in free {
+            self.free_chunk(chunk);
+        }
+    }
+
+    /// Writes a sidecar's next copy; [`Tier::sidecar_flushed`] when it is durable.
+    pub(super) fn write_sidecar(&mut self, index: u16, state: SidecarState, fx: &mut Fx) {
+        let disk = self.disk(index);
+        let mut next = disk.sidecar.clone();
+        (next.state, next.seq) = (state, next.seq + 1);
+        next.mode = match disk.change.unwrap_or(disk.mode) {
+            Mode::Through => crate::format::mode::THROUGH,
+            Mode::Back => crate::format::mode::BACK,
+        };
+        disk.sidecar_next = Some(state);
+        let io = self.ios.start(Io::SidecarWrite { disk: index });
+        let from = vec![Piece::Bytes(next.encode())];
+        fx.push(Effect::Write { io, place: Place::Sidecar(index), at: next.place(), from });
+    }
+
+    pub(super) fn sidecar_written(&mut self, index: u16, is_ok: bool, fx: &mut Fx) {
+        if !is_ok {
+            return self.sidecar_failed(index, fx);
+        }
+        let io = self.ios.start(Io::SidecarFlush { disk: index });
+        fx.push(Effect::Flush { io, place: Place::Sidecar(index) });
+    }
+
+    pub(super) fn sidecar_flushed(&mut self, index: u16, is_ok: bool, fx: &mut Fx) {
+        if !is_ok {
+            return self.sidecar_failed(index, fx);
+        }
+        let disk = self.disk(index);
+        let Some(state) = disk.sidecar_next.take() else { return };
+        disk.sidecar.state = state;
+        disk.sidecar.seq += 1;
+        if matches!(state, SidecarState::Applying { .. }) {
+            self.batch_may_write(index);
+        }
+        self.uncached_marked(index, fx);
+    }
+
+    /// What depends on it is tried again later. The copy that was being written counts as used.
+    fn sidecar_failed(&mut self, index: u16, fx: &mut Fx) {
+        let now = self.now;
+        let disk = self.disk(index);
+        disk.sidecar_next = None;
+        disk.sidecar.seq += 2;
+        disk.retry_at = Some(now + RETRY);
+        fx.push(Effect::Note(Note::BackingFailed(index)));
+        if let Some(batch) = disk.batch.take_if(|batch| batch.phase == Phase::Sidecar) {
+            self.end_fills(&batch.open);
+        }
+        self.set_timer(fx);
+    }
+
+    /// Everything written so far is to go to the backing store soon.
+    pub(super) fn end_epoch_now(&mut self, index: u16) {
+        let disk = self.disk(index);
+        let is_open = disk.epochs.back().is_some_and(|epoch| !epoch.is_closed);
+        let is_asked = disk.pending.contains(&Pending::EpochEnd);
+        if (is_open || !disk.pending.is_empty()) && !is_asked {
+            disk.pending.push_back(Pending::EpochEnd);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+use std::collections::{BTreeMap, VecDeque};
+
+use units::Nanos;
+
+use super::batch::Batch;
+use super::epoch::Epoch;
+use super::log::Log;
+use super::overlay::Overlay;
+use super::uncached::Uncached;
+use super::{Mode, PAUSE};
+use crate::ReqId;
+use crate::format::{DiskEntry, Sidecar, SidecarState};
+
+/// What waits for its place in a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pending {
+    Write(u32),
+    Flush(ReqId),
+    /// An order or the clock ends the epoch here.
+    EpochEnd,
+}
+
+/// Who waits for a group to be durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durable {
+    Flush(ReqId),
+    Write(u32),
+}
+
+/// A cached disk.
+#[derive(Debug, Clone)]
+pub(crate) struct Disk {
+    pub(crate) entry: DiskEntry,
+    pub(crate) mode: Mode,
+    pub(crate) populate: bool,
+    pub(crate) sidecar: Sidecar,
+    pub(crate) log: Option<Log>,
+    pub(crate) overlay: Overlay,
+    /// Oldest first; the last one is open.
+    pub(crate) epochs: VecDeque<Epoch>,
+    pub(super) pending: VecDeque<Pending>,
+    /// Writes of each group that is being written.
+    pub(super) groups: BTreeMap<u64, Vec<(u32, u64)>>,
+    /// Who is answered when a group is accepted, and when it is durable.
+    pub(super) accepted: VecDeque<(u64, u32)>,
+    pub(super) durable: VecDeque<(u64, Durable)>,
+    pub(super) batch: Option<Batch>,
+    /// Not to be tried before then.
+    pub(super) retry_at: Option<Nanos>,
+    /// When the oldest write of the open epoch came.
+    pub(super) epoch_since: Option<Nanos>,
+    /// When groups became durable of which no head tells yet.
+    pub(super) seal_since: Option<Nanos>,
+    /// Writes of mode through that go on, and those that wait for them, oldest first.
+    pub(super) through: Vec<u32>,
+    pub(super) waiting: VecDeque<u32>,
+    /// Counts writes of mode through that ended, and how many of them a flush of the backing store
+    /// has made durable.
+    pub(super) written: u64,
+    pub(super) flushed: u64,
+    /// Flushes of the backing store that no request asked for.
+    pub(super) own_flushes: u32,
+    /// Slots whose map waits for such a flush.
+    pub(super) unbacked: Vec<u32>,
+    pub(super) unbacked_since: Option<Nanos>,
+    pub(super) uncached: Uncached,
+    /// Writes of mode through that waited for the cache device when it failed.
+    pub(super) stalled: Vec<u32>,
+    /// What waits until the mode has changed.
+    pub(super) held: VecDeque<crate::Request>,
+    pub(super) change: Option<Mode>,
+    pub(super) is_draining: bool,
+    /// A sidecar's state that is being written.
+    pub(super) sidecar_next: Option<SidecarState>,
+    pub(super) is_damaged: bool,
+    /// A log start that is on its way to the pool's log.
+    pub(super) start_queued: u64,
+}
+
+/// How a disk is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiskStatus {
+    /// How its writes are answered.
+    pub mode: Mode,
+    /// Bytes that are not on the backing store yet, in whole blocks.
+    pub dirty_bytes: u64,
+    /// Epochs that are not.
+    pub epochs: usize,
+    /// Chunks that its log takes.
+    pub log_chunks: usize,
+    /// Last group that is durable.
+    pub durable: u64,
+    /// Last group that is on the backing store.
+    pub retired: u64,
+    /// What its sidecar says.
+    pub sidecar: SidecarState,
+}
+
+impl Disk {
+    pub(crate) fn new(entry: DiskEntry, mode: Mode, sidecar: Sidecar, log: Option<Log>) -> Self {
+        Self {
+            entry,
+            mode,
+            populate: true,
+            sidecar,
+            log,
+            overlay: Overlay::default(),
+            epochs: VecDeque::new(),
+            pending: VecDeque::new(),
+            groups: BTreeMap::new(),
+            accepted: VecDeque::new(),
+            durable: VecDeque::new(),
+            batch: None,
+            retry_at: None,
+            epoch_since: None,
+            seal_since: None,
+            through: Vec::new(),
+            waiting: VecDeque::new(),
+            written: 0,
+            flushed: 0,
+            own_flushes: 0,
+            unbacked: Vec::new(),
+            unbacked_since: None,
+            uncached: Uncached::No,
+            stalled: Vec::new(),
+            held: VecDeque::new(),
+            change: None,
+            is_draining: false,
+            sidecar_next: None,
+            is_damaged: false,
+            start_queued: 0,
+        }
+    }
+
+    /// What was found in its log, and how its writes are to be answered when that is out.
+    pub(crate) fn recovered(&mut self, epochs: VecDeque<Epoch>, asked: Mode) {
+        self.epochs = epochs;
+        self.change = (asked != self.mode).then_some(asked);
+    }
+
+    pub(super) fn status(&self) -> DiskStatus {
+        DiskStatus {
+            mode: self.mode,
+            dirty_bytes: self.overlay.bytes(),
+            epochs: self.epochs.len(),
+            log_chunks: self.log.as_ref().map_or(0, |log| log.chunks.len()),
+            durable: self.log.as_ref().map_or(0, |log| log.durable),
+            retired: self.log.as_ref().map_or(0, |log| log.retired),
+            sidecar: self.sidecar.state,
+        }
+    }
+
+    /// When something of it is due.
+    pub(super) fn due(&self) -> Option<Nanos> {
+        let since = [self.epoch_since, self.unbacked_since, self.seal_since];
+        let due = since.into_iter().flatten().map(|since| since + PAUSE);
+        due.chain(self.retry_at).min()
+    }
+
+    /// The epoch that writes belong to now.
+    pub(super) fn open_epoch(&mut self) -> &mut Epoch {
+        if self.epochs.back().is_none_or(|epoch| epoch.is_closed) {
+            let number = self.open_number();
+            self.epochs.push_back(Epoch { number, ..Epoch::default() });
+        }
+        self.epochs.back_mut().expect("one was put there if there was none")
+    }
+
+    /// The number that a group of now has, without opening an epoch.
+    pub(super) fn open_number(&self) -> u64 {
+        match self.epochs.back() {
+            Some(epoch) if !epoch.is_closed => epoch.number,
+            Some(epoch) => epoch.number + 1,
+            None => self.sidecar.applied + 1,
+        }
+    }
+
+    /// Whether an epoch waits to be durable before it may go to the backing store.
+    pub(super) fn wants_durable(&self) -> bool {
+        let Some(log) = self.log.as_ref().filter(|_| self.batch.is_none()) else { return false };
+        let first = self.epochs.front().filter(|epoch| epoch.is_closed);
+        first.is_some_and(|epoch| epoch.last_seq > log.durable && epoch.last_seq <= log.accepted)
+    }
+
+    /// The group up to which its pages are true.
+    pub(super) fn true_to(&self) -> u64 {
+        self.log.as_ref().map_or(0, |log| log.retired)
+    }
+}

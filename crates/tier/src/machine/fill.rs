@@ -1,0 +1,116 @@
+use super::io::{Holder, Io};
+use super::{Fx, Tier};
+use crate::event::{Buf, Effect, Piece, Place};
+
+impl Tier {
+    /// Opens the pages of these blocks to be filled with them, as far as they are resident and nobody
+    /// else fills them. The slots that are open; [`Tier::end_fills`] closes them.
+    pub(super) fn open_fills(&mut self, disk: u16, blocks: impl Iterator<Item = u64>) -> Vec<u32> {
+        let mut open: Vec<u32> = Vec::new();
+        if !self.disk(disk).populate || self.is_failed {
+            return open;
+        }
+        for block in blocks {
+            let (key, bit) = self.pages.page_of(disk, block);
+            let Some(slot) = self.pages.find(key) else { continue };
+            let is_ours = open.last() == Some(&slot) || open.contains(&slot);
+            if (!is_ours && self.pages.slot(slot).fills > 0) || self.is_written_through(disk, block)
+            {
+                continue;
+            }
+            if !is_ours {
+                open.push(slot);
+                self.pages.slot(slot).fills = 1;
+                self.pages.pin(slot);
+            }
+            self.pages.slot(slot).filling |= 1 << bit;
+        }
+        open
+    }
+
+    pub(super) fn end_fills(&mut self, slots: &[u32]) {
+        for slot in slots {
+            let state = self.pages.slot(*slot);
+            (state.fills, state.filling) = (0, 0);
+            self.pages.unpin(*slot);
+        }
+    }
+
+    /// Writes blocks (number, place in `buf`, sum) into those slots that were opened for them. Says
+    /// how many I/Os that takes.
+    pub(super) fn fill(
+        &mut self,
+        disk: u16,
+        blocks: &[(u64, u32, u32)],
+        open: &[u32],
+        buf: Buf,
+        holder: Holder,
+        fx: &mut Fx,
+    ) -> u16 {
+        // Slot, first bit, bits, place in memory.
+        let mut runs: Vec<(u32, u16, u16, u32)> = Vec::new();
+        let written = self.disk(disk).written;
+        for (block, at, sum) in blocks.iter().copied() {
+            let (key, bit) = self.pages.page_of(disk, block);
+            let Some(slot) = self.pages.find(key).filter(|slot| open.contains(slot)) else {
+                continue;
+            };
+            let state = self.pages.slot(slot);
+            if state.filling & (1 << bit) == 0 {
+                continue;
+            }
+            state.sums[usize::from(bit)] = sum;
+            state.backed = state.backed.max(written);
+            match runs.last_mut() {
+                Some((last, first, count, _)) if *last == slot && *first + *count == bit => {
+                    *count += 1
+                }
+                _ => runs.push((slot, bit, 1, at)),
+            }
+        }
+        for (slot, first, count, at) in runs.iter().copied() {
+            let bits = (first..first + count).fold(0_u16, |bits, bit| bits | 1 << bit);
+            let io = self.ios.start(Io::Fill { slot, bits, holder });
+            let bytes = u32::from(count) * 4096;
+            self.counters.filled_bytes += u64::from(bytes);
+            let to = self.geometry.slot_at(slot) + u64::from(first) * 4096;
+            let from = vec![Piece::Buf { buf, at, bytes }];
+            fx.push(Effect::Write { io, place: Place::Cache, at: to, from });
+        }
+        u16::try_from(runs.len()).unwrap_or(u16::MAX)
+    }
+
+    pub(super) fn fill_done(
+        &mut self,
+        slot: u32,
+        bits: u16,
+        holder: Holder,
+        is_ok: bool,
+        fx: &mut Fx,
+    ) {
+        let state = self.pages.slot(slot);
+        let good = bits & state.filling;
+        state.filling &= !bits;
+        match holder {
+            // The blocks are true only when the backing store has them, which is later.
+            Holder::Run { disk, run } => {
+                return self.run_filled(disk, run, slot, if is_ok { good } else { 0 }, fx);
+            }
+            _ if !is_ok => {}
+            _ => {
+                state.valid |= good;
+                if let Some(key) = state.key.filter(|_| good != 0) {
+                    self.tell(slot, key.disk, fx);
+                }
+            }
+        }
+        match holder {
+            Holder::Read(read) => {
+                self.reads.get(read).holds -= 1;
+                self.finish_read(read, fx);
+            }
+            Holder::Write(write) => self.let_go(write, fx),
+            Holder::Run { .. } => {}
+        }
+    }
+}

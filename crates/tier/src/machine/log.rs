@@ -1,0 +1,173 @@
+use std::collections::VecDeque;
+
+use crate::event::{Effect, IoId, Piece, Place};
+use crate::format::{BLOCK, Flags, Head, NO_CHUNK, Record, Uuid};
+use crate::geometry::Geometry;
+
+/// Which log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum LogId {
+    Pool,
+    Disk(u16),
+}
+
+/// Where a log is being written, and how far.
+#[derive(Debug, Clone)]
+pub(crate) struct Log {
+    pub(crate) owner: Uuid,
+    pub(crate) generation: u64,
+    pub(crate) attach: u64,
+    /// Its chunks, oldest first, each with the number of its first group; the last one is written.
+    pub(crate) chunks: VecDeque<(u32, u64)>,
+    /// How much of the last chunk is written.
+    pub(crate) at: u32,
+    /// Number of the next group.
+    pub(crate) seq: u64,
+    /// Sum of the last head.
+    pub(crate) previous: u64,
+    pub(crate) position: u64,
+    /// Groups up to this one are accepted, with all before.
+    pub(crate) accepted: u64,
+    pub(crate) durable: u64,
+    /// What the last head said of that.
+    pub(crate) told: u64,
+    /// Groups up to this one are on the backing store.
+    pub(crate) retired: u64,
+    in_flight: VecDeque<(u64, bool)>,
+}
+
+/// What a group is besides its records.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct GroupFacts {
+    pub(super) flags: Flags,
+    pub(super) epoch: u64,
+    pub(super) unix_ns: u64,
+}
+
+impl Log {
+    /// One that begins with group `seq` in `chunk`.
+    pub(crate) fn new(owner: Uuid, generation: u64, attach: u64, chunk: u32, seq: u64) -> Self {
+        Self {
+            owner,
+            generation,
+            attach,
+            chunks: VecDeque::from([(chunk, seq)]),
+            at: 0,
+            seq,
+            previous: 0,
+            position: 0,
+            accepted: seq - 1,
+            durable: seq - 1,
+            told: seq - 1,
+            retired: seq - 1,
+            in_flight: VecDeque::new(),
+        }
+    }
+
+    /// The chunk that is written.
+    pub(crate) fn chunk(&self) -> u32 {
+        self.chunks.back().map_or(NO_CHUNK, |(chunk, _)| *chunk)
+    }
+
+    /// Groups that are being written.
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    /// Number of the last group that was begun.
+    pub(crate) fn last(&self) -> u64 {
+        self.seq - 1
+    }
+
+    /// Blocks of payload that a group may have in what is left of the chunk, besides its head and the
+    /// link that ends the chunk. `None` if not even a head fits.
+    pub(super) fn room(&self, geometry: &Geometry) -> Option<u64> {
+        let left = u64::from(geometry.chunk_bytes - self.at) / BLOCK;
+        left.checked_sub(2)
+    }
+
+    /// Begins a group. Its payload lies behind the head, in the order of its records.
+    pub(super) fn write(
+        &mut self,
+        geometry: &Geometry,
+        facts: GroupFacts,
+        records: Vec<Record>,
+        payload: Vec<Piece>,
+        io: IoId,
+    ) -> Effect {
+        self.begin(geometry, facts, NO_CHUNK, records, payload, io)
+    }
+
+    /// Ends the chunk with a link to `chunk`, where the next group goes.
+    pub(super) fn link(
+        &mut self,
+        geometry: &Geometry,
+        facts: GroupFacts,
+        chunk: u32,
+        io: IoId,
+    ) -> Effect {
+        let facts = GroupFacts { flags: facts.flags.with(Flags::LINK), ..facts };
+        let effect = self.begin(geometry, facts, chunk, Vec::new(), Vec::new(), io);
+        self.chunks.push_back((chunk, self.seq));
+        self.at = 0;
+        effect
+    }
+
+    fn begin(
+        &mut self,
+        geometry: &Geometry,
+        facts: GroupFacts,
+        next_chunk: u32,
+        records: Vec<Record>,
+        payload: Vec<Piece>,
+        io: IoId,
+    ) -> Effect {
+        let bytes =
+            u32::try_from(payload.iter().map(Piece::bytes).sum::<u64>()).unwrap_or(u32::MAX);
+        let head = Head {
+            seq: self.seq,
+            previous: self.previous,
+            durable: self.durable,
+            owner: self.owner,
+            generation: self.generation,
+            position: self.position,
+            bytes,
+            flags: facts.flags,
+            epoch: facts.epoch,
+            retired: self.retired,
+            attach: self.attach,
+            unix_ns: facts.unix_ns,
+            next_chunk,
+            records,
+        };
+        let (block, sum) = head.encode();
+        let mut from = vec![Piece::Bytes(block)];
+        from.extend(payload);
+        let at = geometry.chunk_at(self.chunk()) + u64::from(self.at);
+        self.previous = sum;
+        self.told = self.durable;
+        self.position += BLOCK + u64::from(bytes);
+        self.at += 4096 + bytes;
+        self.in_flight.push_back((self.seq, false));
+        self.seq += 1;
+        Effect::Write { io, place: Place::Cache, at, from }
+    }
+
+    /// Where the payload of the group that would be begun now lies.
+    pub(super) fn payload_at(&self, geometry: &Geometry) -> u64 {
+        geometry.chunk_at(self.chunk()) + u64::from(self.at) + BLOCK
+    }
+
+    /// A group was written. Says whether more groups count as accepted now.
+    pub(super) fn written(&mut self, seq: u64) -> bool {
+        for group in &mut self.in_flight {
+            group.1 |= group.0 == seq;
+        }
+        let before = self.accepted;
+        while let Some((seq, true)) = self.in_flight.front().copied() {
+            self.accepted = seq;
+            self.in_flight.pop_front();
+        }
+        self.accepted > before
+    }
+}

@@ -1,0 +1,336 @@
+//! The machine: what it knows, and what each event does to it.
+
+mod batch;
+mod checkpoint;
+mod commit;
+mod destage;
+mod disk;
+pub(crate) mod epoch;
+mod fill;
+mod io;
+pub(crate) mod log;
+mod orders;
+pub(crate) mod overlay;
+pub(crate) mod pages;
+pub(crate) mod pool;
+mod read;
+mod through;
+mod uncached;
+mod write;
+
+use std::collections::VecDeque;
+
+use units::Nanos;
+
+use crate::event::{Effect, Event, IoError, IoId, Mode, Note, Op, Request};
+use crate::format::Superblock;
+use crate::geometry::Geometry;
+
+use checkpoint::Checkpoint;
+pub(crate) use disk::Disk;
+pub(crate) use epoch::{Epoch, Logged};
+use io::{Io, Slab};
+use pages::Pages;
+pub(crate) use pool::Pool;
+use read::ReadRequest;
+use write::WriteRequest;
+
+pub use disk::DiskStatus;
+
+/// The most bytes of one request; a driver splits longer ones.
+pub const REQUEST_BYTES_MAX: u32 = 1 << 20;
+
+/// How long an epoch, a map or a number that became durable may wait before it is written down.
+pub(crate) const PAUSE: Nanos = Nanos(1_000_000_000);
+
+type Fx = Vec<Effect>;
+
+/// What happened, since the set was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Reads that were answered from the cache device or memory alone.
+    pub hits: u64,
+    /// Reads that needed the backing store for a part.
+    pub partial: u64,
+    /// Reads that needed it for all.
+    pub misses: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Flushes, and writes that had to be durable.
+    pub flushes: u64,
+    /// Bytes put into the backing store out of logs.
+    pub destaged_bytes: u64,
+    /// Bytes that came into pages.
+    pub filled_bytes: u64,
+    /// Pages that left.
+    pub evicted: u64,
+    /// Blocks of pages that were not what they should have been.
+    pub checksum_errors: u64,
+    /// Groups written to logs.
+    pub groups: u64,
+}
+
+/// A set of cached disks on one cache device.
+#[derive(Debug, Clone)]
+pub struct Tier {
+    pub(crate) geometry: Geometry,
+    pub(crate) superblock: Superblock,
+    /// Which of the two places has the newest superblock.
+    pub(crate) superblock_copy: usize,
+    pub(crate) pages: Pages,
+    pub(crate) pool: Pool,
+    pub(crate) disks: Vec<Option<Disk>>,
+    /// Log chunks that are free, durably.
+    pub(crate) free_chunks: VecDeque<u32>,
+    /// I/Os that read each log chunk.
+    pub(crate) chunk_pins: Vec<u32>,
+    /// Chunks that are free when nobody reads them any more.
+    pub(crate) chunks_leaving: Vec<u32>,
+    pub(crate) counters: Counters,
+    /// Set when the cache device failed a write that matters.
+    pub(crate) is_failed: bool,
+    pub(crate) is_closing: bool,
+    is_closed: bool,
+    ios: Slab<Io>,
+    reads: Slab<ReadRequest>,
+    writes: Slab<WriteRequest>,
+    flusher: commit::Flusher,
+    checkpoint: Checkpoint,
+    now: Nanos,
+    /// When a timer is set for.
+    wake_at: Option<Nanos>,
+    /// Counts accepted writes.
+    pub(crate) order: u64,
+    next_buf: u32,
+}
+
+impl Tier {
+    pub(crate) fn new(
+        geometry: Geometry,
+        superblock: Superblock,
+        superblock_copy: usize,
+        pages: Pages,
+        pool: Pool,
+        free_chunks: VecDeque<u32>,
+    ) -> Self {
+        Self {
+            chunk_pins: vec![0; geometry.chunks as usize],
+            chunks_leaving: Vec::new(),
+            geometry,
+            superblock,
+            superblock_copy,
+            pages,
+            pool,
+            disks: Vec::new(),
+            free_chunks,
+            counters: Counters::default(),
+            is_failed: false,
+            is_closing: false,
+            is_closed: false,
+            ios: Slab::default(),
+            reads: Slab::default(),
+            writes: Slab::default(),
+            flusher: commit::Flusher::default(),
+            checkpoint: Checkpoint::default(),
+            now: Nanos(0),
+            wake_at: None,
+            order: 0,
+            next_buf: 1 << 31,
+        }
+    }
+
+    /// One event, at a time that never goes back. Appends what is to be done.
+    ///
+    /// # Panics
+    /// If an I/O is ended that was not started, or a request is for a disk that is not attached, is
+    /// too long, or is not of whole sectors within it: what may be asked is the front end's to check.
+    pub fn handle(&mut self, now: Nanos, event: Event, fx: &mut Vec<Effect>) {
+        self.now = now;
+        match event {
+            Event::Request(request) => self.request(request, fx),
+            Event::Done(io, result) => self.done(io, result, fx),
+            Event::Timer => {
+                self.wake_at = None;
+                self.tick(fx);
+            }
+            Event::Order(order) => self.order(order, fx),
+        }
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// How the set is divided.
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// The most bytes of one request: what fits into a group of any log, whole blocks or not.
+    pub fn request_bytes_max(&self) -> u32 {
+        REQUEST_BYTES_MAX.min(self.geometry.chunk_bytes / 2)
+    }
+
+    /// Pages that are held now.
+    pub fn resident(&self) -> usize {
+        self.pages.resident()
+    }
+
+    /// Bytes of pages that can be served now.
+    pub fn held_bytes(&self) -> u64 {
+        self.pages.slots.iter().map(|slot| u64::from(slot.valid.count_ones()) * 4096).sum()
+    }
+
+    /// How a disk is doing; `None` where none is attached.
+    pub fn status(&self, disk: u16) -> Option<DiskStatus> {
+        self.disks.get(usize::from(disk))?.as_ref().map(Disk::status)
+    }
+
+    fn request(&mut self, request: Request, fx: &mut Fx) {
+        let most = self.request_bytes_max();
+        let disk = self.disk(request.disk);
+        let end = request.offset.checked_add(request.bytes.into());
+        assert!(
+            end.is_some_and(|end| end <= disk.entry.bytes)
+                && request.offset.is_multiple_of(512)
+                && request.bytes.is_multiple_of(512)
+                && request.bytes <= most
+                && (request.bytes > 0) == (request.op != Op::Flush),
+            "a request of {} B at {} is none of disk {} with {} B",
+            request.bytes,
+            request.offset,
+            request.disk,
+            disk.entry.bytes
+        );
+        match request.op {
+            Op::Read => self.read(request, fx),
+            _ if self.is_failed && !self.is_uncached(request.disk) => self.refuse(&request, fx),
+            Op::Write | Op::Zero { .. } | Op::Flush => self.write(request, fx),
+        }
+    }
+
+    /// Answers a request with an error at once.
+    fn refuse(&self, request: &Request, fx: &mut Fx) {
+        fx.push(Effect::Reply(request.id, Err(IoError::Io)));
+        fx.extend(request.buf.map(Effect::Release));
+    }
+
+    fn done(&mut self, io: IoId, result: Result<Vec<u32>, IoError>, fx: &mut Fx) {
+        let ended = self.ios.remove(io.0);
+        let is_ok = result.is_ok();
+        match ended {
+            Io::ReadPart { read, part } => return self.read_done(read, part, result, fx),
+            Io::Fill { slot, bits, holder } => {
+                return self.fill_done(slot, bits, holder, is_ok, fx);
+            }
+            Io::Group { log, seq } => self.group_done(log, seq, is_ok, fx),
+            Io::CacheFlush => self.flush_done(is_ok, fx),
+            Io::Through { write } => self.through_done(write, is_ok, fx),
+            Io::ThroughFlush { disk, written, waiter } => {
+                self.through_flushed(disk, written, waiter, is_ok, fx);
+            }
+            Io::RunRead { disk, run, chunk } => self.run_read(disk, run, chunk, is_ok, fx),
+            Io::RunWrite { disk, run } => self.run_written(disk, run, is_ok, fx),
+            Io::BatchFlush { disk } => self.batch_flushed(disk, is_ok, fx),
+            Io::SidecarWrite { disk } => self.sidecar_written(disk, is_ok, fx),
+            Io::SidecarFlush { disk } => self.sidecar_flushed(disk, is_ok, fx),
+            Io::Table => self.table_written(is_ok, fx),
+            Io::Superblock => self.superblock_written(is_ok, fx),
+        }
+        self.pump(fx);
+    }
+
+    /// Whatever can go on now goes on.
+    fn pump(&mut self, fx: &mut Fx) {
+        for disk in 0..self.disks.len() {
+            if self.disks[disk].is_some() {
+                let disk = u16::try_from(disk).unwrap_or(u16::MAX);
+                self.pump_uncached(disk, fx);
+                self.pump_orders(disk, fx);
+                self.pump_log(disk, fx);
+                self.pump_destage(disk, fx);
+            }
+        }
+        self.pump_pool(fx);
+        self.pump_checkpoint(fx);
+        self.pump_close(fx);
+        self.pump_flush(fx);
+    }
+
+    /// Time passed.
+    fn tick(&mut self, fx: &mut Fx) {
+        for disk in 0..self.disks.len() {
+            let disk = u16::try_from(disk).unwrap_or(u16::MAX);
+            self.tick_disk(disk, fx);
+        }
+        self.pool.is_due |= self.pool.since.is_some_and(|since| self.now >= since + PAUSE);
+        self.pump(fx);
+        self.set_timer(fx);
+    }
+
+    /// A timer for the earliest of what waits.
+    fn set_timer(&mut self, fx: &mut Fx) {
+        let disks = self.disks.iter().flatten().filter_map(Disk::due);
+        let next = disks.chain(self.pool.since.map(|since| since + PAUSE)).min();
+        if let Some(next) = next
+            && self.wake_at.is_none_or(|at| next < at)
+        {
+            let at = next.max(self.now);
+            self.wake_at = Some(at);
+            fx.push(Effect::Wake(at));
+        }
+    }
+
+    fn disk(&mut self, disk: u16) -> &mut Disk {
+        let found = self.disks.get_mut(usize::from(disk)).and_then(Option::as_mut);
+        found.expect("the disk is attached")
+    }
+
+    fn take(&mut self, bytes: u32, fx: &mut Fx) -> crate::Buf {
+        let buf = crate::Buf(self.next_buf);
+        self.next_buf = self.next_buf.checked_add(1).unwrap_or(1 << 31);
+        fx.push(Effect::Take(buf, bytes));
+        buf
+    }
+
+    /// The cache device failed a write that matters: nothing is acknowledged from now on.
+    fn fail(&mut self, fx: &mut Fx) {
+        if !self.is_failed {
+            self.is_failed = true;
+            fx.push(Effect::Note(Note::CacheFailed));
+            self.go_on_uncached();
+        }
+        self.fail_waiters(fx);
+    }
+
+    fn pin_chunk(&mut self, at: u64) -> u32 {
+        let chunk = self.geometry.chunk_of(at);
+        self.chunk_pins[chunk as usize] += 1;
+        chunk
+    }
+
+    fn unpin_chunk(&mut self, chunk: u32) {
+        self.chunk_pins[chunk as usize] -= 1;
+        if self.chunk_pins[chunk as usize] == 0
+            && let Some(at) = self.chunks_leaving.iter().position(|c| *c == chunk)
+        {
+            self.chunks_leaving.swap_remove(at);
+            self.free_chunks.push_back(chunk);
+        }
+    }
+
+    /// A chunk is durably free; it may be used when nobody reads it.
+    fn free_chunk(&mut self, chunk: u32) {
+        if self.chunk_pins[chunk as usize] == 0 {
+            self.free_chunks.push_back(chunk);
+        } else {
+            self.chunks_leaving.push(chunk);
+        }
+    }
+
+    /// Whether nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        self.ios.len() == 0 && self.reads.len() == 0 && self.writes.len() == 0
+    }
+}

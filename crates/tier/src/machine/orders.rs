@@ -1,0 +1,142 @@
+use super::{Fx, Mode, Tier};
+use crate::event::{Effect, Note, Order};
+use crate::format::{SetState, SidecarState};
+
+impl Tier {
+    pub(super) fn order(&mut self, order: Order, fx: &mut Fx) {
+        match order {
+            Order::Drain { disk } => self.disk(disk).is_draining = true,
+            Order::Populate { disk, is_on } => self.disk(disk).populate = is_on,
+            Order::Close => self.is_closing = true,
+            Order::Mode { disk, mode } => {
+                let found = self.disk(disk);
+                found.change = (found.mode != mode).then_some(mode);
+                if found.change.is_none() {
+                    fx.push(Effect::Note(Note::Mode(disk, mode)));
+                }
+            }
+        }
+        self.pump(fx);
+    }
+
+    /// Nothing of the disk waits to go to the backing store, or is on its way.
+    fn is_drained(&mut self, index: u16) -> bool {
+        let disk = self.disk(index);
+        let is_log_idle =
+            disk.pending.is_empty() && disk.groups.is_empty() && disk.durable.is_empty();
+        is_log_idle && disk.epochs.is_empty() && disk.batch.is_none() && disk.overlay.is_empty()
+    }
+
+    /// What an operator asked of a disk goes on.
+    pub(super) fn pump_orders(&mut self, index: u16, fx: &mut Fx) {
+        let disk = self.disk(index);
+        let change = disk.change;
+        if disk.is_draining || change == Some(Mode::Through) {
+            self.end_epoch_now(index);
+        }
+        let is_drained = self.is_drained(index);
+        let disk = self.disk(index);
+        if disk.is_draining && is_drained {
+            disk.is_draining = false;
+            fx.push(Effect::Note(Note::Drained(index)));
+        }
+        match change {
+            Some(Mode::Through) if is_drained => {
+                self.change_mode(index, Mode::Through, SidecarState::Clean, fx)
+            }
+            Some(Mode::Back) => self.change_to_back(index, fx),
+            _ => {}
+        }
+    }
+
+    /// A flush of mode back makes the log durable and nothing else, so what mode through wrote has to
+    /// be durable before.
+    fn change_to_back(&mut self, index: u16, fx: &mut Fx) {
+        let disk = self.disk(index);
+        if !disk.through.is_empty() || !disk.waiting.is_empty() {
+            return;
+        }
+        if disk.written > disk.flushed {
+            return self.flush_if_needed(index, fx);
+        }
+        self.change_mode(index, Mode::Back, SidecarState::Dirty, fx);
+    }
+
+    fn flush_if_needed(&mut self, index: u16, fx: &mut Fx) {
+        let disk = self.disk(index);
+        if disk.own_flushes == 0 && disk.retry_at.is_none() {
+            self.flush_for_pages(index, fx);
+        }
+    }
+
+    /// The sidecar says it first; then whatever was held back goes on.
+    fn change_mode(&mut self, index: u16, mode: Mode, state: SidecarState, fx: &mut Fx) {
+        let disk = self.disk(index);
+        if disk.sidecar_next.is_some() || disk.retry_at.is_some() {
+            return;
+        }
+        if disk.sidecar.state != state {
+            return self.write_sidecar(index, state, fx);
+        }
+        disk.change = None;
+        disk.mode = mode;
+        disk.entry.mode = match mode {
+            Mode::Through => crate::format::mode::THROUGH,
+            Mode::Back => crate::format::mode::BACK,
+        };
+        fx.push(Effect::Note(Note::Mode(index, mode)));
+        for request in std::mem::take(&mut disk.held) {
+            self.accept(request, fx);
+        }
+    }
+
+    /// The set is left in order: everything that was begun ends, and a table says all.
+    pub(super) fn pump_close(&mut self, fx: &mut Fx) {
+        if !self.is_closing || self.is_closed || self.is_failed || !self.is_checkpoint_idle() {
+            return;
+        }
+        for index in 0..self.disks.len() {
+            let index = u16::try_from(index).unwrap_or(u16::MAX);
+            if self.disks[usize::from(index)].is_some() && !self.is_disk_quiet(index, fx) {
+                return;
+            }
+        }
+        let pool = &mut self.pool;
+        if !pool.queue.is_empty() {
+            pool.is_due = true;
+            return self.pump_pool(fx);
+        }
+        let is_durable = |log: &super::log::Log| log.durable == log.last();
+        let disks = self.disks.iter().flatten().filter_map(|disk| disk.log.as_ref());
+        if !is_durable(&self.pool.log) || !disks.into_iter().all(is_durable) || self.reads.len() > 0
+        {
+            self.flusher.is_wanted = true;
+            return;
+        }
+        self.begin_checkpoint(SetState::Clean, fx);
+    }
+
+    /// Whether nothing of a disk is under way; its sidecar says so if nothing waits either.
+    fn is_disk_quiet(&mut self, index: u16, fx: &mut Fx) -> bool {
+        let is_drained = self.is_drained(index);
+        let disk = self.disk(index);
+        let is_busy = !disk.pending.is_empty()
+            || !disk.groups.is_empty()
+            || !disk.through.is_empty()
+            || !disk.waiting.is_empty()
+            || disk.batch.is_some()
+            || disk.sidecar_next.is_some();
+        if is_busy {
+            return false;
+        }
+        if disk.written > disk.flushed {
+            self.flush_if_needed(index, fx);
+            return false;
+        }
+        if is_drained && disk.sidecar.state == SidecarState::Dirty && disk.retry_at.is_none() {
+            self.write_sidecar(index, SidecarState::Clean, fx);
+            return false;
+        }
+        true
+    }
+}

@@ -1,0 +1,153 @@
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use crate::event::Buf;
+
+/// Sectors of a block.
+pub(crate) const SECTORS: u8 = 8;
+
+/// Where the bytes of a layer are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// In memory, on their way to the log; `at` is where the layer's first sector is.
+    Ram { buf: Buf, at: u32 },
+    /// In the log; `at` is the start of the block that holds the layer, at its own place in it.
+    Flash { at: u64 },
+    /// Nowhere: they are zero.
+    Zero { unmap: bool },
+}
+
+/// Some sectors of a block, written and not yet on the backing store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Layer {
+    /// Its write's place in the order of acceptance.
+    pub(crate) order: u64,
+    /// First sector and the one after the last.
+    pub(crate) from: u8,
+    pub(crate) to: u8,
+    pub(crate) source: Source,
+    /// Of its bytes.
+    pub(crate) sum: u32,
+}
+
+impl Layer {
+    pub(crate) fn is_whole(&self) -> bool {
+        self.from == 0 && self.to == SECTORS
+    }
+}
+
+/// Layers of one block, oldest first; nothing lies below one that covers all.
+pub(crate) type Layers = Vec<Layer>;
+
+/// Puts a newer layer on top.
+pub(crate) fn cover(layers: &mut Layers, layer: Layer) {
+    layers.retain(|older| older.from < layer.from || older.to > layer.to);
+    layers.push(layer);
+}
+
+/// Who owns each sector, `None` where no layer does: runs of sectors, first and one after the last.
+pub(crate) fn spans(layers: &[Layer], from: u8, to: u8) -> Vec<(u8, u8, Option<Layer>)> {
+    let owner =
+        |sector: u8| layers.iter().rev().find(|l| (l.from..l.to).contains(&sector)).copied();
+    let mut found: Vec<(u8, u8, Option<Layer>)> = Vec::new();
+    for sector in from..to {
+        let layer = owner(sector);
+        match found.last_mut() {
+            Some((_, end, last)) if *last == layer => *end = sector + 1,
+            _ => found.push((sector, sector + 1, layer)),
+        }
+    }
+    found
+}
+
+/// What was written to a disk and is not yet on its backing store, by block.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Overlay {
+    blocks: FxHashMap<u64, Layers>,
+}
+
+impl Overlay {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Bytes that wait, in whole blocks.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.blocks.len() as u64 * 4096
+    }
+
+    pub(crate) fn get(&self, block: u64) -> &[Layer] {
+        self.blocks.get(&block).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn cover(&mut self, block: u64, layer: Layer) {
+        cover(self.blocks.entry(block).or_default(), layer);
+    }
+
+    /// The layer of that write is in the log now.
+    pub(crate) fn landed(&mut self, block: u64, order: u64, at: u64) {
+        for layer in self.blocks.get_mut(&block).into_iter().flatten() {
+            if layer.order == order {
+                layer.source = Source::Flash { at };
+            }
+        }
+    }
+
+    /// Writes up to this one are on the backing store, in these blocks.
+    pub(crate) fn retire(&mut self, blocks: &BTreeMap<u64, Layers>, order: u64) {
+        for block in blocks.keys() {
+            self.drop_layers(*block, |layer| layer.order <= order);
+        }
+    }
+
+    /// One write's layer is gone: it failed.
+    pub(crate) fn drop_layers(&mut self, block: u64, is_gone: impl Fn(&Layer) -> bool) {
+        if let Some(layers) = self.blocks.get_mut(&block) {
+            layers.retain(|layer| !is_gone(layer));
+            if layers.is_empty() {
+                self.blocks.remove(&block);
+            }
+        }
+    }
+}
+
+/// The sectors of each block that a range touches: block, first sector, one after the last.
+pub(crate) fn blocks_of(offset: u64, bytes: u32) -> impl Iterator<Item = (u64, u8, u8)> {
+    let (first, end) = (offset / 512, (offset + u64::from(bytes)) / 512);
+    let per = u64::from(SECTORS);
+    (first / per..end.div_ceil(per)).map(move |block| {
+        let sector = |at: u64| u8::try_from(at - block * per).unwrap_or(SECTORS);
+        (block, sector(first.max(block * per)), sector(end.min((block + 1) * per)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layer(order: u64, from: u8, to: u8) -> Layer {
+        Layer { order, from, to, source: Source::Zero { unmap: false }, sum: 0 }
+    }
+
+    #[test]
+    fn each_sector_belongs_to_the_newest_write_that_touched_it() {
+        let mut layers = vec![];
+        for (order, from, to) in [(1, 0, 8), (2, 2, 6), (3, 3, 4), (4, 5, 8)] {
+            cover(&mut layers, layer(order, from, to));
+        }
+        let spans: Vec<_> =
+            spans(&layers, 1, 8).into_iter().map(|(a, b, l)| (a, b, l.map(|l| l.order))).collect();
+        let expected = [(1, 2, 1), (2, 3, 2), (3, 4, 3), (4, 5, 2), (5, 8, 4)];
+        assert_eq!(spans, expected.map(|(a, b, order)| (a, b, Some(order))));
+        cover(&mut layers, layer(5, 0, 8));
+        assert_eq!(layers.len(), 1);
+    }
+
+    #[test]
+    fn a_range_touches_blocks_by_their_sectors() {
+        let touched: Vec<_> = blocks_of(3584, 5120).collect();
+        assert_eq!(touched, [(0, 7, 8), (1, 0, 8), (2, 0, 1)]);
+        assert_eq!(blocks_of(4096, 4096).collect::<Vec<_>>(), [(1, 0, 8)]);
+    }
+}

@@ -1,0 +1,224 @@
+use cache::tier::{Admission, Promotion};
+use cache::{Outcome, PageId, Policy, PolicyKind, Slot};
+use rustc_hash::FxHashMap;
+
+use crate::format::{PAGE_BLOCKS, SlotEntry};
+use crate::geometry::Geometry;
+
+/// A page of a disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct PageKey {
+    pub(crate) disk: u16,
+    pub(crate) page: u64,
+}
+
+impl PageKey {
+    fn id(self) -> PageId {
+        PageId(u64::from(self.disk) << 48 | self.page)
+    }
+
+    fn of(id: PageId) -> Self {
+        Self { disk: u16::try_from(id.0 >> 48).unwrap_or(u16::MAX), page: id.0 & ((1 << 48) - 1) }
+    }
+}
+
+/// What a slot of the cache device holds.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SlotState {
+    /// Whose page it holds; `None` when it is free or being freed.
+    pub(crate) key: Option<PageKey>,
+    /// Whose page it held, until it is durable that it does not any more.
+    leaving: Option<PageKey>,
+    /// When the page was used last, by the count of all references.
+    pub(crate) used: u32,
+    /// Which blocks are there and true, below whatever lies over them.
+    pub(crate) valid: u16,
+    /// Blocks that a map calls valid which may be durable.
+    pub(crate) mapped: u16,
+    /// Blocks on their way from the backing store that nobody wrote meanwhile.
+    pub(crate) filling: u16,
+    /// Parts of such blocks that are still on their way.
+    pub(crate) fills: u16,
+    /// How much of what mode through wrote must be durable before a map may tell of its blocks.
+    pub(crate) backed: u64,
+    /// I/Os that use the slot.
+    pub(crate) pins: u16,
+    /// The pool's group with the newest map of it.
+    pub(crate) map_seq: u64,
+    /// Whether a map is waiting for the next group.
+    pub(crate) is_queued: bool,
+    pub(crate) sums: [u32; PAGE_BLOCKS],
+}
+
+/// Slots, and which page has which.
+#[derive(Debug, Clone)]
+pub(crate) struct Pages {
+    policy: Box<dyn Policy>,
+    promotion: Promotion,
+    /// The slot of a resident page, by the policy's own.
+    places: Vec<u32>,
+    pub(crate) slots: Vec<SlotState>,
+    free: Vec<u32>,
+    /// Pages that left, while it is not durable that they did.
+    leaving: FxHashMap<PageKey, u32>,
+    page_bytes: u64,
+    references: u32,
+}
+
+impl Pages {
+    pub(crate) fn new(geometry: &Geometry, policy: PolicyKind, admission: Admission) -> Self {
+        let slots = geometry.slots();
+        // A page that comes in needs a slot while the one that leaves is still being forgotten.
+        let spare = (slots / 32).max(1);
+        let capacity = (slots.saturating_sub(spare)).max(1) as usize;
+        let policy = policy.build(capacity);
+        Self {
+            places: vec![0; policy.slots()],
+            promotion: Promotion::new(admission, capacity),
+            policy,
+            slots: vec![SlotState::default(); slots as usize],
+            free: (0..slots).rev().collect(),
+            leaving: FxHashMap::default(),
+            page_bytes: u64::from(geometry.page_bytes),
+            references: 0,
+        }
+    }
+
+    /// Puts a page where it was when the set was last open, as far as it may still be believed.
+    /// Pages come in the order of their use; [`Pages::restored`] follows the last. Says whether there was
+    /// room for it.
+    pub(crate) fn restore(&mut self, slot: u32, entry: &SlotEntry, believed: u16) -> bool {
+        let key = PageKey { disk: entry.disk, page: entry.page };
+        if self.policy.find(key.id()).is_some() || self.policy.len() == self.policy.capacity() {
+            return false;
+        }
+        let place = self.policy.reference(key.id()).slot();
+        self.references += 1;
+        self.places[place.position()] = slot;
+        self.slots[slot as usize] = SlotState {
+            key: Some(key),
+            valid: entry.valid & believed,
+            mapped: entry.valid,
+            used: self.references,
+            sums: *entry.sums,
+            ..SlotState::default()
+        };
+        true
+    }
+
+    /// A page that a durable map still names, and that is not to be served: its slot is taken until
+    /// that is forgotten.
+    pub(crate) fn forget(&mut self, slot: u32, entry: &SlotEntry) -> PageKey {
+        let key = PageKey { disk: entry.disk, page: entry.page };
+        let state = &mut self.slots[slot as usize];
+        *state = SlotState { leaving: Some(key), mapped: entry.valid, ..SlotState::default() };
+        self.leaving.insert(key, slot);
+        key
+    }
+
+    /// Takes the slots that hold something from the free ones.
+    pub(crate) fn restored(&mut self) {
+        let slots = &self.slots;
+        let is_free = |slot: &SlotState| slot.key.is_none() && slot.leaving.is_none();
+        self.free.retain(|slot| is_free(&slots[*slot as usize]));
+    }
+
+    pub(crate) fn resident(&self) -> usize {
+        self.policy.len()
+    }
+
+    pub(crate) fn page_of(&self, disk: u16, block: u64) -> (PageKey, u16) {
+        let per = self.page_bytes / 4096;
+        let bit = u16::try_from(block % per).unwrap_or(0);
+        (PageKey { disk, page: block / per }, bit)
+    }
+
+    /// Where a page is. No reference.
+    pub(crate) fn find(&self, key: PageKey) -> Option<u32> {
+        self.policy.find(key.id()).map(|slot| self.places[slot.position()])
+    }
+
+    pub(crate) fn slot(&mut self, slot: u32) -> &mut SlotState {
+        &mut self.slots[slot as usize]
+    }
+
+    /// A reference; the page comes in if it may and `is_open`. Says where it is, and which slot
+    /// and page have to be forgotten for it.
+    pub(crate) fn reference(
+        &mut self,
+        key: PageKey,
+        is_open: bool,
+    ) -> (Option<u32>, Option<(u32, PageKey)>) {
+        self.references = self.references.wrapping_add(1);
+        if let Some(place) = self.policy.touch(key.id()) {
+            let slot = self.places[place.position()];
+            self.slots[slot as usize].used = self.references;
+            return (Some(slot), None);
+        }
+        if !is_open || self.free.is_empty() || !self.promotion.admits(key.id().0, self.policy.len())
+        {
+            return (None, None);
+        }
+        let Outcome::Miss { slot: place, evicted } = self.policy.reference(key.id()) else {
+            return (None, None);
+        };
+        let taken = self.free.pop().expect("it was not empty");
+        let lost = evicted.and_then(|evicted| self.leave(PageKey::of(evicted.page), evicted.slot));
+        self.places[place.position()] = taken;
+        self.slots[taken as usize] =
+            SlotState { key: Some(key), used: self.references, ..SlotState::default() };
+        (Some(taken), lost)
+    }
+
+    /// A page leaves; if a map may still name it, that has to be forgotten first.
+    fn leave(&mut self, key: PageKey, place: Slot) -> Option<(u32, PageKey)> {
+        let slot = self.places[place.position()];
+        let state = &mut self.slots[slot as usize];
+        state.key = None;
+        (state.valid, state.filling) = (0, 0);
+        if state.mapped != 0 {
+            state.leaving = Some(key);
+            self.leaving.insert(key, slot);
+            return Some((slot, key));
+        }
+        self.reuse(slot);
+        None
+    }
+
+    /// Whether it is not yet durable that this page left.
+    pub(crate) fn is_leaving(&self, key: PageKey) -> bool {
+        self.leaving.contains_key(&key)
+    }
+
+    /// It is durable that this page left the slot.
+    pub(crate) fn left(&mut self, key: PageKey, slot: u32) {
+        if self.leaving.get(&key) == Some(&slot) {
+            self.leaving.remove(&key);
+        }
+        let state = &mut self.slots[slot as usize];
+        (state.mapped, state.leaving) = (0, None);
+        self.reuse(slot);
+    }
+
+    pub(crate) fn pin(&mut self, slot: u32) {
+        self.slots[slot as usize].pins += 1;
+    }
+
+    pub(crate) fn unpin(&mut self, slot: u32) {
+        self.slots[slot as usize].pins -= 1;
+        self.reuse(slot);
+    }
+
+    /// Frees a slot that nothing holds: no page, no I/O, no map.
+    fn reuse(&mut self, slot: u32) {
+        let state = &self.slots[slot as usize];
+        if state.key.is_none() && state.pins == 0 && state.leaving.is_none() {
+            self.free.push(slot);
+        }
+    }
+
+    /// Slots that can be taken at once.
+    pub(crate) fn free(&self) -> usize {
+        self.free.len()
+    }
+}

@@ -1,0 +1,255 @@
+use std::collections::VecDeque;
+
+use units::Nanos;
+
+use super::io::Io;
+use super::log::{GroupFacts, Log, LogId};
+use super::pages::PageKey;
+use super::{Fx, Tier};
+use crate::format::{Flags, GROUP_RECORDS, Kind, Record};
+
+/// Records that fit into a group when all are maps.
+const MAPS: usize = GROUP_RECORDS / 3;
+
+/// What waits to be written into the pool's log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Item {
+    /// What the slot holds by then.
+    Map(u32),
+    /// The page is not there any more.
+    Unmap(u32, PageKey),
+    /// The disk's log begins with that group in that chunk; chunks before it become free.
+    LogStart { disk: u16, chunk: u32, seq: u64 },
+}
+
+/// What happens when a group of the pool's log is durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum After {
+    Mapped { slot: u32, seq: u64, bits: u16 },
+    Left { slot: u32, key: PageKey },
+    Started { disk: u16, seq: u64 },
+    Write(u32),
+}
+
+/// The log of which page is where.
+#[derive(Debug, Clone)]
+pub(crate) struct Pool {
+    pub(crate) log: Log,
+    pub(crate) queue: VecDeque<Item>,
+    pub(super) after: VecDeque<(u64, After)>,
+    /// Writes that may go on when what is queued is durable.
+    pub(super) waiting: Vec<u32>,
+    /// Somebody waits for the durability of groups up to this one.
+    pub(super) urgent_to: u64,
+    /// The last group that holds anything.
+    pub(super) content: u64,
+    /// When the oldest thing came that is not durable yet.
+    pub(crate) since: Option<Nanos>,
+    /// Whether it has waited long enough.
+    pub(crate) is_due: bool,
+}
+
+impl Pool {
+    pub(crate) fn new(log: Log) -> Self {
+        Self {
+            urgent_to: log.durable,
+            content: log.durable,
+            log,
+            queue: VecDeque::new(),
+            after: VecDeque::new(),
+            waiting: Vec::new(),
+            since: None,
+            is_due: false,
+        }
+    }
+}
+
+impl Tier {
+    pub(super) fn queue(&mut self, item: Item, fx: &mut Fx) {
+        self.pool.queue.push_back(item);
+        self.pool.since.get_or_insert(self.now);
+        self.set_timer(fx);
+    }
+
+    /// What the slot holds is to be written down, soon.
+    pub(super) fn queue_map(&mut self, slot: u32, fx: &mut Fx) {
+        if !std::mem::replace(&mut self.pages.slot(slot).is_queued, true) {
+            self.queue(Item::Map(slot), fx);
+        }
+    }
+
+    /// A page that left is to be forgotten.
+    pub(super) fn queue_unmap(&mut self, lost: Option<(u32, PageKey)>, fx: &mut Fx) {
+        if let Some((slot, key)) = lost {
+            self.counters.evicted += 1;
+            self.queue(Item::Unmap(slot, key), fx);
+        }
+    }
+
+    /// The write waits until all that is queued now is durable.
+    pub(super) fn pool_wait(&mut self, write: u32, fx: &mut Fx) {
+        self.pool.waiting.push(write);
+        self.pool_barrier(fx);
+    }
+
+    /// Writes down all that waits, now, as far as there is room.
+    fn pool_barrier(&mut self, fx: &mut Fx) {
+        while !self.pool.queue.is_empty() && self.pool_group(fx) {}
+        if self.pool.queue.is_empty() {
+            let seq = self.pool.log.last();
+            for write in std::mem::take(&mut self.pool.waiting) {
+                self.pool.after.push_back((seq, After::Write(write)));
+                self.pool.urgent_to = seq;
+            }
+        }
+    }
+
+    pub(super) fn pump_pool(&mut self, fx: &mut Fx) {
+        if self.is_failed {
+            return;
+        }
+        let is_short = self.pages.free() * 4 <= self.pages.slots.len() / 32;
+        let is_full = self.pool.queue.len() >= MAPS;
+        let is_urgent = is_full || is_short || !self.pool.waiting.is_empty();
+        if self.pool.is_due || (is_urgent && !self.pool.queue.is_empty()) {
+            self.pool_barrier(fx);
+            if self.pool.is_due || is_short {
+                self.flusher.is_wanted |= self.pool.log.durable < self.pool.content;
+            }
+        }
+        let (content, log) = (self.pool.content, &self.pool.log);
+        if self.pool.queue.is_empty() && log.durable >= content {
+            let is_told = log.told >= content;
+            (self.pool.since, self.pool.is_due) = (None, false);
+            if !is_told {
+                self.seal_pool(fx);
+            }
+        }
+    }
+
+    /// Begins one group. `false` if there is no room.
+    fn pool_group(&mut self, fx: &mut Fx) -> bool {
+        if !self.pool_room(fx) {
+            return false;
+        }
+        let seq = self.pool.log.seq;
+        let (mut records, mut places) = (Vec::new(), 0);
+        while let Some(item) = self.pool.queue.front().copied() {
+            let Some((record, after)) = self.pool_record(item, seq) else {
+                self.pool.queue.pop_front();
+                if let Item::Map(slot) = item {
+                    self.pages.slot(slot).is_queued = false;
+                }
+                continue;
+            };
+            if places + record.places() > GROUP_RECORDS {
+                break;
+            }
+            self.pool.queue.pop_front();
+            places += record.places();
+            if let After::Mapped { slot, bits, .. } = after {
+                let state = self.pages.slot(slot);
+                state.is_queued = false;
+                state.mapped |= bits;
+                state.map_seq = seq;
+            }
+            records.push(record);
+            self.pool.after.push_back((seq, after));
+        }
+        if records.is_empty() {
+            return true;
+        }
+        self.pool.content = seq;
+        self.write_pool(Flags::default(), records, fx);
+        true
+    }
+
+    fn write_pool(&mut self, flags: Flags, records: Vec<Record>, fx: &mut Fx) {
+        let io = self.ios.start(Io::Group { log: LogId::Pool, seq: self.pool.log.seq });
+        let facts = GroupFacts { flags, unix_ns: self.now.0, ..GroupFacts::default() };
+        fx.push(self.pool.log.write(&self.geometry, facts, records, Vec::new(), io));
+        self.counters.groups += 1;
+    }
+
+    /// Says in the log that all of it is durable: only what is said so is believed after a crash.
+    fn seal_pool(&mut self, fx: &mut Fx) {
+        if self.pool_room(fx) {
+            self.write_pool(Flags::SEAL, Vec::new(), fx);
+        }
+    }
+
+    /// Room for a group and a link, in this chunk or the next.
+    fn pool_room(&mut self, fx: &mut Fx) -> bool {
+        if self.pool.log.room(&self.geometry).is_some() {
+            return true;
+        }
+        let Some(chunk) = self.free_chunks.pop_front() else { return false };
+        let io = self.ios.start(Io::Group { log: LogId::Pool, seq: self.pool.log.seq });
+        let facts = GroupFacts { unix_ns: self.now.0, ..GroupFacts::default() };
+        fx.push(self.pool.log.link(&self.geometry, facts, chunk, io));
+        true
+    }
+
+    /// The record of an item, and what follows when it is durable; `None` if it says nothing any more.
+    fn pool_record(&self, item: Item, seq: u64) -> Option<(Record, After)> {
+        let record = |kind, disk, offset, place| Record {
+            kind,
+            disk,
+            bytes: 0,
+            offset,
+            sum: 0,
+            place,
+            sums: None,
+        };
+        match item {
+            Item::Unmap(slot, key) => Some((
+                record(Kind::Unmap, key.disk, key.page, slot.into()),
+                After::Left { slot, key },
+            )),
+            Item::LogStart { disk, chunk, seq } => {
+                let start = Record { bytes: chunk, ..record(Kind::LogStart, disk, seq, 0) };
+                Some((start, After::Started { disk, seq }))
+            }
+            Item::Map(slot) => {
+                let state = &self.pages.slots[slot as usize];
+                let key = state.key?;
+                let disk = self.disks[usize::from(key.disk)].as_ref()?;
+                // What the backing store may still lose in a power cut is not to be found in a
+                // page after it.
+                let is_backed = state.backed <= disk.flushed;
+                let bits = if is_backed { state.valid } else { state.valid & state.mapped };
+                if bits == 0 && state.mapped == 0 {
+                    return None;
+                }
+                let map = Record {
+                    bytes: bits.into(),
+                    sum: disk.true_to(),
+                    sums: Some(Box::new(state.sums)),
+                    ..record(Kind::Map, key.disk, key.page, slot.into())
+                };
+                Some((map, After::Mapped { slot, seq, bits }))
+            }
+        }
+    }
+
+    /// Groups of the pool up to some number became durable.
+    pub(super) fn pool_durable(&mut self, fx: &mut Fx) {
+        while let Some((seq, after)) = self.pool.after.front().copied() {
+            if seq > self.pool.log.durable {
+                break;
+            }
+            self.pool.after.pop_front();
+            match after {
+                After::Left { slot, key } => self.pages.left(key, slot),
+                After::Started { disk, seq } => self.log_started(disk, seq),
+                After::Write(write) => self.through_allowed(write, fx),
+                After::Mapped { slot, seq, bits } => {
+                    let state = self.pages.slot(slot);
+                    if state.map_seq == seq && state.key.is_some() {
+                        state.mapped = bits;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+use super::io::{Holder, Io, Waiter};
+use super::overlay::blocks_of;
+use super::write::WriteRequest;
+use super::{Fx, Tier};
+use crate::event::{Effect, IoError, Op, Piece, Place, Request};
+
+impl Tier {
+    pub(super) fn flush_through(&mut self, request: &Request, fx: &mut Fx) {
+        self.flush_backing(request.disk, Waiter::Flush(request.id), fx);
+    }
+
+    fn flush_backing(&mut self, index: u16, waiter: Waiter, fx: &mut Fx) {
+        let written = self.disk(index).written;
+        let io = self.ios.start(Io::ThroughFlush { disk: index, written, waiter });
+        fx.push(Effect::Flush { io, place: Place::Backing(index) });
+    }
+
+    pub(super) fn accept_through(&mut self, request: Request, fx: &mut Fx) {
+        let index = request.disk;
+        let write = self.new_write(request);
+        if self.has_to_wait(write) {
+            self.disk(index).waiting.push_back(write);
+        } else {
+            self.begin_through(write, fx);
+        }
+    }
+
+    /// Whether an earlier write of the same bytes is not done.
+    fn has_to_wait(&mut self, write: u32) -> bool {
+        let (index, offset, bytes) = self.range(write);
+        let disk = self.disk(index);
+        let before: Vec<u32> = disk.through.iter().chain(&disk.waiting).copied().collect();
+        before.into_iter().take_while(|other| *other != write).any(|other| {
+            let (_, theirs, length) = self.range(other);
+            theirs < offset + u64::from(bytes) && offset < theirs + u64::from(length)
+        })
+    }
+
+    /// Whether a write of mode through touches the block.
+    pub(super) fn is_written_through(&mut self, index: u16, block: u64) -> bool {
+        let disk = self.disk(index);
+        let writes: Vec<u32> = disk.through.iter().chain(&disk.waiting).copied().collect();
+        writes.into_iter().any(|write| {
+            let (_, offset, bytes) = self.range(write);
+            offset < (block + 1) * 4096 && block * 4096 < offset + u64::from(bytes)
+        })
+    }
+
+    /// The write's blocks are true no more. It goes on when no durable map says that they are.
+    fn begin_through(&mut self, write: u32, fx: &mut Fx) {
+        let (index, offset, bytes) = self.range(write);
+        self.disk(index).through.push(write);
+        if self.is_failed {
+            return self.through_allowed(write, fx);
+        }
+        self.touch_pages(write, fx);
+        let mut has_to_wait = false;
+        for (block, ..) in blocks_of(offset, bytes) {
+            let (key, bit) = self.pages.page_of(index, block);
+            has_to_wait |= self.pages.is_leaving(key);
+            if let Some(slot) = self.pages.find(key) {
+                let state = self.pages.slot(slot);
+                state.valid &= !(1 << bit);
+                if state.mapped & (1 << bit) != 0 {
+                    has_to_wait = true;
+                    self.queue_map(slot, fx);
+                }
+            }
+        }
+        if has_to_wait {
+            self.pool_wait(write, fx);
+            self.pump(fx);
+        } else {
+            self.through_allowed(write, fx);
+        }
+    }
+
+    pub(super) fn through_allowed(&mut self, write: u32, fx: &mut Fx) {
+        let WriteRequest { request, .. } = self.writes.get(write);
+        let (at, bytes, place) = (request.offset, request.bytes, Place::Backing(request.disk));
+        let (op, buf) = (request.op, request.buf);
+        let io = self.ios.start(Io::Through { write });
+        fx.push(match (op, buf) {
+            (Op::Zero { unmap }, _) => Effect::Zero { io, place, at, bytes, unmap },
+            (_, Some(buf)) => {
+                Effect::Write { io, place, at, from: vec![Piece::Buf { buf, at: 0, bytes }] }
+            }
+            (_, None) => panic!("a write has memory"),
+        });
+    }
+
+    pub(super) fn through_done(&mut self, write: u32, is_ok: bool, fx: &mut Fx) {
+        let (index, ..) = self.range(write);
+        let disk = self.disk(index);
+        disk.through.retain(|other| *other != write);
+        disk.written += 1;
+        if !is_ok {
+            self.answer(write, Err(IoError::Io), fx);
+        } else {
+            self.fill_from_write(write, fx);
+            if self.writes.get(write).request.fua {
+                self.flush_backing(index, Waiter::Write(write), fx);
+            } else {
+                self.answer(write, Ok(()), fx);
+            }
+        }
+        self.let_go(write, fx);
+        self.begin_waiting(index, fx);
+    }
+
+    /// Writes that waited for one that is done.
+    fn begin_waiting(&mut self, index: u16, fx: &mut Fx) {
+        let waiting: Vec<u32> = self.disk(index).waiting.iter().copied().collect();
+        for write in waiting {
+            if !self.has_to_wait(write) {
+                self.disk(index).waiting.retain(|other| *other != write);
+                self.begin_through(write, fx);
+            }
+        }
+    }
+
+    /// The whole blocks of a write go into their pages.
+    fn fill_from_write(&mut self, write: u32, fx: &mut Fx) {
+        let WriteRequest { request, .. } = self.writes.get(write).clone();
+        let Some(buf) = request.buf.filter(|_| request.op == Op::Write) else { return };
+        let whole = blocks_of(request.offset, request.bytes)
+            .zip(&request.sums.blocks)
+            .filter(|((_, from, to), _)| (*from, *to) == (0, 8))
+            .map(|((block, ..), sum)| {
+                (block, u32::try_from(block * 4096 - request.offset).unwrap_or(u32::MAX), *sum)
+            })
+            .collect::<Vec<_>>();
+        let fills = self.open_fills(request.disk, whole.iter().map(|(block, ..)| *block));
+        let holds = self.fill(request.disk, &whole, &fills, buf, Holder::Write(write), fx);
+        let found = self.writes.get(write);
+        found.holds += holds;
+        found.fills = fills;
+    }
+
+    pub(super) fn through_flushed(
+        &mut self,
+        index: u16,
+        written: u64,
+        waiter: Waiter,
+        is_ok: bool,
+        fx: &mut Fx,
+    ) {
+        let result = if is_ok { Ok(()) } else { Err(IoError::Io) };
+        if is_ok {
+            let disk = self.disk(index);
+            disk.flushed = disk.flushed.max(written);
+            self.map_backed(index, fx);
+        }
+        match waiter {
+            Waiter::Flush(id) => fx.push(Effect::Reply(id, result)),
+            Waiter::Write(write) => self.answer(write, result, fx),
+            Waiter::Pages => {
+                let retry_at = self.now + super::destage::RETRY;
+                let disk = self.disk(index);
+                disk.own_flushes -= 1;
+                if !is_ok {
+                    disk.retry_at = Some(retry_at);
+                    self.set_timer(fx);
+                }
+            }
+        }
+    }
+
+    /// Pages of which a map may tell now.
+    fn map_backed(&mut self, index: u16, fx: &mut Fx) {
+        let disk = self.disk(index);
+        let (flushed, unbacked) = (disk.flushed, std::mem::take(&mut disk.unbacked));
+        for slot in unbacked {
+            let state = &self.pages.slots[slot as usize];
+            if state.key.is_none_or(|key| key.disk != index) {
+                continue;
+            }
+            if state.backed <= flushed {
+                self.queue_map(slot, fx);
+            } else {
+                self.disk(index).unbacked.push(slot);
+            }
+        }
+        if self.disk(index).unbacked.is_empty() {
+            self.disk(index).unbacked_since = None;
+        }
+    }
+
+    /// A slot holds something new: a map is to tell of it, when it may.
+    pub(super) fn tell(&mut self, slot: u32, index: u16, fx: &mut Fx) {
+        let (backed, now) = (self.pages.slot(slot).backed, self.now);
+        let disk = self.disk(index);
+        if backed <= disk.flushed {
+            return self.queue_map(slot, fx);
+        }
+        disk.unbacked.push(slot);
+        disk.unbacked_since.get_or_insert(now);
+        self.set_timer(fx);
+    }
+
+    /// Nobody flushes the backing store by himself: the pages that wait for it want one.
+    pub(super) fn flush_for_pages(&mut self, index: u16, fx: &mut Fx) {
+        let disk = self.disk(index);
+        disk.unbacked_since = None;
+        disk.own_flushes += 1;
+        self.flush_backing(index, Waiter::Pages, fx);
+    }
+}

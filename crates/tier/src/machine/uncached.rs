@@ -1,0 +1,59 @@
+use super::{Fx, Mode, Tier};
+use crate::format::SidecarState;
+
+/// How a disk goes on when its cache device has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Uncached {
+    /// The device works.
+    #[default]
+    No,
+    /// Its pages may come back with the device: the sidecar is to say that they are not true.
+    Marking,
+    /// It does; the disk goes on without cache.
+    Yes,
+}
+
+impl Tier {
+    /// The cache device failed. Disks in mode through go on without it once their sidecar has a new
+    /// generation, by which every page on the device is an old one; those in mode back have their
+    /// newest writes on it and cannot.
+    pub(super) fn go_on_uncached(&mut self) {
+        for disk in self.disks.iter_mut().flatten() {
+            if disk.mode == Mode::Through && disk.change.is_none() && disk.uncached == Uncached::No
+            {
+                disk.uncached = Uncached::Marking;
+                disk.sidecar.generation += 1;
+            }
+        }
+    }
+
+    /// Whether the disk goes on, or is about to, without the device.
+    pub(super) fn is_uncached(&mut self, index: u16) -> bool {
+        self.disk(index).uncached != Uncached::No
+    }
+
+    pub(super) fn pump_uncached(&mut self, index: u16, fx: &mut Fx) {
+        let disk = self.disk(index);
+        if disk.uncached == Uncached::Marking
+            && disk.sidecar_next.is_none()
+            && disk.retry_at.is_none()
+        {
+            self.write_sidecar(index, SidecarState::Clean, fx);
+        }
+    }
+
+    /// The sidecar says so: whatever waited goes on.
+    pub(super) fn uncached_marked(&mut self, index: u16, fx: &mut Fx) {
+        let disk = self.disk(index);
+        if disk.uncached != Uncached::Marking {
+            return;
+        }
+        disk.uncached = Uncached::Yes;
+        for write in std::mem::take(&mut disk.stalled) {
+            self.through_allowed(write, fx);
+        }
+        for request in std::mem::take(&mut self.disk(index).held) {
+            self.accept(request, fx);
+        }
+    }
+}

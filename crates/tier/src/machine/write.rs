@@ -1,0 +1,142 @@
+use super::disk::Pending;
+use super::overlay::{Layer, Source, blocks_of};
+use super::uncached::Uncached;
+use super::{Fx, Mode, Tier};
+use crate::event::{Effect, IoError, Op, Request};
+
+/// Writes are held back while a mode changes once no more than this waits in the log.
+const HOLD_BYTES: u64 = 1 << 20;
+
+/// A write, or zeros, until it is answered and its memory is free.
+#[derive(Debug, Clone)]
+pub(super) struct WriteRequest {
+    pub(super) request: Request,
+    /// Its place in the order of acceptance.
+    pub(super) order: u64,
+    pub(super) is_answered: bool,
+    /// Who still reads its memory.
+    pub(super) holds: u16,
+    /// Slots that are filled out of it.
+    pub(super) fills: Vec<u32>,
+}
+
+impl Tier {
+    pub(super) fn write(&mut self, request: Request, fx: &mut Fx) {
+        let is_durable = request.op == Op::Flush || request.fua;
+        self.counters.flushes += u64::from(is_durable);
+        self.counters.writes += u64::from(request.op != Op::Flush);
+        let disk = self.disk(request.disk);
+        let is_held = match disk.change {
+            None => disk.uncached == Uncached::Marking,
+            Some(Mode::Back) => true,
+            Some(Mode::Through) => disk.overlay.bytes() <= HOLD_BYTES,
+        };
+        if is_held || !disk.held.is_empty() {
+            disk.held.push_back(request);
+            return self.pump(fx);
+        }
+        self.accept(request, fx);
+    }
+
+    pub(super) fn accept(&mut self, request: Request, fx: &mut Fx) {
+        let index = request.disk;
+        let mode = self.disk(index).mode;
+        match (mode, request.op) {
+            (Mode::Through, Op::Flush) => self.flush_through(&request, fx),
+            (Mode::Through, _) => self.accept_through(request, fx),
+            (Mode::Back, Op::Flush) => {
+                self.disk(index).pending.push_back(Pending::Flush(request.id));
+                self.pump(fx);
+            }
+            (Mode::Back, _) => self.accept_back(request, fx),
+        }
+    }
+
+    fn accept_back(&mut self, request: Request, fx: &mut Fx) {
+        let index = request.disk;
+        let write = self.new_write(request);
+        self.lay_over(write);
+        self.touch_pages(write, fx);
+        self.disk(index).pending.push_back(Pending::Write(write));
+        self.pump(fx);
+    }
+
+    pub(super) fn new_write(&mut self, request: Request) -> u32 {
+        self.order += 1;
+        let order = self.order;
+        self.writes.insert(WriteRequest {
+            request,
+            order,
+            is_answered: false,
+            holds: 1,
+            fills: Vec::new(),
+        })
+    }
+
+    /// From now on reads see the write.
+    fn lay_over(&mut self, write: u32) {
+        let WriteRequest { request, order, .. } = self.writes.get(write).clone();
+        let disk = self.disk(request.disk);
+        for (index, (block, from, to)) in blocks_of(request.offset, request.bytes).enumerate() {
+            let start = block * 4096 + u64::from(from) * 512;
+            let source = match (request.op, request.buf) {
+                (Op::Zero { unmap }, _) => Source::Zero { unmap },
+                (_, Some(buf)) => {
+                    let at = u32::try_from(start - request.offset).unwrap_or(u32::MAX);
+                    Source::Ram { buf, at }
+                }
+                (_, None) => panic!("a write has memory"),
+            };
+            let sum = request.sums.blocks.get(index).copied().unwrap_or(0);
+            disk.overlay.cover(block, Layer { order, from, to, source, sum });
+        }
+    }
+
+    /// A write counts as a use of its pages, and what is on its way into them of the same blocks
+    /// is old.
+    pub(super) fn touch_pages(&mut self, write: u32, fx: &mut Fx) {
+        let (index, offset, bytes) = self.range(write);
+        let is_open = self.disk(index).populate;
+        let mut last = None;
+        for (block, ..) in blocks_of(offset, bytes) {
+            let (key, bit) = self.pages.page_of(index, block);
+            if last != Some(key) {
+                last = Some(key);
+                let (_, lost) = self.pages.reference(key, is_open);
+                self.queue_unmap(lost, fx);
+            }
+            if let Some(slot) = self.pages.find(key) {
+                self.pages.slot(slot).filling &= !(1 << bit);
+            }
+        }
+    }
+
+    pub(super) fn range(&mut self, write: u32) -> (u16, u64, u32) {
+        let request = &self.writes.get(write).request;
+        (request.disk, request.offset, request.bytes)
+    }
+
+    /// Answers a write, once.
+    pub(super) fn answer(&mut self, write: u32, result: Result<(), IoError>, fx: &mut Fx) {
+        let found = self.writes.get(write);
+        if !std::mem::replace(&mut found.is_answered, true) {
+            fx.push(Effect::Reply(found.request.id, result));
+        }
+        self.forget_write(write, fx);
+    }
+
+    /// One that read the write's memory is done with it.
+    pub(super) fn let_go(&mut self, write: u32, fx: &mut Fx) {
+        self.writes.get(write).holds -= 1;
+        self.forget_write(write, fx);
+    }
+
+    fn forget_write(&mut self, write: u32, fx: &mut Fx) {
+        let found = self.writes.get(write);
+        if found.is_answered && found.holds == 0 {
+            let found = self.writes.remove(write);
+            fx.extend(found.request.buf.map(Effect::Release));
+            self.end_fills(&found.fills);
+        }
+    }
+}

@@ -1,0 +1,277 @@
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::Media;
+use super::errors::{AttachError, Attachment, OpenError, Settings};
+use super::walk::{Group, Walk, Whose, walk};
+use crate::event::{IoError, Mode, Place};
+use crate::format::{
+    DiskEntry, Kind, NO_CHUNK, SIDECAR_BYTES, Sidecar, SidecarState, Superblock, mode,
+};
+use crate::geometry::Geometry;
+use crate::machine::log::Log;
+use crate::machine::overlay::blocks_of;
+use crate::machine::{Disk, Epoch, Logged};
+
+/// A disk's log as it was found.
+pub(super) struct Found {
+    pub(super) walk: Walk,
+    /// Every record that is kept, oldest first: group, epoch, the write.
+    records: Vec<(u64, u64, Logged)>,
+}
+
+/// The last group that wrote each block.
+pub(super) type Touched = FxHashMap<u64, u64>;
+
+/// A disk that may be served.
+pub(super) struct Attached {
+    pub(super) disk: Disk,
+    /// What its log changed, or `None` if none of its pages is to be believed.
+    pub(super) touched: Option<Touched>,
+}
+
+pub(super) fn read_log(
+    media: &mut dyn Media,
+    geometry: &Geometry,
+    index: u16,
+    entry: &DiskEntry,
+) -> Result<Found, OpenError> {
+    let whose = Whose { owner: entry.disk, generation: entry.generation, attach: entry.attach };
+    let mut records = Vec::new();
+    if entry.log_chunk == NO_CHUNK
+        || !(geometry.page_chunks..geometry.chunks).contains(&entry.log_chunk)
+    {
+        return Err(OpenError::Chunk(entry.log_chunk));
+    }
+    let walk =
+        walk(media, geometry, whose, (entry.log_chunk, entry.log_seq), |group: Group<'_>| {
+            for (record, at, sums) in group.records {
+                let logged = Logged {
+                    order: 0,
+                    offset: record.offset,
+                    bytes: record.bytes,
+                    at,
+                    unmap: record.kind == Kind::Trim,
+                    sums: sums.into(),
+                };
+                records.push((group.head.seq, group.head.epoch, logged));
+            }
+        })?;
+    if let Some(seq) = walk.damaged {
+        return Err(OpenError::Attach { index, error: AttachError::Damaged(seq) });
+    }
+    Ok(Found { walk, records })
+}
+
+/// What a disk's sidecar says of it and of us.
+struct Seen {
+    sidecar: Option<Sidecar>,
+    /// Counts the owners so far.
+    generation: u64,
+    /// It is ours, and of the generation that our log is of.
+    is_known: bool,
+    /// It is not what it was when we had it last.
+    is_changed: bool,
+}
+
+/// Decides whether a disk may be served, and what of its log and its pages counts.
+pub(super) fn attach(
+    media: &mut dyn Media,
+    superblock: &Superblock,
+    settings: Settings,
+    asked: &Attachment,
+    mut found: Option<Found>,
+    free: &mut VecDeque<u32>,
+) -> Result<Attached, OpenError> {
+    let entry = superblock.disks[usize::from(asked.index)].clone();
+    let seen = look(media, superblock, asked, entry.as_ref())?;
+    if let Some(found) = found.as_mut().filter(|_| seen.is_known) {
+        found.retire(seen.sidecar.as_ref().map_or(0, |sidecar| sidecar.applied));
+    }
+    if let Some(error) = refused(&seen, asked, entry.as_ref(), found.as_ref()) {
+        return Err(OpenError::Attach { index: asked.index, error });
+    }
+    // What was done to it without the set cannot be in a page.
+    let is_orphaned = !seen.is_known || seen.is_changed;
+    let mut entry = next_entry(&seen, asked, entry, is_orphaned);
+    let last_epoch =
+        found.iter().flat_map(|found| &found.records).map(|(_, epoch, _)| *epoch).max();
+    let touched = (!is_orphaned).then(|| found.as_ref().map(Found::touched).unwrap_or_default());
+    let (log, epochs) = match found {
+        Some(found) if seen.is_known => found.into_epochs(),
+        // Its groups are of another generation: the log begins again where it began.
+        Some(found) => (begin_again(&entry, &found.walk, free), VecDeque::new()),
+        None => {
+            let chunk = free.pop_front().ok_or(OpenError::Full)?;
+            (Log::new(entry.disk, entry.generation, entry.attach, chunk, 1), VecDeque::new())
+        }
+    };
+    (entry.log_chunk, entry.log_seq) = log.chunks.front().copied().unwrap_or((NO_CHUNK, 1));
+    // A disk with writes in its log stays in mode back until they are out.
+    let mode = if epochs.is_empty() { asked.mode } else { Mode::Back };
+    let mut sidecar = next_sidecar(&seen, superblock, settings, asked, &entry);
+    sidecar.state = match (epochs.front(), epochs.back()) {
+        (Some(first), Some(last)) => SidecarState::Applying { from: first.number, to: last.number },
+        _ if mode == Mode::Back => SidecarState::Dirty,
+        _ => SidecarState::Clean,
+    };
+    sidecar.applied = match epochs.front() {
+        Some(first) => first.number.saturating_sub(1),
+        None => sidecar.applied.max(last_epoch.unwrap_or(0)),
+    };
+    let mut disk = Disk::new(entry, mode, sidecar, Some(log));
+    disk.recovered(epochs, asked.mode);
+    Ok(Attached { disk, touched })
+}
+
+fn look(
+    media: &mut dyn Media,
+    superblock: &Superblock,
+    asked: &Attachment,
+    entry: Option<&DiskEntry>,
+) -> Result<Seen, IoError> {
+    let mut bytes = vec![0; SIDECAR_BYTES];
+    media.read(Place::Sidecar(asked.index), 0, &mut bytes)?;
+    let sidecar = Sidecar::newest(&bytes).filter(|sidecar| sidecar.disk == asked.disk);
+    let is_ours = sidecar.as_ref().is_some_and(|sidecar| sidecar.owner == superblock.set);
+    let generation = sidecar.as_ref().map_or(0, |sidecar| sidecar.generation);
+    Ok(Seen {
+        is_known: is_ours && entry.is_some_and(|entry| entry.generation == generation),
+        is_changed: sidecar.as_ref().is_none_or(|sidecar| sidecar.fingerprint != asked.fingerprint),
+        sidecar,
+        generation,
+    })
+}
+
+fn refused(
+    seen: &Seen,
+    asked: &Attachment,
+    entry: Option<&DiskEntry>,
+    found: Option<&Found>,
+) -> Option<AttachError> {
+    let has_writes = found.is_some_and(|found| found.unretired().next().is_some());
+    let is_dirty =
+        |s: &Sidecar| matches!(s.state, SidecarState::Dirty | SidecarState::Applying { .. });
+    if let Some(sidecar) = seen.sidecar.as_ref().filter(|sidecar| is_dirty(sidecar))
+        && !(seen.is_known && found.is_some())
+    {
+        // The log that has its writes is another's, or of another time.
+        return Some(AttachError::Owned(sidecar.owner));
+    }
+    let entry = entry.filter(|_| has_writes)?;
+    match &seen.sidecar {
+        None => Some(AttachError::NoSidecar),
+        Some(sidecar) if !seen.is_known || sidecar.state == SidecarState::Burnt => {
+            Some(AttachError::Stale { log: entry.generation, sidecar: seen.generation })
+        }
+        Some(_) if seen.is_changed || entry.bytes != asked.bytes / 512 * 512 => {
+            Some(AttachError::Changed)
+        }
+        Some(_) => None,
+    }
+}
+
+/// Its entry from now on.
+fn next_entry(
+    seen: &Seen,
+    asked: &Attachment,
+    entry: Option<DiskEntry>,
+    is_orphaned: bool,
+) -> DiskEntry {
+    let mut entry = entry.unwrap_or(DiskEntry {
+        disk: asked.disk,
+        generation: 0,
+        attach: 0,
+        bytes: 0,
+        log_seq: 1,
+        log_chunk: NO_CHUNK,
+        mode: mode::THROUGH,
+    });
+    entry.bytes = asked.bytes / 512 * 512;
+    entry.attach += u64::from(is_orphaned);
+    entry.mode = if asked.mode == Mode::Back { mode::BACK } else { mode::THROUGH };
+    if !seen.is_known {
+        entry.generation = seen.generation.max(entry.generation) + 1;
+    }
+    entry
+}
+
+/// Its sidecar from now on, but for what the log says.
+fn next_sidecar(
+    seen: &Seen,
+    superblock: &Superblock,
+    settings: Settings,
+    asked: &Attachment,
+    entry: &DiskEntry,
+) -> Sidecar {
+    let before = seen.sidecar.as_ref();
+    Sidecar {
+        disk: asked.disk,
+        generation: entry.generation,
+        seq: before.map_or(0, |sidecar| sidecar.seq) + 1,
+        owner: superblock.set,
+        boot: settings.boot,
+        state: SidecarState::Clean,
+        mode: entry.mode,
+        applied: before.filter(|_| seen.is_known).map_or(0, |sidecar| sidecar.applied),
+        fingerprint: asked.fingerprint,
+    }
+}
+
+/// The log of a disk whose old log counts no more: it keeps one chunk and gives the others back.
+fn begin_again(entry: &DiskEntry, walk: &Walk, free: &mut VecDeque<u32>) -> Log {
+    let mut chunks = walk.log.chunks.iter().map(|(chunk, _)| *chunk);
+    let chunk = chunks.next().unwrap_or(NO_CHUNK);
+    free.extend(chunks);
+    Log::new(entry.disk, entry.generation, entry.attach, chunk, walk.log.seq)
+}
+
+impl Found {
+    /// Epochs up to this one are on the backing store, as its sidecar knows; the last head may not.
+    fn retire(&mut self, applied: u64) {
+        let retired = self
+            .records
+            .iter()
+            .filter(|(_, epoch, _)| *epoch <= applied)
+            .map(|(seq, ..)| *seq)
+            .max();
+        self.walk.log.retired = self.walk.log.retired.max(retired.unwrap_or(0));
+    }
+
+    /// Records that the backing store may not have.
+    fn unretired(&self) -> impl Iterator<Item = &(u64, u64, Logged)> {
+        let retired = self.walk.log.retired;
+        self.records.iter().filter(move |(seq, ..)| *seq > retired)
+    }
+
+    /// The last group that wrote each block.
+    fn touched(&self) -> Touched {
+        let mut touched = Touched::default();
+        for (seq, _, logged) in &self.records {
+            for (block, ..) in blocks_of(logged.offset, logged.bytes) {
+                touched.insert(block, *seq);
+            }
+        }
+        touched
+    }
+
+    /// The log to go on with, and what waits in it.
+    fn into_epochs(self) -> (Log, VecDeque<Epoch>) {
+        let Self { walk, records } = self;
+        let mut epochs: VecDeque<Epoch> = VecDeque::new();
+        for (seq, number, logged) in records {
+            if seq <= walk.log.retired {
+                continue;
+            }
+            if epochs.back().is_none_or(|epoch| epoch.number != number) {
+                epochs.push_back(Epoch { number, is_closed: true, ..Epoch::default() });
+            }
+            if let Some(epoch) = epochs.back_mut() {
+                epoch.last_seq = seq;
+                epoch.writes.push(logged);
+            }
+        }
+        (walk.log, epochs)
+    }
+}

@@ -1,0 +1,50 @@
+use super::Media;
+use crate::event::{IoError, Place};
+use crate::format::{BLOCK, SUPERBLOCK_AT, SetState, Superblock, Uuid, encode_table};
+use crate::geometry::Geometry;
+
+/// Makes an empty set on a cache device. Whether its content may be lost is the caller's question.
+///
+/// # Errors
+/// What the device could not do; then nothing there is a set, or one that is empty.
+pub fn init(
+    media: &mut dyn Media,
+    geometry: Geometry,
+    device_bytes: u64,
+    set: Uuid,
+    host: Uuid,
+) -> Result<(), IoError> {
+    // No superblock counts while the rest is being made.
+    let nothing = vec![0; crate::format::SUPERBLOCK_BYTES];
+    for at in SUPERBLOCK_AT {
+        media.write(Place::Cache, at, &nothing)?;
+    }
+    media.flush(Place::Cache)?;
+    let [table_at, _] = geometry.tables_at();
+    for index in 0..geometry.table_blocks() {
+        media.write(Place::Cache, table_at + index * BLOCK, &encode_table(1, index, &[])[..])?;
+    }
+    // A group of an earlier set cannot be taken for one of this: it has another name.
+    let superblock = Superblock {
+        set,
+        host,
+        seq: 1,
+        device_bytes,
+        page_bytes: geometry.page_bytes,
+        chunk_bytes: geometry.chunk_bytes,
+        first_chunk: geometry.first_chunk,
+        chunks: geometry.chunks,
+        page_chunks: geometry.page_chunks,
+        state: SetState::Clean,
+        opens: 0,
+        table_at,
+        table_seq: 1,
+        pool_chunk: geometry.page_chunks,
+        pool_seq: 1,
+        pool_durable: 0,
+        disks: vec![None; crate::format::DISKS],
+    };
+    media.flush(Place::Cache)?;
+    media.write(Place::Cache, SUPERBLOCK_AT[0], &superblock.encode())?;
+    media.flush(Place::Cache)
+}

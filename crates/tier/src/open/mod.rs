@@ -1,0 +1,34 @@
+//! Making a set, and finding out what is true of one: plain reads before anybody is served.
+
+mod attach;
+mod burn;
+mod errors;
+mod init;
+mod recover;
+mod walk;
+
+pub use burn::give_up;
+pub use errors::{AttachError, Attachment, OpenError, Settings};
+pub use init::init;
+pub use recover::Opened;
+
+use crate::event::{IoError, Place};
+
+/// Reads and writes that are waited for, before the machine runs.
+pub trait Media {
+    /// Fills `into` from `at` on.
+    ///
+    /// # Errors
+    /// What the storage could not do.
+    fn read(&mut self, place: Place, at: u64, into: &mut [u8]) -> Result<(), IoError>;
+    /// Puts `data` at `at`.
+    ///
+    /// # Errors
+    /// What the storage could not do.
+    fn write(&mut self, place: Place, at: u64, data: &[u8]) -> Result<(), IoError>;
+    /// Makes durable what was written.
+    ///
+    /// # Errors
+    /// What the storage could not do.
+    fn flush(&mut self, place: Place) -> Result<(), IoError>;
+}

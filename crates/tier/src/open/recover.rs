@@ -1,0 +1,305 @@
+use std::collections::{BTreeMap, VecDeque};
+
+use super::Media;
+use super::attach::{Attached, Found, Touched, attach, read_log};
+use super::errors::{AttachError, Attachment, OpenError, Settings};
+use super::walk::{Group, Walk, Whose, walk};
+use crate::event::{IoError, Place};
+use crate::format::{
+    BLOCK, BLOCK_BYTES, Kind, SUPERBLOCK_AT, SUPERBLOCK_BYTES, SetState, SlotEntry, Superblock,
+    TABLE_ENTRIES, decode_table,
+};
+use crate::geometry::Geometry;
+use crate::machine::overlay::blocks_of;
+use crate::machine::pages::Pages;
+use crate::machine::pool::Item;
+use crate::machine::{Pool, Tier};
+
+/// An open set, and what was found.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// The machine.
+    pub tier: Tier,
+    /// Whether it had been left in order.
+    pub was_clean: bool,
+    /// Pages that are served again.
+    pub pages: usize,
+    /// Writes that wait to go to the backing stores.
+    pub writes: usize,
+}
+
+impl Tier {
+    /// What a cache device says it is.
+    ///
+    /// # Errors
+    /// No set is there, or none that this program can use.
+    pub fn inspect(media: &mut dyn Media) -> Result<Superblock, OpenError> {
+        Ok(newest(media)?.0)
+    }
+
+    /// Opens a set for these disks. Nothing is served that is not known to be true; what the log has
+    /// and the backing store may not have is in the machine when it starts.
+    ///
+    /// # Errors
+    /// [`OpenError`]. Nothing is changed then, but for sidecars of disks before the one that failed.
+    pub fn open(
+        media: &mut dyn Media,
+        settings: Settings,
+        disks: &[Attachment],
+    ) -> Result<Opened, OpenError> {
+        let (mut superblock, copy) = newest(media)?;
+        let geometry = Geometry::of(&superblock);
+        let was_clean = superblock.state == SetState::Clean;
+        check_attachments(&superblock, &geometry, disks)?;
+        let mut slots = read_table(media, &superblock, &geometry)?;
+        let pool = read_pool(media, &mut superblock, &geometry, was_clean, &mut slots)?;
+        let mut logs = BTreeMap::new();
+        for (index, entry) in (0..).zip(superblock.disks.clone()) {
+            if let Some(entry) = entry {
+                logs.insert(index, read_log(media, &geometry, index, &entry)?);
+            }
+        }
+        let mut free = free_chunks(&geometry, &pool, &logs)?;
+        let mut opened: Vec<Option<Attached>> = Vec::new();
+        opened.resize_with(superblock.disks.len(), || None);
+        for disk in disks {
+            let index = usize::from(disk.index);
+            let found = logs.remove(&disk.index);
+            let attached = attach(media, &superblock, settings, disk, found, &mut free)?;
+            superblock.disks[index] = Some(attached.disk.entry.clone());
+            opened[index] = Some(attached);
+        }
+        superblock.seq += 1;
+        superblock.opens += 1;
+        superblock.state = SetState::Open;
+        let copy = 1 - copy;
+        begin(media, &superblock, copy, &opened)?;
+        let writes = opened
+            .iter()
+            .flatten()
+            .flat_map(|d| &d.disk.epochs)
+            .map(|epoch| epoch.writes.len())
+            .sum();
+        let pages = Pages::new(&geometry, settings.policy, settings.admission);
+        let mut tier = Self::new(geometry, superblock, copy, pages, Pool::new(pool.log), free);
+        tier.start(opened, slots);
+        Ok(Opened { pages: tier.resident(), tier, was_clean, writes })
+    }
+
+    /// Takes what was found for true.
+    fn start(&mut self, opened: Vec<Option<Attached>>, slots: Slots) {
+        let mut touched = Vec::new();
+        for attached in opened {
+            self.disks.push(None);
+            touched.push(attached.as_ref().and_then(|attached| attached.touched.clone()));
+            if let Some(attached) = attached {
+                let index = self.disks.len() - 1;
+                self.disks[index] = Some(attached.disk);
+                self.lay_recovered(index);
+            }
+        }
+        let mut slots: Vec<(u32, SlotEntry)> =
+            (0..).zip(slots).filter_map(|(slot, entry)| Some((slot, entry?))).collect();
+        slots.sort_by_key(|(_, entry)| entry.age);
+        for (slot, entry) in slots {
+            let touched = touched.get(usize::from(entry.disk)).and_then(Option::as_ref);
+            self.restore(slot, &entry, touched);
+        }
+        self.pages.restored();
+        self.pool.since = Some(units::Nanos(0));
+        self.pool.is_due = true;
+    }
+
+    /// A slot as it was, if its page is still one: blocks that the log changed later are not.
+    fn restore(&mut self, slot: u32, entry: &SlotEntry, touched: Option<&Touched>) {
+        let per = self.geometry.page_blocks();
+        let is_there = entry.valid != 0 && touched.is_some();
+        let newest =
+            |block: u64| touched.and_then(|touched| touched.get(&block)).copied().unwrap_or(0);
+        let believed = (0..per)
+            .filter(|bit| newest(entry.page * per + bit) <= entry.log_seq)
+            .fold(0_u16, |bits, bit| bits | 1 << bit);
+        if is_there && self.pages.restore(slot, entry, believed) {
+            if entry.valid & !believed != 0 {
+                self.pages.slot(slot).is_queued = true;
+                self.pool.queue.push_back(Item::Map(slot));
+            }
+            return;
+        }
+        let key = self.pages.forget(slot, entry);
+        self.pool.queue.push_back(Item::Unmap(slot, key));
+    }
+
+    /// Reads see what waits in a disk's log.
+    fn lay_recovered(&mut self, index: usize) {
+        let mut order = self.order;
+        let Some(disk) = self.disks[index].as_mut() else { return };
+        for write in disk.epochs.iter_mut().flat_map(|epoch| &mut epoch.writes) {
+            order += 1;
+            write.order = order;
+            for (place, (block, from, to)) in blocks_of(write.offset, write.bytes).enumerate() {
+                disk.overlay.cover(block, write.layer(place, from, to));
+            }
+        }
+        self.order = order;
+    }
+}
+
+/// From now on the set is ours. The superblock comes first: a sidecar never tells of a log that the
+/// set does not know.
+fn begin(
+    media: &mut dyn Media,
+    superblock: &Superblock,
+    copy: usize,
+    opened: &[Option<Attached>],
+) -> Result<(), IoError> {
+    media.flush(Place::Cache)?;
+    for (index, _) in (0..).zip(opened).filter(|(_, disk)| disk.is_some()) {
+        media.flush(Place::Backing(index))?;
+    }
+    media.write(Place::Cache, SUPERBLOCK_AT[copy], &superblock.encode())?;
+    media.flush(Place::Cache)?;
+    for (index, attached) in (0..).zip(opened) {
+        let Some(Attached { disk, .. }) = attached else { continue };
+        let place = Place::Sidecar(index);
+        media.write(place, disk.sidecar.place(), &disk.sidecar.encode()[..])?;
+        media.flush(place)?;
+    }
+    Ok(())
+}
+
+fn newest(media: &mut dyn Media) -> Result<(Superblock, usize), OpenError> {
+    let mut copies = [vec![0; SUPERBLOCK_BYTES], vec![0; SUPERBLOCK_BYTES]];
+    for (copy, at) in copies.iter_mut().zip(SUPERBLOCK_AT) {
+        media.read(Place::Cache, at, copy)?;
+    }
+    Ok(Superblock::newest([&copies[0], &copies[1]])?)
+}
+
+fn check_attachments(
+    superblock: &Superblock,
+    geometry: &Geometry,
+    disks: &[Attachment],
+) -> Result<(), OpenError> {
+    for (position, disk) in disks.iter().enumerate() {
+        let refused = |error| Err(OpenError::Attach { index: disk.index, error });
+        let place = superblock.disks.get(usize::from(disk.index));
+        let Some(place) = place else { return refused(AttachError::Index(disk.index)) };
+        if place.as_ref().is_some_and(|entry| entry.disk != disk.disk) {
+            return refused(AttachError::Index(disk.index));
+        }
+        let is_elsewhere = superblock.disks.iter().enumerate().any(|(at, entry)| {
+            at != usize::from(disk.index) && entry.as_ref().is_some_and(|e| e.disk == disk.disk)
+        });
+        let is_twice = disks[..position]
+            .iter()
+            .any(|other| other.disk == disk.disk || other.index == disk.index);
+        if disk.disk == [0; 16] || is_elsewhere || is_twice {
+            return refused(AttachError::Name);
+        }
+        let new = disks
+            .iter()
+            .filter(|d| superblock.disks.get(usize::from(d.index)).is_some_and(Option::is_none));
+        let all = superblock.disks.iter().flatten().count() + new.count();
+        if all > geometry.disks_max() {
+            return refused(AttachError::Many { disks: all, most: geometry.disks_max() });
+        }
+    }
+    Ok(())
+}
+
+type Slots = Vec<Option<SlotEntry>>;
+
+fn read_table(
+    media: &mut dyn Media,
+    superblock: &Superblock,
+    geometry: &Geometry,
+) -> Result<Slots, OpenError> {
+    let mut slots: Slots = vec![None; geometry.slots() as usize];
+    let mut block = [0; BLOCK_BYTES];
+    for index in 0..geometry.table_blocks() {
+        media.read(Place::Cache, superblock.table_at + index * BLOCK, &mut block)?;
+        let entries =
+            decode_table(superblock.table_seq, index, &block).ok_or(OpenError::Table(index))?;
+        let first = usize::try_from(index).unwrap_or(0) * TABLE_ENTRIES;
+        for (slot, entry) in slots.iter_mut().skip(first).zip(entries) {
+            *slot = entry;
+        }
+    }
+    Ok(slots)
+}
+
+/// Applies what the pool's log says after the table.
+fn read_pool(
+    media: &mut dyn Media,
+    superblock: &mut Superblock,
+    geometry: &Geometry,
+    was_clean: bool,
+    slots: &mut Slots,
+) -> Result<Walk, OpenError> {
+    let whose = Whose { owner: superblock.set, generation: 0, attach: 0 };
+    let mut changes: Vec<(u64, crate::format::Record)> = Vec::new();
+    let start = (superblock.pool_chunk, superblock.pool_seq);
+    let walk = walk(media, geometry, whose, start, |group: Group<'_>| {
+        changes.extend(group.head.records.iter().map(|record| (group.head.seq, record.clone())));
+    })?;
+    if let Some(seq) = walk.damaged {
+        return Err(OpenError::Pool(seq));
+    }
+    // A map is believed when what it tells of was durable with it.
+    let durable = if was_clean { u64::MAX } else { walk.durable.max(superblock.pool_durable) };
+    for (seq, record) in changes {
+        apply(superblock, slots, &record, seq <= durable);
+    }
+    Ok(walk)
+}
+
+fn apply(
+    superblock: &mut Superblock,
+    slots: &mut Slots,
+    record: &crate::format::Record,
+    is_durable: bool,
+) {
+    let slot = usize::try_from(record.place).ok().and_then(|place| slots.get_mut(place));
+    match (record.kind, slot) {
+        (Kind::Map, Some(slot)) => {
+            let Some(sums) = record.sums.clone() else { return };
+            let valid = u16::try_from(record.bytes).unwrap_or(0);
+            // One that is not durable may have been, or not: the page is named, and nothing of it
+            // is believed.
+            *slot = Some(SlotEntry {
+                page: record.offset,
+                disk: record.disk,
+                valid: if is_durable { valid } else { 0 },
+                age: slot.as_ref().map_or(u32::MAX, |slot| slot.age),
+                log_seq: record.sum,
+                sums,
+            });
+        }
+        (Kind::Unmap, Some(slot)) => *slot = None,
+        (Kind::LogStart, _) => {
+            if let Some(Some(disk)) = superblock.disks.get_mut(usize::from(record.disk))
+                && record.offset > disk.log_seq
+            {
+                (disk.log_chunk, disk.log_seq) = (record.bytes, record.offset);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Log chunks that no log has.
+fn free_chunks(
+    geometry: &Geometry,
+    pool: &Walk,
+    logs: &BTreeMap<u16, Found>,
+) -> Result<VecDeque<u32>, OpenError> {
+    let mut is_used = vec![false; geometry.chunks as usize];
+    let logs = logs.values().map(|found| &found.walk.log);
+    for (chunk, _) in std::iter::once(&pool.log).chain(logs).flat_map(|log| &log.chunks) {
+        if std::mem::replace(&mut is_used[*chunk as usize], true) {
+            return Err(OpenError::Chunk(*chunk));
+        }
+    }
+    Ok((geometry.page_chunks..geometry.chunks).filter(|chunk| !is_used[*chunk as usize]).collect())
+}

@@ -1,0 +1,7 @@
+//! The machine and its recovery against disks that fail, by one seed.
+
+mod crash;
+mod formats;
+mod oracle;
+mod promises;
+mod world;

@@ -1,0 +1,371 @@
+//! What a tier must promise, one by one; the letters are those of the list of what other caches got
+//! wrong (`docs/adr/0019-tier.md`).
+
+use faults::FaultKind;
+use machine::{Purpose, Stream};
+use tilemark_tier::format::{SIDECAR_BYTES, Sidecar, SidecarState};
+use tilemark_tier::{AttachError, Mode, Note, Op, OpenError, Order, Place};
+
+use super::oracle::stamps;
+use super::world::{Devices, Direct, Shape, World, give_up};
+
+const BACK: Shape = Shape { disk_bytes: 512 << 10, mode: Mode::Back, depth: 8 };
+const THROUGH: Shape = Shape { mode: Mode::Through, ..BACK };
+
+fn chance(seed: u64) -> Stream {
+    Stream::derive(seed, &[2], Purpose::Device)
+}
+
+fn sidecar(devices: &mut Devices) -> Sidecar {
+    let mut bytes = [0; SIDECAR_BYTES];
+    devices.sidecar.read(0, &mut bytes).expect("no fault");
+    Sidecar::newest(&bytes).expect("one copy is good")
+}
+
+fn refusal(devices: &mut Devices, mode: Mode) -> AttachError {
+    match devices.open(mode) {
+        Err(OpenError::Attach { error, .. }) => error,
+        other => panic!("it was to be refused: {:?}", other.map(|opened| opened.writes)),
+    }
+}
+
+#[test]
+fn a_every_flush_that_was_answered_survives_a_power_cut_in_that_moment() {
+    for (seed, shape) in [(1, BACK), (2, THROUGH), (3, BACK), (4, THROUGH)] {
+        let mut world = World::new(seed, shape);
+        let mut seen = 0;
+        for _ in 0..1500 {
+            let before = world.flushes;
+            world.step();
+            if world.flushes > before {
+                seen += 1;
+                let mut devices = world.devices.clone();
+                devices.power_cut(&mut chance(seen));
+                let opened = devices.open(shape.mode).expect("it opens");
+                let mut after = World::of(seed, shape, devices, opened.tier, world.oracle.clone());
+                after.oracle.is_loose = true;
+                let content = stamps(&after.read_all());
+                world.oracle.check(&content, true);
+            }
+        }
+        assert!(seen > 10, "{seen} flushes were answered");
+    }
+}
+
+#[test]
+fn d_a_disk_whose_cache_is_gone_with_writes_is_refused_and_says_whose_they_are() {
+    let mut world = World::new(5, BACK);
+    world.write(0, 8192);
+    let mut devices = world.devices.clone();
+    devices.cache = Devices::new_set(BACK, [8; 16]).cache;
+    assert_eq!(refusal(&mut devices, Mode::Back), AttachError::Owned(super::world::SET));
+    assert_eq!(refusal(&mut devices, Mode::Through), AttachError::Owned(super::world::SET));
+}
+
+#[test]
+fn e_a_log_that_was_given_up_is_never_replayed_when_its_device_returns() {
+    let mut world = World::new(6, BACK);
+    world.write(0, 8192);
+    let mut devices = world.devices.clone();
+    let old = devices.cache.clone();
+    devices.cache = Devices::new_set(BACK, [8; 16]).cache;
+    give_up(&mut devices).expect("no fault");
+    let opened = devices.open(Mode::Back).expect("what was given up is no obstacle");
+    let mut second = World::of(7, BACK, devices, opened.tier, world.oracle.reborn(&[0; 1024]));
+    second.write(4096, 4096);
+    second.close();
+    let mut devices = second.devices.clone();
+    devices.cache = old;
+    let error = refusal(&mut devices, Mode::Back);
+    assert!(matches!(error, AttachError::Stale { .. } | AttachError::Owned(_)), "{error}");
+}
+
+#[test]
+fn f_a_disk_that_was_changed_without_its_set_comes_back_cold() {
+    let mut world = World::new(8, THROUGH);
+    world.write(0, 64 << 10);
+    world.read(0, 64 << 10);
+    world.close();
+    let mut devices = world.devices.clone();
+    let mut direct = Direct::new(&mut devices);
+    use tilemark_tier::Media;
+    direct.write(Place::Backing(0), 0, &super::oracle::stamped(99, 4096)).expect("no fault");
+    direct.flush(Place::Backing(0)).expect("no fault");
+    let opened = devices.open_changed(Mode::Through).expect("it has no writes in the log");
+    assert_eq!(opened.pages, 0, "no page of before is served");
+    let mut after = World::of(9, THROUGH, devices, opened.tier, world.oracle.clone());
+    after.oracle.is_loose = true;
+    assert_eq!(stamps(&after.read(0, 4096))[..8], [99; 8]);
+}
+
+#[test]
+fn h_a_clean_stop_stays_clean_and_warm() {
+    for shape in [BACK, THROUGH] {
+        let mut world = World::new(10, shape);
+        for _ in 0..600 {
+            world.step();
+        }
+        world.settle(|world| world.waiting() == 0);
+        world.order(Order::Drain { disk: 0 });
+        world.settle(|world| world.notes.contains(&Note::Drained(0)));
+        world.read(0, 128 << 10);
+        world.settle_all();
+        let held = world.tier.held_bytes();
+        world.close();
+        assert_eq!(sidecar(&mut world.devices).state, SidecarState::Clean);
+        let opened = world.devices.clone().open(shape.mode).expect("it opens");
+        assert!(opened.was_clean);
+        assert_eq!(
+            (opened.writes, opened.tier.held_bytes()),
+            (0, held),
+            "nothing to write, everything there"
+        );
+        let mut after =
+            World::of(11, shape, world.devices.clone(), opened.tier, world.oracle.clone());
+        after.devices.open(shape.mode).expect("it opens");
+        after.read(0, 128 << 10);
+        assert_eq!(
+            after.tier.counters().misses + after.tier.counters().partial,
+            0,
+            "what was read last is a hit"
+        );
+    }
+}
+
+#[test]
+fn i_a_log_that_is_full_makes_writes_wait_and_none_fail() {
+    let mut world = World::new(12, BACK);
+    world.devices.backing.fail(FaultKind::Flush, None);
+    for at in 0..64 {
+        let request = world.request(Op::Write, at % 16 * (32 << 10), 32 << 10, false);
+        world.ask(request);
+    }
+    world.rest(4000);
+    assert!(world.waiting() > 0, "2 MiB do not fit into a log of half of that");
+    assert!(world.notes.contains(&Note::BackingFailed(0)));
+    assert_eq!(world.errors, 0);
+    world.devices.backing.heal();
+    world.settle(|world| world.waiting() == 0);
+    assert_eq!((world.waiting(), world.errors), (0, 0));
+    world.read_all();
+}
+
+#[test]
+fn j_reads_over_log_pages_and_backing_store_are_right_to_the_sector() {
+    let mut world = World::new(13, BACK);
+    world.write(0, 64 << 10);
+    world.flush();
+    world.order(Order::Drain { disk: 0 });
+    world.settle(|world| world.notes.contains(&Note::Drained(0)));
+    for (offset, bytes) in
+        [(512, 512), (4096, 1024), (8192 - 512, 1024), (20480, 4096), (24576, 3584)]
+    {
+        world.write(offset, bytes);
+    }
+    for first in 0..80 {
+        for sectors in [1, 3, 8, 17] {
+            world.read(first * 512, sectors * 512);
+        }
+    }
+    assert!(world.tier.counters().hits > 100);
+}
+
+#[test]
+fn a_page_that_rots_is_read_from_the_backing_store_and_counted() {
+    let mut world = World::new(14, THROUGH);
+    world.write(0, 16 << 10);
+    world.settle_all();
+    world.read(0, 4096);
+    let geometry = world.tier.geometry();
+    for slot in 0..geometry.slots() {
+        world.devices.cache.rot(geometry.slot_at(slot) + 100);
+    }
+    world.read(0, 16 << 10);
+    assert_eq!(world.tier.counters().checksum_errors, 1);
+    world.read(0, 16 << 10);
+    assert_eq!(world.errors, 0);
+}
+
+#[test]
+fn a_log_that_rots_is_an_error_never_zeros_and_nothing_behind_it_is_destaged() {
+    let mut world = World::new(15, BACK);
+    world.write(0, 4096);
+    world.write(8192, 4096);
+    let geometry = world.tier.geometry();
+    let first = geometry.chunk_at(geometry.page_chunks + 1);
+    for block in 0..4 {
+        world.devices.cache.rot(first + 4096 * block + 700);
+    }
+    let request = world.request(Op::Read, 0, 4096, false);
+    world.ask(request);
+    world.settle(|world| world.waiting() == 0);
+    assert_eq!(world.errors, 1);
+    world.order(Order::Drain { disk: 0 });
+    world.rest(400);
+    assert!(world.notes.contains(&Note::LogDamaged(0)) && !world.notes.contains(&Note::Drained(0)));
+    let mut backing = vec![0; 16384];
+    world.devices.backing.read(0, &mut backing).expect("no fault");
+    assert_eq!(stamps(&backing), [0; 32], "neither the damaged write nor the one behind it");
+}
+
+#[test]
+fn a_log_that_was_durable_and_is_damaged_is_refused_and_not_taken_for_a_torn_end() {
+    let mut world = World::new(16, BACK);
+    for at in 0..6 {
+        world.write(at * 8192, 4096);
+        world.flush();
+    }
+    let geometry = world.tier.geometry();
+    let first = geometry.chunk_at(geometry.page_chunks + 1);
+    let mut devices = world.devices.clone();
+    devices.cache.rot(first + 2 * 8192 + 60);
+    assert!(matches!(refusal(&mut devices, Mode::Back), AttachError::Damaged(_)));
+}
+
+#[test]
+fn a_cache_device_that_fails_lets_no_write_be_answered_in_mode_back() {
+    let mut world = World::new(17, BACK);
+    world.write(0, 4096);
+    let bytes = world.devices.cache.bytes();
+    world.devices.cache.fail(FaultKind::Write(0..bytes), None);
+    let request = world.request(Op::Write, 0, 4096, false);
+    world.ask(request);
+    world.settle(|world| world.waiting() == 0);
+    assert_eq!(world.errors, 1);
+    assert!(world.notes.contains(&Note::CacheFailed));
+    // What was answered before is still seen; the failed write may be or not.
+    world.read(0, 4096);
+    let request = world.request(Op::Flush, 0, 0, false);
+    world.ask(request);
+    world.settle(|world| world.waiting() == 0);
+    assert_eq!(world.errors, 2);
+}
+
+#[test]
+fn a_cache_device_that_fails_is_gone_round_in_mode_through_and_its_pages_never_come_back() {
+    for seed in 0..20 {
+        let mut world = World::new(seed, THROUGH);
+        for _ in 0..300 {
+            world.step();
+        }
+        let bytes = world.devices.cache.bytes();
+        let geometry = world.tier.geometry();
+        world
+            .devices
+            .cache
+            .fail(FaultKind::Write(geometry.chunk_at(geometry.page_chunks)..bytes), None);
+        for _ in 0..600 {
+            world.step();
+        }
+        world.settle(|world| world.waiting() == 0);
+        assert_eq!((world.waiting(), world.errors), (0, 0), "seed {seed}");
+        world.devices.cache.heal();
+        world.devices.kill(&mut chance(seed));
+        let opened = world.devices.open(Mode::Through).expect("it opens");
+        let mut after =
+            World::of(seed, THROUGH, world.devices.clone(), opened.tier, world.oracle.clone());
+        after.oracle.is_loose = true;
+        let content = stamps(&after.read_all());
+        world.oracle.check(&content, false);
+    }
+}
+
+#[test]
+fn modes_change_under_load_and_nothing_is_lost() {
+    for seed in 0..12 {
+        let mut world = World::new(seed, BACK);
+        world.oracle.is_mixed = true;
+        for round in 0..6 {
+            let mode = if round % 2 == 0 { Mode::Through } else { Mode::Back };
+            for _ in 0..150 {
+                world.step();
+            }
+            world.notes.clear();
+            world.order(Order::Mode { disk: 0, mode });
+            for _ in 0..6000 {
+                if world.notes.contains(&Note::Mode(0, mode)) {
+                    break;
+                }
+                world.step();
+            }
+            assert!(
+                world.notes.contains(&Note::Mode(0, mode)),
+                "seed {seed}, round {round}: {:?}",
+                world.tier.status(0)
+            );
+            for is_power in [false, true] {
+                let mut devices = world.devices.clone();
+                if is_power {
+                    devices.power_cut(&mut chance(seed));
+                } else {
+                    devices.kill(&mut chance(seed));
+                }
+                let opened = devices.open(mode).expect("it opens");
+                let mut after = World::of(seed, BACK, devices, opened.tier, world.oracle.clone());
+                after.oracle.is_loose = true;
+                let content = stamps(&after.read_all());
+                world.oracle.check(&content, is_power);
+            }
+        }
+        world.settle(|world| world.waiting() == 0);
+        assert_eq!(world.errors, 0);
+    }
+}
+
+#[test]
+fn after_a_kill_nineteen_of_twenty_hits_are_still_hits() {
+    let (mut before, mut after_kill) = (0, 0);
+    for seed in 0..10 {
+        let mut world = World::new(seed, THROUGH);
+        for _ in 0..400 {
+            world.step();
+        }
+        world.settle(|world| world.waiting() == 0);
+        world.read_half();
+        world.settle_all();
+        let hits = |world: &mut World| {
+            let start = world.tier.counters().hits;
+            world.read_half();
+            world.tier.counters().hits - start
+        };
+        before += hits(&mut world);
+        let mut devices = world.devices.clone();
+        devices.kill(&mut chance(seed));
+        let opened = devices.open(Mode::Through).expect("it opens");
+        let mut after = World::of(seed, THROUGH, devices, opened.tier, world.oracle.clone());
+        after.oracle.is_loose = true;
+        after_kill += hits(&mut after);
+    }
+    assert!(before > 60 && after_kill * 20 >= before * 19, "{after_kill} of {before}");
+}
+
+#[test]
+fn without_population_what_is_there_is_served_and_nothing_new_comes_in() {
+    let mut world = World::new(20, THROUGH);
+    world.read(0, 32 << 10);
+    world.settle_all();
+    world.order(Order::Populate { disk: 0, is_on: false });
+    let resident = world.tier.resident();
+    world.read(0, 256 << 10);
+    world.write(128 << 10, 64 << 10);
+    world.settle_all();
+    assert_eq!(world.tier.resident(), resident);
+    let hits = world.tier.counters().hits;
+    world.read(0, 16 << 10);
+    assert!(world.tier.counters().hits > hits);
+}
+
+#[test]
+fn memory_of_every_request_and_run_is_given_back() {
+    for (seed, shape) in [(30, BACK), (31, THROUGH)] {
+        let mut world = World::new(seed, shape);
+        for _ in 0..2000 {
+            world.step();
+        }
+        world.settle(|world| world.waiting() == 0);
+        world.order(Order::Drain { disk: 0 });
+        world.settle_all();
+        assert_eq!(world.bufs(), 0);
+        assert!(world.tier.is_idle());
+    }
+}

@@ -1,0 +1,548 @@
+//! One machine, its disks by the model of `faults`, a client, and what it may expect.
+
+use std::collections::BTreeMap;
+
+use faults::Disk;
+use machine::{Purpose, Stream};
+use tilemark_tier::format::{FINGERPRINT_BYTES, Uuid};
+use tilemark_tier::{
+    Attachment, Buf, Effect, Event, Geometry, IoError, IoId, Media, Mode, Note, Op, Opened, Order,
+    Piece, Place, Plan, ReadIo, ReqId, Request, Settings, Sums, Tier,
+};
+use units::Nanos;
+
+use super::oracle::{Oracle, SECTOR, stamped};
+
+pub const SET: Uuid = [7; 16];
+pub const DISK: Uuid = [3; 16];
+
+/// The three devices, which outlive the program.
+#[derive(Debug, Clone)]
+pub struct Devices {
+    pub cache: Disk,
+    pub backing: Disk,
+    pub sidecar: Disk,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    pub disk_bytes: u64,
+    pub mode: Mode,
+    /// Requests of the client that are under way at once.
+    pub depth: usize,
+}
+
+impl Devices {
+    pub fn new(shape: Shape) -> Self {
+        Self::new_set(shape, SET)
+    }
+
+    pub fn new_set(shape: Shape, set: Uuid) -> Self {
+        let cache = Disk::new(4 << 20);
+        let size = usize::try_from(shape.disk_bytes).expect("small");
+        let mut devices = Self { cache, backing: Disk::new(size), sidecar: Disk::new(8192) };
+        let plan = Plan {
+            device_bytes: 4 << 20,
+            page_bytes: 16 << 10,
+            chunk_bytes: 64 << 10,
+            log_percent: 55,
+        };
+        let geometry = Geometry::new(plan).expect("it fits");
+        tilemark_tier::init(
+            &mut Direct::new(&mut devices),
+            geometry,
+            plan.device_bytes,
+            set,
+            [1; 16],
+        )
+        .expect("no fault");
+        devices
+    }
+
+    pub fn of(&mut self, place: Place) -> &mut Disk {
+        match place {
+            Place::Cache => &mut self.cache,
+            Place::Backing(_) => &mut self.backing,
+            Place::Sidecar(_) => &mut self.sidecar,
+        }
+    }
+
+    pub fn kill(&mut self, chance: &mut Stream) {
+        for disk in [&mut self.cache, &mut self.backing, &mut self.sidecar] {
+            disk.kill(chance);
+        }
+    }
+
+    pub fn power_cut(&mut self, chance: &mut Stream) {
+        for disk in [&mut self.cache, &mut self.backing, &mut self.sidecar] {
+            disk.power_cut(chance);
+        }
+    }
+
+    pub fn open(&mut self, mode: Mode) -> Result<Opened, tilemark_tier::OpenError> {
+        open(&mut Direct::new(self), mode)
+    }
+
+    /// Opens, and the backing store looks another than it did.
+    pub fn open_changed(&mut self, mode: Mode) -> Result<Opened, tilemark_tier::OpenError> {
+        let changed = Attachment {
+            fingerprint: [1; FINGERPRINT_BYTES],
+            ..attachment(self.backing.bytes(), mode)
+        };
+        Tier::open(&mut Direct::new(self), settings(), &[changed])
+    }
+}
+
+pub fn give_up(devices: &mut Devices) -> Result<Option<Uuid>, IoError> {
+    tilemark_tier::give_up(&mut Direct::new(devices), 0)
+}
+
+pub fn attachment(bytes: u64, mode: Mode) -> Attachment {
+    Attachment { index: 0, disk: DISK, bytes, mode, fingerprint: [0; FINGERPRINT_BYTES] }
+}
+
+pub fn settings() -> Settings {
+    Settings {
+        policy: cache::PolicyKind::Lru,
+        admission: cache::tier::Admission::Always,
+        boot: [9; 16],
+    }
+}
+
+fn open(media: &mut Direct<'_>, mode: Mode) -> Result<Opened, tilemark_tier::OpenError> {
+    let bytes = media.devices.backing.bytes();
+    Tier::open(media, settings(), &[attachment(bytes, mode)])
+}
+
+/// I/O that is waited for; it stops for good after so many changes.
+pub struct Direct<'a> {
+    pub devices: &'a mut Devices,
+    left: Option<usize>,
+    chance: Stream,
+}
+
+impl<'a> Direct<'a> {
+    pub fn new(devices: &'a mut Devices) -> Self {
+        Self { devices, left: None, chance: Stream::derive(0, &[], Purpose::Device) }
+    }
+
+    /// Opens, and is cut off after `changes` writes and flushes.
+    pub fn open_cut_off(devices: &'a mut Devices, mode: Mode, changes: usize) -> bool {
+        let mut media = Self { left: Some(changes), ..Self::new(devices) };
+        open(&mut media, mode).is_ok()
+    }
+
+    fn change(&mut self) -> Result<(), IoError> {
+        match &mut self.left {
+            Some(0) => Err(IoError::Io),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Media for Direct<'_> {
+    fn read(&mut self, place: Place, at: u64, into: &mut [u8]) -> Result<(), IoError> {
+        self.devices.of(place).read(at, into).map_err(|_| IoError::Io)
+    }
+
+    fn write(&mut self, place: Place, at: u64, data: &[u8]) -> Result<(), IoError> {
+        self.change()?;
+        let disk = self.devices.of(place);
+        disk.start_write(u64::MAX, at, data).map_err(|_| IoError::Io)?;
+        disk.finish_write(u64::MAX, false, &mut self.chance).map_err(|_| IoError::Io)
+    }
+
+    fn flush(&mut self, place: Place) -> Result<(), IoError> {
+        self.change()?;
+        let disk = self.devices.of(place);
+        disk.start_flush(u64::MAX);
+        disk.finish_flush(u64::MAX).map_err(|_| IoError::Io)
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Under {
+    Read(ReadIo),
+    Write(Place),
+    Flush(Place),
+}
+
+/// A running program and its client.
+pub struct World {
+    pub devices: Devices,
+    pub tier: Tier,
+    pub oracle: Oracle,
+    pub notes: Vec<Note>,
+    pub chance: Stream,
+    shape: Shape,
+    bufs: BTreeMap<u32, Vec<u8>>,
+    under: BTreeMap<u32, Under>,
+    now: Nanos,
+    wake: Option<Nanos>,
+    next: u64,
+    /// Requests that are under way: read, its range.
+    asked: BTreeMap<u64, Request>,
+    /// Errors that requests were answered with.
+    pub errors: usize,
+    /// What reads were answered with, for whoever wants it.
+    pub answers: BTreeMap<u64, Vec<u8>>,
+    /// Flushes and durable writes that were answered.
+    pub flushes: usize,
+}
+
+impl World {
+    pub fn new(seed: u64, shape: Shape) -> Self {
+        let mut devices = Devices::new(shape);
+        let opened = devices.open(shape.mode).expect("a new set opens");
+        let oracle = Oracle::new(shape.disk_bytes / SECTOR, shape.mode);
+        Self::of(seed, shape, devices, opened.tier, oracle)
+    }
+
+    pub fn of(seed: u64, shape: Shape, devices: Devices, tier: Tier, oracle: Oracle) -> Self {
+        let mut world = Self {
+            devices,
+            tier,
+            oracle,
+            notes: Vec::new(),
+            chance: Stream::derive(seed, &[], Purpose::Device),
+            shape,
+            bufs: BTreeMap::new(),
+            under: BTreeMap::new(),
+            now: Nanos(0),
+            wake: None,
+            next: 1,
+            asked: BTreeMap::new(),
+            errors: 0,
+            answers: BTreeMap::new(),
+            flushes: 0,
+        };
+        world.event(Event::Timer);
+        world
+    }
+
+    /// One thing happens: the client asks, an I/O ends, or time passes.
+    pub fn step(&mut self) {
+        let choice = self.chance.below(10);
+        if choice < 4 && self.asked.len() < self.shape.depth {
+            let request = self.random_request();
+            self.ask(request);
+        } else if !self.under.is_empty() && choice < 9 {
+            self.end_one();
+        } else if let Some(wake) = self.wake {
+            self.now = self.now.max(wake);
+            self.wake = None;
+            self.event(Event::Timer);
+        }
+    }
+
+    /// I/Os end and time passes until nothing is under way, or `is_over`.
+    pub fn settle(&mut self, is_over: impl Fn(&Self) -> bool) {
+        for _ in 0..200_000 {
+            if is_over(self) {
+                return;
+            }
+            if !self.under.is_empty() {
+                self.end_one();
+            } else if let Some(wake) = self.wake.take() {
+                self.now = self.now.max(wake);
+                self.event(Event::Timer);
+            } else {
+                return;
+            }
+        }
+        panic!("the machine never rests: {:?}, {:?} under way", self.tier.status(0), self.under);
+    }
+
+    pub fn order(&mut self, order: Order) {
+        self.event(Event::Order(order));
+    }
+
+    fn random_request(&mut self) -> Request {
+        let sectors = self.shape.disk_bytes / SECTOR;
+        let kind = self.chance.below(20);
+        if kind == 0 {
+            return self.request(Op::Flush, 0, 0, false);
+        }
+        // Half of the addresses fall on an eighth of the disk, most requests on whole blocks.
+        let span = if self.chance.below(2) == 0 { sectors / 8 } else { sectors };
+        let (mut first, mut count) = (self.chance.below(span), 1 + self.chance.below(64));
+        if self.chance.below(4) > 0 {
+            (first, count) = (first / 8 * 8, (count / 8).max(1) * 8);
+        }
+        let count = count.min(sectors - first);
+        let is_fua = self.chance.below(12) == 0;
+        match kind {
+            1 | 2 => {
+                self.request(Op::Zero { unmap: kind == 1 }, first * SECTOR, count * SECTOR, is_fua)
+            }
+            3..=11 => self.request(Op::Write, first * SECTOR, count * SECTOR, is_fua),
+            _ => self.request(Op::Read, first * SECTOR, count * SECTOR, false),
+        }
+    }
+
+    pub fn request(&mut self, op: Op, offset: u64, bytes: u64, fua: bool) -> Request {
+        let id = self.next;
+        self.next += 1;
+        let bytes = u32::try_from(bytes).expect("short");
+        let mut request = Request {
+            id: ReqId(id),
+            disk: 0,
+            op,
+            offset,
+            bytes,
+            fua,
+            buf: None,
+            sums: Sums::default(),
+        };
+        if matches!(op, Op::Read | Op::Write) {
+            let buf = u32::try_from(id).expect("few");
+            let data =
+                if op == Op::Write { stamped(id, bytes) } else { vec![0xee; bytes as usize] };
+            if op == Op::Write {
+                request.sums = Sums::of(offset, &data);
+            }
+            self.bufs.insert(buf, data);
+            request.buf = Some(Buf(buf));
+        }
+        request
+    }
+
+    pub fn ask(&mut self, request: Request) {
+        self.oracle.asked(&request);
+        self.asked.insert(request.id.0, request.clone());
+        self.event(Event::Request(request));
+    }
+
+    /// How many requests wait for their answer.
+    pub fn waiting(&self) -> usize {
+        self.asked.len()
+    }
+
+    fn end_one(&mut self) {
+        let index = self.chance.below(self.under.len() as u64);
+        let id =
+            *self.under.keys().nth(usize::try_from(index).expect("few")).expect("there is one");
+        let under = self.under.remove(&id).expect("it is there");
+        let result = self.end(id, under);
+        self.event(Event::Done(IoId(id), result));
+    }
+
+    fn end(&mut self, id: u32, under: Under) -> Result<Vec<u32>, IoError> {
+        match under {
+            Under::Read(io) => self.end_read(&io),
+            Under::Write(place) => {
+                let disk = match place {
+                    Place::Cache => &mut self.devices.cache,
+                    Place::Backing(_) => &mut self.devices.backing,
+                    Place::Sidecar(_) => &mut self.devices.sidecar,
+                };
+                disk.finish_write(id.into(), false, &mut self.chance)
+                    .map(|()| Vec::new())
+                    .map_err(|_| IoError::Io)
+            }
+            Under::Flush(place) => self
+                .devices
+                .of(place)
+                .finish_flush(id.into())
+                .map(|()| Vec::new())
+                .map_err(|_| IoError::Io),
+        }
+    }
+
+    fn end_read(&mut self, io: &ReadIo) -> Result<Vec<u32>, IoError> {
+        let mut bytes = vec![0; io.bytes as usize];
+        self.devices.of(io.place).read(io.at, &mut bytes).map_err(|_| IoError::Io)?;
+        for check in &io.checks {
+            let range = check.at as usize..(check.at + check.bytes) as usize;
+            if tilemark_tier::format::block_sum(&bytes[range]) != check.sum {
+                return Err(IoError::Checksum);
+            }
+        }
+        let buf = self.bufs.get_mut(&io.buf.0).expect("memory that is read into is there");
+        let (skip, take, to) = (io.skip as usize, io.take as usize, io.to as usize);
+        buf[to..to + take].copy_from_slice(&bytes[skip..skip + take]);
+        if !io.wants_sums {
+            return Ok(Vec::new());
+        }
+        let first = usize::try_from(io.at.next_multiple_of(4096) - io.at).expect("short");
+        Ok(bytes
+            .get(first..)
+            .unwrap_or(&[])
+            .chunks_exact(4096)
+            .map(tilemark_tier::format::block_sum)
+            .collect())
+    }
+
+    fn event(&mut self, event: Event) {
+        let mut effects = Vec::new();
+        self.tier.handle(self.now, event, &mut effects);
+        for effect in effects {
+            self.effect(effect);
+        }
+    }
+
+    fn effect(&mut self, effect: Effect) {
+        match effect {
+            Effect::Read(io) => {
+                self.under.insert(io.io.0, Under::Read(io));
+            }
+            Effect::Write { io, place, at, from } => {
+                let mut bytes = Vec::new();
+                from.iter().for_each(|piece| self.piece(piece, &mut bytes));
+                self.devices
+                    .of(place)
+                    .start_write(io.0.into(), at, &bytes)
+                    .expect("within the device");
+                self.under.insert(io.0, Under::Write(place));
+            }
+            Effect::Zero { io, place, at, bytes, .. } => {
+                let zeros = vec![0; bytes as usize];
+                self.devices
+                    .of(place)
+                    .start_write(io.0.into(), at, &zeros)
+                    .expect("within the device");
+                self.under.insert(io.0, Under::Write(place));
+            }
+            Effect::Flush { io, place } => {
+                self.devices.of(place).start_flush(io.0.into());
+                self.under.insert(io.0, Under::Flush(place));
+            }
+            Effect::Copy { from, at, buf, to, bytes } => {
+                let data = self.bufs[&from.0][at as usize..(at + bytes) as usize].to_vec();
+                self.bufs.get_mut(&buf.0).expect("there")[to as usize..(to + bytes) as usize]
+                    .copy_from_slice(&data);
+            }
+            Effect::Clear { buf, to, bytes } => {
+                self.bufs.get_mut(&buf.0).expect("there")[to as usize..(to + bytes) as usize]
+                    .fill(0);
+            }
+            Effect::Take(buf, bytes) => {
+                let is_new = self.bufs.insert(buf.0, vec![0xdd; bytes as usize]).is_none();
+                assert!(is_new, "{buf:?} was taken twice");
+            }
+            Effect::Release(buf) => {
+                self.bufs.remove(&buf.0).expect("what is released was there");
+            }
+            Effect::Reply(id, result) => self.reply(id, result),
+            Effect::Wake(at) => self.wake = Some(at),
+            Effect::Note(note) => self.notes.push(note),
+        }
+    }
+
+    fn piece(&self, piece: &Piece, into: &mut Vec<u8>) {
+        match piece {
+            Piece::Bytes(bytes) => into.extend_from_slice(bytes),
+            Piece::Zero(bytes) => into.resize(into.len() + *bytes as usize, 0),
+            Piece::Buf { buf, at, bytes } => {
+                into.extend_from_slice(&self.bufs[&buf.0][*at as usize..(*at + *bytes) as usize]);
+            }
+        }
+    }
+
+    fn reply(&mut self, id: ReqId, result: Result<(), IoError>) {
+        let request = self.asked.remove(&id.0).expect("a request is answered once");
+        if result.is_err() {
+            self.errors += 1;
+            self.oracle.failed(&request);
+            return;
+        }
+        self.flushes += usize::from(request.fua || request.op == Op::Flush);
+        let data =
+            request.buf.filter(|_| request.op == Op::Read).map(|buf| self.bufs[&buf.0].clone());
+        self.oracle.answered(&request, data.as_deref());
+        if let Some(data) = data {
+            self.answers.insert(id.0, data);
+        }
+    }
+
+    /// The whole disk as a client sees it now.
+    pub fn read_all(&mut self) -> Vec<u8> {
+        let step = 16 << 10;
+        let mut ids = Vec::new();
+        for offset in (0..self.shape.disk_bytes).step_by(step) {
+            let request = self.request(
+                Op::Read,
+                offset,
+                (step as u64).min(self.shape.disk_bytes - offset),
+                false,
+            );
+            ids.push(request.id.0);
+            self.ask(request);
+        }
+        self.settle(|world| world.waiting() == 0);
+        assert_eq!(self.waiting(), 0, "every read is answered");
+        let mut all = Vec::new();
+        for id in ids {
+            all.append(&mut self.answers.remove(&id).expect("no read of a sound disk fails"));
+        }
+        all
+    }
+
+    pub fn write(&mut self, offset: u64, bytes: u64) {
+        for at in (offset..offset + bytes).step_by(32 << 10) {
+            self.whole(Op::Write, at, (offset + bytes - at).min(32 << 10));
+        }
+    }
+
+    pub fn flush(&mut self) {
+        self.whole(Op::Flush, 0, 0);
+    }
+
+    pub fn read(&mut self, offset: u64, bytes: u64) -> Vec<u8> {
+        let most = 32 << 10;
+        (offset..offset + bytes)
+            .step_by(most)
+            .flat_map(|at| {
+                let id = self.whole(Op::Read, at, (most as u64).min(offset + bytes - at));
+                self.answers.remove(&id).expect("no read of a sound disk fails")
+            })
+            .collect()
+    }
+
+    /// One request from its beginning to its answer.
+    fn whole(&mut self, op: Op, offset: u64, bytes: u64) -> u64 {
+        let request = self.request(op, offset, bytes, false);
+        let id = request.id.0;
+        self.ask(request);
+        self.settle(|world| !world.asked.contains_key(&id));
+        assert!(!self.asked.contains_key(&id), "{op:?} at {offset} is answered");
+        id
+    }
+
+    /// The first half of the disk.
+    pub fn read_half(&mut self) {
+        self.read(0, self.shape.disk_bytes / 2);
+    }
+
+    /// Until there is nothing left to do, not even later.
+    pub fn settle_all(&mut self) {
+        self.settle(|world| world.under.is_empty() && world.wake.is_none());
+    }
+
+    /// So many I/Os end, or as many as there are.
+    pub fn rest(&mut self, steps: usize) {
+        for _ in 0..steps {
+            if !self.under.is_empty() {
+                self.end_one();
+            } else if let Some(wake) = self.wake.take() {
+                self.now = self.now.max(wake);
+                self.event(Event::Timer);
+            }
+        }
+    }
+
+    pub fn close(&mut self) {
+        self.order(Order::Close);
+        self.settle(|world| world.notes.contains(&Note::Closed));
+        assert!(self.notes.contains(&Note::Closed), "{:?}", self.tier.status(0));
+    }
+
+    /// Bytes of the driver's and the machine's memory that are in use.
+    pub fn bufs(&self) -> usize {
+        self.bufs.len()
+    }
+}
