@@ -1,0 +1,308 @@
+use super::options::{Answer, Known, check_name, info, list, list_contexts, query};
+use super::session::Session;
+use crate::bytes::{Reader, Write};
+use crate::limits::{HANDSHAKE_OUTPUT, OPTION_MAX, OPTION_SKIP_MAX, OPTIONS_MAX};
+use crate::wire::{self, handshake, option, reply};
+use crate::{Export, Progress, Violation};
+
+/// Whether a connection is, can be or must be encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tls {
+    /// There is none to be had.
+    None,
+    /// A client may ask for it.
+    Offered,
+    /// Nothing but the demand for it is answered before it is there.
+    Required,
+    /// It is there.
+    Active,
+}
+
+/// What the driver does now.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next {
+    /// It sends what was written and reads on. What is not consumed is less than
+    /// [`crate::limits::HANDSHAKE_BUFFER`].
+    More,
+    /// It sends what was written before it feeds the machine again: that is much already, and a client
+    /// that asks and never listens would have it grow.
+    Send,
+    /// It sends what was written, begins TLS, and says so with [`Handshake::encrypted`].
+    StartTls,
+    /// It sends what was written; what comes now are requests.
+    Serve(Session),
+    /// It sends what was written and closes the connection.
+    Close,
+}
+
+/// A server's side of the handshake.
+#[derive(Debug)]
+pub struct Handshake {
+    state: State,
+    tls: Tls,
+    is_fixed: bool,
+    with_zeroes: bool,
+    is_structured: bool,
+    options: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The client's flags come.
+    Flags,
+    /// An option comes.
+    Option,
+    /// Data of an option come that nobody reads; then this is answered.
+    Skip {
+        option: u32,
+        left: usize,
+        answer: Answer,
+    },
+    /// TLS has to begin.
+    Encrypting,
+    Ended,
+}
+
+/// What one step of the machine came to.
+enum Step {
+    /// There is not enough input.
+    Starved,
+    Went {
+        consumed: usize,
+        next: Option<Next>,
+    },
+}
+
+const OFFERED: u16 = handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES;
+
+impl Handshake {
+    /// Greets a client.
+    #[must_use]
+    pub fn new(tls: Tls, out: &mut Vec<u8>) -> Self {
+        out.u64(wire::GREETING);
+        out.u64(wire::OPTION);
+        out.u16(OFFERED);
+        Self {
+            state: State::Flags,
+            tls,
+            is_fixed: false,
+            with_zeroes: true,
+            is_structured: false,
+            options: 0,
+        }
+    }
+
+    /// TLS has begun: what was agreed on in the clear is forgotten (the specification, `STARTTLS`).
+    ///
+    /// # Panics
+    /// When nobody asked for it.
+    pub fn encrypted(&mut self) {
+        assert!(self.state == State::Encrypting, "TLS begins when the handshake says so");
+        (self.tls, self.state, self.is_structured) = (Tls::Active, State::Option, false);
+    }
+
+    /// Takes what came and answers it.
+    ///
+    /// # Errors
+    /// When the client broke a rule, or asked in a way that has no answer.
+    pub fn feed(
+        &mut self,
+        exports: &[Export],
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Progress<Next>, Violation> {
+        let mut consumed = 0;
+        loop {
+            match self.step(exports, &input[consumed..], out)? {
+                Step::Starved => return Ok(Progress { consumed, next: Next::More }),
+                Step::Went { consumed: more, next: None } => {
+                    consumed += more;
+                    if out.len() >= HANDSHAKE_OUTPUT {
+                        return Ok(Progress { consumed, next: Next::Send });
+                    }
+                }
+                Step::Went { consumed: more, next: Some(next) } => {
+                    consumed += more;
+                    let behind = input.len() - consumed;
+                    if next == Next::StartTls && behind > 0 {
+                        return Err(Violation::AfterTls(behind));
+                    }
+                    return Ok(Progress { consumed, next });
+                }
+            }
+        }
+    }
+
+    fn step(
+        &mut self,
+        exports: &[Export],
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Step, Violation> {
+        match self.state {
+            State::Flags => self.flags(input),
+            State::Option => self.option(exports, input, out),
+            State::Skip { option, left, answer } => {
+                let skipped = left.min(input.len());
+                if skipped < left {
+                    self.state = State::Skip { option, left: left - skipped, answer };
+                    return Ok(if skipped == 0 { Step::Starved } else { went(skipped) });
+                }
+                self.state = State::Option;
+                answer.write(option, out);
+                Ok(went(skipped))
+            }
+            State::Encrypting | State::Ended => Ok(Step::Starved),
+        }
+    }
+
+    fn flags(&mut self, input: &[u8]) -> Result<Step, Violation> {
+        let Some(flags) = Reader(input).u32() else { return Ok(Step::Starved) };
+        if flags & !u32::from(OFFERED) != 0 {
+            return Err(Violation::ClientFlags(flags));
+        }
+        self.is_fixed = flags & u32::from(handshake::FIXED_NEWSTYLE) != 0;
+        self.with_zeroes = flags & u32::from(handshake::NO_ZEROES) == 0;
+        self.state = State::Option;
+        Ok(went(4))
+    }
+
+    fn option(
+        &mut self,
+        exports: &[Export],
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Step, Violation> {
+        let mut reader = Reader(input);
+        let header = (reader.u64(), reader.u32(), reader.u32());
+        if let Some(magic) = header.0 {
+            Violation::check("an option", magic, wire::OPTION)?;
+        }
+        let (_, Some(option), Some(length)) = header else { return Ok(Step::Starved) };
+        self.check_option(option, length)?;
+        let known = match self.known(option) {
+            Ok(known) if length as usize <= OPTION_MAX => known,
+            Ok(_) => return Ok(self.skip(option, length, Answer::of(reply::TOO_BIG))),
+            Err(answer) => return Ok(self.skip(option, length, answer)),
+        };
+        let Some(data) = reader.take(length as usize) else { return Ok(Step::Starved) };
+        self.options += 1;
+        let next = self.carry_out(known, exports, data, out)?;
+        Ok(Step::Went { consumed: wire::OPTION_HEADER + data.len(), next })
+    }
+
+    /// What ends the connection at once.
+    fn check_option(&self, option: u32, length: u32) -> Result<(), Violation> {
+        if self.options >= OPTIONS_MAX {
+            return Err(Violation::Options(OPTIONS_MAX));
+        }
+        if option == option::EXPORT_NAME && self.tls == Tls::Required {
+            return Err(Violation::Export("this server wants TLS first"));
+        }
+        if option == option::EXPORT_NAME && length as usize > OPTION_MAX {
+            return Err(Violation::Export("its name is too long"));
+        }
+        if option != option::EXPORT_NAME && !self.is_fixed {
+            return Err(Violation::NotFixed(option));
+        }
+        if length > OPTION_SKIP_MAX {
+            return Err(Violation::OptionLength { option, length, max: OPTION_SKIP_MAX });
+        }
+        Ok(())
+    }
+
+    /// What an option is, if it is known and allowed now.
+    fn known(&self, option: u32) -> Result<Known, Answer> {
+        let known = Known::of(option);
+        if self.tls == Tls::Required && !matches!(known, Some(Known::StartTls | Known::Abort)) {
+            return Err(Answer::of(reply::TLS_REQUIRED));
+        }
+        known.ok_or(Answer::of(reply::UNSUPPORTED))
+    }
+
+    fn skip(&mut self, option: u32, length: u32, answer: Answer) -> Step {
+        self.options += 1;
+        self.state = State::Skip { option, left: length as usize, answer };
+        went(wire::OPTION_HEADER)
+    }
+
+    fn carry_out(
+        &mut self,
+        known: Known,
+        exports: &[Export],
+        data: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Next>, Violation> {
+        let option = known.number();
+        let answer = match known {
+            Known::ExportName => return self.export_name(exports, data, out).map(Some),
+            Known::Abort => {
+                Answer::of(reply::ACK).write(option, out);
+                self.state = State::Ended;
+                return Ok(Some(Next::Close));
+            }
+            Known::StartTls => {
+                let answer = self.start_tls(data);
+                answer.write(option, out);
+                return Ok((answer == Answer::of(reply::ACK)).then_some(Next::StartTls));
+            }
+            Known::List => list(exports, data, out),
+            Known::StructuredReply if !data.is_empty() => Answer::of(reply::INVALID),
+            Known::StructuredReply => {
+                self.is_structured = true;
+                Answer::of(reply::ACK)
+            }
+            Known::ListContexts | Known::SetContexts => {
+                list_contexts(exports, data, self.is_structured)
+            }
+            Known::Info | Known::Go => match query(exports, data) {
+                Err(answer) => answer,
+                Ok(asked) => {
+                    info(option, &asked, self.is_structured, out);
+                    Answer::of(reply::ACK).write(option, out);
+                    let export = asked.export;
+                    return Ok((known == Known::Go).then(|| self.serve(export)));
+                }
+            },
+        };
+        answer.write(option, out);
+        Ok(None)
+    }
+
+    fn start_tls(&mut self, data: &[u8]) -> Answer {
+        match self.tls {
+            Tls::None => Answer::of(reply::POLICY),
+            Tls::Active => Answer::of(reply::INVALID),
+            _ if !data.is_empty() => Answer::of(reply::INVALID),
+            Tls::Offered | Tls::Required => {
+                self.state = State::Encrypting;
+                Answer::of(reply::ACK)
+            }
+        }
+    }
+
+    fn export_name(
+        &mut self,
+        exports: &[Export],
+        data: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Next, Violation> {
+        let export = check_name(exports, data)
+            .map_err(|_| Violation::Export("there is none of that name"))?;
+        out.u64(export.size());
+        out.u16(export.abilities().to_wire(self.is_structured));
+        if self.with_zeroes {
+            out.bytes(&[0; wire::PADDING]);
+        }
+        Ok(self.serve(export))
+    }
+
+    fn serve(&mut self, export: &Export) -> Next {
+        self.state = State::Ended;
+        Next::Serve(Session { export: export.clone(), is_structured: self.is_structured })
+    }
+}
+
+fn went(consumed: usize) -> Step {
+    Step::Went { consumed, next: None }
+}

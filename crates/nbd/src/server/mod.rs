@@ -1,0 +1,12 @@
+//! What a server says and hears.
+
+mod handshake;
+mod options;
+mod replies;
+mod requests;
+mod session;
+
+pub use handshake::{Handshake, Next, Tls};
+pub use replies::DATA_HEADER_MAX;
+pub use requests::{Command, Incoming, REQUEST_BYTES, Refusal, Request};
+pub use session::Session;

@@ -1,0 +1,104 @@
+use super::requests::{Command, Request};
+use super::session::Session;
+use crate::Code;
+use crate::bytes::{Write, short};
+use crate::limits::STRING_MAX;
+use crate::wire::{self, chunk};
+
+/// Longest header before the data of a read, in bytes.
+pub const DATA_HEADER_MAX: usize = wire::CHUNK_HEADER + 8;
+
+impl Session {
+    /// Says that something other than a read was done.
+    pub fn write_done(&self, cookie: u64, out: &mut Vec<u8>) {
+        // Allowed with structured replies too, since there is no payload.
+        simple(cookie, 0, out);
+    }
+
+    /// Says that a request failed. For people there is a message, which simple replies have no room for.
+    pub fn write_error(&self, cookie: u64, code: Code, message: &str, out: &mut Vec<u8>) {
+        if !self.is_structured {
+            return simple(cookie, code.to_wire(), out);
+        }
+        let message = cut(message);
+        let length = short(message.len());
+        chunk_header(true, chunk::ERROR, cookie, 6 + length, out);
+        out.u32(code.to_wire());
+        out.u16(u16::try_from(length).expect("cut just now"));
+        out.bytes(message.as_bytes());
+    }
+
+    /// What comes before the data of a read, all of which follow at once. Once this is sent, the data
+    /// must be: an error can no longer be told.
+    ///
+    /// # Panics
+    /// When it is no read.
+    pub fn write_data_header(&self, request: &Request, out: &mut Vec<u8>) {
+        assert!(request.command == Command::Read, "only reads have data");
+        if self.is_structured {
+            self.write_chunk_header(request.cookie, request.offset, request.length, true, out);
+        } else {
+            simple(request.cookie, 0, out);
+        }
+    }
+
+    /// What comes before one of several parts of a read's data; a part that is the last ends the reply.
+    /// The parts must not overlap, and together be the whole range.
+    ///
+    /// # Panics
+    /// When replies have no parts, or this one is empty.
+    pub fn write_chunk_header(
+        &self,
+        cookie: u64,
+        offset: u64,
+        length: u32,
+        is_last: bool,
+        out: &mut Vec<u8>,
+    ) {
+        assert!(self.is_structured && length > 0, "parts need structured replies, and bytes");
+        let payload = length.checked_add(8).expect("a part is shorter than 4 GiB");
+        chunk_header(is_last, chunk::DATA, cookie, payload, out);
+        out.u64(offset);
+    }
+
+    /// Says that part of a read is zeroes.
+    ///
+    /// # Panics
+    /// When replies have no parts, or this one is empty.
+    pub fn write_hole(
+        &self,
+        cookie: u64,
+        offset: u64,
+        length: u32,
+        is_last: bool,
+        out: &mut Vec<u8>,
+    ) {
+        assert!(self.is_structured && length > 0, "parts need structured replies, and bytes");
+        chunk_header(is_last, chunk::HOLE, cookie, 12, out);
+        out.u64(offset);
+        out.u32(length);
+    }
+}
+
+/// As much of a message as may be sent.
+fn cut(message: &str) -> &str {
+    let mut end = message.len().min(STRING_MAX);
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    &message[..end]
+}
+
+fn simple(cookie: u64, error: u32, out: &mut Vec<u8>) {
+    out.u32(wire::SIMPLE_REPLY);
+    out.u32(error);
+    out.u64(cookie);
+}
+
+fn chunk_header(is_last: bool, kind: u16, cookie: u64, payload: u32, out: &mut Vec<u8>) {
+    out.u32(wire::CHUNK);
+    out.u16(if is_last { wire::CHUNK_DONE } else { 0 });
+    out.u16(kind);
+    out.u64(cookie);
+    out.u32(payload);
+}
