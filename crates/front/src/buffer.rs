@@ -30,8 +30,19 @@ impl Buffer {
         Self { bytes, start, length }
     }
 
-    fn capacity(&self) -> usize {
+    /// How many bytes it can have.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
         self.bytes.len().saturating_sub(ALIGNMENT)
+    }
+
+    /// Makes it shorter, or as long again as it can be; what was there before is there still.
+    ///
+    /// # Panics
+    /// Beyond its capacity.
+    pub fn set_len(&mut self, length: usize) {
+        assert!(length <= self.capacity(), "{length} B do not fit into {} B", self.capacity());
+        self.length = length;
     }
 }
 

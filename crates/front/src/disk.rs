@@ -1,5 +1,6 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Instant;
 
 use nbd::server::Command;
 use nbd::{Code, Export};
@@ -21,6 +22,22 @@ pub trait Disk: Send {
     /// Some I/O that it asked for has ended: bytes moved, or an error number of Linux. The buffer comes
     /// back.
     fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects);
+
+    /// When it wants to be told the time; asked after every turn.
+    fn due(&self) -> Option<Instant> {
+        None
+    }
+
+    /// That time has come, or its owner asked for attention ([`crate::Running::attend`]).
+    fn wake(&mut self, _effects: &mut Effects) {}
+
+    /// The server ends, and nobody asks for anything any more: what is to be put in order is begun.
+    fn close(&mut self, _effects: &mut Effects) {}
+
+    /// Whether that is done.
+    fn is_closed(&self) -> bool {
+        true
+    }
 }
 
 /// A front end's name for a request until it is answered.

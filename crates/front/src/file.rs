@@ -10,7 +10,7 @@ use std::sync::Arc;
 use nbd::server::Command;
 use nbd::{Abilities, BlockSizes, Code, Export, ExportError};
 
-use self::open::Opened;
+pub use self::open::{Held, hold};
 use crate::order::{Order, Span};
 use crate::slab::Slab;
 use crate::{Action, Buffer, Disk, Effects, Io, OpenError, Request};
@@ -69,7 +69,7 @@ impl FileDisk {
     /// # Errors
     /// When it is not there, no disk, or in use; when it has a size that is no multiple of its block.
     pub fn open(name: &str, path: &Path, access: Access) -> Result<Self, OpenError> {
-        let Opened { file, size, alignment } = open::open(path, access)?;
+        let Held { file, size, alignment } = hold(path, access)?;
         let export = offer(name, size, alignment, access)
             .map_err(|source| OpenError::Export { path: path.to_owned(), source })?;
         Ok(Self {

@@ -41,7 +41,7 @@ pub use buffer::Buffer;
 pub use counters::Counts;
 pub use disk::{Action, Answer, Disk, Effects, Io, Request, RequestId};
 pub use error::{OpenError, StartError};
-pub use file::{Access, FileDisk};
+pub use file::{Access, FileDisk, Held, hold};
 pub use limits::Limits;
 pub use listen::{Listen, Place};
 pub use ram::RamDisk;

@@ -14,6 +14,8 @@ pub struct Limits {
     pub handshake: Duration,
     /// A server that stops waits so long for disks and for clients that take their answers.
     pub drain: Duration,
+    /// And then so long for disks that put themselves in order.
+    pub close: Duration,
 }
 
 impl Default for Limits {
@@ -25,6 +27,7 @@ impl Default for Limits {
             bytes_in_flight: 32 << 20,
             handshake: Duration::from_secs(10),
             drain: Duration::from_secs(10),
+            close: Duration::from_secs(60),
         }
     }
 }

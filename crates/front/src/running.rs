@@ -91,6 +91,15 @@ impl Running {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
+    /// Asks for the disks' attention ([`Disk::wake`]).
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn attend(&self) -> io::Result<()> {
+        rustix::io::write(&self.shared.event, &1_u64.to_ne_bytes())?;
+        Ok(())
+    }
+
     /// Takes no more requests, answers those it has, and ends.
     ///
     /// # Errors

@@ -60,6 +60,8 @@ pub(crate) struct Worker {
     shared: Arc<Shared>,
     /// Set once it stops: until when it waits.
     until: Option<Instant>,
+    /// Set once nobody asks any more: until when disks may put themselves in order.
+    closing: Option<Instant>,
 }
 
 impl Worker {
@@ -86,6 +88,7 @@ impl Worker {
             limits,
             shared,
             until: None,
+            closing: None,
         };
         worker.ring.event(Token::Event, &worker.shared.event)?;
         for listener in 0..worker.listeners.len() {
@@ -112,6 +115,7 @@ impl Worker {
             }
             if let Some(until) = self.until
                 && (self.clients.len() == 0 || Instant::now() > until + self.limits.drain)
+                && self.are_disks_closed()?
             {
                 return Ok(());
             }
@@ -125,12 +129,41 @@ impl Worker {
         let drained = self
             .until
             .map(|until| if Instant::now() < until { until } else { until + self.limits.drain });
-        let next = again.chain(late).chain(drained).min()?;
+        let due = self.disks.iter().filter_map(|disk| disk.due());
+        let next = again.chain(late).chain(drained).chain(due).chain(self.closing).min()?;
         // A little later than that, so that its time has come.
         Some(next.saturating_duration_since(Instant::now()) + Duration::from_millis(1))
     }
 
+    /// Disks put themselves in order, once nobody asks any more. Whether they have, or had their time.
+    fn are_disks_closed(&mut self) -> io::Result<bool> {
+        if self.closing.is_none() {
+            self.closing = Some(Instant::now() + self.limits.close);
+            for disk in 0..self.disks.len() {
+                self.disks[disk].close(&mut self.effects);
+                self.carry_out(disk)?;
+            }
+        }
+        let is_late = self.closing.is_some_and(|closing| closing <= Instant::now());
+        Ok(is_late || self.disks.iter().all(|disk| disk.is_closed()))
+    }
+
+    /// Tells the time to the disks that wait for it.
+    fn wake_disks(&mut self, is_wanted: impl Fn(&dyn Disk) -> bool) -> io::Result<()> {
+        for disk in 0..self.disks.len() {
+            if is_wanted(&*self.disks[disk]) {
+                self.disks[disk].wake(&mut self.effects);
+                self.carry_out(disk)?;
+            }
+        }
+        Ok(())
+    }
+
     fn look_at_the_clock(&mut self) -> io::Result<()> {
+        if self.disks.iter().any(|disk| disk.due().is_some()) {
+            let now = Instant::now();
+            self.wake_disks(|disk| disk.due().is_some_and(|due| due <= now))?;
+        }
         if self.shaking.is_empty() && self.paused.is_empty() && self.until.is_none() {
             return Ok(());
         }
@@ -184,7 +217,8 @@ impl Worker {
     /// Its owner wants something: that it stops.
     fn told(&mut self) -> io::Result<()> {
         if !self.shared.stop.load(Ordering::Acquire) {
-            return self.ring.event(Token::Event, &self.shared.event);
+            self.ring.event(Token::Event, &self.shared.event)?;
+            return self.wake_disks(|_| true);
         }
         self.until = Some(Instant::now() + self.limits.drain);
         for number in self.clients.numbers() {

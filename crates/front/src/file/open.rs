@@ -20,8 +20,10 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// Alignment where the kernel does not say (statx gained it in Linux 6.1).
 const UNKNOWN_ALIGNMENT: u32 = 4096;
 
-/// A file that is held.
-pub(super) struct Opened {
+/// A file or device that nobody else has while it is open.
+#[derive(Debug)]
+pub struct Held {
+    /// It.
     pub file: File,
     /// Bytes.
     pub size: u64,
@@ -29,18 +31,21 @@ pub(super) struct Opened {
     pub alignment: Option<u32>,
 }
 
-/// Opens and holds a file or device.
-pub(super) fn open(path: &Path, access: Access) -> Result<Opened, OpenError> {
+/// Opens what is there, for as long as it is open for nobody else.
+///
+/// # Errors
+/// When it is not there, no disk, or in use.
+pub fn hold(path: &Path, access: Access) -> Result<Held, OpenError> {
     let is_device = check_kind(path)?;
     let exclusive = if is_device { libc::O_EXCL } else { 0 };
     let mut options = OpenOptions::new();
     options.read(true).write(!access.read_only).custom_flags(exclusive);
     let file = open_patiently(path, &options)?;
-    hold(&file, path, access)?;
+    lock(&file, path, access)?;
     let alignment = if access.buffered { None } else { set_direct(&file) };
     let size = seek(&file, SeekFrom::End(0));
     let size = size.map_err(|errno| failed("find the size of", path)(errno.into()))?;
-    Ok(Opened { file, size, alignment })
+    Ok(Held { file, size, alignment })
 }
 
 fn failed(what: &'static str, path: &Path) -> impl Fn(io::Error) -> OpenError {
@@ -80,7 +85,7 @@ fn open_patiently(path: &Path, options: &OpenOptions) -> Result<File, OpenError>
 
 /// Locks it. The lock is the open file's, and so lasts as long as any I/O on it, even when the process is
 /// gone.
-fn hold(file: &File, path: &Path, access: Access) -> Result<(), OpenError> {
+fn lock(file: &File, path: &Path, access: Access) -> Result<(), OpenError> {
     let operation = if access.read_only {
         FlockOperation::NonBlockingLockShared
     } else {

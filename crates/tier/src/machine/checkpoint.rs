@@ -23,7 +23,9 @@ enum Phase {
     Idle,
     /// Blocks of the table are written.
     Table,
-    /// They are made durable, with all groups of the pool that they may know of.
+    /// They are, and groups of the pool that nobody will read after the checkpoint may not be.
+    TableDone,
+    /// Both are made durable.
     TableFlush,
     Superblock,
     SuperblockFlush,
@@ -38,6 +40,12 @@ impl Tier {
     pub(super) fn pump_checkpoint(&mut self, fx: &mut Fx) {
         if !self.is_failed && self.is_checkpoint_idle() && self.pool.log.chunks.len() > 1 {
             self.begin_checkpoint(SetState::Open, fx);
+        }
+        // What groups before the start say and the superblock repeats has to be durable before it is.
+        let is_accepted = self.pool.log.accepted + 1 >= self.checkpoint.start.1;
+        if self.checkpoint.phase == Phase::TableDone && is_accepted {
+            self.checkpoint.phase = Phase::TableFlush;
+            self.flusher.is_checkpoint_next = true;
         }
     }
 
@@ -56,8 +64,7 @@ impl Tier {
     fn table_step(&mut self, fx: &mut Fx) {
         let (first, end) = (self.checkpoint.block, self.geometry.table_blocks());
         if first >= end {
-            self.checkpoint.phase = Phase::TableFlush;
-            self.flusher.is_checkpoint_next = true;
+            self.checkpoint.phase = Phase::TableDone;
             return;
         }
         let count = BLOCKS.min(end - first);
@@ -113,7 +120,7 @@ impl Tier {
         match self.checkpoint.phase {
             Phase::TableFlush => self.write_superblock(fx),
             Phase::SuperblockFlush => self.checkpoint_done(fx),
-            Phase::Idle | Phase::Table | Phase::Superblock => {}
+            Phase::Idle | Phase::Table | Phase::TableDone | Phase::Superblock => {}
         }
     }
 

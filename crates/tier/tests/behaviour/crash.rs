@@ -8,7 +8,7 @@ use super::oracle::{Oracle, stamps};
 use super::world::{Devices, Direct, Shape, World};
 
 const SHAPE: Shape = Shape { disk_bytes: 512 << 10, mode: Mode::Back, depth: 12 };
-const THROUGH: Shape = Shape { mode: Mode::Through, ..SHAPE };
+const THROUGH: Shape = Shape { disk_bytes: 768 << 10, mode: Mode::Through, ..SHAPE };
 
 /// Runs by `seed`, stops a copy after every `stride`th step, and says how many stops there were.
 fn sweep(seed: u64, shape: Shape, steps: usize, stride: usize) -> usize {
@@ -82,6 +82,44 @@ fn check_alone(devices: &Devices, oracle: &Oracle) {
     if !matches!(sidecar.state, SidecarState::Applying { .. }) {
         oracle.check_alone(&stamps(&content));
     }
+}
+
+/// Stops and goes on from what is left, again and again, so that what a life left behind the end of its
+/// log is there in the next.
+fn lives(seed: u64, shape: Shape, lives: usize) -> usize {
+    let mut chance = Stream::derive(seed, &[3], Purpose::Device);
+    let mut world = World::new(seed, shape);
+    for life in 0..lives {
+        for _ in 0..40 + chance.below(160) {
+            world.step();
+        }
+        let is_power = chance.below(2) == 0;
+        let mut devices = world.devices.clone();
+        if is_power {
+            devices.power_cut(&mut chance);
+        } else {
+            devices.kill(&mut chance);
+        }
+        let opened = devices
+            .open(shape.mode)
+            .unwrap_or_else(|error| panic!("seed {seed}, life {life}: {error}"));
+        let mut after = World::of(chance.bits(), shape, devices, opened.tier, world.oracle.clone());
+        after.oracle.is_loose = true;
+        let content = stamps(&after.read_all());
+        eprintln!("seed {seed}, life {life}, power cut {is_power}");
+        world.oracle.check(&content, is_power);
+        after.oracle = world.oracle.reborn(&content);
+        world = after;
+    }
+    lives
+}
+
+#[test]
+fn a_disk_that_is_stopped_again_and_again_loses_nothing() {
+    let shape = Shape { depth: 20, ..SHAPE };
+    let points: usize =
+        (300..340).map(|seed| lives(seed, if seed % 4 == 0 { THROUGH } else { shape }, 25)).sum();
+    assert!(points >= 1_000, "{points} lives");
 }
 
 #[test]

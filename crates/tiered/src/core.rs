@@ -1,0 +1,259 @@
+use std::time::{Duration, Instant};
+
+use front::{Action, Buffer, Effects, Io};
+use nbd::Code;
+use tier::{Event, IoError, IoId, Note, Place, ReadIo, Tier};
+use units::Nanos;
+
+use crate::control::Inbox;
+use crate::media::Files;
+use crate::memory::Memory;
+use crate::requests::Requests;
+
+/// What the ring does for the machine.
+#[derive(Debug)]
+pub(crate) enum Under {
+    /// Into a request's own memory, all of it.
+    Whole {
+        io: ReadIo,
+        done: u32,
+    },
+    /// Into memory of its own, from which it is taken.
+    Part {
+        io: ReadIo,
+        done: u32,
+    },
+    Write {
+        place: Place,
+        at: u64,
+        done: u32,
+    },
+    /// Zeros: the file system is asked first, then they are written.
+    Allocate {
+        place: Place,
+        at: u64,
+        bytes: u32,
+        unmap: bool,
+    },
+    Flush {
+        place: Place,
+    },
+}
+
+/// The machine, and what it works with.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) tier: Tier,
+    pub(crate) files: Files,
+    pub(crate) requests: Requests,
+    pub(crate) memory: Memory,
+    /// By the machine's number.
+    pub(crate) under: Vec<Option<Under>>,
+    pub(crate) inbox: Inbox,
+    started: Instant,
+    wake: Option<Instant>,
+    pub(crate) notes: Vec<Note>,
+    pub(crate) is_closed: bool,
+    effects: Vec<tier::Effect>,
+}
+
+impl Core {
+    pub(crate) fn new(tier: Tier, files: Files, inbox: Inbox) -> Self {
+        let now = Instant::now();
+        Self {
+            tier,
+            files,
+            requests: Requests::default(),
+            memory: Memory::default(),
+            under: Vec::new(),
+            inbox,
+            started: now,
+            // What recovery found is to be gone on with.
+            wake: Some(now),
+            notes: Vec::new(),
+            is_closed: false,
+            effects: Vec::new(),
+        }
+    }
+
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.wake
+    }
+
+    /// The time, or somebody outside, wants something.
+    pub(crate) fn wake(&mut self, fx: &mut Effects) {
+        if self.wake.is_some_and(|wake| wake <= Instant::now()) {
+            self.wake = None;
+            self.handle(Event::Timer, fx);
+        }
+        self.attend(fx);
+    }
+
+    pub(crate) fn handle(&mut self, event: Event, fx: &mut Effects) {
+        let now = Nanos::from(self.started.elapsed());
+        let mut effects = std::mem::take(&mut self.effects);
+        self.tier.handle(now, event, &mut effects);
+        for effect in effects.drain(..) {
+            self.carry_out(effect, fx);
+        }
+        self.effects = effects;
+    }
+
+    pub(crate) fn wake_at(&mut self, at: Nanos) {
+        self.wake = Some(self.started + Duration::from_nanos(at.0));
+    }
+
+    pub(crate) fn start(&mut self, io: IoId, under: Under, data: Buffer, fx: &mut Effects) {
+        let at = io.0 as usize;
+        if self.under.len() <= at {
+            self.under.resize_with(at + 1, || None);
+        }
+        let (place, action) = match &under {
+            Under::Whole { io, done } | Under::Part { io, done } => {
+                (io.place, Action::Read { offset: io.at + u64::from(*done), skip: *done })
+            }
+            Under::Write { place, at, done } => (
+                *place,
+                Action::Write { offset: at + u64::from(*done), skip: *done, durable: false },
+            ),
+            Under::Allocate { place, at, bytes, unmap } => {
+                let how =
+                    if *unmap { libc::FALLOC_FL_PUNCH_HOLE } else { libc::FALLOC_FL_ZERO_RANGE };
+                let mode = how | libc::FALLOC_FL_KEEP_SIZE;
+                (*place, Action::Allocate { mode, offset: *at, length: u64::from(*bytes) })
+            }
+            Under::Flush { place } => (*place, Action::Flush),
+        };
+        let file = std::sync::Arc::clone(self.files.of(place));
+        self.under[at] = Some(under);
+        fx.io(Io { id: io.0.into(), file, action, data });
+    }
+
+    /// The ring has done something, or a part of it, or nothing yet.
+    pub(crate) fn done(
+        &mut self,
+        io: u64,
+        result: Result<u32, i32>,
+        data: Buffer,
+        fx: &mut Effects,
+    ) {
+        let id = IoId(u32::try_from(io).expect("the machine's numbers have 32 bits"));
+        let under = self.under[id.0 as usize].take().expect("what ended was under way");
+        if matches!(result, Err(libc::EAGAIN | libc::EINTR)) {
+            return self.start(id, under, data, fx);
+        }
+        match under {
+            Under::Whole { io, done } => match moved(done, io.bytes, result) {
+                Moved::All => self.whole_read(id, io, data, fx),
+                Moved::Some(done) => self.start(id, Under::Whole { io, done }, data, fx),
+                Moved::Failed => self.failed_read(id, Some(io), data, fx),
+            },
+            Under::Part { io, done } => match moved(done, io.bytes, result) {
+                Moved::All => self.part_read(id, &io, data, fx),
+                Moved::Some(done) => self.start(id, Under::Part { io, done }, data, fx),
+                Moved::Failed => self.failed_read(id, None, data, fx),
+            },
+            Under::Write { place, at, done } => {
+                let bytes = u32::try_from(data.len()).unwrap_or(u32::MAX);
+                match moved(done, bytes, result) {
+                    Moved::Some(done) => self.start(id, Under::Write { place, at, done }, data, fx),
+                    Moved::All => self.ended(id, Ok(Vec::new()), data, fx),
+                    Moved::Failed => self.ended(id, Err(IoError::Io), data, fx),
+                }
+            }
+            Under::Allocate { place, at, bytes, .. } => match result {
+                Ok(_) => self.ended(id, Ok(Vec::new()), data, fx),
+                Err(libc::EOPNOTSUPP) => {
+                    let mut zeros = self.memory.take(bytes as usize);
+                    zeros.fill(0);
+                    self.start(id, Under::Write { place, at, done: 0 }, zeros, fx);
+                }
+                Err(_) => self.ended(id, Err(IoError::Io), data, fx),
+            },
+            Under::Flush { .. } => {
+                self.ended(id, result.map(|_| Vec::new()).map_err(|_| IoError::Io), data, fx);
+            }
+        }
+    }
+
+    pub(crate) fn ended(
+        &mut self,
+        id: IoId,
+        result: Result<Vec<u32>, IoError>,
+        data: Buffer,
+        fx: &mut Effects,
+    ) {
+        self.memory.give(data);
+        self.handle(Event::Done(id, result), fx);
+    }
+
+    fn whole_read(&mut self, id: IoId, io: ReadIo, data: Buffer, fx: &mut Effects) {
+        let result = checked(&io, &data);
+        self.requests.bufs.insert(io.buf.0, data);
+        self.handle(Event::Done(id, result), fx);
+    }
+
+    fn part_read(&mut self, id: IoId, io: &ReadIo, data: Buffer, fx: &mut Effects) {
+        let result = checked(io, &data);
+        if result.is_ok() {
+            let (skip, take, to) = (io.skip as usize, io.take as usize, io.to as usize);
+            let into =
+                self.requests.bufs.get_mut(&io.buf.0).expect("memory that is read into is there");
+            into[to..to + take].copy_from_slice(&data[skip..skip + take]);
+        }
+        self.ended(id, result, data, fx);
+    }
+
+    fn failed_read(&mut self, id: IoId, whole: Option<ReadIo>, data: Buffer, fx: &mut Effects) {
+        match whole {
+            Some(io) => {
+                self.requests.bufs.insert(io.buf.0, data);
+            }
+            None => self.memory.give(data),
+        }
+        self.handle(Event::Done(id, Err(IoError::Io)), fx);
+    }
+
+    /// Ends a part of a request, and the request with its last.
+    pub(crate) fn reply(&mut self, id: tier::ReqId, result: Result<(), IoError>, fx: &mut Effects) {
+        if let Some(open) = self.requests.answered(id, result.map_err(|_| Code::Io)) {
+            let data = match open.buf {
+                Some(buf) => self.requests.bufs.remove(&buf.0).unwrap_or_else(Buffer::none),
+                None => Buffer::none(),
+            };
+            fx.answer(open.id, open.result, data);
+        }
+    }
+}
+
+/// What became of moving bytes.
+enum Moved {
+    All,
+    Some(u32),
+    Failed,
+}
+
+/// Nothing at all means that the file has become shorter: an error, not zeros.
+fn moved(before: u32, bytes: u32, result: Result<u32, i32>) -> Moved {
+    match result {
+        Ok(now) if before + now >= bytes => Moved::All,
+        Ok(now) if now > 0 => Moved::Some(before + now),
+        Ok(_) | Err(_) => Moved::Failed,
+    }
+}
+
+/// Whether what was read is what it must be; the sums of its whole blocks, if they are wanted.
+fn checked(io: &ReadIo, data: &[u8]) -> Result<Vec<u32>, IoError> {
+    for check in &io.checks {
+        let range = check.at as usize..(check.at + check.bytes) as usize;
+        if tier::format::block_sum(&data[range]) != check.sum {
+            return Err(IoError::Checksum);
+        }
+    }
+    if !io.wants_sums {
+        return Ok(Vec::new());
+    }
+    let first = usize::try_from(io.at.next_multiple_of(4096) - io.at).unwrap_or(usize::MAX);
+    let whole = data.get(first..).unwrap_or(&[]);
+    Ok(whole.chunks_exact(4096).map(tier::format::block_sum).collect())
+}

@@ -1,0 +1,101 @@
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use front::{Buffer, Disk, Effects, Request};
+use nbd::server::Command;
+use nbd::{Code, Export};
+use tier::{Event, Op, Order, Sums};
+
+use crate::core::Core;
+
+/// A cached disk of a set, for a front end. All disks of a set belong to one server.
+#[derive(Debug)]
+pub struct CachedDisk {
+    pub(crate) core: Arc<Mutex<Core>>,
+    pub(crate) export: Export,
+    pub(crate) index: u16,
+    /// One of them is told the time, for all.
+    pub(crate) is_first: bool,
+}
+
+impl CachedDisk {
+    fn with<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
+        work(&mut self.core.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Disk for CachedDisk {
+    fn export(&self) -> &Export {
+        &self.export
+    }
+
+    fn submit(&mut self, request: Request, effects: &mut Effects) {
+        let index = self.index;
+        self.with(|core| core.submit(index, request, effects));
+    }
+
+    fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
+        self.with(|core| core.done(io, result, data, effects));
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.is_first.then(|| self.with(|core| core.due()))?
+    }
+
+    fn wake(&mut self, effects: &mut Effects) {
+        if self.is_first {
+            self.with(|core| core.wake(effects));
+        }
+    }
+
+    fn close(&mut self, effects: &mut Effects) {
+        if self.is_first {
+            self.with(|core| core.handle(Event::Order(Order::Close), effects));
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.with(|core| core.is_closed)
+    }
+}
+
+impl Core {
+    fn submit(&mut self, disk: u16, request: Request, fx: &mut Effects) {
+        let (op, fua) = match request.command {
+            Command::Read => (Op::Read, false),
+            Command::Write { fua } => (Op::Write, fua),
+            Command::Flush => (Op::Flush, false),
+            Command::Trim { fua } => (Op::Zero { unmap: true }, fua),
+            Command::WriteZeroes { fua, no_hole, .. } => (Op::Zero { unmap: !no_hole }, fua),
+            Command::Cache => return fx.answer(request.id, Err(Code::NotSupported), request.data),
+        };
+        let most = self.tier.request_bytes_max();
+        let parts = request.length.div_ceil(most).max(1);
+        // Reads and writes are no longer than the export says; only what has no bytes is divided.
+        if parts > 1 && matches!(op, Op::Read | Op::Write) {
+            return fx.answer(request.id, Err(Code::Overflow), request.data);
+        }
+        let open = self.requests.add(request.id, parts);
+        let sums =
+            if op == Op::Write { Sums::of(request.offset, &request.data) } else { Sums::default() };
+        let buf = matches!(op, Op::Read | Op::Write).then(|| self.requests.lend(request.data));
+        self.requests.open[open as usize].as_mut().expect("it was just put there").buf = buf;
+        let mut asked = Vec::new();
+        for part in 0..parts {
+            let at = part * most;
+            asked.push(tier::Request {
+                id: self.requests.part(open),
+                disk,
+                op,
+                offset: request.offset + u64::from(at),
+                bytes: (request.length - at).min(most),
+                fua,
+                buf,
+                sums: sums.clone(),
+            });
+        }
+        for part in asked {
+            self.handle(Event::Request(part), fx);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Names of sixteen bytes: made at random, or out of other names.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use tier::format::Uuid;
+
+/// A new name, which nobody else has.
+pub(crate) fn random() -> io::Result<Uuid> {
+    let mut uuid = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut uuid)?;
+    Ok(uuid)
+}
+
+/// The name of this start of this machine, or nothing where the kernel does not say.
+pub(crate) fn boot() -> Uuid {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    parse(&text).unwrap_or_default()
+}
+
+/// The name of this machine, or nothing where it has none.
+pub(crate) fn host() -> Uuid {
+    let text = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    parse(&text).unwrap_or_default()
+}
+
+/// Sixteen bytes in hexadecimal digits, with or without hyphens.
+fn parse(text: &str) -> Option<Uuid> {
+    let digits: Vec<u8> = text.trim().bytes().filter(|byte| *byte != b'-').collect();
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let bytes: Option<Vec<u8>> = digits
+        .chunks(2)
+        .map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?))
+        .collect();
+    bytes?.try_into().ok()
+}
+
+/// The name that a disk has in every set: its own, in at most sixteen bytes, or a sum of it.
+pub(crate) fn of_disk(name: &str) -> Uuid {
+    let mut uuid = [0; 16];
+    if name.len() < 16 {
+        uuid[..name.len()].copy_from_slice(name.as_bytes());
+        return uuid;
+    }
+    uuid[..8].copy_from_slice(&tier::format::payload_sum(name.as_bytes()).to_be_bytes());
+    let backwards: Vec<u8> = name.bytes().rev().collect();
+    uuid[8..].copy_from_slice(&tier::format::payload_sum(&backwards).to_be_bytes());
+    uuid
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_from_what_the_kernel_prints() {
+        let expected: Uuid = std::array::from_fn(|at| u8::try_from(at).expect("small") * 17);
+        assert_eq!(parse("00112233-4455-6677-8899-aabbccddeeff\n"), Some(expected));
+        assert_eq!(parse("0011"), None);
+        assert_eq!(parse("zz112233-4455-6677-8899-aabbccddeeff"), None);
+    }
+
+    #[test]
+    fn disks_of_different_names_have_different_ones() {
+        let names = [
+            "vm1",
+            "vm2",
+            "a-name-that-is-rather-long-1",
+            "a-name-that-is-rather-long-2",
+            "exactly-16-bytes",
+        ];
+        let mut uuids: Vec<Uuid> = names.iter().map(|name| of_disk(name)).collect();
+        uuids.sort_unstable();
+        uuids.dedup();
+        assert_eq!(uuids.len(), names.len());
+    }
+}

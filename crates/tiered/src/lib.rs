@@ -1,0 +1,32 @@
+//! The acceleration tier with files, memory and a clock: cached disks for a front end.
+//!
+//! What it does: [`make`] makes a set in a new file; [`Set::open`] opens one for backing files and devices, and
+//! gives a [`front::Disk`] for each. Below them one [`tier::Tier`] decides; what it wants read or written the
+//! front end's ring does, what it wants summed and copied is done here. [`Control`] is how others ask how it is
+//! doing, and for a change.
+//!
+//! What it refuses: a cache file that is there already, when a set is to be made; a cache, a backing file or
+//! device, or a sidecar that somebody else holds; a sidecar that is a link.
+//!
+//! Invariants: bytes from the cache device reach a client only after their sum was found right; every write
+//! takes its bytes when it is asked for, so that memory can be used again when the machine says so; a
+//! server that ends has left the set in order, or said that it could not.
+#![forbid(unsafe_code)]
+
+mod control;
+mod core;
+mod disk;
+mod effects;
+mod error;
+mod files;
+mod identity;
+mod make;
+mod media;
+mod memory;
+mod requests;
+mod set;
+
+pub use control::{Command, Control, DiskReport, Report};
+pub use error::SetError;
+pub use make::make;
+pub use set::{CachedDisk, Opening, Set};

@@ -1,0 +1,42 @@
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use tier::{Geometry, Plan};
+
+use crate::files::{failed, hold};
+use crate::media::Files;
+use crate::{SetError, identity};
+
+/// Makes an empty set in a new file, which takes all of its room at once. Says how it is divided.
+///
+/// # Errors
+/// When something is there, it has no room, or it cannot be divided so. What was begun is removed.
+pub fn make(path: &Path, plan: Plan) -> Result<Geometry, SetError> {
+    let geometry = Geometry::new(plan)
+        .map_err(|source| SetError::Geometry { path: path.to_owned(), source })?;
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
+    let file = file.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => SetError::There { path: path.to_owned() },
+        _ => failed("make", path)(error),
+    })?;
+    let made =
+        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, plan.device_bytes)
+            .map_err(|errno| failed("make room in", path)(errno.into()))
+            .and_then(|()| fill(path, plan, geometry));
+    if made.is_err() {
+        // Nothing of it is of use; that it cannot be removed changes nothing of the error.
+        let _ = std::fs::remove_file(path);
+    }
+    made.map(|()| geometry)
+}
+
+fn fill(path: &Path, plan: Plan, geometry: Geometry) -> Result<(), SetError> {
+    let held = hold(path)?;
+    let mut files = Files { cache: Arc::new(held.file.into()), disks: Vec::new() };
+    let set = identity::random().map_err(failed("find a name for", path))?;
+    tier::init(&mut files, geometry, plan.device_bytes, set, identity::host())
+        .map_err(|error| failed("write to", path)(io::Error::other(error.to_string())))
+}

@@ -1,0 +1,179 @@
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use cache::PolicyKind;
+use cache::tier::Admission;
+use front::Disk;
+use nbd::{Abilities, BlockSizes, Export};
+use tier::format::Superblock;
+use tier::{Attachment, Geometry, Mode, REQUEST_BYTES_MAX, Settings, Tier};
+
+pub use crate::disk::CachedDisk;
+
+use crate::control::{Control, inbox};
+use crate::core::Core;
+use crate::files::{fingerprint, hold, sidecar, sidecar_path};
+use crate::media::Files;
+use crate::{SetError, identity};
+
+/// A disk that is to be cached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opening {
+    /// Its name for clients and in the set: it finds its pages and its log by it.
+    pub name: String,
+    /// Its backing file or device.
+    pub backing: PathBuf,
+    /// How its writes are answered.
+    pub mode: Mode,
+    /// Its sidecar, if not beside a backing file under its name with `.tilemark-tier`.
+    pub sidecar: Option<PathBuf>,
+}
+
+/// An open set.
+#[derive(Debug)]
+pub struct Set {
+    /// Its disks, all for one server, in the order in which they were named.
+    pub disks: Vec<CachedDisk>,
+    /// How it is asked while it is served.
+    pub control: Control,
+    /// Whether it had been left in order.
+    pub was_clean: bool,
+    /// Pages that are served again.
+    pub pages: usize,
+    /// Writes in logs that wait for their backing stores.
+    pub writes: usize,
+}
+
+/// A held backing file, and what is beside it.
+struct Backing {
+    attachment: Attachment,
+    file: Arc<OwnedFd>,
+    sidecar: Arc<OwnedFd>,
+    /// What offsets and lengths have to be multiples of.
+    alignment: u32,
+}
+
+impl Set {
+    /// What a cache file says it is, without opening it for service.
+    ///
+    /// # Errors
+    /// It is held by somebody else, or is no set.
+    pub fn inspect(cache: &Path) -> Result<Superblock, SetError> {
+        let held = hold(cache)?;
+        let mut files = Files { cache: Arc::new(held.file.into()), disks: Vec::new() };
+        Tier::inspect(&mut files)
+            .map_err(|source| SetError::Open { path: cache.to_owned(), source })
+    }
+
+    /// Opens the set in a cache file for these disks.
+    ///
+    /// # Errors
+    /// [`SetError`]: what is held by somebody else, is no set, or must not be served.
+    pub fn open(
+        cache: &Path,
+        policy: PolicyKind,
+        admission: Admission,
+        disks: &[Opening],
+    ) -> Result<Self, SetError> {
+        let held = hold(cache)?;
+        let refused = |source| SetError::Open { path: cache.to_owned(), source };
+        let mut files = Files { cache: Arc::new(held.file.into()), disks: Vec::new() };
+        let superblock = Tier::inspect(&mut files).map_err(refused)?;
+        let indexes = places(&superblock, disks)?;
+        files.disks.resize_with(superblock.disks.len(), || None);
+        let mut backings = Vec::new();
+        for (disk, index) in disks.iter().zip(indexes) {
+            let backing = open_backing(disk, index)?;
+            files.disks[usize::from(index)] =
+                Some((Arc::clone(&backing.file), Arc::clone(&backing.sidecar)));
+            backings.push(backing);
+        }
+        let attachments: Vec<Attachment> =
+            backings.iter().map(|backing| backing.attachment.clone()).collect();
+        let settings = Settings { policy, admission, boot: identity::boot() };
+        let opened = Tier::open(&mut files, settings, &attachments).map_err(refused)?;
+        let mut names = vec![None; superblock.disks.len()];
+        for (disk, backing) in disks.iter().zip(&backings) {
+            names[usize::from(backing.attachment.index)] = Some(disk.name.clone());
+        }
+        let (control, inbox) = inbox(names);
+        let most = opened.tier.request_bytes_max();
+        let core = Arc::new(Mutex::new(Core::new(opened.tier, files, inbox)));
+        let served = disks.iter().zip(&backings).enumerate().map(|(at, (disk, backing))| {
+            let export = export(disk, backing, most)?;
+            Ok(CachedDisk {
+                core: Arc::clone(&core),
+                export,
+                index: backing.attachment.index,
+                is_first: at == 0,
+            })
+        });
+        Ok(Self {
+            disks: served.collect::<Result<_, SetError>>()?,
+            control,
+            was_clean: opened.was_clean,
+            pages: opened.pages,
+            writes: opened.writes,
+        })
+    }
+
+    /// Its disks as a front end takes them.
+    pub fn boxed(disks: Vec<CachedDisk>) -> Vec<Box<dyn Disk>> {
+        disks.into_iter().map(|disk| Box::new(disk) as Box<dyn Disk>).collect()
+    }
+}
+
+/// Where each disk has its entry in the set: its own, or a free one.
+fn places(superblock: &Superblock, disks: &[Opening]) -> Result<Vec<u16>, SetError> {
+    let mut taken: Vec<usize> = Vec::new();
+    for (at, disk) in disks.iter().enumerate() {
+        if disks[..at].iter().any(|other| other.name == disk.name) {
+            return Err(SetError::Twice { name: disk.name.clone() });
+        }
+        let uuid = identity::of_disk(&disk.name);
+        let is_its = |entry: &Option<_>| {
+            entry.as_ref().is_some_and(|e: &tier::format::DiskEntry| e.disk == uuid)
+        };
+        let own = superblock.disks.iter().position(is_its);
+        let free = || {
+            (0..superblock.disks.len())
+                .find(|at| superblock.disks[*at].is_none() && !taken.contains(at))
+        };
+        let most = Geometry::of(superblock).disks_max();
+        let place = own.or_else(free).ok_or(SetError::Many { disks: disks.len(), most })?;
+        taken.push(place);
+    }
+    Ok(taken.into_iter().map(|at| u16::try_from(at).expect("a set has 63 places")).collect())
+}
+
+fn open_backing(disk: &Opening, index: u16) -> Result<Backing, SetError> {
+    let held = hold(&disk.backing)?;
+    let beside = disk.sidecar.clone().unwrap_or_else(|| sidecar_path(&disk.backing));
+    Ok(Backing {
+        attachment: Attachment {
+            index,
+            disk: identity::of_disk(&disk.name),
+            bytes: held.size,
+            mode: disk.mode,
+            fingerprint: fingerprint(&disk.backing, &held)?,
+        },
+        sidecar: sidecar(&beside)?,
+        alignment: held.alignment.unwrap_or(512).max(512),
+        file: Arc::new(held.file.into()),
+    })
+}
+
+fn export(disk: &Opening, backing: &Backing, most: u32) -> Result<Export, SetError> {
+    let failed = |source| SetError::Export { name: disk.name.clone(), source };
+    let alignment = backing.alignment;
+    let blocks = BlockSizes::new(alignment, alignment.max(4096), most.min(REQUEST_BYTES_MAX))
+        .map_err(failed)?;
+    let abilities = Abilities::FLUSH
+        | Abilities::FUA
+        | Abilities::TRIM
+        | Abilities::WRITE_ZEROES
+        | Abilities::MULTI_CONN;
+    let bytes = backing.attachment.bytes / u64::from(alignment) * u64::from(alignment);
+    Export::new(&disk.name, bytes, blocks, abilities).map_err(failed)
+}

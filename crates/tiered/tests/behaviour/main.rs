@@ -1,0 +1,9 @@
+//! A served tier against files, with the client that tries the front end.
+
+extern crate front as tilemark_front;
+
+#[path = "../../../front/tests/behaviour/client.rs"]
+#[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]
+mod client;
+mod served;
+mod told;

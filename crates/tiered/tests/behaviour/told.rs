@@ -1,0 +1,73 @@
+//! What is refused, and in which words.
+
+use tier::Mode;
+use tilemark_tiered::{Command, Opening, SetError};
+
+use crate::served::{Host, open};
+
+fn said<T>(result: Result<T, SetError>) -> String {
+    result.err().expect("refused").to_string()
+}
+
+#[test]
+fn a_set_is_made_in_a_new_file_only_and_what_was_begun_is_removed() {
+    let host = Host::new(Mode::Back);
+    let there = said(tilemark_tiered::make(&host.cache(), tier::Plan::new(1 << 30)));
+    assert!(there.contains("is there already") && there.contains("hint: "), "{there}");
+    let small = host.directory.path().join("small");
+    assert!(said(tilemark_tiered::make(&small, tier::Plan::new(1 << 20))).contains("too small"));
+    assert!(!small.exists());
+}
+
+#[test]
+fn a_set_or_a_disk_that_somebody_has_is_refused() {
+    let host = Host::new(Mode::Back);
+    let served = host.serve();
+    assert!(said(host.open()).contains("use"), "{}", said(host.open()));
+    let other = Host::new(Mode::Back);
+    assert!(said(open(&other.cache(), &[host.opening()])).contains("use"));
+    served.running.stop().expect("it ends in order");
+}
+
+#[test]
+fn what_is_no_set_is_no_set() {
+    let host = Host::new(Mode::Back);
+    std::fs::write(host.directory.path().join("none"), vec![0; 32 << 20]).expect("room");
+    let text = said(open(&host.directory.path().join("none"), &[host.opening()]));
+    assert!(text.contains("no superblock of a tier is there"), "{text}");
+    let text = said(open(&host.directory.path().join("absent"), &[host.opening()]));
+    assert!(text.contains("absent"), "{text}");
+    let twice = said(open(&host.cache(), &[host.opening(), host.opening()]));
+    assert!(twice.contains("\"vm1\" is named twice"), "{twice}");
+}
+
+#[test]
+fn a_sidecar_that_is_a_link_is_not_followed() {
+    let host = Host::new(Mode::Back);
+    let elsewhere = host.directory.path().join("precious");
+    std::fs::write(&elsewhere, b"precious").expect("room");
+    std::os::unix::fs::symlink(&elsewhere, host.directory.path().join("disk.raw.tilemark-tier"))
+        .expect("a link");
+    said(host.open());
+    assert_eq!(std::fs::read(&elsewhere).expect("it is there"), b"precious");
+}
+
+#[test]
+fn a_disk_with_writes_in_a_log_is_refused_to_another_set() {
+    let host = Host::new(Mode::Back);
+    let served = host.serve();
+    host.client().write(0, &[7; 4096]).expect("bytes are taken");
+    served.running.stop().expect("it ends in order");
+    let other = Host::new(Mode::Back);
+    let borrowed = Opening { sidecar: None, ..host.opening() };
+    let text = said(open(&other.cache(), &[borrowed]));
+    assert!(text.contains("has writes which this backing store has not"), "{text}");
+}
+
+#[test]
+fn a_disk_that_is_not_there_is_named_with_those_that_are() {
+    let host = Host::new(Mode::Back);
+    let served = host.serve();
+    let error = served.ask(Command::Drain { disk: "vm9".to_owned() }).expect_err("refused");
+    assert_eq!(error, "no disk \"vm9\"; there are vm1");
+}
