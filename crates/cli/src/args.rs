@@ -17,6 +17,7 @@ mod serve;
 mod simulate;
 mod stored;
 mod study;
+mod tier;
 mod what_if;
 
 use std::path::PathBuf;
@@ -45,6 +46,10 @@ pub use simulate::SimulateArgs;
 pub use stored::StoredArgs;
 pub use study::{
     StudyAction, StudyArgs, StudyFormat, StudyMergeArgs, StudyResultArgs, StudyRunArgs,
+};
+pub use tier::{
+    TierAction, TierArgs, TierCheckArgs, TierDisk, TierDiskArgs, TierDoorArgs, TierInitArgs,
+    TierMode, TierServeArgs, TierSetArgs, TierStatusArgs,
 };
 pub use what_if::{CacheAt, WhatIfArgs, Write};
 
@@ -132,6 +137,8 @@ pub enum Command {
     Study(StudyArgs),
     /// Say why this machine may not be fit for measuring
     Doctor(DoctorArgs),
+    /// Serve disks through a cache on fast storage, which loses nothing it acknowledged
+    Tier(TierArgs),
     /// Look at a meter of watts before a run relies on it
     Meter(MeterArgs),
     /// Show what is set by the environment and config.toml, and where

@@ -42,4 +42,7 @@ pub use event::{
 };
 pub use geometry::{Geometry, GeometryError, Plan};
 pub use machine::{Counters, DiskStatus, REQUEST_BYTES_MAX, Tier};
-pub use open::{AttachError, Attachment, Media, OpenError, Opened, Settings, give_up, init};
+pub use open::{
+    AttachError, Attachment, Examined, ExaminedDisk, Media, OpenError, Opened, Settings, give_up,
+    init,
+};

@@ -177,7 +177,13 @@ impl Core {
     /// Something happened that somebody may wait for.
     pub(crate) fn noted(&mut self, note: Note) {
         match note {
-            Note::Closed => self.is_closed = true,
+            Note::Closed => {
+                self.is_closed = true;
+                for (backing, sidecar) in self.files.disks.iter().flatten() {
+                    // Without it the next start is trusted as after a kill.
+                    let _ = crate::closed::remember(backing, sidecar);
+                }
+            }
             // It can do no more, so nothing is waited for.
             Note::CacheFailed => (self.is_closed, self.inbox.has_failed) = (true, true),
             _ => {}

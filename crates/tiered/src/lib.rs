@@ -13,9 +13,11 @@
 //! server that ends has left the set in order, or said that it could not.
 #![forbid(unsafe_code)]
 
+mod closed;
 mod control;
 mod core;
 mod disk;
+mod door;
 mod effects;
 mod error;
 mod files;
@@ -27,6 +29,7 @@ mod requests;
 mod set;
 
 pub use control::{Command, Control, DiskReport, Report};
+pub use door::{Door, ask};
 pub use error::SetError;
 pub use make::make;
 pub use set::{CachedDisk, Opening, Set};

@@ -6,16 +6,16 @@ use cache::PolicyKind;
 use cache::tier::Admission;
 use front::Disk;
 use nbd::{Abilities, BlockSizes, Export};
-use tier::format::Superblock;
-use tier::{Attachment, Geometry, Mode, REQUEST_BYTES_MAX, Settings, Tier};
+use tier::format::{FINGERPRINT_BYTES, Superblock};
+use tier::{Attachment, Examined, Geometry, Mode, REQUEST_BYTES_MAX, Settings, Tier};
 
 pub use crate::disk::CachedDisk;
 
 use crate::control::{Control, inbox};
 use crate::core::Core;
-use crate::files::{fingerprint, hold, sidecar, sidecar_path};
+use crate::files::{failed, fingerprint, hold, sidecar, sidecar_path};
 use crate::media::Files;
-use crate::{SetError, identity};
+use crate::{SetError, closed, identity};
 
 /// A disk that is to be cached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,14 +55,14 @@ struct Backing {
 }
 
 impl Set {
-    /// What a cache file says it is, without opening it for service.
+    /// Reads all of a set's structure and changes nothing.
     ///
     /// # Errors
-    /// It is held by somebody else, or is no set.
-    pub fn inspect(cache: &Path) -> Result<Superblock, SetError> {
+    /// It is held by somebody else, is no set, or is damaged.
+    pub fn examine(cache: &Path) -> Result<Examined, SetError> {
         let held = hold(cache)?;
         let mut files = Files { cache: Arc::new(held.file.into()), disks: Vec::new() };
-        Tier::inspect(&mut files)
+        Tier::examine(&mut files)
             .map_err(|source| SetError::Open { path: cache.to_owned(), source })
     }
 
@@ -93,6 +93,10 @@ impl Set {
             backings.iter().map(|backing| backing.attachment.clone()).collect();
         let settings = Settings { policy, admission, boot: identity::boot() };
         let opened = Tier::open(&mut files, settings, &attachments).map_err(refused)?;
+        for backing in &backings {
+            closed::forget(&backing.sidecar)
+                .map_err(|errno| failed("write beside", cache)(errno.into()))?;
+        }
         let mut names = vec![None; superblock.disks.len()];
         for (disk, backing) in disks.iter().zip(&backings) {
             names[usize::from(backing.attachment.index)] = Some(disk.name.clone());
@@ -150,18 +154,21 @@ fn places(superblock: &Superblock, disks: &[Opening]) -> Result<Vec<u16>, SetErr
 fn open_backing(disk: &Opening, index: u16) -> Result<Backing, SetError> {
     let held = hold(&disk.backing)?;
     let beside = disk.sidecar.clone().unwrap_or_else(|| sidecar_path(&disk.backing));
-    Ok(Backing {
-        attachment: Attachment {
-            index,
-            disk: identity::of_disk(&disk.name),
-            bytes: held.size,
-            mode: disk.mode,
-            fingerprint: fingerprint(&disk.backing, &held)?,
-        },
-        sidecar: sidecar(&beside)?,
-        alignment: held.alignment.unwrap_or(512).max(512),
-        file: Arc::new(held.file.into()),
-    })
+    let sidecar = sidecar(&beside)?;
+    let mut fingerprint = fingerprint(&disk.backing, &held)?;
+    let (bytes, alignment) = (held.size, held.alignment.unwrap_or(512).max(512));
+    let file: Arc<OwnedFd> = Arc::new(held.file.into());
+    let failed = |errno: rustix::io::Errno| failed("read", &beside)(errno.into());
+    let changes = match closed::is_changed(&file, &sidecar).map_err(failed)? {
+        true => (identity::random().map_err(crate::files::failed("find a name for", &beside))?)
+            [..8]
+            .to_vec(),
+        false => closed::changes(&sidecar).map_err(failed)?.to_vec(),
+    };
+    fingerprint[FINGERPRINT_BYTES - 8..].copy_from_slice(&changes);
+    let disk_name = identity::of_disk(&disk.name);
+    let attachment = Attachment { index, disk: disk_name, bytes, mode: disk.mode, fingerprint };
+    Ok(Backing { attachment, sidecar, alignment, file })
 }
 
 fn export(disk: &Opening, backing: &Backing, most: u32) -> Result<Export, SetError> {

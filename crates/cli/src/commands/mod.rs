@@ -30,6 +30,7 @@ mod serve;
 mod simulate;
 mod study;
 mod there;
+mod tier;
 mod tiles;
 mod verify;
 mod verify_report;
@@ -74,6 +75,7 @@ pub fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Study(args) => study::study(args),
         Command::Doctor(args) if !args.there.hosts.is_empty() => there::doctor(args),
         Command::Doctor(args) => doctor::doctor(args),
+        Command::Tier(args) => tier::tier(args),
         Command::Meter(args) => meter::meter(args),
         Command::Config(args) => config::run(args),
         Command::Schema(args) => schema::schema(args),

@@ -240,7 +240,7 @@ impl Found {
     }
 
     /// Records that the backing store may not have.
-    fn unretired(&self) -> impl Iterator<Item = &(u64, u64, Logged)> {
+    pub(super) fn unretired(&self) -> impl Iterator<Item = &(u64, u64, Logged)> {
         let retired = self.walk.log.retired;
         self.records.iter().filter(move |(seq, ..)| *seq > retired)
     }

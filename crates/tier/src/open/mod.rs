@@ -10,7 +10,7 @@ mod walk;
 pub use burn::give_up;
 pub use errors::{AttachError, Attachment, OpenError, Settings};
 pub use init::init;
-pub use recover::Opened;
+pub use recover::{Examined, ExaminedDisk, Opened};
 
 use crate::event::{IoError, Place};
 

@@ -6,8 +6,8 @@ use super::errors::{AttachError, Attachment, OpenError, Settings};
 use super::walk::{Group, Walk, Whose, walk};
 use crate::event::{IoError, Place};
 use crate::format::{
-    BLOCK, BLOCK_BYTES, Kind, SUPERBLOCK_AT, SUPERBLOCK_BYTES, SetState, SlotEntry, Superblock,
-    TABLE_ENTRIES, decode_table,
+    BLOCK, BLOCK_BYTES, DiskEntry, Kind, SUPERBLOCK_AT, SUPERBLOCK_BYTES, SetState, SlotEntry,
+    Superblock, TABLE_ENTRIES, decode_table,
 };
 use crate::geometry::Geometry;
 use crate::machine::overlay::blocks_of;
@@ -28,7 +28,68 @@ pub struct Opened {
     pub writes: usize,
 }
 
+/// A disk of a set, as its log says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExaminedDisk {
+    /// Its place in the set.
+    pub index: u16,
+    /// Its entry.
+    pub entry: DiskEntry,
+    /// Groups that follow from each other and are what their sums say.
+    pub groups: u64,
+    /// Writes that its backing store may not have, by the log alone.
+    pub writes: usize,
+    /// Bytes of them.
+    pub bytes: u64,
+}
+
+/// What a set holds, found without changing anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Examined {
+    /// What it is.
+    pub superblock: Superblock,
+    /// Pages that may be believed, if their disks were not changed meanwhile.
+    pub pages: usize,
+    /// Its disks.
+    pub disks: Vec<ExaminedDisk>,
+}
+
 impl Tier {
+    /// Reads all of a set's structure, as opening it does, and changes nothing.
+    ///
+    /// # Errors
+    /// [`OpenError`]: why it would not be opened, but for what only a backing store tells.
+    pub fn examine(media: &mut dyn Media) -> Result<Examined, OpenError> {
+        let (mut superblock, _) = newest(media)?;
+        let geometry = Geometry::of(&superblock);
+        let mut slots = read_table(media, &superblock, &geometry)?;
+        let was_clean = superblock.state == SetState::Clean;
+        let pool = read_pool(media, &mut superblock, &geometry, was_clean, &mut slots)?;
+        let mut logs = BTreeMap::new();
+        for (index, entry) in (0..).zip(&superblock.disks) {
+            if let Some(entry) = entry {
+                logs.insert(index, read_log(media, &geometry, index, entry)?);
+            }
+        }
+        free_chunks(&geometry, &pool, &logs)?;
+        let disks = logs.into_iter().filter_map(|(index, found)| {
+            let entry = superblock.disks[usize::from(index)].clone()?;
+            let waiting = || found.unretired().filter(|(.., logged)| logged.bytes > 0);
+            Some(ExaminedDisk {
+                index,
+                groups: found.walk.log.last() + 1 - entry.log_seq,
+                writes: waiting().count(),
+                bytes: waiting().map(|(.., logged)| u64::from(logged.bytes)).sum(),
+                entry,
+            })
+        });
+        Ok(Examined {
+            pages: slots.iter().flatten().filter(|slot| slot.valid != 0).count(),
+            disks: disks.collect(),
+            superblock,
+        })
+    }
+
     /// What a cache device says it is.
     ///
     /// # Errors

@@ -65,6 +65,26 @@ fn a_disk_with_writes_in_a_log_is_refused_to_another_set() {
 }
 
 #[test]
+fn a_backing_file_that_was_written_meanwhile_comes_back_cold_and_right() {
+    use std::os::unix::fs::FileExt;
+    let host = Host::new(Mode::Through);
+    let served = host.serve();
+    host.client().read(0, 256 << 10).expect("bytes come");
+    served.running.stop().expect("it ends in order");
+    let served = host.serve();
+    assert_eq!(served.pages, 4, "nobody wrote to it");
+    served.running.stop().expect("it ends in order");
+    let file = std::fs::OpenOptions::new().write(true).open(host.backing()).expect("the file");
+    file.write_all_at(&[9; 4096], 0).expect("room");
+    drop(file);
+    let served = host.serve();
+    assert_eq!(served.pages, 0, "it is another file now");
+    assert_eq!(host.client().read(0, 4096).expect("bytes come"), vec![9; 4096]);
+    served.running.stop().expect("it ends in order");
+    assert_eq!(host.serve().pages, 1, "and known again");
+}
+
+#[test]
 fn a_disk_that_is_not_there_is_named_with_those_that_are() {
     let host = Host::new(Mode::Back);
     let served = host.serve();

@@ -1,0 +1,297 @@
+//! `tier`: disks through a cache on fast storage.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use cache::tier::Admission;
+use front::{Limits, Listen, Place};
+use serde_json::json;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use tier::{Examined, Mode, Plan};
+use tiered::{Command, Door, Opening, Report, Set, SetError};
+use units::Bytes;
+
+use crate::args::{
+    Format, TierAction, TierArgs, TierCheckArgs, TierDiskArgs, TierDoorArgs, TierInitArgs,
+    TierMode, TierServeArgs, TierSetArgs, TierStatusArgs,
+};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+use crate::text::{Table, count};
+
+/// How often it is looked whether the server has ended by itself.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Runs the verb below `tier`.
+pub fn tier(args: &TierArgs) -> Result<Exit, Failure> {
+    match &args.action {
+        TierAction::Init(args) => init(args),
+        TierAction::Serve(args) => serve(args),
+        TierAction::Status(args) => status(args),
+        TierAction::Drain(args) => drain(args),
+        TierAction::Set(args) => set(args),
+        TierAction::Check(args) => check(args),
+    }
+}
+
+fn refused(error: &SetError) -> Failure {
+    let text = error.to_string();
+    match text.split_once("\nhint: ") {
+        Some((message, hint)) => Failure::new(Exit::Refused, message).hint(Some(hint)),
+        None => Failure::new(Exit::Refused, text),
+    }
+}
+
+fn init(args: &TierInitArgs) -> Result<Exit, Failure> {
+    let bytes = |size: Bytes| u32::try_from(size.get()).unwrap_or(u32::MAX);
+    let plan = Plan {
+        device_bytes: args.size.get(),
+        page_bytes: bytes(args.page),
+        chunk_bytes: bytes(args.chunk),
+        log_percent: args.log,
+    };
+    let geometry = tiered::make(&args.file, plan).map_err(|error| refused(&error))?;
+    let pages = u64::from(geometry.slots()) * u64::from(geometry.page_bytes);
+    let logs = u64::from(geometry.chunks - geometry.page_chunks) * u64::from(geometry.chunk_bytes);
+    crate::say!(
+        "{} made: {} for pages of {}, {} for logs, up to {}",
+        args.file.display(),
+        Bytes::new(pages),
+        Bytes::new(geometry.page_bytes.into()),
+        Bytes::new(logs),
+        count(geometry.disks_max() as u64, "disk")
+    );
+    Ok(Exit::Success)
+}
+
+fn mode(mode: TierMode) -> Mode {
+    match mode {
+        TierMode::Through => Mode::Through,
+        TierMode::Back => Mode::Back,
+    }
+}
+
+fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
+    let admission = match args.admission {
+        1 => Admission::Always,
+        accesses => Admission::NthAccess { accesses, fill_percent: 0 },
+    };
+    // From before anything is served, so that no signal ends it out of order.
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
+        .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let disks: Vec<Opening> = args.disks.iter().map(|disk| opening(disk, args)).collect();
+    let set =
+        Set::open(&args.file, args.policy, admission, &disks).map_err(|error| refused(&error))?;
+    said(&set);
+    let (control, listen) =
+        (set.control, Listen { place: Place::Unix(args.socket.clone()), tls: None });
+    let running = front::start(Set::boxed(set.disks), &[listen], Limits::default());
+    let running = Arc::new(running.map_err(|error| Failure::from_error(Exit::Refused, &error))?);
+    let asked_at = args.control.clone().unwrap_or_else(|| control_of(&args.socket));
+    let door = Door::open(&asked_at, control, &running).map_err(|error| refused(&error))?;
+    for disk in &args.disks {
+        crate::say!("serving nbd+unix:///{}?socket={}", disk.name, args.socket.display());
+    }
+    while !running.is_over() && signals.pending().next().is_none() {
+        std::thread::sleep(LOOK);
+    }
+    drop(door);
+    crate::say!("ending: what was asked is answered, and the tier left in order");
+    end(running)
+}
+
+/// Waits for whoever still asks, and for the disks.
+fn end(mut running: Arc<front::Running>) -> Result<Exit, Failure> {
+    loop {
+        match Arc::try_unwrap(running) {
+            Ok(running) => {
+                let failed = |error| Failure::new(Exit::Failure, format!("serving: {error}"));
+                return running.stop().map(|()| Exit::Success).map_err(failed);
+            }
+            Err(shared) => running = shared,
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn opening(disk: &crate::args::TierDisk, args: &TierServeArgs) -> Opening {
+    let sidecar = args
+        .sidecar
+        .as_ref()
+        .map(|directory| directory.join(format!("{}.tilemark-tier", disk.name)));
+    Opening {
+        name: disk.name.clone(),
+        backing: disk.backing.clone(),
+        mode: mode(args.mode),
+        sidecar,
+    }
+}
+
+fn said(set: &Set) {
+    let state =
+        if set.was_clean { "was left in order" } else { "was not left in order, and is again" };
+    crate::say!(
+        "the tier {state}: {} held, {} to come",
+        count(set.pages as u64, "page"),
+        count(set.writes as u64, "write")
+    );
+}
+
+fn control_of(socket: &Path) -> PathBuf {
+    let mut name = socket.as_os_str().to_owned();
+    name.push(".control");
+    name.into()
+}
+
+fn ask(door: &TierDoorArgs, command: &Command) -> Result<Option<Report>, Failure> {
+    tiered::ask(&control_of(&door.socket), command).map_err(|error| {
+        Failure::new(Exit::Failure, error)
+            .hint(Some("`tilemark tier serve` has to run; it is asked at its --socket"))
+    })
+}
+
+fn drain(args: &TierDiskArgs) -> Result<Exit, Failure> {
+    ask(&args.door, &Command::Drain { disk: args.disk.clone() })?;
+    crate::say!("all that {} had in its log is on its backing store", args.disk);
+    Ok(Exit::Success)
+}
+
+fn set(args: &TierSetArgs) -> Result<Exit, Failure> {
+    let disk = &args.disk.disk;
+    if let Some(on) = args.populate {
+        ask(&args.disk.door, &Command::Populate { disk: disk.clone(), on })?;
+        crate::say!("{disk}: new pages {}", if on { "come in" } else { "stay out" });
+    }
+    if let Some(mode) = args.mode {
+        let back = mode == TierMode::Back;
+        ask(&args.disk.door, &Command::Mode { disk: disk.clone(), back })?;
+        crate::say!(
+            "{disk}: writes are answered by {}",
+            if back { "the log" } else { "the backing store" }
+        );
+    }
+    Ok(Exit::Success)
+}
+
+fn status(args: &TierStatusArgs) -> Result<Exit, Failure> {
+    let report = ask(&args.door, &Command::Status)?;
+    let report =
+        report.ok_or_else(|| Failure::new(Exit::Failure, "the server said nothing of itself"))?;
+    match args.format {
+        Format::Json => output::print_json(&report)?,
+        Format::Text => output::print(&text(&report))?,
+    }
+    Ok(Exit::Success)
+}
+
+fn text(report: &Report) -> String {
+    let reads = report.hits + report.partial + report.misses;
+    let share = if reads == 0 {
+        "-".to_owned()
+    } else {
+        format!("{:.1} %", report.hits as f64 / reads as f64 * 100.0)
+    };
+    let mut text = format!(
+        "{} of {} held; {} read, {share} of them from fast storage alone; {} written, {} put into backing stores\n",
+        Bytes::new(report.held_bytes),
+        Bytes::new(report.page_bytes),
+        count(reads, "time"),
+        count(report.writes, "time"),
+        Bytes::new(report.destaged_bytes),
+    );
+    if report.checksum_errors > 0 {
+        text +=
+            &format!("{} not what they should have been\n", count(report.checksum_errors, "block"));
+    }
+    if report.has_failed {
+        text += "the cache device has failed: nothing is cached any more\n";
+    }
+    let mut table = Table::new(&[
+        "disk",
+        "mode",
+        ">not on its backing store",
+        ">epochs",
+        "backing store alone",
+    ]);
+    for disk in &report.disks {
+        table.row(vec![
+            disk.name.clone(),
+            disk.mode.clone(),
+            Bytes::new(disk.dirty_bytes).to_string(),
+            disk.epochs.to_string(),
+            disk.sidecar.clone(),
+        ]);
+    }
+    text + &table.text("")
+}
+
+fn check(args: &TierCheckArgs) -> Result<Exit, Failure> {
+    let found = Set::examine(&args.file).map_err(|error| refused(&error))?;
+    match args.format {
+        Format::Json => output::print_json(&as_json(&found))?,
+        Format::Text => output::print(&examined(&found))?,
+    }
+    Ok(Exit::Success)
+}
+
+fn name(uuid: [u8; 16]) -> String {
+    let end = uuid.iter().position(|byte| *byte == 0).unwrap_or(16);
+    match std::str::from_utf8(&uuid[..end]) {
+        Ok(text) if end < 16 && text.chars().all(|c| !c.is_control()) => text.to_owned(),
+        _ => uuid.iter().map(|byte| format!("{byte:02x}")).collect(),
+    }
+}
+
+fn as_json(found: &Examined) -> serde_json::Value {
+    let set = &found.superblock;
+    let disks = found.disks.iter().map(|disk| {
+        json!({
+            "index": disk.index, "name": name(disk.entry.disk), "generation": disk.entry.generation,
+            "bytes": disk.entry.bytes, "groups": disk.groups, "waiting_writes": disk.writes,
+            "waiting_bytes": disk.bytes,
+        })
+    });
+    json!({
+        "clean": set.state == tier::format::SetState::Clean, "opens": set.opens, "device_bytes": set.device_bytes,
+        "page_bytes": set.page_bytes, "pages": found.pages, "disks": disks.collect::<Vec<_>>(),
+    })
+}
+
+fn examined(found: &Examined) -> String {
+    let set = &found.superblock;
+    let state = if set.state == tier::format::SetState::Clean {
+        "left in order"
+    } else {
+        "not left in order"
+    };
+    let mut text = format!(
+        "a tier of {}, opened {}, {state}: {} of {} held\n",
+        Bytes::new(set.device_bytes),
+        count(set.opens, "time"),
+        count(found.pages as u64, "page"),
+        Bytes::new(set.page_bytes.into())
+    );
+    let mut table = Table::new(&[
+        "disk",
+        ">size",
+        ">generation",
+        ">groups in its log",
+        ">writes to come",
+        ">bytes",
+    ]);
+    for disk in &found.disks {
+        table.row(vec![
+            name(disk.entry.disk),
+            Bytes::new(disk.entry.bytes).to_string(),
+            disk.entry.generation.to_string(),
+            disk.groups.to_string(),
+            disk.writes.to_string(),
+            Bytes::new(disk.bytes).to_string(),
+        ]);
+    }
+    text += &table.text("");
+    text
+}
