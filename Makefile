@@ -4,7 +4,7 @@ CARGO ?= $(shell command -v cargo 2>/dev/null || echo $(HOME)/.cargo/bin/cargo)
 DATASTORE ?= .
 SECONDS ?= 60
 
-.PHONY: help build small demo cluster-demo answer test check bench fuzz docs package install uninstall setup-build
+.PHONY: help build small demo cluster-demo tier-demo answer test check bench fuzz docs package install uninstall setup-build
 PREFIX ?= /usr/local
 
 help: ## list the verbs
@@ -27,6 +27,9 @@ demo: small ## what this is, in a minute, live in a browser (DATASTORE=DIR)
 
 cluster-demo: build ## one ladder over three hosts on this machine (DATASTORE=DIR, root)
 	@scripts/cluster-demo "$(DATASTORE)"
+
+tier-demo: small ## a tier before a slow disk, killed in the middle of a load (DATASTORE=DIR, qemu-utils)
+	@scripts/tier-demo "$(DATASTORE)"
 
 answer: small ## how many datacenter tiles does this disk hold? (DATASTORE=DIR, five minutes)
 	@scripts/answer "$(DATASTORE)"

@@ -1,5 +1,7 @@
 //! The `tilemark` program as a process: what it prints, how it ends, what it leaves behind.
 
+extern crate front as tilemark_front;
+
 mod analyze;
 mod arrays;
 mod calibrate;
@@ -19,6 +21,9 @@ mod lab;
 mod labels;
 mod loops;
 mod monitoring;
+#[path = "../../../front/tests/behaviour/client.rs"]
+#[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]
+mod nbd_client;
 mod objectives;
 mod operation_faults;
 mod operations;
@@ -38,6 +43,7 @@ mod slurm;
 mod storage_trouble;
 mod studies;
 mod terminal;
+mod tiers;
 mod vm_operations;
 mod watts;
 mod what_if;

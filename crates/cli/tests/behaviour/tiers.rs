@@ -1,0 +1,148 @@
+//! A served tier as a whole program: what its commands say, and what kill -9 leaves.
+
+use std::process::Output;
+
+use nbd::client::Operation;
+use rustix::process::Signal;
+
+use crate::nbd_client::Client;
+use crate::rig::{Place, Running, err, out};
+
+const BYTES: u64 = 16 << 20;
+
+struct Tiered {
+    place: Place,
+}
+
+impl Tiered {
+    fn new() -> Self {
+        let place = Place::new();
+        std::fs::write(place.path("vm1.raw"), vec![0; usize::try_from(BYTES).expect("small")]).expect("room");
+        let tiered = Self { place };
+        let made = tiered.tier(&["init", "fast", "--size", "48MiB", "--chunk", "1MiB", "--log", "40"]);
+        assert_eq!(made.status.code(), Some(0), "{}", err(&made));
+        assert!(err(&made).contains("for pages of 64 KiB"), "{}", err(&made));
+        tiered
+    }
+
+    fn tier(&self, words: &[&str]) -> Output {
+        self.place.output(&[&["tier"], words].concat())
+    }
+
+    fn serve(&self, mode: &str) -> Running {
+        let words = ["tier", "serve", "fast", "--disk", "vm1=vm1.raw", "--socket", "s", "--mode", mode];
+        let mut running = Running::new(self.place.command(&words));
+        running.wait_for("serving nbd+unix:///vm1");
+        running
+    }
+
+    fn client(&self) -> Client {
+        Client::open(&front::Place::Unix(self.place.path("s")), "vm1").expect("it is served")
+    }
+}
+
+/// Writes blocks one after the other until the server is gone. What was answered is in `known`, by block;
+/// the last one asked may be either.
+fn write_until_it_dies(mut client: Client, known: &mut [u64], count: &mut u64) -> Option<(usize, u64)> {
+    loop {
+        *count += 1;
+        let block = usize::try_from(count.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40).expect("small") % known.len();
+        let data = count.to_le_bytes().repeat(512);
+        let operation = Operation::Write { fua: count.is_multiple_of(7) };
+        let Ok(cookie) = client.ask(operation, block as u64 * 4096, 4096, &data) else { return Some((block, *count)) };
+        match client.wait(cookie) {
+            Ok(answer) => answer.expect("a write is taken"),
+            Err(_) => return Some((block, *count)),
+        };
+        known[block] = *count;
+    }
+}
+
+#[test]
+fn a_server_that_is_killed_again_and_again_loses_nothing_that_was_answered() {
+    let tiered = Tiered::new();
+    let mut known = vec![0; usize::try_from(BYTES / 4096).expect("small")];
+    let mut count = 0;
+    for round in 0..8 {
+        let mode = if round % 3 == 2 { "through" } else { "back" };
+        let server = tiered.serve(mode);
+        let client = tiered.client();
+        let unsure = std::thread::scope(|scope| {
+            let known = &mut known;
+            let count = &mut count;
+            let (tell, told) = std::sync::mpsc::channel();
+            let writer = scope.spawn(move || {
+                let unsure = write_until_it_dies(client, known, count);
+                let _ = tell.send(());
+                unsure
+            });
+            // Some hundred writes, counted by nobody: whenever it is, is a moment.
+            let _ = told.recv_timeout(std::time::Duration::from_millis(150 + 70 * round));
+            server.signal(Signal::KILL);
+            writer.join().expect("no panic")
+        });
+        assert_eq!(server.end().code, None, "a signal ended it");
+        let server = tiered.serve(mode);
+        let mut client = tiered.client();
+        for (block, expected) in known.iter_mut().enumerate() {
+            let data = client.read(block as u64 * 4096, 4096).expect("bytes come");
+            let found = u64::from_le_bytes(data[..8].try_into().expect("eight"));
+            assert!(data.chunks(8).all(|word| word == found.to_le_bytes()), "block {block} is of one write");
+            let is_last = unsure == Some((block, found));
+            assert!(found == *expected || is_last, "round {round}, block {block}: {found}, and {expected} was answered");
+            *expected = found;
+        }
+        drop(client);
+        server.signal(Signal::TERM);
+        assert_eq!(server.end().code, Some(0), "it ends in order");
+    }
+    assert!(count > 500, "{count} writes");
+}
+
+#[test]
+fn commands_say_how_it_is_and_change_it() {
+    let tiered = Tiered::new();
+    let server = tiered.serve("back");
+    let mut client = tiered.client();
+    client.write(0, &[5; 8192]).expect("bytes are taken");
+    let status = tiered.tier(&["status", "s"]);
+    assert!(out(&status).contains("vm1   back  8 KiB"), "{}", out(&status));
+    let json = out(&tiered.tier(&["status", "s", "--format", "json"]));
+    assert!(json.contains("\"dirty_bytes\": 8192"), "{json}");
+    let held = tiered.tier(&["check", "fast"]);
+    assert_eq!(held.status.code(), Some(3), "{}", out(&held));
+    for words in [&["drain", "s", "vm1"][..], &["set", "s", "vm1", "--mode", "through", "--populate", "off"]] {
+        let done = tiered.tier(words);
+        assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    }
+    let status = out(&tiered.tier(&["status", "s"]));
+    assert!(status.contains("vm1   through  0 B") && status.contains("clean"), "{status}");
+    let unknown = tiered.tier(&["drain", "s", "vm2"]);
+    assert!(err(&unknown).contains("no disk \"vm2\"; there are vm1"), "{}", err(&unknown));
+    drop(client);
+    server.signal(Signal::TERM);
+    assert_eq!(server.end().code, Some(0));
+    let checked = out(&tiered.tier(&["check", "fast"]));
+    assert!(checked.contains("left in order") && checked.contains("vm1"), "{checked}");
+    let alone = std::fs::read(tiered.place.path("vm1.raw")).expect("the file");
+    assert!(alone[..8192] == [5; 8192], "the backing file has it");
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_in_words_and_nothing_is_made() {
+    let tiered = Tiered::new();
+    let code_of = |words: &[&str]| {
+        let output = tiered.tier(words);
+        (output.status.code(), err(&output))
+    };
+    let (code, said) = code_of(&["init", "fast", "--size", "1GiB"]);
+    assert!(code == Some(3) && said.contains("is there already") && said.contains("hint: "), "{said}");
+    let (code, said) = code_of(&["init", "small", "--size", "1MiB"]);
+    assert!(code == Some(3) && said.contains("too small") && !tiered.place.path("small").exists(), "{said}");
+    let (code, said) = code_of(&["serve", "vm1.raw", "--disk", "vm1=vm1.raw", "--socket", "s"]);
+    assert!(code == Some(3), "{said}");
+    let (code, said) = code_of(&["serve", "fast", "--disk", "vm1", "--socket", "s"]);
+    assert!(code == Some(2) && said.contains("NAME=FILE"), "{said}");
+    let (code, said) = code_of(&["status", "nowhere"]);
+    assert!(code == Some(1) && said.contains("nowhere.control") && said.contains("hint: "), "{said}");
+}
