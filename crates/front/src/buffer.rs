@@ -1,0 +1,131 @@
+use std::ops::{Deref, DerefMut};
+
+/// Alignment of direct I/O that every device accepts, in bytes.
+const ALIGNMENT: usize = 4096;
+/// Free memory that a pool keeps for later, in bytes.
+const KEPT_MAX: usize = 64 << 20;
+const CLASSES: usize = 32;
+
+/// Bytes of a request. They begin on a 4 KiB boundary, so that they can go to a device directly.
+#[derive(Debug)]
+pub struct Buffer {
+    bytes: Vec<u8>,
+    start: usize,
+    length: usize,
+}
+
+impl Buffer {
+    /// No bytes; takes no memory.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self { bytes: Vec::new(), start: 0, length: 0 }
+    }
+
+    /// So many zeroes.
+    #[must_use]
+    pub fn zeroed(length: usize) -> Self {
+        let bytes = vec![0; length + ALIGNMENT];
+        let start = bytes.as_ptr().align_offset(ALIGNMENT);
+        assert!(start < ALIGNMENT, "bytes can be aligned to {ALIGNMENT}");
+        Self { bytes, start, length }
+    }
+
+    fn capacity(&self) -> usize {
+        self.bytes.len().saturating_sub(ALIGNMENT)
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[self.start..self.start + self.length]
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..self.start + self.length]
+    }
+}
+
+/// Buffers that were given back, by the power of two of their size. What a buffer held before is
+/// still in it: who takes one writes all of it before it shows any.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    free: [Vec<Buffer>; CLASSES],
+    kept: usize,
+}
+
+impl Pool {
+    pub fn new() -> Self {
+        Self { free: std::array::from_fn(|_| Vec::new()), kept: 0 }
+    }
+
+    /// A buffer of this length.
+    pub fn take(&mut self, length: usize) -> Buffer {
+        if length == 0 {
+            return Buffer::none();
+        }
+        let capacity = length.next_power_of_two().max(ALIGNMENT);
+        match self.free[class(capacity)].pop() {
+            Some(mut buffer) => {
+                self.kept -= capacity;
+                buffer.length = length;
+                buffer
+            }
+            None => {
+                let mut buffer = Buffer::zeroed(capacity);
+                buffer.length = length;
+                buffer
+            }
+        }
+    }
+
+    /// Takes one back.
+    pub fn give(&mut self, buffer: Buffer) {
+        let capacity = buffer.capacity();
+        // Buffers that a disk made itself may have any size.
+        if capacity.is_power_of_two()
+            && capacity >= ALIGNMENT
+            && class(capacity) < CLASSES
+            && self.kept + capacity <= KEPT_MAX
+        {
+            self.kept += capacity;
+            self.free[class(capacity)].push(buffer);
+        }
+    }
+}
+
+fn class(capacity: usize) -> usize {
+    capacity.trailing_zeros() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_aligned_as_long_as_asked_and_used_again() {
+        let mut pool = Pool::new();
+        for length in [1, 512, 4096, 4097, 1 << 20] {
+            let mut buffer = pool.take(length);
+            assert_eq!((buffer.len(), buffer.as_ptr().addr() % ALIGNMENT), (length, 0));
+            buffer.fill(7);
+            let place = buffer.as_ptr();
+            pool.give(buffer);
+            assert_eq!(pool.take(length).as_ptr(), place);
+        }
+    }
+
+    #[test]
+    fn a_pool_keeps_no_more_than_its_share() {
+        let mut pool = Pool::new();
+        for _ in 0..10 {
+            pool.give(Buffer::zeroed(32 << 20));
+        }
+        pool.give(Buffer::zeroed(5000));
+        pool.give(Buffer::none());
+        assert_eq!(pool.kept, KEPT_MAX);
+    }
+}

@@ -1,0 +1,347 @@
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Instant;
+
+use nbd::server::{self, Command, Handshake, Incoming, REQUEST_BYTES, Session};
+use nbd::{Export, Violation};
+
+use crate::batch::Batch;
+use crate::buffer::Pool;
+use crate::channel::{Channel, Encrypted};
+use crate::input::Input;
+use crate::{Buffer, Limits, Tls};
+
+/// A payload that is at least so much longer than what has come of it is received where it belongs;
+/// a shorter one with what comes behind it.
+const DIRECT_MIN: usize = 32 << 10;
+
+/// One client.
+pub(crate) struct Connection {
+    pub socket: Arc<OwnedFd>,
+    tls: Option<Arc<Tls>>,
+    channel: Channel,
+    stage: Stage,
+    input: Input,
+    payload: Option<Payload>,
+    /// Bytes that are thrown away.
+    skip: usize,
+    /// Answers that are not on their way yet.
+    pub out: Batch,
+    /// A batch whose memory can be used again.
+    pub spare: Batch,
+    /// What a receive under way is for.
+    receiving: Option<Target>,
+    /// Bytes of a send under way.
+    pub sending: usize,
+    /// The disk that was chosen.
+    pub disk: usize,
+    /// Requests that a disk has.
+    pub requests: usize,
+    /// Their bytes.
+    pub bytes: usize,
+    pub life: Life,
+    /// Until when a disk must be chosen.
+    pub deadline: Option<Instant>,
+}
+
+/// How it goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Life {
+    /// Requests are taken.
+    Open,
+    /// What was asked is answered, then it ends.
+    Ending,
+    /// Nobody is there any more.
+    Dead,
+}
+
+enum Stage {
+    Shaking(Handshake),
+    Serving(Box<Session>),
+}
+
+/// A write whose data come.
+struct Payload {
+    request: server::Request,
+    data: Buffer,
+    have: usize,
+}
+
+/// Where received bytes go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    Input,
+    Payload,
+    Cipher,
+}
+
+/// What the bytes that came amount to.
+pub(crate) enum Step {
+    /// A request with its data, or with room for them.
+    Request(server::Request, Buffer),
+    /// A request was refused; the client is told.
+    Refused,
+    /// More must come.
+    Receive,
+    /// Answers must leave first.
+    Wait,
+    /// The client wants no more.
+    End,
+}
+
+/// Why a client is cut off.
+#[derive(Debug)]
+pub(crate) enum Cut {
+    Violation,
+    Tls,
+}
+
+impl From<Violation> for Cut {
+    fn from(_: Violation) -> Self {
+        Self::Violation
+    }
+}
+
+impl Connection {
+    /// Greets a client.
+    pub fn new(socket: OwnedFd, tls: Option<Arc<Tls>>, pool: &mut Pool, deadline: Instant) -> Self {
+        let mut out = Batch::default();
+        let terms = if tls.is_some() { server::Tls::Required } else { server::Tls::None };
+        let handshake = out.write(|heads| Handshake::new(terms, heads));
+        Self {
+            socket: Arc::new(socket),
+            tls,
+            channel: Channel::Plain,
+            stage: Stage::Shaking(handshake),
+            input: Input::new(pool),
+            payload: None,
+            skip: 0,
+            out,
+            spare: Batch::default(),
+            receiving: None,
+            sending: 0,
+            disk: 0,
+            requests: 0,
+            bytes: 0,
+            life: Life::Open,
+            deadline: Some(deadline),
+        }
+    }
+
+    /// What was agreed on.
+    ///
+    /// # Panics
+    /// Before that.
+    pub fn session(&self) -> &Session {
+        match &self.stage {
+            Stage::Serving(session) => session,
+            Stage::Shaking(_) => panic!("requests come after the handshake"),
+        }
+    }
+
+    /// Where the next bytes go: memory, how many bytes are in it, and what it is.
+    pub fn lend(&mut self) -> Option<(Buffer, usize)> {
+        if self.receiving.is_some() || self.life != Life::Open {
+            return None;
+        }
+        let (target, lent) = match (&mut self.channel, &mut self.payload) {
+            (Channel::Tls(encrypted), _) => (Target::Cipher, encrypted.cipher.lend()),
+            (Channel::Plain, Some(payload)) if payload.data.len() - payload.have >= DIRECT_MIN => {
+                let data = std::mem::replace(&mut payload.data, Buffer::none());
+                (Target::Payload, (data, payload.have))
+            }
+            (Channel::Plain, _) => (Target::Input, self.input.lend()),
+        };
+        self.receiving = Some(target);
+        Some(lent)
+    }
+
+    /// So many bytes came into it.
+    pub fn received(&mut self, buffer: Buffer, bytes: usize) {
+        match self.receiving.take().expect("memory was lent") {
+            Target::Input => self.input.take_back(buffer, bytes),
+            Target::Payload => {
+                let payload = self.payload.as_mut().expect("its data were lent");
+                payload.data = buffer;
+                payload.have += bytes;
+            }
+            Target::Cipher => match &mut self.channel {
+                Channel::Tls(encrypted) => encrypted.cipher.take_back(buffer, bytes),
+                Channel::Plain => unreachable!("there is no way back from TLS"),
+            },
+        }
+    }
+
+    pub fn is_receiving(&self) -> bool {
+        self.receiving.is_some()
+    }
+
+    /// The next thing that the client says.
+    pub fn step(
+        &mut self,
+        exports: &[Export],
+        pool: &mut Pool,
+        limits: &Limits,
+    ) -> Result<Step, Cut> {
+        if self.receiving.is_some() {
+            return Ok(Step::Receive);
+        }
+        loop {
+            let step = self.understand(exports, pool, limits)?;
+            match (&step, &mut self.channel) {
+                (Step::Receive, Channel::Tls(encrypted)) => {
+                    // More may be there, not decrypted yet.
+                    if !encrypted.decrypt(&mut self.input).map_err(|_| Cut::Tls)? {
+                        return Ok(step);
+                    }
+                }
+                _ => return Ok(step),
+            }
+        }
+    }
+
+    fn understand(
+        &mut self,
+        exports: &[Export],
+        pool: &mut Pool,
+        limits: &Limits,
+    ) -> Result<Step, Cut> {
+        let unsent = self.out.left() + self.sending;
+        // One at least, or nobody would ever be served.
+        if self.requests >= limits.requests_in_flight.max(1)
+            || self.bytes + unsent >= limits.bytes_in_flight.max(1)
+        {
+            return Ok(Step::Wait);
+        }
+        if self.skip > 0 {
+            let skipped = self.skip.min(self.input.bytes().len());
+            self.input.consume(skipped);
+            self.skip -= skipped;
+            if self.skip > 0 {
+                return Ok(Step::Receive);
+            }
+        }
+        if let Some(payload) = self.payload.take() {
+            return Ok(self.gather(payload));
+        }
+        match &mut self.stage {
+            Stage::Shaking(_) => self.shake(exports, pool),
+            Stage::Serving(_) => self.request(pool),
+        }
+    }
+
+    /// Adds to a write's data what has come of them.
+    fn gather(&mut self, mut payload: Payload) -> Step {
+        let missing = &mut payload.data[payload.have..];
+        let taken = missing.len().min(self.input.bytes().len());
+        missing[..taken].copy_from_slice(&self.input.bytes()[..taken]);
+        self.input.consume(taken);
+        payload.have += taken;
+        if payload.have == payload.data.len() {
+            return Step::Request(payload.request, payload.data);
+        }
+        self.payload = Some(payload);
+        Step::Receive
+    }
+
+    fn request(&mut self, pool: &mut Pool) -> Result<Step, Cut> {
+        let Stage::Serving(session) = &self.stage else { unreachable!("it was looked at") };
+        let Some(header) = self.input.bytes().first_chunk::<REQUEST_BYTES>() else {
+            return Ok(Step::Receive);
+        };
+        let incoming = session.incoming(header)?;
+        self.input.consume(REQUEST_BYTES);
+        match incoming {
+            Incoming::Disconnect => Ok(Step::End),
+            Incoming::Refused(refusal) => {
+                let words = "the request does not fit the export";
+                let (cookie, code) = (refusal.cookie, refusal.code);
+                self.out.write(|heads| session.write_error(cookie, code, words, heads));
+                self.skip = refusal.skip as usize;
+                Ok(Step::Refused)
+            }
+            Incoming::Request(request) => match request.command {
+                Command::Write { .. } => {
+                    let data = pool.take(request.length as usize);
+                    Ok(self.gather(Payload { request, data, have: 0 }))
+                }
+                Command::Read => Ok(Step::Request(request, pool.take(request.length as usize))),
+                _ => Ok(Step::Request(request, Buffer::none())),
+            },
+        }
+    }
+
+    fn shake(&mut self, exports: &[Export], pool: &mut Pool) -> Result<Step, Cut> {
+        let Stage::Shaking(handshake) = &mut self.stage else { unreachable!("it was looked at") };
+        // What a client that never listens has made it write.
+        if self.out.left() + self.sending >= nbd::limits::HANDSHAKE_OUTPUT {
+            return Ok(Step::Wait);
+        }
+        let bytes = self.input.bytes();
+        let progress = self.out.write(|heads| handshake.feed(exports, bytes, heads))?;
+        self.input.consume(progress.consumed);
+        match progress.next {
+            server::Next::More => Ok(Step::Receive),
+            server::Next::Send => Ok(Step::Wait),
+            server::Next::Close => Ok(Step::End),
+            server::Next::Serve(session) => {
+                let disk = exports.iter().position(|export| export == session.export());
+                self.disk = disk.expect("it is one of those that were offered");
+                self.stage = Stage::Serving(Box::new(session));
+                self.deadline = None;
+                self.request(pool)
+            }
+            server::Next::StartTls => {
+                handshake.encrypted();
+                let tls = self.tls.as_ref().expect("it is offered where it can be had");
+                let begun = Encrypted::begin(tls, &mut self.out, pool).map_err(|_| Cut::Tls)?;
+                self.channel = Channel::Tls(Box::new(begun));
+                Ok(Step::Receive)
+            }
+        }
+    }
+
+    /// What is to be sent now, if anything is and nothing is under way.
+    pub fn take_out(&mut self, pool: &mut Pool) -> io::Result<Option<Batch>> {
+        if self.sending > 0 || self.life == Life::Dead {
+            return Ok(None);
+        }
+        let batch = match &mut self.channel {
+            Channel::Tls(encrypted) if self.out.left() > 0 || encrypted.wants_to_send() => {
+                encrypted.encrypt(&mut self.out, pool)?
+            }
+            Channel::Plain if self.out.left() > 0 => {
+                std::mem::replace(&mut self.out, std::mem::take(&mut self.spare))
+            }
+            _ => return Ok(None),
+        };
+        self.sending = batch.left();
+        Ok(Some(batch))
+    }
+
+    /// Whether everything that was asked is answered, and the answers are gone.
+    pub fn is_settled(&self) -> bool {
+        self.requests == 0 && self.sending == 0 && self.out.left() == 0
+    }
+
+    /// Says that nothing more comes, once, where there is a way to say it.
+    pub fn says_goodbye(&mut self) -> bool {
+        match &mut self.channel {
+            Channel::Tls(encrypted) => encrypted.says_goodbye(),
+            Channel::Plain => false,
+        }
+    }
+
+    /// Gives its memory back.
+    pub fn end(mut self, pool: &mut Pool) {
+        if let Some(payload) = self.payload.take() {
+            pool.give(payload.data);
+        }
+        self.out.clear(pool);
+        self.input.end(pool);
+        if let Channel::Tls(encrypted) = self.channel {
+            encrypted.cipher.end(pool);
+        }
+    }
+}

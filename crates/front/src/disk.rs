@@ -1,0 +1,118 @@
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use nbd::server::Command;
+use nbd::{Code, Export};
+
+use crate::Buffer;
+
+/// What answers requests. It has no I/O of its own: what it wants read or written it asks for, and is
+/// told when that is done, so that memory, files and machines look alike to a front end.
+///
+/// Requests come in the order in which clients sent them, several at once; they may be answered in any.
+/// They outlive their client: one that is gone is no reason to leave a write half done.
+pub trait Disk: Send {
+    /// How it is offered.
+    fn export(&self) -> &Export;
+
+    /// Takes a request, which is within the export. It is answered exactly once, here or later.
+    fn submit(&mut self, request: Request, effects: &mut Effects);
+
+    /// Some I/O that it asked for has ended: bytes moved, or an error number of Linux. The buffer comes
+    /// back.
+    fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects);
+}
+
+/// A front end's name for a request until it is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RequestId(pub(crate) u32);
+
+/// What a client wants done.
+#[derive(Debug)]
+pub struct Request {
+    /// Its name.
+    pub id: RequestId,
+    /// What to do.
+    pub command: Command,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u32,
+    /// Of a write, its bytes; of a read, as many to be filled, in which anything may be; else none.
+    pub data: Buffer,
+}
+
+/// A request's end.
+#[derive(Debug)]
+pub struct Answer {
+    /// Which.
+    pub id: RequestId,
+    /// How.
+    pub result: Result<(), Code>,
+    /// The request's buffer: of a read that ended well, all of its bytes.
+    pub data: Buffer,
+}
+
+/// I/O that a disk asks for.
+#[derive(Debug)]
+pub struct Io {
+    /// The disk's name for it.
+    pub id: u64,
+    /// On what.
+    pub file: Arc<OwnedFd>,
+    /// What to do.
+    pub action: Action,
+    /// The bytes that are read or written; comes back.
+    pub data: Buffer,
+}
+
+/// What to do with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Fill the buffer, except for so many bytes at its front.
+    Read {
+        /// Where in the file.
+        offset: u64,
+        /// Bytes of the buffer that are left as they are.
+        skip: u32,
+    },
+    /// Write the buffer, except for so many bytes at its front.
+    Write {
+        /// Where in the file.
+        offset: u64,
+        /// Bytes of the buffer that are not written.
+        skip: u32,
+        /// It is on the medium when it is done (`RWF_DSYNC`).
+        durable: bool,
+    },
+    /// What was written is on the medium when it is done (fdatasync).
+    Flush,
+    /// `fallocate`, with its mode.
+    Allocate {
+        /// `FALLOC_FL_*`.
+        mode: i32,
+        /// Where in the file.
+        offset: u64,
+        /// Bytes.
+        length: u64,
+    },
+}
+
+/// What a disk wants of the front end.
+#[derive(Debug, Default)]
+pub struct Effects {
+    pub(crate) answers: Vec<Answer>,
+    pub(crate) ios: Vec<Io>,
+}
+
+impl Effects {
+    /// Ends a request.
+    pub fn answer(&mut self, id: RequestId, result: Result<(), Code>, data: Buffer) {
+        self.answers.push(Answer { id, result, data });
+    }
+
+    /// Asks for I/O.
+    pub fn io(&mut self, io: Io) {
+        self.ios.push(io);
+    }
+}

@@ -1,0 +1,106 @@
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Why a file or device cannot be a disk.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The kernel says no.
+    #[error("cannot {what} {path}: {source}", path = path.display())]
+    Kernel {
+        /// What was tried.
+        what: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It is neither.
+    #[error(
+        "{path} is {kind}; a disk is a regular file or a block device\n\
+         hint: name one that exists: nothing is created here",
+        path = path.display()
+    )]
+    Kind {
+        /// What it was to be made of.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// Somebody has it.
+    #[error(
+        "{path} is in use by another process\n\
+         hint: end the server or mount that has it; one that was killed holds it until its last \
+         write has landed",
+        path = path.display()
+    )]
+    InUse {
+        /// What is in use.
+        path: PathBuf,
+    },
+    /// It has a size or name that cannot be offered.
+    #[error("{path}: {source}", path = path.display())]
+    Export {
+        /// What was to be offered.
+        path: PathBuf,
+        /// Why it cannot.
+        source: nbd::ExportError,
+    },
+}
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The kernel says no.
+    #[error("cannot {what}: {source}")]
+    Kernel {
+        /// What was tried.
+        what: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A socket cannot be had.
+    #[error("cannot listen on {place}: {source}")]
+    Listen {
+        /// Where.
+        place: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Another server is there.
+    #[error(
+        "cannot listen on {path}: a server answers there\nhint: end it, or choose another path",
+        path = path.display()
+    )]
+    Taken {
+        /// Where.
+        path: PathBuf,
+    },
+    /// The path is not a socket.
+    #[error(
+        "cannot listen on {path}: something that is no socket is there\nhint: choose another path",
+        path = path.display()
+    )]
+    NoSocket {
+        /// Where.
+        path: PathBuf,
+    },
+    /// Open to the network, and in the clear.
+    #[error(
+        "cannot listen on {address} without TLS: anybody who reaches it could read and write the \
+         disks\nhint: listen on 127.0.0.1 or a Unix socket, or give certificates"
+    )]
+    Clear {
+        /// Where.
+        address: SocketAddr,
+    },
+    /// Two disks of one name.
+    #[error("two disks are called {name:?}\nhint: give each a name of its own")]
+    Twice {
+        /// The name.
+        name: String,
+    },
+    /// Certificates cannot be used.
+    #[error("certificates cannot be used: {0}")]
+    Tls(String),
+}

@@ -1,0 +1,123 @@
+//! What may be opened as a disk, and how it is held.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{
+    AtFlags, FlockOperation, OFlags, SeekFrom, StatxFlags, fcntl_getfl, fcntl_setfl, flock, seek,
+    statx,
+};
+use rustix::io::Errno;
+
+use crate::{Access, OpenError};
+
+/// How long a file is waited for that a process which was killed still has: its last writes are under way.
+const PATIENCE: Duration = Duration::from_secs(3);
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+/// Alignment where the kernel does not say (statx gained it in Linux 6.1).
+const UNKNOWN_ALIGNMENT: u32 = 4096;
+
+/// A file that is held.
+pub(super) struct Opened {
+    pub file: File,
+    /// Bytes.
+    pub size: u64,
+    /// What direct I/O wants aligned, where it is on.
+    pub alignment: Option<u32>,
+}
+
+/// Opens and holds a file or device.
+pub(super) fn open(path: &Path, access: Access) -> Result<Opened, OpenError> {
+    let is_device = check_kind(path)?;
+    let exclusive = if is_device { libc::O_EXCL } else { 0 };
+    let mut options = OpenOptions::new();
+    options.read(true).write(!access.read_only).custom_flags(exclusive);
+    let file = open_patiently(path, &options)?;
+    hold(&file, path, access)?;
+    let alignment = if access.buffered { None } else { set_direct(&file) };
+    let size = seek(&file, SeekFrom::End(0));
+    let size = size.map_err(|errno| failed("find the size of", path)(errno.into()))?;
+    Ok(Opened { file, size, alignment })
+}
+
+fn failed(what: &'static str, path: &Path) -> impl Fn(io::Error) -> OpenError {
+    move |source| OpenError::Kernel { what, path: path.to_owned(), source }
+}
+
+/// Whether it is a device.
+fn check_kind(path: &Path) -> Result<bool, OpenError> {
+    let there = std::fs::metadata(path).map_err(failed("open", path))?;
+    let kind = there.file_type();
+    let what = match () {
+        () if kind.is_file() => return Ok(false),
+        () if kind.is_block_device() => return Ok(true),
+        () if kind.is_dir() => "a directory",
+        () if kind.is_char_device() => "a character device",
+        () => "a pipe or socket",
+    };
+    Err(OpenError::Kind { path: path.to_owned(), kind: what })
+}
+
+/// Opens it; a device that is held is tried again for a while.
+fn open_patiently(path: &Path, options: &OpenOptions) -> Result<File, OpenError> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match options.open(path) {
+            Ok(file) => return Ok(file),
+            Err(error) if error.raw_os_error() != Some(libc::EBUSY) => {
+                return Err(failed("open", path)(error));
+            }
+            Err(_) if Instant::now() >= until => {
+                return Err(OpenError::InUse { path: path.to_owned() });
+            }
+            Err(_) => std::thread::sleep(LOOK_AGAIN),
+        }
+    }
+}
+
+/// Locks it. The lock is the open file's, and so lasts as long as any I/O on it, even when the process is
+/// gone.
+fn hold(file: &File, path: &Path, access: Access) -> Result<(), OpenError> {
+    let operation = if access.read_only {
+        FlockOperation::NonBlockingLockShared
+    } else {
+        FlockOperation::NonBlockingLockExclusive
+    };
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match flock(file, operation) {
+            Ok(()) => return Ok(()),
+            Err(Errno::WOULDBLOCK) if Instant::now() >= until => {
+                return Err(OpenError::InUse { path: path.to_owned() });
+            }
+            Err(Errno::WOULDBLOCK) => std::thread::sleep(LOOK_AGAIN),
+            Err(errno) => return Err(failed("lock", path)(errno.into())),
+        }
+    }
+}
+
+/// Turns direct I/O on where it can be had, and says what it wants aligned.
+fn set_direct(file: &File) -> Option<u32> {
+    let flags = fcntl_getfl(file).ok()?;
+    fcntl_setfl(file, flags | OFlags::DIRECT).ok()?;
+    let alignment = alignment(file);
+    if alignment.is_none() {
+        let _ = fcntl_setfl(file, flags);
+    }
+    alignment
+}
+
+/// The alignment of direct I/O that statx says, if buffers of ours have it.
+fn alignment(file: &File) -> Option<u32> {
+    let Ok(found) = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) else {
+        return Some(UNKNOWN_ALIGNMENT);
+    };
+    if !StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::DIOALIGN) {
+        return Some(UNKNOWN_ALIGNMENT);
+    }
+    let (memory, offset) = (found.stx_dio_mem_align, found.stx_dio_offset_align);
+    (memory > 0 && memory <= 4096 && offset > 0 && offset <= 1 << 16).then_some(offset.max(512))
+}

@@ -1,0 +1,65 @@
+use crate::Buffer;
+use crate::buffer::Pool;
+
+/// Bytes that came and are not understood yet. Its memory is lent to the ring for each receive.
+#[derive(Debug)]
+pub(crate) struct Input {
+    buffer: Buffer,
+    start: usize,
+    end: usize,
+}
+
+/// Holds the longest option, and some thirty small writes.
+const CAPACITY: usize = 128 << 10;
+
+impl Input {
+    pub fn new(pool: &mut Pool) -> Self {
+        Self { buffer: pool.take(CAPACITY), start: 0, end: 0 }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    pub fn consume(&mut self, bytes: usize) {
+        self.start += bytes;
+        assert!(self.start <= self.end, "no more is consumed than came");
+    }
+
+    /// Bytes that fit.
+    pub fn room(&self) -> usize {
+        CAPACITY - (self.end - self.start)
+    }
+
+    /// Lends the memory: bytes go behind so many.
+    pub fn lend(&mut self) -> (Buffer, usize) {
+        self.compact();
+        (std::mem::replace(&mut self.buffer, Buffer::none()), self.end)
+    }
+
+    /// Takes it back with so many bytes more.
+    pub fn take_back(&mut self, buffer: Buffer, received: usize) {
+        self.buffer = buffer;
+        self.end += received;
+    }
+
+    /// Has bytes written behind the others.
+    pub fn fill<T, E>(
+        &mut self,
+        write: impl FnOnce(&mut [u8]) -> Result<(usize, T), E>,
+    ) -> Result<T, E> {
+        self.compact();
+        let (written, result) = write(&mut self.buffer[self.end..])?;
+        self.end += written;
+        Ok(result)
+    }
+
+    pub fn end(self, pool: &mut Pool) {
+        pool.give(self.buffer);
+    }
+
+    fn compact(&mut self) {
+        self.buffer.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+    }
+}

@@ -1,0 +1,49 @@
+//! Front ends: disks given to virtual machines, today over NBD.
+//!
+//! What it does: one thread with one io_uring listens on Unix sockets and on TCP, speaks [`nbd`] with
+//! every client, and hands requests to a [`Disk`], which answers at once or asks for I/O on files that
+//! goes through the same ring. What was answered in one turn leaves in one send. Two disks are here:
+//! memory ([`RamDisk`]), and a file or block device ([`FileDisk`]). TLS with certificates on both sides
+//! where a listener says so.
+//!
+//! What it refuses: TCP without TLS beyond this machine; creating, formatting or growing what it opens;
+//! a file or device that somebody else holds; a client's request beyond the limits in [`Limits`].
+//!
+//! Invariants: each request is answered once, or its connection is closed; an error of a disk is an
+//! error to the client, and never zeroes; what one client sends, or does not send, takes no more of the
+//! server than its share and delays nobody else's answers; a buffer that the kernel uses is owned by the
+//! ring until the kernel has done with it. Stopping answers what was asked and closes, so that a client
+//! that comes back asks the rest again.
+#![deny(unsafe_code)]
+
+mod batch;
+mod buffer;
+mod channel;
+mod connection;
+mod counters;
+mod disk;
+mod error;
+mod file;
+mod input;
+mod limits;
+mod listen;
+mod order;
+mod ram;
+#[expect(unsafe_code, reason = "the ring is shared with the kernel")]
+mod ring;
+mod running;
+mod shared;
+mod slab;
+mod tls;
+mod worker;
+
+pub use buffer::Buffer;
+pub use counters::Counts;
+pub use disk::{Action, Answer, Disk, Effects, Io, Request, RequestId};
+pub use error::{OpenError, StartError};
+pub use file::{Access, FileDisk};
+pub use limits::Limits;
+pub use listen::{Listen, Place};
+pub use ram::RamDisk;
+pub use running::{Running, start};
+pub use tls::Tls;

@@ -1,0 +1,158 @@
+use std::fmt;
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, chmod};
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, getsockname, listen, socket_with,
+    sockopt,
+};
+
+use crate::{StartError, Tls};
+
+/// Clients that the kernel lets wait.
+const BACKLOG: i32 = 1024;
+/// How long a socket is waited for whose server may be gone.
+const PATIENCE: Duration = Duration::from_secs(3);
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Where clients come in, and on what terms.
+#[derive(Debug, Clone)]
+pub struct Listen {
+    /// Where.
+    pub place: Place,
+    /// Certificates, where nothing is said in the clear.
+    pub tls: Option<Arc<Tls>>,
+}
+
+/// Where clients come in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A Unix socket, made here for its owner alone (mode 0600) and removed when the server ends.
+    Unix(PathBuf),
+    /// An address of this machine; port 0 is any that is free.
+    Tcp(SocketAddr),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => write!(f, "{}", path.display()),
+            Self::Tcp(address) => write!(f, "{address}"),
+        }
+    }
+}
+
+/// A socket that listens.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    pub socket: Arc<OwnedFd>,
+    /// Where it came to be.
+    pub place: Place,
+    pub tls: Option<Arc<Tls>>,
+    /// Removed when it ends, as long as it is this one.
+    remove: Option<(PathBuf, u64)>,
+}
+
+impl Listener {
+    pub fn open(listen: &Listen) -> Result<Self, StartError> {
+        let tls = listen.tls.clone();
+        match &listen.place {
+            Place::Tcp(address) if tls.is_none() && !address.ip().is_loopback() => {
+                Err(StartError::Clear { address: *address })
+            }
+            Place::Tcp(address) => {
+                let (socket, address) = tcp(*address).map_err(failed(&listen.place))?;
+                let place = Place::Tcp(address);
+                Ok(Self { socket: Arc::new(socket), place, tls, remove: None })
+            }
+            Place::Unix(path) => {
+                make_room(path)?;
+                let socket = unix(path).map_err(failed(&listen.place))?;
+                let remove = inode(path).map(|inode| (path.clone(), inode));
+                let place = listen.place.clone();
+                Ok(Self { socket: Arc::new(socket), place, tls, remove })
+            }
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some((path, made)) = self.remove.take()
+            && inode(&path) == Some(made)
+        {
+            // One that is gone already is not an error.
+            let _ = std::fs::remove_file(&path);
+        }
+    }
+}
+
+fn failed(place: &Place) -> impl Fn(io::Error) -> StartError + use<> {
+    let place = place.to_string();
+    move |source| StartError::Listen { place: place.clone(), source }
+}
+
+fn tcp(address: SocketAddr) -> io::Result<(OwnedFd, SocketAddr)> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    // A server that was killed leaves connections behind that keep its port for a minute.
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    bind(&socket, &address)?;
+    listen(&socket, BACKLOG)?;
+    let address = SocketAddr::try_from(getsockname(&socket)?)?;
+    Ok((socket, address))
+}
+
+/// Nobody can connect before the mode is set, for it does not listen yet.
+fn unix(path: &Path) -> io::Result<OwnedFd> {
+    let address = SocketAddrUnix::new(path)?;
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    bind(&socket, &address)?;
+    chmod(path, Mode::RUSR | Mode::WUSR)?;
+    listen(&socket, BACKLOG)?;
+    Ok(socket)
+}
+
+/// Removes what a killed server left. Two servers that do so at once cannot both have the disks.
+///
+/// A socket that accepts may be that of a killed server, too: what its ring had asked for is called off
+/// only after the process is gone, and until then it listens. One that is alive greets.
+fn make_room(path: &Path) -> Result<(), StartError> {
+    let Ok(there) = std::fs::symlink_metadata(path) else { return Ok(()) };
+    if !there.file_type().is_socket() {
+        return Err(StartError::NoSocket { path: path.to_owned() });
+    }
+    let failed = failed(&Place::Unix(path.to_owned()));
+    let until = Instant::now() + PATIENCE;
+    while Instant::now() < until {
+        match UnixStream::connect(path) {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                return std::fs::remove_file(path).map_err(failed);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(failed(error)),
+            Ok(stream) if greets(&stream).map_err(&failed)? => break,
+            Ok(_) => {}
+        }
+    }
+    Err(StartError::Taken { path: path.to_owned() })
+}
+
+/// Whether somebody says something.
+fn greets(mut stream: &UnixStream) -> io::Result<bool> {
+    stream.set_read_timeout(Some(LOOK_AGAIN))?;
+    Ok(stream.read(&mut [0]).is_ok_and(|read| read > 0))
+}
+
+fn inode(path: &Path) -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::symlink_metadata(path).ok().map(|there| there.ino())
+}

@@ -1,0 +1,52 @@
+use nbd::server::Command;
+use nbd::{Abilities, BlockSizes, Export, ExportError};
+
+use crate::{Buffer, Disk, Effects, Request};
+
+/// A disk in memory, zeroes at first, gone with its server.
+#[derive(Debug)]
+pub struct RamDisk {
+    export: Export,
+    bytes: Vec<u8>,
+}
+
+impl RamDisk {
+    /// A disk of so many bytes. Memory is taken as it is written.
+    ///
+    /// # Errors
+    /// When it cannot be offered under that name or with that size.
+    pub fn new(name: &str, size: u64) -> Result<Self, ExportError> {
+        let abilities = Abilities::FLUSH
+            | Abilities::FUA
+            | Abilities::TRIM
+            | Abilities::WRITE_ZEROES
+            | Abilities::CACHE
+            | Abilities::MULTI_CONN;
+        let export = Export::new(name, size, BlockSizes::DEFAULT, abilities)?;
+        let export = export.described("memory, gone with its server")?;
+        let bytes = usize::try_from(size).expect("addresses have 64 bits");
+        Ok(Self { export, bytes: vec![0; bytes] })
+    }
+}
+
+impl Disk for RamDisk {
+    fn export(&self) -> &Export {
+        &self.export
+    }
+
+    fn submit(&mut self, mut request: Request, effects: &mut Effects) {
+        let start = usize::try_from(request.offset).expect("addresses have 64 bits");
+        let bytes = &mut self.bytes[start..start + request.length as usize];
+        match request.command {
+            Command::Read => request.data.copy_from_slice(bytes),
+            Command::Write { .. } => bytes.copy_from_slice(&request.data),
+            Command::Trim { .. } | Command::WriteZeroes { .. } => bytes.fill(0),
+            Command::Flush | Command::Cache => {}
+        }
+        effects.answer(request.id, Ok(()), request.data);
+    }
+
+    fn done(&mut self, _: u64, _: Result<u32, i32>, _: Buffer, _: &mut Effects) {
+        unreachable!("memory asks for no I/O");
+    }
+}

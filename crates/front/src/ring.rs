@@ -1,0 +1,336 @@
+//! An io_uring that owns what the kernel works on.
+//!
+//! Buffers and files are moved in with each piece of work and come out again when it has ended, so that
+//! nobody can read, write, free or close them meanwhile. That is what makes the calls safe.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use io_uring::types::{CancelBuilder, Fd, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::{IoUring, cqueue, opcode, squeue};
+
+use crate::Action;
+use crate::Buffer;
+use crate::batch::Batch;
+use crate::slab::Slab;
+
+/// Entries between two calls of the kernel; more are handed over in between.
+const ENTRIES: u32 = 512;
+/// Pieces of one send (`IOV_MAX`).
+const PIECES_MAX: usize = 1024;
+/// How long the end of a ring waits for the kernel, in steps.
+const SETTLE: (Duration, u32) = (Duration::from_millis(100), 50);
+
+/// The ring, used by one thread.
+pub(crate) struct Ring<T> {
+    ring: IoUring,
+    held: Slab<Held<T>>,
+    /// What had ended when there was no room for more.
+    early: Vec<Finished<T>>,
+}
+
+/// What the kernel works on, and whose it is.
+struct Held<T> {
+    token: T,
+    _file: Arc<OwnedFd>,
+    cargo: Cargo,
+}
+
+/// What a piece of work moves.
+pub(crate) enum Cargo {
+    /// Nothing; a client that comes.
+    Accept,
+    /// The client that came.
+    Client(OwnedFd),
+    /// Bytes of a file, or bytes that come.
+    Buffer(Buffer),
+    /// Bytes that go.
+    Batch(Batch, Vectors),
+}
+
+/// What the kernel is told of a batch. Kept for the next one.
+pub(crate) struct Vectors {
+    header: Box<libc::msghdr>,
+    pieces: Vec<libc::iovec>,
+}
+
+/// A piece of work that has ended: a number of bytes or a file, or a negated error number.
+pub(crate) struct Finished<T> {
+    pub token: T,
+    pub result: i32,
+    pub cargo: Cargo,
+}
+
+/// Features asked for, best first (Linux 6.1, 5.19, none).
+const SETUPS: [fn(&mut io_uring::Builder); 3] = [
+    |builder| {
+        builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_submit_all();
+    },
+    |builder| {
+        builder.setup_coop_taskrun().setup_taskrun_flag().setup_submit_all();
+    },
+    |_| {},
+];
+
+impl<T> Ring<T> {
+    pub fn new() -> io::Result<Self> {
+        let mut refusal = None;
+        for setup in SETUPS {
+            let mut builder = IoUring::<squeue::Entry, cqueue::Entry>::builder();
+            builder.dontfork().setup_cqsize(4 * ENTRIES);
+            setup(&mut builder);
+            match builder.build(ENTRIES) {
+                Ok(ring) if ring.params().is_feature_ext_arg() => {
+                    return Ok(Self { ring, held: Slab::new(), early: Vec::new() });
+                }
+                Ok(_) => refusal = Some(io::Error::from_raw_os_error(libc::ENOSYS)),
+                Err(error) => refusal = Some(error),
+            }
+        }
+        Err(refusal.expect("at least one set-up was tried"))
+    }
+
+    /// Waits for a client.
+    pub fn accept(&mut self, token: T, socket: &Arc<OwnedFd>) -> io::Result<()> {
+        self.push(token, socket, Cargo::Accept, |fd, _| {
+            let (none, length) = (std::ptr::null_mut(), std::ptr::null_mut());
+            opcode::Accept::new(fd, none, length).flags(libc::SOCK_CLOEXEC).build()
+        })
+    }
+
+    /// Receives into the buffer, behind so many bytes.
+    pub fn receive(
+        &mut self,
+        token: T,
+        socket: &Arc<OwnedFd>,
+        buffer: Buffer,
+        behind: usize,
+    ) -> io::Result<()> {
+        self.push(token, socket, Cargo::Buffer(buffer), |fd, cargo| {
+            let bytes = &mut cargo.buffer()[behind..];
+            opcode::Recv::new(fd, bytes.as_mut_ptr(), length(bytes)).build()
+        })
+    }
+
+    /// Sends what is left of a batch, or as many of its pieces as may go at once.
+    pub fn send(
+        &mut self,
+        token: T,
+        socket: &Arc<OwnedFd>,
+        batch: Batch,
+        vectors: Option<Vectors>,
+    ) -> io::Result<()> {
+        let vectors = vectors.unwrap_or_else(Vectors::new);
+        self.push(token, socket, Cargo::Batch(batch, vectors), |fd, cargo| {
+            let Cargo::Batch(batch, vectors) = cargo else { unreachable!("just put there") };
+            let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
+            let message = vectors.describe(batch);
+            opcode::SendMsg::new(fd, message).flags(flags.unsigned_abs()).build()
+        })
+    }
+
+    /// Does with a file what a disk asks for.
+    pub fn file(
+        &mut self,
+        token: T,
+        file: &Arc<OwnedFd>,
+        action: Action,
+        data: Buffer,
+    ) -> io::Result<()> {
+        self.push(token, file, Cargo::Buffer(data), |fd, cargo| {
+            let data = cargo.buffer();
+            match action {
+                Action::Read { offset, skip } => {
+                    let bytes = &mut data[skip as usize..];
+                    opcode::Read::new(fd, bytes.as_mut_ptr(), length(bytes)).offset(offset).build()
+                }
+                Action::Write { offset, skip, durable } => {
+                    let bytes = &data[skip as usize..];
+                    let flags = if durable { libc::RWF_DSYNC } else { 0 };
+                    opcode::Write::new(fd, bytes.as_ptr(), length(bytes))
+                        .offset(offset)
+                        .rw_flags(flags)
+                        .build()
+                }
+                Action::Flush => opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build(),
+                Action::Allocate { mode, offset, length } => {
+                    opcode::Fallocate::new(fd, length).offset(offset).mode(mode).build()
+                }
+            }
+        })
+    }
+
+    /// Reads the number that somebody writes to an event.
+    pub fn event(&mut self, token: T, event: &Arc<OwnedFd>) -> io::Result<()> {
+        self.push(token, event, Cargo::Buffer(Buffer::zeroed(8)), |fd, cargo| {
+            let bytes = cargo.buffer();
+            opcode::Read::new(fd, bytes.as_mut_ptr(), length(bytes)).build()
+        })
+    }
+
+    fn push(
+        &mut self,
+        token: T,
+        file: &Arc<OwnedFd>,
+        cargo: Cargo,
+        entry: impl FnOnce(Fd, &mut Cargo) -> squeue::Entry,
+    ) -> io::Result<()> {
+        while self.ring.submission().is_full() {
+            // The kernel takes nothing while it has more answers than it has room for.
+            self.take_early();
+            self.enter(Some(Duration::ZERO))?;
+        }
+        let number = self.held.add(Held { token, _file: Arc::clone(file), cargo });
+        let held = &mut self.held[number];
+        let entry = entry(Fd(file.as_raw_fd()), &mut held.cargo).user_data(number.into());
+        // SAFETY: buffers, vectors and file of the entry are in `held` until its completion was reaped,
+        // and nothing gives access to them there; the memory of each is on the heap and stays where it
+        // is when `held` grows. A ring that is dropped before leaves them allocated for ever.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        if pushed.is_err() {
+            self.held.remove(number);
+            return Err(io::Error::from_raw_os_error(libc::EBUSY));
+        }
+        Ok(())
+    }
+
+    /// Hands the work over, and waits until some has ended or the time is up; for ever without one.
+    pub fn enter(&mut self, wait: Option<Duration>) -> io::Result<()> {
+        let wait = if self.early.is_empty() { wait } else { Some(Duration::ZERO) };
+        let time = wait.map(|wait| Timespec::new().sec(wait.as_secs()).nsec(wait.subsec_nanos()));
+        let mut args = SubmitArgs::new();
+        if let Some(time) = &time {
+            args = args.timespec(time);
+        }
+        let want = usize::from(wait != Some(Duration::ZERO));
+        match self.ring.submitter().submit_with_args(want, &args) {
+            Ok(_) => Ok(()),
+            Err(error) => match error.raw_os_error() {
+                // Time is up, a signal came, or answers must be reaped first.
+                Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
+                _ => Err(error),
+            },
+        }
+    }
+
+    fn take_early(&mut self) {
+        let mut early = std::mem::take(&mut self.early);
+        self.reap(&mut early);
+        self.early = early;
+    }
+
+    /// Takes what has ended.
+    pub fn reap(&mut self, finished: &mut Vec<Finished<T>>) {
+        finished.append(&mut self.early);
+        for entry in self.ring.completion() {
+            let number = u32::try_from(entry.user_data()).expect("numbers have 32 bits");
+            let (Held { token, cargo, .. }, result) = (self.held.remove(number), entry.result());
+            let is_client = matches!(cargo, Cargo::Accept) && result >= 0;
+            // SAFETY: the kernel has just made this file for the one who accepts, and nobody else
+            // knows of it.
+            let client = is_client.then(|| unsafe { OwnedFd::from_raw_fd(result) });
+            let cargo = client.map_or(cargo, Cargo::Client);
+            finished.push(Finished { token, result, cargo });
+        }
+    }
+
+    /// Has the kernel let go of everything.
+    fn settle(&mut self) {
+        // Before Linux 6.0 nothing can be called off so; then what is under way is waited for.
+        let _ = self.ring.submitter().register_sync_cancel(None, CancelBuilder::any());
+        for _ in 0..SETTLE.1 {
+            self.reap(&mut Vec::new());
+            if self.held.len() == 0 || self.enter(Some(SETTLE.0)).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+impl<T> Drop for Ring<T> {
+    fn drop(&mut self) {
+        if self.held.len() > 0 {
+            self.settle();
+        }
+        if self.held.len() > 0 {
+            // The kernel may still write there.
+            std::mem::forget(std::mem::replace(&mut self.held, Slab::new()));
+        }
+    }
+}
+
+impl Cargo {
+    fn buffer(&mut self) -> &mut Buffer {
+        match self {
+            Self::Buffer(buffer) => buffer,
+            _ => unreachable!("just put there"),
+        }
+    }
+}
+
+impl Vectors {
+    fn new() -> Self {
+        // SAFETY: all of its fields are numbers and pointers, for which zero is a value.
+        let header = unsafe { std::mem::zeroed() };
+        Self { header: Box::new(header), pieces: Vec::new() }
+    }
+
+    /// Points at a batch, which must not change or go before the kernel has done with this.
+    fn describe(&mut self, batch: &Batch) -> *const libc::msghdr {
+        self.pieces.clear();
+        self.pieces.extend(batch.slices().take(PIECES_MAX).map(|bytes| libc::iovec {
+            iov_base: bytes.as_ptr().cast_mut().cast(),
+            iov_len: bytes.len(),
+        }));
+        self.header.msg_iov = self.pieces.as_mut_ptr();
+        self.header.msg_iovlen = self.pieces.len() as _;
+        &raw const *self.header
+    }
+}
+
+fn length(bytes: &[u8]) -> u32 {
+    u32::try_from(bytes.len()).expect("buffers are far shorter than 4 GiB")
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_work_than_the_ring_has_room_for_comes_back_piece_by_piece() {
+        let file: OwnedFd = tempfile::tempfile().unwrap().into();
+        let file = Arc::new(file);
+        let mut ring = Ring::new().unwrap();
+        let count = 10 * ENTRIES;
+        for token in 0..count {
+            let (action, data) = (Action::Read { offset: 0, skip: 0 }, Buffer::zeroed(16));
+            ring.file(token, &file, action, data).unwrap();
+        }
+        let (mut finished, mut tokens) = (Vec::new(), Vec::new());
+        while tokens.len() < count as usize {
+            ring.enter(None).unwrap();
+            ring.reap(&mut finished);
+            for Finished { token, result, cargo } in finished.drain(..) {
+                assert!(result == 0 && matches!(cargo, Cargo::Buffer(_)), "an empty file");
+                tokens.push(token);
+            }
+        }
+        tokens.sort_unstable();
+        assert_eq!(tokens, (0..count).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_ring_that_ends_has_the_kernel_let_go() {
+        let (near, far) = std::os::unix::net::UnixStream::pair().unwrap();
+        let near: Arc<OwnedFd> = Arc::new(near.into());
+        let mut ring = Ring::new().unwrap();
+        ring.receive((), &near, Buffer::zeroed(4096), 0).unwrap();
+        ring.enter(Some(Duration::ZERO)).unwrap();
+        drop(ring);
+        assert_eq!(Arc::strong_count(&near), 1, "nothing is held any more");
+        drop(far);
+    }
+}

@@ -1,0 +1,115 @@
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::thread::JoinHandle;
+
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::counters::Counters;
+use crate::listen::Listener;
+use crate::shared::Shared;
+use crate::worker::Worker;
+use crate::{Counts, Disk, Limits, Listen, Place, StartError};
+
+/// A server; dropped, it stops.
+#[derive(Debug)]
+pub struct Running {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+    places: Vec<Place>,
+}
+
+/// Serves these disks, each under its export's name, to whoever comes in there.
+///
+/// # Errors
+/// When two disks have one name, a socket cannot be had, or the kernel has no io_uring.
+pub fn start(
+    disks: Vec<Box<dyn Disk>>,
+    listen: &[Listen],
+    limits: Limits,
+) -> Result<Running, StartError> {
+    let mut names = BTreeSet::new();
+    for name in disks.iter().map(|disk| disk.export().name()) {
+        if !names.insert(name) {
+            return Err(StartError::Twice { name: name.to_owned() });
+        }
+    }
+    let listeners = listen.iter().map(Listener::open).collect::<Result<Vec<_>, _>>()?;
+    let places = listeners.iter().map(|listener| listener.place.clone()).collect();
+    let event =
+        eventfd(0, EventfdFlags::CLOEXEC).map_err(|errno| failed("make an event")(errno.into()))?;
+    let shared = Arc::new(Shared {
+        stop: AtomicBool::new(false),
+        event: Arc::new(event),
+        counters: Counters::default(),
+    });
+    let (tell, told) = sync_channel(1);
+    let thread = std::thread::Builder::new().name("front".to_owned()).spawn({
+        let shared = Arc::clone(&shared);
+        move || match Worker::new(disks, listeners, limits, shared) {
+            Ok(worker) => {
+                let _ = tell.send(None);
+                worker.run()
+            }
+            Err(error) => {
+                let _ = tell.send(Some(error));
+                Ok(())
+            }
+        }
+    });
+    let thread = thread.map_err(failed("start a thread"))?;
+    let running = Running { shared, thread: Some(thread), places };
+    match told.recv() {
+        Ok(None) => Ok(running),
+        Ok(Some(error)) => Err(failed("set up io_uring")(error)),
+        Err(_) => Err(failed("set up io_uring")(io::Error::other("the thread ended"))),
+    }
+}
+
+fn failed(what: &'static str) -> impl Fn(io::Error) -> StartError {
+    move |source| StartError::Kernel { what, source }
+}
+
+impl Running {
+    /// Where it listens, in the order in which it was told to.
+    #[must_use]
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// What it has seen so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.shared.counters.counts()
+    }
+
+    /// Whether it has ended by itself, because its ring failed; [`Self::stop`] says why.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Takes no more requests, answers those it has, and ends.
+    ///
+    /// # Errors
+    /// When the ring failed, now or before.
+    pub fn stop(mut self) -> io::Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        self.shared.stop.store(true, Ordering::Release);
+        rustix::io::write(&self.shared.event, &1_u64.to_ne_bytes())?;
+        thread.join().map_err(|_| io::Error::other("the server's thread panicked"))?
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Whoever wants to know of an error stops it.
+        let _ = self.end();
+    }
+}

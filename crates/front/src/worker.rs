@@ -1,0 +1,392 @@
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use nbd::Export;
+use nbd::server::{self, Command};
+use rustix::net::{Shutdown, shutdown, sockopt};
+
+use crate::batch::Batch;
+use crate::buffer::Pool;
+use crate::connection::{Connection, Cut, Life, Step};
+use crate::listen::Listener;
+use crate::ring::{Cargo, Finished, Ring, Vectors};
+use crate::shared::Shared;
+use crate::slab::Slab;
+use crate::{Answer, Buffer, Disk, Effects, Limits, Place, Request, RequestId};
+
+/// Before a listener that failed (out of files) is asked again.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// What a piece of work is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Token {
+    Event,
+    Accept(usize),
+    Receive(u32),
+    Send(u32),
+    Disk { disk: usize, io: u64 },
+}
+
+/// A request that a disk has.
+struct Pending {
+    client: u32,
+    request: server::Request,
+    /// What its client is charged with.
+    bytes: usize,
+}
+
+/// A server's thread.
+pub(crate) struct Worker {
+    ring: Ring<Token>,
+    disks: Vec<Box<dyn Disk>>,
+    exports: Vec<Export>,
+    listeners: Vec<Listener>,
+    /// Listeners that failed, and when they are asked again.
+    paused: Vec<(usize, Instant)>,
+    clients: Slab<Connection>,
+    pending: Slab<Pending>,
+    /// Clients whose state may have changed.
+    touched: Vec<u32>,
+    /// Clients that have not chosen a disk, in the order of their deadlines; some have by now.
+    shaking: VecDeque<(Instant, u32)>,
+    effects: Effects,
+    pool: Pool,
+    vectors: Vec<Vectors>,
+    limits: Limits,
+    shared: Arc<Shared>,
+    /// Set once it stops: until when it waits.
+    until: Option<Instant>,
+}
+
+impl Worker {
+    pub fn new(
+        disks: Vec<Box<dyn Disk>>,
+        listeners: Vec<Listener>,
+        limits: Limits,
+        shared: Arc<Shared>,
+    ) -> io::Result<Self> {
+        let exports = disks.iter().map(|disk| disk.export().clone()).collect();
+        let mut worker = Self {
+            ring: Ring::new()?,
+            disks,
+            exports,
+            listeners,
+            paused: Vec::new(),
+            clients: Slab::new(),
+            pending: Slab::new(),
+            touched: Vec::new(),
+            shaking: VecDeque::new(),
+            effects: Effects::default(),
+            pool: Pool::new(),
+            vectors: Vec::new(),
+            limits,
+            shared,
+            until: None,
+        };
+        worker.ring.event(Token::Event, &worker.shared.event)?;
+        for listener in 0..worker.listeners.len() {
+            worker.ring.accept(Token::Accept(listener), &worker.listeners[listener].socket)?;
+        }
+        Ok(worker)
+    }
+
+    /// Serves until it is told to stop, and everybody who was to be answered is.
+    pub fn run(mut self) -> io::Result<()> {
+        let mut finished = Vec::new();
+        loop {
+            let wait = self.wait();
+            self.ring.enter(wait)?;
+            self.ring.reap(&mut finished);
+            for one in finished.drain(..) {
+                self.finished(one)?;
+            }
+            self.look_at_the_clock()?;
+            while let Some(client) = self.touched.pop() {
+                if self.clients.get(client).is_some() {
+                    self.attend(client)?;
+                }
+            }
+            if let Some(until) = self.until
+                && (self.clients.len() == 0 || Instant::now() > until + self.limits.drain)
+            {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Until when nothing has to be done unless something ends.
+    fn wait(&self) -> Option<Duration> {
+        let late = self.shaking.front().map(|(deadline, _)| *deadline);
+        let again = self.paused.iter().map(|(_, at)| *at);
+        let drained = self
+            .until
+            .map(|until| if Instant::now() < until { until } else { until + self.limits.drain });
+        let next = again.chain(late).chain(drained).min()?;
+        // A little later than that, so that its time has come.
+        Some(next.saturating_duration_since(Instant::now()) + Duration::from_millis(1))
+    }
+
+    fn look_at_the_clock(&mut self) -> io::Result<()> {
+        if self.shaking.is_empty() && self.paused.is_empty() && self.until.is_none() {
+            return Ok(());
+        }
+        let now = Instant::now();
+        while let Some((deadline, client)) = self.shaking.front().copied()
+            && deadline <= now
+        {
+            self.shaking.pop_front();
+            let is_late = |client: &Connection| client.deadline == Some(deadline);
+            if self.clients.get(client).is_some_and(is_late) {
+                self.shared.counters.late.add(1);
+                self.cut(client);
+            }
+        }
+        for (listener, at) in std::mem::take(&mut self.paused) {
+            if at <= now {
+                self.ring.accept(Token::Accept(listener), &self.listeners[listener].socket)?;
+            } else {
+                self.paused.push((listener, at));
+            }
+        }
+        if self.until.is_some_and(|until| until <= now) {
+            for client in self.clients.numbers() {
+                self.cut(client);
+            }
+        }
+        Ok(())
+    }
+
+    fn finished(&mut self, finished: Finished<Token>) -> io::Result<()> {
+        let Finished { token, result, cargo } = finished;
+        match (token, cargo) {
+            (Token::Event, _) => self.told()?,
+            (Token::Accept(listener), Cargo::Client(socket)) => self.come(listener, socket)?,
+            (Token::Accept(listener), _) => self.paused.push((listener, Instant::now() + AGAIN)),
+            (Token::Receive(client), Cargo::Buffer(buffer)) => self.heard(client, result, buffer),
+            (Token::Send(client), Cargo::Batch(batch, vectors)) => {
+                self.vectors.push(vectors);
+                self.said(client, result, batch)?;
+            }
+            (Token::Disk { disk, io }, Cargo::Buffer(data)) => {
+                let result = u32::try_from(result).map_err(|_| -result);
+                self.disks[disk].done(io, result, data, &mut self.effects);
+                self.carry_out(disk)?;
+            }
+            _ => unreachable!("work comes back as it went"),
+        }
+        Ok(())
+    }
+
+    /// Its owner wants something: that it stops.
+    fn told(&mut self) -> io::Result<()> {
+        if !self.shared.stop.load(Ordering::Acquire) {
+            return self.ring.event(Token::Event, &self.shared.event);
+        }
+        self.until = Some(Instant::now() + self.limits.drain);
+        for number in self.clients.numbers() {
+            let client = &mut self.clients[number];
+            if client.deadline.is_some() {
+                self.cut(number);
+            } else if client.life == Life::Open {
+                client.life = Life::Ending;
+            }
+            self.touched.push(number);
+        }
+        Ok(())
+    }
+
+    /// A client comes in.
+    fn come(&mut self, listener: usize, socket: OwnedFd) -> io::Result<()> {
+        if self.until.is_some() {
+            return Ok(());
+        }
+        let door = &self.listeners[listener];
+        self.ring.accept(Token::Accept(listener), &door.socket)?;
+        if self.clients.len() >= self.limits.connections {
+            self.shared.counters.sent_away.add(1);
+            return Ok(());
+        }
+        if matches!(door.place, Place::Tcp(_)) {
+            // Without it, it is only slower.
+            let _ = sockopt::set_tcp_nodelay(&socket, true);
+        }
+        let deadline = Instant::now() + self.limits.handshake;
+        let client = Connection::new(socket, door.tls.clone(), &mut self.pool, deadline);
+        let number = self.clients.add(client);
+        self.shared.counters.connections.add(1);
+        self.shaking.push_back((deadline, number));
+        self.touched.push(number);
+        Ok(())
+    }
+
+    /// Bytes came, or the client went: what it asked for before is still answered, in case it only
+    /// speaks no more.
+    fn heard(&mut self, number: u32, result: i32, buffer: Buffer) {
+        let client = &mut self.clients[number];
+        client.received(buffer, usize::try_from(result).unwrap_or(0));
+        match -result {
+            ..0 | libc::EAGAIN | libc::EINTR => {}
+            0 if client.life == Life::Open => client.life = Life::Ending,
+            0 => {}
+            _ => self.cut(number),
+        }
+        self.touched.push(number);
+    }
+
+    /// A batch has left, or a part of it.
+    fn said(&mut self, number: u32, result: i32, mut batch: Batch) -> io::Result<()> {
+        let client = &mut self.clients[number];
+        let sent = match result {
+            0.. => usize::try_from(result).expect("it is not negative"),
+            _ if [libc::EAGAIN, libc::EINTR].contains(&-result) => 0,
+            _ => {
+                client.sending = 0;
+                batch.clear(&mut self.pool);
+                self.cut(number);
+                return Ok(());
+            }
+        };
+        batch.advance(sent);
+        client.sending = batch.left();
+        if client.sending > 0 {
+            let (socket, vectors) = (Arc::clone(&client.socket), self.vectors.pop());
+            return self.ring.send(Token::Send(number), &socket, batch, vectors);
+        }
+        batch.clear(&mut self.pool);
+        client.spare = batch;
+        self.touched.push(number);
+        Ok(())
+    }
+
+    /// Nothing more is said to a client. What it asked a disk for goes on.
+    fn cut(&mut self, number: u32) {
+        let client = &mut self.clients[number];
+        if client.life != Life::Dead {
+            client.life = Life::Dead;
+            // What is under way on the socket ends; one that is gone already is not an error.
+            let _ = shutdown(&client.socket, Shutdown::Both);
+        }
+        self.touched.push(number);
+    }
+
+    /// Does for a client what can be done now.
+    fn attend(&mut self, number: u32) -> io::Result<()> {
+        self.listen_to(number)?;
+        match self.clients[number].take_out(&mut self.pool) {
+            Ok(Some(batch)) => {
+                let socket = Arc::clone(&self.clients[number].socket);
+                self.ring.send(Token::Send(number), &socket, batch, self.vectors.pop())?;
+            }
+            Ok(None) => {}
+            Err(_) => self.cut(number),
+        }
+        let client = &mut self.clients[number];
+        if client.life == Life::Ending && client.is_settled() {
+            if client.says_goodbye() {
+                self.touched.push(number);
+            } else {
+                self.cut(number);
+            }
+        }
+        let client = &self.clients[number];
+        if client.life == Life::Dead
+            && !client.is_receiving()
+            && client.sending == 0
+            && client.requests == 0
+        {
+            self.clients.remove(number).end(&mut self.pool);
+        }
+        Ok(())
+    }
+
+    /// Takes what a client asks, as long as it may ask.
+    fn listen_to(&mut self, number: u32) -> io::Result<()> {
+        while self.clients[number].life == Life::Open {
+            let client = &mut self.clients[number];
+            match client.step(&self.exports, &mut self.pool, &self.limits) {
+                Ok(Step::Request(request, data)) => self.submit(number, request, data)?,
+                Ok(Step::Refused) => self.shared.counters.errors.add(1),
+                Ok(Step::Wait) => return Ok(()),
+                Ok(Step::End) => client.life = Life::Ending,
+                Ok(Step::Receive) => {
+                    if let Some((buffer, behind)) = client.lend() {
+                        let socket = Arc::clone(&client.socket);
+                        self.ring.receive(Token::Receive(number), &socket, buffer, behind)?;
+                    }
+                    return Ok(());
+                }
+                Err(Cut::Violation | Cut::Tls) => {
+                    self.shared.counters.violations.add(1);
+                    self.cut(number);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn submit(&mut self, number: u32, request: server::Request, data: Buffer) -> io::Result<()> {
+        let client = &mut self.clients[number];
+        let (disk, bytes) = (client.disk, data.len());
+        client.requests += 1;
+        client.bytes += bytes;
+        self.shared.counters.requests.add(1);
+        let id = RequestId(self.pending.add(Pending { client: number, request, bytes }));
+        let server::Request { command, offset, length, .. } = request;
+        let request = Request { id, command, offset, length, data };
+        self.disks[disk].submit(request, &mut self.effects);
+        self.carry_out(disk)
+    }
+
+    /// Carries out what a disk wants.
+    fn carry_out(&mut self, disk: usize) -> io::Result<()> {
+        let mut ios = std::mem::take(&mut self.effects.ios);
+        for io in ios.drain(..) {
+            let token = Token::Disk { disk, io: io.id };
+            self.ring.file(token, &io.file, io.action, io.data)?;
+        }
+        self.effects.ios = ios;
+        let mut answers = std::mem::take(&mut self.effects.answers);
+        for answer in answers.drain(..) {
+            self.answer(answer);
+        }
+        self.effects.answers = answers;
+        Ok(())
+    }
+
+    fn answer(&mut self, answer: Answer) {
+        let Pending { client: number, request, bytes } = self.pending.remove(answer.id.0);
+        let client = &mut self.clients[number];
+        client.requests -= 1;
+        client.bytes -= bytes;
+        if self.touched.last() != Some(&number) {
+            self.touched.push(number);
+        }
+        if client.life == Life::Dead {
+            return self.pool.give(answer.data);
+        }
+        let mut out = std::mem::take(&mut client.out);
+        let session = client.session();
+        match answer.result {
+            Ok(()) if request.command == Command::Read => {
+                assert!(answer.data.len() == request.length as usize, "all that was asked for");
+                out.write(|heads| session.write_data_header(&request, heads));
+                out.data(answer.data);
+            }
+            Ok(()) => {
+                out.write(|heads| session.write_done(request.cookie, heads));
+                self.pool.give(answer.data);
+            }
+            Err(code) => {
+                let words = code.to_string();
+                out.write(|heads| session.write_error(request.cookie, code, &words, heads));
+                self.pool.give(answer.data);
+                self.shared.counters.errors.add(1);
+            }
+        }
+        self.clients[number].out = out;
+    }
+}

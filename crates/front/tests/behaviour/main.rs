@@ -1,0 +1,15 @@
+//! Disks over NBD: with a client of our own, with other people's programs, with those who lie, and
+//! through kills.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod client;
+mod crowd;
+mod disks;
+mod files;
+mod flat;
+mod gated;
+mod killed;
+mod listening;
+mod stopping;
+mod tls;
+mod tools;
