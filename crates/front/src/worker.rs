@@ -118,8 +118,14 @@ impl Worker {
         }
     }
 
-    /// Until when nothing has to be done unless something ends.
-    fn wait(&self) -> Option<Duration> {
+    /// Until when nothing has to be done unless something ends. Mostly there is no such time, and then
+    /// no timer is set and no clock is read.
+    fn wait(&mut self) -> Option<Duration> {
+        while let Some((deadline, client)) = self.shaking.front().copied()
+            && !self.is_shaking(client, deadline)
+        {
+            self.shaking.pop_front();
+        }
         let late = self.shaking.front().map(|(deadline, _)| *deadline);
         let again = self.paused.iter().map(|(_, at)| *at);
         let drained = self
@@ -128,6 +134,11 @@ impl Worker {
         let next = again.chain(late).chain(drained).min()?;
         // A little later than that, so that its time has come.
         Some(next.saturating_duration_since(Instant::now()) + Duration::from_millis(1))
+    }
+
+    /// Whether a client that has so long for it still has to choose its disk.
+    fn is_shaking(&self, client: u32, deadline: Instant) -> bool {
+        self.clients.get(client).is_some_and(|client| client.deadline == Some(deadline))
     }
 
     fn look_at_the_clock(&mut self) -> io::Result<()> {
@@ -139,8 +150,7 @@ impl Worker {
             && deadline <= now
         {
             self.shaking.pop_front();
-            let is_late = |client: &Connection| client.deadline == Some(deadline);
-            if self.clients.get(client).is_some_and(is_late) {
+            if self.is_shaking(client, deadline) {
                 self.shared.counters.late.add(1);
                 self.cut(client);
             }
