@@ -1,5 +1,6 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 use nbd::server::Command;
 use nbd::{Code, Export};
@@ -21,6 +22,11 @@ pub trait Disk: Send {
     /// Some I/O that it asked for has ended: bytes moved, or an error number of Linux. The buffer comes
     /// back.
     fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects);
+
+    /// A time that it asked for has come. One that asks for none is never told.
+    fn woken(&mut self, alarm: u64, effects: &mut Effects) {
+        let _ = (alarm, effects);
+    }
 }
 
 /// A front end's name for a request until it is answered.
@@ -103,12 +109,18 @@ pub enum Action {
 pub struct Effects {
     pub(crate) answers: Vec<Answer>,
     pub(crate) ios: Vec<Io>,
+    pub(crate) alarms: Vec<(Duration, u64)>,
 }
 
 impl Effects {
     /// Ends a request.
     pub fn answer(&mut self, id: RequestId, result: Result<(), Code>, data: Buffer) {
         self.answers.push(Answer { id, result, data });
+    }
+
+    /// Asks to be told after this time, by a name of the disk's own.
+    pub fn wake(&mut self, after: Duration, alarm: u64) {
+        self.alarms.push((after, alarm));
     }
 
     /// Asks for I/O.

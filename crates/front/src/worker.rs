@@ -9,6 +9,7 @@ use nbd::Export;
 use nbd::server::{self, Command};
 use rustix::net::{Shutdown, shutdown, sockopt};
 
+use crate::alarms::Alarms;
 use crate::batch::Batch;
 use crate::buffer::Pool;
 use crate::connection::{Connection, Cut, Life, Step};
@@ -54,6 +55,7 @@ pub(crate) struct Worker {
     /// Clients that have not chosen a disk, in the order of their deadlines; some have by now.
     shaking: VecDeque<(Instant, u32)>,
     effects: Effects,
+    alarms: Alarms,
     pool: Pool,
     vectors: Vec<Vectors>,
     limits: Limits,
@@ -81,6 +83,7 @@ impl Worker {
             touched: Vec::new(),
             shaking: VecDeque::new(),
             effects: Effects::default(),
+            alarms: Alarms::default(),
             pool: Pool::new(),
             vectors: Vec::new(),
             limits,
@@ -131,9 +134,8 @@ impl Worker {
         let drained = self
             .until
             .map(|until| if Instant::now() < until { until } else { until + self.limits.drain });
-        let next = again.chain(late).chain(drained).min()?;
-        // A little later than that, so that its time has come.
-        Some(next.saturating_duration_since(Instant::now()) + Duration::from_millis(1))
+        let next = again.chain(late).chain(drained).chain(self.alarms.next()).min()?;
+        Some(next.saturating_duration_since(Instant::now()))
     }
 
     /// Whether a client that has so long for it still has to choose its disk.
@@ -142,10 +144,18 @@ impl Worker {
     }
 
     fn look_at_the_clock(&mut self) -> io::Result<()> {
-        if self.shaking.is_empty() && self.paused.is_empty() && self.until.is_none() {
+        if self.shaking.is_empty()
+            && self.paused.is_empty()
+            && self.until.is_none()
+            && self.alarms.next().is_none()
+        {
             return Ok(());
         }
         let now = Instant::now();
+        while let Some((disk, alarm)) = self.alarms.due(now) {
+            self.disks[disk].woken(alarm, &mut self.effects);
+            self.carry_out(disk)?;
+        }
         while let Some((deadline, client)) = self.shaking.front().copied()
             && deadline <= now
         {
@@ -359,6 +369,9 @@ impl Worker {
             self.ring.file(token, &io.file, io.action, io.data)?;
         }
         self.effects.ios = ios;
+        for (after, alarm) in self.effects.alarms.drain(..) {
+            self.alarms.add(Instant::now() + after, disk, alarm);
+        }
         let mut answers = std::mem::take(&mut self.effects.answers);
         for answer in answers.drain(..) {
             self.answer(answer);
