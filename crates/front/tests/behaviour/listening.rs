@@ -77,6 +77,25 @@ fn a_socket_that_still_accepts_and_says_nothing_is_waited_for() {
 }
 
 #[test]
+fn a_port_that_is_being_let_go_is_waited_for() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("s");
+    let ghost = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = ghost.local_addr().unwrap().to_string();
+    std::thread::scope(|scope| {
+        let listen = [unix(&path), tcp(&address)];
+        let started = scope.spawn(move || start(vec![ram("vm", 4096)], &listen, Limits::default()));
+        // It comes first.
+        while !path.exists() && !started.is_finished() {
+            std::thread::yield_now();
+        }
+        drop(ghost);
+        let running = started.join().unwrap().expect("the port is free");
+        assert!(Client::open(&running.places()[1], "vm").is_ok());
+    });
+}
+
+#[test]
 fn what_is_no_socket_stays() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("s");
