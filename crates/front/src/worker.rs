@@ -209,9 +209,7 @@ impl Worker {
         self.until = Some(Instant::now() + self.limits.drain);
         for number in self.clients.numbers() {
             let client = &mut self.clients[number];
-            if client.deadline.is_some() {
-                self.cut(number);
-            } else if client.life == Life::Open {
+            if client.life == Life::Open {
                 client.life = Life::Ending;
             }
             self.touched.push(number);

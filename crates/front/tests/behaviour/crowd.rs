@@ -150,6 +150,26 @@ fn what_a_client_that_vanished_had_asked_is_carried_out_and_told_to_nobody() {
 }
 
 #[test]
+fn a_client_that_only_speaks_no_more_still_hears_its_answers() {
+    let (disk, gate) = Gated::with_gate(1 << 20, None);
+    let served = Served::of(vec![disk], Limits::default());
+    let socket = std::os::unix::net::UnixStream::connect(served.socket()).unwrap();
+    let mut client = Client::over(Box::new(socket.try_clone().unwrap()), "vm", true).unwrap();
+    for block in 0..3 {
+        client.ask(Operation::Read, block * 4096, 4096, &[]).unwrap();
+    }
+    gate.wait_for(3);
+    socket.shutdown(std::net::Shutdown::Write).unwrap();
+    // The server has seen it by the time it has let somebody else in.
+    drop(Client::open(served.place(), "vm").unwrap());
+    gate.open(3);
+    for _ in 0..3 {
+        assert_eq!(client.wait_any().unwrap().1.unwrap(), [0; 4096]);
+    }
+    assert!(client.wait_any_is_over());
+}
+
+#[test]
 fn those_who_break_the_protocol_are_cut_off_and_counted() {
     let served = Served::ram(1 << 20);
     let lies = [
