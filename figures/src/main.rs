@@ -19,6 +19,11 @@ fn main() -> anyhow::Result<ExitCode> {
         Some("bench") => bench::main(arguments.get(1).map_or("", String::as_str)),
         Some("generate") => generate::main(arguments.get(1..).unwrap_or_default()),
         Some("generate-run") => generate_run::main(arguments.get(1..).unwrap_or_default()),
+        // What a figure starts as a process of its own.
+        Some("serve-memory") => {
+            bench::serve(arguments.get(1..).unwrap_or_default())?;
+            Ok(ExitCode::SUCCESS)
+        }
         _ => {
             eprintln!(
                 "usage: cargo xtask bench [FIGURE|PREFIX] | generate NAME.tmt [RECORDS [SEED]] \

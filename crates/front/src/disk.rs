@@ -1,6 +1,6 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 use nbd::server::Command;
 use nbd::{Code, Export};
@@ -23,16 +23,20 @@ pub trait Disk: Send {
     /// back.
     fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects);
 
-    /// When it wants to be told the time; asked after every turn.
-    fn due(&self) -> Option<Instant> {
-        None
+    /// A time that it asked for has come. One that asks for none is never told.
+    fn woken(&mut self, alarm: u64, effects: &mut Effects) {
+        let _ = (alarm, effects);
     }
 
-    /// That time has come, or its owner asked for attention ([`crate::Running::attend`]).
-    fn wake(&mut self, _effects: &mut Effects) {}
+    /// The server begins, or its owner wants attention ([`crate::Running::attend`]).
+    fn told(&mut self, effects: &mut Effects) {
+        let _ = effects;
+    }
 
     /// The server ends, and nobody asks for anything any more: what is to be put in order is begun.
-    fn close(&mut self, _effects: &mut Effects) {}
+    fn close(&mut self, effects: &mut Effects) {
+        let _ = effects;
+    }
 
     /// Whether that is done.
     fn is_closed(&self) -> bool {
@@ -120,12 +124,18 @@ pub enum Action {
 pub struct Effects {
     pub(crate) answers: Vec<Answer>,
     pub(crate) ios: Vec<Io>,
+    pub(crate) alarms: Vec<(Duration, u64)>,
 }
 
 impl Effects {
     /// Ends a request.
     pub fn answer(&mut self, id: RequestId, result: Result<(), Code>, data: Buffer) {
         self.answers.push(Answer { id, result, data });
+    }
+
+    /// Asks to be told after this time, by a name of the disk's own.
+    pub fn wake(&mut self, after: Duration, alarm: u64) {
+        self.alarms.push((after, alarm));
     }
 
     /// Asks for I/O.

@@ -16,6 +16,7 @@
 //! that comes back asks the rest again.
 #![deny(unsafe_code)]
 
+mod alarms;
 mod batch;
 mod buffer;
 mod channel;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, chmod};
+use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, getsockname, listen, socket_with,
     sockopt,
@@ -36,7 +37,8 @@ pub struct Listen {
 pub enum Place {
     /// A Unix socket, made here for its owner alone (mode 0600) and removed when the server ends.
     Unix(PathBuf),
-    /// An address of this machine; port 0 is any that is free.
+    /// An address of this machine; port 0 is any that is free. Without TLS it must be a loopback
+    /// address, and all users of this machine can reach it.
     Tcp(SocketAddr),
 }
 
@@ -104,10 +106,21 @@ fn tcp(address: SocketAddr) -> io::Result<(OwnedFd, SocketAddr)> {
     let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     // A server that was killed leaves connections behind that keep its port for a minute.
     sockopt::set_socket_reuseaddr(&socket, true)?;
-    bind(&socket, &address)?;
+    bind_patiently(&socket, address)?;
     listen(&socket, BACKLOG)?;
     let address = SocketAddr::try_from(getsockname(&socket)?)?;
     Ok((socket, address))
+}
+
+/// Takes an address; one in use is tried again for a while, as its server may be gone.
+fn bind_patiently(socket: &OwnedFd, address: SocketAddr) -> io::Result<()> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match bind(socket, &address) {
+            Err(Errno::ADDRINUSE) if Instant::now() < until => std::thread::sleep(LOOK_AGAIN),
+            bound => return Ok(bound?),
+        }
+    }
 }
 
 /// Nobody can connect before the mode is set, for it does not listen yet.

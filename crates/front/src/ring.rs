@@ -20,7 +20,9 @@ use crate::slab::Slab;
 const ENTRIES: u32 = 512;
 /// Pieces of one send (`IOV_MAX`).
 const PIECES_MAX: usize = 1024;
-/// How long the end of a ring waits for the kernel, in steps.
+/// How long the end of a ring waits for the kernel to call off what can be, and then, in steps, for what
+/// cannot.
+const CALL_OFF: Timespec = Timespec::new().sec(5);
 const SETTLE: (Duration, u32) = (Duration::from_millis(100), 50);
 
 /// The ring, used by one thread.
@@ -239,7 +241,7 @@ impl<T> Ring<T> {
     /// Has the kernel let go of everything.
     fn settle(&mut self) {
         // Before Linux 6.0 nothing can be called off so; then what is under way is waited for.
-        let _ = self.ring.submitter().register_sync_cancel(None, CancelBuilder::any());
+        let _ = self.ring.submitter().register_sync_cancel(Some(CALL_OFF), CancelBuilder::any());
         for _ in 0..SETTLE.1 {
             self.reap(&mut Vec::new());
             if self.held.len() == 0 || self.enter(Some(SETTLE.0)).is_err() {

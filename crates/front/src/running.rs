@@ -91,7 +91,7 @@ impl Running {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Asks for the disks' attention ([`Disk::wake`]).
+    /// Asks for the disks' attention ([`Disk::told`]).
     ///
     /// # Errors
     /// When the kernel refuses.

@@ -9,6 +9,7 @@ use nbd::Export;
 use nbd::server::{self, Command};
 use rustix::net::{Shutdown, shutdown, sockopt};
 
+use crate::alarms::Alarms;
 use crate::batch::Batch;
 use crate::buffer::Pool;
 use crate::connection::{Connection, Cut, Life, Step};
@@ -54,6 +55,7 @@ pub(crate) struct Worker {
     /// Clients that have not chosen a disk, in the order of their deadlines; some have by now.
     shaking: VecDeque<(Instant, u32)>,
     effects: Effects,
+    alarms: Alarms,
     pool: Pool,
     vectors: Vec<Vectors>,
     limits: Limits,
@@ -83,6 +85,7 @@ impl Worker {
             touched: Vec::new(),
             shaking: VecDeque::new(),
             effects: Effects::default(),
+            alarms: Alarms::default(),
             pool: Pool::new(),
             vectors: Vec::new(),
             limits,
@@ -100,6 +103,7 @@ impl Worker {
     /// Serves until it is told to stop, and everybody who was to be answered is.
     pub fn run(mut self) -> io::Result<()> {
         let mut finished = Vec::new();
+        self.tell_disks()?;
         loop {
             let wait = self.wait();
             self.ring.enter(wait)?;
@@ -122,17 +126,28 @@ impl Worker {
         }
     }
 
-    /// Until when nothing has to be done unless something ends.
-    fn wait(&self) -> Option<Duration> {
+    /// Until when nothing has to be done unless something ends. Mostly there is no such time, and then
+    /// no timer is set and no clock is read.
+    fn wait(&mut self) -> Option<Duration> {
+        while let Some((deadline, client)) = self.shaking.front().copied()
+            && !self.is_shaking(client, deadline)
+        {
+            self.shaking.pop_front();
+        }
         let late = self.shaking.front().map(|(deadline, _)| *deadline);
         let again = self.paused.iter().map(|(_, at)| *at);
         let drained = self
             .until
+            .filter(|_| self.closing.is_none())
             .map(|until| if Instant::now() < until { until } else { until + self.limits.drain });
-        let due = self.disks.iter().filter_map(|disk| disk.due());
-        let next = again.chain(late).chain(drained).chain(due).chain(self.closing).min()?;
-        // A little later than that, so that its time has come.
-        Some(next.saturating_duration_since(Instant::now()) + Duration::from_millis(1))
+        let next =
+            again.chain(late).chain(drained).chain(self.alarms.next()).chain(self.closing).min()?;
+        Some(next.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether a client that has so long for it still has to choose its disk.
+    fn is_shaking(&self, client: u32, deadline: Instant) -> bool {
+        self.clients.get(client).is_some_and(|client| client.deadline == Some(deadline))
     }
 
     /// Disks put themselves in order, once nobody asks any more. Whether they have, or had their time.
@@ -148,32 +163,32 @@ impl Worker {
         Ok(is_late || self.disks.iter().all(|disk| disk.is_closed()))
     }
 
-    /// Tells the time to the disks that wait for it.
-    fn wake_disks(&mut self, is_wanted: impl Fn(&dyn Disk) -> bool) -> io::Result<()> {
+    fn tell_disks(&mut self) -> io::Result<()> {
         for disk in 0..self.disks.len() {
-            if is_wanted(&*self.disks[disk]) {
-                self.disks[disk].wake(&mut self.effects);
-                self.carry_out(disk)?;
-            }
+            self.disks[disk].told(&mut self.effects);
+            self.carry_out(disk)?;
         }
         Ok(())
     }
 
     fn look_at_the_clock(&mut self) -> io::Result<()> {
-        if self.disks.iter().any(|disk| disk.due().is_some()) {
-            let now = Instant::now();
-            self.wake_disks(|disk| disk.due().is_some_and(|due| due <= now))?;
-        }
-        if self.shaking.is_empty() && self.paused.is_empty() && self.until.is_none() {
+        if self.shaking.is_empty()
+            && self.paused.is_empty()
+            && self.until.is_none()
+            && self.alarms.next().is_none()
+        {
             return Ok(());
         }
         let now = Instant::now();
+        while let Some((disk, alarm)) = self.alarms.due(now) {
+            self.disks[disk].woken(alarm, &mut self.effects);
+            self.carry_out(disk)?;
+        }
         while let Some((deadline, client)) = self.shaking.front().copied()
             && deadline <= now
         {
             self.shaking.pop_front();
-            let is_late = |client: &Connection| client.deadline == Some(deadline);
-            if self.clients.get(client).is_some_and(is_late) {
+            if self.is_shaking(client, deadline) {
                 self.shared.counters.late.add(1);
                 self.cut(client);
             }
@@ -214,18 +229,16 @@ impl Worker {
         Ok(())
     }
 
-    /// Its owner wants something: that it stops.
+    /// Its owner wants something: attention for the disks, or that it stops.
     fn told(&mut self) -> io::Result<()> {
         if !self.shared.stop.load(Ordering::Acquire) {
             self.ring.event(Token::Event, &self.shared.event)?;
-            return self.wake_disks(|_| true);
+            return self.tell_disks();
         }
         self.until = Some(Instant::now() + self.limits.drain);
         for number in self.clients.numbers() {
             let client = &mut self.clients[number];
-            if client.deadline.is_some() {
-                self.cut(number);
-            } else if client.life == Life::Open {
+            if client.life == Life::Open {
                 client.life = Life::Ending;
             }
             self.touched.push(number);
@@ -383,6 +396,9 @@ impl Worker {
             self.ring.file(token, &io.file, io.action, io.data)?;
         }
         self.effects.ios = ios;
+        for (after, alarm) in self.effects.alarms.drain(..) {
+            self.alarms.add(Instant::now() + after, disk, alarm);
+        }
         let mut answers = std::mem::take(&mut self.effects.answers);
         for answer in answers.drain(..) {
             self.answer(answer);

@@ -5,7 +5,8 @@
 //! requests and replies, simple and structured. A server's driver asks [`server::Session`] what a
 //! request's header says and has it write the headers of replies; a client's driver keeps a
 //! [`client::Requests`], which matches replies in any order and any number of chunks. The source is
-//! `doc/proto.md` of the NBD project (public domain), named here as "the specification".
+//! `doc/proto.md` of the NBD project (public domain), named here as "the specification"; what of it is spoken
+//! is in `docs/formats/nbd.md`.
 //!
 //! What it refuses: sockets, TLS, threads and time, which are the driver's; touching the data of a
 //! read or write: it says whose the next bytes are, and the driver moves them where they belong; the

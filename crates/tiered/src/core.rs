@@ -76,16 +76,17 @@ impl Core {
         }
     }
 
-    pub(crate) fn due(&self) -> Option<Instant> {
-        self.wake
-    }
-
-    /// The time, or somebody outside, wants something.
-    pub(crate) fn wake(&mut self, fx: &mut Effects) {
+    /// A time has come, which may not be the next any more.
+    pub(crate) fn woken(&mut self, fx: &mut Effects) {
         if self.wake.is_some_and(|wake| wake <= Instant::now()) {
             self.wake = None;
             self.handle(Event::Timer, fx);
         }
+    }
+
+    /// The server begins, or somebody outside wants something.
+    pub(crate) fn told(&mut self, fx: &mut Effects) {
+        self.woken(fx);
         self.attend(fx);
     }
 
@@ -99,8 +100,10 @@ impl Core {
         self.effects = effects;
     }
 
-    pub(crate) fn wake_at(&mut self, at: Nanos) {
-        self.wake = Some(self.started + Duration::from_nanos(at.0));
+    pub(crate) fn wake_at(&mut self, at: Nanos, fx: &mut Effects) {
+        let at = self.started + Duration::from_nanos(at.0);
+        self.wake = Some(at);
+        fx.wake(at.saturating_duration_since(Instant::now()), 0);
     }
 
     pub(crate) fn start(&mut self, io: IoId, under: Under, data: Buffer, fx: &mut Effects) {

@@ -1,5 +1,4 @@
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use front::{Buffer, Disk, Effects, Request};
 use nbd::server::Command;
@@ -14,7 +13,7 @@ pub struct CachedDisk {
     pub(crate) core: Arc<Mutex<Core>>,
     pub(crate) export: Export,
     pub(crate) index: u16,
-    /// One of them is told the time, for all.
+    /// One of them is told and closed, for all.
     pub(crate) is_first: bool,
 }
 
@@ -38,13 +37,13 @@ impl Disk for CachedDisk {
         self.with(|core| core.done(io, result, data, effects));
     }
 
-    fn due(&self) -> Option<Instant> {
-        self.is_first.then(|| self.with(|core| core.due()))?
+    fn woken(&mut self, _alarm: u64, effects: &mut Effects) {
+        self.with(|core| core.woken(effects));
     }
 
-    fn wake(&mut self, effects: &mut Effects) {
+    fn told(&mut self, effects: &mut Effects) {
         if self.is_first {
-            self.with(|core| core.wake(effects));
+            self.with(|core| core.told(effects));
         }
     }
 

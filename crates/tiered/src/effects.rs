@@ -41,7 +41,7 @@ impl Core {
                 }
             }
             Effect::Reply(id, result) => self.reply(id, result, fx),
-            Effect::Wake(at) => self.wake_at(at),
+            Effect::Wake(at) => self.wake_at(at, fx),
             Effect::Note(note) => self.noted(note),
         }
     }

@@ -11,6 +11,7 @@ mod cache;
 mod cpu;
 mod device;
 mod fio;
+mod front;
 mod hosts;
 mod huge;
 mod import;
@@ -29,6 +30,8 @@ mod store;
 mod switched;
 mod tilemark;
 mod tiles;
+
+pub(crate) use self::front::serve;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
@@ -99,6 +102,7 @@ const GROUPS: &[Group] = &[
     Group { name: "cluster.agents_64_merge_core_percent", run: hosts::merge_64 },
     Group { name: "cluster.study_speedup_2", run: hosts::study_speedup },
     Group { name: "cluster.merge_1000", run: |_| process::figures("tilemark-hosts", "thousand") },
+    Group { name: "front.ram", run: front::ram },
     Group { name: "sim.loop", run: |_| process::figures("tilemark-sim", "hold") },
     Group { name: "sim.fast_cache", run: sim::fast_cache },
     Group { name: "sim.power_overhead_percent", run: before::power_overhead },

@@ -13,7 +13,8 @@ pub(crate) struct Served {
 
 impl Served {
     pub fn of(disks: Vec<Box<dyn Disk>>, limits: Limits) -> Self {
-        let directory = directory();
+        // Paths of sockets are short, and that of a build may be long.
+        let directory = TempDir::new().unwrap();
         let listen = [unix(&directory.path().join("s"))];
         Self { running: start(disks, &listen, limits).unwrap(), directory }
     }

@@ -51,9 +51,18 @@ fn a_file_that_is_being_let_go_is_waited_for() {
     flock(&held, FlockOperation::LockExclusive).unwrap();
     std::thread::scope(|scope| {
         let opened = scope.spawn(|| FileDisk::open("vm", &path, Access::default()));
+        while openers(&path) < 2 && !opened.is_finished() {
+            std::thread::yield_now();
+        }
         drop(held);
         opened.join().unwrap().expect("it was let go");
     });
+}
+
+/// How often this process has a file open.
+fn openers(path: &Path) -> usize {
+    let files = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    files.filter(|file| std::fs::read_link(file.path()).is_ok_and(|to| to == path)).count()
 }
 
 #[test]

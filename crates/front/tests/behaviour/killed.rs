@@ -13,10 +13,11 @@ use std::process::{Child, Command, Stdio};
 use nbd::Export;
 use nbd::client::Operation;
 use rustix::process::{Signal, getpid, kill_process};
+use tempfile::TempDir;
 use tilemark_front::{Access, Buffer, Disk, Effects, FileDisk, Limits, Place, Request, start};
 
 use crate::client::Client;
-use crate::disks::{directory, unix};
+use crate::disks::unix;
 use crate::flat::Random;
 use crate::tools::has;
 
@@ -164,7 +165,7 @@ impl Writer {
 
 #[test]
 fn killed_servers_lose_nothing_that_was_answered_and_what_is_sent_again_stays_in_order() {
-    let directory = directory();
+    let directory = TempDir::new().unwrap();
     let directory = directory.path();
     std::fs::File::create(directory.join("disk")).unwrap().set_len(SIZE).unwrap();
     let mut writer = Writer { random: Random(5), model: BTreeMap::new(), open: Vec::new() };
@@ -193,7 +194,7 @@ fn qemu_comes_back_after_two_kills_and_its_writes_are_all_there() {
     if !has("qemu-img") {
         return;
     }
-    let directory = directory();
+    let directory = TempDir::new().unwrap();
     let directory = directory.path();
     std::fs::File::create(directory.join("disk")).unwrap().set_len(SIZE).unwrap();
     let mut child = spawn(directory, Some(200));

@@ -2,10 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use tempfile::TempDir;
 use tilemark_front::{Limits, Listen, Place, StartError, start};
 
 use crate::client::Client;
-use crate::disks::{directory, ram, unix};
+use crate::disks::{ram, unix};
 
 fn refusal(listen: &[Listen]) -> StartError {
     start(vec![ram("vm", 4096)], listen, Limits::default()).expect_err("it must be refused")
@@ -17,7 +18,7 @@ fn tcp(address: &str) -> Listen {
 
 #[test]
 fn one_server_listens_on_sockets_of_all_kinds() {
-    let directory = directory();
+    let directory = TempDir::new().unwrap();
     let path = directory.path().join("s");
     let listen = [unix(&path), tcp("127.0.0.1:0"), tcp("[::1]:0")];
     // A machine may have no IPv6.
@@ -47,7 +48,7 @@ fn the_network_hears_nothing_in_the_clear() {
 
 #[test]
 fn the_socket_of_a_server_that_was_killed_is_taken_over_and_one_in_use_is_not() {
-    let directory = directory();
+    let directory = TempDir::new().unwrap();
     let path = directory.path().join("s");
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     assert!(path.exists(), "left behind");
@@ -61,7 +62,7 @@ fn the_socket_of_a_server_that_was_killed_is_taken_over_and_one_in_use_is_not() 
 /// accepts, and says nothing.
 #[test]
 fn a_socket_that_still_accepts_and_says_nothing_is_waited_for() {
-    let directory = directory();
+    let directory = TempDir::new().unwrap();
     let path = directory.path().join("s");
     let ghost = std::os::unix::net::UnixListener::bind(&path).unwrap();
     std::thread::scope(|scope| {
@@ -76,8 +77,27 @@ fn a_socket_that_still_accepts_and_says_nothing_is_waited_for() {
 }
 
 #[test]
+fn a_port_that_is_being_let_go_is_waited_for() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("s");
+    let ghost = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = ghost.local_addr().unwrap().to_string();
+    std::thread::scope(|scope| {
+        let listen = [unix(&path), tcp(&address)];
+        let started = scope.spawn(move || start(vec![ram("vm", 4096)], &listen, Limits::default()));
+        // It comes first.
+        while !path.exists() && !started.is_finished() {
+            std::thread::yield_now();
+        }
+        drop(ghost);
+        let running = started.join().unwrap().expect("the port is free");
+        assert!(Client::open(&running.places()[1], "vm").is_ok());
+    });
+}
+
+#[test]
 fn what_is_no_socket_stays() {
-    let directory = directory();
+    let directory = TempDir::new().unwrap();
     let path = directory.path().join("s");
     std::fs::write(&path, "mine").unwrap();
     assert!(matches!(refusal(&[unix(&path)]), StartError::NoSocket { .. }));
@@ -86,7 +106,7 @@ fn what_is_no_socket_stays() {
 
 #[test]
 fn two_disks_of_one_name_are_refused() {
-    let directory = directory();
+    let directory = TempDir::new().unwrap();
     let disks = vec![ram("vm", 4096), ram("vm", 8192)];
     let listen = [unix(&directory.path().join("s"))];
     let error = start(disks, &listen, Limits::default()).expect_err("which would be meant?");

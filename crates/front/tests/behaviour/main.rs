@@ -9,6 +9,7 @@ mod files;
 mod flat;
 mod gated;
 mod killed;
+mod later;
 mod listening;
 mod stopping;
 mod tls;

@@ -169,7 +169,7 @@ fn fio_verifies_what_it_wrote() {
             "--verify=crc32c",
             "--fsync=64",
         ];
-        let aligned = ["--blockalign=4k", "--output-format=terse", "--do_verify=1"];
+        let aligned = ["--blockalign=4k", "--verify_state_save=0", "--do_verify=1"];
         run("fio", &[&fixed[..], &aligned, &[&uri, &depth, &blocks]].concat());
     }
 }

@@ -1,0 +1,53 @@
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Instant;
+
+/// Times that disks want to be told of, the next one first; those of one moment in the order in which
+/// they were asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Alarms {
+    heap: BinaryHeap<Reverse<(Instant, u64, usize, u64)>>,
+    asked: u64,
+}
+
+impl Alarms {
+    pub fn add(&mut self, at: Instant, disk: usize, alarm: u64) {
+        self.heap.push(Reverse((at, self.asked, disk, alarm)));
+        self.asked += 1;
+    }
+
+    pub fn next(&self) -> Option<Instant> {
+        self.heap.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    /// The next one whose time has come: its disk, and the disk's name for it.
+    pub fn due(&mut self, now: Instant) -> Option<(usize, u64)> {
+        if self.next()? > now {
+            return None;
+        }
+        self.heap.pop().map(|Reverse((_, _, disk, alarm))| (disk, alarm))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn alarms_go_off_in_their_order_and_not_before_their_time() {
+        let now = Instant::now();
+        let later = now + Duration::from_secs(1);
+        let mut alarms = Alarms::default();
+        alarms.add(later, 0, 1);
+        alarms.add(now, 7, 2);
+        alarms.add(now, 3, 3);
+        assert_eq!(alarms.next(), Some(now));
+        assert_eq!(
+            [alarms.due(now), alarms.due(now), alarms.due(now)],
+            [Some((7, 2)), Some((3, 3)), None]
+        );
+        assert_eq!((alarms.next(), alarms.due(later)), (Some(later), Some((0, 1))));
+        assert_eq!(alarms.next(), None);
+    }
+}

@@ -1,0 +1,181 @@
+//! Our disk in memory beside nbdkit's, over the same socket with the same client: fio's NBD engine.
+//!
+//! Both servers are processes of their own that run all the time and hold the same data, so that a pair
+//! differs in the server alone. What a server costs is its own user and system time, the kernel's work for
+//! its sends and receives included; fio's is not in it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use front::{Limits, Listen, Place, RamDisk};
+use serde_json::Value;
+
+use super::pairs::{in_pairs, scratch};
+use super::{Figure, median, process};
+
+const PAIRS: usize = 8;
+const SECONDS: u64 = 5;
+const BYTES: u64 = 512 << 20;
+const EXPORT: &str = "memory";
+/// A server that has not come up by then never will.
+const START_MAX: Duration = Duration::from_secs(10);
+
+/// What one run of fio reached.
+#[derive(Debug, Clone, Copy)]
+struct Reached {
+    operations_per_s: f64,
+    cpu_us_per_io: f64,
+}
+
+/// A load: its name in the figure, fio's direction, and requests under way.
+type Load = (&'static str, &'static str, u32);
+
+const LOADS: [Load; 3] = [
+    ("read_4k_d1", "randread", 1),
+    ("read_4k_d32", "randread", 32),
+    ("write_4k_d32", "randwrite", 32),
+];
+
+/// `front.ram`: ratios of I/Os a second and of CPU for each, ours to nbdkit's.
+pub(crate) fn ram(name: &str) -> Result<Vec<Figure>> {
+    let out = scratch()?;
+    let theirs = Server::nbdkit(&out.join("theirs"))?;
+    let ours = Server::ours(&out.join("ours"))?;
+    for server in [&theirs, &ours] {
+        server.fio("write", 8, &["--bs=1m"])?;
+    }
+    let mut figures = Vec::new();
+    for (label, direction, depth) in LOADS {
+        let seconds = format!("--runtime={}", number("TILEMARK_BENCH_SECONDS", SECONDS)?);
+        let load = ["--bs=4k", "--time_based", "--randrepeat=0", "--norandommap", &seconds];
+        let pairs = usize::try_from(number("TILEMARK_BENCH_RUNS", PAIRS as u64)?)?;
+        let run = |server: &Server| server.fio(direction, depth, &load);
+        let results = in_pairs(
+            pairs,
+            || run(&theirs),
+            || run(&ours),
+            |pair, theirs, ours| {
+                eprintln!(
+                    "{name}.{label} pair {pair}: nbdkit {:.0} IOPS {:.2} us CPU/IO, ours {:.0} IOPS \
+                 {:.2} us CPU/IO",
+                    theirs.operations_per_s,
+                    theirs.cpu_us_per_io,
+                    ours.operations_per_s,
+                    ours.cpu_us_per_io,
+                );
+            },
+        )?;
+        figures.extend(ratios(&format!("{name}.{label}"), &results));
+    }
+    drop((theirs, ours));
+    std::fs::remove_dir_all(&out)?;
+    Ok(figures)
+}
+
+fn ratios(name: &str, results: &[(Reached, Reached)]) -> Vec<Figure> {
+    let of = |value: fn(&Reached) -> f64| {
+        median(
+            &results.iter().map(|(theirs, ours)| value(ours) / value(theirs)).collect::<Vec<_>>(),
+        )
+    };
+    let own = |value: fn(&Reached) -> f64| {
+        median(&results.iter().map(|(_, ours)| value(ours)).collect::<Vec<_>>())
+    };
+    vec![
+        Figure::new(
+            format!("{name}.iops_vs_nbdkit_memory"),
+            of(|one| one.operations_per_s),
+            "ratio",
+        ),
+        Figure::new(format!("{name}.cpu_vs_nbdkit_memory"), of(|one| one.cpu_us_per_io), "ratio"),
+        Figure::new(format!("{name}.iops"), own(|one| one.operations_per_s), "1/s"),
+        Figure::new(format!("{name}.cpu_us_per_io"), own(|one| one.cpu_us_per_io), "us"),
+    ]
+}
+
+/// A number from the environment, for a short try.
+fn number(variable: &str, otherwise: u64) -> Result<u64> {
+    let Ok(text) = std::env::var(variable) else { return Ok(otherwise) };
+    let value = text.parse().with_context(|| format!("{variable}={text} is no number"))?;
+    ensure!(value > 0, "{variable}=0; at least 1");
+    Ok(value)
+}
+
+/// A server in a process of its own; ended when dropped.
+struct Server {
+    process: Child,
+    socket: PathBuf,
+}
+
+impl Server {
+    fn nbdkit(socket: &Path) -> Result<Self> {
+        let mut command = Command::new("nbdkit");
+        // In front, so that the process is the server.
+        command.args(["-f", "-U"]).arg(socket).arg("memory").arg(format!("{BYTES}"));
+        // It complains of who only looks whether it is there.
+        command.stderr(Stdio::null());
+        Self::start(command, socket).context("starting nbdkit")
+    }
+
+    fn ours(socket: &Path) -> Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("serve-memory").arg(socket).arg(format!("{BYTES}"));
+        Self::start(command, socket)
+    }
+
+    fn start(mut command: Command, socket: &Path) -> Result<Self> {
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
+        let mut server = Self { process: child, socket: socket.to_owned() };
+        let begin = Instant::now();
+        while std::os::unix::net::UnixStream::connect(socket).is_err() {
+            if let Some(status) = server.process.try_wait()? {
+                bail!("{command:?} ended with {status}");
+            }
+            ensure!(begin.elapsed() < START_MAX, "{command:?} does not listen");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(server)
+    }
+
+    /// One run of fio against it.
+    fn fio(&self, direction: &str, depth: u32, more: &[&str]) -> Result<Reached> {
+        let mut fio = Command::new("fio");
+        fio.args(["--name=client", "--ioengine=nbd", "--output-format=json"]);
+        fio.arg(format!("--uri=nbd+unix:///{EXPORT}?socket={}", self.socket.display()));
+        fio.args([format!("--rw={direction}"), format!("--iodepth={depth}")]);
+        fio.arg(format!("--size={BYTES}")).args(more);
+        let before = process::times(self.process.id())?.own;
+        let (text, _) = process::run(&mut fio)?;
+        let after = process::times(self.process.id())?.own;
+        // Its engine says a word before.
+        let start = text.find('{').context("fio's JSON")?;
+        let json: Value = serde_json::from_str(&text[start..]).context("fio's JSON")?;
+        let sum = |field: &str| -> f64 {
+            let job = &json["jobs"][0];
+            ["read", "write"].iter().filter_map(|way| job[way][field].as_f64()).sum()
+        };
+        let cpu_s = after.0 - before.0 + after.1 - before.1;
+        ensure!(sum("total_ios") > 0.0, "fio made no I/O");
+        Ok(Reached { operations_per_s: sum("iops"), cpu_us_per_io: cpu_s * 1e6 / sum("total_ios") })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // One that has ended already is not an error.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// `serve-memory SOCKET BYTES`: our disk in memory, until the input ends.
+pub(crate) fn serve(arguments: &[String]) -> Result<()> {
+    let [socket, bytes] = arguments else { bail!("usage: serve-memory SOCKET BYTES") };
+    let disk = RamDisk::new(EXPORT, bytes.parse().context("a number of bytes")?)?;
+    let listen = [Listen { place: Place::Unix(socket.into()), tls: None }];
+    let running = front::start(vec![Box::new(disk)], &listen, Limits::default())?;
+    std::io::stdin().lines().next();
+    Ok(running.stop()?)
+}
