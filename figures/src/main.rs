@@ -24,6 +24,10 @@ fn main() -> anyhow::Result<ExitCode> {
             bench::serve(arguments.get(1..).unwrap_or_default())?;
             Ok(ExitCode::SUCCESS)
         }
+        Some("serve-tier") => {
+            bench::serve_tier(arguments.get(1..).unwrap_or_default())?;
+            Ok(ExitCode::SUCCESS)
+        }
         _ => {
             eprintln!(
                 "usage: cargo xtask bench [FIGURE|PREFIX] | generate NAME.tmt [RECORDS [SEED]] \

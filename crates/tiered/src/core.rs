@@ -5,7 +5,7 @@ use nbd::Code;
 use tier::{Event, IoError, IoId, Note, Place, ReadIo, Tier};
 use units::Nanos;
 
-use crate::control::Inbox;
+use crate::inbox::Inbox;
 use crate::media::Files;
 use crate::memory::Memory;
 use crate::requests::Requests;

@@ -22,14 +22,15 @@ mod effects;
 mod error;
 mod files;
 mod identity;
+mod inbox;
 mod make;
 mod media;
 mod memory;
 mod requests;
 mod set;
 
-pub use control::{Command, Control, DiskReport, Report};
 pub use door::{Door, ask};
 pub use error::SetError;
+pub use inbox::{Command, Control, DiskReport, Report};
 pub use make::make;
 pub use set::{CachedDisk, Opening, Set};

@@ -11,9 +11,9 @@ use tier::{Attachment, Examined, Geometry, Mode, REQUEST_BYTES_MAX, Settings, Ti
 
 pub use crate::disk::CachedDisk;
 
-use crate::control::{Control, inbox};
 use crate::core::Core;
 use crate::files::{failed, fingerprint, hold, sidecar, sidecar_path};
+use crate::inbox::{Control, inbox};
 use crate::media::Files;
 use crate::{SetError, closed, identity};
 

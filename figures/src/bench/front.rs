@@ -15,18 +15,18 @@ use serde_json::Value;
 use super::pairs::{in_pairs, scratch};
 use super::{Figure, median, process};
 
-const PAIRS: usize = 8;
-const SECONDS: u64 = 5;
-const BYTES: u64 = 512 << 20;
-const EXPORT: &str = "memory";
+pub(super) const PAIRS: usize = 8;
+pub(super) const SECONDS: u64 = 5;
+pub(super) const BYTES: u64 = 512 << 20;
+pub(super) const EXPORT: &str = "memory";
 /// A server that has not come up by then never will.
 const START_MAX: Duration = Duration::from_secs(10);
 
 /// What one run of fio reached.
 #[derive(Debug, Clone, Copy)]
-struct Reached {
-    operations_per_s: f64,
-    cpu_us_per_io: f64,
+pub(super) struct Reached {
+    pub(super) operations_per_s: f64,
+    pub(super) cpu_us_per_io: f64,
 }
 
 /// A load: its name in the figure, fio's direction, and requests under way.
@@ -96,7 +96,7 @@ fn ratios(name: &str, results: &[(Reached, Reached)]) -> Vec<Figure> {
 }
 
 /// A number from the environment, for a short try.
-fn number(variable: &str, otherwise: u64) -> Result<u64> {
+pub(super) fn number(variable: &str, otherwise: u64) -> Result<u64> {
     let Ok(text) = std::env::var(variable) else { return Ok(otherwise) };
     let value = text.parse().with_context(|| format!("{variable}={text} is no number"))?;
     ensure!(value > 0, "{variable}=0; at least 1");
@@ -104,7 +104,7 @@ fn number(variable: &str, otherwise: u64) -> Result<u64> {
 }
 
 /// A server in a process of its own; ended when dropped.
-struct Server {
+pub(super) struct Server {
     process: Child,
     socket: PathBuf,
 }
@@ -125,7 +125,7 @@ impl Server {
         Self::start(command, socket)
     }
 
-    fn start(mut command: Command, socket: &Path) -> Result<Self> {
+    pub(super) fn start(mut command: Command, socket: &Path) -> Result<Self> {
         let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
         let mut server = Self { process: child, socket: socket.to_owned() };
         let begin = Instant::now();
@@ -140,7 +140,7 @@ impl Server {
     }
 
     /// One run of fio against it.
-    fn fio(&self, direction: &str, depth: u32, more: &[&str]) -> Result<Reached> {
+    pub(super) fn fio(&self, direction: &str, depth: u32, more: &[&str]) -> Result<Reached> {
         let mut fio = Command::new("fio");
         fio.args(["--name=client", "--ioengine=nbd", "--output-format=json"]);
         fio.arg(format!("--uri=nbd+unix:///{EXPORT}?socket={}", self.socket.display()));

@@ -28,10 +28,12 @@ mod replay;
 mod sim;
 mod store;
 mod switched;
+mod tier;
 mod tilemark;
 mod tiles;
 
 pub(crate) use self::front::serve;
+pub(crate) use self::tier::serve as serve_tier;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
@@ -108,6 +110,8 @@ const GROUPS: &[Group] = &[
     Group { name: "sim.power_overhead_percent", run: before::power_overhead },
     Group { name: "sim.full_vs_nexosim", run: peers::nexosim },
     Group { name: "sim.vsan_40", run: sim::vsan_40 },
+    Group { name: "tier.flash_hit", run: tier::flash_hit },
+    Group { name: "tier.hit", run: tier::hit },
     Group { name: "store", run: store::rates },
     Group { name: "other", run: other::other },
     Group { name: "build", run: build::clean },

@@ -1,0 +1,119 @@
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::time::Duration;
+
+use front::Running;
+use serde::{Deserialize, Serialize};
+use tier::Note;
+
+/// What may be asked of a running set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Command {
+    /// How everything is doing.
+    Status,
+    /// A disk's log goes to its backing store; answered when it has.
+    Drain {
+        /// Its name.
+        disk: String,
+    },
+    /// Its writes are answered so from now on; answered when they are.
+    Mode {
+        /// Its name.
+        disk: String,
+        /// Whether by the log.
+        back: bool,
+    },
+    /// New pages come in or do not.
+    Populate {
+        /// Its name.
+        disk: String,
+        /// Whether they do.
+        on: bool,
+    },
+}
+
+/// A disk's share of a report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskReport {
+    /// Its name.
+    pub name: String,
+    /// How its writes are answered: `through` or `back`.
+    pub mode: String,
+    /// Bytes that are not on its backing store yet, in whole blocks of 4 KiB.
+    pub dirty_bytes: u64,
+    /// Epochs that are not.
+    pub epochs: usize,
+    /// Chunks that its log takes.
+    pub log_chunks: usize,
+    /// What its sidecar says of the backing store alone: `clean`, `dirty`, `applying` or `burnt`.
+    pub sidecar: String,
+}
+
+/// How a set is doing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// Bytes of pages that there is room for.
+    pub page_bytes: u64,
+    /// Bytes of pages that can be served now.
+    pub held_bytes: u64,
+    /// Whether the cache device has failed.
+    pub has_failed: bool,
+    /// Reads answered without the backing store, with it in part, and by it alone.
+    pub hits: u64,
+    /// See [`Report::hits`].
+    pub partial: u64,
+    /// See [`Report::hits`].
+    pub misses: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Flushes and durable writes.
+    pub flushes: u64,
+    /// Bytes put into backing stores out of logs.
+    pub destaged_bytes: u64,
+    /// Bytes that came into pages.
+    pub filled_bytes: u64,
+    /// Pages that left.
+    pub evicted: u64,
+    /// Blocks of pages that were not what they should have been.
+    pub checksum_errors: u64,
+    /// Requests that are under way.
+    pub in_flight: usize,
+    /// Its disks.
+    pub disks: Vec<DiskReport>,
+}
+
+pub(crate) type Reply = Result<Option<Report>, String>;
+
+/// A way to ask a set.
+#[derive(Debug, Clone)]
+pub struct Control(Sender<(Command, SyncSender<Reply>)>);
+
+impl Control {
+    /// Asks, and waits for the answer: a report for a question of status.
+    ///
+    /// # Errors
+    /// In words: no such disk, or no answer in this time.
+    pub fn ask(&self, command: Command, server: &Running, patience: Duration) -> Reply {
+        let (tell, told) = sync_channel(1);
+        let gone = |_| "the server ends".to_owned();
+        self.0.send((command, tell)).map_err(|error| gone(error.to_string()))?;
+        server.attend().map_err(|error| error.to_string())?;
+        told.recv_timeout(patience)
+            .map_err(|_| format!("not done within {} s; it goes on", patience.as_secs()))?
+    }
+}
+
+/// Where a set finds what is asked, and who waits for what.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    pub(crate) asked: Receiver<(Command, SyncSender<Reply>)>,
+    pub(crate) waiting: Vec<(Note, SyncSender<Reply>)>,
+    /// Names of the disks, by index.
+    pub(crate) names: Vec<Option<String>>,
+    pub(crate) has_failed: bool,
+}
+
+pub(crate) fn inbox(names: Vec<Option<String>>) -> (Control, Inbox) {
+    let (ask, asked) = channel();
+    (Control(ask), Inbox { asked, waiting: Vec::new(), names, has_failed: false })
+}

@@ -1,0 +1,107 @@
+//! Hits of a served tier beside what else serves a file from fast storage: `qemu-storage-daemon` without a
+//! cache, and nbdkit's cache filter, over the same socket with fio's NBD engine.
+//!
+//! The tier's cache file, its backing file and theirs lie on the disk of the temporary directory; all is read
+//! past the page cache, except nbdkit's, which has no other way.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use front::{Limits, Listen, Place};
+use tier::{Mode, Plan};
+use tiered::{Opening, Set};
+
+use super::front::{BYTES, EXPORT, PAIRS, SECONDS, Server, number};
+use super::pairs::{in_pairs, scratch};
+use super::{Figure, median};
+
+/// Requests under way.
+const DEPTH: u32 = 16;
+
+/// `tier.flash_hit`: random reads of 4 KiB that all hit, against `qemu-storage-daemon` on a file.
+pub(crate) fn flash_hit(name: &str) -> Result<Vec<Figure>> {
+    against(name, "qsd", |file, socket| {
+        let mut command = Command::new("qemu-storage-daemon");
+        let file = file.display();
+        command.arg("--blockdev").arg(format!(
+            "driver=file,filename={file},node-name=disk,cache.direct=on,aio=io_uring"
+        ));
+        command.arg("--nbd-server").arg(format!("addr.type=unix,addr.path={}", socket.display()));
+        command
+            .arg("--export")
+            .arg(format!("type=nbd,id=export,node-name=disk,name={EXPORT},writable=on"));
+        command
+    })
+}
+
+/// `tier.hit`: the same against nbdkit's cache filter, everything in it.
+pub(crate) fn hit(name: &str) -> Result<Vec<Figure>> {
+    against(name, "nbdkit_cache", |file, socket| {
+        let mut command = Command::new("nbdkit");
+        command.args(["-f", "-U"]).arg(socket).args(["--filter=cache", "file"]).arg(file);
+        command.arg("cache-on-read=true").stderr(Stdio::null());
+        command
+    })
+}
+
+fn against(name: &str, peer: &str, serve: impl Fn(&Path, &Path) -> Command) -> Result<Vec<Figure>> {
+    let out = scratch()?;
+    let file = out.join("theirs.raw");
+    std::fs::File::create(&file)?.set_len(BYTES)?;
+    let theirs = Server::start(serve(&file, &out.join("theirs")), &out.join("theirs"))?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("serve-tier").arg(&out).arg(out.join("ours"));
+    let ours = Server::start(command, &out.join("ours")).context("starting our own")?;
+    for server in [&theirs, &ours] {
+        server.fio("write", 8, &["--bs=512k"])?;
+        server.fio("read", 8, &["--bs=512k"])?;
+    }
+    let seconds = format!("--runtime={}", number("TILEMARK_BENCH_SECONDS", SECONDS)?);
+    let load = ["--bs=4k", "--time_based", "--randrepeat=0", "--norandommap", &seconds];
+    let pairs = usize::try_from(number("TILEMARK_BENCH_RUNS", PAIRS as u64)?)?;
+    let run = |server: &Server| server.fio("randread", DEPTH, &load);
+    let results = in_pairs(
+        pairs,
+        || run(&theirs),
+        || run(&ours),
+        |pair, theirs, ours| {
+            eprintln!(
+                "{name} pair {pair}: {peer} {:.0} IOPS {:.2} us CPU/IO, ours {:.0} IOPS {:.2} us CPU/IO",
+                theirs.operations_per_s,
+                theirs.cpu_us_per_io,
+                ours.operations_per_s,
+                ours.cpu_us_per_io,
+            );
+        },
+    )?;
+    drop((theirs, ours));
+    std::fs::remove_dir_all(&out)?;
+    let of = |value: fn(&super::front::Reached) -> f64| {
+        median(
+            &results.iter().map(|(theirs, ours)| value(ours) / value(theirs)).collect::<Vec<_>>(),
+        )
+    };
+    let own = median(&results.iter().map(|(_, ours)| ours.cpu_us_per_io).collect::<Vec<_>>());
+    Ok(vec![
+        Figure::new(format!("{name}.cpu_vs_{peer}"), of(|one| one.cpu_us_per_io), "ratio"),
+        Figure::new(format!("{name}.iops_vs_{peer}"), of(|one| one.operations_per_s), "ratio"),
+        Figure::new(format!("{name}.cpu_us_per_io"), own, "us"),
+    ])
+}
+
+/// `serve-tier DIR SOCKET`: a new tier in a directory, until the input ends.
+pub(crate) fn serve(arguments: &[String]) -> Result<()> {
+    let [directory, socket] = arguments else { bail!("usage: serve-tier DIR SOCKET") };
+    let directory = Path::new(directory);
+    let backing = directory.join("ours.raw");
+    std::fs::File::create(&backing)?.set_len(BYTES)?;
+    let cache = directory.join("tier");
+    tiered::make(&cache, Plan { chunk_bytes: 4 << 20, ..Plan::new(2 * BYTES) })?;
+    let disk = Opening { name: EXPORT.to_owned(), backing, mode: Mode::Through, sidecar: None };
+    let set = Set::open(&cache, cache::PolicyKind::Lru, cache::tier::Admission::Always, &[disk])?;
+    let listen = [Listen { place: Place::Unix(socket.into()), tls: None }];
+    let running = front::start(Set::boxed(set.disks), &listen, Limits::default())?;
+    std::io::stdin().lines().next();
+    Ok(running.stop()?)
+}
