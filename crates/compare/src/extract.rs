@@ -3,7 +3,8 @@
 use indexmap::IndexMap;
 use record::gauge::Wanted;
 use record::run::{
-    Answer, Edge, IoTotal, LimitResult, Run, Statistic, Step, TilesInterval, Verdict as StepVerdict,
+    Answer, Edge, IoTotal, LimitResult, PerKilowatt, PowerCategory, Run, Score, Statistic, Step,
+    TilesInterval, Verdict as StepVerdict,
 };
 
 use crate::document::{Better, Unit};
@@ -67,19 +68,47 @@ pub(crate) type Values = IndexMap<Metric, Vec<Sample>>;
 /// Half of an interval at 95 % in standard errors.
 const NORMAL_95: f64 = 1.959_964;
 
+/// Which score is compared: the whole one means the same only beside the same operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scored {
+    /// Of applications and operations; where none ran, of applications, which is all there is.
+    Whole,
+    /// Of applications alone.
+    Applications,
+}
+
+impl Scored {
+    /// What all of these runs have: the whole score only beside the same operations, or none.
+    pub fn of<'a>(subjects: impl Iterator<Item = &'a Subject<'a>>) -> Self {
+        let mut operations =
+            subjects.map(|own| own.run.tile.operations.as_ref().map(|facts| &facts.sha256));
+        let first = operations.next().flatten();
+        if operations.all(|own| own == first) { Self::Whole } else { Self::Applications }
+    }
+
+    /// A step's score, and whether its interval is of this.
+    fn of_step(self, score: &Score) -> Option<(f64, bool)> {
+        let applications = score.applications.value?;
+        match (self, score.total.value) {
+            (Self::Whole, Some(total)) => Some((total, true)),
+            (_, total) => Some((applications, total.is_none())),
+        }
+    }
+}
+
 /// Every figure of these runs. Steps that were interrupted or whose generator was saturated
 /// say nothing about the storage and are left out; their number is the second answer. Those that
 /// other work disturbed count where a group has no others.
-pub(crate) fn values(subjects: &[Subject<'_>]) -> (Values, usize) {
+pub(crate) fn values(subjects: &[Subject<'_>], scored: Scored) -> (Values, usize) {
     let mut values = Values::new();
     let mut left_out = 0;
     for (number, subject) in subjects.iter().enumerate() {
-        of_run(subject.run, number, &mut values);
+        of_run(subject.run, number, scored, &mut values);
         for step in &subject.run.steps {
             if step.generator.saturated || step.verdict == StepVerdict::Interrupted {
                 left_out += 1;
             } else {
-                of_step(step, (subject, number), &mut values);
+                of_step(step, (subject, number), scored, &mut values);
             }
         }
     }
@@ -91,7 +120,7 @@ pub(crate) fn values(subjects: &[Subject<'_>]) -> (Values, usize) {
     (values, left_out)
 }
 
-fn of_run(run: &Run, number: usize, values: &mut Values) {
+fn of_run(run: &Run, number: usize, scored: Scored, values: &mut Values) {
     let answer = &run.answer;
     let at_least = !matches!(answer.edge, Edge::LimitBroken | Edge::ThroughputFlat);
     let mut add = |name: &str, title: &str, unit, value: Option<f64>, error, disturbed| {
@@ -110,10 +139,50 @@ fn of_run(run: &Run, number: usize, values: &mut Values) {
     // Disturbed steps never break a count, so the number of tiles is a lower bound already.
     add("tiles-held", "tiles held", Unit::Tiles, tiles, error_of_tiles(answer), false);
     let interval = answer.score_interval.as_ref().map(|interval| (interval.low, interval.high));
-    let score = answer.score.value;
+    let (score, interval) = match scored {
+        Scored::Applications if run.tile.operations.is_some() => (applications(run), None),
+        _ => (answer.score.value, interval),
+    };
     let mut held = run.steps.iter().filter(|step| Some(step.tiles) == answer.tiles_held);
     let disturbed = held.any(|step| !step.disturbances.is_empty());
-    add("score", "score", Unit::TilesWorth, score, error_of_interval(score, interval), disturbed);
+    let error = error_of_interval(score, interval);
+    add("score", "score", Unit::TilesWorth, score, error, disturbed);
+    for (metric, value) in per_kilowatt(&answer.per_kilowatt, None, scored) {
+        let sample = Sample { run: number, value, error, at_least: false, disturbed };
+        push(values, metric, Some(sample));
+    }
+}
+
+/// Scores per kilowatt. They explain: score and watts decide. None where scores are those of
+/// applications alone, for these are by the whole.
+fn per_kilowatt(
+    all: &[PerKilowatt],
+    tiles: Option<u32>,
+    scored: Scored,
+) -> impl Iterator<Item = (Metric, f64)> {
+    let own = all.iter().filter(move |own| {
+        scored == Scored::Whole && own.category != PowerCategory::PerformanceOnly
+    });
+    own.filter_map(move |own| {
+        let metric = Metric {
+            tiles,
+            name: format!("per-kilowatt/{}", own.category.name()),
+            title: format!("score per kilowatt of {}", own.category.words()),
+            unit: Unit::TilesWorth,
+            better: Better::Higher,
+            explains: true,
+        };
+        Some((metric, own.score_per_kilowatt.value?))
+    })
+}
+
+/// The score of applications of the tiles that held, the mean of its repeats.
+fn applications(run: &Run) -> Option<f64> {
+    let held = run.steps.iter().filter(|step| Some(step.tiles) == run.answer.tiles_held);
+    let passed = held.filter(|step| step.verdict == StepVerdict::Passed);
+    let parts: Option<Vec<f64>> =
+        passed.map(|step| step.score.as_ref()?.applications.value).collect();
+    stats::mean(&parts?)
 }
 
 /// The interval of the tiles held as a relative standard error; an open end is as far as the
@@ -137,19 +206,29 @@ fn push(values: &mut Values, metric: Metric, sample: Option<Sample>) {
     }
 }
 
-fn of_step(step: &Step, (subject, number): (&Subject<'_>, usize), values: &mut Values) {
+fn of_step(
+    step: &Step,
+    (subject, number): (&Subject<'_>, usize),
+    scored: Scored,
+    values: &mut Values,
+) {
     let within = |name: &str| subject.within.and_then(|within| within.error(step, name));
+    let disturbed = !step.disturbances.is_empty();
+    let sample = |value, error| Sample { run: number, value, error, at_least: false, disturbed };
+    let score = step.score.as_ref().and_then(|score| {
+        let (value, has_interval) = scored.of_step(score)?;
+        let interval = score.interval.as_ref().filter(|_| has_interval);
+        let interval = interval.map(|interval| (interval.low, interval.high));
+        Some(sample(value, error_of_interval(Some(value), interval)))
+    });
+    let powers = step.power.iter().map(|power| power.per_kilowatt.as_slice());
+    for (metric, value) in powers.flat_map(|all| per_kilowatt(all, Some(step.tiles), scored)) {
+        push(values, metric, Some(sample(value, score.and_then(|own| own.error))));
+    }
     let mut put = |name: String, title: String, (unit, better), sample| {
         let (tiles, explains) = (Some(step.tiles), false);
         push(values, Metric { tiles, name, title, unit, better, explains }, sample);
     };
-    let disturbed = !step.disturbances.is_empty();
-    let sample = |value, error| Sample { run: number, value, error, at_least: false, disturbed };
-    let score = step.score.as_ref().and_then(|score| {
-        let value = score.total.value?;
-        let interval = score.interval.as_ref().map(|interval| (interval.low, interval.high));
-        Some(sample(value, error_of_interval(Some(value), interval)))
-    });
     put("score".into(), "score".into(), (Unit::TilesWorth, Better::Higher), score);
     // A step that only called endpoints asked nothing of the storage.
     let throughput =
@@ -255,6 +334,10 @@ mod tests {
     use fixtures::{disturbed, run, step};
     use record::run::CallTotal;
 
+    fn values_of(subjects: &[Subject<'_>]) -> (Values, usize) {
+        values(subjects, Scored::of(subjects.iter()))
+    }
+
     fn named(values: &Values, id: &str) -> Vec<f64> {
         let found = values.iter().find(|(metric, _)| metric.id() == id);
         let samples = found.into_iter().flat_map(|(_, samples)| samples);
@@ -265,7 +348,7 @@ mod tests {
     fn repeats_of_one_run_and_of_many_are_pooled_by_tile_count() {
         let first = run(1, vec![step(2, 1.0), step(2, 1.1), step(4, 2.0)]);
         let second = run(2, vec![step(2, 1.2)]);
-        let (values, left_out) = values(&subjects(&[first, second]));
+        let (values, left_out) = values_of(&subjects(&[first, second]));
         assert_eq!(left_out, 0);
         assert_eq!(named(&values, "tiles-held"), [6.0, 6.0]);
         assert_eq!(named(&values, "2-tiles/iops").len(), 3);
@@ -274,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_limit_is_that_of_all_tiles_and_work_is_their_geometric_mean() {
-        let (values, _) = values(&subjects(&[run(1, vec![step(2, 1.0)])]));
+        let (values, _) = values_of(&subjects(&[run(1, vec![step(2, 1.0)])]));
         assert_eq!(named(&values, "2-tiles/limit/shop/order/p95"), [105_000_000.0]);
         let work = named(&values, "2-tiles/workload/shop");
         assert!((work[0] - (0.9_f64 * 0.8).sqrt()).abs() < 1e-12, "{work:?}");
@@ -284,7 +367,7 @@ mod tests {
     fn a_saturated_generator_says_nothing_about_the_storage() {
         let mut saturated = step(2, 1.0);
         saturated.generator.saturated = true;
-        let (values, left_out) = values(&subjects(&[run(1, vec![saturated])]));
+        let (values, left_out) = values_of(&subjects(&[run(1, vec![saturated])]));
         assert_eq!((left_out, named(&values, "2-tiles/iops").len()), (1, 0));
     }
 
@@ -298,7 +381,7 @@ mod tests {
             gauge(GaugeName::Utilisation, "pool a disks", 0.75),
             gauge(GaugeName::TierReadHits, "near", 3000.0),
         ];
-        let (values, _) = values(&subjects(&[run(1, vec![of])]));
+        let (values, _) = values_of(&subjects(&[run(1, vec![of])]));
         assert_eq!(named(&values, "2-tiles/gauge/cpu.others/host").len(), 0, "others' work");
         assert_eq!(named(&values, "2-tiles/gauge/part.utilisation/pool a disks"), [0.75]);
         assert_eq!(named(&values, "2-tiles/gauge/tier.read_hits/near"), [100.0], "in 30 s");
@@ -319,7 +402,7 @@ mod tests {
             service,
         }];
         called.io.clear();
-        let (values, _) = values(&subjects(&[run(1, vec![called, step(4, 1.0)])]));
+        let (values, _) = values_of(&subjects(&[run(1, vec![called, step(4, 1.0)])]));
         assert_eq!(named(&values, "2-tiles/call/web/get"), [100.0]);
         assert_eq!(named(&values, "2-tiles/call/web/get/p99").len(), 1);
         assert_eq!(named(&values, "2-tiles/iops").len(), 0);
@@ -327,9 +410,40 @@ mod tests {
     }
 
     #[test]
+    fn scores_per_kilowatt_explain_and_are_none_beside_other_operations() {
+        use record::run::{Figure, OperationsFacts, StepPower};
+        let own = |category, score| PerKilowatt {
+            category,
+            mean_watts: Figure::of(250.0),
+            score_per_kilowatt: score,
+        };
+        let all = vec![
+            own(PowerCategory::PerformanceOnly, Figure::of(1.0)),
+            own(PowerCategory::Server, Figure::of(4.0)),
+            own(PowerCategory::ServerAndStorage, Figure::absent("no meter")),
+        ];
+        let mut metered = run(1, vec![step(2, 1.0)]);
+        let power = StepPower { meters: Vec::new(), per_kilowatt: all.clone() };
+        metered.steps[0].power = Some(power);
+        metered.answer.per_kilowatt = all;
+        let (values, _) = values_of(&subjects(std::slice::from_ref(&metered)));
+        let ids = ["per-kilowatt/server-power", "2-tiles/per-kilowatt/server-power"];
+        for id in ids {
+            assert_eq!(named(&values, id), [4.0], "{id}");
+        }
+        let decide = values.keys().any(|own| own.id().contains("per-kilowatt") && !own.explains);
+        assert!(!decide && named(&values, "per-kilowatt/performance-only").is_empty());
+        let mut operated = metered.clone();
+        let (name, sha256) = ("standard".to_owned(), "x".to_owned());
+        operated.tile.operations = Some(OperationsFacts { name, sha256, disk_bytes: 1 });
+        let (values, _) = values_of(&subjects(&[metered, operated]));
+        assert!(ids.iter().all(|id| named(&values, id).is_empty()), "of other scores");
+    }
+
+    #[test]
     fn a_disturbed_step_counts_only_where_there_is_no_other() {
         let first = run(1, vec![disturbed(step(2, 0.5)), step(2, 1.0), disturbed(step(4, 1.0))]);
-        let (values, left_out) = values(&subjects(&[first]));
+        let (values, left_out) = values_of(&subjects(&[first]));
         assert_eq!(left_out, 0);
         assert_eq!(named(&values, "2-tiles/iops"), [1000.0]);
         assert_eq!(named(&values, "4-tiles/iops"), [1000.0]);

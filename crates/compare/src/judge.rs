@@ -1,7 +1,7 @@
 use units::Ratio;
 
 use crate::document::{Better, Bound, Change, Comparison, MetricComparison, SCHEMA, Verdict};
-use crate::extract::{Metric, Sample, values};
+use crate::extract::{Metric, Sample, Scored, values};
 use crate::subject::Subject;
 use crate::{differ, extract};
 
@@ -83,14 +83,22 @@ pub fn compare(
         }
     }
     same_major_version(a, b)?;
-    let (values_a, left_out_a) = values(a);
-    let (values_b, left_out_b) = values(b);
+    let scored = Scored::of(a.iter().chain(b));
+    let (values_a, left_out_a) = values(a, scored);
+    let (values_b, left_out_b) = values(b, scored);
     let metrics = judge_all(&values_a, &values_b, options)?;
     let (side_a, side_b) = (differ::side(a), differ::side(b));
     let seeds = differ::seeds(&side_a, &side_b);
     let mut notes = notes(&side_a.runs, &side_b.runs, [left_out_a, left_out_b]);
     notes.extend(single_runs([a.len(), b.len()], options));
     notes.extend(differ::simulated(a, b));
+    if scored == Scored::Applications {
+        notes.push(
+            "not all runs had the same infrastructure operations beside their tiles, so scores are \
+             those of applications alone"
+                .to_owned(),
+        );
+    }
     Ok(Comparison {
         schema: SCHEMA.to_owned(),
         environment: differ::environment(a, b),
@@ -397,6 +405,52 @@ mod tests {
         let change = iops.change.expect("a baseline");
         assert!((change.value - 0.1).abs() < 0.01, "{change:?}");
         assert!(iops.p < 0.001, "{}", iops.p);
+    }
+
+    /// The whole score was held against the applications' of a run without operations: 0.8 x 1 + 0.2
+    /// x 0.5 against 1 was "10 % worse", though the tiles did the same.
+    #[test]
+    fn beside_other_operations_only_what_applications_did_is_compared() {
+        use record::run::{Figure, OperationsFacts};
+        let operated = |mut of: Run, sha256: &str| {
+            of.tile.operations = Some(OperationsFacts {
+                name: "standard".to_owned(),
+                sha256: sha256.to_owned(),
+                disk_bytes: 1,
+            });
+            of.answer.tiles_held = Some(4);
+            of.answer.score = Figure::of(0.9);
+            for score in of.steps.iter_mut().filter_map(|step| step.score.as_mut()) {
+                (score.infrastructure, score.total) = (Figure::of(0.5), Figure::of(0.9));
+            }
+            of
+        };
+        let alone = |seed| {
+            let mut of = run(seed, vec![step(4, 1.0)]);
+            of.answer.score = Figure::of(1.0);
+            for score in of.steps.iter_mut().filter_map(|step| step.score.as_mut()) {
+                score.total = Figure::absent("no infrastructure operations were run");
+            }
+            of
+        };
+        let found = |a: Run, b: Run| {
+            let (a, b) = ([a], [b]);
+            compare(&subjects(&a), &subjects(&b), &Options::default()).expect("comparable")
+        };
+        let medians = |of: &Comparison| {
+            ["score", "4-tiles/score"].map(|id| (metric(of, id).median_a, metric(of, id).median_b))
+        };
+        let told =
+            |of: &Comparison| of.notes.iter().any(|note| note.contains("applications alone"));
+        let with_and_without = found(alone(1), operated(alone(2), "x"));
+        assert_eq!(medians(&with_and_without), [(1.0, 1.0); 2]);
+        assert!(told(&with_and_without), "{:?}", with_and_without.notes);
+        let other = found(operated(alone(1), "x"), operated(alone(2), "y"));
+        assert_eq!((medians(&other), told(&other)), ([(1.0, 1.0); 2], true));
+        let same = found(operated(alone(1), "x"), operated(alone(2), "x"));
+        assert_eq!((medians(&same), told(&same)), ([(0.9, 0.9); 2], false));
+        let neither = found(alone(1), alone(2));
+        assert_eq!((medians(&neither), told(&neither)), ([(1.0, 1.0); 2], false));
     }
 
     #[test]

@@ -63,6 +63,12 @@ pub struct ConfigurationFacts {
     pub array: String,
     /// Its tile's name or path.
     pub tile: String,
+    /// The name or path of the infrastructure operations beside its tiles; absent if none ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<String>,
+    /// Where these had a second place, `pool:NAME`; absent if they had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second: Option<String>,
     /// Virtual machines in one tile.
     pub vms_per_tile: u64,
     /// Its numbers of tiles.

@@ -4,7 +4,7 @@
 use units::Table;
 
 use crate::words::{claims, facts, heading, missed, notes_on_points, points, summary, table, why};
-use crate::{Outcome, StudyResult};
+use crate::{ConfigurationFacts, Outcome, StudyResult};
 
 /// How to read the claims.
 pub const CLAIMS_NOTE: &str = "Only what is *predicted* counts as reproduced: nothing was chosen to make it come out. \
@@ -111,17 +111,26 @@ fn not_met(result: &StudyResult) -> Option<Section> {
 fn configurations(result: &StudyResult) -> Section {
     let lines = result.configurations.iter().map(|each| {
         format!(
-            "`{}`: {} (array `{}`, tile `{}`, {} VM(s) a tile, footprint {}, time {})",
+            "`{}`: {} (array `{}`, tile `{}`{}, {} VM(s) a tile, footprint {}, time {})",
             each.name,
             each.title,
             each.array,
             each.tile,
+            operations(each),
             each.vms_per_tile,
             each.footprint,
             each.time
         )
     });
     Section { title: "Configurations".to_owned(), blocks: vec![Block::Items(lines.collect())] }
+}
+
+/// What ran beside the tiles of a configuration.
+fn operations(of: &ConfigurationFacts) -> String {
+    let named = |what, name: &Option<String>| {
+        name.as_ref().map_or_else(String::new, |name| format!(", {what} `{name}`"))
+    };
+    named("operations", &of.operations) + &named("second place", &of.second)
 }
 
 fn steps(result: &StudyResult) -> Option<Section> {

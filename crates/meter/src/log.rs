@@ -1,3 +1,5 @@
+use std::cmp::Ordering;
+
 use units::Nanos;
 
 use crate::energy::{Energy, Rules, around, energy, longest_gap};
@@ -51,11 +53,12 @@ impl Log {
             return Some(Fault::Nonsense("neither watts nor joules".to_owned()));
         }
         let last = self.samples.last()?;
-        if sample.at == last.at {
-            return Some(Fault::Repeated);
-        }
-        if sample.at < last.at {
-            return Some(Fault::JumpedBack("time"));
+        let told = sample.told_ns.zip(last.told_ns).map(|(now, then)| now.cmp(&then));
+        // A later time of a meter is one here, too, or its clock was set.
+        match told.filter(|order| order.is_le()).unwrap_or_else(|| sample.at.cmp(&last.at)) {
+            Ordering::Less => return Some(Fault::JumpedBack("time")),
+            Ordering::Equal => return Some(Fault::Repeated),
+            Ordering::Greater => {}
         }
         (sample.joules.zip(last.joules).is_some_and(|(now, then)| now < then))
             .then_some(Fault::JumpedBack("counter"))
@@ -180,6 +183,24 @@ mod tests {
         counter.take(Sample::joules(at(1), 50.0), at(1));
         counter.take(Sample::joules(at(2), 40.0), at(2));
         assert_eq!(counter.last_fault(), Some(&Fault::JumpedBack("counter")));
+    }
+
+    /// A program printed the same line again and again, and each was taken for a sample of some
+    /// nanoseconds later, or for one that jumped back: its time of day becomes a moment by two clocks.
+    #[test]
+    fn a_time_that_is_told_again_is_the_same_sample_whatever_moment_it_becomes() {
+        let mut log = Log::default();
+        let take = |log: &mut Log, at: u64, told: i128| {
+            log.take(Sample::watts(Nanos(at), 90.0).told(told), Nanos(at));
+            log.last_fault().cloned()
+        };
+        assert_eq!(take(&mut log, 1_000, 7), None);
+        assert_eq!(take(&mut log, 1_030, 7), Some(Fault::Repeated));
+        assert_eq!(take(&mut log, 970, 7), Some(Fault::Repeated));
+        assert_eq!(take(&mut log, 1_040, 6), Some(Fault::JumpedBack("time")));
+        assert_eq!(log.taken(), 1);
+        take(&mut log, 2_000, 1_007);
+        assert_eq!(log.taken(), 2, "it goes on");
     }
 
     #[test]

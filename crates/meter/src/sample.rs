@@ -12,17 +12,27 @@ pub struct Sample {
     pub watts: Option<f64>,
     /// Energy since any beginning: a counter that only grows, its wrap-around undone.
     pub joules: Option<f64>,
+    /// The same moment as the meter itself tells it, in nanoseconds since any beginning; nothing of one
+    /// that tells no time. It is what shows that a sample is told again: `at` is made of two clocks that
+    /// are read one after the other, so the same time is never quite the same moment.
+    pub told_ns: Option<i128>,
 }
 
 impl Sample {
     /// Watts alone.
     pub const fn watts(at: Nanos, watts: f64) -> Self {
-        Self { at, watts: Some(watts), joules: None }
+        Self { at, watts: Some(watts), joules: None, told_ns: None }
     }
 
     /// A counter alone.
     pub const fn joules(at: Nanos, joules: f64) -> Self {
-        Self { at, watts: None, joules: Some(joules) }
+        Self { at, watts: None, joules: Some(joules), told_ns: None }
+    }
+
+    /// The same with the time that its meter told.
+    #[must_use]
+    pub const fn told(self, ns: i128) -> Self {
+        Self { told_ns: Some(ns), ..self }
     }
 }
 

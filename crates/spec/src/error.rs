@@ -65,6 +65,19 @@ pub enum SpecError {
         #[help]
         help: String,
     },
+    /// A second place of a configuration's operations that is none.
+    #[error("configuration \"{configuration}\" has the second place \"{second}\", {problem}")]
+    Second {
+        /// The configuration.
+        configuration: String,
+        /// The place as given.
+        second: String,
+        /// What is wrong with it.
+        problem: &'static str,
+        /// The nearest pool and all that there are, or what is missing.
+        #[help]
+        help: String,
+    },
     /// A name that no shipped definition has.
     #[error("{what} \"{name}\" is not shipped")]
     NotShipped {

@@ -1,6 +1,6 @@
 //! Figures of a step, by the function that asks for them. Times are in milliseconds.
 
-use record::run::{ActionResult, IoTotal, Latency, MeterScope, Step, Verdict};
+use record::run::{ActionResult, IoTotal, Latency, MeterScope, Score, Step, Verdict};
 use record::slice::Direction;
 use spec::study::ResolvedConfiguration;
 use spec::study::formula::Function;
@@ -19,6 +19,8 @@ pub(super) fn figure(
     let tiles = f64::from(step.tiles);
     match function {
         F::Score => score(step),
+        F::Infrastructure => of(&score_of(step)?.infrastructure),
+        F::Total => of(&score_of(step)?.total),
         F::Strain => strain(step, names),
         F::Failed => Ok(f64::from(u8::from(step.verdict == Verdict::Failed))),
         F::Watts => watts(step, names),
@@ -86,15 +88,18 @@ fn milliseconds(ns: Option<u64>) -> Number {
     ns.map(|ns| precise(ns) / 1e6).ok_or_else(|| Absent::because("there were no samples"))
 }
 
+fn score_of(step: &Step) -> Result<&Score, Absent> {
+    step.score.as_ref().ok_or_else(|| Absent::because("there is no score"))
+}
+
 /// The application score.
 pub(super) fn score(step: &Step) -> Number {
-    let score = step.score.as_ref().ok_or_else(|| Absent::because("there is no score"))?;
-    of(&score.applications)
+    of(&score_of(step)?.applications)
 }
 
 /// The score with operations, where some ran.
 fn score_value(step: &Step) -> Number {
-    let score = step.score.as_ref().ok_or_else(|| Absent::because("there is no score"))?;
+    let score = score_of(step)?;
     if score.total.value.is_some() { of(&score.total) } else { of(&score.applications) }
 }
 

@@ -39,6 +39,8 @@ fn as_configuration(real: &ResolvedReal) -> ResolvedConfiguration {
         array: nothing(),
         tile_name: real.tile_name.clone(),
         tile: real.tile.clone(),
+        operations: None,
+        second: None,
         tiles: vec![real.tiles],
         measure: real.measure.clone(),
         footprint: real.footprint,

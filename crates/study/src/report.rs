@@ -272,6 +272,8 @@ fn configuration(each: &ResolvedConfiguration) -> ConfigurationFacts {
         title: each.title.clone(),
         array: each.array_name.clone(),
         tile: each.tile_name.clone(),
+        operations: each.operations.clone(),
+        second: each.second.clone(),
         vms_per_tile: each.tile.vms(),
         tiles: each.tiles.clone(),
         footprint: each.footprint,

@@ -40,6 +40,7 @@ impl Simulated {
     fn position(&self, configuration: &ResolvedConfiguration) -> usize {
         let is_equal = |other: &ResolvedConfiguration| {
             other.tile == configuration.tile
+                && other.second == configuration.second
                 && other.measure == configuration.measure
                 && (other.footprint, other.time) == (configuration.footprint, configuration.time)
         };
@@ -52,7 +53,9 @@ impl Simulated {
         let position = self.position(configuration);
         let make = || {
             let settings = settings(configuration);
-            Stage::new(&configuration.tile, &settings).map_err(|error| told(&error))
+            let stage = Stage::new(&configuration.tile, &settings);
+            let second = || configuration.second.clone();
+            stage.map(|own| own.with_second(second())).map_err(|error| told(&error))
         };
         let stage = self.stages[position].get_or_init(make);
         stage.as_ref().map_err(|error| PointError::Failed(error.clone()))

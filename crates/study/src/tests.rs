@@ -84,6 +84,7 @@ fn near(measure: &str, expected: f64) {
 fn figures_are_those_of_the_steps() {
     for (measure, expected) in [
         ("score(\"disks\", 1)", 1.015),
+        ("total(\"flash\", 1)", 1.827),
         ("ratio(score(\"flash\", 1), score(\"disks\", 1))", 2.0),
         ("gain(score(\"flash\", 1), score(\"disks\", 1))", 100.0),
         ("passes(\"disks\", 1)", 1.0),
@@ -141,6 +142,7 @@ fn a_figure_that_is_not_there_has_a_reason_and_is_never_met() {
             "disks at 1: there is no part \"pool b*\" (there are: pool a disks)",
         ),
         ("1 / (vms(\"disks\", 1) - 1)", "a division by 0"),
+        ("infrastructure(\"flash\", 1)", "flash at 1: none yet"),
         ("score(\"disks\", 0)", "0 is no number of tiles from 1 up"),
         ("score(\"disks\", 1.5)", "1.5 is no number of tiles from 1 up"),
         (

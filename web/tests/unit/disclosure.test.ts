@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Run, Step, Warning } from '../../src/lib/api/types';
-import { checksText, errorsOf, factsOf, generatorText, intervalText, leaves, pooledVerdicts, scoreOf, tileVerdicts, warningsOf, wattsOf } from '../../src/lib/ui/disclosure';
+import { checksText, costOfOperations, errorsOf, factsOf, generatorText, intervalText, leaves, operationsOf, pooledVerdicts, scoreOf, tileVerdicts, warningsOf, wattsOf } from '../../src/lib/ui/disclosure';
 import { Model, SCENARIOS } from '../fixtures/model';
 
 const scenario = SCENARIOS.find(({ id }) => id === 'ladder-10');
@@ -59,6 +59,21 @@ describe('what stands behind the numbers', () => {
       [step.tiles, step.repeat, 'server-power', null, 100, null, null, 12.5],
     ]);
     expect(wattsOf(run).rows).toEqual([]);
+  });
+  it('has what operations did and what they cost the tiles, or why it is not known', () => {
+    const step = run.steps[0] as Step;
+    const metric = { value: { value: 240 }, unit: 'moves/h', reference: { value: 360 }, reference_origin: 'ideal-storage', normalised: { value: 2 / 3 } };
+    const action = (action: string, count: number, errors: number) => ({ action, count, errors, dropped: 0 });
+    const moves = { tile: null, workload: 'move', copy: 0, metric, actions: [action('move', 4, 1), action('move/copying', 5, 0)], limits: [] };
+    const none = { value: null, reason: 'too few blocks of time' };
+    const under = { share_of_time: 0.62, against_rest: { samples: 900, times: { value: 1.23 }, low: none, high: none } };
+    const score = { applications: { value: 1.5 }, infrastructure: { value: 0.5 }, total: { value: 1.3 } };
+    const operated = { ...run, steps: [{ ...step, score, workloads: [...step.workloads, moves], under_operations: under }] } as unknown as Run;
+    expect(operationsOf(operated).rows).toEqual([[step.tiles, step.repeat, 'move', 240, 'moves/h', 2 / 3, 4, 1]]);
+    expect(costOfOperations(operated).rows).toEqual([
+      [step.tiles, step.repeat, 1.5, 0.5, 1.3, 0.62, 1.23, 'too few blocks of time', 'too few blocks of time', 900],
+    ]);
+    expect([...operationsOf(run).rows, ...costOfOperations(run).rows]).toEqual([]);
   });
   it('says why there is no score', () => {
     expect(scoreOf({ ...run, answer: { ...run.answer, score: { value: null, reason: 'nothing held' } } })?.text).toBe('none: nothing held');

@@ -35,6 +35,14 @@ impl Stage {
         Ok(Self { plan, references })
     }
 
+    /// The same with a second place for the operations beside it: `pool:NAME`, a pool of every
+    /// array that it is tried on.
+    #[must_use]
+    pub fn with_second(mut self, second: Option<String>) -> Self {
+        self.plan.second.value = second;
+        self
+    }
+
     /// The plan of its steps.
     pub const fn plan(&self) -> &ResolvedPlan {
         &self.plan

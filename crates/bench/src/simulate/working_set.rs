@@ -25,7 +25,8 @@ const SAMPLE: usize = 32_768;
 impl Stage {
     /// The LRU miss-ratio curve of one tile's reads and writes over pages of
     /// [`WORKING_SET_PAGE`], from an hour of virtual time on storage that answers every I/O after
-    /// 1 ms, by SHARDS with a fixed number of pages. It does not depend on an array.
+    /// 1 ms, by SHARDS with a fixed number of pages. It does not depend on an array, and operations
+    /// beside the tile are left out: they belong to none.
     ///
     /// # Errors
     ///
@@ -33,6 +34,7 @@ impl Stage {
     pub fn miss_ratio_curve(&self, seed: u64) -> Result<MissRatioCurve, BenchError> {
         let mut plan = self.plan.clone();
         plan.seed.value = seed;
+        plan.tile_set.operations.clear();
         let driven = driven(&plan, &StepOrder::whole(&plan, 1, round(1, 0)))?;
         let mut device = Collector { shards: Shards::fixed_size(SAMPLE), bases: Vec::new() };
         let mut next = 0;

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use record::run::{
     Answer, CallErrors, Expected, Figure, Known, LimitResult, Prefill, RateFacts, Run, ScaleFacts,
-    Score, Step, Told, Verdict, WorkloadResult, told,
+    Score, Step, Told, UnderOperations, Verdict, WorkloadResult, told,
 };
 use units::{Bytes, Nanos, decimal_and_binary};
 
@@ -373,22 +373,6 @@ pub(super) fn told_line(told: &Told<'_>) -> String {
     }
 }
 
-/// What operations cost the tiles at the most tiles that held, in the last repeat.
-fn cost_of_operations(answer: &Answer, steps: &[Step]) -> Option<String> {
-    let mut held = steps.iter().filter(|step| Some(step.tiles) == answer.tiles_held).rev();
-    let under = held.find_map(|step| step.under_operations.as_ref())?;
-    let against = &under.against_rest;
-    let times = match (against.times.value, against.low.value, against.high.value) {
-        (Some(times), Some(low), Some(high)) => {
-            format!("{times:.2} times as long ({low:.2} to {high:.2}) as without")
-        }
-        (Some(times), ..) => format!("{times:.2} times as long as without"),
-        _ => "a time with nothing to compare it to".to_owned(),
-    };
-    let share = under.share_of_time * 100.0;
-    Some(format!("operations {share:.0} % of the time; the tiles' actions then took {times}"))
-}
-
 /// What the score of the held step is made of.
 fn parts_of_score(answer: &Answer, steps: &[Step]) -> String {
     let held = steps.iter().filter(|step| Some(step.tiles) == answer.tiles_held);
@@ -430,7 +414,7 @@ pub(super) fn details(answer: &Answer, steps: &[Step]) -> Vec<String> {
             parts_of_score(answer, steps)
         ));
     }
-    lines.extend(cost_of_operations(answer, steps));
+    lines.extend(UnderOperations::of_held(answer, steps).map(UnderOperations::text));
     let measured: u64 = steps.iter().map(|step| step.measured_ns).sum();
     lines.push(format!("measured   {} in {}", Nanos(measured), answer.progress));
     lines

@@ -153,9 +153,14 @@ fn killed(operation: &str, wait: impl Fn(&Place)) {
     let mut run = start(&place, "ds", operation, &["--second", "other", "--verify"]);
     run.wait_for("measuring");
     wait(&place);
+    kill(run, &place, &["ds", "other"]);
+}
+
+/// Kills it: every block of these datastores is as it was written, and `cleanup` finds all of them.
+fn kill(run: Running, place: &Place, datastores: &[&str]) {
     run.signal(Signal::KILL);
     assert_eq!(run.end().code, None, "a signal ended it");
-    for datastore in ["ds", "other"] {
+    for datastore in datastores {
         let verified = place.output(&["verify", datastore]);
         let text = format!("{}{}", out(&verified), err(&verified));
         assert_eq!(verified.status.code(), Some(0), "{datastore}: {text}");
@@ -203,8 +208,16 @@ fn ctrl_c_in_the_middle_of_a_move_removes_the_disks_of_both_datastores() {
 }
 
 #[test]
-fn a_snapshot_that_cannot_be_deleted_is_named_with_its_stage_and_the_disks_that_stay() {
-    const SNAPSHOTS: &str = r#"
+fn killed_in_the_middle_of_a_deployment_its_template_is_whole_and_all_is_cleaned_up() {
+    let Some(place) = Place::usable() else { return };
+    let mut run = start(&place, "ds", &deploy(""), &["--verify"]);
+    run.wait_for("measuring");
+    wait_for_writes(&disk_file(&place.path("ds"), "clone"));
+    kill(run, &place, &["ds"]);
+}
+
+/// A snapshot every moment, kept for two seconds.
+const SNAPSHOTS: &str = r#"
 name = "snapshots"
 title = "Snapshots"
 source = "a test"
@@ -214,14 +227,43 @@ users = [{ name = "one", vm = "keeper", load = { closed = { users = 1, think = "
 action = [{ name = "snapshot", steps = [{ snapshot = { keep = "2s" } }] }]
 limit = [{ action = "snapshot/creating", percentile = 95, limit = "10m", source = "a test" }]
 "#;
-    let place = Place::new();
-    let Some(xfs) = Mounted::new(&place, "small", "xfs", SIZE) else { return };
-    let mut run = start(&place, "small", SNAPSHOTS, &[]);
+
+/// A run with snapshots, of which one is kept just now.
+fn keeping(place: &Place, xfs: &Mounted, more: &[&str]) -> Running {
+    let mut run = start(place, "small", SNAPSHOTS, more);
     run.wait_for("measuring");
     let snapshot = disk_file(&xfs.at, "snapshot");
-    // One is deleted, and the next one made, which is kept for two seconds.
+    // One is deleted, and the next one made.
     wait_until(|| held(&snapshot) == 0, "no snapshot is deleted");
     wait_until(|| held(&snapshot) > 0, "no snapshot is made");
+    run
+}
+
+#[test]
+fn killed_while_a_snapshot_is_kept_its_machine_s_disk_is_whole_and_all_is_cleaned_up() {
+    let place = Place::new();
+    let Some(xfs) = Mounted::new(&place, "small", "xfs", SIZE) else { return };
+    let run = keeping(&place, &xfs, &["--verify"]);
+    kill(run, &place, &["small"]);
+}
+
+#[test]
+fn ctrl_c_while_a_snapshot_is_kept_removes_it_with_its_disk() {
+    let place = Place::new();
+    let Some(xfs) = Mounted::new(&place, "small", "xfs", SIZE) else { return };
+    let run = keeping(&place, &xfs, &[]);
+    run.signal(Signal::INT);
+    let ended = run.end();
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert!(place.names("small").is_empty(), "left: {:?}", place.names("small"));
+}
+
+#[test]
+fn a_snapshot_that_cannot_be_deleted_is_named_with_its_stage_and_the_disks_that_stay() {
+    let place = Place::new();
+    let Some(xfs) = Mounted::new(&place, "small", "xfs", SIZE) else { return };
+    let run = keeping(&place, &xfs, &[]);
+    let snapshot = disk_file(&xfs.at, "snapshot");
     let immutable = |how: &str| {
         let changed = Command::new("chattr").arg(how).arg(&snapshot).status();
         assert!(changed.expect("chattr").success(), "chattr {how}");

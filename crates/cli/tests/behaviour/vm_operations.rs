@@ -115,6 +115,43 @@ fn machines_of(child: &Child) -> Vec<u32> {
     pids.filter(is_ours).collect()
 }
 
+/// A run in the middle of a move, and its machines.
+fn moving(place: &Place, words: &[&str]) -> (Child, Vec<u32>) {
+    let mut command: Command = place.run_command(words);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let until = Instant::now() + Duration::from_secs(120);
+    // Two at once: the second takes the first over, so it is in the middle of a move.
+    loop {
+        let found = machines_of(&child);
+        if found.len() >= 2 {
+            return (child, found);
+        }
+        assert!(Instant::now() < until, "no machine moves");
+        assert!(child.try_wait().expect("looked at").is_none(), "the run has ended");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn ctrl_c_in_the_middle_of_a_move_ends_all_machines_and_removes_their_disks() {
+    let Some(place) = Place::usable() else { return };
+    if !has_qemu() {
+        return;
+    }
+    let words = words(&place);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (mut child, found) = moving(&place, &[&words[..], &["--duration", "10m"]].concat());
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    let is_there = |pid: &u32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        String::from_utf8_lossy(&environment).contains(vm::home::VARIABLE)
+    };
+    assert!(!found.iter().any(is_there), "{found:?} run on");
+    assert!(place.names("ds").is_empty(), "left: {:?}", place.names("ds"));
+}
+
 #[test]
 fn machines_of_a_killed_run_are_found_and_ended_by_cleanup() {
     let Some(place) = Place::usable() else { return };
@@ -124,19 +161,8 @@ fn machines_of_a_killed_run_are_found_and_ended_by_cleanup() {
     let words = words(&place);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let words = [&words[..], &["--duration", "10m"]].concat();
-    let mut command: Command = place.run_command(&words);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let (mut child, found) = moving(&place, &words);
     let until = Instant::now() + Duration::from_secs(120);
-    // Two at once: the second takes the first over, so it is in the middle of a move.
-    let found = loop {
-        let found = machines_of(&child);
-        if found.len() >= 2 {
-            break found;
-        }
-        assert!(Instant::now() < until, "no machine moves");
-        assert!(child.try_wait().expect("looked at").is_none(), "the run has ended");
-        std::thread::sleep(Duration::from_millis(2));
-    };
     child.kill().expect("killed");
     child.wait().expect("gone");
     let target = format!("dir:{}", place.path("ds").display());

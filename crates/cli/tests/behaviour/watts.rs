@@ -72,6 +72,51 @@ fn a_meter_that_talks_nonsense_is_named_and_the_run_goes_on() {
     assert!(text.contains("broken") && text.contains("strip"), "{text}");
 }
 
+/// Each is right once, so that it is taken for a meter, and then wrong in its own way: what it took is
+/// void, why is told, and the tiles are judged all the same.
+#[test]
+fn meters_that_stop_end_jump_back_or_repeat_are_named_and_the_run_goes_on() {
+    let Some(place) = Place::usable() else { return };
+    let good = |then: &str| format!("command:echo $(date +%s.%N) 90; {then},every=300ms");
+    let loops = |each: &str| good(&format!("while :; do sleep 0.1; {each}; done"));
+    let wrong = [
+        ("stops", good("sleep 1000"), "no sample"),
+        ("ends", good("echo battery empty >&2; exit 3"), "exit status: 3: battery empty"),
+        (
+            "jumps",
+            loops("echo $(date +%s.%N) 90; echo $(date -d '0.2 seconds ago' +%s.%N) 90"),
+            "its time jumped back",
+        ),
+        (
+            "repeats",
+            loops("now=$(date +%s.%N); echo $now 90; echo $now 90"),
+            "it repeated a sample",
+        ),
+        (
+            "counts",
+            loops("echo $(date +%s.%N) 90 J; echo $(date +%s.%N) 80 J"),
+            "its counter jumped back",
+        ),
+    ];
+    let named: Vec<String> =
+        wrong.iter().map(|(name, meter, _)| format!("{meter},name={name}")).collect();
+    let words: Vec<&str> = named.iter().flat_map(|own| ["--meter", own.as_str()]).collect();
+    place.run(0, &words);
+    let run = run_of(&place);
+    let step = &run.steps[0];
+    let meters = &step.power.as_ref().expect("watts").meters;
+    for ((name, _, why), own) in wrong.iter().zip(meters) {
+        assert_eq!((own.meter.as_str(), own.joules.value), (*name, None));
+        let reason = own.joules.reason.as_deref().unwrap_or_default();
+        assert!(reason.contains(why), "{name}: {reason}");
+        let told = format!("the meter {name}");
+        assert!(step.warnings.iter().any(|own| own.text.contains(&told)), "{:?}", step.warnings);
+    }
+    assert!(run.answer.tiles_held.is_some(), "{}", run.answer.sentence);
+    let servers = &run.answer.per_kilowatt[1].score_per_kilowatt;
+    assert_eq!(servers.value, None, "half of two supplies is not half of the power");
+}
+
 #[test]
 fn a_meter_that_is_not_there_is_refused_before_anything_is_written() {
     let place = Place::new();

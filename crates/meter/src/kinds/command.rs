@@ -110,7 +110,8 @@ impl Program {
             return Err(Fault::Clock { ahead_s: -(ago as f64) / 1e9, limit });
         }
         self.counts |= is_counter;
-        Ok(if is_counter { Sample::joules(at, value) } else { Sample::watts(at, value) })
+        let sample = if is_counter { Sample::joules(at, value) } else { Sample::watts(at, value) };
+        Ok(sample.told(wall_ns))
     }
 
     /// How it ended, if it has. It is not waited for yet: its group keeps its number until then.

@@ -231,8 +231,8 @@ impl Meter for Analyser {
         }
         let mut samples = Vec::new();
         for reading in &readings {
-            samples
-                .push(Sample::watts(self.zone.steady(reading.time, self.period)?, reading.watts));
+            let (at, told) = self.zone.steady(reading.time, self.period)?;
+            samples.push(Sample::watts(at, reading.watts).told(told));
         }
         Ok(samples)
     }

@@ -120,7 +120,7 @@ impl Meter for Plug {
             .energy
             .as_ref()
             .and_then(|(path, unit, _)| number(&found, path).map(|value| value * unit));
-        Ok(vec![Sample { at, watts: Some(watts), joules }])
+        Ok(vec![Sample { joules, ..Sample::watts(at, watts) }])
     }
 }
 

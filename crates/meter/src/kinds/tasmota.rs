@@ -67,6 +67,6 @@ impl Meter for Plug {
         let watts =
             watts(&found).ok_or_else(|| Fault::Nonsense("its answer has no power".to_owned()))?;
         let joules = number(&found, "/StatusSNS/ENERGY/Total").map(|kwh| kwh * KILOWATT_HOUR);
-        Ok(vec![Sample { at, watts: Some(watts), joules }])
+        Ok(vec![Sample { joules, ..Sample::watts(at, watts) }])
     }
 }

@@ -13,6 +13,7 @@ mod hosts;
 mod labels;
 mod latency;
 mod model;
+mod operations;
 mod pooled;
 mod power;
 mod read;

@@ -34,7 +34,7 @@ pub(crate) fn plan_findings(plan: &Plan) -> Vec<Finding> {
     }
     if let Some(name) = plan.operations.as_ref().filter(|name| !shipped::is_path(name)) {
         let names: Vec<&str> = shipped::group_names().collect();
-        found.known(root.key("operations"), "shipped group of operations", name, &names);
+        found.known(root.key("operations"), "shipped operation group", name, &names);
     }
     ladder(&plan.ladder, &root.key("ladder"), &mut found);
     measure(&plan.measure, &root.key("measure"), &mut found);
@@ -90,19 +90,26 @@ fn second(text: &str, first: &str, place: Place, found: &mut Findings) {
         |text: &str, word: &str| text.strip_prefix(word).is_some_and(|rest| rest.starts_with(':'));
     match (is_modelled(first, ARRAY), is_modelled(text, POOL)) {
         (false, false) => target(text, &SECOND, place, found),
-        (true, true) if text.len() == POOL.len() + 1 => {
-            found.add(place, "\"pool:\" is not followed by the name of a pool");
-        }
-        (true, true) => {}
-        (true, false) => found.add_help(
-            place,
-            format!("\"{text}\" is no pool of a modelled array"),
-            "write pool:NAME, by the name of a pool in the array's file",
-        ),
+        (true, _) => second_pool(text, place, found),
         (false, true) => found.add_help(
             place,
             "a pool is a place in a modelled array, and the datastore is real storage",
             "write dir:PATH, file:PATH or block:PATH",
+        ),
+    }
+}
+
+/// A pool of a modelled array as the second place.
+pub(super) fn second_pool(text: &str, place: Place, found: &mut Findings) {
+    match text.split_once(':') {
+        Some((POOL, "")) => {
+            found.add(place, "\"pool:\" is not followed by the name of a pool");
+        }
+        Some((POOL, _)) => {}
+        _ => found.add_help(
+            place,
+            format!("\"{text}\" is no pool of a modelled array"),
+            "write pool:NAME, by the name of a pool in the array's file",
         ),
     }
 }

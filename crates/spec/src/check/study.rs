@@ -61,6 +61,9 @@ fn configuration(
     found.says_something(place.key("title"), "the title", &each.title);
     plan::measure(&each.measure, &place.key("measure"), found);
     plan::scale(&each.scale, &place.key("scale"), found);
+    if let Some(second) = &each.second {
+        plan::second_pool(second, place.key("second"), found);
+    }
     match (&each.array, &each.like) {
         (_, Some(like)) => {
             let names: Vec<&str> = before.iter().map(|other| other.name.as_str()).collect();

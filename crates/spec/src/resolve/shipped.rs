@@ -27,8 +27,7 @@ pub fn tile(name: &str) -> Result<ResolvedTile, SpecError> {
 /// A shipped group of infrastructure operations by name, with its workloads.
 pub fn group(name: &str) -> Result<ResolvedTile, SpecError> {
     let file = shipped::groups().iter().find(|file| file.name == name);
-    let file =
-        file.ok_or_else(|| not_shipped("group of operations", name, shipped::group_names()))?;
+    let file = file.ok_or_else(|| not_shipped("operation group", name, shipped::group_names()))?;
     read(&format!("tiles/operations/{name}.toml"), file)
 }
 

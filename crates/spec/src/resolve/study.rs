@@ -7,6 +7,7 @@ use toml::Table as Changes;
 use super::change::lay_over;
 use super::folder::{File, Folder, beside};
 use super::overlay::with_all;
+use super::tile::beside as run_beside;
 use crate::array::Array;
 use crate::check::{Finding, Findings};
 use crate::error::SpecError;
@@ -18,7 +19,7 @@ use crate::shipped;
 use crate::study::formula::{Argument, Formula, FormulaError, Node, Scope, Tree, parse};
 use crate::study::{Configuration, Limits, RealConfiguration, Study, TileList};
 use crate::tile::ResolvedTile;
-use crate::workload::Workload;
+use crate::workload::{Action, Step, Workload};
 
 /// A study with everything read that it names.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,8 +51,14 @@ pub struct ResolvedConfiguration {
     pub array: Array,
     /// The tile's name or path.
     pub tile_name: String,
-    /// The tile, its workloads changed as the configuration says.
+    /// The tile, its workloads changed as the configuration says, with operations beside it.
     pub tile: ResolvedTile,
+    /// The operations' name or path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<String>,
+    /// Where they have a second place: `pool:NAME`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second: Option<String>,
     /// Numbers of tiles.
     pub tiles: Vec<u32>,
     /// How its steps are measured, as far as it or the study say.
@@ -141,6 +148,8 @@ struct Merged {
     array: String,
     changes: Vec<Changes>,
     tile: String,
+    operations: Option<String>,
+    second: Option<String>,
     tiles: TileList,
     measure: Measure,
     scale: Scale,
@@ -152,10 +161,13 @@ impl Merged {
         let like = each.like.as_deref().map(|name| known[name].clone());
         let checked = "the study's check found it";
         let (array, tile, tiles) = (each.array.clone(), each.tile.clone(), each.tiles.clone());
+        let (operations, second) = (each.operations.clone(), each.second.clone());
         let mut merged = match like {
             Some(like) => Self {
                 array: array.unwrap_or(like.array),
                 tile: tile.unwrap_or(like.tile),
+                operations: operations.or(like.operations),
+                second: second.or(like.second),
                 tiles: tiles.unwrap_or(like.tiles),
                 ..like
             },
@@ -163,6 +175,8 @@ impl Merged {
                 array: array.expect(checked),
                 changes: Vec::new(),
                 tile: tile.or_else(|| study.tile.clone()).expect(checked),
+                operations,
+                second,
                 tiles: tiles.or_else(|| study.tiles.clone()).expect(checked),
                 measure: study.measure.clone(),
                 scale: study.scale.clone(),
@@ -181,13 +195,25 @@ impl Merged {
         configuration: &Configuration,
         folder: &Folder,
     ) -> Result<ResolvedConfiguration, SpecError> {
+        let name = &configuration.name;
+        let array = self.array(name, folder)?;
+        let tile = changed_tile(&self.tile, &self.workload, name, folder)?;
+        let tile = match &self.operations {
+            Some(group) => run_beside(tile, group, operations(group, folder)?)?,
+            None => tile,
+        };
+        if let Some(second) = &self.second {
+            check_second(name, second, &array, &tile)?;
+        }
         Ok(ResolvedConfiguration {
-            name: configuration.name.clone(),
+            name: name.clone(),
             title: configuration.title.clone(),
             array_name: self.array.clone(),
-            array: self.array(&configuration.name, folder)?,
+            array,
             tile_name: self.tile.clone(),
-            tile: changed_tile(&self.tile, &self.workload, &configuration.name, folder)?,
+            tile,
+            operations: self.operations.clone(),
+            second: self.second.clone(),
             tiles: self.tiles.numbers().to_vec(),
             measure: self.measure.clone(),
             footprint: self.scale.footprint.unwrap_or(1.0),
@@ -284,6 +310,44 @@ fn changed(
     load_workload(&name, &text)
 }
 
+/// A group of infrastructure operations.
+fn operations(name: &str, folder: &Folder) -> Result<ResolvedTile, SpecError> {
+    if shipped::is_path(name) { tile(name, folder) } else { shipped::group(name) }
+}
+
+/// That a second place is a pool of the array, and something lies there.
+fn check_second(
+    configuration: &str,
+    second: &str,
+    array: &Array,
+    tile: &ResolvedTile,
+) -> Result<(), SpecError> {
+    let wrong = |problem, help| SpecError::Second {
+        configuration: configuration.to_owned(),
+        second: second.to_owned(),
+        problem,
+        help,
+    };
+    let known: Vec<&str> = array.pools.iter().map(|pool| pool.name.as_str()).collect();
+    let pool = second.split_once(':').map_or(second, |(_, pool)| pool);
+    if !known.contains(&pool) {
+        return Err(wrong("which its array has not", did_you_mean(pool, &known, "pools")));
+    }
+    let mut operations = tile.operations.iter().map(|(own, _)| own);
+    if operations.any(lies_on_second) {
+        return Ok(());
+    }
+    let help = "give it operations = NAME that move disks, or have disks that are on = \"second\"";
+    Err(wrong("and nothing of it lies there", help.to_owned()))
+}
+
+/// Whether an operation has a disk at the second place, or moves one there.
+fn lies_on_second(operation: &Workload) -> bool {
+    let mut steps = operation.actions.iter().flat_map(|action| &action.steps);
+    let mut disks = operation.vms.iter().flat_map(|vm| &vm.disks);
+    disks.any(|disk| !disk.on.is_first()) || steps.any(|step| matches!(step, Step::Move(_)))
+}
+
 fn tile(name: &str, folder: &Folder) -> Result<ResolvedTile, SpecError> {
     if !shipped::is_path(name) {
         return shipped::tile(name);
@@ -378,12 +442,13 @@ fn unknown_argument(node: &Node, of: &NamedTile<'_>) -> Option<FormulaError> {
     };
     let node = argument(Argument::Workload)?;
     let name = node.as_text()?;
-    let workloads: Vec<&str> = of.tile.workloads.iter().map(|(w, _)| w.name.as_str()).collect();
+    let workloads: Vec<&str> = of.tile.all().map(|(w, _)| w.name.as_str()).collect();
     let Some(position) = workloads.iter().position(|known| *known == name) else {
         return Some(error(node, "workload", name, &workloads));
     };
-    let actions = &of.tile.workloads[position].0.actions;
-    let actions: Vec<&str> = actions.iter().map(|action| action.name.as_str()).collect();
+    let actions = of.tile.at(position).0.actions.iter();
+    let actions: Vec<String> = actions.flat_map(Action::names).collect();
+    let actions: Vec<&str> = actions.iter().map(String::as_str).collect();
     let node = argument(Argument::Action)?;
     let name = node.as_text()?;
     (!actions.contains(&name)).then(|| error(node, "action", name, &actions))

@@ -23,7 +23,7 @@ pub fn resolve_tile(name: &str, base: &Path) -> Result<ResolvedTile, SpecError> 
 ///
 /// [`SpecError::Operations`] where the two do not go together.
 pub fn with_operations(
-    mut tile: ResolvedTile,
+    tile: ResolvedTile,
     name: &str,
     base: &Path,
 ) -> Result<ResolvedTile, SpecError> {
@@ -31,6 +31,15 @@ pub fn with_operations(
         true => from_file(&base.join(name), base)?,
         false => super::shipped::group(name)?,
     };
+    beside(tile, name, group)
+}
+
+/// A tile with this group beside it.
+pub(super) fn beside(
+    mut tile: ResolvedTile,
+    name: &str,
+    group: ResolvedTile,
+) -> Result<ResolvedTile, SpecError> {
     let refused = |problem: String| {
         Err(SpecError::Operations { group: name.to_owned(), tile: tile.tile.name.clone(), problem })
     };

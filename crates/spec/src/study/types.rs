@@ -75,6 +75,12 @@ pub struct Configuration {
     /// Its tile, if not the study's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tile: Option<String>,
+    /// Infrastructure operations beside its tiles: a shipped group, or a path relative to the study.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<String>,
+    /// Where they have a second place: `pool:NAME`, a pool of its array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second: Option<String>,
     /// Its numbers of tiles, if not the study's: `4`, `"1..5"` or `[1, 2, 4]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiles: Option<TileList>,

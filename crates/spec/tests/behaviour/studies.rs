@@ -66,6 +66,90 @@ fn a_configuration_can_change_a_workload() {
     assert!(error.contains("\"smallshop\"") && error.contains("\"flash\""), "{error}");
 }
 
+/// The example with operations in its second configuration.
+fn with_operations(lines: &str) -> String {
+    STUDY.replacen("[[table]]", &format!("{lines}\n[[table]]"), 1)
+}
+
+const OPERATIONS: &str = r#"
+[[configuration]]
+name = "copies"
+title = "with operations"
+like = "disks"
+with.pool.other = { disk = "hdd-10k", count = 4 }
+operations = "standard"
+second = "pool:other"
+
+[[configuration]]
+name = "more"
+title = "the same on more disks"
+like = "copies"
+with.pool.other.count = 8
+"#;
+
+#[test]
+fn operations_and_their_second_place_are_taken_over() {
+    let text = with_operations(OPERATIONS);
+    let file = File { name: "example.toml".to_owned(), text };
+    let study = resolve_study_text(file, &Folder::Shipped).expect("resolves");
+    let of = |name: &str| study.configuration(name).expect("it is there");
+    for name in ["copies", "more"] {
+        let own = of(name);
+        assert_eq!(own.operations.as_deref(), Some("standard"), "{name}");
+        assert_eq!(own.second.as_deref(), Some("pool:other"), "{name}");
+        let names: Vec<&str> = own.tile.operations.iter().map(|(w, _)| w.name.as_str()).collect();
+        assert_eq!(names, ["deploy", "storage-migration"], "{name}");
+        assert_eq!(own.tile.vms(), of("disks").tile.vms(), "operations belong to no tile");
+    }
+    assert!(of("disks").tile.operations.is_empty());
+    assert_eq!((&of("flash").operations, &of("flash").second), (&None, &None));
+}
+
+#[test]
+fn formulas_know_operations_and_their_stages() {
+    let claim = |measure: &str| {
+        format!(
+            "{OPERATIONS}\n[[claim]]\nid = \"O\"\ntext = \"test\"\nkind = \"predicted\"\n\
+             published = 1\nsource = \"test\"\ntolerance = {{ exact = true }}\n\
+             measure = '{measure}'\n"
+        )
+    };
+    for good in [
+        "p95(\"copies\", 1, \"deploy\", \"deploy/boot\")",
+        "mean(\"copies\", 1, \"storage-migration\", \"move/switch-over\")",
+        "throughput_total(\"copies\", 1, \"deploy\") + total(\"copies\", 1)",
+        "infrastructure(\"copies\", 1)",
+    ] {
+        resolve(&with_operations(&claim(good))).unwrap_or_else(|error| panic!("{error}"));
+    }
+    for bad in
+        ["throughput(\"disks\", 1, \"deploy\")", "mean(\"copies\", 1, \"deploy\", \"deploy/halt\")"]
+    {
+        let error = resolve(&with_operations(&claim(bad))).expect_err(bad);
+        assert!(error.to_string().contains("there is no"), "{bad}: {error}");
+    }
+}
+
+#[test]
+fn mistakes_in_operations_of_a_study() {
+    let second = "second = \"pool:other\"\n";
+    let said = mistakes(
+        "the study",
+        &with_operations(OPERATIONS),
+        resolve,
+        &[
+            ("operations = \"standard\"", "operations = \"standrad\""),
+            ("operations = \"standard\"", "operations = \"tiles/no-such.toml\""),
+            ("operations = \"standard\"\n", ""),
+            ("operations = \"standard\"", "operations = \"deploy\""),
+            (second, "second = \"other\"\n"),
+            (second, "second = \"pool:\"\n"),
+            (second, "second = \"pool:othr\"\n"),
+        ],
+    );
+    insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(said) });
+}
+
 #[test]
 fn mistakes_in_a_study() {
     let said = mistakes(

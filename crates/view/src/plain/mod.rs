@@ -4,6 +4,7 @@
 
 mod events;
 mod html;
+mod operations;
 mod power;
 mod sections;
 
@@ -26,6 +27,7 @@ pub fn report(stored: &StoredRun) -> Result<String, RunDirError> {
     sections::limits(&mut page, run);
     sections::hosts(&mut page, run);
     events::events(&mut page, run);
+    operations::operations(&mut page, run);
     power::power(&mut page, run);
     sections::io(&mut page, run);
     sections::calls(&mut page, run);

@@ -105,3 +105,37 @@ fn hosts_are_listed_with_their_limits_where_several_drove() {
         assert!(html.contains(text), "{text}");
     }
 }
+
+#[test]
+fn operations_are_listed_with_what_they_cost_the_tiles_where_any_ran() {
+    assert!(!report_of(GOLDEN).contains("Infrastructure operations"));
+    let mut run: serde_json::Value = serde_json::from_str(GOLDEN).expect("JSON");
+    let held = run["answer"]["tiles_held"].clone();
+    let step = &mut run["steps"][0];
+    step["tiles"] = held;
+    let mut moves = step["workloads"][0].clone();
+    moves["tile"] = serde_json::Value::Null;
+    moves["workload"] = "move<s>".into();
+    moves["metric"]["value"] = serde_json::json!({"value": 240.0});
+    moves["metric"]["unit"] = "moves/h".into();
+    moves["metric"]["normalised"] = serde_json::json!({"value": 0.75});
+    step["workloads"].as_array_mut().expect("a list").push(moves);
+    step["under_operations"] = serde_json::json!({
+        "share_of_time": 0.62,
+        "against_rest": {
+            "samples": 5678, "times": {"value": 1.23}, "low": {"value": 1.1}, "high": {"value": 1.4},
+        },
+    });
+    let html = report_of(&run.to_string());
+    assert_balanced(&html);
+    for text in [
+        "move&lt;s&gt;",
+        "240 moves/h",
+        "75 %",
+        "Operations 62 % of the time; the tiles",
+        "then took 1.23 times as long (1.10 to 1.40) as without.",
+        "5,678",
+    ] {
+        assert!(html.contains(text), "{text}");
+    }
+}

@@ -36,6 +36,7 @@ pub(crate) fn headline(source: &Source) -> Option<Headline> {
         speed: run.answer.tiles_text(),
         speed_note: speed_note(run),
         estate: run.estate_text(),
+        operations: run.operations_text().map(|text| format!("{}.", words::capital(&text))),
         capacity: capacity.map(|room| match room.tiles {
             0 => "room for no tile".to_owned(),
             tiles => format!("room for {}", count(tiles.into(), "tile")),

@@ -67,6 +67,26 @@ fn an_interrupted_run_claims_no_edge() {
 }
 
 #[test]
+fn what_operations_cost_the_tiles_that_held_is_told_beside_them() {
+    use record::run::{AgainstOthers, Figure, UnderOperations};
+    assert_eq!(headline(|_| ()).operations, None);
+    let [all, none] = [Figure::of(1.5), Figure::absent("too few blocks of time")];
+    let against_rest = AgainstOthers { samples: 9, times: all, low: none.clone(), high: none };
+    let cost = |share_of_time| {
+        let against_rest = against_rest.clone();
+        Some(UnderOperations { share_of_time, against_rest })
+    };
+    let said = headline(|run| {
+        // Two held; what three would have cost is not told.
+        run.steps[1].under_operations = cost(0.5);
+        run.steps[2].under_operations = cost(0.9);
+    });
+    let text =
+        "Operations 50 % of the time; the tiles' actions then took 1.50 times as long as without.";
+    assert_eq!(said.operations.as_deref(), Some(text));
+}
+
+#[test]
 fn a_limit_that_broke_without_a_measurement_is_not_told_as_measured() {
     let said = row(|run| {
         run.answer.first_broken.as_mut().expect("broken").limit.measured_ns = None;

@@ -77,7 +77,7 @@ impl Vms {
             };
             let machine = base.start(&self.next_name(), &work, Some(&nodes), Begin::Boot)?;
             let known = Known::new(digest, kind == DeployKind::Full);
-            self.deployed.push(Vm { machine, work, disk: disk.clone(), known });
+            self.deployed.push(Vm { machine, work, disk: disk.clone(), known, is_layered: false });
         }
         for vm in &mut self.deployed[first..] {
             vm.machine.beat_after(0, limits.boot, &|| clock.go_on())?;

@@ -87,6 +87,8 @@ struct Vm {
     disk: VirtualDisk,
     /// What is known of its disk and was seen of its guest.
     known: Known,
+    /// Whether a snapshot takes its writes that could not be merged.
+    is_layered: bool,
 }
 
 /// Machines in QEMU on disks that are theirs.

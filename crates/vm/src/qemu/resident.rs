@@ -36,7 +36,7 @@ impl Vms {
         let nodes = Nodes::plain(disk, "disk0", self.aio);
         let mut machine = base.start(&name, &work, Some(&nodes), Begin::Boot)?;
         machine.beat_after(0, base.limits.boot, &|| Ok(()))?;
-        let mut vm = Vm { machine, work, disk: disk.clone(), known };
+        let mut vm = Vm { machine, work, disk: disk.clone(), known, is_layered: false };
         vm.check(&base.limits, &|| Ok(()))?;
         Ok(vm)
     }
@@ -60,10 +60,30 @@ impl Vms {
         let Some(vm) = &mut self.resident else {
             return After::Lost { why: "it does not run".to_owned() };
         };
+        if vm.is_layered {
+            return self.let_layered_go(base);
+        }
         let recovered = vm.go_on().and_then(|()| vm.check(&base.limits, &|| Ok(())));
         let Err(error) = recovered else { return After::Whole };
         self.give_up_resident();
         After::Lost { why: error.to_string() }
+    }
+
+    /// A machine whose snapshot could not be merged runs from two disks, which the next operation
+    /// needs. It is looked at, and then given up.
+    fn let_layered_go(&mut self, base: &Base) -> After {
+        let Some(vm) = &mut self.resident else { return After::Nothing };
+        // Its disk alone is not what its guest sees.
+        vm.known.is_plain = false;
+        let looked = vm.go_on().and_then(|()| vm.check(&base.limits, &|| Ok(())));
+        self.give_up_resident();
+        let why = "with its snapshot, which could not be merged";
+        After::Lost {
+            why: match looked {
+                Ok(_) => format!("it was whole {why}"),
+                Err(error) => format!("{error}; it ran {why}"),
+            },
+        }
     }
 }
 

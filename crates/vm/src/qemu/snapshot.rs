@@ -103,6 +103,13 @@ impl Vm {
         Ok(event.data.get("offset").and_then(Value::as_u64).unwrap_or(0))
     }
 
+    /// Whether the layer is there: one that takes the writes cannot be deleted.
+    fn has_layer(&mut self) -> bool {
+        let nodes = self.machine.ask("query-named-block-nodes", json!({ "flat": true }));
+        let nodes = nodes.ok().and_then(|own| own.as_array().cloned()).unwrap_or_default();
+        nodes.iter().any(|node| node.get("node-name").and_then(Value::as_str) == Some(LAYER))
+    }
+
     /// After a failure: the layer is merged if it takes the writes, and goes in any case.
     fn drop_layer(&mut self, base: &Base) {
         let cancelled =
@@ -113,6 +120,7 @@ impl Vm {
         }
         let _ = self.merge(base, &|| Ok(()));
         let _ = self.machine.ask("blockdev-del", json!({ "node-name": LAYER }));
+        self.is_layered = self.has_layer();
         let _ = self.machine.ask("blockdev-del", json!({ "node-name": BYTES }));
     }
 }

@@ -1,8 +1,10 @@
 //! What goes wrong in the middle: the machine stays whole, and the failure says what, when and why.
 
 use std::cell::Cell;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -239,17 +241,8 @@ fn a_destination_that_is_full_is_told_and_the_machine_stays_on_its_disk() {
     if !rig::is_usable() {
         return;
     }
-    let (place, small) =
-        (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("one"));
-    let mount = |arguments: &[&str]| {
-        let path = small.path().display().to_string();
-        let words = [arguments, &[path.as_str()]].concat();
-        Command::new(words[0]).args(&words[1..]).status().is_ok_and(|status| status.success())
-    };
-    if !mount(&["mount", "-t", "tmpfs", "-o", "size=4m", "none"]) {
-        eprintln!("skipped: mounting a small file system needs root");
-        return;
-    }
+    let place = tempfile::tempdir().expect("a directory");
+    let Some(small) = Small::new(4) else { return };
     let full = rig::hollow(small.path(), "full");
     let disks = vec![rig::disk(place.path(), "disk-0"), full];
     let template = rig::disk(place.path(), "template");
@@ -263,6 +256,72 @@ fn a_destination_that_is_full_is_told_and_the_machine_stays_on_its_disk() {
         );
         assert!(failure.to_string().contains("No space left on device"), "{failure}");
     }
-    drop(qemu);
-    assert!(mount(&["umount"]));
+}
+
+/// A machine whose snapshot could not be merged was called damaged, because its disk alone is not what its
+/// guest sees: what that writes is in the layer, too.
+#[test]
+fn a_snapshot_that_cannot_be_deleted_is_named_and_its_machine_was_whole() {
+    if !rig::is_usable() {
+        return;
+    }
+    let place = tempfile::tempdir().expect("a directory");
+    let Some(small) = Small::new(24) else { return };
+    // Its guest writes to the last quarter alone, of which nothing is there yet.
+    let hollow = rig::hollow(small.path(), "hollow");
+    let disks = vec![hollow, rig::disk(place.path(), "disk-1")];
+    let template = rig::disk(place.path(), "template");
+    let mut qemu = Qemu::new(rig::options(), Some(template), disks).expect("QEMU starts");
+    let snapshot = Operation::Snapshot { keep: Duration::from_secs(2) };
+    let mut fill = At::phase(2, || {
+        small.fill_up();
+        false
+    });
+    let failure = fails(&mut qemu, snapshot, &mut fill);
+    assert_eq!(failure.phase, Some(Phase::Delete), "{failure}");
+    let text = failure.to_string();
+    assert!(text.contains("No space left on device"), "{text}");
+    assert!(text.contains("it was whole with its snapshot, which could not be merged"), "{text}");
+    assert!(matches!(failure.after, After::Lost { .. }), "{failure}");
+    assert_eq!(home::processes(qemu.home().name()), [0; 0], "no machine holds the two disks");
+    small.empty();
+    qemu.perform(snapshot, &mut ()).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+/// A small file system in memory; it goes at the end.
+struct Small(tempfile::TempDir);
+
+impl Small {
+    /// Of so many MiB; none, with the reason printed, for who may not mount.
+    fn new(mib: u32) -> Option<Self> {
+        let own = Self(tempfile::tempdir().expect("a directory"));
+        let size = format!("size={mib}m");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &size, "none"]).arg(own.path());
+        if mount.status().is_ok_and(|status| status.success()) {
+            return Some(own);
+        }
+        eprintln!("skipped: mounting a small file system needs root");
+        None
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Takes all the room that is left.
+    fn fill_up(&self) {
+        let mut file = File::create(self.path().join("filler")).expect("a file");
+        while file.write_all(&[1; 4096]).is_ok() {}
+    }
+
+    fn empty(&self) {
+        std::fs::remove_file(self.path().join("filler")).expect("it was filled");
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.path()).status();
+    }
 }

@@ -4,6 +4,7 @@ mod platform;
 mod rig;
 
 mod faults;
+mod kills;
 mod kubevirt;
 mod libvirt;
 mod moves;

@@ -163,13 +163,15 @@ export function tileVerdicts(run: Run): Table {
   };
 }
 
+/** A figure, or why there is none. */
+const told = (figure: { value: number | null; reason?: string | null } | undefined): number | string | null => figure?.value ?? figure?.reason ?? null;
+
 /** What meters of watts read in each step, and what that makes of its score. */
 export function wattsOf(run: Run): Table {
   const idle = (name: string): number | string | null => {
     const watts = run.meters?.find((meter) => meter.name === name)?.idle_watts;
     return watts?.value ?? watts?.reason ?? null;
   };
-  const told = (figure: { value: number | null; reason?: string | null }): number | string | null => figure.value ?? figure.reason ?? null;
   return {
     columns: [
       { label: 'Tiles in the step', unit: 'count' }, { label: 'Repeat', unit: 'count' }, { label: 'Of', unit: 'text' }, { label: 'Idle', unit: 'watts' },
@@ -181,6 +183,34 @@ export function wattsOf(run: Run): Table {
       ]),
       ...(power?.per_kilowatt ?? []).map((own) => [tiles, repeat, own.category, null, told(own.mean_watts), null, null, told(own.score_per_kilowatt)]),
     ]),
+  };
+}
+
+/** How often each infrastructure operation was done, step by step; 1 of its reference if storage took no time. */
+export function operationsOf(run: Run): Table {
+  return {
+    columns: [
+      { label: 'Tiles in the step', unit: 'count' }, { label: 'Repeat', unit: 'count' }, { label: 'Operation', unit: 'text' }, { label: 'Rate', unit: 'score' },
+      { label: 'In', unit: 'text' }, { label: 'Of its reference', unit: 'share' }, { label: 'Done', unit: 'count' }, { label: 'Failed', unit: 'count' },
+    ],
+    rows: run.steps.flatMap(({ tiles, repeat, workloads }) => (workloads ?? []).filter(({ tile }) => tile == null).map(({ workload, metric, actions }) => [
+      tiles, repeat, workload, metric.value.value ?? metric.value.reason ?? null, metric.unit, metric.normalised.value, actions[0]?.count ?? null, actions[0]?.errors ?? null,
+    ])),
+  };
+}
+
+/** What infrastructure operations cost the tiles, step by step, and what they add to the score. */
+export function costOfOperations(run: Run): Table {
+  return {
+    columns: [
+      { label: 'Tiles in the step', unit: 'count' }, { label: 'Repeat', unit: 'count' }, { label: 'Score of applications', unit: 'score' },
+      { label: 'Of operations', unit: 'score' }, { label: 'Whole score', unit: 'score' }, { label: 'Operations, of the time', unit: 'share' },
+      { label: 'The tiles’ actions then took', unit: 'ratio' }, { label: 'Interval from', unit: 'ratio' }, { label: 'Interval to', unit: 'ratio' }, { label: 'Samples', unit: 'count' },
+    ],
+    rows: run.steps.flatMap(({ tiles, repeat, score, under_operations: under }) => (under ? [[
+      tiles, repeat, told(score?.applications), told(score?.infrastructure), told(score?.total), under.share_of_time,
+      told(under.against_rest.times), told(under.against_rest.low), told(under.against_rest.high), under.against_rest.samples,
+    ]] : [])),
   };
 }
 

@@ -94,8 +94,8 @@ fn time(text: &str) -> Option<DateTime> {
 pub(super) struct Zone(Option<i128>);
 
 impl Zone {
-    /// A time of day there by the steady clock here.
-    pub fn steady(&mut self, time: DateTime, period: Nanos) -> Result<Nanos, Fault> {
+    /// A time of day there by the steady clock here, and as nanoseconds there.
+    pub fn steady(&mut self, time: DateTime, period: Nanos) -> Result<(Nanos, i128), Fault> {
         let nonsense = |error: jiff::Error| Fault::Nonsense(error.to_string());
         let there = TimeZone::UTC.to_timestamp(time).map_err(nonsense)?.as_nanosecond();
         let (_, ago) = steady(there);
@@ -107,6 +107,6 @@ impl Zone {
             #[expect(clippy::cast_precision_loss, reason = "only told")]
             return Err(Fault::Clock { ahead_s: -(ago as f64) / 1e9, limit: CLOCK_MAX });
         }
-        Ok(at)
+        Ok((at, there))
     }
 }

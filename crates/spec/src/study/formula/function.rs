@@ -9,6 +9,10 @@ pub enum Function {
     Strain,
     /// Application score.
     Score,
+    /// Score of infrastructure operations.
+    Infrastructure,
+    /// Score with operations.
+    Total,
     /// The workload's metric, mean of the tiles.
     Throughput,
     /// The workload's metric, sum of the tiles.

@@ -104,6 +104,20 @@ pub const FUNCTIONS: &[Signature] = &[
     ),
     of("score", F::Score, &[A::Configuration, A::Tiles], "tiles' worth", "application score"),
     of(
+        "infrastructure",
+        F::Infrastructure,
+        &[A::Configuration, A::Tiles],
+        "of the reference",
+        "score of infrastructure operations: geometric mean of their rates by their references",
+    ),
+    of(
+        "total",
+        F::Total,
+        &[A::Configuration, A::Tiles],
+        "tiles' worth",
+        "score with infrastructure operations, 0.8 x applications + 0.2 x operations; none where none ran",
+    ),
+    of(
         "throughput",
         F::Throughput,
         &[A::Configuration, A::Tiles, A::Workload],
