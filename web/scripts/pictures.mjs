@@ -1,5 +1,7 @@
-// Makes the README's two pictures: a ladder is simulated, served, and looked at. TILEMARK_BIN names
-// the program; TILEMARK_URL=http://127.0.0.1:PORT/run/ID is looked at instead, if it is given.
+// Makes pictures of the documentation: node scripts/pictures.mjs [readme | hosts | lost]
+// readme: a ladder is simulated, served, and looked at. TILEMARK_BIN names the program;
+// TILEMARK_URL=http://127.0.0.1:PORT/run/ID is looked at instead, if it is given, and needed for the others:
+// hosts is a run over several (scripts/cluster-demo makes one), lost one that lost a host.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,10 +11,20 @@ import { png } from './png.mjs';
 
 const root = new URL('../..', import.meta.url).pathname;
 const LADDER = ['--array', 'vnx5500', '--tile', 'datacenter', '--tiles', '1..5', '--quick', '--seed', '1', '--duration', '30s', '--warm-up-min', '10s', '--warm-up-max', '15s'];
-const PICTURES = [
-  { name: 'overview', path: '', height: 1060 },
-  { name: 'latency', path: '/latency', height: 1060 },
-];
+const SETS = {
+  readme: [
+    { name: 'overview', path: '', width: 1280, height: 1060 },
+    { name: 'latency', path: '/latency', width: 1280, height: 1060 },
+  ],
+  hosts: [
+    { name: 'hosts-overview', path: '', width: 1200, height: 1000 },
+    { name: 'hosts-lines', path: '/workload?by=host', part: 'I/Os a second', width: 1200, height: 545 },
+    { name: 'hosts-map', path: '/map', width: 1200, height: 860 },
+  ],
+  lost: [{ name: 'hosts-lost', path: '', width: 1200, height: 700 }],
+};
+const set = process.argv[2] ?? 'readme';
+if (!SETS[set]) throw new Error(`there are no pictures "${set}": ${Object.keys(SETS).join(', ')}`);
 
 /** A simulated ladder, served; what ends both. */
 async function served() {
@@ -40,6 +52,7 @@ async function served() {
 }
 
 const given = process.env.TILEMARK_URL;
+if (set !== 'readme' && !given) throw new Error('TILEMARK_URL names the run to look at');
 const { address, stop } = given ? { address: given, stop: () => undefined } : await served();
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -64,12 +77,22 @@ try {
   const out = join(root, 'docs/pictures');
   mkdirSync(out, { recursive: true });
   const blank = await browser.newPage();
-  for (const { name, path, height } of PICTURES) {
-    const page = await browser.newPage({ viewport: { width: 1280, height }, colorScheme: 'light' });
+  for (const { name, path, part, width, height } of SETS[set]) {
+    const page = await browser.newPage({ viewport: { width, height }, colorScheme: 'light' });
     await page.goto(`${address}${path}`);
-    await page.waitForFunction(() => document.querySelector('figure.chart .surface') && !document.querySelector('[aria-busy="true"]'));
+    // A run that lost a host before anything was measured has no chart.
+    await page.waitForFunction(
+      (isAlone) => (isAlone || document.querySelector('figure.chart .surface, figure.chart svg')) && !document.querySelector('[aria-busy="true"]'),
+      set === 'lost',
+    );
+    // Some show what stands further down.
+    if (part) {
+      await page.getByRole('heading', { name: part }).first().evaluate((heading) => {
+        window.scrollBy(0, heading.getBoundingClientRect().top - 80);
+      });
+    }
     await page.waitForTimeout(500);
-    const file = png(await pixels(blank, await page.screenshot()), 1280, height);
+    const file = png(await pixels(blank, await page.screenshot()), width, height);
     writeFileSync(join(out, `${name}.png`), file);
     console.log(`docs/pictures/${name}.png: ${Math.round(file.length / 1000)} kB`);
     await page.close();

@@ -52,6 +52,9 @@ impl Failure {
 
     /// A command line that could not be read, in the words of every other failure.
     pub fn from_command_line(error: &clap::Error) -> Self {
+        if let Some(failure) = not_over_hosts(error) {
+            return failure;
+        }
         let text = error.render().to_string();
         if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             return Self::new(Exit::Usage, format!("no command was given\n\n{}", text.trim_end()));
@@ -106,6 +109,35 @@ fn nearer(error: &clap::Error) -> Option<String> {
     Some(format!("the nearest command is '{name}'"))
 }
 
+/// Why `--host` is no option of a verb that others may expect it of, and what does.
+const NOT_OVER_HOSTS: [(&str, &str, &str); 2] = [
+    (
+        "simulate",
+        "simulate runs on this machine alone: its next step is chosen by those before it",
+        "a study of one configuration has steps that are chosen beforehand, and hosts share them: \
+         tilemark study run FILE --host A --host B",
+    ),
+    (
+        "replay",
+        "replay runs on this machine alone: the trace is a file of this one",
+        "copy the trace to each host and replay it there, or fit a workload to it (tilemark analyze TRACE \
+         --to-workload FILE), which runs over hosts",
+    ),
+];
+
+/// A verb that was given hosts and has none.
+fn not_over_hosts(error: &clap::Error) -> Option<Failure> {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    if error.kind() != ErrorKind::UnknownArgument || option != "--host" {
+        return None;
+    }
+    let verb = std::env::args_os().nth(1)?;
+    let (_, what, hint) = NOT_OVER_HOSTS.into_iter().find(|(own, ..)| verb == *own)?;
+    Some(Failure::new(Exit::Usage, what).hint(Some(hint)))
+}
+
 /// A run that could not begin.
 impl From<BenchError> for Failure {
     fn from(error: BenchError) -> Self {
@@ -121,6 +153,7 @@ impl From<BenchError> for Failure {
             BenchError::Refused(_)
             | BenchError::HostRefused { .. }
             | BenchError::Hosts(_)
+            | BenchError::HostsRefused { .. }
             | BenchError::TooLarge { .. }
             | BenchError::TooManyUsers { .. }
             | BenchError::NothingToReuse { .. }

@@ -12,7 +12,7 @@ use record::rundir::RunId;
 use units::Bytes;
 
 use crate::launch::{By, Launch, Remote};
-use crate::link::{Link, SOON, host_error};
+use crate::link::{Link, SOON, host_error_with};
 use crate::opening::{TILES_MAX, questions};
 use crate::wire::{Examined, Hello, Order, Reusable, Said, topic};
 
@@ -117,13 +117,20 @@ impl Controller {
         tell: &mut dyn FnMut(&Invitation) -> Result<(), BenchError>,
     ) -> Result<Self, BenchError> {
         let members: Vec<Name> = options.hosts.iter().map(|host| host.name.clone()).collect();
+        let twice = members.iter().enumerate().find(|(at, name)| members[..*at].contains(name));
+        if let Some((_, name)) = twice {
+            let what = format!("host {name} is named twice");
+            let hint =
+                "name each host once: every host drives its part of the tiles from one agent";
+            return Err(BenchError::HostsRefused { what, hint });
+        }
         let hosts_error = |error: cluster::ClusterError| BenchError::Hosts(error.to_string());
         let cluster = cluster.to_ascii_lowercase();
         let listen = listen(options);
         if listen.ip().is_unspecified() {
-            let what =
-                format!("hosts cannot connect to {}: name an address of this machine", listen.ip());
-            return Err(BenchError::Hosts(what));
+            let what = format!("hosts cannot connect to {}", listen.ip());
+            let hint = "name an address of this machine with --listen, as the hosts reach it";
+            return Err(BenchError::HostsRefused { what, hint });
         }
         let (hub, events) = Hub::open(&HubOptions {
             cluster: cluster.parse().map_err(|error| BenchError::Hosts(format!("{error}")))?,
@@ -190,12 +197,16 @@ impl Controller {
                     && std::mem::replace(&mut is_last, true)
                 {
                     let what = format!("its agent ended before it joined ({status})");
-                    return Err(host_error(name, what));
+                    let hint = "what it said is above; over ssh, `ssh HOST tilemark version` must work without a \
+                                password, or --host-program names the program there";
+                    return Err(host_error_with(name, what, hint));
                 }
             }
             if Instant::now() > until {
                 let what = format!("did not join within {} s", options.join_within.as_secs());
-                return Err(host_error(first.as_str(), what));
+                let hint = "it must reach this machine: --listen ADDRESS:0 names an address that it does, and \
+                            --join-within gives it more time";
+                return Err(host_error_with(first.as_str(), what, hint));
             }
         }
     }
@@ -216,10 +227,13 @@ impl Controller {
             if differs {
                 let what =
                     format!("has tilemark {}, and this is {}", said(&hello.tool), said(tool));
-                return Err(host_error(&name, what));
+                let hint = "install one version on all hosts and on this machine";
+                return Err(host_error_with(&name, what, hint));
             }
             if let Some(by) = &hello.held_by {
-                return Err(host_error(&name, format!("held by {by}")));
+                let hint = "a host works for one controller at a time: wait for that run, or end it, and \
+                            name each host once";
+                return Err(host_error_with(&name, format!("held by {by}"), hint));
             }
             let clock = self.link.clock(at, PROBES)?;
             self.present.push(Present { name, reached: host.to_string(), hello, clock });

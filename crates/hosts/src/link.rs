@@ -185,5 +185,14 @@ impl std::fmt::Debug for Link {
 }
 
 pub(crate) fn host_error(host: &str, what: impl Into<String>) -> BenchError {
-    BenchError::Host { host: host.to_owned(), what: what.into() }
+    BenchError::Host { host: host.to_owned(), what: what.into(), hint: None }
+}
+
+/// The same with what helps.
+pub(crate) fn host_error_with(
+    host: &str,
+    what: impl Into<String>,
+    hint: &'static str,
+) -> BenchError {
+    BenchError::Host { host: host.to_owned(), what: what.into(), hint: Some(hint) }
 }

@@ -116,20 +116,26 @@ impl HostsRig {
             let (own, other) = (sees(at + 1, first)?, sees(0, name)?);
             match (self.controller.sharing, own && other) {
                 (Sharing::Shared, false) => {
-                    return Err(BenchError::Hosts(format!(
+                    let what = format!(
                         "hosts {first} and {name} do not see the same storage: {first} made {}, \
-                         {name} made {}, and what one made the other {}; if each has its own, say \
-                         --storage local",
+                         {name} made {}, and what one made the other {}",
                         path(0),
                         path(at + 1),
                         if own || other { "sees only one way" } else { "does not see" },
-                    )));
+                    );
+                    let hint =
+                        "if each has its own, say --storage local; else mount the same there";
+                    return Err(BenchError::HostsRefused { what, hint });
                 }
                 (Sharing::Local, _) if own || other => {
-                    return Err(BenchError::Hosts(format!(
+                    let what = format!(
                         "hosts {first} and {name} see the same storage, so --storage local would \
                          count its room twice"
-                    )));
+                    );
+                    return Err(BenchError::HostsRefused {
+                        what,
+                        hint: "leave out --storage local",
+                    });
                 }
                 _ => {}
             }

@@ -79,7 +79,10 @@ pub fn prepare(
         return Err(BenchError::PrepareSearch);
     };
     if options.sharing == Sharing::Local && !target(plan)?.facts().remembers_disks {
-        return refused("only directories keep disks for another run");
+        return refused(
+            "only directories keep disks for another run",
+            "name a directory: dir:PATH",
+        );
     }
     let keep = RunOptions { keep: run_options.reuse.is_some(), ..run_options.clone() };
     let Open { plan, options, mut rig, id } = open(plan, &keep, options, control, tell)?;
@@ -87,10 +90,13 @@ pub fn prepare(
     let disks: Vec<_> = fleet(&plan, StepOrder::whole(&plan, tiles, 0))?.disks().cloned().collect();
     let fits = rig.tiles_that_fit(&load);
     if tiles > fits {
-        return Err(BenchError::Hosts(format!(
-            "{tiles} tiles do not fit: there is room for {fits} of {} each",
-            load.bytes
-        )));
+        return Err(BenchError::HostsRefused {
+            what: format!(
+                "{tiles} tiles do not fit: there is room for {fits} of {} each",
+                load.bytes
+            ),
+            hint: "prepare fewer tiles, or smaller ones with --footprint",
+        });
     }
     let filled = fill(&mut rig, &disks, control, observer)?;
     rig.keep()?;
@@ -132,28 +138,43 @@ fn open<'a>(
     tell: &mut dyn FnMut(&Invitation) -> Result<(), BenchError>,
 ) -> Result<Open<'a>, BenchError> {
     if !plan.tile_set.operations.is_empty() {
-        return refused("infrastructure operations run on one host: leave out --operations");
+        return refused(
+            "infrastructure operations run on one host: they take turns, and whose turn it is is not told \
+             across hosts",
+            "leave out --operations, or leave out --host",
+        );
     }
     if plan.second.value.is_some() {
-        return refused("a second datastore is for operations on one host: leave out --second");
+        return refused(
+            "a second datastore is for operations, which run on one host",
+            "leave out --second",
+        );
     }
     if plan.tile_set.workloads.iter().any(|(workload, _)| workload.replay.is_some()) {
-        return refused("a tile that plays a trace runs on one host: its file is on this one");
+        return refused(
+            "a tile that plays a trace runs on one host: its file is on this one",
+            "leave out --host, or fit a workload to the trace (tilemark analyze TRACE --to-workload FILE), which runs \
+             over hosts",
+        );
     }
     let remembers = target(plan)?.facts().remembers_disks;
     if options.sharing == Sharing::Shared && !remembers {
         return refused(
-            "hosts that share a file or a device would write over one another; name a directory, or \
-             say --storage local if each has its own",
+            "hosts that share a file or a device would write over one another",
+            "name a directory, or say --storage local if each has its own",
         );
     }
     if run_options.reuse.is_some() && !remembers {
-        return refused("--reuse takes a directory: nothing else remembers its disks");
+        return refused(
+            "--reuse takes a directory: nothing else remembers its disks",
+            "leave out --reuse",
+        );
     }
     if options.sharing == Sharing::Local && plan.may_move() {
         return refused(
             "events that move tiles, and restart, take storage that all hosts see: with --storage local a \
              tile's disks stay where they are",
+            "leave out --storage local, or the events and restart of the plan",
         );
     }
     let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
@@ -171,6 +192,6 @@ fn target(plan: &ResolvedPlan) -> Result<Target, BenchError> {
     plan.datastore.value.parse().map_err(BenchError::Target)
 }
 
-fn refused<T>(what: &str) -> Result<T, BenchError> {
-    Err(BenchError::Hosts(what.to_owned()))
+fn refused<T>(what: &str, hint: &'static str) -> Result<T, BenchError> {
+    Err(BenchError::HostsRefused { what: what.to_owned(), hint })
 }

@@ -195,6 +195,8 @@ pub enum BenchError {
         host: String,
         /// What is wrong, in words.
         what: String,
+        /// What to do about it, if that is known.
+        hint: Option<&'static str>,
     },
     /// A host refuses the target.
     #[error("host {host} refuses: {what}")]
@@ -209,6 +211,14 @@ pub enum BenchError {
     /// Hosts cannot be reached, or do not fit together.
     #[error("{0}")]
     Hosts(String),
+    /// What was asked for is not done over hosts, or not with these.
+    #[error("{what}")]
+    HostsRefused {
+        /// What is refused, and why.
+        what: String,
+        /// What to do about it.
+        hint: &'static str,
+    },
     /// The generator went silent.
     #[error("the load generator reported nothing for {0}")]
     Silent(Nanos),
@@ -282,6 +292,9 @@ impl BenchError {
                 Some("use the --tile and --footprint that were used to prepare".to_owned())
             }
             Self::HostRefused { hint, .. } => hint.clone(),
+            Self::HostsRefused { hint, .. } | Self::Host { hint: Some(hint), .. } => {
+                Some((*hint).to_owned())
+            }
             Self::NothingToRead => {
                 Some("leave out --read-only, or name a file or block device with data".to_owned())
             }
@@ -325,7 +338,10 @@ impl BenchError {
             Self::Storage { .. } => "storage-failed",
             Self::Mismatch(_) => "verification-mismatch",
             Self::Check(_) | Self::StateDir { .. } => "verification",
-            Self::Host { .. } | Self::HostRefused { .. } | Self::Hosts(_) => "host",
+            Self::Host { .. }
+            | Self::HostRefused { .. }
+            | Self::HostsRefused { .. }
+            | Self::Hosts(_) => "host",
             Self::Silent(_) => "generator-silent",
             Self::Interrupted => "interrupted",
             Self::Aborted => "aborted",

@@ -50,7 +50,9 @@ pub fn run(args: &ConfigArgs) -> Result<Exit, Failure> {
 }
 
 fn rows_of(verb: &'static str) -> Result<Vec<Row>, Failure> {
-    let program = Cli::command();
+    let mut program = Cli::command();
+    // Only then a verb knows the options that all verbs have.
+    program.build();
     let command = program.find_subcommand(verb).expect("it is one of ours");
     let mut set = settings::of_environment(command)?;
     set.extend(settings::of_file(command)?);

@@ -360,8 +360,15 @@ fn wrong_tokens_names_and_plans_that_run_commands_are_refused_in_a_line() {
     refused(&["agent", "--join", "secret", "--allow", "dir:ds"], 2, "this is no invitation");
     refused(&["hosts", "--host", "a=rsh:b"], 2, "behind the name comes");
     refused(&["hosts", "--host", "a=ssh:-oProxyCommand=x"], 2, "does not begin with `-`");
-    refused(&["hosts", "--host", "a=exec:true", "--host", "a=exec:true"], 3, "a is named twice");
+    refused(
+        &["hosts", "--host", "a=exec:true", "--host", "a=exec:true"],
+        3,
+        "host a is named twice",
+    );
     refused(&["hosts", "--host", "a=exec:exit 7"], 1, "host a: its agent ended before it joined");
+    refused(&["hosts", "--host", "a=exec:exit 7"], 1, "\nhint: what it said is above");
+    let nobody = ["hosts", "--host", "a=join", "--join-within", "1s"];
+    refused(&nobody, 1, "host a: did not join within 1 s\nhint: it must reach this machine");
     let anywhere = ["hosts", "--host", "a=join", "--listen", "0.0.0.0:0"];
     refused(&anywhere, 3, "hosts cannot connect to 0.0.0.0");
     refused(&["run", "file:x", "--host", "a=join"], 3, "would write over one another");
@@ -373,6 +380,93 @@ fn wrong_tokens_names_and_plans_that_run_commands_are_refused_in_a_line() {
     place.write("plan.toml", plan);
     refused(&["run", "plan.toml"], 2, "a plan cannot name commands to run");
     assert!(!place.path("caught").exists());
+}
+
+/// Each in one line, with the way out on the next, before any agent is started.
+#[test]
+fn what_is_not_done_over_hosts_says_so_and_what_is() {
+    let place = Place::new();
+    let caught = "a=exec:touch caught";
+    let refused = |args: &[&str], code: i32, says: &str, hint: &str| {
+        let output = place.output(&[args, &["--host", caught]].concat());
+        let text = err(&output);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {text}");
+        let lines: Vec<&str> = text.lines().collect();
+        let at = lines.iter().position(|line| line.contains(says));
+        let at = at.unwrap_or_else(|| panic!("{args:?} does not say \"{says}\": {text}"));
+        let told = lines.get(at + 1).and_then(|line| line.strip_prefix("hint: "));
+        assert!(told.is_some_and(|told| told.contains(hint)), "{args:?}: {text}");
+        assert!(!place.path("caught").exists(), "{args:?} started an agent");
+    };
+    let run = |more: &[&'static str]| [&["run", "ds", "--tile", "tile.toml"][..], more].concat();
+    let operations = run(&["--operations=standard"]);
+    refused(&operations, 3, "infrastructure operations run on one host", "--operations");
+    refused(
+        &run(&["--second", "dir:other"]),
+        3,
+        "a second datastore is for operations",
+        "--second",
+    );
+    place.write("web.csv", "128166372000000000,web,0,Read,0,4096,1000\n");
+    place.write("played.toml", PLAYED);
+    place.write(
+        "played-tile.toml",
+        "name = \"played\"\ntitle = \"A trace\"\nsource = \"Made up.\"\nworkload = [{ use = \"played.toml\" }]\n",
+    );
+    let played = ["run", "ds", "--tile", "played-tile.toml"];
+    refused(&played, 3, "a tile that plays a trace runs on one host", "--to-workload");
+    let replay = ["replay", "web.csv", "--on", "ds"];
+    refused(&replay, 2, "replay runs on this machine alone", "copy the trace to each host");
+    let simulate = ["simulate", "--array", "vnx5500"];
+    refused(&simulate, 2, "simulate runs on this machine alone", "tilemark study run FILE --host");
+    refused(
+        &["run", "file:x", "--tile", "tile.toml"],
+        3,
+        "would write over one another",
+        "--storage local",
+    );
+}
+
+/// A workload that plays `web.csv` back.
+const PLAYED: &str = r#"
+name = "played"
+title = "A trace"
+source = "Made up for tests."
+
+[metric]
+unit = "I/Os/s"
+count = "io"
+reference = 400
+
+[[vm]]
+name = "played"
+
+[[vm.disk]]
+name = "data"
+size = "32MiB"
+
+[replay]
+trace = "web.csv"
+"#;
+
+/// Under two names, which nobody would see from the names.
+#[test]
+fn one_host_under_two_names_is_told_to_be_held_by_this_very_run() {
+    let Some(place) = Place::usable() else { return };
+    let first = host(&place, "a", "");
+    // The same machine: what keeps a second agent from it is the same.
+    let second =
+        host(&place, "a", "").replacen("a=exec:echo $$ > a.pid", "b=exec:echo $$ > b.pid", 1);
+    let hosts = ["--host".to_owned(), first, "--host".to_owned(), second];
+    let output = place.run_command(&words(&hosts, &["--tiles", "2"])).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    let said = err(&output);
+    let is_named = said.contains("host a: held by ") || said.contains("host b: held by ");
+    assert!(is_named, "{said}");
+    assert_eq!((place.names("ds"), place.runs().len()), (vec![], 0));
+    for name in ["a", "b"] {
+        wait_until_gone(agent(&place, name));
+    }
 }
 
 #[test]
@@ -464,6 +558,55 @@ fn a_host_whose_storage_is_full_is_named_and_the_others_remove_what_they_made() 
     assert!(stored(&place).steps.iter().all(|step| step.verdict != Verdict::Passed));
 }
 
+/// As on a pool that gives out more than it has: there is room when the run begins and none while it is
+/// measured.
+#[test]
+fn a_host_whose_storage_fills_up_under_load_voids_the_step_by_its_name() {
+    let Some(place) = Place::usable().filter(|_| can_unshare()) else { return };
+    let other = place.path("other");
+    std::fs::create_dir(&other).expect("a directory");
+    // Filling takes some fifty writes of a MiB.
+    let faults = "[[fault]]\nkind = \"enospc\"\npath = \"*.disk\"\nafter = 300\n";
+    let options = lab::Options {
+        schedule: lab::Schedule::parse("faults.toml", faults).expect("a schedule"),
+        size: Some(units::Bytes::new(7 << 30)),
+        ..lab::Options::new(spec::shipped::array("nvme-local").expect("it is shipped"))
+    };
+    let _lab = match lab::Mounted::new(&other, &options) {
+        Ok(lab) => lab,
+        Err(error) => {
+            eprintln!("skipped: a lab cannot be mounted here: {error}");
+            return;
+        }
+    };
+    let ds = place.path("ds").display().to_string();
+    let full =
+        format!("unshare --mount sh -c 'mount --bind {} {ds} && exec \"$@\"' sh", other.display());
+    let hosts =
+        ["--host".to_owned(), host(&place, "a", ""), "--host".to_owned(), host(&place, "b", &full)];
+    let more = ["--storage", "local", "--tiles", "2", "--live", "line", "--duration", "60s"];
+    let ended = Running::new(place.run_command(&words(&hosts, &more))).end();
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    let is_said =
+        ended.stderr.contains("No space left on device") && ended.stderr.contains("(host b)");
+    assert!(is_said && !ended.stderr.contains("(host a)"), "only b is to blame: {}", ended.stderr);
+    let run = stored(&place);
+    assert!(!run.steps.is_empty(), "{}", run.answer.sentence);
+    assert!(run.steps.iter().all(|step| step.verdict == Verdict::Interrupted), "{:?}", run.steps);
+    for name in ["a", "b"] {
+        wait_until_gone(agent(&place, name));
+    }
+    assert_eq!((place.names("ds"), place.names("other")), (vec![], vec![]), "nothing is left");
+}
+
+/// Until the clock shows a later second.
+fn wait_until_past(unix_s: u64) {
+    let now = || std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
+    while now() <= unix_s {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn an_invitation_that_has_expired_lets_nobody_in_and_says_so() {
     let place = Place::new();
@@ -477,8 +620,10 @@ fn an_invitation_that_has_expired_lets_nobody_in_and_says_so() {
         valid_for: std::time::Duration::from_secs(1),
     })
     .expect("a hub");
-    let token = hub.invitation(&name("a")).expect("it is a member").token();
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    let invitation = hub.invitation(&name("a")).expect("it is a member");
+    let parts = serde_json::to_value(&invitation).expect("JSON");
+    wait_until_past(parts["until_unix_s"].as_u64().expect("a time"));
+    let token = invitation.token();
     let words = ["agent", "--join", &token, "--allow", "dir:ds", "--join-within", "5s"];
     let output = place.output(&words);
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));

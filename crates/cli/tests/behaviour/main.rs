@@ -6,6 +6,7 @@ mod analyze;
 mod arrays;
 mod calibrate;
 mod calling;
+mod commands_documented;
 mod deployed;
 mod documented;
 mod estates;

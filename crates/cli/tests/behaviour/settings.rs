@@ -1,5 +1,7 @@
 //! Options from the environment and from config.toml.
 
+use std::collections::BTreeSet;
+
 use crate::rig::{Place, err, out};
 
 /// What `run --print-config` says of a key: its value and origin.
@@ -115,5 +117,111 @@ fn what_cannot_be_set_says_where_it_was_and_what_would_do() {
         let output = command.expect("the program starts");
         assert_eq!(output.status.code(), Some(2), "{name}: {}", err(&output));
         assert!(err(&output).contains(said), "{name}: {}", err(&output));
+    }
+}
+
+/// Options that no variable and no file may set.
+const HERE_ONLY: [&str; 3] = ["destroy-data", "second-destroy-data", "overwrite-file"];
+
+/// Every option of the verbs that can be set: verb, option and variable, as `config show` lists them.
+fn settable(place: &Place) -> Vec<(String, String, String)> {
+    let rows = shown(place, &[], &["--all"]);
+    let text = |row: &serde_json::Value, key: &str| row[key].as_str().expect(key).to_owned();
+    rows.iter()
+        .map(|row| (text(row, "verb"), text(row, "option"), text(row, "variable")))
+        .filter(|(_, option, _)| !HERE_ONLY.contains(&option.as_str()))
+        .collect()
+}
+
+fn shown(place: &Place, variables: &[(&str, &str)], more: &[&str]) -> Vec<serde_json::Value> {
+    let words = [&["config", "show", "--format", "json"], more].concat();
+    let mut command = place.command(&words);
+    // Which the surroundings of every test set.
+    command.env_remove("TILEMARK_RUNS").envs(variables.iter().copied());
+    let output = command.output().expect("the program starts");
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let rows: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    rows.as_array().expect("a list").clone()
+}
+
+/// Long options that help lists.
+fn in_help(place: &Place, verb: &str) -> BTreeSet<String> {
+    let help = out(&place.output(&[verb, "--help"]));
+    let name = |line: &str| {
+        let line = line.trim_start();
+        let line =
+            line.split_once(", ").filter(|(short, _)| short.len() == 2).map_or(line, |own| own.1);
+        let end = |at: char| !at.is_ascii_alphanumeric() && at != '-';
+        Some(line.strip_prefix("--")?.split(end).next()?.to_owned())
+    };
+    help.lines().filter_map(name).filter(|name| name != "help").collect()
+}
+
+#[test]
+fn every_option_of_run_record_and_serve_can_be_set_by_a_variable_and_by_the_file() {
+    let place = Place::new();
+    let all = settable(&place);
+    for verb in ["run", "record", "serve"] {
+        let own = all.iter().filter(|(of, ..)| of == verb).map(|(_, option, _)| option.clone());
+        let listed = own.chain(HERE_ONLY.map(str::to_owned)).collect::<BTreeSet<String>>();
+        let missing: Vec<_> = in_help(&place, verb).difference(&listed).cloned().collect();
+        assert!(missing.is_empty(), "{verb} has options that cannot be set: {missing:?}");
+    }
+    // Of colours only words are read.
+    let value = |option: &str| if option == "color" { "never" } else { "1" };
+    let variables: Vec<(&str, &str)> =
+        all.iter().map(|(_, option, variable)| (variable.as_str(), value(option))).collect();
+    let by_variable = shown(&place, &variables, &[]);
+    let mut file = "version = 1\n".to_owned();
+    for verb in ["run", "record", "serve"] {
+        file += &format!("[{verb}]\n");
+        for (_, option, _) in all.iter().filter(|(of, ..)| of == verb) {
+            let row =
+                by_variable.iter().find(|row| row["verb"] == verb && row["option"] == **option);
+            let row = row.unwrap_or_else(|| panic!("{verb} --{option} is not set by its variable"));
+            assert_eq!(row["origin"], "environment", "{row}");
+            let is_switch = row["value"] == "true";
+            assert!(is_switch || row["value"] == value(option), "{row}");
+            let key = if is_switch { "true".to_owned() } else { format!("\"{}\"", value(option)) };
+            file += &format!("{option} = {key}\n");
+        }
+    }
+    config(&place, &file);
+    let by_file = shown(&place, &[], &[]);
+    for (verb, option, _) in &all {
+        let row = by_file.iter().find(|row| row["verb"] == **verb && row["option"] == **option);
+        let row = row.unwrap_or_else(|| panic!("{verb} --{option} is not set by the file"));
+        assert_eq!(row["origin"], "config.toml", "{row}");
+    }
+}
+
+/// `run` read it, and `config show` called it unknown.
+#[test]
+fn colour_in_the_file_is_read_and_shown() {
+    let place = Place::new();
+    config(&place, "version = 1\n[run]\ncolor = \"always\"\n");
+    let rows = shown(&place, &[], &[]);
+    assert!(
+        rows.iter().any(|row| row["option"] == "color" && row["value"] == "always"),
+        "{rows:?}"
+    );
+    assert_eq!(of_plan(&place, &[], &[], "profile").0, "standard");
+}
+
+#[test]
+fn no_permission_to_destroy_data_is_read_from_elsewhere() {
+    let place = Place::new();
+    for option in HERE_ONLY {
+        let said = format!("only --{option} does");
+        config(&place, &format!("version = 1\n[run]\n{option} = \"S1\"\n"));
+        let by_file = place.output(&["run", "ds", "--print-config"]);
+        config(&place, "version = 1\n");
+        let variable = format!("TILEMARK_{}", option.replace('-', "_").to_uppercase());
+        let by_variable =
+            place.command(&["run", "ds", "--print-config"]).env(variable, "S1").output();
+        for output in [by_file, by_variable.expect("the program starts")] {
+            assert_eq!(output.status.code(), Some(2), "{option}: {}", err(&output));
+            assert!(err(&output).contains(&said), "{option}: {}", err(&output));
+        }
     }
 }

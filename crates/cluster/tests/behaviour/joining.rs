@@ -80,6 +80,22 @@ fn an_invitation_of_another_cluster_lets_nobody_in() {
     assert_eq!(ours.present(), []);
 }
 
+/// What an invitation says of its time is only words: the certificates in it end by themselves.
+#[test]
+fn certificates_that_have_expired_let_nobody_in_whatever_the_invitation_says() {
+    let short = HubOptions { valid_for: Duration::from_secs(1), ..options(&["a"]) };
+    let (hub, _events) = Hub::open(&short).expect("a hub");
+    let mut parts = parts(&hub.invitation(&name("a")).expect("a member"));
+    let until = parts["until_unix_s"].as_u64().expect("a time");
+    while std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_secs() <= until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    parts["until_unix_s"] = (until + 3600).into();
+    let error = refused(&whole(&parts));
+    assert!(matches!(error, ClusterError::Network { .. }), "{error}");
+    assert_eq!(hub.present(), []);
+}
+
 #[test]
 fn a_member_cannot_listen_as_the_hub() {
     // Its certificate is a client's: who connects to it is not fooled.

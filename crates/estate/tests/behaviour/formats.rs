@@ -4,7 +4,7 @@ use tilemark_estate::read::Source;
 use tilemark_estate::{Inventory, LeftOut, ReadError, Vm, collect};
 use units::Bytes;
 
-use crate::book::workbook;
+use crate::book::{workbook, workbook_with_shared_texts};
 
 /// Reads files of these names and contents.
 pub fn read(files: &[(&str, &[u8])]) -> Result<Inventory, ReadError> {
@@ -81,6 +81,58 @@ fn sheets_of_rvtools_are_put_together_by_uuid_and_what_is_not_running_is_left_ou
         Some(Bytes::new(42 * MIB)),
         "its partitions, by its UUID"
     );
+}
+
+/// Excel keeps each text once, in a list of its own, and cells name it by number.
+#[test]
+fn a_workbook_that_excel_saved_is_the_one_that_a_program_wrote() {
+    let info = vec![
+        vec!["VM", "Powerstate", "Cluster", "In Use MiB", "OS"],
+        vec!["web1", "poweredOn", "one", "n:10", "Debian"],
+        vec!["web2", "poweredOn", "one", "n:20", "Debian"],
+        vec!["web3", "poweredOff", "one", "f:1+2=3", "web1"],
+    ];
+    let sheets = [("vInfo", info)];
+    let read = |book: &[u8]| read(&[("lab.xlsx", book)]).expect("a workbook");
+    let (written, saved) = (workbook(&sheets), workbook_with_shared_texts(&sheets));
+    assert_ne!(written, saved);
+    assert_eq!(read(&saved), read(&written));
+    assert_eq!(read(&saved).vms.len(), 2);
+}
+
+/// Of cells that were merged the first has the value and the others are empty.
+#[test]
+fn rows_whose_name_was_merged_away_are_located_and_a_title_above_the_table_is_told() {
+    let rows = vec![
+        vec!["VM", "State", "Used GiB"],
+        vec!["web1", "on", "n:10"],
+        vec!["", "on", "n:20"],
+        vec!["web2", "on", "n:30"],
+    ];
+    let inventory = read(&[("own.xlsx", &workbook(&[("Machines", rows.clone())]))]);
+    let inventory = inventory.expect("a workbook");
+    let names: Vec<&str> = inventory.vms.iter().map(|vm| vm.name.as_str()).collect();
+    assert_eq!(names, ["web1", "web2"]);
+    assert_eq!(inventory.bad.count, 1);
+    let told = &inventory.bad.first[0];
+    assert!(told.contains("Machines, row 3: it names no virtual machine"), "{told}");
+
+    let titled = [vec![vec!["Our machines, November"]], rows].concat();
+    let error = read(&[("own.xlsx", &workbook(&[("Machines", titled)]))]).expect_err("no table");
+    assert!(error.to_string().contains("its headings are Our machines, November"), "{error}");
+    assert!(error.hint().is_some(), "{error}");
+}
+
+#[test]
+fn a_hundred_thousand_rows_are_as_many_machines() {
+    let text = tilemark_estate::example(100_000);
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    let book = workbook_with_shared_texts(&[("vInfo", rows)]);
+    for (name, content) in [("vms.csv", text.as_bytes()), ("vms.xlsx", &book)] {
+        let inventory = read(&[(name, content)]).expect(name);
+        assert_eq!((inventory.listed(), inventory.bad.count), (100_000, 0), "{name}");
+        assert_eq!(inventory.vms.len(), 96_000, "every 25th is off or a template: {name}");
+    }
 }
 
 #[test]
