@@ -10,6 +10,8 @@ mod build;
 mod cache;
 mod cpu;
 mod device;
+mod docs;
+mod estate;
 mod fio;
 mod front;
 mod hosts;
@@ -18,6 +20,7 @@ mod import;
 mod meter;
 mod operations;
 mod other;
+mod package;
 mod page;
 mod pairs;
 mod peers;
@@ -91,6 +94,9 @@ const GROUPS: &[Group] = &[
     Group { name: "cache.lru_vs_libcachesim", run: peers::libcachesim },
     Group { name: "mrc", run: cache::curves },
     Group { name: "import", run: import::formats },
+    Group { name: "estate.rows_per_s", run: estate::rows },
+    Group { name: "docs", run: docs::commands },
+    Group { name: "package", run: package::sizes },
     Group { name: "meter", run: meter::energy },
     Group { name: "operations.files", run: operations::files },
     Group { name: "operations.reflink_ms", run: operations::reflink },

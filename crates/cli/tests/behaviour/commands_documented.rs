@@ -332,7 +332,7 @@ fn what_does_not_work_is_seen() {
     assert!(failed.is_some_and(|said| said.starts_with("here: ended with ")));
     assert!(attempt(&block("text try", "no prompt, so nothing is run")).is_none());
     let mut help = Help::default();
-    assert!(help.wrong("tilemark runn ds").is_some_and(|said| said.contains("no `tilemark runn`")));
+    assert!(help.wrong("tilemark walk ds").is_some_and(|said| said.contains("no `tilemark walk`")));
     assert!(help.wrong("tilemark runs show latest --bogus").is_some());
     assert_eq!(help.wrong("tilemark run --quick dir:/x --tag a=b"), None);
     let reasons = ["sh not run: it takes root", "sh not run: ", "sh"].map(|info| block(info, "x"));
