@@ -58,7 +58,8 @@ pub(crate) fn nexosim(name: &str) -> Result<Vec<Figure>> {
     std::fs::write(scratch.join("Cargo.toml"), NEXOSIM_MANIFEST)?;
     std::fs::write(scratch.join("src/main.rs"), NEXOSIM)?;
     let mut build = Command::new(env!("CARGO"));
-    process::run(build.args(["build", "--release", "--quiet"]).current_dir(&scratch))?;
+    let build = build.args(["build", "--release", "--quiet", "--target-dir", "target"]);
+    process::run(build.current_dir(&scratch))?;
     let mut ratios = Vec::new();
     for pair in 0..PAIRS.div_ceil(2) {
         let ours = sim::fast_cache("sim.fast_cache")?;
