@@ -208,7 +208,15 @@ mod tests {
 
     fn sleeper(name: &str) -> std::process::Child {
         let mut command = Command::new("sleep");
-        command.arg("1000").env(VARIABLE, name).stdin(Stdio::null()).spawn().expect("sleep")
+        command.arg("1000").env(VARIABLE, name).stdin(Stdio::null());
+        let child = command.spawn().expect("sleep");
+        // A process is there a moment before its environment is, and is nobody's until then: on a busy
+        // machine one was not ended, and its test waited until it had slept.
+        let environment = format!("/proc/{}/environ", child.id());
+        while fs::read(&environment).expect("its environment").is_empty() {
+            std::thread::yield_now();
+        }
+        child
     }
 
     #[test]

@@ -17,9 +17,11 @@ struct Tiered {
 impl Tiered {
     fn new() -> Self {
         let place = Place::new();
-        std::fs::write(place.path("vm1.raw"), vec![0; usize::try_from(BYTES).expect("small")]).expect("room");
+        std::fs::write(place.path("vm1.raw"), vec![0; usize::try_from(BYTES).expect("small")])
+            .expect("room");
         let tiered = Self { place };
-        let made = tiered.tier(&["init", "fast", "--size", "48MiB", "--chunk", "1MiB", "--log", "40"]);
+        let made =
+            tiered.tier(&["init", "fast", "--size", "48MiB", "--chunk", "1MiB", "--log", "40"]);
         assert_eq!(made.status.code(), Some(0), "{}", err(&made));
         assert!(err(&made).contains("for pages of 64 KiB"), "{}", err(&made));
         tiered
@@ -30,7 +32,8 @@ impl Tiered {
     }
 
     fn serve(&self, mode: &str) -> Running {
-        let words = ["tier", "serve", "fast", "--disk", "vm1=vm1.raw", "--socket", "s", "--mode", mode];
+        let words =
+            ["tier", "serve", "fast", "--disk", "vm1=vm1.raw", "--socket", "s", "--mode", mode];
         let mut running = Running::new(self.place.command(&words));
         running.wait_for("serving nbd+unix:///vm1");
         running
@@ -43,13 +46,21 @@ impl Tiered {
 
 /// Writes blocks one after the other until the server is gone. What was answered is in `known`, by block;
 /// the last one asked may be either.
-fn write_until_it_dies(mut client: Client, known: &mut [u64], count: &mut u64) -> Option<(usize, u64)> {
+fn write_until_it_dies(
+    mut client: Client,
+    known: &mut [u64],
+    count: &mut u64,
+) -> Option<(usize, u64)> {
     loop {
         *count += 1;
-        let block = usize::try_from(count.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40).expect("small") % known.len();
+        let block = usize::try_from(count.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40)
+            .expect("small")
+            % known.len();
         let data = count.to_le_bytes().repeat(512);
         let operation = Operation::Write { fua: count.is_multiple_of(7) };
-        let Ok(cookie) = client.ask(operation, block as u64 * 4096, 4096, &data) else { return Some((block, *count)) };
+        let Ok(cookie) = client.ask(operation, block as u64 * 4096, 4096, &data) else {
+            return Some((block, *count));
+        };
         match client.wait(cookie) {
             Ok(answer) => answer.expect("a write is taken"),
             Err(_) => return Some((block, *count)),
@@ -87,9 +98,15 @@ fn a_server_that_is_killed_again_and_again_loses_nothing_that_was_answered() {
         for (block, expected) in known.iter_mut().enumerate() {
             let data = client.read(block as u64 * 4096, 4096).expect("bytes come");
             let found = u64::from_le_bytes(data[..8].try_into().expect("eight"));
-            assert!(data.chunks(8).all(|word| word == found.to_le_bytes()), "block {block} is of one write");
+            assert!(
+                data.chunks(8).all(|word| word == found.to_le_bytes()),
+                "block {block} is of one write"
+            );
             let is_last = unsure == Some((block, found));
-            assert!(found == *expected || is_last, "round {round}, block {block}: {found}, and {expected} was answered");
+            assert!(
+                found == *expected || is_last,
+                "round {round}, block {block}: {found}, and {expected} was answered"
+            );
             *expected = found;
         }
         drop(client);
@@ -115,7 +132,9 @@ fn commands_say_how_it_is_and_change_it() {
     assert!(json.contains("\"dirty_bytes\": 8192"), "{json}");
     let held = tiered.tier(&["check", "fast"]);
     assert_eq!(held.status.code(), Some(3), "{}", out(&held));
-    for words in [&["drain", "s", "vm1"][..], &["set", "s", "vm1", "--mode", "through", "--populate", "off"]] {
+    for words in
+        [&["drain", "s", "vm1"][..], &["set", "s", "vm1", "--mode", "through", "--populate", "off"]]
+    {
         let done = tiered.tier(words);
         assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     }
@@ -140,13 +159,22 @@ fn what_cannot_be_done_is_refused_in_words_and_nothing_is_made() {
         (output.status.code(), err(&output))
     };
     let (code, said) = code_of(&["init", "fast", "--size", "1GiB"]);
-    assert!(code == Some(3) && said.contains("is there already") && said.contains("hint: "), "{said}");
+    assert!(
+        code == Some(3) && said.contains("is there already") && said.contains("hint: "),
+        "{said}"
+    );
     let (code, said) = code_of(&["init", "small", "--size", "1MiB"]);
-    assert!(code == Some(3) && said.contains("too small") && !tiered.place.path("small").exists(), "{said}");
+    assert!(
+        code == Some(3) && said.contains("too small") && !tiered.place.path("small").exists(),
+        "{said}"
+    );
     let (code, said) = code_of(&["serve", "vm1.raw", "--disk", "vm1=vm1.raw", "--socket", "s"]);
     assert!(code == Some(3), "{said}");
     let (code, said) = code_of(&["serve", "fast", "--disk", "vm1", "--socket", "s"]);
     assert!(code == Some(2) && said.contains("NAME=FILE"), "{said}");
     let (code, said) = code_of(&["status", "nowhere"]);
-    assert!(code == Some(1) && said.contains("nowhere.control") && said.contains("hint: "), "{said}");
+    assert!(
+        code == Some(1) && said.contains("nowhere.control") && said.contains("hint: "),
+        "{said}"
+    );
 }
