@@ -2,7 +2,7 @@ use std::sync::mpsc::SyncSender;
 
 use front::Effects;
 use tier::format::SidecarState;
-use tier::{Counters, Event, Mode, Note, Order};
+use tier::{Event, Mode, Note, Order};
 
 use crate::core::Core;
 use crate::inbox::{Command, DiskReport, Reply, Report};
@@ -82,12 +82,28 @@ impl Core {
                 self.inbox.waiting.push((awaited, tell));
             }
         }
-        self.notes.push(note);
+        if let Some(words) = self.words(note) {
+            // Whoever served it may have let go of it.
+            let _ = self.inbox.told.send(words);
+        }
+    }
+
+    /// What an operator should know of it.
+    fn words(&self, note: Note) -> Option<String> {
+        let name = |index: u16| {
+            self.inbox.names.get(usize::from(index)).cloned().flatten().unwrap_or_default()
+        };
+        Some(match note {
+            Note::CacheFailed => "the cache file refused a write: nothing is cached any more, and disks in mode back take no writes".to_owned(),
+            Note::LogDamaged(index) => {
+                format!("{}: what its log holds cannot be read; nothing goes to its backing store any more", name(index))
+            }
+            Note::BackingFailed(index) => format!("{}: its backing store refused; it is tried again", name(index)),
+            Note::Drained(_) | Note::Mode(..) | Note::Closed => return None,
+        })
     }
 
     fn report(&self) -> Report {
-        let Counters { hits, partial, misses, writes, flushes, .. } = self.tier.counters();
-        let counters = self.tier.counters();
         let geometry = self.tier.geometry();
         let disks = (0..).zip(&self.inbox.names).filter_map(|(index, name)| {
             let status = self.tier.status(index)?;
@@ -97,6 +113,8 @@ impl Core {
                 dirty_bytes: status.dirty_bytes,
                 epochs: status.epochs,
                 log_chunks: status.log_chunks,
+                is_damaged: status.is_damaged,
+                is_refused: status.is_refused,
                 sidecar: match status.sidecar {
                     SidecarState::Clean => "clean",
                     SidecarState::Dirty => "dirty",
@@ -110,15 +128,7 @@ impl Core {
             page_bytes: u64::from(geometry.slots()) * u64::from(geometry.page_bytes),
             held_bytes: self.tier.held_bytes(),
             has_failed: self.inbox.has_failed,
-            hits,
-            partial,
-            misses,
-            writes,
-            flushes,
-            destaged_bytes: counters.destaged_bytes,
-            filled_bytes: counters.filled_bytes,
-            evicted: counters.evicted,
-            checksum_errors: counters.checksum_errors,
+            counters: self.tier.counters(),
             in_flight: self.requests.count(),
             disks: disks.collect(),
         }

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use front::{Action, Buffer, Effects, Io};
 use nbd::Code;
-use tier::{Event, IoError, IoId, Note, Place, ReadIo, Tier};
+use tier::{Event, IoError, IoId, Place, ReadIo, Tier};
 use units::Nanos;
 
 use crate::inbox::Inbox;
@@ -52,7 +52,6 @@ pub(crate) struct Core {
     pub(crate) inbox: Inbox,
     started: Instant,
     wake: Option<Instant>,
-    pub(crate) notes: Vec<Note>,
     pub(crate) is_closed: bool,
     effects: Vec<tier::Effect>,
 }
@@ -70,7 +69,6 @@ impl Core {
             started: now,
             // What recovery found is to be gone on with.
             wake: Some(now),
-            notes: Vec::new(),
             is_closed: false,
             effects: Vec::new(),
         }

@@ -37,7 +37,9 @@ impl Door {
     /// # Errors
     /// The socket cannot be had, or something else is there.
     pub fn open(path: &Path, control: Control, server: &Arc<Running>) -> Result<Self, SetError> {
-        if UnixStream::connect(path).is_err() && is_socket(path) {
+        // Only one at which nobody can listen any more is removed.
+        let is_dead = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+        if is_socket(path) && UnixStream::connect(path).is_err_and(is_dead) {
             std::fs::remove_file(path).map_err(failed("remove", path))?;
         }
         let listener = UnixListener::bind(path).map_err(failed("listen on", path))?;

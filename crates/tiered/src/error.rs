@@ -64,10 +64,24 @@ pub enum SetError {
         /// How many there may be.
         most: usize,
     },
-    /// A sidecar that is not a plain file.
-    #[error("{} is no plain file, and a sidecar is one", path.display())]
+    /// A sidecar's name on what is none.
+    #[error("{} is there and is no sidecar of a tier; it is left as it is\nhint: move it away, or name another place with --sidecar", path.display())]
     Sidecar {
         /// Which.
         path: PathBuf,
+    },
+    /// A device has nothing beside it that lasts.
+    #[error("{} is a device, and needs a place for its sidecar\nhint: --sidecar DIR, on a file system that stays", path.display())]
+    NoSidecar {
+        /// Which.
+        path: PathBuf,
+    },
+    /// A name that none has.
+    #[error(
+        "disk \"{name}\" has a name that none can have; names are 1 to 64 letters, digits, dots, hyphens and underscores, no dot first"
+    )]
+    Name {
+        /// Which.
+        name: String,
     },
 }

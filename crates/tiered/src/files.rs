@@ -1,20 +1,29 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use front::{Access, Held};
-use tier::format::{FINGERPRINT_BYTES, SIDECAR_BYTES};
+use rustix::fs::{FlockOperation, flock};
+use tier::format::{FINGERPRINT_BYTES, SIDECAR_BYTES, SIDECAR_MAGIC};
 
 use crate::SetError;
 
-/// Where the sidecar of a backing disk is, if nobody says otherwise: beside a file, with its name.
-pub(crate) fn sidecar_path(backing: &Path) -> PathBuf {
+/// A sidecar's two copies, and behind them how its backing file was left.
+const SIDECAR_FILE_BYTES: u64 = SIDECAR_BYTES as u64 + 4096;
+
+/// Where the sidecar of a backing disk is, if nobody says otherwise: beside a file, with its name. What is
+/// beside a device node is gone with the machine's next start.
+fn sidecar_path(backing: &Path) -> Result<PathBuf, SetError> {
+    let found = std::fs::metadata(backing).map_err(failed("look at", backing))?;
+    if !found.is_file() {
+        return Err(SetError::NoSidecar { path: backing.to_owned() });
+    }
     let mut name = backing.file_name().unwrap_or_default().to_os_string();
     name.push(".tilemark-tier");
-    backing.with_file_name(name)
+    Ok(backing.with_file_name(name))
 }
 
 pub(crate) fn failed(what: &'static str, path: &Path) -> impl Fn(io::Error) -> SetError {
@@ -26,25 +35,53 @@ pub(crate) fn hold(path: &Path) -> Result<Held, SetError> {
     Ok(front::hold(path, Access::default())?)
 }
 
-/// Opens a sidecar, or makes an empty one. Never through a link.
-pub(crate) fn sidecar(path: &Path) -> Result<Arc<OwnedFd>, SetError> {
+/// Opens a backing disk's sidecar, or makes an empty one, which nobody else has while it is open. Never
+/// through a link, and never a file that is something else.
+pub(crate) fn sidecar(backing: &Path, elsewhere: Option<&Path>) -> Result<Arc<OwnedFd>, SetError> {
+    let beside = elsewhere.map_or_else(|| sidecar_path(backing), |path| Ok(path.to_owned()))?;
+    let path = beside.as_path();
     let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .write(true)
-        .create(true)
-        .mode(0o600)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-    let file: File = options.open(path).map_err(failed("open", path))?;
+    options.read(true).write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let file: File = match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make_sidecar(path)?,
+        opened => opened.map_err(failed("open", path))?,
+    };
+    flock(&file, FlockOperation::NonBlockingLockExclusive)
+        .map_err(|_| front::OpenError::InUse { path: path.to_owned() })?;
     let found = file.metadata().map_err(failed("look at", path))?;
-    if !found.is_file() {
+    let is_ours = found.is_file() && found.len() == SIDECAR_FILE_BYTES && holds_a_sidecar(&file);
+    if !is_ours {
         return Err(SetError::Sidecar { path: path.to_owned() });
     }
-    if found.len() < SIDECAR_BYTES as u64 {
-        file.set_len(SIDECAR_BYTES as u64).map_err(failed("make room in", path))?;
-        file.sync_all().map_err(failed("make durable", path))?;
-    }
     Ok(Arc::new(file.into()))
+}
+
+/// A new file that is there after a power cut, too.
+fn make_sidecar(path: &Path) -> Result<File, SetError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true).mode(0o600);
+    let file = options.open(path).map_err(failed("make", path))?;
+    file.set_len(SIDECAR_FILE_BYTES)
+        .and_then(|()| file.sync_all())
+        .map_err(failed("make room in", path))?;
+    keep_name(path)?;
+    Ok(file)
+}
+
+/// Makes it durable that a new file has its name.
+pub(crate) fn keep_name(path: &Path) -> Result<(), SetError> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    let synced = File::open(directory).and_then(|directory| directory.sync_all());
+    synced.map_err(failed("make durable", directory))
+}
+
+/// Whether one of the two copies is a sidecar's or nothing yet; the other may be torn.
+fn holds_a_sidecar(file: &File) -> bool {
+    let mut bytes = vec![0; SIDECAR_BYTES];
+    let is_copy =
+        |copy: &[u8]| copy.starts_with(SIDECAR_MAGIC) || copy.iter().all(|byte| *byte == 0);
+    file.read_exact_at(&mut bytes, 0).is_ok() && bytes.chunks(SIDECAR_BYTES / 2).any(is_copy)
 }
 
 /// What tells a backing disk from another: its size, and of a file which one it is.

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use front::Running;
 use serde::{Deserialize, Serialize};
-use tier::Note;
+use tier::{Counters, Note};
 
 /// What may be asked of a running set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +45,10 @@ pub struct DiskReport {
     pub epochs: usize,
     /// Chunks that its log takes.
     pub log_chunks: usize,
+    /// Whether its log has something that cannot be read: nothing goes to its backing store any more.
+    pub is_damaged: bool,
+    /// Whether its backing store refused lately, and is to be tried again.
+    pub is_refused: bool,
     /// What its sidecar says of the backing store alone: `clean`, `dirty`, `applying` or `burnt`.
     pub sidecar: String,
 }
@@ -58,24 +62,9 @@ pub struct Report {
     pub held_bytes: u64,
     /// Whether the cache device has failed.
     pub has_failed: bool,
-    /// Reads answered without the backing store, with it in part, and by it alone.
-    pub hits: u64,
-    /// See [`Report::hits`].
-    pub partial: u64,
-    /// See [`Report::hits`].
-    pub misses: u64,
-    /// Writes.
-    pub writes: u64,
-    /// Flushes and durable writes.
-    pub flushes: u64,
-    /// Bytes put into backing stores out of logs.
-    pub destaged_bytes: u64,
-    /// Bytes that came into pages.
-    pub filled_bytes: u64,
-    /// Pages that left.
-    pub evicted: u64,
-    /// Blocks of pages that were not what they should have been.
-    pub checksum_errors: u64,
+    /// What happened since the server began.
+    #[serde(flatten)]
+    pub counters: Counters,
     /// Requests that are under way.
     pub in_flight: usize,
     /// Its disks.
@@ -111,9 +100,12 @@ pub(crate) struct Inbox {
     /// Names of the disks, by index.
     pub(crate) names: Vec<Option<String>>,
     pub(crate) has_failed: bool,
+    /// Who hears of what an operator should know.
+    pub(crate) told: Sender<String>,
 }
 
-pub(crate) fn inbox(names: Vec<Option<String>>) -> (Control, Inbox) {
-    let (ask, asked) = channel();
-    (Control(ask), Inbox { asked, waiting: Vec::new(), names, has_failed: false })
+pub(crate) fn inbox(names: Vec<Option<String>>) -> (Control, Inbox, Receiver<String>) {
+    let ((ask, asked), (told, heard)) = (channel(), channel());
+    let inbox = Inbox { asked, waiting: Vec::new(), names, has_failed: false, told };
+    (Control(ask), inbox, heard)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tier::{Geometry, Plan};
 
-use crate::files::{failed, hold};
+use crate::files::{failed, hold, keep_name};
 use crate::media::Files;
 use crate::{SetError, identity};
 
@@ -25,7 +25,8 @@ pub fn make(path: &Path, plan: Plan) -> Result<Geometry, SetError> {
     let made =
         rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, plan.device_bytes)
             .map_err(|errno| failed("make room in", path)(errno.into()))
-            .and_then(|()| fill(path, plan, geometry));
+            .and_then(|()| fill(path, plan, geometry))
+            .and_then(|()| keep_name(path));
     if made.is_err() {
         // Nothing of it is of use; that it cannot be removed changes nothing of the error.
         let _ = std::fs::remove_file(path);

@@ -1,5 +1,6 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 
 use cache::PolicyKind;
@@ -12,15 +13,19 @@ use tier::{Attachment, Examined, Geometry, Mode, REQUEST_BYTES_MAX, Settings, Ti
 pub use crate::disk::CachedDisk;
 
 use crate::core::Core;
-use crate::files::{failed, fingerprint, hold, sidecar, sidecar_path};
+use crate::files::{failed, fingerprint, hold, sidecar};
 use crate::inbox::{Control, inbox};
 use crate::media::Files;
 use crate::{SetError, closed, identity};
 
+/// Characters of a disk's name. Our choice: enough for a UUID with a word before it.
+const NAME_MAX: usize = 64;
+
 /// A disk that is to be cached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opening {
-    /// Its name for clients and in the set: it finds its pages and its log by it.
+    /// Its name for clients and in the set, by which it finds its pages and its log: up to 64 letters,
+    /// digits, dots, hyphens and underscores.
     pub name: String,
     /// Its backing file or device.
     pub backing: PathBuf,
@@ -37,6 +42,8 @@ pub struct Set {
     pub disks: Vec<CachedDisk>,
     /// How it is asked while it is served.
     pub control: Control,
+    /// What an operator should know, in words, as it happens.
+    pub told: Receiver<String>,
     /// Whether it had been left in order.
     pub was_clean: bool,
     /// Pages that are served again.
@@ -101,7 +108,7 @@ impl Set {
         for (disk, backing) in disks.iter().zip(&backings) {
             names[usize::from(backing.attachment.index)] = Some(disk.name.clone());
         }
-        let (control, inbox) = inbox(names);
+        let (control, inbox, told) = inbox(names);
         let most = opened.tier.request_bytes_max();
         let core = Arc::new(Mutex::new(Core::new(opened.tier, files, inbox)));
         let served = disks.iter().zip(&backings).enumerate().map(|(at, (disk, backing))| {
@@ -116,6 +123,7 @@ impl Set {
         Ok(Self {
             disks: served.collect::<Result<_, SetError>>()?,
             control,
+            told,
             was_clean: opened.was_clean,
             pages: opened.pages,
             writes: opened.writes,
@@ -132,6 +140,9 @@ impl Set {
 fn places(superblock: &Superblock, disks: &[Opening]) -> Result<Vec<u16>, SetError> {
     let mut taken: Vec<usize> = Vec::new();
     for (at, disk) in disks.iter().enumerate() {
+        if !is_name(&disk.name) {
+            return Err(SetError::Name { name: disk.name.clone() });
+        }
         if disks[..at].iter().any(|other| other.name == disk.name) {
             return Err(SetError::Twice { name: disk.name.clone() });
         }
@@ -151,17 +162,23 @@ fn places(superblock: &Superblock, disks: &[Opening]) -> Result<Vec<u16>, SetErr
     Ok(taken.into_iter().map(|at| u16::try_from(at).expect("a set has 63 places")).collect())
 }
 
+/// Names become parts of paths and of addresses.
+fn is_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    (1..=NAME_MAX).contains(&name.len()) && name.chars().all(is_plain) && !name.starts_with('.')
+}
+
 fn open_backing(disk: &Opening, index: u16) -> Result<Backing, SetError> {
     let held = hold(&disk.backing)?;
-    let beside = disk.sidecar.clone().unwrap_or_else(|| sidecar_path(&disk.backing));
-    let sidecar = sidecar(&beside)?;
+    let sidecar = sidecar(&disk.backing, disk.sidecar.as_deref())?;
     let mut fingerprint = fingerprint(&disk.backing, &held)?;
     let (bytes, alignment) = (held.size, held.alignment.unwrap_or(512).max(512));
     let file: Arc<OwnedFd> = Arc::new(held.file.into());
-    let failed = |errno: rustix::io::Errno| failed("read", &beside)(errno.into());
+    let failed =
+        |errno: rustix::io::Errno| failed("read the sidecar of", &disk.backing)(errno.into());
     let changes = match closed::is_changed(&file, &sidecar).map_err(failed)? {
-        true => (identity::random().map_err(crate::files::failed("find a name for", &beside))?)
-            [..8]
+        true => (identity::random()
+            .map_err(crate::files::failed("find a name for", &disk.backing))?)[..8]
             .to_vec(),
         false => closed::changes(&sidecar).map_err(failed)?.to_vec(),
     };

@@ -86,6 +86,7 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     let set =
         Set::open(&args.file, args.policy, admission, &disks).map_err(|error| refused(&error))?;
     said(&set);
+    let told = set.told;
     let (control, listen) =
         (set.control, Listen { place: Place::Unix(args.socket.clone()), tls: None });
     let running = front::start(Set::boxed(set.disks), &[listen], Limits::default());
@@ -95,7 +96,15 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     for disk in &args.disks {
         crate::say!("serving nbd+unix:///{}?socket={}", disk.name, args.socket.display());
     }
+    let mut last = String::new();
     while !running.is_over() && signals.pending().next().is_none() {
+        // What goes on being refused is said once.
+        for words in told.try_iter() {
+            if words != last {
+                crate::say!("{words}");
+                last = words;
+            }
+        }
         std::thread::sleep(LOOK);
     }
     drop(door);
@@ -188,23 +197,26 @@ fn status(args: &TierStatusArgs) -> Result<Exit, Failure> {
 }
 
 fn text(report: &Report) -> String {
-    let reads = report.hits + report.partial + report.misses;
+    let counters = &report.counters;
+    let reads = counters.hits + counters.partial + counters.misses;
     let share = if reads == 0 {
         "-".to_owned()
     } else {
-        format!("{:.1} %", report.hits as f64 / reads as f64 * 100.0)
+        format!("{:.1} %", counters.hits as f64 / reads as f64 * 100.0)
     };
     let mut text = format!(
         "{} of {} held; {} read, {share} of them from fast storage alone; {} written, {} put into backing stores\n",
         Bytes::new(report.held_bytes),
         Bytes::new(report.page_bytes),
         count(reads, "time"),
-        count(report.writes, "time"),
-        Bytes::new(report.destaged_bytes),
+        count(counters.writes, "time"),
+        Bytes::new(counters.destaged_bytes),
     );
-    if report.checksum_errors > 0 {
-        text +=
-            &format!("{} not what they should have been\n", count(report.checksum_errors, "block"));
+    if counters.checksum_errors > 0 {
+        text += &format!(
+            "{} not what they should have been\n",
+            count(counters.checksum_errors, "block")
+        );
     }
     if report.has_failed {
         text += "the cache device has failed: nothing is cached any more\n";
@@ -225,7 +237,20 @@ fn text(report: &Report) -> String {
             disk.sidecar.clone(),
         ]);
     }
-    text + &table.text("")
+    text += &table.text("");
+    for disk in &report.disks {
+        if disk.is_damaged {
+            text += &format!(
+                "{}: what its log holds cannot be read; nothing goes to its backing store\n",
+                disk.name
+            );
+        }
+        if disk.is_refused {
+            text +=
+                &format!("{}: its backing store refused lately; it is tried again\n", disk.name);
+        }
+    }
+    text
 }
 
 fn check(args: &TierCheckArgs) -> Result<Exit, Failure> {

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{
-    AtFlags, FlockOperation, OFlags, SeekFrom, StatxFlags, fcntl_getfl, fcntl_setfl, flock, seek,
-    statx,
+    AtFlags, FlockOperation, OFlags, SeekFrom, StatxFlags, fcntl_getfl, fcntl_lock, fcntl_setfl,
+    flock, seek, statx,
 };
 use rustix::io::Errno;
 
@@ -83,8 +83,10 @@ fn open_patiently(path: &Path, options: &OpenOptions) -> Result<File, OpenError>
     }
 }
 
-/// Locks it. The lock is the open file's, and so lasts as long as any I/O on it, even when the process is
-/// gone.
+/// Locks it twice. The first lock is the open file's, and so lasts as long as any I/O on it, even when the
+/// process is gone. The second is of all its bytes and is what QEMU's image locks (bytes from 100 on) and
+/// this refuse each other by; it is the process's, and gone when any other of its files of the same name
+/// is closed, so that nobody opens one twice.
 fn lock(file: &File, path: &Path, access: Access) -> Result<(), OpenError> {
     let operation = if access.read_only {
         FlockOperation::NonBlockingLockShared
@@ -93,7 +95,7 @@ fn lock(file: &File, path: &Path, access: Access) -> Result<(), OpenError> {
     };
     let until = Instant::now() + PATIENCE;
     loop {
-        match flock(file, operation) {
+        match flock(file, operation).and_then(|()| fcntl_lock(file, operation)) {
             Ok(()) => return Ok(()),
             Err(Errno::WOULDBLOCK) if Instant::now() >= until => {
                 return Err(OpenError::InUse { path: path.to_owned() });

@@ -11,7 +11,7 @@ mod table;
 
 pub use block::{BLOCK, BLOCK_BYTES, Uuid, block_sum, payload_sum};
 pub use group::{Flags, GROUP_RECORDS, Head, Kind, NO_CHUNK, Record};
-pub use sidecar::{FINGERPRINT_BYTES, SIDECAR_BYTES, Sidecar, SidecarState};
+pub use sidecar::{FINGERPRINT_BYTES, SIDECAR_BYTES, SIDECAR_MAGIC, Sidecar, SidecarState};
 pub use superblock::{
     DISKS, DiskEntry, FORMAT, SUPERBLOCK_AT, SUPERBLOCK_BYTES, SetState, Superblock,
     SuperblockError, mode,

@@ -5,7 +5,8 @@ pub const SIDECAR_BYTES: usize = 2 * BLOCK_BYTES;
 /// Bytes that tell a backing disk from another, or from itself changed.
 pub const FINGERPRINT_BYTES: usize = 64;
 
-const MAGIC: &[u8; 8] = b"TMSIDE\0\0";
+/// What each copy begins with.
+pub const SIDECAR_MAGIC: &[u8; 8] = b"TMSIDE\0\0";
 const FORMAT: u32 = 1;
 
 /// What may be said of the bytes on a backing disk without its cache.
@@ -59,7 +60,7 @@ impl Sidecar {
             SidecarState::Burnt => (4, 0, 0),
         };
         let mut block = Writer::new();
-        block.put(0, MAGIC).u32(8, FORMAT).put(16, &self.disk).u64(32, self.generation);
+        block.put(0, SIDECAR_MAGIC).u32(8, FORMAT).put(16, &self.disk).u64(32, self.generation);
         block.u64(40, self.seq).put(48, &self.owner).put(64, &self.boot);
         block.u32(80, state).u32(84, self.mode).u64(88, self.applied);
         block.u64(96, from).u64(104, to).put(504, &self.fingerprint);
@@ -79,7 +80,7 @@ impl Sidecar {
 
     fn decode(bytes: &[u8]) -> Option<Self> {
         let block = Reader::open(bytes)?;
-        if block.array(0) != *MAGIC || block.u32(8) != FORMAT {
+        if block.array(0) != *SIDECAR_MAGIC || block.u32(8) != FORMAT {
             return None;
         }
         let state = match block.u32(80) {

@@ -94,6 +94,10 @@ pub struct DiskStatus {
     pub retired: u64,
     /// What its sidecar says.
     pub sidecar: SidecarState,
+    /// Whether its log has something that cannot be read.
+    pub is_damaged: bool,
+    /// Whether its backing store refused, and is to be tried again.
+    pub is_refused: bool,
 }
 
 impl Disk {
@@ -147,6 +151,8 @@ impl Disk {
             durable: self.log.as_ref().map_or(0, |log| log.durable),
             retired: self.log.as_ref().map_or(0, |log| log.retired),
             sidecar: self.sidecar.state,
+            is_damaged: self.is_damaged,
+            is_refused: self.retry_at.is_some(),
         }
     }
 

@@ -20,6 +20,7 @@ mod write;
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::event::{Effect, Event, IoError, IoId, Mode, Note, Op, Request};
@@ -46,7 +47,7 @@ pub(crate) const PAUSE: Nanos = Nanos(1_000_000_000);
 type Fx = Vec<Effect>;
 
 /// What happened, since the set was opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Reads that were answered from the cache device or memory alone.
     pub hits: u64,

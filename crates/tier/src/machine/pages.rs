@@ -50,6 +50,9 @@ pub(crate) struct SlotState {
     pub(crate) sums: [u32; PAGE_BLOCKS],
 }
 
+// What `docs/adr/0020-tier.md` says of memory.
+const _: () = assert!(size_of::<SlotState>() <= 152);
+
 /// Slots, and which page has which.
 #[derive(Debug, Clone)]
 pub(crate) struct Pages {

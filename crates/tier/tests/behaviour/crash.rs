@@ -2,7 +2,7 @@
 
 use machine::{Purpose, Stream};
 use tilemark_tier::format::{SIDECAR_BYTES, Sidecar, SidecarState};
-use tilemark_tier::{Mode, Note, Order};
+use tilemark_tier::{Mode, Note, Op, Order};
 
 use super::oracle::{Oracle, stamps};
 use super::world::{Devices, Direct, Shape, World};
@@ -132,6 +132,38 @@ fn nothing_acknowledged_is_lost_in_mode_back_wherever_it_is_stopped() {
 fn nothing_flushed_is_lost_in_mode_through_and_no_page_is_older_than_its_backing_store() {
     let points: usize = (100..108).map(|seed| sweep(seed, THROUGH, 600, 2)).sum();
     assert!(points >= 4_000, "{points} points");
+}
+
+#[test]
+fn what_an_earlier_life_left_behind_the_end_of_its_log_never_comes_back() {
+    let mut tried = 0;
+    for seed in 0..40 {
+        // Two groups are on their way, and only the second lands whole.
+        let mut world = World::new(seed, SHAPE);
+        for offset in [0, 8192] {
+            let request = world.request(Op::Write, offset, 4096, false);
+            world.ask(request);
+        }
+        world.end_newest();
+        let mut chance = Stream::derive(seed, &[4], Purpose::Device);
+        let mut devices = world.devices.clone();
+        devices.kill(&mut chance);
+        let opened = devices.open(Mode::Back).expect("it opens");
+        if opened.writes > 0 {
+            continue;
+        }
+        tried += 1;
+        // A group of the same size takes the place of the first: behind it the old second has the
+        // number that would be next.
+        let mut after =
+            World::of(seed, SHAPE, devices, opened.tier, world.oracle.reborn(&[0; 1024]));
+        after.write(16384, 4096);
+        let mut devices = after.devices.clone();
+        devices.kill(&mut chance);
+        let opened = devices.open(Mode::Back).expect("it opens");
+        assert_eq!(opened.writes, 1, "seed {seed}: the one that was answered");
+    }
+    assert!(tried > 10, "{tried} crashes lost the first");
 }
 
 #[test]

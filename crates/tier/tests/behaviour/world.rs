@@ -317,6 +317,14 @@ impl World {
         self.event(Event::Request(request));
     }
 
+    /// The I/O that was begun last ends before all others.
+    pub fn end_newest(&mut self) {
+        let id = *self.under.keys().next_back().expect("something is under way");
+        let under = self.under.remove(&id).expect("it is there");
+        let result = self.end(id, under);
+        self.event(Event::Done(IoId(id), result));
+    }
+
     /// How many requests wait for their answer.
     pub fn waiting(&self) -> usize {
         self.asked.len()

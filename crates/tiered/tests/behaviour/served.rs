@@ -149,7 +149,10 @@ fn every_request_is_served_right_in_every_mode_and_over_clean_restarts() {
             client.flush().expect("a flush is answered");
             assert!(client.read(0, 512 << 10).expect("bytes come") == flat[..512 << 10]);
             let report = served.report();
-            assert!(report.hits > 0 && report.checksum_errors == 0, "round {round}: {report:?}");
+            assert!(
+                report.counters.hits > 0 && report.counters.checksum_errors == 0,
+                "round {round}: {report:?}"
+            );
             drop(client);
             served.running.stop().expect("it ends in order");
         }
@@ -179,7 +182,7 @@ fn what_was_read_is_there_again_after_a_clean_restart() {
         client.read(offset, 64 << 10).expect("bytes come");
     }
     let report = served.report();
-    assert_eq!((report.hits, report.misses, report.partial), (64, 0, 0));
+    assert_eq!((report.counters.hits, report.counters.misses, report.counters.partial), (64, 0, 0));
 }
 
 #[test]
@@ -198,9 +201,9 @@ fn modes_and_population_change_while_a_client_works() {
         assert_eq!(served.report().disks[0].mode, if back { "back" } else { "through" });
     }
     served.ask(Command::Populate { disk: "vm1".to_owned(), on: false }).expect("it is taken");
-    let filled = served.report().filled_bytes;
+    let filled = served.report().counters.filled_bytes;
     play(&mut client, &mut flat, &mut dice, 100);
-    assert_eq!(served.report().filled_bytes, filled);
+    assert_eq!(served.report().counters.filled_bytes, filled);
     assert!(host.content() == flat);
 }
 

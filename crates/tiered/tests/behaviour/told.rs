@@ -53,6 +53,78 @@ fn a_sidecar_that_is_a_link_is_not_followed() {
 }
 
 #[test]
+fn a_file_that_happens_to_have_a_sidecar_s_name_is_left_as_it_is() {
+    for content in [vec![7; 100], vec![7; 12288]] {
+        let host = Host::new(Mode::Back);
+        let beside = host.directory.path().join("disk.raw.tilemark-tier");
+        std::fs::write(&beside, &content).expect("room");
+        let text = said(host.open());
+        assert!(text.contains("is no sidecar of a tier") && text.contains("hint: "), "{text}");
+        assert!(std::fs::read(&beside).expect("it is there") == content);
+    }
+}
+
+#[test]
+fn two_disks_never_share_a_sidecar_and_no_name_leads_elsewhere() {
+    let host = Host::new(Mode::Back);
+    let second = host.directory.path().join("second.raw");
+    std::fs::write(&second, vec![0; 1 << 20]).expect("room");
+    let beside = Some(host.directory.path().join("sidecar"));
+    let named = |name: &str, backing| Opening {
+        name: name.to_owned(),
+        backing,
+        mode: Mode::Back,
+        sidecar: beside.clone(),
+    };
+    let text = said(open(&host.cache(), &[named("vm1", host.backing()), named("vm2", second)]));
+    assert!(text.contains("sidecar is in use"), "{text}");
+    for name in ["../vm1", "", ".vm1", "vm/1", "vm 1", &"x".repeat(65)] {
+        let text = said(open(&host.cache(), &[named(name, host.backing())]));
+        assert!(text.contains("has a name that none can have"), "{name}: {text}");
+    }
+}
+
+#[test]
+fn a_disk_that_qemu_has_is_refused_and_qemu_refuses_one_that_is_served() {
+    let Ok(version) = std::process::Command::new("qemu-io").arg("--version").output() else {
+        eprintln!("skipped: qemu-io (Debian: qemu-utils) is not here");
+        return;
+    };
+    assert!(version.status.success());
+    let host = Host::new(Mode::Back);
+    let backing = host.backing();
+    let qemu = |commands: &[&str]| {
+        let mut command = std::process::Command::new("qemu-io");
+        command
+            .args(["-f", "raw"])
+            .args(commands.iter().flat_map(|text| ["-c", text]))
+            .arg(&backing);
+        command
+    };
+    let served = host.serve();
+    let output = qemu(&["read 0 512"]).output().expect("qemu-io starts");
+    let said_by_qemu = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said_by_qemu.contains("lock"), "{said_by_qemu}");
+    served.running.stop().expect("it ends in order");
+    let mut child = std::process::Command::new("qemu-io")
+        .args(["-f", "raw"])
+        .arg(&backing)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("qemu-io starts");
+    // Its prompt comes when it has the disk.
+    let mut prompt = [0; 1];
+    std::io::Read::read_exact(child.stdout.as_mut().expect("piped"), &mut prompt)
+        .expect("a prompt");
+    let text = said(host.open());
+    assert!(text.contains("in use"), "{text}");
+    drop(child.stdin.take());
+    child.wait().expect("it ends");
+    host.open().map(drop).expect("nobody has it any more");
+}
+
+#[test]
 fn a_disk_with_writes_in_a_log_is_refused_to_another_set() {
     let host = Host::new(Mode::Back);
     let served = host.serve();
