@@ -23,7 +23,6 @@ mod live;
 mod live_run;
 mod metrics;
 pub mod openapi;
-#[cfg(feature = "otlp")]
 pub mod otlp;
 mod patient;
 mod problem;

@@ -65,11 +65,7 @@ fn version() -> Version {
 
 /// What may be left out of a build, and is in this one.
 fn features() -> Vec<&'static str> {
-    let all = [
-        ("page", server::has_page()),
-        ("hosts", cfg!(feature = "hosts")),
-        ("otlp", cfg!(feature = "otlp")),
-    ];
+    let all = [("page", server::has_page()), ("hosts", cfg!(feature = "hosts"))];
     all.into_iter().filter(|(_, has)| *has).map(|(name, _)| name).collect()
 }
 

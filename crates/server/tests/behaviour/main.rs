@@ -7,7 +7,6 @@ mod beside;
 mod client;
 mod entering;
 mod fake;
-#[cfg(feature = "otlp")]
 mod pushing;
 mod recording;
 mod watching;
