@@ -89,6 +89,7 @@ impl Bench {
             allow_root_fs: true,
             keep: false,
             reuse: None,
+            through: None,
             power_policies: false,
             tool: ToolFacts { version: "test".to_owned(), commit: None },
             reporter: None,
@@ -427,4 +428,44 @@ fn a_block_that_changed_between_two_verified_runs_is_found() {
     assert!(matches!(error, BenchError::Mismatch(_)), "{error}");
     assert!(finished.run.warnings.iter().any(|warning| warning.id == "verification-mismatch"));
     assert!(prepared.path.exists(), "and the disks stay for whoever looks into it");
+}
+
+/// A tier has to leave the datastore as it would be without one, and everything of its own has to go.
+#[test]
+fn disks_reached_through_a_tier_hold_what_was_written_and_every_step_says_what_it_did() {
+    let Some(bench) = Bench::new() else { return };
+    let fast = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
+    for mode in ["through", "back"] {
+        let spec = format!("{},size=64MiB,log=40,mode={mode}", fast.path().display());
+        let through = Some(spec.parse().expect("a tier"));
+        let options = RunOptions { through, ..bench.options() };
+        // Verified: after the last step every block is read back from the datastore alone.
+        let plan = bench.plan_with("1..2", true);
+        let ended = run(&plan, &options, &Control::default(), &mut NoObserver);
+        let mut finished = ended.expect("a run");
+        assert!(matches!(finished.end, End::Complete), "{mode}: {:?}", finished.end);
+        let removed = finished.clear();
+        assert!(removed.failed.is_empty() && removed.kept.is_empty(), "{removed:?}");
+        let is_empty = std::fs::read_dir(fast.path()).expect("it is there").next().is_none();
+        assert!(bench.is_clean() && is_empty, "nothing of the run or its tier stays");
+        let tier = finished.run.target.tier.as_ref().expect("the result says it");
+        assert_eq!((tier.mode.as_str(), tier.size_bytes), (mode, 64 << 20));
+        assert!(finished.run.steps.iter().flat_map(|step| &step.io).all(|io| io.errors == 0));
+        let stored = StoredRun::at(&finished.directory).expect("a stored run");
+        let rollup = record::rollup::Rollup::of_run(&stored).expect("it can be read");
+        let rows = rollup.tiers();
+        let sum = |pick: fn(&record::run::TierCounts) -> u64| -> u64 {
+            rows.iter().map(|row| pick(&row.counts)).sum()
+        };
+        let (reads, hits) = (sum(|counts| counts.reads), sum(|counts| counts.read_hits));
+        let (writes, absorbed) =
+            (sum(|counts| counts.writes), sum(|counts| counts.writes_absorbed));
+        assert!(reads > 0 && hits > 0 && writes > 0, "{mode}: {reads} {hits} {writes}");
+        // Of what fits in, some is read again.
+        assert!(hits <= reads && rows.iter().any(|row| !row.backing_read.is_empty()));
+        match mode {
+            "back" => assert_eq!(absorbed, writes, "the log answers every write"),
+            _ => assert_eq!(absorbed, 0, "the datastore answers every write"),
+        }
+    }
 }

@@ -10,6 +10,7 @@ mod exit;
 mod failure;
 mod gathering;
 mod live;
+mod notify;
 mod open_files;
 mod output;
 mod page;

@@ -7,9 +7,9 @@ use rustix::io::{ReadWriteFlags, pread, pwritev2};
 
 use crate::backend::Submission;
 
-/// Carries a request out with a blocking call: bytes moved, or a negated error number.
-pub(crate) fn carry_out(file: &File, submission: &Submission) -> i32 {
-    let bytes: &mut [u8] = match (submission.operation, submission.buffer) {
+/// Lends the bytes of a request that was pushed and whose completion was not reaped yet.
+pub(crate) fn with_bytes<T>(submission: &Submission, work: impl FnOnce(&mut [u8]) -> T) -> T {
+    work(match (submission.operation, submission.buffer) {
         (Operation::Flush, _) => &mut [],
         (_, None) => unreachable!("reads and writes carry a buffer"),
         // SAFETY: the buffer is on loan for this request, at least `length` bytes long, and
@@ -17,7 +17,15 @@ pub(crate) fn carry_out(file: &File, submission: &Submission) -> i32 {
         (_, Some(buffer)) => unsafe {
             std::slice::from_raw_parts_mut(buffer.start.as_ptr(), submission.length as usize)
         },
-    };
+    })
+}
+
+/// Carries a request out with a blocking call: bytes moved, or a negated error number.
+pub(crate) fn carry_out(file: &File, submission: &Submission) -> i32 {
+    with_bytes(submission, |bytes| move_bytes(file, submission, bytes))
+}
+
+fn move_bytes(file: &File, submission: &Submission, bytes: &mut [u8]) -> i32 {
     let moved = match submission.operation {
         Operation::Flush => fdatasync(file).map(|()| 0),
         Operation::Read => pread(file, bytes, submission.offset),

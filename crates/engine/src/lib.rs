@@ -1,7 +1,8 @@
 //! The real-time driver: io_uring workers that run machines against open virtual disks.
 //!
 //! What it does: one worker thread per ring, each with its own share of the machines, a
-//! timer wheel, registered files and buffers; histograms per VM, kind, direction and size
+//! timer wheel, registered files and buffers, and connections to disks that a
+//! server gives over NBD ([`Served`]); histograms per VM, kind, direction and size
 //! class; payload and verification; prefill; clients for calls to services; instances that leave a load
 //! under way and go on in another one. It watches itself, so that a generator that was the limit is never
 //! mistaken for slow storage.
@@ -41,6 +42,7 @@ pub mod payload;
 pub mod prefill;
 mod real;
 mod run;
+mod served;
 mod slots;
 pub mod tape;
 mod telemetry;
@@ -60,3 +62,4 @@ pub use moving::{Carried, MoveError, Orders};
 pub use options::{BackendChoice, Options};
 pub use outcome::{EngineError, FirstErrors, Outcome, Warning};
 pub use run::{Running, start};
+pub use served::Served;

@@ -1,7 +1,6 @@
 use units::{Bytes, Nanos};
 
-use crate::EngineError;
-use crate::verify;
+use crate::{EngineError, Served, verify};
 
 /// How requests reach the storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,6 +40,8 @@ pub struct Options {
     /// When the load begins, by this host's monotonic clock, and its times count from then; once every
     /// worker is set up if absent, or if that was later.
     pub begin_at: Option<Nanos>,
+    /// Disks that are not reached by their files but through a server.
+    pub served: Option<Served>,
     /// Whether an instance may begin anew in this load: what each was at its beginning is kept.
     pub begins_anew: bool,
 }
@@ -61,6 +62,7 @@ impl Default for Options {
             call_timeout: Nanos::from_secs(30),
             connections: 1024,
             begin_at: None,
+            served: None,
             begins_anew: false,
         }
     }

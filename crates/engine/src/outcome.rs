@@ -95,6 +95,14 @@ pub enum EngineError {
         /// What may be given.
         allowed: String,
     },
+    /// Disks that are served are not there.
+    #[error("reaching disks at {}: {source}", socket.display())]
+    Served {
+        /// The server's socket.
+        socket: std::path::PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
     /// An instance's shape and disks do not fit each other.
     #[error("instance {instance} has {shape} disks in its shape and {disks} open disks")]
     Shape {

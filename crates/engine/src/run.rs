@@ -1,5 +1,6 @@
 use std::any::Any;
 use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,15 +12,17 @@ use record::slice::Slice;
 use units::Nanos;
 
 use crate::clock::{Clock, ProcessCpu, wait_until};
+use crate::disks::DiskTable;
 use crate::instance::{
     EngineInstance, calls_of, check_shapes, open_content, table_of, telemetry_of,
 };
 use crate::merge::{self, Line};
 use crate::moving::{Home, Orders, ToWorker};
 use crate::real::Real;
+use crate::served::{Links, WithServed};
 use crate::verify::Setup;
 use crate::worker::{Job, Worker};
-use crate::{EngineError, Options, Outcome};
+use crate::{EngineError, Options, Outcome, Warning};
 
 /// A load that is running. Dropping it stops the load and waits for its end.
 #[derive(Debug)]
@@ -228,6 +231,24 @@ fn spawn<T: Send + 'static>(
         .map_err(|source| EngineError::Thread { name, source })
 }
 
+/// The way to a worker's disks, through a server where there is one.
+fn reach(
+    clock: Clock,
+    table: DiskTable,
+    watched: Option<Arc<OwnedFd>>,
+    options: &Options,
+) -> Result<(Real, Vec<Warning>, Option<Links>), EngineError> {
+    let Some(served) = &options.served else {
+        let (real, warnings) = Real::new(clock, table.files, watched, options)?;
+        return Ok((real, warnings, None));
+    };
+    let failed = |source| EngineError::Served { socket: served.socket.clone(), source };
+    let links = served.connect(&table).map_err(failed)?;
+    let watched = links.watched(watched).map_err(failed)?;
+    let (real, warnings) = Real::new(clock, table.files, Some(watched), options)?;
+    Ok((real, warnings, Some(links)))
+}
+
 /// A worker thread's life.
 fn work<M: Machine>(
     worker: usize,
@@ -242,19 +263,25 @@ fn work<M: Machine>(
     }
     // Timers of this thread fire when they are due, not up to 50 us later.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-    let files = table_of(&job.instances).files;
+    let table = table_of(&job.instances);
     let watched = job.calls.as_ref().map(|calls| Arc::clone(calls.set()));
-    let real = Real::new(clock, files, watched, &job.options);
+    let real = reach(clock, table, watched, &job.options);
     let content = open_content(&job.options, &job.instances);
     let _ = ready.send(real.is_ok() && content.is_ok());
-    let ((backend, warnings), content) = (real?, content?);
+    let ((backend, warnings, links), content) = (real?, content?);
     if started.recv().is_err() {
         return Ok(Outcome::default());
     }
     let name = backend.name();
-    let (mut outcome, _line) = match backend {
-        Real::Uring(ring) => Worker::new(job, content, *ring, name, line).run()?,
-        Real::Threads(pool) => Worker::new(job, content, *pool, name, line).run()?,
+    let (mut outcome, _line) = match (backend, links) {
+        (Real::Uring(ring), None) => Worker::new(job, content, *ring, name, line).run()?,
+        (Real::Threads(pool), None) => Worker::new(job, content, *pool, name, line).run()?,
+        (Real::Uring(ring), Some(links)) => {
+            Worker::new(job, content, WithServed::new(*ring, links), name, line).run()?
+        }
+        (Real::Threads(pool), Some(links)) => {
+            Worker::new(job, content, WithServed::new(*pool, links), name, line).run()?
+        }
     };
     outcome.warnings.extend(warnings);
     Ok(outcome)

@@ -172,6 +172,7 @@ impl HostsRig {
                 provisioned_bytes: None,
                 array_sha256: None,
                 second: None,
+                tier: None,
             },
             warnings: warnings.collect(),
             caches: first.caches.clone(),

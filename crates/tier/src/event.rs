@@ -1,3 +1,5 @@
+use cache::PolicyKind;
+use cache::tier::Admission;
 use units::Nanos;
 
 use crate::format::{BLOCK, block_sum, payload_sum};
@@ -105,6 +107,22 @@ pub enum Order {
         /// Whether they do.
         is_on: bool,
     },
+    /// Its pages take at most so much of all, and beyond that each other's places.
+    Share {
+        /// Index of the disk.
+        disk: u16,
+        /// Percent, 0 (nothing new comes in) to 100.
+        percent: u8,
+    },
+    /// Its pages come in by this rule.
+    Admission {
+        /// Index of the disk.
+        disk: u16,
+        /// The rule.
+        admission: Admission,
+    },
+    /// Another policy decides which page of the set leaves.
+    Policy(PolicyKind),
     /// The set is left in order; [`Note::Closed`] when it is. No requests may follow.
     Close,
 }

@@ -1,5 +1,8 @@
 use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
 
+use cache::PolicyKind;
+use cache::tier::Admission;
 use front::Effects;
 use tier::format::SidecarState;
 use tier::{Event, Mode, Note, Order};
@@ -34,7 +37,23 @@ impl Core {
                 let mode = if *back { Mode::Back } else { Mode::Through };
                 (disk, Order::Mode { disk: 0, mode })
             }
-            Command::Populate { disk, on } => (disk, Order::Populate { disk: 0, is_on: *on }),
+            Command::Populate { disk, on, .. } => (disk, Order::Populate { disk: 0, is_on: *on }),
+            Command::Share { disk, percent } => (disk, Order::Share { disk: 0, percent: *percent }),
+            Command::Admission { disk, access } => {
+                let admission = match access {
+                    0 | 1 => Admission::Always,
+                    nth => Admission::NthAccess { accesses: *nth, fill_percent: 0 },
+                };
+                (disk, Order::Admission { disk: 0, admission })
+            }
+            Command::Policy { name } => {
+                let policy = name.parse::<PolicyKind>();
+                let _ = tell.send(policy.as_ref().map(|_| None).map_err(ToString::to_string));
+                if let Ok(policy) = policy {
+                    self.handle(Event::Order(Order::Policy(policy)), fx);
+                }
+                return;
+            }
         };
         let index = match index(disk) {
             Ok(index) => index,
@@ -48,7 +67,15 @@ impl Core {
             Order::Mode { mode, .. } => {
                 (Order::Mode { disk: index, mode }, Some(Note::Mode(index, mode)))
             }
-            Order::Populate { is_on, .. } => (Order::Populate { disk: index, is_on }, None),
+            Order::Populate { is_on, .. } => {
+                self.turn_again(command, index, fx);
+                (Order::Populate { disk: index, is_on }, None)
+            }
+            Order::Share { percent, .. } => (Order::Share { disk: index, percent }, None),
+            Order::Admission { admission, .. } => {
+                (Order::Admission { disk: index, admission }, None)
+            }
+            Order::Policy(policy) => (Order::Policy(policy), None),
             Order::Close => (Order::Close, Some(Note::Closed)),
         };
         match awaited {
@@ -58,6 +85,28 @@ impl Core {
             }
         }
         self.handle(Event::Order(order), fx);
+    }
+
+    /// Notes when population is to be the other way round again. An order without a time forgets it.
+    fn turn_again(&mut self, command: &Command, index: u16, fx: &mut Effects) {
+        self.turns.retain(|(_, disk, _)| *disk != index);
+        if let Command::Populate { on, for_s: Some(seconds), .. } = command {
+            let after = Duration::from_secs(*seconds);
+            self.turns.push((Instant::now() + after, index, !on));
+            fx.wake(after, 1);
+        }
+    }
+
+    /// Turns population where its time has come.
+    pub(crate) fn turn(&mut self, fx: &mut Effects) {
+        let now = Instant::now();
+        let (due, later) =
+            std::mem::take(&mut self.turns).into_iter().partition(|own| own.0 <= now);
+        self.turns = later;
+        let due: Vec<(Instant, u16, bool)> = due;
+        for (_, disk, is_on) in due {
+            self.handle(Event::Order(Order::Populate { disk, is_on }), fx);
+        }
     }
 
     /// Something happened that somebody may wait for.
@@ -113,6 +162,9 @@ impl Core {
                 dirty_bytes: status.dirty_bytes,
                 epochs: status.epochs,
                 log_chunks: status.log_chunks,
+                page_bytes: status.pages as u64 * u64::from(geometry.page_bytes),
+                share_percent: status.share_percent,
+                populates: status.populates,
                 is_damaged: status.is_damaged,
                 is_refused: status.is_refused,
                 sidecar: match status.sidecar {

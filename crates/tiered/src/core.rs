@@ -9,6 +9,7 @@ use crate::inbox::Inbox;
 use crate::media::Files;
 use crate::memory::Memory;
 use crate::requests::Requests;
+use crate::times::{Times, Watch};
 
 /// What the ring does for the machine.
 #[derive(Debug)]
@@ -50,9 +51,13 @@ pub(crate) struct Core {
     /// By the machine's number.
     pub(crate) under: Vec<Option<Under>>,
     pub(crate) inbox: Inbox,
+    pub(crate) times: Times,
+    watch: Watch,
     started: Instant,
     wake: Option<Instant>,
     pub(crate) is_closed: bool,
+    /// When population of a disk is to be on or off again.
+    pub(crate) turns: Vec<(Instant, u16, bool)>,
     effects: Vec<tier::Effect>,
 }
 
@@ -66,16 +71,20 @@ impl Core {
             memory: Memory::default(),
             under: Vec::new(),
             inbox,
+            times: Times::default(),
+            watch: Watch::default(),
             started: now,
             // What recovery found is to be gone on with.
             wake: Some(now),
             is_closed: false,
+            turns: Vec::new(),
             effects: Vec::new(),
         }
     }
 
     /// A time has come, which may not be the next any more.
     pub(crate) fn woken(&mut self, fx: &mut Effects) {
+        self.turn(fx);
         if self.wake.is_some_and(|wake| wake <= Instant::now()) {
             self.wake = None;
             self.handle(Event::Timer, fx);
@@ -89,6 +98,9 @@ impl Core {
     }
 
     pub(crate) fn handle(&mut self, event: Event, fx: &mut Effects) {
+        if let Event::Done(io, result) = &event {
+            self.watch.ended(*io, result.is_ok(), &self.times);
+        }
         let now = Nanos::from(self.started.elapsed());
         let mut effects = std::mem::take(&mut self.effects);
         self.tier.handle(now, event, &mut effects);
@@ -125,6 +137,10 @@ impl Core {
             }
             Under::Flush { place } => (*place, Action::Flush),
         };
+        let is_write = matches!(action, Action::Write { .. } | Action::Allocate { .. });
+        if !matches!(action, Action::Flush) {
+            self.watch.begun(io, place, is_write);
+        }
         let file = std::sync::Arc::clone(self.files.of(place));
         self.under[at] = Some(under);
         fx.io(Io { id: io.0.into(), file, action, data });
@@ -222,6 +238,7 @@ impl Core {
                 Some(buf) => self.requests.bufs.remove(&buf.0).unwrap_or_else(Buffer::none),
                 None => Buffer::none(),
             };
+            self.times.answered(open.op, open.since);
             fx.answer(open.id, open.result, data);
         }
     }

@@ -29,6 +29,28 @@ pub enum Command {
         disk: String,
         /// Whether they do.
         on: bool,
+        /// The other way round after so many seconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        for_s: Option<u64>,
+    },
+    /// Its pages take at most so much of all.
+    Share {
+        /// Its name.
+        disk: String,
+        /// Percent, 0 to 100.
+        percent: u8,
+    },
+    /// Its pages come in with this access to them.
+    Admission {
+        /// Its name.
+        disk: String,
+        /// The first is 1.
+        access: u8,
+    },
+    /// Another policy decides which page of the set leaves.
+    Policy {
+        /// Its name, as of `cache`.
+        name: String,
     },
 }
 
@@ -45,6 +67,12 @@ pub struct DiskReport {
     pub epochs: usize,
     /// Chunks that its log takes.
     pub log_chunks: usize,
+    /// Bytes of pages that it has.
+    pub page_bytes: u64,
+    /// Of all pages, percent that it may have.
+    pub share_percent: u8,
+    /// Whether new pages come in.
+    pub populates: bool,
     /// Whether its log has something that cannot be read: nothing goes to its backing store any more.
     pub is_damaged: bool,
     /// Whether its backing store refused lately, and is to be tried again.

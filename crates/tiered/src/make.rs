@@ -34,6 +34,22 @@ pub fn make(path: &Path, plan: Plan) -> Result<Geometry, SetError> {
     made.map(|()| geometry)
 }
 
+/// Makes an empty set in a file that somebody made for it, of the plan's size or longer. What it holds is
+/// lost.
+///
+/// # Errors
+/// When somebody else has it, it is too short, or cannot be divided so.
+pub fn make_in(path: &Path, plan: Plan) -> Result<Geometry, SetError> {
+    let geometry = Geometry::new(plan)
+        .map_err(|source| SetError::Geometry { path: path.to_owned(), source })?;
+    let length = std::fs::metadata(path).map_err(failed("look at", path))?.len();
+    if length < plan.device_bytes {
+        let short = io::Error::other(format!("it has {length} B of {}", plan.device_bytes));
+        return Err(failed("make a set in", path)(short));
+    }
+    fill(path, plan, geometry).map(|()| geometry)
+}
+
 fn fill(path: &Path, plan: Plan, geometry: Geometry) -> Result<(), SetError> {
     let held = hold(path)?;
     let mut files = Files { cache: Arc::new(held.file.into()), disks: Vec::new() };

@@ -1,7 +1,9 @@
+use std::time::Instant;
+
 use front::{Buffer, RequestId};
 use nbd::Code;
 use rustc_hash::FxHashMap;
-use tier::{Buf, ReqId};
+use tier::{Buf, Op, ReqId};
 
 /// A client's request, until all of its parts are answered.
 #[derive(Debug)]
@@ -12,6 +14,8 @@ pub(crate) struct Open {
     /// Parts that are not answered.
     pub(crate) left: u32,
     pub(crate) result: Result<(), Code>,
+    pub(crate) op: Op,
+    pub(crate) since: Instant,
 }
 
 /// Requests that are under way, their parts, and the memory of both.
@@ -28,8 +32,9 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    pub(crate) fn add(&mut self, id: RequestId, parts: u32) -> u32 {
-        let open = Open { id, buf: None, left: parts, result: Ok(()) };
+    pub(crate) fn add(&mut self, id: RequestId, op: Op, parts: u32) -> u32 {
+        let since = Instant::now();
+        let open = Open { id, buf: None, left: parts, result: Ok(()), op, since };
         if let Some(at) = self.free.pop() {
             self.open[at as usize] = Some(open);
             return at;

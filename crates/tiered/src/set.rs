@@ -16,6 +16,7 @@ use crate::core::Core;
 use crate::files::{failed, fingerprint, hold, sidecar};
 use crate::inbox::{Control, inbox};
 use crate::media::Files;
+use crate::times::Times;
 use crate::{SetError, closed, identity};
 
 /// Characters of a disk's name. Our choice: enough for a UUID with a word before it.
@@ -42,6 +43,8 @@ pub struct Set {
     pub disks: Vec<CachedDisk>,
     /// How it is asked while it is served.
     pub control: Control,
+    /// How long its backing stores and its disks take.
+    pub times: Times,
     /// What an operator should know, in words, as it happens.
     pub told: Receiver<String>,
     /// Whether it had been left in order.
@@ -110,7 +113,9 @@ impl Set {
         }
         let (control, inbox, told) = inbox(names);
         let most = opened.tier.request_bytes_max();
-        let core = Arc::new(Mutex::new(Core::new(opened.tier, files, inbox)));
+        let core = Core::new(opened.tier, files, inbox);
+        let times = core.times.clone();
+        let core = Arc::new(Mutex::new(core));
         let served = disks.iter().zip(&backings).enumerate().map(|(at, (disk, backing))| {
             let export = export(disk, backing, most)?;
             Ok(CachedDisk {
@@ -123,6 +128,7 @@ impl Set {
         Ok(Self {
             disks: served.collect::<Result<_, SetError>>()?,
             control,
+            times,
             told,
             was_clean: opened.was_clean,
             pages: opened.pages,

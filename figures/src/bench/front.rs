@@ -125,7 +125,20 @@ impl Server {
         Self::start(command, socket)
     }
 
-    pub(super) fn start(mut command: Command, socket: &Path) -> Result<Self> {
+    /// What it has in memory (VmRSS).
+    pub(super) fn memory_bytes(&self) -> Result<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.context("VmRSS")?.trim().trim_end_matches(" kB").parse::<f64>()?;
+        Ok(kib * 1024.0)
+    }
+
+    pub(super) fn start(
+        command: impl std::borrow::BorrowMut<Command>,
+        socket: &Path,
+    ) -> Result<Self> {
+        let mut command = command;
+        let command = command.borrow_mut();
         let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
         let mut server = Self { process: child, socket: socket.to_owned() };
         let begin = Instant::now();

@@ -32,6 +32,7 @@ mod sim;
 mod store;
 mod switched;
 mod tier;
+mod tier_kept;
 mod tilemark;
 mod tiles;
 
@@ -118,6 +119,9 @@ const GROUPS: &[Group] = &[
     Group { name: "sim.vsan_40", run: sim::vsan_40 },
     Group { name: "tier.flash_hit", run: tier::flash_hit },
     Group { name: "tier.hit", run: tier::hit },
+    Group { name: "tier.memory_mb_per_gib", run: tier_kept::memory },
+    Group { name: "tier.warm_after_kill_percent", run: tier_kept::warm },
+    Group { name: "tier.crash_points", run: tier_kept::crash_points },
     Group { name: "store", run: store::rates },
     Group { name: "other", run: other::other },
     Group { name: "build", run: build::clean },

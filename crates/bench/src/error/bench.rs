@@ -173,6 +173,21 @@ pub enum BenchError {
         /// Most.
         max: u64,
     },
+    /// The tier before the datastore could not be had, or failed.
+    #[error("the tier: {0}")]
+    Tier(String),
+    /// A tier serves whole files and devices.
+    #[error("disk \"{disk}\" is a part of a file or device, and a tier serves whole ones")]
+    TierParts {
+        /// Which.
+        disk: String,
+    },
+    /// Others drive the disks, or use them beside the load.
+    #[error("--through-tier is for disks that this machine alone drives, and {what}")]
+    TierAlone {
+        /// What there is beside it.
+        what: &'static str,
+    },
     /// There is no place for the state of verification.
     #[error("making {} for the state of verification", .path.display())]
     StateDir {
@@ -338,6 +353,7 @@ impl BenchError {
             Self::Storage { .. } => "storage-failed",
             Self::Mismatch(_) => "verification-mismatch",
             Self::Check(_) | Self::StateDir { .. } => "verification",
+            Self::Tier(_) | Self::TierParts { .. } | Self::TierAlone { .. } => "tier",
             Self::Host { .. }
             | Self::HostRefused { .. }
             | Self::HostsRefused { .. }

@@ -10,6 +10,7 @@ mod prefilled;
 mod real;
 mod real_load;
 mod simulated;
+mod through;
 mod warmed;
 
 pub use crate::error::Failure;
@@ -22,6 +23,7 @@ pub use real::{RealRig, SecondStore, Services, clocks, reach};
 pub use real_load::RealLoad;
 pub use sim::plant::PlantError;
 pub use simulated::{SimLoad, SimRig, VIRTUAL_TIME};
+pub use through::{Through, TierSpec, TierSpecError};
 pub use warmed::{SharedState, WarmKey, Warmed};
 
 use std::sync::Arc;

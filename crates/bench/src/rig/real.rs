@@ -19,6 +19,7 @@ use crate::fleet::{DiskNeed, Driven, FleetInstance, StepOrder, driven, whole_dis
 use crate::plan::{ResolvedPlan, endpoints};
 use crate::rig::holding::Holding;
 use crate::rig::machines::MachineSet;
+use crate::rig::through::{ServedLoad, Through};
 use crate::rig::{Clocks, Drives, Machines, PrefillSoFar, Prefilled, RealLoad, Rig};
 use crate::tile_load::TileLoad;
 use host::{HostWatch, Watched};
@@ -55,6 +56,8 @@ pub struct RealRig {
     /// What carries infrastructure operations out on real machines.
     machines: Machines,
     power: Option<Arc<Panel>>,
+    /// The tier that disks of the first datastore are reached through.
+    through: Option<Through>,
     /// Disks of tiles that may come, by the name of an instance's first.
     lent: BTreeMap<String, Lent>,
 }
@@ -137,6 +140,7 @@ impl RealRig {
             services: Services::new(),
             machines: Machines::default(),
             power: None,
+            through: None,
             lent: BTreeMap::new(),
         })
     }
@@ -183,6 +187,13 @@ impl RealRig {
         self
     }
 
+    /// Disks of the first datastore are reached through this tier.
+    #[must_use]
+    pub fn with_tier(mut self, through: Option<Through>) -> Self {
+        self.through = through;
+        self
+    }
+
     /// A rig for single loads on an open datastore: one worker, no verification. Dropping or
     /// removing it removes what the datastore made.
     pub fn over(datastore: Datastore, seed: u64, slice: Nanos) -> Self {
@@ -206,6 +217,7 @@ impl RealRig {
             services: Services::new(),
             machines: Machines::default(),
             power: None,
+            through: None,
             lent: BTreeMap::new(),
         }
     }
@@ -294,6 +306,10 @@ impl RealRig {
         // They use the disks.
         self.machines = Machines::default();
         let mut removed = Removed::default();
+        // Nothing that a disk lacks is in it between loads.
+        if let Some(through) = self.through.take() {
+            removed.and(through.into_store().clear());
+        }
         for own in [self.second.take(), self.first.take()].into_iter().flatten() {
             if !self.keep {
                 removed.and(own.clear());
@@ -576,10 +592,20 @@ impl RealRig {
         }
         let verify = self.verification();
         let begin_at = self.options.begin_at.take();
-        let options = engine::Options { depth, verify, begin_at, ..self.options.clone() };
+        let tier = self.serve(&ready)?;
+        let served = tier.as_ref().map(ServedLoad::way);
+        let options = engine::Options { depth, verify, begin_at, served, ..self.options.clone() };
         let unit = Bytes::new(u64::from(most));
         let running = engine::start(ready, options)?;
-        Ok(RealLoad { running, depth, unit, began: meter::monotonic(), machines })
+        Ok(RealLoad { running, depth, unit, began: meter::monotonic(), machines, tier })
+    }
+
+    /// Serves a load's disks on the first datastore through the tier, if there is one.
+    fn serve<M>(&mut self, load: &[EngineInstance<M>]) -> Result<Option<ServedLoad>, BenchError> {
+        let Some(through) = &mut self.through else { return Ok(None) };
+        let disks = load.iter().flat_map(|own| &own.disks);
+        let first = disks.filter(|disk| !self.on_second.contains(&disk.name));
+        through.serve(first).map(Some)
     }
 
     /// What answers the endpoints of an instance, in their order: services somewhere, or machines here.

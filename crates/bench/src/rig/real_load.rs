@@ -3,12 +3,13 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use engine::{Orders, Running};
-use record::gauge::GaugeSource;
+use record::gauge::{GaugeSource, Readings};
 use record::run::Warning;
 use units::{Bytes, Nanos};
 
 use crate::error::BenchError;
 use crate::rig::machines::MachineSet;
+use crate::rig::through::ServedLoad;
 use crate::rig::{Failure, Load, LoadOutcome, Received};
 
 /// A load of the engine.
@@ -21,6 +22,8 @@ pub struct RealLoad {
     pub(super) began: Nanos,
     /// What carries operations out on real machines.
     pub(super) machines: Vec<Arc<MachineSet>>,
+    /// What its disks are served through.
+    pub(super) tier: Option<ServedLoad>,
 }
 
 impl RealLoad {
@@ -35,7 +38,11 @@ impl RealLoad {
     }
 }
 
-impl GaugeSource for RealLoad {}
+impl GaugeSource for RealLoad {
+    fn read(&mut self) -> Readings {
+        self.tier.as_mut().map(ServedLoad::readings).unwrap_or_default()
+    }
+}
 
 impl Load for RealLoad {
     fn next(&mut self, wait: Duration) -> Received {
@@ -60,6 +67,7 @@ impl Load for RealLoad {
 
     fn finish(self) -> Result<LoadOutcome, BenchError> {
         let outcome = self.running.join()?;
+        self.tier.map_or(Ok(()), ServedLoad::end)?;
         let warning = |warning: engine::Warning| Warning {
             id: warning.id.to_owned(),
             text: warning.text,

@@ -312,6 +312,7 @@ pub fn target_facts(plan: &ResolvedPlan, target: &Target, preflight: &Preflight)
         provisioned_bytes: None,
         array_sha256: None,
         second: None,
+        tier: None,
     }
 }
 

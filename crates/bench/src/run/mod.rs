@@ -14,6 +14,7 @@ mod second;
 mod simulate;
 #[cfg(test)]
 mod tests;
+mod through;
 
 pub use answer::broken_limit;
 pub(crate) use answer::{held_of, interval_of, score as score_of};
@@ -44,12 +45,13 @@ use crate::expect;
 use crate::ladder::{Climb, Ladder};
 use crate::plan::{ResolvedPlan, ladder_options, store_tile, with_traces};
 use crate::progress::{Control, Observer, Overview, Progress, Whole};
-use crate::rig::{Machines, RealRig, Rig, check_machines, reach};
+use crate::rig::{Machines, RealRig, Rig, TierSpec, check_machines, reach};
 pub use crate::run::answer::work_of;
 use crate::run::climber::Climber;
 pub use crate::run::climber::fill;
 use crate::run::document::RunFacts;
 use crate::run::second::{Second, device_of};
+use crate::run::through::Before;
 use crate::score::References;
 use crate::step::runner::step_at_most;
 pub use crate::tile_load::TileLoad;
@@ -74,6 +76,8 @@ pub struct RunOptions {
     pub keep: bool,
     /// The disks that an earlier run left in the directory are used instead of new ones.
     pub reuse: Option<Reuse>,
+    /// The disks are reached through a tier on this machine.
+    pub through: Option<TierSpec>,
     /// The program.
     pub tool: ToolFacts,
     /// The power policies of this machine are read before and after, and never changed.
@@ -146,9 +150,11 @@ pub fn run(
     let load = TileLoad::of(plan)?;
     let needed = load.needed_first(first_step(plan));
     let second = Second::of(plan, options, (&target, &load, first_step(plan)), id.as_str())?;
+    let before = Before::of(plan, options, &target, id.as_str())?;
     // A target that is not there is the first thing to say; where results go comes after it.
     datastore::preflight(&target, needed, &store_options)?;
     second.as_ref().map_or(Ok(()), Second::preflight)?;
+    before.as_ref().map_or(Ok(()), Before::preflight)?;
     let services = reach(plan)?;
     check_machines(plan)?;
     let power = meters(plan)?;
@@ -158,6 +164,8 @@ pub fn run(
     }
     let store = Datastore::open(&target, needed, &store_options)?;
     let (store, other) = second::open(second.as_ref(), store)?;
+    // Whatever fails from here on, a datastore that is dropped is cleared.
+    let through = before.as_ref().map(Before::open).transpose()?;
     let preflight = store.preflight().clone();
     let mut site = Site {
         id,
@@ -171,6 +179,9 @@ pub fn run(
     if let (Some(second), Some(other)) = (&second, &other) {
         second::describe(&mut site, plan, (&second.target, other), &options.tool);
     }
+    if let (Some(before), Some(through)) = (&before, &through) {
+        before.describe(&mut site, through);
+    }
     let state = options.base.join(format!("{}.verify", site.id));
     let second_state = options.base.join(format!("{}.verify-second", site.id));
     // Until it is known that operations can run there, only what an earlier run left is to stay.
@@ -178,6 +189,7 @@ pub fn run(
         .with_second(other, second_state)?
         .with_services(services)
         .with_machines(Machines::of_run(site.id.to_string(), plan))
+        .with_tier(through)
         .with_power(power);
     rig.check_operations(plan)?;
     rig.set_keep(options.keep);

@@ -38,6 +38,7 @@ pub fn sample(
         provisioned_bytes: None,
         array_sha256: None,
         second: None,
+        tier: None,
     };
     let tool = ToolFacts { version: env!("CARGO_PKG_VERSION").to_owned(), commit: None };
     let mut facts = RunFacts::new(&plan, &references, load, &tool, &id, target)?;

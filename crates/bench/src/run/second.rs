@@ -133,6 +133,7 @@ pub(super) fn modelled(plan: &ResolvedPlan, array: &Array) -> Option<TargetFacts
         provisioned_bytes: None,
         array_sha256: None,
         second: None,
+        tier: None,
     })
 }
 

@@ -69,6 +69,15 @@ pub struct RunArgs {
     )]
     pub cpu: Option<Cpu>,
 
+    /// Reach the disks through a tier on this machine:
+    /// DIRECTORY,size=SIZE[,mode=back][,policy=lru][,admission=1][,page=64KiB][,log=10]
+    ///
+    /// As `tilemark tier` would serve them to a virtual machine, from a directory on fast storage to which
+    /// all rules of a datastore apply. It begins empty and stays from step to step; what it did is beside
+    /// each step. Example: --through-tier /mnt/nvme,size=20GiB,mode=back
+    #[arg(long, value_name = "SPEC", value_parser = tier, hide_short_help = true, conflicts_with = "hosts", help_heading = "How load is made")]
+    pub through_tier: Option<bench::rig::TierSpec>,
+
     /// The hosts that drive the tiles, if they are others than this one.
     #[command(flatten)]
     pub hosts: HostArgs,
@@ -181,6 +190,11 @@ pub enum Cpu {
     Delay,
     /// A busy core for their length.
     Burn,
+}
+
+/// A tier from its text.
+fn tier(text: &str) -> Result<bench::rig::TierSpec, bench::rig::TierSpecError> {
+    text.parse()
 }
 
 /// A machine from its text.

@@ -115,6 +115,52 @@ pub struct TierServeArgs {
     /// The access that brings a page in, 1 (the first) to 255; FAST Cache waits for the third
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     pub admission: u8,
+    /// Tell Prometheus of it at this address of this machine, such as 127.0.0.1:9655
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<std::net::SocketAddr>,
+    /// Let nothing new in at these hours of every day, such as 22:00-02:00; again for more
+    ///
+    /// For backups, virus scans and whatever else reads everything once. What is there is served. Local time.
+    #[arg(long, value_name = "FROM-TO", hide_short_help = true)]
+    pub suspend: Vec<TierHours>,
+}
+
+/// Hours of a day, over midnight or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TierHours {
+    /// Minute of the day.
+    pub from: u16,
+    /// The first minute that is none of them.
+    pub to: u16,
+}
+
+impl TierHours {
+    /// Whether a minute of the day is one of them.
+    pub fn has(self, minute: u16) -> bool {
+        if self.from < self.to {
+            (self.from..self.to).contains(&minute)
+        } else {
+            minute >= self.from || minute < self.to
+        }
+    }
+}
+
+impl FromStr for TierHours {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let minute = |text: &str| -> Option<u16> {
+            let (hour, minute) = text.split_once(':')?;
+            let (hour, minute): (u16, u16) = (hour.parse().ok()?, minute.parse().ok()?);
+            (hour < 24 && minute < 60).then_some(hour * 60 + minute)
+        };
+        let hours = text
+            .split_once('-')
+            .and_then(|(from, to)| Some(Self { from: minute(from)?, to: minute(to)? }));
+        hours
+            .filter(|hours| hours.from != hours.to)
+            .ok_or_else(|| "hours are FROM-TO, as 22:00-02:00".to_owned())
+    }
 }
 
 /// Where a served tier is asked.
@@ -131,6 +177,9 @@ pub struct TierStatusArgs {
     /// Where.
     #[command(flatten)]
     pub door: TierDoorArgs,
+    /// Say it again every so often, until Ctrl-C, such as 2s
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "2s", require_equals = true)]
+    pub watch: Option<units::Nanos>,
     /// What stdout carries
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -153,12 +202,33 @@ pub struct TierSetArgs {
     /// Which.
     #[command(flatten)]
     pub disk: TierDiskArgs,
+    /// What.
+    #[command(flatten)]
+    pub change: TierChange,
+    /// After so long --populate is the other way round again, such as 2h or 90min
+    #[arg(long = "for", value_name = "TIME", requires = "populate")]
+    pub time: Option<units::Nanos>,
+}
+
+/// What can be changed of a served disk.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+pub struct TierChange {
     /// How its writes are answered from now on; done when they are
-    #[arg(long, value_enum, required_unless_present = "populate")]
+    #[arg(long, value_enum)]
     pub mode: Option<TierMode>,
     /// Whether new pages come in; what is there is served either way
     #[arg(long, value_name = "on|off", value_parser = on_or_off)]
     pub populate: Option<bool>,
+    /// Of all pages, percent that its pages may take, 0 to 100; beyond that they take each other's places
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub share: Option<u8>,
+    /// The access that brings a page of it in, 1 (the first) to 255
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    pub admission: Option<u8>,
+    /// Which page leaves, of the whole tier: as of tier serve
+    #[arg(long, value_name = "POLICY")]
+    pub policy: Option<cache::PolicyKind>,
 }
 
 /// `tier check`.

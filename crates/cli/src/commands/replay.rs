@@ -62,6 +62,7 @@ fn options(args: &ReplayArgs, base: std::path::PathBuf) -> RunOptions {
         allow_root_fs: args.allow_root_fs,
         keep: args.keep || args.reuse.is_some(),
         reuse: args.reuse.as_deref().map(run::reuse),
+        through: None,
         power_policies: false,
         tool: run::tool(),
         reporter: report::reporter(),

@@ -201,6 +201,7 @@ pub fn options(args: &RunArgs) -> Result<RunOptions, Failure> {
         allow_root_fs: args.allow_root_fs,
         keep: keeps(args),
         reuse: args.reuse.as_deref().map(reuse),
+        through: args.through_tier.clone(),
         power_policies: args.governor,
         tool: tool(),
         reporter: report::reporter(),

@@ -1,5 +1,8 @@
 //! `tier`: disks through a cache on fast storage.
 
+mod metrics;
+
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,15 +13,16 @@ use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tier::{Examined, Mode, Plan};
-use tiered::{Command, Door, Opening, Report, Set, SetError};
+use tiered::{Command, Control, Door, Opening, Report, Set, SetError};
 use units::Bytes;
 
 use crate::args::{
-    Format, TierAction, TierArgs, TierCheckArgs, TierDiskArgs, TierDoorArgs, TierInitArgs,
-    TierMode, TierServeArgs, TierSetArgs, TierStatusArgs,
+    Format, TierAction, TierArgs, TierCheckArgs, TierDisk, TierDiskArgs, TierDoorArgs,
+    TierInitArgs, TierMode, TierServeArgs, TierSetArgs, TierStatusArgs,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::notify::notify;
 use crate::output;
 use crate::text::{Table, count};
 
@@ -87,16 +91,25 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
         Set::open(&args.file, args.policy, admission, &disks).map_err(|error| refused(&error))?;
     said(&set);
     let told = set.told;
-    let (control, listen) =
-        (set.control, Listen { place: Place::Unix(args.socket.clone()), tls: None });
+    let (control, times) = (set.control, set.times);
+    let listen = Listen { place: Place::Unix(args.socket.clone()), tls: None };
     let running = front::start(Set::boxed(set.disks), &[listen], Limits::default());
     let running = Arc::new(running.map_err(|error| Failure::from_error(Exit::Refused, &error))?);
     let asked_at = args.control.clone().unwrap_or_else(|| control_of(&args.socket));
-    let door = Door::open(&asked_at, control, &running).map_err(|error| refused(&error))?;
+    let door = Door::open(&asked_at, control.clone(), &running).map_err(|error| refused(&error))?;
+    if let Some(address) = args.metrics {
+        let source =
+            metrics::Source { control: control.clone(), times, server: Arc::downgrade(&running) };
+        let at = metrics::serve(address, source)
+            .map_err(|error| Failure::new(Exit::Refused, format!("--metrics: {error}")))?;
+        crate::say!("metrics at http://{at}/metrics");
+    }
     for disk in &args.disks {
         crate::say!("serving nbd+unix:///{}?socket={}", disk.name, args.socket.display());
     }
+    notify("READY=1");
     let mut last = String::new();
+    let mut hours = Suspension { is_on: false, args };
     while !running.is_over() && signals.pending().next().is_none() {
         // What goes on being refused is said once.
         for words in told.try_iter() {
@@ -105,11 +118,47 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
                 last = words;
             }
         }
+        hours.keep(&control, &running);
         std::thread::sleep(LOOK);
     }
+    notify("STOPPING=1");
     drop(door);
     crate::say!("ending: what was asked is answered, and the tier left in order");
     end(running)
+}
+
+/// Hours at which nothing comes in.
+struct Suspension<'a> {
+    is_on: bool,
+    args: &'a TierServeArgs,
+}
+
+impl Suspension<'_> {
+    /// Stops population of all disks when hours begin, and lets it go on when they end. What an operator
+    /// says in between holds until then.
+    fn keep(&mut self, control: &Control, running: &front::Running) {
+        if self.args.suspend.is_empty() {
+            return;
+        }
+        let now = jiff::Zoned::now();
+        let minute =
+            u16::from(now.hour().unsigned_abs()) * 60 + u16::from(now.minute().unsigned_abs());
+        let is_on = self.args.suspend.iter().any(|hours| hours.has(minute));
+        if std::mem::replace(&mut self.is_on, is_on) == is_on {
+            return;
+        }
+        for TierDisk { name, .. } in &self.args.disks {
+            let disk = name.clone();
+            let order = Command::Populate { disk, on: !is_on, for_s: None };
+            if let Err(error) = control.ask(order, running, LOOK * 10) {
+                crate::say!("{name}: {error}");
+            }
+        }
+        crate::say!(
+            "new pages {}",
+            if is_on { "stay out for some hours" } else { "come in again" }
+        );
+    }
 }
 
 /// Waits for whoever still asks, and for the disks.
@@ -170,11 +219,27 @@ fn drain(args: &TierDiskArgs) -> Result<Exit, Failure> {
 
 fn set(args: &TierSetArgs) -> Result<Exit, Failure> {
     let disk = &args.disk.disk;
-    if let Some(on) = args.populate {
-        ask(&args.disk.door, &Command::Populate { disk: disk.clone(), on })?;
-        crate::say!("{disk}: new pages {}", if on { "come in" } else { "stay out" });
+    let change = &args.change;
+    if let Some(on) = change.populate {
+        let for_s = args.time.map(|time| time.0.div_ceil(1_000_000_000));
+        ask(&args.disk.door, &Command::Populate { disk: disk.clone(), on, for_s })?;
+        let words = if on { "come in" } else { "stay out" };
+        let until = args.time.map(|time| format!(" for {time}")).unwrap_or_default();
+        crate::say!("{disk}: new pages {words}{until}");
     }
-    if let Some(mode) = args.mode {
+    if let Some(percent) = change.share {
+        ask(&args.disk.door, &Command::Share { disk: disk.clone(), percent })?;
+        crate::say!("{disk}: its pages take at most {percent} % of all");
+    }
+    if let Some(access) = change.admission {
+        ask(&args.disk.door, &Command::Admission { disk: disk.clone(), access })?;
+        crate::say!("{disk}: a page comes in with access {access} to it");
+    }
+    if let Some(policy) = change.policy {
+        ask(&args.disk.door, &Command::Policy { name: policy.name().to_owned() })?;
+        crate::say!("the policy of the tier is {policy}");
+    }
+    if let Some(mode) = change.mode {
         let back = mode == TierMode::Back;
         ask(&args.disk.door, &Command::Mode { disk: disk.clone(), back })?;
         crate::say!(
@@ -186,6 +251,18 @@ fn set(args: &TierSetArgs) -> Result<Exit, Failure> {
 }
 
 fn status(args: &TierStatusArgs) -> Result<Exit, Failure> {
+    let Some(every) = args.watch else { return status_once(args) };
+    loop {
+        if std::io::stdout().is_terminal() {
+            // Home, and nothing below.
+            output::print("\x1b[H\x1b[2J")?;
+        }
+        status_once(args)?;
+        std::thread::sleep(Duration::from_nanos(every.0).max(LOOK));
+    }
+}
+
+fn status_once(args: &TierStatusArgs) -> Result<Exit, Failure> {
     let report = ask(&args.door, &Command::Status)?;
     let report =
         report.ok_or_else(|| Failure::new(Exit::Failure, "the server said nothing of itself"))?;
@@ -227,6 +304,9 @@ fn text(report: &Report) -> String {
         ">not on its backing store",
         ">epochs",
         "backing store alone",
+        ">pages",
+        ">at most",
+        "new pages",
     ]);
     for disk in &report.disks {
         table.row(vec![
@@ -235,6 +315,9 @@ fn text(report: &Report) -> String {
             Bytes::new(disk.dirty_bytes).to_string(),
             disk.epochs.to_string(),
             disk.sidecar.clone(),
+            Bytes::new(disk.page_bytes).to_string(),
+            format!("{} %", disk.share_percent),
+            if disk.populates { "come in" } else { "stay out" }.to_owned(),
         ]);
     }
     text += &table.text("");

@@ -1,5 +1,7 @@
 //! A served tier as a whole program: what its commands say, and what kill -9 leaves.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::Output;
 
 use nbd::client::Operation;
@@ -32,9 +34,13 @@ impl Tiered {
     }
 
     fn serve(&self, mode: &str) -> Running {
+        self.serve_with(mode, &[])
+    }
+
+    fn serve_with(&self, mode: &str, more: &[&str]) -> Running {
         let words =
             ["tier", "serve", "fast", "--disk", "vm1=vm1.raw", "--socket", "s", "--mode", mode];
-        let mut running = Running::new(self.place.command(&words));
+        let mut running = Running::new(self.place.command(&[&words, more].concat()));
         running.wait_for("serving nbd+unix:///vm1");
         running
     }
@@ -177,4 +183,168 @@ fn what_cannot_be_done_is_refused_in_words_and_nothing_is_made() {
         code == Some(1) && said.contains("nowhere.control") && said.contains("hint: "),
         "{said}"
     );
+}
+
+/// Asks over HTTP, as Prometheus does.
+fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    answer
+}
+
+#[test]
+fn prometheus_hears_what_a_tier_did_and_nobody_elsewhere_can_ask() {
+    let tiered = Tiered::new();
+    let words = ["tier", "serve", "fast", "--disk", "vm1=vm1.raw", "--socket", "s"];
+    let elsewhere = tiered.place.output(&[&words[..], &["--metrics", "0.0.0.0:0"]].concat());
+    assert_eq!(elsewhere.status.code(), Some(3), "{}", err(&elsewhere));
+    assert!(err(&elsewhere).contains("this machine alone"), "{}", err(&elsewhere));
+    let mut server = Running::new(
+        tiered
+            .place
+            .command(&[&words[..], &["--mode", "back", "--metrics", "127.0.0.1:0"]].concat()),
+    );
+    server.wait_for("metrics at http://");
+    let line = server.seen_last();
+    let address = line.split("http://").nth(1).and_then(|rest| rest.strip_suffix("/metrics"));
+    let address = address.expect("an address").to_owned();
+    server.wait_for("serving nbd+unix:///vm1");
+    let mut client = tiered.client();
+    client.write(0, &[5; 8192]).expect("bytes are taken");
+    client.read(1 << 20, 4096).expect("bytes come");
+    let text = get(&address, "/metrics");
+    assert!(text.starts_with("HTTP/1.1 200 OK") && text.ends_with("# EOF\n"), "{text}");
+    for line in [
+        "tilemark_tier_requests_total{op=\"write\",result=\"log\"} 1",
+        "tilemark_tier_requests_total{op=\"read\",result=\"miss\"} 1",
+        "tilemark_tier_request_seconds_count{op=\"read\"} 1",
+        "tilemark_tier_backing_seconds_count{op=\"read\"} 1",
+        "tilemark_tier_dirty_bytes{disk=\"vm1\"} 8192",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    assert!(get(&address, "/").starts_with("HTTP/1.1 404"));
+    drop(client);
+    server.signal(Signal::TERM);
+    assert_eq!(server.end().code, Some(0));
+}
+
+#[test]
+fn share_admission_policy_and_a_pause_are_told_to_a_tier_while_it_serves() {
+    let tiered = Tiered::new();
+    let server = tiered.serve("through");
+    let changes = [
+        "--share",
+        "25",
+        "--admission",
+        "3",
+        "--policy",
+        "s3fifo",
+        "--populate",
+        "off",
+        "--for",
+        "2h",
+    ];
+    let done = tiered.tier(&[&["set", "s", "vm1"][..], &changes].concat());
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    assert!(
+        err(&done).contains("at most 25 %") && err(&done).contains("stay out for 2h"),
+        "{}",
+        err(&done)
+    );
+    let json = out(&tiered.tier(&["status", "s", "--format", "json"]));
+    assert!(
+        json.contains("\"share_percent\": 25") && json.contains("\"populates\": false"),
+        "{json}"
+    );
+    let mut client = tiered.client();
+    // Nothing comes in; then, with the third access to it.
+    let held = |tiered: &Tiered| {
+        let json = out(&tiered.tier(&["status", "s", "--format", "json"]));
+        !json.contains("\"held_bytes\": 0,")
+    };
+    (0..4).for_each(|_| drop(client.read(0, 65_536).expect("bytes come")));
+    assert!(!held(&tiered), "population is off");
+    let on = tiered.tier(&["set", "s", "vm1", "--populate", "on"]);
+    assert_eq!(on.status.code(), Some(0), "{}", err(&on));
+    for _ in 0..2 {
+        client.read(1 << 20, 65_536).expect("bytes come");
+    }
+    assert!(!held(&tiered), "it was asked for twice");
+    client.read(1 << 20, 65_536).expect("bytes come");
+    client.read(1 << 20, 65_536).expect("what is filled is there");
+    assert!(held(&tiered), "and for a third time");
+    let nothing = tiered.tier(&["set", "s", "vm1"]);
+    assert_eq!(nothing.status.code(), Some(2), "{}", err(&nothing));
+    drop(client);
+    server.signal(Signal::TERM);
+    assert_eq!(server.end().code, Some(0));
+}
+
+#[test]
+fn hours_of_suspension_begin_with_the_server_if_it_is_then() {
+    let tiered = Tiered::new();
+    // The two halves of a day: whenever this runs is in one of them.
+    let hours = ["--suspend", "00:00-12:00", "--suspend", "12:00-00:00"];
+    let mut server = tiered.serve_with("through", &hours);
+    server.wait_for("new pages stay out for some hours");
+    let json = out(&tiered.tier(&["status", "s", "--format", "json"]));
+    assert!(json.contains("\"populates\": false"), "{json}");
+    server.signal(Signal::TERM);
+    assert_eq!(server.end().code, Some(0));
+    let wrong = tiered.tier(&[
+        "serve",
+        "fast",
+        "--disk",
+        "vm1=vm1.raw",
+        "--socket",
+        "s",
+        "--suspend",
+        "25:00-1:00",
+    ]);
+    assert!(
+        wrong.status.code() == Some(2) && err(&wrong).contains("22:00-02:00"),
+        "{}",
+        err(&wrong)
+    );
+}
+
+#[test]
+fn the_hook_of_libvirt_lets_no_domain_use_a_backing_file_whose_newest_writes_are_in_a_tier() {
+    let tiered = Tiered::new();
+    let hook = |tiered: &Tiered| {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/libvirt/qemu");
+        let mut child = std::process::Command::new(script)
+            .args(["vm1", "prepare", "begin", "-"])
+            .stdin(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let path = tiered.place.path("vm1.raw");
+        let xml =
+            format!("<domain>\n<disk><source file='{}'/></disk>\n</domain>\n", path.display());
+        // A hook that lets everything pass does not read it.
+        let _ = child.stdin.take().expect("a pipe").write_all(xml.as_bytes());
+        child.wait_with_output().expect("it ends")
+    };
+    assert_eq!(hook(&tiered).status.code(), Some(0), "it was never tiered");
+    let server = tiered.serve("back");
+    let mut client = tiered.client();
+    client.write(0, &[5; 4096]).expect("bytes are taken");
+    client.flush().expect("it is durable");
+    drop(client);
+    let refused = hook(&tiered);
+    assert!(
+        refused.status.code() == Some(1) && err(&refused).contains("vm1: "),
+        "{}",
+        err(&refused)
+    );
+    for words in [&["drain", "s", "vm1"][..], &["set", "s", "vm1", "--mode", "through"]] {
+        assert_eq!(tiered.tier(words).status.code(), Some(0));
+    }
+    server.signal(Signal::TERM);
+    assert_eq!(server.end().code, Some(0));
+    assert_eq!(hook(&tiered).status.code(), Some(0), "{}", err(&hook(&tiered)));
 }

@@ -93,6 +93,30 @@ pub struct TargetFacts {
     /// The second datastore; `provisioned_bytes` of the first counts what is there too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second: Option<Box<Self>>,
+    /// The tier of this machine that its disks were reached through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<ServedTier>,
+}
+
+/// A tier that was served on the machine that drove the load, before the datastore.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServedTier {
+    /// Where it lay, as given.
+    pub datastore: String,
+    /// One line a person recognises.
+    pub summary: String,
+    /// When a write was answered: `through` when the datastore had it, `back` when the tier's log had it.
+    pub mode: String,
+    /// Room for pages and logs together.
+    pub size_bytes: u64,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// Of the room, percent for logs.
+    pub log_percent: u8,
+    /// Which page left.
+    pub policy: String,
+    /// The access that brought a page in.
+    pub admission: u8,
 }
 
 impl TargetFacts {

@@ -30,7 +30,7 @@ pub use answer::{Answer, BrokenLimit, Capacity, Edge, Status, TilesInterval, sco
 pub use call::{CallErrors, CallTotal};
 pub use document::{
     EngineFacts, OperationsFacts, Origin, PlanValue, Prefill, RateFacts, Run, SIMULATED,
-    ScaleFacts, TargetFacts, TileFacts, ToolFacts,
+    ScaleFacts, ServedTier, TargetFacts, TileFacts, ToolFacts,
 };
 pub use estate::EstateFacts;
 pub use event::{StepEvent, StepEventKind, Survivors, TileMove};

@@ -259,6 +259,7 @@ pub fn run() -> Run {
             provisioned_bytes: Some(1 << 33),
             array_sha256: None,
             second: None,
+            tier: None,
         },
         tile: TileFacts {
             operations: None,

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use cache::Tier;
-use cache::tier::{Access, Entry, HostId, Place, Step, VmId, Wait};
+use cache::tier::{Access, Entry, HostId, Place, Shape, Step, VmId, Wait};
 use device::{Component, Job, Network, Outbox, PartId, Slab, StreamId, Ticket, Usage};
 use machine::{IoError, Operation};
 use units::Nanos;
@@ -21,6 +21,14 @@ const FILLS_MAX: u32 = 32;
 
 /// Pages of a host being cleaned at most; our choice, for the same reason.
 const CLEANS_MAX: u32 = 16;
+
+/// The same of runs out of a log, as the served tier has it (`tier/src/machine/destage.rs`), and when
+/// an epoch ends that no flush has ended (`PAUSE` there).
+const RUNS_MAX: u32 = 8;
+const EPOCH: Nanos = Nanos::SECOND;
+
+/// What of an epoch's number is in an alarm, beside the virtual machine.
+const EPOCHS: u32 = 0xffff;
 
 /// Whose bytes lie where.
 #[derive(Debug)]
@@ -69,6 +77,7 @@ pub enum Askers {
 ///   the tier. Background errors are lost.
 /// - A step on another host's share crosses the network: a read as a message without bytes
 ///   there and its bytes back, a write with its bytes there and an answer without bytes.
+/// - One with a log bounds no fills, because the served tier does not, and an alarm ends epochs.
 #[derive(Debug)]
 pub struct TierPart {
     /// Out only while tiers are warmed.
@@ -78,6 +87,8 @@ pub struct TierPart {
     askers: Askers,
     hosts: Vec<Host>,
     works: Works,
+    /// By virtual machine: the epoch for whose end an alarm is set.
+    epochs: Vec<Option<u32>>,
     /// Steps that cross the network.
     crossing: Slab<Crossing>,
     steps: Vec<Step>,
@@ -157,6 +168,7 @@ impl TierPart {
             owners,
             askers,
             works: Works::new(),
+            epochs: Vec::new(),
             crossing: Slab::new(),
             steps: Vec::new(),
             dirty_max: 0,
@@ -300,9 +312,28 @@ impl TierPart {
         }
     }
 
+    fn is_logged(&self) -> bool {
+        self.tier().config().shape == Shape::Logged
+    }
+
+    /// Sets an alarm for the end of an epoch that has begun.
+    fn watch_epoch(&mut self, now: Nanos, vm: VmId, out: &mut Outbox) {
+        let of = usize::from(vm.0);
+        if self.epochs.len() <= of {
+            self.epochs.resize(of + 1, None);
+        }
+        let open = self.tier().open_epoch(vm);
+        if open.is_some() && self.epochs[of] != open {
+            self.epochs[of] = open;
+            let tag = u32::from(vm.0) << 16 | open.unwrap_or(0) & EPOCHS;
+            out.wake_at(now.saturating_add(EPOCH), tag);
+        }
+    }
+
     /// Begins clean-up of a host's share as far as it is wanted and there is room for it.
     fn clean(&mut self, host: HostId, out: &mut Outbox) {
-        while self.host(host).cleans < CLEANS_MAX && self.tier_mut().wants_cleaning(host) {
+        let most = if self.is_logged() { RUNS_MAX } else { CLEANS_MAX };
+        while self.host(host).cleans < most && self.tier_mut().wants_cleaning(host) {
             let mut steps = std::mem::take(&mut self.steps);
             steps.clear();
             let cleaned = self.tier_mut().clean(host, 1, &mut steps);
@@ -316,7 +347,7 @@ impl TierPart {
 }
 
 impl Component for TierPart {
-    fn accept(&mut self, _now: Nanos, job: Job, out: &mut Outbox) {
+    fn accept(&mut self, now: Nanos, job: Job, out: &mut Outbox) {
         let stream = match self.askers {
             Askers::Streams => job.stream,
             Askers::Anyone => self.owners.stream_at(job.offset),
@@ -327,7 +358,7 @@ impl Component for TierPart {
         if length == 0 && operation != Operation::Flush {
             return out.hand_on(self.ways.backing[usize::from(host.0)], job);
         }
-        let is_open = self.host(host).fills < FILLS_MAX;
+        let is_open = self.is_logged() || self.host(host).fills < FILLS_MAX;
         let entry = if is_open { Entry::Filtered } else { Entry::Closed };
         let mut steps = std::mem::take(&mut self.steps);
         steps.clear();
@@ -335,8 +366,9 @@ impl Component for TierPart {
         self.tier_mut().access_while(&access, entry, &mut steps);
         self.steps = steps;
         self.begin(Some(job), host, out);
-        if operation == Operation::Write {
+        if operation == Operation::Write || self.is_logged() {
             self.clean(host, out);
+            self.watch_epoch(now, vm, out);
         }
     }
 
@@ -353,8 +385,14 @@ impl Component for TierPart {
         }
     }
 
-    fn wake(&mut self, _now: Nanos, _tag: u32, _out: &mut Outbox) {
-        debug_assert!(false, "a tier sets no alarm");
+    /// An epoch is a second old, unless a flush has ended it.
+    fn wake(&mut self, _now: Nanos, tag: u32, out: &mut Outbox) {
+        let (vm, epoch) = (VmId((tag >> 16) as u16), tag & EPOCHS);
+        if self.tier().open_epoch(vm).map(|open| open & EPOCHS) == Some(epoch) {
+            self.tier_mut().end_epoch(vm);
+            let host = self.tier().settings_of(vm).host;
+            self.clean(host, out);
+        }
     }
 
     fn usage(&self, _now: Nanos) -> Usage {

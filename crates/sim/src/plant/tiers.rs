@@ -1,5 +1,5 @@
 use cache::Tier;
-use cache::tier::{Admission, Config, HostId, VmId, VmSettings, WriteMode};
+use cache::tier::{Admission, Config, HostId, Shape, VmId, VmSettings, WriteMode};
 use spec::array;
 use units::{Bytes, Ratio};
 
@@ -32,8 +32,16 @@ pub fn tier_state(
     let refused = |source| PlantError::Tier { tier: tier.name.clone(), source };
     let copies = u8::try_from(tier.replicas).unwrap_or(u8::MAX);
     let high = percent(tier.dirty_high);
-    let log_percent =
-        if copies > 0 { high.saturating_mul(copies).saturating_add(1).min(90) } else { 0 };
+    let shape = match tier.shape {
+        array::TierShape::Paged => Shape::Paged,
+        array::TierShape::Logged => Shape::Logged,
+    };
+    let log_percent = match shape {
+        // A tenth, as `tilemark tier init` has it.
+        Shape::Logged => tier.log.map_or(10, percent),
+        Shape::Paged if copies > 0 => high.saturating_mul(copies).saturating_add(1).min(90),
+        Shape::Paged => 0,
+    };
     let vms = VmSettings {
         write_mode: match tier.write {
             array::WriteMode::Through => WriteMode::Through,
@@ -48,6 +56,7 @@ pub fn tier_state(
     let config = Config {
         shares_bytes: vec![tier.size.get(); hosts],
         log_percent,
+        shape,
         page_bytes: u32::try_from(tier.page.get()).unwrap_or(u32::MAX),
         policy: tier.policy.parse().map_err(|_| unknown(array, "policy", &tier.policy))?,
         admission: match tier.admit_on {

@@ -21,7 +21,7 @@ pub use calibrated::{Calibrated, OFF_MAX, TileCheck};
 pub use power::{DiskPower, Frequency, Governor, HostPower, Hypervisor, Memory, StoragePower};
 pub use types::{
     Array, Controller, Disk, Hosts, IoCpu, Link, Local, LunQueue, PlaceRule, Pool, Raid,
-    ReadMemory, RunQueue, TableLoop, Tier, TierPlace, Variation, WriteMemory, WriteMode,
+    ReadMemory, RunQueue, TableLoop, Tier, TierPlace, TierShape, Variation, WriteMemory, WriteMode,
 };
 
 pub use crate::resolve::{overlay, with, with_all};

@@ -239,6 +239,12 @@ pub struct Tier {
     /// What happens to writes (default back).
     #[serde(default)]
     pub write: WriteMode,
+    /// Where writes wait for the storage (default paged: in their pages).
+    #[serde(default, skip_serializing_if = "TierShape::is_paged")]
+    pub shape: TierShape,
+    /// Of its size, for the log of a tier that has one (default 10 %), 1 to 90 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<Ratio>,
     /// A page comes in with this access to it (default 1, the first), 1 to 255.
     #[serde(default = "first")]
     pub admit_on: u8,
@@ -280,6 +286,24 @@ pub enum TierPlace {
     Array,
     /// In each host, for its virtual machines.
     Host,
+}
+
+/// Where writes of a tier that writes back wait for the storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TierShape {
+    /// In their pages, as published systems have it.
+    #[default]
+    Paged,
+    /// In a log, as `tilemark tier` serves it: flushes end what goes to the storage together.
+    Logged,
+}
+
+impl TierShape {
+    /// Whether it is the one of published systems.
+    pub fn is_paged(&self) -> bool {
+        *self == Self::Paged
+    }
 }
 
 /// What a tier does with writes.

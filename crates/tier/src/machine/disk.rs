@@ -94,6 +94,12 @@ pub struct DiskStatus {
     pub retired: u64,
     /// What its sidecar says.
     pub sidecar: SidecarState,
+    /// Pages that it has.
+    pub pages: usize,
+    /// Of all pages, percent that it may have.
+    pub share_percent: u8,
+    /// Whether new pages come in.
+    pub populates: bool,
     /// Whether its log has something that cannot be read.
     pub is_damaged: bool,
     /// Whether its backing store refused, and is to be tried again.
@@ -142,8 +148,11 @@ impl Disk {
         self.change = (asked != self.mode).then_some(asked);
     }
 
-    pub(super) fn status(&self) -> DiskStatus {
+    pub(super) fn status(&self, (pages, share_percent): (usize, u8)) -> DiskStatus {
         DiskStatus {
+            pages,
+            share_percent,
+            populates: self.populate,
             mode: self.mode,
             dirty_bytes: self.overlay.bytes(),
             epochs: self.epochs.len(),

@@ -55,8 +55,16 @@ pub struct Counters {
     pub partial: u64,
     /// Reads that needed it for all.
     pub misses: u64,
+    /// Bytes of reads.
+    pub read_bytes: u64,
+    /// Of those, bytes that the backing store was not needed for.
+    pub hit_bytes: u64,
     /// Writes.
     pub writes: u64,
+    /// Of those, the ones that the log answered.
+    pub absorbed: u64,
+    /// Bytes of writes.
+    pub written_bytes: u64,
     /// Flushes, and writes that had to be durable.
     pub flushes: u64,
     /// Bytes put into the backing store out of logs.
@@ -185,7 +193,8 @@ impl Tier {
 
     /// How a disk is doing; `None` where none is attached.
     pub fn status(&self, disk: u16) -> Option<DiskStatus> {
-        self.disks.get(usize::from(disk))?.as_ref().map(Disk::status)
+        let found = self.disks.get(usize::from(disk))?.as_ref()?;
+        Some(found.status((self.pages.pages_of(disk), self.pages.share_of(disk))))
     }
 
     fn request(&mut self, request: Request, fx: &mut Fx) {

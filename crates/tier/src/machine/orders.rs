@@ -7,6 +7,9 @@ impl Tier {
         match order {
             Order::Drain { disk } => self.disk(disk).is_draining = true,
             Order::Populate { disk, is_on } => self.disk(disk).populate = is_on,
+            Order::Share { disk, percent } => self.pages.set_share(disk, percent),
+            Order::Admission { disk, admission } => self.pages.set_admission(disk, admission),
+            Order::Policy(policy) => self.pages.set_policy(policy),
             Order::Close => self.is_closing = true,
             Order::Mode { disk, mode } => {
                 let found = self.disk(disk);

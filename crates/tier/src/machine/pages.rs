@@ -1,3 +1,5 @@
+use std::collections::VecDeque;
+
 use cache::tier::{Admission, Promotion};
 use cache::{Outcome, PageId, Policy, PolicyKind, Slot};
 use rustc_hash::FxHashMap;
@@ -53,6 +55,24 @@ pub(crate) struct SlotState {
 // What `docs/adr/0020-tier.md` says of memory.
 const _: () = assert!(size_of::<SlotState>() <= 152);
 
+/// What one disk may have of the slots, and has.
+#[derive(Debug, Clone)]
+struct Owned {
+    /// Of all pages, percent at most.
+    share: u8,
+    /// Which pages come in, if that is another rule than the set's.
+    promotion: Option<Promotion>,
+    pages: usize,
+    /// Pages in the order in which they came in; some of them have left.
+    entered: VecDeque<u64>,
+}
+
+impl Default for Owned {
+    fn default() -> Self {
+        Self { share: 100, promotion: None, pages: 0, entered: VecDeque::new() }
+    }
+}
+
 /// Slots, and which page has which.
 #[derive(Debug, Clone)]
 pub(crate) struct Pages {
@@ -60,6 +80,8 @@ pub(crate) struct Pages {
     promotion: Promotion,
     /// The slot of a resident page, by the policy's own.
     places: Vec<u32>,
+    /// By disk.
+    owned: Vec<Owned>,
     pub(crate) slots: Vec<SlotState>,
     free: Vec<u32>,
     /// Pages that left, while it is not durable that they did.
@@ -79,6 +101,7 @@ impl Pages {
             places: vec![0; policy.slots()],
             promotion: Promotion::new(admission, capacity),
             policy,
+            owned: Vec::new(),
             slots: vec![SlotState::default(); slots as usize],
             free: (0..slots).rev().collect(),
             leaving: FxHashMap::default(),
@@ -98,6 +121,7 @@ impl Pages {
         let place = self.policy.reference(key.id()).slot();
         self.references += 1;
         self.places[place.position()] = slot;
+        self.entered(key);
         self.slots[slot as usize] = SlotState {
             key: Some(key),
             valid: entry.valid & believed,
@@ -158,24 +182,133 @@ impl Pages {
             self.slots[slot as usize].used = self.references;
             return (Some(slot), None);
         }
-        if !is_open || self.free.is_empty() || !self.promotion.admits(key.id().0, self.policy.len())
-        {
+        if !is_open || self.free.is_empty() || !self.admits(key) {
             return (None, None);
+        }
+        let own = self.make_room(key.disk);
+        if self.has_its_share(key.disk) {
+            // That has become less: the disk gives more up than it gets.
+            return (None, own);
         }
         let Outcome::Miss { slot: place, evicted } = self.policy.reference(key.id()) else {
             return (None, None);
         };
         let taken = self.free.pop().expect("it was not empty");
         let lost = evicted.and_then(|evicted| self.leave(PageKey::of(evicted.page), evicted.slot));
+        self.entered(key);
         self.places[place.position()] = taken;
         self.slots[taken as usize] =
             SlotState { key: Some(key), used: self.references, ..SlotState::default() };
-        (Some(taken), lost)
+        // One of the disk's own left, or one by the policy, and never both: there was room then.
+        (Some(taken), own.or(lost))
+    }
+
+    /// Whether a page that is not in may come in, now that it was asked for.
+    fn admits(&mut self, key: PageKey) -> bool {
+        let resident = self.policy.len();
+        let room = self.room_of(key.disk);
+        let own = self.owned.get_mut(usize::from(key.disk));
+        let promotion = own.and_then(|own| own.promotion.as_mut()).unwrap_or(&mut self.promotion);
+        room > 0 && promotion.admits(key.id().0, resident)
+    }
+
+    /// The most pages that a disk may have.
+    fn room_of(&self, disk: u16) -> usize {
+        (self.policy.capacity() * usize::from(self.share_of(disk))).div_ceil(100)
+    }
+
+    /// Of all pages, percent that a disk may have.
+    pub(crate) fn share_of(&self, disk: u16) -> u8 {
+        self.owned.get(usize::from(disk)).map_or(100, |own| own.share)
+    }
+
+    /// Whether a disk has all that it may. One that may have everything competes under the policy alone.
+    fn has_its_share(&self, disk: u16) -> bool {
+        let room = self.room_of(disk);
+        room < self.policy.capacity() && self.pages_of(disk) >= room
+    }
+
+    /// Lets the page leave that a disk has had longest, if it has all that it may have: a disk that
+    /// asks for much pollutes itself (as `cache::tier` has it).
+    fn make_room(&mut self, disk: u16) -> Option<(u32, PageKey)> {
+        if !self.has_its_share(disk) {
+            return None;
+        }
+        loop {
+            let page = self.owned[usize::from(disk)].entered.pop_front()?;
+            let key = PageKey { disk, page };
+            if let Some(place) = self.policy.remove(key.id()) {
+                return self.leave(key, place);
+            }
+        }
+    }
+
+    /// Pages of a disk.
+    pub(crate) fn pages_of(&self, disk: u16) -> usize {
+        self.owned.get(usize::from(disk)).map_or(0, |own| own.pages)
+    }
+
+    fn own(&mut self, disk: u16) -> &mut Owned {
+        let at = usize::from(disk);
+        if self.owned.len() <= at {
+            self.owned.resize_with(at + 1, Owned::default);
+        }
+        &mut self.owned[at]
+    }
+
+    /// A page of a disk came in.
+    fn entered(&mut self, key: PageKey) {
+        let own = self.own(key.disk);
+        own.pages += 1;
+        own.entered.push_back(key.page);
+        let is_sparse = own.entered.len() > 2 * own.pages + 64;
+        if is_sparse {
+            // One that left and came back is in twice: what counts is when it came back.
+            let policy = &self.policy;
+            let mut seen = rustc_hash::FxHashSet::default();
+            let entered = std::mem::take(&mut self.owned[usize::from(key.disk)].entered);
+            let mut kept: VecDeque<u64> = VecDeque::new();
+            for page in entered.into_iter().rev() {
+                let is_in = policy.find(PageKey { page, ..key }.id()).is_some();
+                if is_in && seen.insert(page) {
+                    kept.push_front(page);
+                }
+            }
+            self.owned[usize::from(key.disk)].entered = kept;
+        }
+    }
+
+    /// A disk may have so much of all pages from now on; what it has beyond leaves as it asks for more.
+    pub(crate) fn set_share(&mut self, disk: u16, percent: u8) {
+        self.own(disk).share = percent.min(100);
+    }
+
+    /// Pages of a disk come in by this rule from now on.
+    pub(crate) fn set_admission(&mut self, disk: u16, admission: Admission) {
+        let capacity = self.policy.capacity();
+        self.own(disk).promotion = Some(Promotion::new(admission, capacity));
+    }
+
+    /// Another policy decides from now on. It learns what is in from the order of the last uses.
+    pub(crate) fn set_policy(&mut self, kind: PolicyKind) {
+        let mut policy = kind.build(self.policy.capacity());
+        let mut resident: Vec<(u32, PageKey, u32)> = (0..)
+            .zip(&self.slots)
+            .filter_map(|(slot, state)| state.key.map(|key| (state.used, key, slot)))
+            .collect();
+        resident.sort_unstable_by_key(|(used, key, _)| (*used, *key));
+        self.places = vec![0; policy.slots()];
+        for (_, key, slot) in resident {
+            let place = policy.reference(key.id()).slot();
+            self.places[place.position()] = slot;
+        }
+        self.policy = policy;
     }
 
     /// A page leaves; if a map may still name it, that has to be forgotten first.
     fn leave(&mut self, key: PageKey, place: Slot) -> Option<(u32, PageKey)> {
         let slot = self.places[place.position()];
+        self.own(key.disk).pages -= 1;
         let state = &mut self.slots[slot as usize];
         state.key = None;
         (state.valid, state.filling) = (0, 0);
@@ -225,3 +358,6 @@ impl Pages {
         self.free.len()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -67,6 +67,8 @@ impl Tier {
             _ if missing == bytes => self.counters.misses += 1,
             _ => self.counters.partial += 1,
         }
+        self.counters.read_bytes += u64::from(bytes);
+        self.counters.hit_bytes += u64::from(bytes - missing);
         let missing = pieces.iter().filter(|p| is_backing(p)).flat_map(|p| whole_blocks(&p.part));
         let fills = self.open_fills(disk, missing.collect::<Vec<_>>().into_iter());
         self.reads.get(read).fills = fills;

@@ -25,6 +25,7 @@ impl Tier {
         let is_durable = request.op == Op::Flush || request.fua;
         self.counters.flushes += u64::from(is_durable);
         self.counters.writes += u64::from(request.op != Op::Flush);
+        self.counters.written_bytes += u64::from(request.bytes);
         let disk = self.disk(request.disk);
         let is_held = match disk.change {
             None => disk.uncached == Uncached::Marking,
@@ -53,6 +54,7 @@ impl Tier {
     }
 
     fn accept_back(&mut self, request: Request, fx: &mut Fx) {
+        self.counters.absorbed += 1;
         let index = request.disk;
         let write = self.new_write(request);
         self.lay_over(write);

@@ -3,5 +3,6 @@
 mod crash;
 mod formats;
 mod oracle;
+mod predicted;
 mod promises;
 mod world;

@@ -200,7 +200,9 @@ fn modes_and_population_change_while_a_client_works() {
         });
         assert_eq!(served.report().disks[0].mode, if back { "back" } else { "through" });
     }
-    served.ask(Command::Populate { disk: "vm1".to_owned(), on: false }).expect("it is taken");
+    served
+        .ask(Command::Populate { disk: "vm1".to_owned(), on: false, for_s: None })
+        .expect("it is taken");
     let filled = served.report().counters.filled_bytes;
     play(&mut client, &mut flat, &mut dice, 100);
     assert_eq!(served.report().counters.filled_bytes, filled);

@@ -27,9 +27,22 @@ impl Files {
             plan: text(path, files::PLAN),
             checksums: text(path, files::SUMS),
             events: stored.events().unwrap_or_default(),
-            policies: text(path, files::ARRAY).map(|text| policies(&text)).unwrap_or_default(),
+            policies: text(path, files::ARRAY)
+                .map(|text| policies(&text))
+                .or_else(|| served(stored))
+                .unwrap_or_default(),
         }
     }
+}
+
+/// The policy of a tier that was served before a real datastore.
+fn served(stored: &StoredRun) -> Option<Vec<(String, WritePolicy)>> {
+    let tier = stored.run().ok()?.target.tier.as_ref()?;
+    let policy = match tier.mode.as_str() {
+        "back" => WritePolicy::WriteBack,
+        _ => WritePolicy::WriteThrough,
+    };
+    Some(vec![("tier".to_owned(), policy)])
 }
 
 fn text(directory: &Path, name: &str) -> Option<String> {

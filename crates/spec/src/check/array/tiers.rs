@@ -11,6 +11,12 @@ use crate::locate::Place;
 /// Copies on other hosts at most.
 const REPLICAS_MAX: u32 = 2;
 
+/// The largest page of a tier with a log, the least that its log holds, and what that has of the tier
+/// if nobody says it; as `cache::tier` has them.
+const LOGGED_PAGE_MAX: Bytes = Bytes::new(64 << 10);
+const LOG_MIN: f64 = (2 << 20) as f64;
+const LOG_PERCENT: f64 = 10.0;
+
 pub(super) fn tiers(array: &Array, found: &mut Findings) {
     let place = Place::default().key("tier");
     let each = array.tiers.iter().enumerate();
@@ -21,6 +27,7 @@ pub(super) fn tiers(array: &Array, found: &mut Findings) {
         own(tier, &place, found);
         media(array, tier, &place, found);
         position(array, tier, &place, found);
+        logged(tier, &place, found);
         order(&array.tiers[..i], tier, &place, found);
         if let Some(behind) = behind
             && tier.size > behind
@@ -130,6 +137,35 @@ fn clustered(tier: &Tier, place: &Place, found: &mut Findings) {
             tier.share_max
         );
         found.add_help(place.key("share-max"), message, help);
+    }
+}
+
+/// What the served tier does not do, a model of it cannot.
+fn logged(tier: &Tier, place: &Place, found: &mut Findings) {
+    if tier.shape.is_paged() {
+        if tier.log.is_some() {
+            let help = "shape = \"logged\", or leave it out";
+            found.add_help(place.key("log"), "a tier without a log gives it room", help);
+        }
+        return;
+    }
+    let percent = tier.log.map_or(LOG_PERCENT, |log| log.get() * 100.0);
+    let room = tier.size.as_f64() * percent / 100.0;
+    if !(1.0..=90.0).contains(&percent) || room < LOG_MIN {
+        let message =
+            format!("the log has {percent} % of {}: 1 to 90 %, and 2 MiB at least", tier.size);
+        found.add(place.key("log"), message);
+    }
+    if tier.page > LOGGED_PAGE_MAX {
+        let message = format!("a tier with a log has pages of {LOGGED_PAGE_MAX} at most");
+        found.add(place.key("page"), message);
+    }
+    if !matches!(tier.write, WriteMode::Through | WriteMode::Back) {
+        found.add(place.key("write"), "a tier with a log writes through or back");
+    }
+    if tier.replicas > 0 {
+        let message = "copies of a tier with a log are not modelled";
+        found.add_help(place.key("replicas"), message, "leave it out, or shape");
     }
 }
 

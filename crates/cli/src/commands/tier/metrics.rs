@@ -1,0 +1,285 @@
+//! What a served tier says of itself to Prometheus: OpenMetrics over HTTP, on this machine alone.
+//!
+//! What it refuses: any address but a loopback one (whoever wants it elsewhere has a proxy with a
+//! password); any path but `/metrics`; a client that is slow, which is left.
+
+use std::fmt::Write as _;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Weak;
+use std::time::Duration;
+
+use front::Running;
+use record::openmetrics::{END, MEDIA_TYPE, family, labels, sample};
+use stats::Histogram;
+use tiered::{Command, Control, Report, Taken, Times};
+use units::Nanos;
+
+/// How long a client may take, and the tier.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// A question is not longer.
+const QUESTION_BYTES: usize = 8 << 10;
+/// Upper ends of the buckets of times, in microseconds: flash, networks, disks, and what is wrong.
+const BUCKETS_US: [u64; 12] =
+    [50, 100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 100_000, 250_000, 1_000_000];
+
+/// Whom to ask.
+pub struct Source {
+    /// The set.
+    pub control: Control,
+    /// What it took.
+    pub times: Times,
+    /// Its server, for as long as it runs.
+    pub server: Weak<Running>,
+}
+
+/// Answers at an address from now on, on a thread that ends with the program.
+///
+/// # Errors
+/// The address is none of this machine alone, or cannot be had.
+pub fn serve(address: SocketAddr, source: Source) -> io::Result<SocketAddr> {
+    if !address.ip().is_loopback() {
+        let words = format!(
+            "{address} can be reached from elsewhere: metrics are told to this machine alone"
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
+    }
+    let listener = TcpListener::bind(address)?;
+    let at = listener.local_addr()?;
+    std::thread::Builder::new().name("metrics".to_owned()).spawn(move || {
+        for stream in listener.incoming().flatten() {
+            // Whoever went does not want it.
+            let _ = answer(&stream, &source);
+        }
+    })?;
+    Ok(at)
+}
+
+fn answer(stream: &TcpStream, source: &Source) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let asked = question(stream)?;
+    let (status, body) = match asked.split(' ').collect::<Vec<_>>()[..] {
+        ["GET", "/metrics", ..] => match told(source) {
+            Ok(text) => ("200 OK", text),
+            Err(error) => ("503 Service Unavailable", format!("{error}\n").into_bytes()),
+        },
+        ["GET", ..] => ("404 Not Found", b"there is /metrics\n".to_vec()),
+        _ => ("405 Method Not Allowed", b"GET /metrics\n".to_vec()),
+    };
+    let kind = if status.starts_with("200") { MEDIA_TYPE } else { "text/plain; charset=utf-8" };
+    let mut head = String::new();
+    let _ = write!(
+        head,
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
+         Connection: close\r\n\r\n",
+        body.len()
+    );
+    let mut stream = stream;
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(&body)
+}
+
+/// The first line of a question, once its head is there.
+fn question(mut stream: &TcpStream) -> io::Result<String> {
+    let mut head = Vec::new();
+    let mut bytes = [0; 1024];
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        match stream.read(&mut bytes)? {
+            0 => break,
+            read => head.extend_from_slice(&bytes[..read]),
+        }
+        if head.len() > QUESTION_BYTES {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+    }
+    Ok(String::from_utf8_lossy(&head).lines().next().unwrap_or_default().to_owned())
+}
+
+fn told(source: &Source) -> io::Result<Vec<u8>> {
+    let ended = || io::Error::other("the tier ends");
+    let server = source.server.upgrade().ok_or_else(ended)?;
+    let report = source.control.ask(Command::Status, &server, PATIENCE);
+    let report = report.map_err(io::Error::other)?.ok_or_else(ended)?;
+    drop(server);
+    let mut text = Vec::new();
+    write(&mut text, &report, &source.times.so_far())?;
+    Ok(text)
+}
+
+fn write(to: &mut dyn Write, report: &Report, taken: &Taken) -> io::Result<()> {
+    requests(to, report)?;
+    histograms(
+        to,
+        ("tilemark_tier_request_seconds", "From a client's request to its answer."),
+        &[("read", &taken.reads), ("write", &taken.writes), ("flush", &taken.flushes)],
+    )?;
+    histograms(
+        to,
+        (
+            "tilemark_tier_backing_seconds",
+            "I/O of backing stores, for requests and in the background.",
+        ),
+        &[("read", &taken.backing_reads), ("write", &taken.backing_writes)],
+    )?;
+    sums(to, report)?;
+    disks(to, report)?;
+    to.write_all(END.as_bytes())
+}
+
+fn requests(to: &mut dyn Write, report: &Report) -> io::Result<()> {
+    let counters = &report.counters;
+    let name = "tilemark_tier_requests";
+    family(to, name, "counter", "", "Requests by what answered them.")?;
+    let through = counters.writes - counters.absorbed;
+    for (op, result, value) in [
+        ("read", "hit", counters.hits),
+        ("read", "partial", counters.partial),
+        ("read", "miss", counters.misses),
+        ("write", "log", counters.absorbed),
+        ("write", "through", through),
+        ("flush", "done", counters.flushes),
+    ] {
+        let labels = labels(&[("op", &op), ("result", &result)]);
+        sample(to, &format!("{name}_total"), &labels, value)?;
+    }
+    Ok(())
+}
+
+/// Families of one sample.
+fn sums(to: &mut dyn Write, report: &Report) -> io::Result<()> {
+    let counters = &report.counters;
+    for (name, unit, help, value) in [
+        ("read_bytes", "bytes", "Bytes read.", counters.read_bytes),
+        ("read_hit_bytes", "bytes", "Bytes read without the backing store.", counters.hit_bytes),
+        ("written_bytes", "bytes", "Bytes written by clients.", counters.written_bytes),
+        (
+            "destaged_bytes",
+            "bytes",
+            "Bytes put into backing stores out of logs.",
+            counters.destaged_bytes,
+        ),
+        ("filled_bytes", "bytes", "Bytes that came into pages.", counters.filled_bytes),
+        ("evicted_pages", "", "Pages that left.", counters.evicted),
+        ("log_groups", "", "Groups written to logs.", counters.groups),
+        (
+            "checksum_errors",
+            "",
+            "Blocks that were not what they should have been.",
+            counters.checksum_errors,
+        ),
+    ] {
+        let name = format!("tilemark_tier_{name}");
+        family(to, &name, "counter", unit, help)?;
+        sample(to, &format!("{name}_total"), "", value)?;
+    }
+    let in_flight = report.in_flight as u64;
+    for (name, unit, help, value) in [
+        ("page_bytes", "bytes", "Room for pages.", report.page_bytes),
+        ("held_bytes", "bytes", "Bytes of pages that can be served.", report.held_bytes),
+        ("in_flight", "", "Requests under way.", in_flight),
+        ("failed", "", "1 when the cache device has failed.", u64::from(report.has_failed)),
+    ] {
+        let name = format!("tilemark_tier_{name}");
+        family(to, &name, "gauge", unit, help)?;
+        sample(to, &name, "", value)?;
+    }
+    Ok(())
+}
+
+fn disks(to: &mut dyn Write, report: &Report) -> io::Result<()> {
+    type Of = fn(&tiered::DiskReport) -> u64;
+    let of: [(&str, &str, &str, Of); 5] = [
+        ("dirty_bytes", "bytes", "Bytes not on the backing store yet.", |disk| disk.dirty_bytes),
+        ("epochs", "", "Epochs not on the backing store yet.", |disk| disk.epochs as u64),
+        ("log_chunks", "", "Chunks that the log takes.", |disk| disk.log_chunks as u64),
+        ("back", "", "1 in mode back.", |disk| u64::from(disk.mode == "back")),
+        (
+            "trouble",
+            "",
+            "1 when the backing store refused lately, 2 when the log is damaged.",
+            |disk| {
+                if disk.is_damaged { 2 } else { u64::from(disk.is_refused) }
+            },
+        ),
+    ];
+    for (name, unit, help, value) in of {
+        let name = format!("tilemark_tier_{name}");
+        family(to, &name, "gauge", unit, help)?;
+        for disk in &report.disks {
+            sample(to, &name, &labels(&[("disk", &disk.name)]), value(disk))?;
+        }
+    }
+    Ok(())
+}
+
+fn histograms(
+    to: &mut dyn Write,
+    (name, help): (&str, &str),
+    of: &[(&str, &Histogram)],
+) -> io::Result<()> {
+    family(to, name, "histogram", "seconds", help)?;
+    for (op, times) in of {
+        let all = times.count();
+        for us in BUCKETS_US {
+            let below = all - times.count_above(Nanos::from_micros(us));
+            #[expect(clippy::cast_precision_loss, reason = "a million is exact")]
+            let end = us as f64 / 1e6;
+            let labels = labels(&[("op", op), ("le", &format!("{end:?}"))]);
+            sample(to, &format!("{name}_bucket"), &labels, below)?;
+        }
+        let end = labels(&[("op", op), ("le", &"+Inf")]);
+        sample(to, &format!("{name}_bucket"), &end, all)?;
+        let labels = labels(&[("op", op)]);
+        sample(to, &format!("{name}_count"), &labels, all)?;
+        #[expect(clippy::cast_precision_loss, reason = "seconds are told to a microsecond")]
+        let sum = times.sum_ns() as f64 / 1e9;
+        sample(to, &format!("{name}_sum"), &labels, format_args!("{sum:.6}"))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_whole_and_buckets_only_grow() {
+        let report: Report = serde_json::from_value(serde_json::json!({
+            "page_bytes": 10, "held_bytes": 4, "has_failed": false, "in_flight": 1, "hits": 3, "partial": 1,
+            "misses": 2, "read_bytes": 9, "hit_bytes": 5, "writes": 7, "absorbed": 6, "written_bytes": 8,
+            "flushes": 1, "destaged_bytes": 1, "filled_bytes": 1, "evicted": 0, "checksum_errors": 0,
+            "groups": 2,
+            "disks": [{"name": "vm\"1", "mode": "back", "dirty_bytes": 4096, "epochs": 1, "log_chunks": 2,
+                "is_damaged": false, "is_refused": true, "sidecar": "dirty"}],
+        }))
+        .expect("a report");
+        let mut taken = Taken::default();
+        for us in [10, 60, 60, 3_000_000] {
+            taken.reads.record(Nanos::from_micros(us));
+        }
+        let mut text = Vec::new();
+        write(&mut text, &report, &taken).expect("memory takes it");
+        let text = String::from_utf8(text).expect("it is text");
+        assert!(text.ends_with(END));
+        assert!(text.contains("tilemark_tier_requests_total{op=\"write\",result=\"through\"} 1\n"));
+        assert!(text.contains("tilemark_tier_trouble{disk=\"vm\\\"1\"} 1\n"), "{text}");
+        let reads = text
+            .lines()
+            .filter(|line| line.starts_with("tilemark_tier_request_seconds_bucket{op=\"read\""));
+        let counts: Vec<u64> = reads
+            .map(|line| line.rsplit(' ').next().expect("a value").parse().expect("a number"))
+            .collect();
+        assert!(counts.is_sorted(), "{counts:?}");
+        assert_eq!((counts[0], counts[1], counts.last()), (1, 3, Some(&4)));
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let name = line.split('{').next().expect("a name");
+            let is_known =
+                |kind: &str| text.contains(&format!("# TYPE {} ", name.trim_end_matches(kind)));
+            assert!(
+                ["", "_total", "_bucket", "_count", "_sum"].into_iter().any(is_known),
+                "{line}"
+            );
+        }
+    }
+}

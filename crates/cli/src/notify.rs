@@ -1,0 +1,20 @@
+//! Tells systemd how a service is doing (`sd_notify(3)`), where it wants to know.
+
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+/// Sends a state, as `READY=1`. Does nothing outside of systemd; one that cannot be told is not
+/// waited for.
+pub fn notify(state: &str) {
+    let Some(place) = std::env::var_os("NOTIFY_SOCKET") else { return };
+    let address = match place.as_bytes() {
+        [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
+        _ => SocketAddr::from_pathname(&place),
+    };
+    let told = address
+        .and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
+    if let Err(error) = told {
+        crate::say!("telling systemd \"{state}\": {error}");
+    }
+}

@@ -1,0 +1,158 @@
+//! Disks that a server of this machine gives over NBD: a backend around another one.
+//!
+//! What it does: requests for files that have a link go over a socket, as a virtual machine's would;
+//! all others go where they went. One connection for each file and worker, without threads.
+//!
+//! What it refuses: connecting again. A server that is gone fails what was asked and what will be:
+//! a load without its server is none.
+//!
+//! Invariants: every request is answered once; bytes are moved only between a request's submission
+//! and its completion.
+
+mod link;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use units::Nanos;
+
+use crate::backend::{Backend, Completion, Submission, Wait};
+use crate::disks::DiskTable;
+use link::Link;
+
+/// Disks that are reached over a socket.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Served {
+    /// The server's Unix socket.
+    pub socket: PathBuf,
+    /// Exports by the names of the disks; each is as long as the file that its disk fills.
+    pub exports: BTreeMap<String, String>,
+}
+
+impl Served {
+    /// A link for each file whose disk is served.
+    pub(crate) fn connect(&self, table: &DiskTable) -> io::Result<Links> {
+        let mut by_file: Vec<Option<Link>> = table.files.iter().map(|_| None).collect();
+        for disk in &table.disks {
+            if let Some(export) = self.exports.get(&disk.name) {
+                by_file[disk.file as usize] = Some(Link::connect(&self.socket, export)?);
+            }
+        }
+        Links::new(by_file)
+    }
+}
+
+/// Connections, by the position of the file they stand for.
+pub(crate) struct Links {
+    by_file: Vec<Option<Link>>,
+    ready: Arc<OwnedFd>,
+}
+
+impl Links {
+    fn new(by_file: Vec<Option<Link>>) -> io::Result<Self> {
+        let ready = epoll::create(CreateFlags::CLOEXEC)?;
+        for (file, link) in (0..).zip(&by_file) {
+            if let Some(link) = link {
+                epoll::add(&ready, link.stream(), EventData::new_u64(file), EventFlags::IN)?;
+            }
+        }
+        Ok(Self { by_file, ready: Arc::new(ready) })
+    }
+
+    /// What can be read when an answer has come, here or from what was watched already.
+    pub(crate) fn watched(&self, other: Option<Arc<OwnedFd>>) -> io::Result<Arc<OwnedFd>> {
+        if let Some(other) = other {
+            epoll::add(&self.ready, &*other, EventData::new_u64(u64::MAX), EventFlags::IN)?;
+        }
+        Ok(Arc::clone(&self.ready))
+    }
+
+    fn all(&mut self) -> impl Iterator<Item = &mut Link> {
+        self.by_file.iter_mut().flatten()
+    }
+
+    /// Sends what was written; one whose socket is full is told when it has room.
+    fn send(&mut self) -> io::Result<()> {
+        for (file, link) in (0..).zip(&mut self.by_file) {
+            let Some(link) = link else { continue };
+            let was_full = link.is_full();
+            link.send();
+            if link.is_full() != was_full && !link.is_gone() {
+                let room = if link.is_full() { EventFlags::OUT } else { EventFlags::empty() };
+                let (data, flags) = (EventData::new_u64(file), EventFlags::IN | room);
+                epoll::modify(&self.ready, link.stream(), data, flags)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A backend some of whose files are served.
+pub(crate) struct WithServed<B> {
+    inner: B,
+    links: Links,
+    done: VecDeque<(u32, i32)>,
+}
+
+impl<B: Backend> WithServed<B> {
+    pub(crate) fn new(inner: B, links: Links) -> Self {
+        Self { inner, links, done: VecDeque::new() }
+    }
+
+    fn receive(&mut self) {
+        let done = &mut self.done;
+        self.links.all().for_each(|link| link.receive(done));
+    }
+}
+
+impl<B: Backend> Backend for WithServed<B> {
+    fn now(&mut self) -> Nanos {
+        self.inner.now()
+    }
+
+    fn push(&mut self, submission: &Submission) {
+        match &mut self.links.by_file[submission.file as usize] {
+            Some(link) => link.push(submission, &mut self.done),
+            None => self.inner.push(submission),
+        }
+    }
+
+    fn submit(&mut self) -> io::Result<()> {
+        self.links.send()?;
+        self.inner.submit()
+    }
+
+    fn enter(&mut self, wait: Wait) -> io::Result<()> {
+        self.links.send()?;
+        let until = if self.done.is_empty() { wait.until } else { wait.now };
+        // Answers over sockets come one by one to whoever waits: the first one ends the wait.
+        self.inner.enter(Wait { until, want: 1, ..wait })
+    }
+
+    fn reap(&mut self, done: &mut Vec<Completion>, limit: usize) {
+        self.receive();
+        let at = self.inner.now();
+        let many = self.done.len().min(limit);
+        done.extend(self.done.drain(..many).map(|(slot, result)| Completion { slot, result, at }));
+        if many < limit {
+            self.inner.reap(done, limit - many);
+        }
+    }
+
+    fn add_chunk(&mut self, chunk: u16, start: NonNull<u8>, length: usize) {
+        self.inner.add_chunk(chunk, start, length);
+    }
+
+    fn cpu(&mut self) -> Nanos {
+        self.inner.cpu()
+    }
+
+    fn burn(&mut self, span: Nanos) {
+        self.inner.burn(span);
+    }
+}
