@@ -1,7 +1,9 @@
 //! The machine and its recovery against disks that fail, by one seed.
 
+mod copies;
 mod crash;
 mod formats;
 mod oracle;
+mod peers;
 mod promises;
 mod world;
