@@ -48,8 +48,8 @@ pub use study::{
     StudyAction, StudyArgs, StudyFormat, StudyMergeArgs, StudyResultArgs, StudyRunArgs,
 };
 pub use tier::{
-    TierAction, TierArgs, TierCheckArgs, TierDisk, TierDiskArgs, TierDoorArgs, TierInitArgs,
-    TierMode, TierServeArgs, TierSetArgs, TierStatusArgs,
+    FenceProof, TierAction, TierArgs, TierCheckArgs, TierDisk, TierDiskArgs, TierDoorArgs,
+    TierInitArgs, TierMode, TierServeArgs, TierSetArgs, TierStatusArgs, TierTakeoverArgs,
 };
 pub use what_if::{CacheAt, WhatIfArgs, Write};
 

@@ -34,6 +34,8 @@ pub enum FaultKind {
     },
     /// Writes of these bytes land nowhere, and report success.
     Lose(Range<u64>),
+    /// Flushes make nothing durable, and report success.
+    Forget,
 }
 
 #[derive(Debug, Clone)]
@@ -167,7 +169,7 @@ impl Disk {
             FaultKind::Write(bad)
             | FaultKind::Lose(bad)
             | FaultKind::Misdirect { range: bad, .. } => touches(bad, &range),
-            FaultKind::Read(_) | FaultKind::Flush => false,
+            FaultKind::Read(_) | FaultKind::Flush | FaultKind::Forget => false,
         });
         match fault {
             Some(FaultKind::Write(_)) => {
@@ -220,6 +222,9 @@ impl Disk {
     pub fn finish_flush(&mut self, id: u64) -> Result<(), StorageError> {
         let position = self.flushes.iter().position(|(other, _)| *other == id);
         let (_, to) = self.flushes.swap_remove(position.expect("the flush is under way"));
+        if self.strikes(|f| matches!(f, FaultKind::Forget)).is_some() {
+            return Ok(());
+        }
         let is_failed = self.strikes(|f| matches!(f, FaultKind::Flush)).is_some();
         while self.cached.front().is_some_and(|(number, _)| *number <= to) {
             if let Some((_, write)) = self.cached.pop_front()

@@ -1,4 +1,4 @@
-//! Storage that fails as real storage does, for tests of whatever must survive it.
+//! Storage and networks that fail as real ones do, for tests of whatever must survive it.
 //!
 //! What it does: [`Disk`] keeps bytes in memory by the model below. Nothing happens in it by itself:
 //! a test starts I/O, completes it in the order it likes, and calls [`Disk::kill`] or
@@ -6,7 +6,9 @@
 //! disk of its own that goes on from the same state, and costs little: blocks are shared until one
 //! of the two writes them.
 //!
-//! # The model
+//! [`Network`] carries messages between hosts in the same manner.
+//!
+//! # The model of a disk
 //!
 //! 1. A write is *in flight* from [`Disk::start_write`] to [`Disk::finish_write`]. Until then reads see
 //!    either version, here the older.
@@ -29,7 +31,25 @@
 //!    it should have flushed is lost in a power cut though a later flush succeeds (Linux reports such
 //!    an error once and then takes the pages for clean).
 //!
+//! 9. *Forgetting*: a flush reports success and makes nothing durable. A host that acknowledges and forgets
+//!    has such a disk.
+//!
 //! A *hang* is an I/O that the test does not finish.
+//!
+//! # The model of a network
+//!
+//! 1. Hosts have *connections*, each between two of them. What one end sends arrives at the other in its
+//!    order or not at all; how long it takes is the test's choice, and independent for each connection and
+//!    direction.
+//! 2. An end *closes* its connection: what it sent before still arrives, then the other end learns of it.
+//! 3. A connection *breaks* for one end: that end learns it at once, and what was on its way to it is gone.
+//!    The other end does not learn it by that: it is *half open*, and may send for as long as it likes.
+//!    What it sends is gone.
+//! 4. A *partition* between two hosts holds back what is on its way between them, and no connection is made.
+//!    Nobody is told. When it *heals*, what was held back arrives, on connections that are still whole.
+//! 5. A host that *stops* takes part in nothing: nothing arrives there, and nobody is told. Its connections
+//!    are gone when it *starts* again, and the other ends are half open. A host whose program is *killed*
+//!    closes its connections, as its kernel does for it.
 //!
 //! What it refuses: time, threads, and overlapping writes in flight, whose outcome no storage
 //! defines: whoever starts one has a defect, and the disk panics with both ranges.
@@ -37,6 +57,8 @@
 
 mod disk;
 mod image;
+mod network;
 
 pub use disk::{Disk, FaultKind, StorageError};
 pub use image::{BLOCK, Image, SECTOR};
+pub use network::{Arrival, End, HostId, LinkId, Network};

@@ -36,6 +36,8 @@ pub(crate) struct Connection {
     pub sending: usize,
     /// The disk that was chosen.
     pub disk: usize,
+    /// One that was opened for this client alone.
+    pub own: Option<(Export, usize)>,
     /// Requests that a disk has.
     pub requests: usize,
     /// Their bytes.
@@ -86,6 +88,8 @@ pub(crate) enum Step {
     Receive,
     /// Answers must leave first.
     Wait,
+    /// The client chooses a disk that is not offered to all.
+    Wanted(String),
     /// The client wants no more.
     End,
 }
@@ -105,10 +109,19 @@ impl From<Violation> for Cut {
 
 impl Connection {
     /// Greets a client.
-    pub fn new(socket: OwnedFd, tls: Option<Arc<Tls>>, pool: &mut Pool, deadline: Instant) -> Self {
+    pub fn new(
+        socket: OwnedFd,
+        tls: Option<Arc<Tls>>,
+        has_others: bool,
+        pool: &mut Pool,
+        deadline: Instant,
+    ) -> Self {
         let mut out = Batch::default();
         let terms = if tls.is_some() { server::Tls::Required } else { server::Tls::None };
-        let handshake = out.write(|heads| Handshake::new(terms, heads));
+        let mut handshake = out.write(|heads| Handshake::new(terms, heads));
+        if has_others {
+            handshake.ask_for_others();
+        }
         Self {
             socket: Arc::new(socket),
             tls,
@@ -122,6 +135,7 @@ impl Connection {
             receiving: None,
             sending: 0,
             disk: 0,
+            own: None,
             requests: 0,
             bytes: 0,
             life: Life::Open,
@@ -278,6 +292,8 @@ impl Connection {
         if self.out.left() + self.sending >= nbd::limits::HANDSHAKE_OUTPUT {
             return Ok(Step::Wait);
         }
+        let own = self.own.as_ref();
+        let exports = own.map_or(exports, |(export, _)| std::slice::from_ref(export));
         let bytes = self.input.bytes();
         let progress = self.out.write(|heads| handshake.feed(exports, bytes, heads))?;
         self.input.consume(progress.consumed);
@@ -285,9 +301,11 @@ impl Connection {
             server::Next::More => Ok(Step::Receive),
             server::Next::Send => Ok(Step::Wait),
             server::Next::Close => Ok(Step::End),
+            server::Next::Wanted(name) => Ok(Step::Wanted(name)),
             server::Next::Serve(session) => {
-                let disk = exports.iter().position(|export| export == session.export());
-                self.disk = disk.expect("it is one of those that were offered");
+                let place = exports.iter().position(|export| export == session.export());
+                let place = place.expect("it is one of those that were offered");
+                self.disk = self.own.as_ref().map_or(place, |(_, disk)| *disk);
                 self.stage = Stage::Serving(Box::new(session));
                 self.deadline = None;
                 self.request(pool)

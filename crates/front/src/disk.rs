@@ -44,6 +44,13 @@ pub trait Disk: Send {
     }
 }
 
+/// Disks that are not offered to all and always: whoever chooses one by its name gets it opened for himself.
+pub trait Catalog: Send {
+    /// Opens a disk for one client; `None` where there is none of that name. It is let go of when that
+    /// client is gone and what he asked has ended. It is never told, and never closed.
+    fn open(&mut self, name: &str) -> Option<Box<dyn Disk>>;
+}
+
 /// A front end's name for a request until it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestId(pub(crate) u32);

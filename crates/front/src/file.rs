@@ -82,6 +82,19 @@ impl FileDisk {
         })
     }
 
+    /// One of a file that somebody else opened and guards.
+    #[must_use]
+    pub fn over(export: Export, file: Arc<OwnedFd>) -> Self {
+        let (active, order) = (Slab::new(), Order::new());
+        Self { export, file, is_direct: false, active, order, has_lost: false }
+    }
+
+    /// Whether nothing that was asked is under way.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.active.len() == 0
+    }
+
     /// Whether it goes past the page cache.
     #[must_use]
     pub fn is_direct(&self) -> bool {

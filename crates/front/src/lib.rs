@@ -40,11 +40,11 @@ mod worker;
 
 pub use buffer::Buffer;
 pub use counters::Counts;
-pub use disk::{Action, Answer, Disk, Effects, Io, Request, RequestId};
+pub use disk::{Action, Answer, Catalog, Disk, Effects, Io, Request, RequestId};
 pub use error::{OpenError, StartError};
 pub use file::{Access, FileDisk, Held, hold};
 pub use limits::Limits;
 pub use listen::{Listen, Place};
 pub use ram::RamDisk;
-pub use running::{Running, start};
-pub use tls::Tls;
+pub use running::{Running, Waker, start, start_with};
+pub use tls::{ClientTls, Tls};

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
@@ -11,7 +12,7 @@ use crate::counters::Counters;
 use crate::listen::Listener;
 use crate::shared::Shared;
 use crate::worker::Worker;
-use crate::{Counts, Disk, Limits, Listen, Place, StartError};
+use crate::{Catalog, Counts, Disk, Limits, Listen, Place, StartError};
 
 /// A server; dropped, it stops.
 #[derive(Debug)]
@@ -27,6 +28,19 @@ pub struct Running {
 /// When two disks have one name, a socket cannot be had, or the kernel has no io_uring.
 pub fn start(
     disks: Vec<Box<dyn Disk>>,
+    listen: &[Listen],
+    limits: Limits,
+) -> Result<Running, StartError> {
+    start_with(disks, None, listen, limits)
+}
+
+/// The same, and with disks that a catalogue opens for whoever asks for them.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_with(
+    disks: Vec<Box<dyn Disk>>,
+    catalog: Option<Box<dyn Catalog>>,
     listen: &[Listen],
     limits: Limits,
 ) -> Result<Running, StartError> {
@@ -48,7 +62,7 @@ pub fn start(
     let (tell, told) = sync_channel(1);
     let thread = std::thread::Builder::new().name("front".to_owned()).spawn({
         let shared = Arc::clone(&shared);
-        move || match Worker::new(disks, listeners, limits, shared) {
+        move || match Worker::new(disks, catalog, listeners, limits, shared) {
             Ok(worker) => {
                 let _ = tell.send(None);
                 worker.run()
@@ -100,6 +114,12 @@ impl Running {
         Ok(())
     }
 
+    /// A way for other threads to ask for it.
+    #[must_use]
+    pub fn waker(&self) -> Waker {
+        Waker(Arc::clone(&self.shared.event))
+    }
+
     /// Takes no more requests, answers those it has, and ends.
     ///
     /// # Errors
@@ -113,6 +133,18 @@ impl Running {
         self.shared.stop.store(true, Ordering::Release);
         rustix::io::write(&self.shared.event, &1_u64.to_ne_bytes())?;
         thread.join().map_err(|_| io::Error::other("the server's thread panicked"))?
+    }
+}
+
+/// Asks a server for its disks' attention, from any thread; of one that has ended it asks nothing.
+#[derive(Debug, Clone)]
+pub struct Waker(Arc<OwnedFd>);
+
+impl Waker {
+    /// Asks once.
+    pub fn wake(&self) {
+        // What is full is about to be read.
+        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 }
 

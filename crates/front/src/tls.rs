@@ -2,9 +2,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig};
 
 use crate::StartError;
 
@@ -22,16 +22,10 @@ impl Tls {
     /// When they cannot be read, or do not fit each other.
     pub fn new(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Self, StartError> {
         let crypto = Arc::new(rustls::crypto::ring::default_provider());
-        let mut roots = RootCertStore::empty();
-        for one in CertificateDer::pem_slice_iter(authority) {
-            roots.add(one.map_err(|error| wrong(&error))?).map_err(|error| wrong(&error))?;
-        }
-        let verifier =
-            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&crypto));
+        let roots = Arc::new(roots(authority)?);
+        let verifier = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&crypto));
         let verifier = verifier.build().map_err(|error| wrong(&error))?;
-        let chain = CertificateDer::pem_slice_iter(certificate).collect::<Result<Vec<_>, _>>();
-        let chain = chain.map_err(|error| wrong(&error))?;
-        let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| wrong(&error))?;
+        let (chain, key) = identity(certificate, key)?;
         let config = ServerConfig::builder_with_provider(crypto)
             .with_safe_default_protocol_versions()
             .map_err(|error| wrong(&error))?
@@ -43,6 +37,63 @@ impl Tls {
 
     pub(crate) fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.config)
+    }
+}
+
+/// Who a client is, and which servers it trusts: those with a certificate of one authority for the name by
+/// which they are called. TLS 1.2 and 1.3, by rustls.
+#[derive(Clone)]
+pub struct ClientTls {
+    config: Arc<ClientConfig>,
+}
+
+impl ClientTls {
+    /// Takes the authority's certificates, and the client's own with their key, as PEM.
+    ///
+    /// # Errors
+    /// When they cannot be read, or do not fit each other.
+    pub fn new(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Self, StartError> {
+        let crypto = Arc::new(rustls::crypto::ring::default_provider());
+        let (chain, key) = identity(certificate, key)?;
+        let config = ClientConfig::builder_with_provider(crypto)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| wrong(&error))?
+            .with_root_certificates(roots(authority)?)
+            .with_client_auth_cert(chain, key)
+            .map_err(|error| wrong(&error))?;
+        Ok(Self { config: Arc::new(config) })
+    }
+
+    /// A session with the server of this name or address.
+    ///
+    /// # Errors
+    /// When it is no name.
+    pub fn session(&self, server: &str) -> Result<ClientConnection, StartError> {
+        let name = ServerName::try_from(server.to_owned()).map_err(|error| wrong(&error))?;
+        ClientConnection::new(Arc::clone(&self.config), name).map_err(|error| wrong(&error))
+    }
+}
+
+fn roots(authority: &[u8]) -> Result<RootCertStore, StartError> {
+    let mut roots = RootCertStore::empty();
+    for one in CertificateDer::pem_slice_iter(authority) {
+        roots.add(one.map_err(|error| wrong(&error))?).map_err(|error| wrong(&error))?;
+    }
+    Ok(roots)
+}
+
+type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+fn identity(certificate: &[u8], key: &[u8]) -> Result<Identity, StartError> {
+    let chain = CertificateDer::pem_slice_iter(certificate).collect::<Result<Vec<_>, _>>();
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| wrong(&error))?;
+    Ok((chain.map_err(|error| wrong(&error))?, key))
+}
+
+/// A key is in it.
+impl fmt::Debug for ClientTls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientTls").finish_non_exhaustive()
     }
 }
 

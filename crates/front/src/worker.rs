@@ -17,7 +17,7 @@ use crate::listen::Listener;
 use crate::ring::{Cargo, Finished, Ring, Vectors};
 use crate::shared::Shared;
 use crate::slab::Slab;
-use crate::{Answer, Buffer, Disk, Effects, Limits, Place, Request, RequestId};
+use crate::{Answer, Buffer, Catalog, Disk, Effects, Limits, Place, Request, RequestId};
 
 /// Before a listener that failed (out of files) is asked again.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -40,11 +40,18 @@ struct Pending {
     bytes: usize,
 }
 
+/// A disk that is open.
+fn disk_of(disks: &mut [Option<Box<dyn Disk>>], disk: usize) -> &mut dyn Disk {
+    disks[disk].as_deref_mut().expect("a disk is open as long as somebody uses it")
+}
+
 /// A server's thread.
 pub(crate) struct Worker {
     ring: Ring<Token>,
-    disks: Vec<Box<dyn Disk>>,
+    /// Those that are offered to all, then those that were opened for one client each.
+    disks: Vec<Option<Box<dyn Disk>>>,
     exports: Vec<Export>,
+    catalog: Option<Box<dyn Catalog>>,
     listeners: Vec<Listener>,
     /// Listeners that failed, and when they are asked again.
     paused: Vec<(usize, Instant)>,
@@ -69,6 +76,7 @@ pub(crate) struct Worker {
 impl Worker {
     pub fn new(
         disks: Vec<Box<dyn Disk>>,
+        catalog: Option<Box<dyn Catalog>>,
         listeners: Vec<Listener>,
         limits: Limits,
         shared: Arc<Shared>,
@@ -76,8 +84,9 @@ impl Worker {
         let exports = disks.iter().map(|disk| disk.export().clone()).collect();
         let mut worker = Self {
             ring: Ring::new()?,
-            disks,
+            disks: disks.into_iter().map(Some).collect(),
             exports,
+            catalog,
             listeners,
             paused: Vec::new(),
             clients: Slab::new(),
@@ -154,18 +163,18 @@ impl Worker {
     fn are_disks_closed(&mut self) -> io::Result<bool> {
         if self.closing.is_none() {
             self.closing = Some(Instant::now() + self.limits.close);
-            for disk in 0..self.disks.len() {
-                self.disks[disk].close(&mut self.effects);
+            for disk in 0..self.exports.len() {
+                disk_of(&mut self.disks, disk).close(&mut self.effects);
                 self.carry_out(disk)?;
             }
         }
         let is_late = self.closing.is_some_and(|closing| closing <= Instant::now());
-        Ok(is_late || self.disks.iter().all(|disk| disk.is_closed()))
+        Ok(is_late || self.disks.iter().flatten().all(|disk| disk.is_closed()))
     }
 
     fn tell_disks(&mut self) -> io::Result<()> {
-        for disk in 0..self.disks.len() {
-            self.disks[disk].told(&mut self.effects);
+        for disk in 0..self.exports.len() {
+            disk_of(&mut self.disks, disk).told(&mut self.effects);
             self.carry_out(disk)?;
         }
         Ok(())
@@ -181,7 +190,7 @@ impl Worker {
         }
         let now = Instant::now();
         while let Some((disk, alarm)) = self.alarms.due(now) {
-            self.disks[disk].woken(alarm, &mut self.effects);
+            disk_of(&mut self.disks, disk).woken(alarm, &mut self.effects);
             self.carry_out(disk)?;
         }
         while let Some((deadline, client)) = self.shaking.front().copied()
@@ -221,7 +230,7 @@ impl Worker {
             }
             (Token::Disk { disk, io }, Cargo::Buffer(data)) => {
                 let result = u32::try_from(result).map_err(|_| -result);
-                self.disks[disk].done(io, result, data, &mut self.effects);
+                disk_of(&mut self.disks, disk).done(io, result, data, &mut self.effects);
                 self.carry_out(disk)?;
             }
             _ => unreachable!("work comes back as it went"),
@@ -262,7 +271,13 @@ impl Worker {
             let _ = sockopt::set_tcp_nodelay(&socket, true);
         }
         let deadline = Instant::now() + self.limits.handshake;
-        let client = Connection::new(socket, door.tls.clone(), &mut self.pool, deadline);
+        let client = Connection::new(
+            socket,
+            door.tls.clone(),
+            self.catalog.is_some(),
+            &mut self.pool,
+            deadline,
+        );
         let number = self.clients.add(client);
         self.shared.counters.connections.add(1);
         self.shaking.push_back((deadline, number));
@@ -345,7 +360,11 @@ impl Worker {
             && client.sending == 0
             && client.requests == 0
         {
-            self.clients.remove(number).end(&mut self.pool);
+            let client = self.clients.remove(number);
+            if let Some((_, disk)) = client.own {
+                self.disks[disk] = None;
+            }
+            client.end(&mut self.pool);
         }
         Ok(())
     }
@@ -358,6 +377,7 @@ impl Worker {
                 Ok(Step::Request(request, data)) => self.submit(number, request, data)?,
                 Ok(Step::Refused) => self.shared.counters.errors.add(1),
                 Ok(Step::Wait) => return Ok(()),
+                Ok(Step::Wanted(name)) => self.open_for(number, &name),
                 Ok(Step::End) => client.life = Life::Ending,
                 Ok(Step::Receive) => {
                     if let Some((buffer, behind)) = client.lend() {
@@ -375,6 +395,21 @@ impl Worker {
         Ok(())
     }
 
+    /// Opens a disk for this client alone, if there is one of that name.
+    fn open_for(&mut self, number: u32, name: &str) {
+        let Some(disk) = self.catalog.as_mut().and_then(|catalog| catalog.open(name)) else {
+            return;
+        };
+        let export = disk.export().clone();
+        let free = self.disks.iter().skip(self.exports.len()).position(Option::is_none);
+        let place = free.map_or(self.disks.len(), |place| place + self.exports.len());
+        self.disks.resize_with(self.disks.len().max(place + 1), || None);
+        self.disks[place] = Some(disk);
+        if let Some((_, before)) = self.clients[number].own.replace((export, place)) {
+            self.disks[before] = None;
+        }
+    }
+
     fn submit(&mut self, number: u32, request: server::Request, data: Buffer) -> io::Result<()> {
         let client = &mut self.clients[number];
         let (disk, bytes) = (client.disk, data.len());
@@ -384,7 +419,7 @@ impl Worker {
         let id = RequestId(self.pending.add(Pending { client: number, request, bytes }));
         let server::Request { command, offset, length, .. } = request;
         let request = Request { id, command, offset, length, data };
-        self.disks[disk].submit(request, &mut self.effects);
+        disk_of(&mut self.disks, disk).submit(request, &mut self.effects);
         self.carry_out(disk)
     }
 

@@ -26,6 +26,8 @@ pub enum Place {
     Backing(u16),
     /// Its sidecar.
     Sidecar(u16),
+    /// The copy of its log that one of its peers holds: two labels, then the groups by their position.
+    Copy(u16, u8),
 }
 
 /// What is asked of a disk.
@@ -147,6 +149,22 @@ pub enum Event {
     Timer,
     /// An operator asks.
     Order(Order),
+    /// Something is known of a peer of a disk.
+    Peer(u16, u8, PeerEvent),
+}
+
+/// What becomes of the way to a peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerEvent {
+    /// It takes a copy of the log of this generation, in so many bytes; nothing was sent on this way yet.
+    Up {
+        /// Bytes of the copy, a multiple of 4 KiB.
+        capacity: u64,
+    },
+    /// Nothing goes there any more. I/Os that were under way end with an error, now or later.
+    Lost,
+    /// It takes copies of a later generation only: somebody else owns the disk.
+    Fenced,
 }
 
 /// Why an I/O failed.
@@ -158,6 +176,9 @@ pub enum IoError {
     /// What was read is not what was written.
     #[error("what was read is not what was written")]
     Checksum,
+    /// The disk has another owner by now.
+    #[error("the disk has another owner")]
+    Fenced,
 }
 
 /// What a read must be, or it has failed.
@@ -260,6 +281,22 @@ pub enum Effect {
         /// Where.
         place: Place,
     },
+    /// Read the disk's sidecar: well if this set is its owner, by this generation; else fenced.
+    Confirm {
+        /// Its number.
+        io: IoId,
+        /// Index of the disk.
+        disk: u16,
+        /// What it must say.
+        generation: u64,
+    },
+    /// The way to a peer is given up: it made no progress.
+    Cut {
+        /// Index of the disk.
+        disk: u16,
+        /// Which peer.
+        peer: u8,
+    },
     /// Now: bytes from one memory to another.
     Copy {
         /// From which.
@@ -309,4 +346,10 @@ pub enum Note {
     LogDamaged(u16),
     /// The backing store of this disk refused a write or a flush; it is tried again.
     BackingFailed(u16),
+    /// From now on this peer has a copy of whatever is answered.
+    Holding(u16, u8),
+    /// This peer had one and has none any more.
+    PeerLost(u16, u8),
+    /// The disk has another owner: nothing is answered any more, and nothing written.
+    Fenced(u16),
 }

@@ -35,14 +35,15 @@ pub mod format;
 mod geometry;
 mod machine;
 mod open;
+pub mod ownership;
 
 pub use event::{
-    Buf, Check, Effect, Event, IoError, IoId, Mode, Note, Op, Order, Piece, Place, ReadIo, ReqId,
-    Request, Sums,
+    Buf, Check, Effect, Event, IoError, IoId, Mode, Note, Op, Order, PeerEvent, Piece, Place,
+    ReadIo, ReqId, Request, Sums,
 };
 pub use geometry::{Geometry, GeometryError, Plan};
 pub use machine::{Counters, DiskStatus, REQUEST_BYTES_MAX, Tier};
 pub use open::{
-    AttachError, Attachment, Examined, ExaminedDisk, Media, OpenError, Opened, Settings, give_up,
-    init,
+    AttachError, Attachment, Examined, ExaminedDisk, HeldCopy, Media, OpenError, Opened, Settings,
+    TakeOverError, Taken, Taking, give_up, init, read_sidecar, take_over,
 };

@@ -148,8 +148,22 @@ impl Core {
                 format!("{}: what its log holds cannot be read; nothing goes to its backing store any more", name(index))
             }
             Note::BackingFailed(index) => format!("{}: its backing store refused; it is tried again", name(index)),
+            Note::Holding(index, peer) => {
+                format!("{}: {} holds a copy of its log", name(index), self.peer_name(index, peer))
+            }
+            Note::PeerLost(index, peer) => {
+                format!("{}: {} is lost, and holds no copy any more", name(index), self.peer_name(index, peer))
+            }
+            Note::Fenced(index) => {
+                format!("{}: another host owns it; nothing of it is answered any more", name(index))
+            }
             Note::Drained(_) | Note::Mode(..) | Note::Closed => return None,
         })
+    }
+
+    fn peer_name(&self, index: u16, peer: u8) -> &str {
+        let names = self.inbox.peers.get(usize::from(index));
+        names.and_then(|names| names.get(usize::from(peer))).map_or("", String::as_str)
     }
 
     fn report(&self) -> Report {
@@ -167,6 +181,9 @@ impl Core {
                 populates: status.populates,
                 is_damaged: status.is_damaged,
                 is_refused: status.is_refused,
+                copies: status.copies,
+                holding: status.holding,
+                is_fenced: status.is_fenced,
                 sidecar: match status.sidecar {
                     SidecarState::Clean => "clean",
                     SidecarState::Dirty => "dirty",

@@ -2,12 +2,15 @@ use std::time::{Duration, Instant};
 
 use front::{Action, Buffer, Effects, Io};
 use nbd::Code;
-use tier::{Event, IoError, IoId, Place, ReadIo, Tier};
+use tier::format::{Sidecar, Uuid};
+use tier::ownership::is_owner;
+use tier::{Event, IoError, IoId, PeerEvent, Place, ReadIo, Tier};
 use units::Nanos;
 
 use crate::inbox::Inbox;
 use crate::media::Files;
 use crate::memory::Memory;
+use crate::peers::{Peers, Told};
 use crate::requests::Requests;
 use crate::times::{Times, Watch};
 
@@ -39,6 +42,12 @@ pub(crate) enum Under {
     Flush {
         place: Place,
     },
+    /// Both copies of a sidecar, to see whose it says the disk is.
+    Confirm {
+        place: Place,
+        generation: u64,
+        done: u32,
+    },
 }
 
 /// The machine, and what it works with.
@@ -53,6 +62,9 @@ pub(crate) struct Core {
     pub(crate) inbox: Inbox,
     pub(crate) times: Times,
     watch: Watch,
+    pub(crate) peers: Peers,
+    /// The set's name.
+    pub(crate) set: Uuid,
     started: Instant,
     wake: Option<Instant>,
     pub(crate) is_closed: bool,
@@ -62,7 +74,7 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn new(tier: Tier, files: Files, inbox: Inbox) -> Self {
+    pub(crate) fn new(tier: Tier, files: Files, inbox: Inbox, peers: Peers, set: Uuid) -> Self {
         let now = Instant::now();
         Self {
             tier,
@@ -73,6 +85,8 @@ impl Core {
             inbox,
             times: Times::default(),
             watch: Watch::default(),
+            peers,
+            set,
             started: now,
             // What recovery found is to be gone on with.
             wake: Some(now),
@@ -94,7 +108,30 @@ impl Core {
     /// The server begins, or somebody outside wants something.
     pub(crate) fn told(&mut self, fx: &mut Effects) {
         self.woken(fx);
+        self.hear_peers(fx);
         self.attend(fx);
+    }
+
+    /// What became of what peers were sent, and of the ways to them.
+    fn hear_peers(&mut self, fx: &mut Effects) {
+        while let Ok(told) = self.peers.told.try_recv() {
+            match told {
+                Told::Up { disk, peer, way, capacity } => {
+                    self.peers.known(disk, peer, way);
+                    self.handle(Event::Peer(disk, peer, PeerEvent::Up { capacity }), fx);
+                }
+                Told::Lost { disk, peer } => {
+                    self.handle(Event::Peer(disk, peer, PeerEvent::Lost), fx);
+                }
+                Told::Fenced { disk, peer } => {
+                    self.handle(Event::Peer(disk, peer, PeerEvent::Fenced), fx);
+                }
+                Told::Done { io, is_ok, data } => {
+                    let result = if is_ok { Ok(Vec::new()) } else { Err(IoError::Io) };
+                    self.ended(IoId(io), result, data, fx);
+                }
+            }
+        }
     }
 
     pub(crate) fn handle(&mut self, event: Event, fx: &mut Effects) {
@@ -136,6 +173,9 @@ impl Core {
                 (*place, Action::Allocate { mode, offset: *at, length: u64::from(*bytes) })
             }
             Under::Flush { place } => (*place, Action::Flush),
+            Under::Confirm { place, done, .. } => {
+                (*place, Action::Read { offset: u64::from(*done), skip: *done })
+            }
         };
         let is_write = matches!(action, Action::Write { .. } | Action::Allocate { .. });
         if !matches!(action, Action::Flush) {
@@ -187,6 +227,21 @@ impl Core {
                 }
                 Err(_) => self.ended(id, Err(IoError::Io), data, fx),
             },
+            Under::Confirm { place, generation, done } => {
+                let bytes = u32::try_from(data.len()).unwrap_or(u32::MAX);
+                match moved(done, bytes, result) {
+                    Moved::Some(done) => {
+                        self.start(id, Under::Confirm { place, generation, done }, data, fx);
+                    }
+                    Moved::All => {
+                        let sidecar = Sidecar::newest(&data);
+                        let is_ours = sidecar.is_some_and(|s| is_owner(&s, self.set, generation));
+                        let result = if is_ours { Ok(Vec::new()) } else { Err(IoError::Fenced) };
+                        self.ended(id, result, data, fx);
+                    }
+                    Moved::Failed => self.ended(id, Err(IoError::Io), data, fx),
+                }
+            }
             Under::Flush { .. } => {
                 self.ended(id, result.map(|_| Vec::new()).map_err(|_| IoError::Io), data, fx);
             }

@@ -1,7 +1,9 @@
 use front::{Buffer, Effects};
-use tier::{Buf, Effect, Piece, ReadIo};
+use tier::format::SIDECAR_BYTES;
+use tier::{Buf, Effect, Piece, Place, ReadIo};
 
 use crate::core::{Core, Under};
+use crate::peers::What;
 
 impl Core {
     pub(crate) fn carry_out(&mut self, effect: Effect, fx: &mut Effects) {
@@ -9,8 +11,23 @@ impl Core {
             Effect::Read(io) => self.read(io, fx),
             Effect::Write { io, place, at, from } => {
                 let data = self.gather(&from);
+                if let Place::Copy(disk, peer) = place {
+                    return self.peers.ask(disk, peer, io.0, What::Write { at, data });
+                }
                 self.start(io, Under::Write { place, at, done: 0 }, data, fx);
             }
+            Effect::Zero { io, place: Place::Copy(disk, peer), at, bytes, .. } => {
+                self.peers.ask(disk, peer, io.0, What::Trim { at, bytes });
+            }
+            Effect::Flush { io, place: Place::Copy(disk, peer) } => {
+                self.peers.ask(disk, peer, io.0, What::Flush);
+            }
+            Effect::Confirm { io, disk, generation } => {
+                let data = self.memory.take(SIDECAR_BYTES);
+                let place = Place::Sidecar(disk);
+                self.start(io, Under::Confirm { place, generation, done: 0 }, data, fx);
+            }
+            Effect::Cut { disk, peer } => self.peers.cut(disk, peer),
             Effect::Zero { io, place, at, bytes, unmap } => {
                 self.start(io, Under::Allocate { place, at, bytes, unmap }, Buffer::none(), fx);
             }

@@ -70,6 +70,12 @@ pub enum SetError {
         /// Which.
         path: PathBuf,
     },
+    /// What says which generations of a held log are over.
+    #[error("{} says no generation", path.display())]
+    Fence {
+        /// Which file.
+        path: PathBuf,
+    },
     /// A device has nothing beside it that lasts.
     #[error("{} is a device, and needs a place for its sidecar\nhint: --sidecar DIR, on a file system that stays", path.display())]
     NoSidecar {

@@ -5,6 +5,9 @@ use std::io::{self, Read};
 
 use tier::format::Uuid;
 
+/// Characters of a disk's name. Our choice: enough for a UUID with a word before it.
+const NAME_MAX: usize = 64;
+
 /// A new name, which nobody else has.
 pub(crate) fn random() -> io::Result<Uuid> {
     let mut uuid = [0; 16];
@@ -46,6 +49,17 @@ pub(crate) fn of_disk(name: &str) -> Uuid {
     let backwards: Vec<u8> = name.bytes().rev().collect();
     uuid[8..].copy_from_slice(&tier::format::payload_sum(&backwards).to_be_bytes());
     uuid
+}
+
+/// Under which a holder keeps a copy.
+pub(crate) fn copy_name(disk: &str, generation: u64) -> String {
+    format!("log/{disk}/{generation}")
+}
+
+/// Names become parts of paths and of addresses.
+pub(crate) fn is_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    (1..=NAME_MAX).contains(&name.len()) && name.chars().all(is_plain) && !name.starts_with('.')
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use front::Running;
+use front::{Running, Waker};
 use serde::{Deserialize, Serialize};
 use tier::{Counters, Note};
 
@@ -77,6 +78,12 @@ pub struct DiskReport {
     pub is_damaged: bool,
     /// Whether its backing store refused lately, and is to be tried again.
     pub is_refused: bool,
+    /// Copies of its log that there have to be in mode back, and how many there are.
+    pub copies: u8,
+    /// Peers that have one now.
+    pub holding: usize,
+    /// Whether another host owns it by now.
+    pub is_fenced: bool,
     /// What its sidecar says of the backing store alone: `clean`, `dirty`, `applying` or `burnt`.
     pub sidecar: String,
 }
@@ -103,9 +110,17 @@ pub(crate) type Reply = Result<Option<Report>, String>;
 
 /// A way to ask a set.
 #[derive(Debug, Clone)]
-pub struct Control(Sender<(Command, SyncSender<Reply>)>);
+pub struct Control {
+    asks: Sender<(Command, SyncSender<Reply>)>,
+    waker: Arc<OnceLock<Waker>>,
+}
 
 impl Control {
+    /// The set is served there: from now on its peers are heard.
+    pub fn serve(&self, server: &Running) {
+        self.waker.get_or_init(|| server.waker()).wake();
+    }
+
     /// Asks, and waits for the answer: a report for a question of status.
     ///
     /// # Errors
@@ -113,7 +128,7 @@ impl Control {
     pub fn ask(&self, command: Command, server: &Running, patience: Duration) -> Reply {
         let (tell, told) = sync_channel(1);
         let gone = |_| "the server ends".to_owned();
-        self.0.send((command, tell)).map_err(|error| gone(error.to_string()))?;
+        self.asks.send((command, tell)).map_err(|error| gone(error.to_string()))?;
         server.attend().map_err(|error| error.to_string())?;
         told.recv_timeout(patience)
             .map_err(|_| format!("not done within {} s; it goes on", patience.as_secs()))?
@@ -127,13 +142,19 @@ pub(crate) struct Inbox {
     pub(crate) waiting: Vec<(Note, SyncSender<Reply>)>,
     /// Names of the disks, by index.
     pub(crate) names: Vec<Option<String>>,
+    /// And of their peers.
+    pub(crate) peers: Vec<Vec<String>>,
     pub(crate) has_failed: bool,
     /// Who hears of what an operator should know.
     pub(crate) told: Sender<String>,
 }
 
-pub(crate) fn inbox(names: Vec<Option<String>>) -> (Control, Inbox, Receiver<String>) {
+pub(crate) fn inbox(
+    names: Vec<Option<String>>,
+    peers: Vec<Vec<String>>,
+    waker: Arc<OnceLock<Waker>>,
+) -> (Control, Inbox, Receiver<String>) {
     let ((ask, asked), (told, heard)) = (channel(), channel());
-    let inbox = Inbox { asked, waiting: Vec::new(), names, has_failed: false, told };
-    (Control(ask), inbox, heard)
+    let inbox = Inbox { asked, waiting: Vec::new(), names, peers, has_failed: false, told };
+    (Control { asks: ask, waker }, inbox, heard)
 }

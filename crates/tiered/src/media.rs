@@ -22,6 +22,7 @@ impl Files {
             Place::Cache => &self.cache,
             Place::Backing(index) => &disk(index).0,
             Place::Sidecar(index) => &disk(index).1,
+            Place::Copy(..) => unreachable!("a copy is another host's"),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use cache::PolicyKind;
 use cache::tier::Admission;
-use front::Disk;
+use front::{ClientTls, Disk};
 use nbd::{Abilities, BlockSizes, Export};
 use tier::format::{FINGERPRINT_BYTES, Superblock};
 use tier::{Attachment, Examined, Geometry, Mode, REQUEST_BYTES_MAX, Settings, Tier};
@@ -16,14 +16,23 @@ use crate::core::Core;
 use crate::files::{failed, fingerprint, hold, sidecar};
 use crate::inbox::{Control, inbox};
 use crate::media::Files;
+use crate::peers::{PeerAddress, Peers};
 use crate::times::Times;
 use crate::{SetError, closed, identity};
 
-/// Characters of a disk's name. Our choice: enough for a UUID with a word before it.
-const NAME_MAX: usize = 64;
+/// Copies of a disk's log, which it has in mode back.
+#[derive(Debug, Clone, Default)]
+pub struct Copies {
+    /// How many there have to be.
+    pub count: u8,
+    /// Who may hold them, up to four.
+    pub peers: Vec<PeerAddress>,
+    /// Who this host is, for peers that are reached by TLS.
+    pub tls: Option<ClientTls>,
+}
 
 /// A disk that is to be cached.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Opening {
     /// Its name for clients and in the set, by which it finds its pages and its log: up to 64 letters,
     /// digits, dots, hyphens and underscores.
@@ -34,6 +43,8 @@ pub struct Opening {
     pub mode: Mode,
     /// Its sidecar, if not beside a backing file under its name with `.tilemark-tier`.
     pub sidecar: Option<PathBuf>,
+    /// Copies of its log.
+    pub copies: Copies,
 }
 
 /// An open set.
@@ -108,12 +119,24 @@ impl Set {
                 .map_err(|errno| failed("write beside", cache)(errno.into()))?;
         }
         let mut names = vec![None; superblock.disks.len()];
+        let mut peer_names = vec![Vec::new(); superblock.disks.len()];
+        let waker = Arc::default();
+        let mut peers = Peers::new(Arc::clone(&waker));
         for (disk, backing) in disks.iter().zip(&backings) {
-            names[usize::from(backing.attachment.index)] = Some(disk.name.clone());
+            let index = backing.attachment.index;
+            names[usize::from(index)] = Some(disk.name.clone());
+            let generation = opened.tier.status(index).map_or(0, |status| status.generation);
+            for (place, peer) in (0..).zip(&disk.copies.peers) {
+                peer_names[usize::from(index)].push(peer.name.clone());
+                let export = identity::copy_name(&disk.name, generation);
+                peers
+                    .add((index, place), peer.uri.clone(), export, disk.copies.tls.clone())
+                    .map_err(failed("look for the peers of", cache))?;
+            }
         }
-        let (control, inbox, told) = inbox(names);
+        let (control, inbox, told) = inbox(names, peer_names, waker);
         let most = opened.tier.request_bytes_max();
-        let core = Core::new(opened.tier, files, inbox);
+        let core = Core::new(opened.tier, files, inbox, peers, superblock.set);
         let times = core.times.clone();
         let core = Arc::new(Mutex::new(core));
         let served = disks.iter().zip(&backings).enumerate().map(|(at, (disk, backing))| {
@@ -146,7 +169,7 @@ impl Set {
 fn places(superblock: &Superblock, disks: &[Opening]) -> Result<Vec<u16>, SetError> {
     let mut taken: Vec<usize> = Vec::new();
     for (at, disk) in disks.iter().enumerate() {
-        if !is_name(&disk.name) {
+        if !identity::is_name(&disk.name) {
             return Err(SetError::Name { name: disk.name.clone() });
         }
         if disks[..at].iter().any(|other| other.name == disk.name) {
@@ -168,12 +191,6 @@ fn places(superblock: &Superblock, disks: &[Opening]) -> Result<Vec<u16>, SetErr
     Ok(taken.into_iter().map(|at| u16::try_from(at).expect("a set has 63 places")).collect())
 }
 
-/// Names become parts of paths and of addresses.
-fn is_name(name: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    (1..=NAME_MAX).contains(&name.len()) && name.chars().all(is_plain) && !name.starts_with('.')
-}
-
 fn open_backing(disk: &Opening, index: u16) -> Result<Backing, SetError> {
     let held = hold(&disk.backing)?;
     let sidecar = sidecar(&disk.backing, disk.sidecar.as_deref())?;
@@ -190,7 +207,15 @@ fn open_backing(disk: &Opening, index: u16) -> Result<Backing, SetError> {
     };
     fingerprint[FINGERPRINT_BYTES - 8..].copy_from_slice(&changes);
     let disk_name = identity::of_disk(&disk.name);
-    let attachment = Attachment { index, disk: disk_name, bytes, mode: disk.mode, fingerprint };
+    let attachment = Attachment {
+        index,
+        disk: disk_name,
+        bytes,
+        mode: disk.mode,
+        fingerprint,
+        copies: disk.copies.count,
+        peers: disk.copies.peers.iter().map(PeerAddress::holder).collect(),
+    };
     Ok(Backing { attachment, sidecar, alignment, file })
 }
 

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use front::{Limits, Listen, Place};
 use tier::{Mode, Plan};
-use tiered::{Opening, Set};
+use tiered::{Copies, Opening, Set};
 
 use super::front::{BYTES, EXPORT, PAIRS, SECONDS, Server, number};
 use super::pairs::{in_pairs, scratch};
@@ -98,7 +98,13 @@ pub(crate) fn serve(arguments: &[String]) -> Result<()> {
     std::fs::File::create(&backing)?.set_len(BYTES)?;
     let cache = directory.join("tier");
     tiered::make(&cache, Plan { chunk_bytes: 4 << 20, ..Plan::new(2 * BYTES) })?;
-    let disk = Opening { name: EXPORT.to_owned(), backing, mode: Mode::Through, sidecar: None };
+    let disk = Opening {
+        name: EXPORT.to_owned(),
+        backing,
+        mode: Mode::Through,
+        sidecar: None,
+        copies: Copies::default(),
+    };
     let set = Set::open(&cache, cache::PolicyKind::Lru, cache::tier::Admission::Always, &[disk])?;
     let listen = [Listen { place: Place::Unix(socket.into()), tls: None }];
     let running = front::start(Set::boxed(set.disks), &listen, Limits::default())?;

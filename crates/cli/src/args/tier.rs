@@ -1,7 +1,9 @@
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
+use tiered::PeerAddress;
 use units::Bytes;
 
 use super::Format;
@@ -29,6 +31,8 @@ pub enum TierAction {
     Set(TierSetArgs),
     /// Read all of a tier's structure and say what is in it; change nothing
     Check(TierCheckArgs),
+    /// Take a disk over from a host that is gone, from a copy of its log
+    Takeover(TierTakeoverArgs),
 }
 
 /// `tier init`.
@@ -88,14 +92,19 @@ impl FromStr for TierDisk {
 /// `tier serve`.
 #[derive(Debug, Args)]
 pub struct TierServeArgs {
-    /// The file that `tier init` made
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    /// The file that `tier init` made; a host that only holds copies needs none
+    #[arg(value_name = "FILE", required_unless_present = "hold")]
+    pub file: Option<PathBuf>,
     /// A disk: its name for clients, and the file or device that it is on; again for more
     ///
     /// The name is how its pages and its log are found again. Beside a backing file a sidecar FILE.tilemark-tier
     /// says whose newest writes it has; a device needs --sidecar.
-    #[arg(long = "disk", value_name = "NAME=BACKING", required = true)]
+    #[arg(
+        long = "disk",
+        value_name = "NAME=BACKING",
+        required_unless_present = "hold",
+        requires = "file"
+    )]
     pub disks: Vec<TierDisk>,
     /// How writes are answered
     #[arg(long, value_enum, default_value_t = TierMode::Through)]
@@ -109,6 +118,28 @@ pub struct TierServeArgs {
     /// A directory for sidecars, instead of beside the backing files
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub sidecar: Option<PathBuf>,
+    /// Peers that must have a copy of what is answered in mode back, 0 to 4
+    ///
+    /// With fewer, what waits is put into the backing store, and writes are answered by that until there are
+    /// enough again. Sidecar and backing store must be on storage that the host which takes over reaches, too.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=4))]
+    pub copies: u8,
+    /// A peer that may hold copies: its name, and where it serves with --hold; again for more
+    ///
+    /// Example: --peer b=nbds://b.example:10809, or --peer b=nbd+unix:///?socket=/run/b.sock
+    #[arg(long = "peer", value_name = "NAME=ADDRESS")]
+    pub peers: Vec<PeerAddress>,
+    /// Hold copies of other hosts' logs in this directory
+    #[arg(long, value_name = "DIR")]
+    pub hold: Option<PathBuf>,
+    /// A TCP address where clients and peers come in, too; beyond this machine only with --tls
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Option<SocketAddr>,
+    /// A directory with ca.pem, cert.pem and key.pem, for TLS on --listen and to peers
+    ///
+    /// Both sides show certificates of that authority; the peer's has to be for the name by which it is reached.
+    #[arg(long, value_name = "DIR")]
+    pub tls: Option<PathBuf>,
     /// Which page leaves: lru, fifo, clock, 2q, arc, s3fifo, sieve, lirs, w-tinylfu
     #[arg(long, value_name = "POLICY", default_value_t = cache::PolicyKind::Lru)]
     pub policy: cache::PolicyKind,
@@ -229,6 +260,58 @@ pub struct TierChange {
     /// Which page leaves, of the whole tier: as of tier serve
     #[arg(long, value_name = "POLICY")]
     pub policy: Option<cache::PolicyKind>,
+}
+
+/// How it is known that the owner so far cannot write any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FenceProof {
+    /// This command ended well.
+    Agent(String),
+}
+
+impl FromStr for FenceProof {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("agent:") {
+            Some(command) if !command.trim().is_empty() => Ok(Self::Agent(command.to_owned())),
+            _ => {
+                Err("a proof is agent:COMMAND, whose exit code is 0 when the host is off"
+                    .to_owned())
+            }
+        }
+    }
+}
+
+/// `tier takeover`.
+#[derive(Debug, Args)]
+pub struct TierTakeoverArgs {
+    /// The disk: its name, and the file or device that it is on
+    #[arg(value_name = "NAME=BACKING")]
+    pub disk: TierDisk,
+    /// A command that cuts the old owner off (a fence agent): it is over when this ends with exit code 0
+    ///
+    /// Without it the old owner, if it lives, would write old data over new ones.
+    /// Example: --fence-proof 'agent:fence_ipmilan --ip 10.0.0.7 --action off'
+    #[arg(long, value_name = "agent:COMMAND", conflicts_with = "i_fenced")]
+    pub fence_proof: Option<FenceProof>,
+    /// You have switched that host off yourself, and will not switch it on before this is done
+    #[arg(long, value_name = "HOST")]
+    pub i_fenced: Option<String>,
+    /// Where no copy can be had: give up what the log has, for good
+    ///
+    /// The backing store is an older state of the disk then; `tier status` of its owner had said how much waited.
+    #[arg(long)]
+    pub accept_loss: bool,
+    /// A directory for sidecars, instead of beside the backing files
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    pub sidecar: Option<PathBuf>,
+    /// Where a peer is reached if not where the sidecar says; again for more
+    #[arg(long = "peer", value_name = "NAME=ADDRESS")]
+    pub peers: Vec<PeerAddress>,
+    /// A directory with ca.pem, cert.pem and key.pem, for peers that are reached by TLS
+    #[arg(long, value_name = "DIR")]
+    pub tls: Option<PathBuf>,
 }
 
 /// `tier check`.

@@ -29,6 +29,7 @@ mod self_description;
 mod serve;
 mod simulate;
 mod study;
+mod takeover;
 mod there;
 mod tier;
 mod tiles;

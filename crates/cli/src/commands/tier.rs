@@ -8,14 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cache::tier::Admission;
-use front::{Limits, Listen, Place};
+use front::{Catalog, Limits, Listen, Place, Tls};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tier::{Examined, Mode, Plan};
-use tiered::{Command, Control, Door, Opening, Report, Set, SetError};
+use tiered::{Command, Control, Copies, Door, Hold, Opening, Report, Set, Times};
 use units::Bytes;
 
+use super::takeover::refused;
 use crate::args::{
     Format, TierAction, TierArgs, TierCheckArgs, TierDisk, TierDiskArgs, TierDoorArgs,
     TierInitArgs, TierMode, TierServeArgs, TierSetArgs, TierStatusArgs,
@@ -38,14 +39,7 @@ pub fn tier(args: &TierArgs) -> Result<Exit, Failure> {
         TierAction::Drain(args) => drain(args),
         TierAction::Set(args) => set(args),
         TierAction::Check(args) => check(args),
-    }
-}
-
-fn refused(error: &SetError) -> Failure {
-    let text = error.to_string();
-    match text.split_once("\nhint: ") {
-        Some((message, hint)) => Failure::new(Exit::Refused, message).hint(Some(hint)),
-        None => Failure::new(Exit::Refused, text),
+        TierAction::Takeover(args) => super::takeover::takeover(args),
     }
 }
 
@@ -86,45 +80,86 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     // From before anything is served, so that no signal ends it out of order.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
-    let disks: Vec<Opening> = args.disks.iter().map(|disk| opening(disk, args)).collect();
-    let set =
-        Set::open(&args.file, args.policy, admission, &disks).map_err(|error| refused(&error))?;
-    said(&set);
-    let told = set.told;
-    let (control, times) = (set.control, set.times);
-    let listen = Listen { place: Place::Unix(args.socket.clone()), tls: None };
-    let running = front::start(Set::boxed(set.disks), &[listen], Limits::default());
-    let running = Arc::new(running.map_err(|error| Failure::from_error(Exit::Refused, &error))?);
-    let asked_at = args.control.clone().unwrap_or_else(|| control_of(&args.socket));
-    let door = Door::open(&asked_at, control.clone(), &running).map_err(|error| refused(&error))?;
-    if let Some(address) = args.metrics {
-        let source =
-            metrics::Source { control: control.clone(), times, server: Arc::downgrade(&running) };
-        let at = metrics::serve(address, source)
-            .map_err(|error| Failure::new(Exit::Refused, format!("--metrics: {error}")))?;
-        crate::say!("metrics at http://{at}/metrics");
+    let opened = open(args, admission)?;
+    let (disks, set, told) = match opened {
+        Some(Set { disks, control, told, times, .. }) => {
+            (Set::boxed(disks), Some((control, times)), Some(told))
+        }
+        None => (Vec::new(), None, None),
+    };
+    let hold = args.hold.as_deref().map(Hold::open).transpose().map_err(|error| refused(&error))?;
+    let catalog = hold.map(|hold| Box::new(hold) as Box<dyn Catalog>);
+    let mut listen = vec![Listen { place: Place::Unix(args.socket.clone()), tls: None }];
+    if let Some(address) = args.listen {
+        let tls = args.tls.as_deref().map(server_tls).transpose()?.map(Arc::new);
+        listen.push(Listen { place: Place::Tcp(address), tls });
     }
+    let running = front::start_with(disks, catalog, &listen, Limits::default());
+    let running = Arc::new(running.map_err(|error| Failure::from_error(Exit::Refused, &error))?);
+    let door = set.as_ref().map(|set| attend(args, set, &running)).transpose()?;
     for disk in &args.disks {
         crate::say!("serving nbd+unix:///{}?socket={}", disk.name, args.socket.display());
+    }
+    if let Some(hold) = &args.hold {
+        let places: Vec<String> = running.places().iter().map(ToString::to_string).collect();
+        crate::say!("holding copies in {} for who comes to {}", hold.display(), places.join(", "));
     }
     notify("READY=1");
     let mut last = String::new();
     let mut hours = Suspension { is_on: false, args };
     while !running.is_over() && signals.pending().next().is_none() {
         // What goes on being refused is said once.
-        for words in told.try_iter() {
+        for words in told.iter().flat_map(std::sync::mpsc::Receiver::try_iter) {
             if words != last {
                 crate::say!("{words}");
                 last = words;
             }
         }
-        hours.keep(&control, &running);
+        if let Some((control, _)) = &set {
+            hours.keep(control, &running);
+        }
         std::thread::sleep(LOOK);
     }
     notify("STOPPING=1");
     drop(door);
     crate::say!("ending: what was asked is answered, and the tier left in order");
     end(running)
+}
+
+/// Whoever asks how the tier is doing, and its peers, are heard from now on.
+fn attend(
+    args: &TierServeArgs,
+    (control, times): &(Control, Times),
+    running: &Arc<front::Running>,
+) -> Result<Door, Failure> {
+    control.serve(running);
+    let asked_at = args.control.clone().unwrap_or_else(|| control_of(&args.socket));
+    let door = Door::open(&asked_at, control.clone(), running).map_err(|error| refused(&error))?;
+    if let Some(address) = args.metrics {
+        let (control, times) = (control.clone(), times.clone());
+        let source = metrics::Source { control, times, server: Arc::downgrade(running) };
+        let at = metrics::serve(address, source)
+            .map_err(|error| Failure::new(Exit::Refused, format!("--metrics: {error}")))?;
+        crate::say!("metrics at http://{at}/metrics");
+    }
+    Ok(door)
+}
+
+/// The tier, if there are disks.
+fn open(args: &TierServeArgs, admission: Admission) -> Result<Option<Set>, Failure> {
+    let Some(file) = args.file.as_ref().filter(|_| !args.disks.is_empty()) else { return Ok(None) };
+    let tls = args.tls.as_deref().map(super::takeover::client_tls).transpose()?;
+    let copies = Copies { count: args.copies, peers: args.peers.clone(), tls };
+    let disks: Vec<Opening> = args.disks.iter().map(|disk| opening(disk, args, &copies)).collect();
+    let set = Set::open(file, args.policy, admission, &disks).map_err(|error| refused(&error))?;
+    said(&set);
+    Ok(Some(set))
+}
+
+fn server_tls(directory: &Path) -> Result<Tls, Failure> {
+    let [authority, certificate, key] = super::takeover::pems(directory)?;
+    Tls::new(&authority, &certificate, &key)
+        .map_err(|error| Failure::from_error(Exit::Refused, &error))
 }
 
 /// Hours at which nothing comes in.
@@ -175,7 +210,7 @@ fn end(mut running: Arc<front::Running>) -> Result<Exit, Failure> {
     }
 }
 
-fn opening(disk: &crate::args::TierDisk, args: &TierServeArgs) -> Opening {
+fn opening(disk: &crate::args::TierDisk, args: &TierServeArgs, copies: &Copies) -> Opening {
     let sidecar = args
         .sidecar
         .as_ref()
@@ -185,6 +220,7 @@ fn opening(disk: &crate::args::TierDisk, args: &TierServeArgs) -> Opening {
         backing: disk.backing.clone(),
         mode: mode(args.mode),
         sidecar,
+        copies: copies.clone(),
     }
 }
 
@@ -298,18 +334,14 @@ fn text(report: &Report) -> String {
     if report.has_failed {
         text += "the cache device has failed: nothing is cached any more\n";
     }
-    let mut table = Table::new(&[
-        "disk",
-        "mode",
-        ">not on its backing store",
-        ">epochs",
-        "backing store alone",
-        ">pages",
-        ">at most",
-        "new pages",
-    ]);
+    let has_copies = report.disks.iter().any(|disk| disk.copies > 0);
+    let mut heads =
+        vec!["disk", "mode", ">not on its backing store", ">epochs", "backing store alone"];
+    heads.extend([">pages", ">at most", "new pages"]);
+    heads.extend(has_copies.then_some(">copies"));
+    let mut table = Table::new(&heads);
     for disk in &report.disks {
-        table.row(vec![
+        let mut row = vec![
             disk.name.clone(),
             disk.mode.clone(),
             Bytes::new(disk.dirty_bytes).to_string(),
@@ -318,7 +350,9 @@ fn text(report: &Report) -> String {
             Bytes::new(disk.page_bytes).to_string(),
             format!("{} %", disk.share_percent),
             if disk.populates { "come in" } else { "stay out" }.to_owned(),
-        ]);
+        ];
+        row.extend(has_copies.then(|| format!("{} of {}", disk.holding, disk.copies)));
+        table.row(row);
     }
     text += &table.text("");
     for disk in &report.disks {
@@ -327,6 +361,9 @@ fn text(report: &Report) -> String {
                 "{}: what its log holds cannot be read; nothing goes to its backing store\n",
                 disk.name
             );
+        }
+        if disk.is_fenced {
+            text += &format!("{}: another host owns it; nothing of it is answered\n", disk.name);
         }
         if disk.is_refused {
             text +=

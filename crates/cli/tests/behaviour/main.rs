@@ -45,6 +45,7 @@ mod storage_trouble;
 mod studies;
 mod terminal;
 mod tiers;
+mod tiers_copies;
 mod vm_operations;
 mod watts;
 mod what_if;

@@ -1,6 +1,6 @@
 use super::options::{Answer, Known, check_name, info, list, list_contexts, query};
 use super::session::Session;
-use crate::bytes::{Reader, Write};
+use crate::bytes::{Reader, Write, string};
 use crate::limits::{HANDSHAKE_OUTPUT, OPTION_MAX, OPTION_SKIP_MAX, OPTIONS_MAX};
 use crate::wire::{self, handshake, option, reply};
 use crate::{Export, Progress, Violation};
@@ -27,6 +27,9 @@ pub enum Next {
     /// It sends what was written before it feeds the machine again: that is much already, and a client
     /// that asks and never listens would have it grow.
     Send,
+    /// A client chooses an export of this name, which is none of those that were offered. The driver may
+    /// offer it to him from now on, and feeds the machine again; if not, the client is told so.
+    Wanted(String),
     /// It sends what was written, begins TLS, and says so with [`Handshake::encrypted`].
     StartTls,
     /// It sends what was written; what comes now are requests.
@@ -44,6 +47,9 @@ pub struct Handshake {
     with_zeroes: bool,
     is_structured: bool,
     options: u32,
+    /// Whether the driver is asked for exports that it did not offer, and was for the next.
+    asks: bool,
+    has_asked: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +95,14 @@ impl Handshake {
             with_zeroes: true,
             is_structured: false,
             options: 0,
+            asks: false,
+            has_asked: false,
         }
+    }
+
+    /// From now on the driver is asked for exports that it did not offer ([`Next::Wanted`]).
+    pub fn ask_for_others(&mut self) {
+        self.asks = true;
     }
 
     /// TLS has begun: what was agreed on in the clear is forgotten (the specification, `STARTTLS`).
@@ -186,9 +199,27 @@ impl Handshake {
             Err(answer) => return Ok(self.skip(option, length, answer)),
         };
         let Some(data) = reader.take(length as usize) else { return Ok(Step::Starved) };
+        if let Some(name) = self.wanted(known, exports, data) {
+            return Ok(Step::Went { consumed: 0, next: Some(Next::Wanted(name)) });
+        }
         self.options += 1;
         let next = self.carry_out(known, exports, data, out)?;
         Ok(Step::Went { consumed: wire::OPTION_HEADER + data.len(), next })
+    }
+
+    /// The name of an export that the driver is to be asked for, once.
+    fn wanted(&mut self, known: Known, exports: &[Export], data: &[u8]) -> Option<String> {
+        if !self.asks || std::mem::take(&mut self.has_asked) {
+            return None;
+        }
+        let name = match known {
+            Known::ExportName => data,
+            Known::Go => Reader(data).counted()?,
+            _ => return None,
+        };
+        let name = string(name).filter(|_| check_name(exports, name).is_err())?;
+        self.has_asked = true;
+        Some(name.to_owned())
     }
 
     /// What ends the connection at once.

@@ -5,13 +5,18 @@
 
 mod block;
 mod group;
+mod label;
 mod sidecar;
 mod superblock;
 mod table;
 
 pub use block::{BLOCK, BLOCK_BYTES, Uuid, block_sum, payload_sum};
 pub use group::{Flags, GROUP_RECORDS, Head, Kind, NO_CHUNK, Record};
-pub use sidecar::{FINGERPRINT_BYTES, SIDECAR_BYTES, SIDECAR_MAGIC, Sidecar, SidecarState};
+pub use label::{LABEL_BYTES, Label, held_at};
+pub use sidecar::{
+    ADDRESS_BYTES, FINGERPRINT_BYTES, HOLDERS, Holder, SIDECAR_BYTES, SIDECAR_MAGIC, Sidecar,
+    SidecarState,
+};
 pub use superblock::{
     DISKS, DiskEntry, FORMAT, SUPERBLOCK_AT, SUPERBLOCK_BYTES, SetState, Superblock,
     SuperblockError, mode,

@@ -8,6 +8,22 @@ pub const FINGERPRINT_BYTES: usize = 64;
 /// What each copy begins with.
 pub const SIDECAR_MAGIC: &[u8; 8] = b"TMSIDE\0\0";
 const FORMAT: u32 = 1;
+const HOLDERS_AT: usize = 120;
+const HOLDER_BYTES: usize = 96;
+
+/// The most copies of a log that a sidecar names.
+pub const HOLDERS: usize = 4;
+/// Bytes of a holder's address.
+pub const ADDRESS_BYTES: usize = 64;
+
+/// Somebody who has a copy of the owner's log: every write that was answered is in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// Its host's name.
+    pub host: Uuid,
+    /// Where its copies are to be had, for people and programs: text, then zeros.
+    pub address: [u8; ADDRESS_BYTES],
+}
 
 /// What may be said of the bytes on a backing disk without its cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +62,10 @@ pub struct Sidecar {
     pub mode: u32,
     /// The last epoch that is wholly on it, durably.
     pub applied: u64,
+    /// Who has a copy of the log, up to [`HOLDERS`].
+    pub holders: Vec<Holder>,
+    /// The generation of the log that has its newest writes, while somebody else takes them over; else 0.
+    pub log_generation: u64,
     /// What it looked like.
     pub fingerprint: [u8; FINGERPRINT_BYTES],
 }
@@ -64,6 +84,12 @@ impl Sidecar {
         block.u64(40, self.seq).put(48, &self.owner).put(64, &self.boot);
         block.u32(80, state).u32(84, self.mode).u64(88, self.applied);
         block.u64(96, from).u64(104, to).put(504, &self.fingerprint);
+        let holders = self.holders.iter().take(HOLDERS);
+        block.u32(112, u32::try_from(holders.len()).unwrap_or(0)).u64(568, self.log_generation);
+        for (place, holder) in holders.enumerate() {
+            let at = HOLDERS_AT + place * HOLDER_BYTES;
+            block.put(at, &holder.host).put(at + 32, &holder.address);
+        }
         block.seal().0
     }
 
@@ -83,6 +109,8 @@ impl Sidecar {
         if block.array(0) != *SIDECAR_MAGIC || block.u32(8) != FORMAT {
             return None;
         }
+        let holders = usize::try_from(block.u32(112)).ok().filter(|count| *count <= HOLDERS)?;
+        let holders = (0..holders).map(|place| HOLDERS_AT + place * HOLDER_BYTES);
         let state = match block.u32(80) {
             1 => SidecarState::Clean,
             2 => SidecarState::Dirty,
@@ -99,6 +127,10 @@ impl Sidecar {
             state,
             mode: block.u32(84),
             applied: block.u64(88),
+            holders: holders
+                .map(|at| Holder { host: block.array(at), address: block.array(at + 32) })
+                .collect(),
+            log_generation: block.u64(568),
             fingerprint: block.array(504),
         })
     }

@@ -157,7 +157,7 @@ impl Tier {
         self.checkpoint.phase = Phase::Idle;
         let (_, seq) = self.checkpoint.start;
         while self.pool.log.chunks.front().is_some_and(|(_, first)| *first < seq) {
-            if let Some((chunk, _)) = self.pool.log.chunks.pop_front() {
+            if let Some(chunk) = self.pool.log.drop_chunk() {
                 self.free_chunk(chunk);
             }
         }

@@ -45,8 +45,9 @@ impl Tier {
     pub(super) fn pump_log(&mut self, index: u16, fx: &mut Fx) {
         while !self.is_failed {
             let disk = self.disk(index);
+            let is_still = disk.is_settling || disk.is_fenced;
             let Some(log) = disk.log.as_ref() else { return };
-            if disk.pending.is_empty() || log.in_flight() >= GROUPS_IN_FLIGHT {
+            if is_still || disk.pending.is_empty() || log.in_flight() >= GROUPS_IN_FLIGHT {
                 return;
             }
             if !self.begin_group(index, fx) {
@@ -107,9 +108,12 @@ impl Tier {
         let flags = if ends_epoch { Flags::EPOCH_END } else { Flags::default() };
         let facts = GroupFacts { flags, epoch: epoch.number, unix_ns: now.0 };
         disk.epoch_since.get_or_insert(now);
+        let sent: Vec<u32> = writes.iter().map(|(write, _)| *write).collect();
         disk.groups.insert(seq, writes);
         let log = disk.log.as_mut().expect("seen above");
-        fx.push(log.write(&geometry, facts, records, payload, io));
+        let place = (seq, log.position);
+        let effect = log.write(&geometry, facts, records, payload, io);
+        self.push_group(index, place, effect, &sent, fx);
         self.close_epoch(index, ends_epoch);
         self.set_timer(fx);
         true
@@ -138,9 +142,11 @@ impl Tier {
         let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
         let facts = GroupFacts { flags: Flags::default(), epoch, unix_ns: now.0 };
         let log = self.log(index);
-        fx.push(log.link(&geometry, facts, chunk, io));
+        let place = (seq, log.position);
+        let effect = log.link(&geometry, facts, chunk, io);
         let room = log.room(&geometry);
         self.disk(index).groups.insert(seq, Vec::new());
+        self.push_group(index, place, effect, &[], fx);
         room
     }
 
@@ -186,9 +192,10 @@ impl Tier {
         }
     }
 
-    /// Writes whose groups are accepted are answered, in order, and their memory is free.
-    fn groups_accepted(&mut self, index: u16, fx: &mut Fx) {
-        let accepted = self.log(index).accepted;
+    /// Writes whose groups the cache device has are where they will be read, and their memory is free; they
+    /// are answered, in order, when all copies have them, too.
+    pub(super) fn groups_accepted(&mut self, index: u16, fx: &mut Fx) {
+        let Some(accepted) = self.disk(index).log.as_ref().map(|log| log.accepted) else { return };
         while let Some(entry) =
             self.disk(index).groups.first_entry().filter(|e| *e.key() <= accepted)
         {
@@ -196,6 +203,7 @@ impl Tier {
                 self.landed(index, write, at, fx);
             }
         }
+        let accepted = self.disk(index).accepted_everywhere();
         while let Some((_, write)) =
             self.disk(index).accepted.front().copied().filter(|(seq, _)| *seq <= accepted)
         {
@@ -225,14 +233,13 @@ impl Tier {
         let is_urgent = pool.urgent_to > pool.log.durable && pool.log.accepted > pool.log.durable;
         let disks = self.disks.iter().flatten();
         let is_waited_for = disks.clone().any(|disk| {
-            let accepted = disk.log.as_ref().map_or(0, |log| log.accepted);
-            let waits = disk.durable.front().is_some_and(|(seq, _)| *seq <= accepted);
-            waits || disk.wants_durable()
+            let log = disk.log.as_ref();
+            log.is_some_and(|log| disk.waits_for(log.flushed, log.accepted, false))
         });
         let has_new = pool.log.accepted > pool.log.durable
             || disks
                 .clone()
-                .any(|disk| disk.log.as_ref().is_some_and(|log| log.accepted > log.durable));
+                .any(|disk| disk.log.as_ref().is_some_and(|log| log.accepted > log.flushed));
         let is_lazy = self.flusher.is_wanted && has_new;
         if !(is_urgent || is_waited_for || is_lazy || self.flusher.is_checkpoint_next) {
             self.flusher.is_wanted &= has_new;
@@ -258,10 +265,18 @@ impl Tier {
         for (log, to) in covers {
             match log {
                 LogId::Pool => {
-                    self.pool.log.durable = self.pool.log.durable.max(to);
+                    self.pool.log.flushed = self.pool.log.flushed.max(to);
+                    self.pool.log.durable = self.pool.log.flushed;
                     self.pool_durable(fx);
                 }
-                LogId::Disk(index) => self.disk_durable(index, to, fx),
+                LogId::Disk(index) => {
+                    if let Some(log) =
+                        self.disks[usize::from(index)].as_mut().and_then(|d| d.log.as_mut())
+                    {
+                        log.flushed = log.flushed.max(to);
+                    }
+                    self.disk_durable(index, fx);
+                }
             }
         }
         if std::mem::take(&mut self.flusher.is_checkpoint) {
@@ -269,9 +284,11 @@ impl Tier {
         }
     }
 
-    fn disk_durable(&mut self, index: u16, to: u64, fx: &mut Fx) {
+    /// Whoever waited for what is durable in the log and in all copies is answered.
+    pub(super) fn disk_durable(&mut self, index: u16, fx: &mut Fx) {
         let now = self.now;
         let Some(disk) = self.disks[usize::from(index)].as_mut() else { return };
+        let to = disk.durable_everywhere();
         let Some(log) = disk.log.as_mut() else { return };
         if to > log.durable {
             log.durable = to;
@@ -304,6 +321,8 @@ impl Tier {
         if disk.retry_at.is_some_and(|at| now >= at) {
             disk.retry_at = None;
         }
+        self.tick_copies(index, fx);
+        let disk = self.disk(index);
         let (wants_seal, wants_flush) = (is_due(disk.seal_since), is_due(disk.unbacked_since));
         if wants_seal {
             disk.seal_since = None;
@@ -319,8 +338,9 @@ impl Tier {
         let (geometry, now, is_failed) = (self.geometry, self.now, self.is_failed);
         let disk = self.disk(index);
         let epoch = disk.open_number();
+        let is_still = is_failed || disk.is_settling || disk.is_fenced;
         let Some(log) = disk.log.as_mut() else { return };
-        if is_failed || log.told >= log.durable || log.room(&geometry).is_none() {
+        if is_still || log.told >= log.durable || log.room(&geometry).is_none() {
             return;
         }
         let seq = log.seq;
@@ -328,51 +348,16 @@ impl Tier {
         let facts = GroupFacts { flags: Flags::SEAL, epoch, unix_ns: now.0 };
         let disk = self.disk(index);
         disk.groups.insert(seq, Vec::new());
-        fx.push(self.log(index).write(&geometry, facts, Vec::new(), Vec::new(), io));
+        let log = self.log(index);
+        let place = (seq, log.position);
+        let effect = log.write(&geometry, facts, Vec::new(), Vec::new(), io);
+        self.push_group(index, place, effect, &[], fx);
     }
 
     /// Nothing will be accepted any more: whoever waits is told.
     pub(super) fn fail_waiters(&mut self, fx: &mut Fx) {
         for index in 0..self.disks.len() {
-            let Some(disk) = self.disks[index].as_mut() else { continue };
-            let index = u16::try_from(index).unwrap_or(u16::MAX);
-            let mut unlanded: Vec<u32> = std::mem::take(&mut disk.groups)
-                .into_values()
-                .flatten()
-                .map(|(write, _)| write)
-                .collect();
-            let mut flushes = Vec::new();
-            for pending in std::mem::take(&mut disk.pending) {
-                match pending {
-                    Pending::Write(write) => unlanded.push(write),
-                    Pending::Flush(id) => flushes.push(id),
-                    Pending::EpochEnd => {}
-                }
-            }
-            disk.accepted.clear();
-            let mut landed = Vec::new();
-            for (_, waiter) in std::mem::take(&mut disk.durable) {
-                match waiter {
-                    Durable::Flush(id) => flushes.push(id),
-                    Durable::Write(write) if !unlanded.contains(&write) => landed.push(write),
-                    Durable::Write(_) => {}
-                }
-            }
-            let held = if disk.uncached == Uncached::No {
-                std::mem::take(&mut disk.held)
-            } else {
-                VecDeque::new()
-            };
-            fx.extend(flushes.into_iter().map(|id| Effect::Reply(id, Err(IoError::Io))));
-            for request in held {
-                self.refuse(&request, fx);
-            }
-            for write in landed {
-                self.answer(write, Err(IoError::Io), fx);
-            }
-            for write in unlanded {
-                self.fail_write(index, write, fx);
-            }
+            self.fail_disk(u16::try_from(index).unwrap_or(u16::MAX), fx);
         }
         // Writes of mode through that waited for a map go on when their sidecar says that no map counts.
         let mut stalled = std::mem::take(&mut self.pool.waiting);
@@ -385,6 +370,49 @@ impl Tier {
         for write in stalled {
             let (index, ..) = self.range(write);
             self.disk(index).stalled.push(write);
+        }
+    }
+
+    /// Nothing of this disk will be accepted any more.
+    pub(super) fn fail_disk(&mut self, index: u16, fx: &mut Fx) {
+        let Some(disk) = self.disks[usize::from(index)].as_mut() else { return };
+        let mut unlanded: Vec<u32> = std::mem::take(&mut disk.groups)
+            .into_values()
+            .flatten()
+            .map(|(write, _)| write)
+            .collect();
+        let mut flushes = Vec::new();
+        for pending in std::mem::take(&mut disk.pending) {
+            match pending {
+                Pending::Write(write) => unlanded.push(write),
+                Pending::Flush(id) => flushes.push(id),
+                Pending::EpochEnd => {}
+            }
+        }
+        // What the cache device has and a copy has not.
+        let accepted = std::mem::take(&mut disk.accepted).into_iter().map(|(_, write)| write);
+        let mut landed: Vec<u32> = accepted.filter(|write| !unlanded.contains(write)).collect();
+        for (_, waiter) in std::mem::take(&mut disk.durable) {
+            match waiter {
+                Durable::Flush(id) => flushes.push(id),
+                Durable::Write(write) if !unlanded.contains(&write) => landed.push(write),
+                Durable::Write(_) => {}
+            }
+        }
+        let held = if disk.uncached == Uncached::No || disk.is_fenced {
+            std::mem::take(&mut disk.held)
+        } else {
+            VecDeque::new()
+        };
+        fx.extend(flushes.into_iter().map(|id| Effect::Reply(id, Err(IoError::Io))));
+        for request in held {
+            self.refuse(&request, fx);
+        }
+        for write in landed {
+            self.answer(write, Err(IoError::Io), fx);
+        }
+        for write in unlanded {
+            self.fail_write(index, write, fx);
         }
     }
 

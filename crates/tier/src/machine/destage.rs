@@ -8,8 +8,9 @@ use super::io::{Holder, Io};
 use super::overlay::Source;
 use super::pool::Item;
 use super::{Fx, Mode, Tier};
-use crate::event::{Buf, Check, Effect, Note, Piece, Place, ReadIo};
+use crate::event::{Buf, Check, Effect, IoError, Note, Piece, Place, ReadIo};
 use crate::format::{NO_CHUNK, SidecarState};
+use crate::ownership::with_holders;
 
 /// Runs of a batch that are under way at once.
 const RUNS: usize = 8;
@@ -35,7 +36,8 @@ impl Tier {
         let is_closing = self.is_closing;
         let disk = self.disk(index);
         let Some(log) = disk.log.as_ref() else { return };
-        if is_closing || disk.is_damaged || disk.retry_at.is_some() || disk.sidecar_next.is_some() {
+        let is_still = is_closing || disk.is_damaged || disk.is_fenced;
+        if is_still || disk.retry_at.is_some() || disk.sidecar_next.is_some() {
             return;
         }
         let durable = log.durable;
@@ -249,7 +251,7 @@ impl Tier {
         let now = self.now;
         let disk = self.disk(index);
         let batch = disk.batch.take().expect("it was there");
-        if !disk.is_damaged {
+        if !disk.is_damaged && !disk.is_fenced {
             disk.retry_at = Some(now + RETRY);
             fx.push(Effect::Note(Note::BackingFailed(index)));
         }
@@ -322,28 +324,70 @@ impl Tier {
         let Some(log) = disk.log.as_mut() else { return };
         let mut free = Vec::new();
         while log.chunks.front().is_some_and(|(_, first)| *first < seq) {
-            free.extend(log.chunks.pop_front());
+            free.extend(log.drop_chunk());
         }
         let (chunk, first) = log.chunks.front().copied().unwrap_or((NO_CHUNK, seq));
         (disk.entry.log_chunk, disk.entry.log_seq) = (chunk, first);
-        for (chunk, _) in free {
+        for chunk in free {
             self.free_chunk(chunk);
         }
     }
 
-    /// Writes a sidecar's next copy; [`Tier::sidecar_flushed`] when it is durable.
+    /// Writes a sidecar's next copy, if nobody else owns the disk by now; [`Tier::sidecar_flushed`] when it is
+    /// durable.
     pub(super) fn write_sidecar(&mut self, index: u16, state: SidecarState, fx: &mut Fx) {
         let disk = self.disk(index);
-        let mut next = disk.sidecar.clone();
-        (next.state, next.seq) = (state, next.seq + 1);
+        if disk.is_fenced {
+            return;
+        }
+        let mut next = with_holders(&disk.sidecar, disk.holders());
+        next.state = state;
         next.mode = match disk.change.unwrap_or(disk.mode) {
             Mode::Through => crate::format::mode::THROUGH,
             Mode::Back => crate::format::mode::BACK,
         };
-        disk.sidecar_next = Some(state);
-        let io = self.ios.start(Io::SidecarWrite { disk: index });
-        let from = vec![Piece::Bytes(next.encode())];
-        fx.push(Effect::Write { io, place: Place::Sidecar(index), at: next.place(), from });
+        disk.sidecar_next = Some(next);
+        let generation = disk.confirmed;
+        let io = self.ios.start(Io::SidecarConfirm { disk: index });
+        fx.push(Effect::Confirm { io, disk: index, generation });
+    }
+
+    pub(super) fn sidecar_confirmed(
+        &mut self,
+        index: u16,
+        result: Result<(), IoError>,
+        fx: &mut Fx,
+    ) {
+        match (result, &self.disk(index).sidecar_next) {
+            (Err(IoError::Fenced), _) => self.fence(index, fx),
+            (Ok(()), Some(next)) => {
+                let (at, from) = (next.place(), vec![Piece::Bytes(next.encode())]);
+                let io = self.ios.start(Io::SidecarWrite { disk: index });
+                fx.push(Effect::Write { io, place: Place::Sidecar(index), at, from });
+            }
+            _ => self.sidecar_failed(index, fx),
+        }
+    }
+
+    /// Somebody else owns the disk: nothing of it is answered or written any more.
+    pub(super) fn fence(&mut self, index: u16, fx: &mut Fx) {
+        let disk = self.disk(index);
+        if std::mem::replace(&mut disk.is_fenced, true) {
+            return;
+        }
+        disk.sidecar_next = None;
+        if let Some(batch) = disk.batch.as_mut() {
+            batch.is_failed = true;
+        }
+        if let Some(batch) = disk.batch.take_if(|batch| batch.phase == Phase::Sidecar) {
+            self.end_fills(&batch.open);
+        }
+        fx.push(Effect::Note(Note::Fenced(index)));
+        self.fail_disk(index, fx);
+        for write in std::mem::take(&mut self.disk(index).waiting) {
+            self.answer(write, Err(IoError::Io), fx);
+            self.let_go(write, fx);
+        }
     }
 
     pub(super) fn sidecar_written(&mut self, index: u16, is_ok: bool, fx: &mut Fx) {
@@ -359,9 +403,11 @@ impl Tier {
             return self.sidecar_failed(index, fx);
         }
         let disk = self.disk(index);
-        let Some(state) = disk.sidecar_next.take() else { return };
-        disk.sidecar.state = state;
-        disk.sidecar.seq += 1;
+        let Some(next) = disk.sidecar_next.take() else { return };
+        let state = next.state;
+        (disk.sidecar.state, disk.sidecar.holders) = (state, next.holders);
+        disk.sidecar.seq = next.seq;
+        disk.confirmed = next.generation;
         if matches!(state, SidecarState::Applying { .. }) {
             self.batch_may_write(index);
         }

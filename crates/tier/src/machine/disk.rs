@@ -6,10 +6,11 @@ use super::batch::Batch;
 use super::epoch::Epoch;
 use super::log::Log;
 use super::overlay::Overlay;
+use super::peer::Peer;
 use super::uncached::Uncached;
 use super::{Mode, PAUSE};
 use crate::ReqId;
-use crate::format::{DiskEntry, Sidecar, SidecarState};
+use crate::format::{DiskEntry, Holder, Sidecar, SidecarState};
 
 /// What waits for its place in a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +26,20 @@ pub(super) enum Pending {
 pub(super) enum Durable {
     Flush(ReqId),
     Write(u32),
+}
+
+/// How a disk is to be served.
+pub(crate) struct Wish {
+    pub(crate) mode: Mode,
+    pub(crate) copies: u8,
+    pub(crate) peers: Vec<Holder>,
+}
+
+impl Wish {
+    /// How its writes are answered until its peers are there.
+    pub(crate) fn first(&self) -> Mode {
+        if self.copies > 0 { Mode::Through } else { self.mode }
+    }
 }
 
 /// A cached disk.
@@ -70,8 +85,18 @@ pub(crate) struct Disk {
     pub(super) held: VecDeque<crate::Request>,
     pub(super) change: Option<Mode>,
     pub(super) is_draining: bool,
-    /// A sidecar's state that is being written.
-    pub(super) sidecar_next: Option<SidecarState>,
+    /// The sidecar that is being written, and the generation that the last one had.
+    pub(super) sidecar_next: Option<Sidecar>,
+    pub(super) confirmed: u64,
+    /// How many peers are to hold copies of the log in mode back, and who may.
+    pub(super) copies: u8,
+    pub(super) peers: Vec<Peer>,
+    /// How its writes are to be answered if there are as many copies.
+    pub(super) wish: Mode,
+    /// The log pauses while a peer gets the last of it.
+    pub(super) is_settling: bool,
+    /// Somebody else owns it.
+    pub(super) is_fenced: bool,
     pub(super) is_damaged: bool,
     /// A log start that is on its way to the pool's log.
     pub(super) start_queued: u64,
@@ -104,6 +129,14 @@ pub struct DiskStatus {
     pub is_damaged: bool,
     /// Whether its backing store refused, and is to be tried again.
     pub is_refused: bool,
+    /// Counts its owners; the copies of its log are of this one.
+    pub generation: u64,
+    /// Copies of its log that there should be in mode back, and how many there are.
+    pub copies: u8,
+    /// Peers that have one.
+    pub holding: usize,
+    /// Whether somebody else owns it by now.
+    pub is_fenced: bool,
 }
 
 impl Disk {
@@ -112,6 +145,7 @@ impl Disk {
             entry,
             mode,
             populate: true,
+            confirmed: sidecar.generation,
             sidecar,
             log,
             overlay: Overlay::default(),
@@ -137,15 +171,25 @@ impl Disk {
             change: None,
             is_draining: false,
             sidecar_next: None,
+            copies: 0,
+            peers: Vec::new(),
+            wish: mode,
+            is_settling: false,
+            is_fenced: false,
             is_damaged: false,
             start_queued: 0,
         }
     }
 
-    /// What was found in its log, and how its writes are to be answered when that is out.
-    pub(crate) fn recovered(&mut self, epochs: VecDeque<Epoch>, asked: Mode) {
+    /// What was found in its log, and how its writes are to be answered when that is out: in mode back only
+    /// when there are as many copies as there should be.
+    pub(crate) fn recovered(&mut self, epochs: VecDeque<Epoch>, wish: Wish) {
+        let first = wish.first();
         self.epochs = epochs;
-        self.change = (asked != self.mode).then_some(asked);
+        self.copies = wish.copies;
+        self.peers = wish.peers.into_iter().map(Peer::new).collect();
+        self.wish = wish.mode;
+        self.change = (first != self.mode).then_some(first);
     }
 
     pub(super) fn status(&self, (pages, share_percent): (usize, u8)) -> DiskStatus {
@@ -162,6 +206,10 @@ impl Disk {
             sidecar: self.sidecar.state,
             is_damaged: self.is_damaged,
             is_refused: self.retry_at.is_some(),
+            generation: self.entry.generation,
+            copies: self.copies,
+            holding: self.holding(),
+            is_fenced: self.is_fenced,
         }
     }
 
@@ -169,7 +217,7 @@ impl Disk {
     pub(super) fn due(&self) -> Option<Nanos> {
         let since = [self.epoch_since, self.unbacked_since, self.seal_since];
         let due = since.into_iter().flatten().map(|since| since + PAUSE);
-        due.chain(self.retry_at).min()
+        due.chain(self.retry_at).chain(self.peers.iter().filter_map(Peer::due)).min()
     }
 
     /// The epoch that writes belong to now.
@@ -188,13 +236,6 @@ impl Disk {
             Some(epoch) => epoch.number + 1,
             None => self.sidecar.applied + 1,
         }
-    }
-
-    /// Whether an epoch waits to be durable before it may go to the backing store.
-    pub(super) fn wants_durable(&self) -> bool {
-        let Some(log) = self.log.as_ref().filter(|_| self.batch.is_none()) else { return false };
-        let first = self.epochs.front().filter(|epoch| epoch.is_closed);
-        first.is_some_and(|epoch| epoch.last_seq > log.durable && epoch.last_seq <= log.accepted)
     }
 
     /// The group up to which its pages are true.

@@ -1,4 +1,5 @@
 use super::log::LogId;
+use super::peer::PeerIo;
 use crate::event::IoId;
 
 /// Which I/O it is that ended.
@@ -47,12 +48,22 @@ pub(super) enum Io {
     BatchFlush {
         disk: u16,
     },
-    /// A sidecar's block, then its flush.
+    /// Whether a sidecar is still ours, its block, its flush.
+    SidecarConfirm {
+        disk: u16,
+    },
     SidecarWrite {
         disk: u16,
     },
     SidecarFlush {
         disk: u16,
+    },
+    /// Something of a copy, on the so-manieth way to its peer.
+    Peer {
+        disk: u16,
+        peer: u8,
+        link: u32,
+        what: PeerIo,
     },
     /// Blocks of a table.
     Table,

@@ -19,6 +19,8 @@ pub(crate) struct Log {
     pub(crate) attach: u64,
     /// Its chunks, oldest first, each with the number of its first group; the last one is written.
     pub(crate) chunks: VecDeque<(u32, u64)>,
+    /// Where each of them begins, as a position.
+    pub(crate) starts: VecDeque<u64>,
     /// How much of the last chunk is written.
     pub(crate) at: u32,
     /// Number of the next group.
@@ -26,14 +28,20 @@ pub(crate) struct Log {
     /// Sum of the last head.
     pub(crate) previous: u64,
     pub(crate) position: u64,
-    /// Groups up to this one are accepted, with all before.
+    /// Groups up to this one are accepted by the cache device, with all before.
     pub(crate) accepted: u64,
+    /// And where the last of them ends, as a position.
+    pub(crate) accepted_to: u64,
+    /// Groups up to this one are durable on the cache device.
+    pub(crate) flushed: u64,
+    /// And in every copy: the lesser of the two counts for whoever asks.
     pub(crate) durable: u64,
     /// What the last head said of that.
     pub(crate) told: u64,
     /// Groups up to this one are on the backing store.
     pub(crate) retired: u64,
-    in_flight: VecDeque<(u64, bool)>,
+    /// Number, whether it is written, position behind it.
+    in_flight: VecDeque<(u64, bool, u64)>,
 }
 
 /// What a group is besides its records.
@@ -52,11 +60,14 @@ impl Log {
             generation,
             attach,
             chunks: VecDeque::from([(chunk, seq)]),
+            starts: VecDeque::from([0]),
             at: 0,
             seq,
             previous: 0,
             position: 0,
             accepted: seq - 1,
+            accepted_to: 0,
+            flushed: seq - 1,
             durable: seq - 1,
             told: seq - 1,
             retired: seq - 1,
@@ -109,6 +120,7 @@ impl Log {
         let facts = GroupFacts { flags: facts.flags.with(Flags::LINK), ..facts };
         let effect = self.begin(geometry, facts, chunk, Vec::new(), Vec::new(), io);
         self.chunks.push_back((chunk, self.seq));
+        self.starts.push_back(self.position);
         self.at = 0;
         effect
     }
@@ -148,9 +160,23 @@ impl Log {
         self.told = self.durable;
         self.position += BLOCK + u64::from(bytes);
         self.at += 4096 + bytes;
-        self.in_flight.push_back((self.seq, false));
+        self.in_flight.push_back((self.seq, false, self.position));
         self.seq += 1;
         Effect::Write { io, place: Place::Cache, at, from }
+    }
+
+    /// The first chunk leaves.
+    pub(super) fn drop_chunk(&mut self) -> Option<u32> {
+        self.starts.pop_front();
+        self.chunks.pop_front().map(|(chunk, _)| chunk)
+    }
+
+    /// Where on the cache device a position lies, and how many bytes there follow from it.
+    pub(super) fn place_of(&self, geometry: &Geometry, position: u64) -> Option<(u64, u64)> {
+        let index = self.starts.iter().rposition(|start| *start <= position)?;
+        let end = self.starts.get(index + 1).copied().unwrap_or(self.position);
+        let at = geometry.chunk_at(self.chunks[index].0) + (position - self.starts[index]);
+        (position < end).then_some((at, end - position))
     }
 
     /// Where the payload of the group that would be begun now lies.
@@ -164,8 +190,8 @@ impl Log {
             group.1 |= group.0 == seq;
         }
         let before = self.accepted;
-        while let Some((seq, true)) = self.in_flight.front().copied() {
-            self.accepted = seq;
+        while let Some((seq, true, end)) = self.in_flight.front().copied() {
+            (self.accepted, self.accepted_to) = (seq, end);
             self.in_flight.pop_front();
         }
         self.accepted > before

@@ -3,15 +3,18 @@
 mod batch;
 mod checkpoint;
 mod commit;
+mod copies;
 mod destage;
 mod disk;
 pub(crate) mod epoch;
 mod fill;
 mod io;
+mod join;
 pub(crate) mod log;
 mod orders;
 pub(crate) mod overlay;
 pub(crate) mod pages;
+mod peer;
 pub(crate) mod pool;
 mod read;
 mod through;
@@ -28,7 +31,7 @@ use crate::format::Superblock;
 use crate::geometry::Geometry;
 
 use checkpoint::Checkpoint;
-pub(crate) use disk::Disk;
+pub(crate) use disk::{Disk, Wish};
 pub(crate) use epoch::{Epoch, Logged};
 use io::{Io, Slab};
 use pages::Pages;
@@ -163,6 +166,7 @@ impl Tier {
                 self.tick(fx);
             }
             Event::Order(order) => self.order(order, fx),
+            Event::Peer(disk, peer, event) => self.peer_event(disk, peer, event, fx),
         }
     }
 
@@ -214,6 +218,7 @@ impl Tier {
             disk.entry.bytes
         );
         match request.op {
+            _ if disk.is_fenced => self.refuse(&request, fx),
             Op::Read => self.read(request, fx),
             _ if self.is_failed && !self.is_uncached(request.disk) => self.refuse(&request, fx),
             Op::Write | Op::Zero { .. } | Op::Flush => self.write(request, fx),
@@ -243,6 +248,10 @@ impl Tier {
             Io::RunRead { disk, run, chunk } => self.run_read(disk, run, chunk, is_ok, fx),
             Io::RunWrite { disk, run } => self.run_written(disk, run, is_ok, fx),
             Io::BatchFlush { disk } => self.batch_flushed(disk, is_ok, fx),
+            Io::SidecarConfirm { disk } => self.sidecar_confirmed(disk, result.map(|_| ()), fx),
+            Io::Peer { disk, peer, link, what } => {
+                self.peer_done((disk, peer, link), what, is_ok, fx);
+            }
             Io::SidecarWrite { disk } => self.sidecar_written(disk, is_ok, fx),
             Io::SidecarFlush { disk } => self.sidecar_flushed(disk, is_ok, fx),
             Io::Table => self.table_written(is_ok, fx),
@@ -258,6 +267,7 @@ impl Tier {
                 let disk = u16::try_from(disk).unwrap_or(u16::MAX);
                 self.pump_uncached(disk, fx);
                 self.pump_orders(disk, fx);
+                self.pump_copies(disk, fx);
                 self.pump_log(disk, fx);
                 self.pump_destage(disk, fx);
             }

@@ -13,8 +13,10 @@ impl Tier {
             Order::Close => self.is_closing = true,
             Order::Mode { disk, mode } => {
                 let found = self.disk(disk);
-                found.change = (found.mode != mode).then_some(mode);
-                if found.change.is_none() {
+                found.wish = mode;
+                let waits = mode == Mode::Back && found.holding() < usize::from(found.copies);
+                found.change = (found.mode != mode && !waits).then_some(mode);
+                if found.mode == mode {
                     fx.push(Effect::Note(Note::Mode(disk, mode)));
                 }
             }

@@ -76,6 +76,10 @@ impl Tier {
     }
 
     pub(super) fn through_allowed(&mut self, write: u32, fx: &mut Fx) {
+        let (index, ..) = self.range(write);
+        if self.disk(index).is_fenced {
+            return self.through_done(write, false, fx);
+        }
         let WriteRequest { request, .. } = self.writes.get(write);
         let (at, bytes, place) = (request.offset, request.bytes, Place::Backing(request.disk));
         let (op, buf) = (request.op, request.buf);

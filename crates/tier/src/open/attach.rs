@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::Media;
 use super::errors::{AttachError, Attachment, OpenError, Settings};
-use super::walk::{Group, Walk, Whose, walk};
+use super::walk::{Group, Track, Walk, Whose, in_chunk, walk};
 use crate::event::{IoError, Mode, Place};
 use crate::format::{
     DiskEntry, Kind, NO_CHUNK, SIDECAR_BYTES, Sidecar, SidecarState, Superblock, mode,
@@ -12,7 +12,7 @@ use crate::format::{
 use crate::geometry::Geometry;
 use crate::machine::log::Log;
 use crate::machine::overlay::blocks_of;
-use crate::machine::{Disk, Epoch, Logged};
+use crate::machine::{Disk, Epoch, Logged, Wish};
 
 /// A disk's log as it was found.
 pub(super) struct Found {
@@ -44,20 +44,20 @@ pub(super) fn read_log(
     {
         return Err(OpenError::Chunk(entry.log_chunk));
     }
-    let walk =
-        walk(media, geometry, whose, (entry.log_chunk, entry.log_seq), |group: Group<'_>| {
-            for (record, at, sums) in group.records {
-                let logged = Logged {
-                    order: 0,
-                    offset: record.offset,
-                    bytes: record.bytes,
-                    at,
-                    unmap: record.kind == Kind::Trim,
-                    sums: sums.into(),
-                };
-                records.push((group.head.seq, group.head.epoch, logged));
-            }
-        })?;
+    let start = in_chunk(entry.log_chunk, entry.log_seq);
+    let walk = walk(media, Track::Chunks(geometry), whose, start, |group: Group<'_>| {
+        for (record, at, sums) in group.records {
+            let logged = Logged {
+                order: 0,
+                offset: record.offset,
+                bytes: record.bytes,
+                at,
+                unmap: record.kind == Kind::Trim,
+                sums: sums.into(),
+            };
+            records.push((group.head.seq, group.head.epoch, logged));
+        }
+    })?;
     if let Some(seq) = walk.damaged {
         return Err(OpenError::Attach { index, error: AttachError::Damaged(seq) });
     }
@@ -109,7 +109,8 @@ pub(super) fn attach(
     };
     (entry.log_chunk, entry.log_seq) = log.chunks.front().copied().unwrap_or((NO_CHUNK, 1));
     // A disk with writes in its log stays in mode back until they are out.
-    let mode = if epochs.is_empty() { asked.mode } else { Mode::Back };
+    let wish = Wish { mode: asked.mode, copies: asked.copies, peers: asked.peers.clone() };
+    let mode = if epochs.is_empty() { wish.first() } else { Mode::Back };
     let mut sidecar = next_sidecar(&seen, superblock, settings, asked, &entry);
     sidecar.state = match (epochs.front(), epochs.back()) {
         (Some(first), Some(last)) => SidecarState::Applying { from: first.number, to: last.number },
@@ -121,7 +122,7 @@ pub(super) fn attach(
         None => sidecar.applied.max(last_epoch.unwrap_or(0)),
     };
     let mut disk = Disk::new(entry, mode, sidecar, Some(log));
-    disk.recovered(epochs, asked.mode);
+    disk.recovered(epochs, wish);
     Ok(Attached { disk, touched })
 }
 
@@ -134,10 +135,13 @@ fn look(
     let mut bytes = vec![0; SIDECAR_BYTES];
     media.read(Place::Sidecar(asked.index), 0, &mut bytes)?;
     let sidecar = Sidecar::newest(&bytes).filter(|sidecar| sidecar.disk == asked.disk);
-    let is_ours = sidecar.as_ref().is_some_and(|sidecar| sidecar.owner == superblock.set);
     let generation = sidecar.as_ref().map_or(0, |sidecar| sidecar.generation);
     Ok(Seen {
-        is_known: is_ours && entry.is_some_and(|entry| entry.generation == generation),
+        is_known: entry.zip(sidecar.as_ref()).is_some_and(|(entry, sidecar)| {
+            sidecar.owner == superblock.set
+                && sidecar.generation == entry.generation
+                && sidecar.log_generation == 0
+        }),
         is_changed: sidecar.as_ref().is_none_or(|sidecar| sidecar.fingerprint != asked.fingerprint),
         sidecar,
         generation,
@@ -215,6 +219,9 @@ fn next_sidecar(
         state: SidecarState::Clean,
         mode: entry.mode,
         applied: before.filter(|_| seen.is_known).map_or(0, |sidecar| sidecar.applied),
+        // Whoever had a copy may have more than the log: what was on its way and never answered.
+        holders: Vec::new(),
+        log_generation: 0,
         fingerprint: asked.fingerprint,
     }
 }

@@ -1,6 +1,7 @@
 use super::Media;
 use crate::event::{IoError, Place};
-use crate::format::{SIDECAR_BYTES, Sidecar, SidecarState, Uuid};
+use crate::format::{SIDECAR_BYTES, Sidecar, Uuid};
+use crate::ownership;
 
 /// Gives up what a lost log has for a disk: its backing store is all there is from now on, and a
 /// device that returns with that log is refused. Whether that loss is accepted is the caller's question.
@@ -12,11 +13,9 @@ pub fn give_up(media: &mut dyn Media, index: u16) -> Result<Option<Uuid>, IoErro
     let place = Place::Sidecar(index);
     let mut bytes = vec![0; SIDECAR_BYTES];
     media.read(place, 0, &mut bytes)?;
-    let Some(mut sidecar) = Sidecar::newest(&bytes) else { return Ok(None) };
+    let Some(sidecar) = Sidecar::newest(&bytes) else { return Ok(None) };
     let owner = sidecar.owner;
-    sidecar.generation += 1;
-    sidecar.seq += 1;
-    sidecar.state = SidecarState::Burnt;
+    let sidecar = ownership::give_up(&sidecar);
     media.write(place, sidecar.place(), &sidecar.encode()[..])?;
     media.flush(place)?;
     Ok(Some(owner))

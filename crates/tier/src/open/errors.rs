@@ -2,7 +2,7 @@ use cache::PolicyKind;
 use cache::tier::Admission;
 
 use crate::event::{IoError, Mode};
-use crate::format::{FINGERPRINT_BYTES, SuperblockError, Uuid};
+use crate::format::{FINGERPRINT_BYTES, HOLDERS, Holder, SuperblockError, Uuid};
 
 /// How a set is to be served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,10 @@ pub struct Attachment {
     pub mode: Mode,
     /// What tells the backing store from another, or from itself changed.
     pub fingerprint: [u8; FINGERPRINT_BYTES],
+    /// How many peers have to hold a copy of its log while it is in mode back, and who may.
+    pub copies: u8,
+    /// Up to [`HOLDERS`].
+    pub peers: Vec<Holder>,
 }
 
 /// Why a disk is not served.
@@ -39,6 +43,14 @@ pub enum AttachError {
     /// The name is all zero, or two have it.
     #[error("the disk has no name, or two have the same")]
     Name,
+    /// More copies than peers, or more peers than a sidecar names.
+    #[error("{copies} copies on {peers} peers: one copy on each, and up to {HOLDERS} peers")]
+    Copies {
+        /// Copies that were asked for.
+        copies: u8,
+        /// Peers that were named.
+        peers: usize,
+    },
     /// Too many for the room there is for logs.
     #[error("{disks} disks are more than the {most} that the set has room for logs of")]
     Many {

@@ -5,12 +5,14 @@ mod burn;
 mod errors;
 mod init;
 mod recover;
+mod take_over;
 mod walk;
 
 pub use burn::give_up;
 pub use errors::{AttachError, Attachment, OpenError, Settings};
 pub use init::init;
 pub use recover::{Examined, ExaminedDisk, Opened};
+pub use take_over::{HeldCopy, TakeOverError, Taken, Taking, read_sidecar, take_over};
 
 use crate::event::{IoError, Place};
 

@@ -3,11 +3,11 @@ use std::collections::{BTreeMap, VecDeque};
 use super::Media;
 use super::attach::{Attached, Found, Touched, attach, read_log};
 use super::errors::{AttachError, Attachment, OpenError, Settings};
-use super::walk::{Group, Walk, Whose, walk};
+use super::walk::{Group, Track, Walk, Whose, in_chunk, walk};
 use crate::event::{IoError, Place};
 use crate::format::{
-    BLOCK, BLOCK_BYTES, DiskEntry, Kind, SUPERBLOCK_AT, SUPERBLOCK_BYTES, SetState, SlotEntry,
-    Superblock, TABLE_ENTRIES, decode_table,
+    BLOCK, BLOCK_BYTES, DiskEntry, HOLDERS, Kind, SUPERBLOCK_AT, SUPERBLOCK_BYTES, SetState,
+    SlotEntry, Superblock, TABLE_ENTRIES, decode_table,
 };
 use crate::geometry::Geometry;
 use crate::machine::overlay::blocks_of;
@@ -249,6 +249,10 @@ fn check_attachments(
         if place.as_ref().is_some_and(|entry| entry.disk != disk.disk) {
             return refused(AttachError::Index(disk.index));
         }
+        if usize::from(disk.copies) > disk.peers.len() || disk.peers.len() > HOLDERS {
+            let (copies, peers) = (disk.copies, disk.peers.len());
+            return refused(AttachError::Copies { copies, peers });
+        }
         let is_elsewhere = superblock.disks.iter().enumerate().any(|(at, entry)| {
             at != usize::from(disk.index) && entry.as_ref().is_some_and(|e| e.disk == disk.disk)
         });
@@ -300,8 +304,8 @@ fn read_pool(
 ) -> Result<Walk, OpenError> {
     let whose = Whose { owner: superblock.set, generation: 0, attach: 0 };
     let mut changes: Vec<(u64, crate::format::Record)> = Vec::new();
-    let start = (superblock.pool_chunk, superblock.pool_seq);
-    let walk = walk(media, geometry, whose, start, |group: Group<'_>| {
+    let start = in_chunk(superblock.pool_chunk, superblock.pool_seq);
+    let walk = walk(media, Track::Chunks(geometry), whose, start, |group: Group<'_>| {
         changes.extend(group.head.records.iter().map(|record| (group.head.seq, record.clone())));
     })?;
     if let Some(seq) = walk.damaged {

@@ -7,7 +7,7 @@ use tilemark_tier::{Mode, Note, Op, Order};
 use super::oracle::{Oracle, stamps};
 use super::world::{Devices, Direct, Shape, World};
 
-const SHAPE: Shape = Shape { disk_bytes: 512 << 10, mode: Mode::Back, depth: 12 };
+const SHAPE: Shape = Shape { disk_bytes: 512 << 10, mode: Mode::Back, depth: 12, copies: 0 };
 const THROUGH: Shape = Shape { disk_bytes: 768 << 10, mode: Mode::Through, ..SHAPE };
 
 /// Runs by `seed`, stops a copy after every `stride`th step, and says how many stops there were.

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 use tilemark_tier::format::{
-    BLOCK_BYTES, DISKS, DiskEntry, Flags, GROUP_RECORDS, Head, Kind, PAGE_BLOCKS, Record, SetState,
-    Sidecar, SidecarState, SlotEntry, Superblock, SuperblockError, TABLE_ENTRIES, decode_table,
-    encode_table,
+    BLOCK_BYTES, DISKS, DiskEntry, Flags, GROUP_RECORDS, Head, Holder, Kind, Label, PAGE_BLOCKS,
+    Record, SetState, Sidecar, SidecarState, SlotEntry, Superblock, SuperblockError, TABLE_ENTRIES,
+    decode_table, encode_table,
 };
 
 fn superblock() -> Superblock {
@@ -98,8 +98,20 @@ fn sidecar() -> Sidecar {
         state: SidecarState::Applying { from: 12, to: 14 },
         mode: 1,
         applied: 11,
+        holders: Vec::new(),
+        log_generation: 0,
         fingerprint: [6; 64],
     }
+}
+
+/// One that names who holds copies.
+fn copied() -> Sidecar {
+    let holder = |host| Holder { host: [host; 16], address: [host + 100; 64] };
+    Sidecar { holders: vec![holder(7), holder(8)], log_generation: 2, ..sidecar() }
+}
+
+fn label() -> Label {
+    Label { disk: [5; 16], generation: 3, number: 9, position: 1 << 41, seq: 77 }
 }
 
 /// The bytes of the first version, which every later program has to read. `TILEMARK_UPDATE=1` writes what is
@@ -122,6 +134,10 @@ fn what_version_1_wrote_is_read() {
     assert_eq!(decode_table(8, 2, &kept_table), Some(table()));
     let kept_sidecar = kept("sidecar-1.bin", &sidecar().encode()[..]);
     assert_eq!(Sidecar::newest(&kept_sidecar), Some(sidecar()));
+    let kept_copied = kept("sidecar-copies-1.bin", &copied().encode()[..]);
+    assert_eq!(Sidecar::newest(&kept_copied), Some(copied()));
+    let kept_label = kept("label-1.bin", &label().encode()[..]);
+    assert_eq!(Label::newest(&kept_label), Some(label()));
 }
 
 #[test]

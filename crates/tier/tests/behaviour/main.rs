@@ -1,8 +1,10 @@
 //! The machine and its recovery against disks that fail, by one seed.
 
+mod copies;
 mod crash;
 mod formats;
 mod oracle;
+mod peers;
 mod predicted;
 mod promises;
 mod world;

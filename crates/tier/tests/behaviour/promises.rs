@@ -9,7 +9,7 @@ use tilemark_tier::{AttachError, Mode, Note, Op, OpenError, Order, Place};
 use super::oracle::stamps;
 use super::world::{Devices, Direct, Shape, World, give_up};
 
-const BACK: Shape = Shape { disk_bytes: 512 << 10, mode: Mode::Back, depth: 8 };
+const BACK: Shape = Shape { disk_bytes: 512 << 10, mode: Mode::Back, depth: 8, copies: 0 };
 const THROUGH: Shape = Shape { mode: Mode::Through, ..BACK };
 
 fn chance(seed: u64) -> Stream {

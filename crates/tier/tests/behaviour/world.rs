@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use faults::Disk;
 use machine::{Purpose, Stream};
-use tilemark_tier::format::{FINGERPRINT_BYTES, Uuid};
+use tilemark_tier::format::{FINGERPRINT_BYTES, SIDECAR_BYTES, Sidecar, Uuid};
+use tilemark_tier::ownership::is_owner;
 use tilemark_tier::{
     Attachment, Buf, Effect, Event, Geometry, IoError, IoId, Media, Mode, Note, Op, Opened, Order,
     Piece, Place, Plan, ReadIo, ReqId, Request, Settings, Sums, Tier,
@@ -12,6 +13,7 @@ use tilemark_tier::{
 use units::Nanos;
 
 use super::oracle::{Oracle, SECTOR, stamped};
+use super::peers::HolderHost;
 
 pub const SET: Uuid = [7; 16];
 pub const DISK: Uuid = [3; 16];
@@ -30,6 +32,8 @@ pub struct Shape {
     pub mode: Mode,
     /// Requests of the client that are under way at once.
     pub depth: usize,
+    /// Copies of the log that there have to be, on as many peers.
+    pub copies: u8,
 }
 
 impl Devices {
@@ -64,7 +68,19 @@ impl Devices {
             Place::Cache => &mut self.cache,
             Place::Backing(_) => &mut self.backing,
             Place::Sidecar(_) => &mut self.sidecar,
+            Place::Copy(..) => panic!("a copy is not on this machine"),
         }
+    }
+
+    /// What the sidecar says.
+    pub fn said(&mut self) -> Result<Sidecar, faults::StorageError> {
+        let mut bytes = [0; SIDECAR_BYTES];
+        self.sidecar.read(0, &mut bytes)?;
+        Ok(Sidecar::newest(&bytes).expect("one copy is good"))
+    }
+
+    fn owner(&mut self) -> Uuid {
+        self.said().expect("no fault").owner
     }
 
     pub fn kill(&mut self, chance: &mut Stream) {
@@ -83,6 +99,16 @@ impl Devices {
         open(&mut Direct::new(self), mode)
     }
 
+    /// Opens, to have its copies on the peers of the shape.
+    pub fn open_as(&mut self, shape: Shape) -> Result<Opened, tilemark_tier::OpenError> {
+        let asked = Attachment {
+            copies: shape.copies,
+            peers: (0..shape.copies).map(super::peers::holder).collect(),
+            ..attachment(self.backing.bytes(), shape.mode)
+        };
+        Tier::open(&mut Direct::new(self), settings(), &[asked])
+    }
+
     /// Opens, and the backing store looks another than it did.
     pub fn open_changed(&mut self, mode: Mode) -> Result<Opened, tilemark_tier::OpenError> {
         let changed = Attachment {
@@ -98,7 +124,8 @@ pub fn give_up(devices: &mut Devices) -> Result<Option<Uuid>, IoError> {
 }
 
 pub fn attachment(bytes: u64, mode: Mode) -> Attachment {
-    Attachment { index: 0, disk: DISK, bytes, mode, fingerprint: [0; FINGERPRINT_BYTES] }
+    let fingerprint = [0; FINGERPRINT_BYTES];
+    Attachment { index: 0, disk: DISK, bytes, mode, fingerprint, copies: 0, peers: Vec::new() }
 }
 
 pub fn settings() -> Settings {
@@ -169,6 +196,7 @@ enum Under {
     Read(ReadIo),
     Write(Place),
     Flush(Place),
+    Confirm(u64),
 }
 
 /// A running program and its client.
@@ -192,17 +220,23 @@ pub struct World {
     pub answers: BTreeMap<u64, Vec<u8>>,
     /// Flushes and durable writes that were answered.
     pub flushes: usize,
+    /// Its peers.
+    pub ways: super::peers::Ways,
+    set: Uuid,
+    /// No time passes while a peer has something to answer.
+    pub is_patient: bool,
 }
 
 impl World {
     pub fn new(seed: u64, shape: Shape) -> Self {
         let mut devices = Devices::new(shape);
-        let opened = devices.open(shape.mode).expect("a new set opens");
+        let opened = devices.open_as(shape).expect("a new set opens");
         let oracle = Oracle::new(shape.disk_bytes / SECTOR, shape.mode);
         Self::of(seed, shape, devices, opened.tier, oracle)
     }
 
-    pub fn of(seed: u64, shape: Shape, devices: Devices, tier: Tier, oracle: Oracle) -> Self {
+    pub fn of(seed: u64, shape: Shape, mut devices: Devices, tier: Tier, oracle: Oracle) -> Self {
+        let set = devices.owner();
         let mut world = Self {
             devices,
             tier,
@@ -219,6 +253,9 @@ impl World {
             errors: 0,
             answers: BTreeMap::new(),
             flushes: 0,
+            ways: super::peers::Ways::new(vec![HolderHost::new(); shape.copies.into()]),
+            set,
+            is_patient: true,
         };
         world.event(Event::Timer);
         world
@@ -230,9 +267,11 @@ impl World {
         if choice < 4 && self.asked.len() < self.shape.depth {
             let request = self.random_request();
             self.ask(request);
-        } else if !self.under.is_empty() && choice < 9 {
+        } else if self.is_busy() && choice < 9 {
             self.end_one();
-        } else if let Some(wake) = self.wake {
+        } else if let Some(wake) = self.wake
+            && !(self.is_patient && self.ways.is_waiting())
+        {
             self.now = self.now.max(wake);
             self.wake = None;
             self.event(Event::Timer);
@@ -245,7 +284,7 @@ impl World {
             if is_over(self) {
                 return;
             }
-            if !self.under.is_empty() {
+            if self.is_busy() {
                 self.end_one();
             } else if let Some(wake) = self.wake.take() {
                 self.now = self.now.max(wake);
@@ -330,8 +369,21 @@ impl World {
         self.asked.len()
     }
 
+    /// Whether an I/O can end, or something arrive.
+    pub fn is_busy(&self) -> bool {
+        !self.under.is_empty() || !self.ways.chances().is_empty()
+    }
+
     fn end_one(&mut self) {
-        let index = self.chance.below(self.under.len() as u64);
+        let chances = self.ways.chances();
+        let index = self.chance.below((self.under.len() + chances.len()) as u64);
+        if let Some(place) = usize::try_from(index).expect("few").checked_sub(self.under.len()) {
+            let generation = self.tier.status(0).map_or(0, |status| status.generation);
+            for event in self.ways.happen(chances[place], generation, &mut self.chance) {
+                self.event(event);
+            }
+            return;
+        }
         let id =
             *self.under.keys().nth(usize::try_from(index).expect("few")).expect("there is one");
         let under = self.under.remove(&id).expect("it is there");
@@ -341,12 +393,18 @@ impl World {
 
     fn end(&mut self, id: u32, under: Under) -> Result<Vec<u32>, IoError> {
         match under {
+            Under::Confirm(generation) => {
+                let sidecar = self.devices.said().map_err(|_| IoError::Io)?;
+                let is_ours = is_owner(&sidecar, self.set, generation);
+                if is_ours { Ok(Vec::new()) } else { Err(IoError::Fenced) }
+            }
             Under::Read(io) => self.end_read(&io),
             Under::Write(place) => {
                 let disk = match place {
                     Place::Cache => &mut self.devices.cache,
                     Place::Backing(_) => &mut self.devices.backing,
                     Place::Sidecar(_) => &mut self.devices.sidecar,
+                    Place::Copy(..) => panic!("a holder ends it"),
                 };
                 disk.finish_write(id.into(), false, &mut self.chance)
                     .map(|()| Vec::new())
@@ -385,7 +443,7 @@ impl World {
             .collect())
     }
 
-    fn event(&mut self, event: Event) {
+    pub fn event(&mut self, event: Event) {
         let mut effects = Vec::new();
         self.tier.handle(self.now, event, &mut effects);
         for effect in effects {
@@ -401,6 +459,9 @@ impl World {
             Effect::Write { io, place, at, from } => {
                 let mut bytes = Vec::new();
                 from.iter().for_each(|piece| self.piece(piece, &mut bytes));
+                if let Place::Copy(_, peer) = place {
+                    return self.ways.write(peer, io, at, bytes);
+                }
                 self.devices
                     .of(place)
                     .start_write(io.0.into(), at, &bytes)
@@ -409,11 +470,21 @@ impl World {
             }
             Effect::Zero { io, place, at, bytes, .. } => {
                 let zeros = vec![0; bytes as usize];
+                if let Place::Copy(_, peer) = place {
+                    return self.ways.write(peer, io, at, zeros);
+                }
                 self.devices
                     .of(place)
                     .start_write(io.0.into(), at, &zeros)
                     .expect("within the device");
                 self.under.insert(io.0, Under::Write(place));
+            }
+            Effect::Flush { io, place: Place::Copy(_, peer) } => self.ways.flush(peer, io),
+            Effect::Confirm { io, generation, .. } => {
+                self.under.insert(io.0, Under::Confirm(generation));
+            }
+            Effect::Cut { peer, .. } => {
+                self.ways.break_off(peer.into());
             }
             Effect::Flush { io, place } => {
                 self.devices.of(place).start_flush(io.0.into());
@@ -528,13 +599,13 @@ impl World {
 
     /// Until there is nothing left to do, not even later.
     pub fn settle_all(&mut self) {
-        self.settle(|world| world.under.is_empty() && world.wake.is_none());
+        self.settle(|world| !world.is_busy() && world.wake.is_none());
     }
 
     /// So many I/Os end, or as many as there are.
     pub fn rest(&mut self, steps: usize) {
         for _ in 0..steps {
-            if !self.under.is_empty() {
+            if self.is_busy() {
                 self.end_one();
             } else if let Some(wake) = self.wake.take() {
                 self.now = self.now.max(wake);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use front::{Limits, Listen, Place, Running};
 use nbd::client::Operation;
 use tier::{Mode, Plan};
-use tilemark_tiered::{Command, Opening, Report, Set, SetError};
+use tilemark_tiered::{Command, Copies, Opening, Report, Set, SetError};
 
 use crate::client::Client;
 
@@ -48,7 +48,13 @@ impl Host {
     }
 
     pub fn opening(&self) -> Opening {
-        Opening { name: "vm1".to_owned(), backing: self.backing(), mode: self.mode, sidecar: None }
+        Opening {
+            name: "vm1".to_owned(),
+            backing: self.backing(),
+            mode: self.mode,
+            sidecar: None,
+            copies: Copies::default(),
+        }
     }
 
     pub fn open(&self) -> Result<Set, SetError> {
@@ -221,6 +227,7 @@ fn two_disks_share_a_set_and_stay_two() {
             backing: second.clone(),
             mode: Mode::Through,
             sidecar: None,
+            copies: Copies::default(),
         },
     ];
     let set = open(&host.cache(), &disks).expect("it opens");

@@ -1,7 +1,7 @@
 //! What is refused, and in which words.
 
 use tier::Mode;
-use tilemark_tiered::{Command, Opening, SetError};
+use tilemark_tiered::{Command, Copies, Opening, SetError};
 
 use crate::served::{Host, open};
 
@@ -75,6 +75,7 @@ fn two_disks_never_share_a_sidecar_and_no_name_leads_elsewhere() {
         backing,
         mode: Mode::Back,
         sidecar: beside.clone(),
+        copies: Copies::default(),
     };
     let text = said(open(&host.cache(), &[named("vm1", host.backing()), named("vm2", second)]));
     assert!(text.contains("sidecar is in use"), "{text}");

@@ -1,0 +1,109 @@
+//! `tier takeover`: a disk whose owner is gone.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use front::ClientTls;
+use tiered::{TakeOver, TakeOverFailure};
+use units::Bytes;
+
+use crate::args::{FenceProof, TierTakeoverArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::text::count;
+
+/// Takes a disk over.
+pub fn takeover(args: &TierTakeoverArgs) -> Result<Exit, Failure> {
+    let name = &args.disk.name;
+    let beside = args.sidecar.as_ref().map(|dir| dir.join(format!("{name}.tilemark-tier")));
+    let tls = args.tls.as_deref().map(client_tls).transpose()?;
+    let mut disk =
+        TakeOver::open(name, args.disk.backing.clone(), beside).map_err(|error| refused(&error))?;
+    prove(args, &disk)?;
+    match disk.carry_out(&args.peers, tls.as_ref()) {
+        Ok(taken) => {
+            crate::say!(
+                "{name} is yours, generation {}: {} ({}) of the log put into {}",
+                taken.generation,
+                count(taken.writes as u64, "write"),
+                Bytes::new(taken.bytes),
+                args.disk.backing.display()
+            );
+            Ok(Exit::Success)
+        }
+        Err(error) if args.accept_loss && is_lost(&error) => {
+            disk.give_up().map_err(|error| refused(&error))?;
+            crate::say!("{error}");
+            crate::say!(
+                "{name} is yours without what its log had: {} is an older state of it, and no log or copy that returns is used",
+                args.disk.backing.display()
+            );
+            Ok(Exit::Success)
+        }
+        Err(error) => {
+            let hint = is_lost(&error).then_some(
+                "start the peers that hold copies, say with --peer where they are, or --accept-loss",
+            );
+            Err(refused(&error).hint(hint))
+        }
+    }
+}
+
+pub(super) fn refused(error: &dyn std::error::Error) -> Failure {
+    let text = error.to_string();
+    match text.split_once("\nhint: ") {
+        Some((message, hint)) => Failure::new(Exit::Refused, message).hint(Some(hint)),
+        None => Failure::new(Exit::Refused, text),
+    }
+}
+
+/// Whether giving up would help.
+fn is_lost(error: &TakeOverFailure) -> bool {
+    use tier::TakeOverError::{Damaged, NoCopy};
+    matches!(error, TakeOverFailure::Refused { source: NoCopy { .. } | Damaged(_), .. })
+}
+
+/// Whether the old owner can write no more: on this machine, because nobody has the disk; elsewhere, because
+/// somebody has seen to it.
+fn prove(args: &TierTakeoverArgs, disk: &TakeOver) -> Result<(), Failure> {
+    if disk.is_of_this_machine() || args.i_fenced.is_some() {
+        return Ok(());
+    }
+    let Some(FenceProof::Agent(command)) = &args.fence_proof else {
+        let text = format!(
+            "{}: its owner ran on another machine, or before this one was started, and may still write",
+            args.disk.name
+        );
+        return Err(Failure::new(Exit::Refused, text).hint(Some(
+            "--fence-proof agent:COMMAND that switches it off, or --i-fenced HOST once you have",
+        )));
+    };
+    // What it prints is for people, and stdout is data.
+    let status = Command::new("sh").arg("-c").arg(command).stdout(Stdio::null()).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => {
+            let text = format!("the fence agent says no ({status}): {command}");
+            Err(Failure::new(Exit::Refused, text))
+        }
+        Err(error) => Err(Failure::new(Exit::Refused, format!("running {command}: {error}"))),
+    }
+}
+
+/// The three files of a directory of certificates.
+pub(super) fn pems(directory: &Path) -> Result<[Vec<u8>; 3], Failure> {
+    let read = |name: &str| {
+        let path = directory.join(name);
+        std::fs::read(&path).map_err(|error| {
+            Failure::new(Exit::Refused, format!("reading {}: {error}", path.display()))
+                .hint(Some("--tls DIR has ca.pem, cert.pem and key.pem"))
+        })
+    };
+    Ok([read("ca.pem")?, read("cert.pem")?, read("key.pem")?])
+}
+
+pub(super) fn client_tls(directory: &Path) -> Result<ClientTls, Failure> {
+    let [authority, certificate, key] = pems(directory)?;
+    ClientTls::new(&authority, &certificate, &key)
+        .map_err(|error| Failure::from_error(Exit::Refused, &error))
+}

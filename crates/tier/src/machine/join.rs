@@ -1,0 +1,233 @@
+//! How a peer comes to hold a copy, and how that copy is kept short.
+
+use super::peer::{Kept, KeptStep, PeerIo, State};
+use super::{Fx, Mode, Tier};
+use crate::event::{Effect, Piece, Place, ReadIo};
+use crate::format::{BLOCK, LABEL_BYTES, Label, held_at};
+
+/// Bytes that are read and sent at once.
+const STEP_BYTES: u64 = 256 << 10;
+/// With no more than this to go, the log pauses until the peer has it: a few milliseconds.
+const REST_BYTES: u64 = 1 << 20;
+/// Bytes that are given up in one request.
+const TRIM_BYTES: u64 = 1 << 30;
+
+impl Tier {
+    /// One peer at a time is sent what the log has, while there are fewer copies than there should be.
+    pub(super) fn pump_join(&mut self, index: u16, fx: &mut Fx) {
+        let is_still = self.is_closing || self.is_failed;
+        let disk = self.disk(index);
+        let joining = disk.peers.iter().position(|peer| {
+            matches!(
+                peer.state,
+                State::Copying(_) | State::Marking(_) | State::Sealing | State::Named
+            )
+        });
+        if let Some(peer) = joining.and_then(|peer| u8::try_from(peer).ok()) {
+            if let State::Copying(next) = disk.peers[usize::from(peer)].state {
+                self.copy_step(index, peer, next, fx);
+            }
+            return;
+        }
+        let is_wanted = disk.wish == Mode::Back && disk.holding() < usize::from(disk.copies);
+        let Some(log) = disk.log.as_ref().filter(|_| is_wanted && !is_still) else { return };
+        let (position, seq) = match (log.starts.front(), log.chunks.front()) {
+            (Some(start), Some((_, seq))) if log.retired < log.last() => (*start, *seq),
+            _ => (log.position, log.seq),
+        };
+        let ready = disk.peers.iter_mut().position(|p| p.is_up && p.state == State::None);
+        let Some(peer) = ready else { return };
+        disk.peers[peer].kept =
+            Kept { number: 1, position, seq, before: position, ..Kept::default() };
+        disk.peers[peer].state = State::Copying(position);
+        self.copy_step(index, u8::try_from(peer).unwrap_or(u8::MAX), position, fx);
+    }
+
+    /// The next piece of the log goes to the peer; after the last one comes where it begins and ends.
+    fn copy_step(&mut self, index: u16, peer: u8, next: u64, fx: &mut Fx) {
+        let geometry = self.geometry;
+        let disk = self.disk(index);
+        if disk.peers[usize::from(peer)].is_reading {
+            return;
+        }
+        let Some(log) = disk.log.as_ref() else { return };
+        let found = &mut disk.peers[usize::from(peer)];
+        // What was retired meanwhile is not needed any more.
+        let mut next = next;
+        if let (Some(start), Some((_, seq))) = (log.starts.front(), log.chunks.front())
+            && next < *start
+        {
+            next = *start;
+            (found.kept.position, found.kept.before, found.kept.seq) = (next, next, *seq);
+            found.state = State::Copying(next);
+        }
+        disk.is_settling |= log.position - next <= REST_BYTES;
+        if next < log.accepted_to {
+            let Some((at, room)) = log.place_of(&geometry, next) else { return };
+            let ring = found.capacity - LABEL_BYTES;
+            let bytes = room.min(STEP_BYTES).min(log.accepted_to - next).min(ring - next % ring);
+            found.is_reading = true;
+            return self.read_for_copy(
+                index,
+                peer,
+                (at, next),
+                u32::try_from(bytes).unwrap_or(0),
+                fx,
+            );
+        }
+        if disk.is_settling && log.in_flight() == 0 && next == log.position {
+            self.mark_copy(index, peer, fx);
+        }
+    }
+
+    fn read_for_copy(
+        &mut self,
+        index: u16,
+        peer: u8,
+        (at, position): (u64, u64),
+        bytes: u32,
+        fx: &mut Fx,
+    ) {
+        let buf = self.take(bytes, fx);
+        let chunk = self.pin_chunk(at);
+        let what = PeerIo::Read { buf, chunk, position, bytes };
+        let io = self.start_peer(index, peer, what);
+        fx.push(Effect::Read(ReadIo {
+            io,
+            place: Place::Cache,
+            at,
+            bytes,
+            skip: 0,
+            take: bytes,
+            buf,
+            to: 0,
+            checks: Vec::new(),
+            wants_sums: false,
+        }));
+        self.set_timer(fx);
+    }
+
+    /// What an earlier time may have left behind the end is cut off, and the copy says where it begins.
+    fn mark_copy(&mut self, index: u16, peer: u8, fx: &mut Fx) {
+        let (owner, generation) = {
+            let log = self.log(index);
+            (log.owner, log.generation)
+        };
+        let position = self.log(index).position;
+        let found = &mut self.disk(index).peers[usize::from(peer)];
+        let (kept, capacity) = (found.kept, found.capacity);
+        found.state = State::Marking(2);
+        let label = |number| {
+            let (position, seq) = (kept.position, kept.seq);
+            Piece::Bytes(Label { disk: owner, generation, number, position, seq }.encode())
+        };
+        let block = u32::try_from(BLOCK).unwrap_or(u32::MAX);
+        let end = (held_at(position, capacity), vec![Piece::Zero(block)]);
+        let start = (0, vec![label(kept.number - 1), label(kept.number)]);
+        for (at, from) in [end, start] {
+            let io = self.start_peer(index, peer, PeerIo::Mark);
+            fx.push(Effect::Write { io, place: Place::Copy(index, peer), at, from });
+        }
+        self.set_timer(fx);
+    }
+
+    pub(super) fn joined_a_step(&mut self, index: u16, peer: u8, what: PeerIo, fx: &mut Fx) {
+        let last = self.log(index).last();
+        let found = &mut self.disk(index).peers[usize::from(peer)];
+        match (what, found.state) {
+            (PeerIo::Read { buf, position, bytes, .. }, _) => {
+                let from = vec![Piece::Buf { buf, at: 0, bytes }];
+                let at = held_at(position, found.capacity);
+                let what = PeerIo::Copy { buf, to: position + u64::from(bytes) };
+                let io = self.start_peer(index, peer, what);
+                fx.push(Effect::Write { io, place: Place::Copy(index, peer), at, from });
+                self.set_timer(fx);
+            }
+            (PeerIo::Copy { to, .. }, State::Copying(_)) => {
+                (found.state, found.is_reading) = (State::Copying(to), false);
+            }
+            (PeerIo::Mark, State::Marking(left)) if left > 1 => {
+                found.state = State::Marking(left - 1);
+            }
+            (PeerIo::Mark, _) => {
+                found.state = State::Sealing;
+                let io = self.start_peer(index, peer, PeerIo::Seal);
+                fx.push(Effect::Flush { io, place: Place::Copy(index, peer) });
+                self.set_timer(fx);
+            }
+            (PeerIo::Seal, _) => {
+                (found.accepted, found.durable, found.state) = (last, last, State::Named);
+            }
+            _ => {}
+        }
+    }
+
+    /// The log begins later: so do its copies.
+    pub(super) fn pump_kept(&mut self, index: u16, peer: u8, fx: &mut Fx) {
+        let disk = self.disk(index);
+        let Some(log) = disk.log.as_ref() else { return };
+        let (owner, generation) = (log.owner, log.generation);
+        let start = log.starts.front().copied().zip(log.chunks.front().map(|(_, seq)| *seq));
+        let Some((position, seq)) = start else { return };
+        let kept = &mut disk.peers[usize::from(peer)].kept;
+        if kept.step != KeptStep::Idle || position <= kept.position {
+            return;
+        }
+        *kept = Kept {
+            number: kept.number + 1,
+            position,
+            seq,
+            before: kept.position,
+            step: KeptStep::Label,
+            left: 1,
+        };
+        let label = Label { disk: owner, generation, number: kept.number, position, seq };
+        let io = self.start_peer(index, peer, PeerIo::Kept);
+        let from = vec![Piece::Bytes(label.encode())];
+        fx.push(Effect::Write { io, place: Place::Copy(index, peer), at: label.place(), from });
+        self.set_timer(fx);
+    }
+
+    /// A new label is durable before what lies before it is given up.
+    pub(super) fn kept_a_step(&mut self, index: u16, peer: u8, fx: &mut Fx) {
+        let found = &mut self.disk(index).peers[usize::from(peer)];
+        found.kept.left -= 1;
+        if found.kept.left > 0 {
+            return;
+        }
+        let (kept, capacity) = (found.kept, found.capacity);
+        let place = Place::Copy(index, peer);
+        match kept.step {
+            KeptStep::Label => {
+                (found.kept.step, found.kept.left) = (KeptStep::Flush, 1);
+                let io = self.start_peer(index, peer, PeerIo::Kept);
+                fx.push(Effect::Flush { io, place });
+            }
+            KeptStep::Flush => {
+                let parts = ranges(kept.before, kept.position, capacity);
+                found.kept.step = KeptStep::Trim;
+                found.kept.left = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+                for (at, bytes) in parts {
+                    let io = self.start_peer(index, peer, PeerIo::Kept);
+                    fx.push(Effect::Zero { io, place, at, bytes, unmap: true });
+                }
+            }
+            KeptStep::Trim | KeptStep::Idle => {
+                (found.kept.step, found.kept.before) = (KeptStep::Idle, kept.position);
+            }
+        }
+        self.set_timer(fx);
+    }
+}
+
+/// The places in a copy's ring of positions from one to another.
+fn ranges(mut from: u64, to: u64, capacity: u64) -> Vec<(u64, u32)> {
+    let ring = capacity - LABEL_BYTES;
+    let mut found = Vec::new();
+    while from < to {
+        let bytes = (to - from).min(ring - from % ring).min(TRIM_BYTES);
+        found.push((held_at(from, capacity), u32::try_from(bytes).unwrap_or(u32::MAX)));
+        from += bytes;
+    }
+    found
+}

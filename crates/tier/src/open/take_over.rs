@@ -1,0 +1,229 @@
+use super::Media;
+use super::walk::{Group, Track, Whose, in_copy, walk};
+use crate::event::{IoError, Place};
+use crate::format::{BLOCK, Kind, LABEL_BYTES, Label, SIDECAR_BYTES, Sidecar, SidecarState, Uuid};
+use crate::ownership;
+
+/// Zeros that are written at once.
+const ZEROS: usize = 1 << 20;
+
+/// A copy of a log that somebody holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeldCopy {
+    /// The holder, as the sidecar names him.
+    pub host: Uuid,
+    /// Where it is read.
+    pub place: Place,
+    /// Its bytes.
+    pub capacity: u64,
+}
+
+/// A disk that is to be taken over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taking {
+    /// The index by which its backing store and its sidecar are reached.
+    pub index: u16,
+    /// Its name.
+    pub disk: Uuid,
+    /// Bytes of its backing store.
+    pub bytes: u64,
+    /// Who takes it.
+    pub set: Uuid,
+    /// This start of this machine.
+    pub boot: Uuid,
+    /// Copies that can be reached; none of them takes anything of the owner so far any more.
+    pub copies: Vec<HeldCopy>,
+}
+
+/// What was taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    /// Its owner until now.
+    pub owner: Uuid,
+    /// The generation from now on.
+    pub generation: u64,
+    /// Whose copy was read; `None` if the backing store had all.
+    pub copy: Option<Uuid>,
+    /// Writes that were put into the backing store.
+    pub writes: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Why a disk is not taken over. Its sidecar is as it was then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TakeOverError {
+    /// The storage could not do it.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// There is none, or neither of its copies is good.
+    #[error("the sidecar is missing or damaged")]
+    NoSidecar,
+    /// It is another disk's.
+    #[error("the sidecar is of another disk")]
+    OtherDisk,
+    /// Nobody who has what the log had can be reached.
+    #[error("{named} copies are named by the sidecar, and {reached} of them can be read")]
+    NoCopy {
+        /// How many there should be.
+        named: usize,
+        /// How many there are.
+        reached: usize,
+    },
+    /// All copies miss something that was known to be durable.
+    #[error("group {0} of the log was durable, and is missing or damaged in every copy")]
+    Damaged(u64),
+    /// A write lies beyond the end.
+    #[error("the log has a write beyond the end of the backing store")]
+    Beyond,
+}
+
+/// A write of the log.
+struct Write {
+    epoch: u64,
+    offset: u64,
+    bytes: u32,
+    /// Address of its payload; `None` for zeros.
+    at: Option<u64>,
+}
+
+struct Read {
+    copy: HeldCopy,
+    last: u64,
+    writes: Vec<Write>,
+}
+
+/// Takes a disk over from an owner who *cannot write any more*, which is for the caller to have seen to: claims
+/// it in the sidecar, and puts into the backing store what the longest copy of the owner's log has. After that
+/// the backing store is all there is. Stopped anywhere, it can be done again.
+///
+/// # Errors
+/// [`TakeOverError`].
+pub fn take_over(media: &mut dyn Media, taking: &Taking) -> Result<Taken, TakeOverError> {
+    let sidecar = read_sidecar(media, taking.index)?;
+    if sidecar.disk != taking.disk {
+        return Err(TakeOverError::OtherDisk);
+    }
+    let read =
+        if ownership::has_log(&sidecar) { Some(longest(media, taking, &sidecar)?) } else { None };
+    let writes = read.as_ref().map_or(&[][..], |read| &read.writes[..]);
+    if writes.iter().any(|write| write.offset + u64::from(write.bytes) > taking.bytes) {
+        return Err(TakeOverError::Beyond);
+    }
+    let applied = writes.last().map_or(sidecar.applied, |write| write.epoch);
+    let state = match (writes.first(), sidecar.state) {
+        (Some(first), _) => SidecarState::Applying { from: first.epoch, to: applied },
+        (None, state) => state,
+    };
+    let claimed = ownership::claim(&sidecar, taking.set, taking.boot, state);
+    write_sidecar(media, taking.index, &claimed)?;
+    if let Some(read) = &read {
+        for write in &read.writes {
+            apply(media, taking.index, &read.copy, write)?;
+        }
+    }
+    media.flush(Place::Backing(taking.index))?;
+    let settled = ownership::settle(&claimed, applied);
+    write_sidecar(media, taking.index, &settled)?;
+    Ok(Taken {
+        owner: sidecar.owner,
+        generation: settled.generation,
+        writes: writes.len(),
+        bytes: writes.iter().map(|write| u64::from(write.bytes)).sum(),
+        copy: read.map(|read| read.copy.host),
+    })
+}
+
+/// The sidecar of a disk.
+///
+/// # Errors
+/// It cannot be read, or is none.
+pub fn read_sidecar(media: &mut dyn Media, index: u16) -> Result<Sidecar, TakeOverError> {
+    let mut bytes = vec![0; SIDECAR_BYTES];
+    media.read(Place::Sidecar(index), 0, &mut bytes)?;
+    Sidecar::newest(&bytes).ok_or(TakeOverError::NoSidecar)
+}
+
+fn write_sidecar(media: &mut dyn Media, index: u16, sidecar: &Sidecar) -> Result<(), IoError> {
+    let place = Place::Sidecar(index);
+    media.write(place, sidecar.place(), &sidecar.encode()[..])?;
+    media.flush(place)
+}
+
+/// Of the copies that the sidecar names, the one that goes furthest. Any has all that was answered.
+fn longest(
+    media: &mut dyn Media,
+    taking: &Taking,
+    sidecar: &Sidecar,
+) -> Result<Read, TakeOverError> {
+    let (mut best, mut damaged, mut reached) = (None::<Read>, None, 0);
+    for copy in &taking.copies {
+        if !sidecar.holders.iter().any(|holder| holder.host == copy.host) {
+            continue;
+        }
+        match read_copy(media, sidecar, *copy)? {
+            Ok(Some(read)) => {
+                reached += 1;
+                if best.as_ref().is_none_or(|best| read.last > best.last) {
+                    best = Some(read);
+                }
+            }
+            Ok(None) => {}
+            Err(group) => damaged = Some(group),
+        }
+    }
+    match (best, damaged) {
+        (Some(best), _) => Ok(best),
+        (None, Some(group)) => Err(TakeOverError::Damaged(group)),
+        (None, None) => Err(TakeOverError::NoCopy { named: sidecar.holders.len(), reached }),
+    }
+}
+
+/// What a copy has that the backing store may not have; `None` if it is not of this log, a group if that one
+/// was durable and is not there.
+fn read_copy(
+    media: &mut dyn Media,
+    sidecar: &Sidecar,
+    copy: HeldCopy,
+) -> Result<Result<Option<Read>, u64>, IoError> {
+    let mut labels = vec![0; usize::try_from(LABEL_BYTES).unwrap_or(0)];
+    media.read(copy.place, 0, &mut labels)?;
+    let generation = ownership::log_generation(sidecar);
+    let label = Label::newest(&labels)
+        .filter(|label| (label.disk, label.generation) == (sidecar.disk, generation));
+    let Some(label) = label else { return Ok(Ok(None)) };
+    let mut writes = Vec::new();
+    let track = Track::Copy { place: copy.place, capacity: copy.capacity };
+    let whose = Whose { owner: sidecar.disk, generation, attach: 0 };
+    let start = in_copy(label.position, label.seq);
+    let walk = walk(media, track, whose, start, |group: Group<'_>| {
+        for (record, at, _) in &group.records {
+            let epoch = group.head.epoch;
+            let is_write = matches!(record.kind, Kind::Write | Kind::Zero | Kind::Trim);
+            if is_write && epoch > sidecar.applied {
+                let (offset, bytes) = (record.offset, record.bytes);
+                writes.push(Write { epoch, offset, bytes, at: *at });
+            }
+        }
+    })?;
+    if let Some(group) = walk.damaged {
+        return Ok(Err(group));
+    }
+    Ok(Ok(Some(Read { copy, last: walk.log.last(), writes })))
+}
+
+fn apply(media: &mut dyn Media, index: u16, copy: &HeldCopy, write: &Write) -> Result<(), IoError> {
+    let (place, bytes) = (Place::Backing(index), write.bytes as usize);
+    let Some(at) = write.at else {
+        let zeros = vec![0; bytes.min(ZEROS)];
+        for done in (0..bytes).step_by(ZEROS) {
+            let left = (bytes - done).min(ZEROS);
+            media.write(place, write.offset + done as u64, &zeros[..left])?;
+        }
+        return Ok(());
+    };
+    let mut data = vec![0; bytes];
+    let track = Track::Copy { place: copy.place, capacity: copy.capacity };
+    track.read(media, at + write.offset % BLOCK, &mut data)?;
+    media.write(place, write.offset, &data)
+}

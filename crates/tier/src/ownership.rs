@@ -1,0 +1,74 @@
+//! Who may answer for a disk, as functions without anything around them: the machine, the take-over and the
+//! model in `tests/` all decide by these.
+//!
+//! The rule: a write is answered when the owner's log and every copy that the sidecar names have accepted it.
+//! So whoever the sidecar names has everything that was answered, and one of them is enough to go on with.
+//! The sidecar changes *durably* before an answer depends on the change: a copy that is lost is struck out
+//! first, one that is complete is named first.
+
+use crate::format::{Holder, Sidecar, SidecarState, Uuid};
+
+/// Whether the sidecar still says that this set owns the disk, with its log of this generation.
+pub fn is_owner(sidecar: &Sidecar, set: Uuid, generation: u64) -> bool {
+    (sidecar.owner, sidecar.generation) == (set, generation)
+        && sidecar.log_generation == 0
+        && sidecar.state != SidecarState::Burnt
+}
+
+/// How far groups count: as far as the owner's own log and all copies that count have them.
+pub fn everywhere(own: u64, copies: impl Iterator<Item = u64>) -> u64 {
+    copies.fold(own, u64::min)
+}
+
+/// The sidecar with other copies.
+pub fn with_holders(sidecar: &Sidecar, holders: Vec<Holder>) -> Sidecar {
+    Sidecar { seq: sidecar.seq + 1, holders, ..sidecar.clone() }
+}
+
+/// Whether the backing store alone is not all there is.
+pub fn has_log(sidecar: &Sidecar) -> bool {
+    matches!(sidecar.state, SidecarState::Dirty | SidecarState::Applying { .. })
+}
+
+/// The generation of the log that has what the backing store has not.
+pub fn log_generation(sidecar: &Sidecar) -> u64 {
+    if sidecar.log_generation == 0 { sidecar.generation } else { sidecar.log_generation }
+}
+
+/// The sidecar when somebody takes the disk over: from now on its owner so far, and whoever began to take it
+/// over before, is none. The log that has its writes, and who has copies of it, stay as they are.
+pub fn claim(sidecar: &Sidecar, set: Uuid, boot: Uuid, state: SidecarState) -> Sidecar {
+    Sidecar {
+        generation: sidecar.generation + 1,
+        seq: sidecar.seq + 1,
+        owner: set,
+        boot,
+        state,
+        log_generation: log_generation(sidecar),
+        ..sidecar.clone()
+    }
+}
+
+/// The sidecar when what the log had is on the backing store, durably.
+pub fn settle(claimed: &Sidecar, applied: u64) -> Sidecar {
+    Sidecar {
+        seq: claimed.seq + 1,
+        state: SidecarState::Clean,
+        applied,
+        holders: Vec::new(),
+        log_generation: 0,
+        ..claimed.clone()
+    }
+}
+
+/// The sidecar when a lost log is given up: no device and no copy that returns with it counts.
+pub fn give_up(sidecar: &Sidecar) -> Sidecar {
+    Sidecar {
+        generation: sidecar.generation + 1,
+        seq: sidecar.seq + 1,
+        state: SidecarState::Burnt,
+        holders: Vec::new(),
+        log_generation: 0,
+        ..sidecar.clone()
+    }
+}

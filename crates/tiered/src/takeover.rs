@@ -1,0 +1,211 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use front::ClientTls;
+use nbd::{Abilities, Uri};
+use tier::format::{Holder, LABEL_BYTES, Sidecar, Uuid};
+use tier::{HeldCopy, IoError, Media, Place, TakeOverError, Taken, Taking, ownership};
+
+use crate::files::{hold, sidecar};
+use crate::identity::copy_name;
+use crate::media::Files;
+use crate::peers::PeerAddress;
+use crate::way::Way;
+use crate::{SetError, identity};
+
+/// Bytes that are read at once over a network.
+const READ_MAX: usize = 1 << 20;
+
+/// A disk that is to be taken over, opened: nobody on this machine has it, and none will.
+#[derive(Debug)]
+pub struct TakeOver {
+    name: String,
+    bytes: u64,
+    sidecar: Sidecar,
+    files: Files,
+}
+
+/// Why it is not taken over.
+#[derive(Debug, thiserror::Error)]
+pub enum TakeOverFailure {
+    /// By its log and its copies.
+    #[error("{name} is not taken over: {source}{}", said(.unreached))]
+    Refused {
+        /// The disk.
+        name: String,
+        /// Why.
+        source: TakeOverError,
+        /// Holders who could not be asked, with the reason.
+        unreached: Vec<String>,
+    },
+    /// By the kernel, or because somebody has it.
+    #[error(transparent)]
+    Set(#[from] SetError),
+}
+
+fn said(unreached: &[String]) -> String {
+    unreached.iter().map(|words| format!("; {words}")).collect()
+}
+
+impl TakeOver {
+    /// Opens the backing store and the sidecar of a disk.
+    ///
+    /// # Errors
+    /// Somebody on this machine has it, or there is no sidecar.
+    pub fn open(
+        name: &str,
+        backing: PathBuf,
+        beside: Option<PathBuf>,
+    ) -> Result<Self, TakeOverFailure> {
+        let held = hold(&backing)?;
+        let side = sidecar(&backing, beside.as_deref())?;
+        let bytes = held.size;
+        let mut files = Files {
+            cache: Arc::new(rustix::io::dup(&side).map_err(|errno| SetError::Kernel {
+                what: "open the sidecar of",
+                path: backing.clone(),
+                source: errno.into(),
+            })?),
+            disks: vec![Some((Arc::new(held.file.into()), side))],
+        };
+        let refused = |source| TakeOverFailure::Refused {
+            name: name.to_owned(),
+            source,
+            unreached: Vec::new(),
+        };
+        let sidecar = tier::read_sidecar(&mut files, 0).map_err(refused)?;
+        if sidecar.disk != identity::of_disk(name) {
+            return Err(refused(TakeOverError::OtherDisk));
+        }
+        Ok(Self { name: name.to_owned(), bytes, sidecar, files })
+    }
+
+    /// Whether its owner ran on this machine since it started: then he is gone, for nobody has the disk.
+    #[must_use]
+    pub fn is_of_this_machine(&self) -> bool {
+        self.sidecar.boot == identity::boot() && self.sidecar.boot != Uuid::default()
+    }
+
+    /// Whether its backing store alone is not all there is.
+    #[must_use]
+    pub fn has_log(&self) -> bool {
+        ownership::has_log(&self.sidecar)
+    }
+
+    /// Gives up what its log has, for good.
+    ///
+    /// # Errors
+    /// What the sidecar's storage could not do.
+    pub fn give_up(mut self) -> Result<(), TakeOverFailure> {
+        match tier::give_up(&mut self.files, 0) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.refused(error.into(), Vec::new())),
+        }
+    }
+
+    fn refused(&self, source: TakeOverError, unreached: Vec<String>) -> TakeOverFailure {
+        TakeOverFailure::Refused { name: self.name.clone(), source, unreached }
+    }
+
+    /// Has all holders that can be reached refuse the owner so far, and puts into the backing store what the
+    /// longest copy has. `instead` says where holders are who are not where the sidecar says. That the owner
+    /// cannot write any more is for the caller to have seen to.
+    ///
+    /// # Errors
+    /// No copy can be reached, or none is whole; then the disk is as it was.
+    pub fn carry_out(
+        &mut self,
+        instead: &[PeerAddress],
+        tls: Option<&ClientTls>,
+    ) -> Result<Taken, TakeOverFailure> {
+        let (mut ways, mut copies, mut unreached) = (Vec::new(), Vec::new(), Vec::new());
+        for holder in &self.sidecar.holders {
+            match self.reach(holder, instead, tls) {
+                Ok(way) => {
+                    let place = Place::Copy(0, u8::try_from(ways.len()).unwrap_or(u8::MAX));
+                    let capacity = way.requests.agreed().size;
+                    ways.push(way);
+                    copies.push(HeldCopy { host: holder.host, place, capacity });
+                }
+                Err(words) => unreached.push(words),
+            }
+        }
+        let taking = Taking {
+            index: 0,
+            disk: self.sidecar.disk,
+            bytes: self.bytes,
+            set: identity::random().map_err(|source| SetError::Kernel {
+                what: "find a name for the owner of",
+                path: self.name.clone().into(),
+                source,
+            })?,
+            boot: identity::boot(),
+            copies,
+        };
+        let mut reach = Reach { files: self.files.clone(), ways };
+        tier::take_over(&mut reach, &taking).map_err(|source| self.refused(source, unreached))
+    }
+
+    /// Goes to a holder: first nobody of this generation writes there any more, then its copy is read.
+    fn reach(
+        &self,
+        holder: &Holder,
+        instead: &[PeerAddress],
+        tls: Option<&ClientTls>,
+    ) -> Result<Way, String> {
+        let own = instead.iter().find(|peer| identity::of_disk(&peer.name) == holder.host);
+        let end = holder.address.iter().position(|byte| *byte == 0).unwrap_or(holder.address.len());
+        let address = match own {
+            Some(peer) => peer.address.clone(),
+            None => String::from_utf8_lossy(&holder.address[..end]).into_owned(),
+        };
+        let failed = |error: &dyn std::fmt::Display| format!("{address}: {error}");
+        let uri: Uri = address.parse().map_err(|error| failed(&error))?;
+        let next = copy_name(&self.name, self.sidecar.generation + 1);
+        let fence = Way::open(&uri, &next, tls).map_err(|error| failed(&error))?;
+        if fence.requests.agreed().abilities.has(Abilities::READ_ONLY) {
+            return Err(failed(&"somebody else has taken the disk over already"));
+        }
+        let name = copy_name(&self.name, ownership::log_generation(&self.sidecar));
+        let way = Way::open(&uri, &name, tls).map_err(|error| failed(&error))?;
+        let size = way.requests.agreed().size;
+        match size > LABEL_BYTES && size.is_multiple_of(LABEL_BYTES) {
+            true => Ok(way),
+            false => Err(failed(&"its copy was given up")),
+        }
+    }
+}
+
+/// The shared store, and what holders have.
+struct Reach {
+    files: Files,
+    ways: Vec<Way>,
+}
+
+impl Media for Reach {
+    fn read(&mut self, place: Place, at: u64, into: &mut [u8]) -> Result<(), IoError> {
+        let Place::Copy(_, copy) = place else { return self.files.read(place, at, into) };
+        let way = &mut self.ways[usize::from(copy)];
+        // A holder serves whole blocks.
+        let first = at / 4096 * 4096;
+        let end = (at + into.len() as u64).next_multiple_of(4096);
+        let mut bytes = Vec::new();
+        let mut next = first;
+        while next < end {
+            let length = u32::try_from((end - next).min(READ_MAX as u64)).unwrap_or(u32::MAX);
+            bytes.extend(way.read(next, length).map_err(|_| IoError::Io)?);
+            next += u64::from(length);
+        }
+        let skip = usize::try_from(at - first).unwrap_or(0);
+        into.copy_from_slice(&bytes[skip..skip + into.len()]);
+        Ok(())
+    }
+
+    fn write(&mut self, place: Place, at: u64, data: &[u8]) -> Result<(), IoError> {
+        self.files.write(place, at, data)
+    }
+
+    fn flush(&mut self, place: Place) -> Result<(), IoError> {
+        self.files.flush(place)
+    }
+}
