@@ -1,3 +1,4 @@
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -85,6 +86,28 @@ impl FromStr for TierDisk {
     }
 }
 
+/// Where a machine gets a disk of `tier serve` over vhost-user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TierVhost {
+    /// The disk's name.
+    pub disk: String,
+    /// The socket.
+    pub path: PathBuf,
+}
+
+impl FromStr for TierVhost {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((disk, path)) if !disk.is_empty() && !path.is_empty() => {
+                Ok(Self { disk: disk.to_owned(), path: path.into() })
+            }
+            _ => Err("a machine's socket is NAME=PATH, with the name of a --disk".to_owned()),
+        }
+    }
+}
+
 /// `tier serve`.
 #[derive(Debug, Args)]
 pub struct TierServeArgs {
@@ -103,6 +126,25 @@ pub struct TierServeArgs {
     /// The Unix socket where clients come in; made for you alone
     #[arg(long, value_name = "PATH")]
     pub socket: PathBuf,
+    /// A Unix socket where one machine gets a disk over vhost-user, faster than over NBD; again for more
+    ///
+    /// Its memory has to be shared and of memfd. Example: --vhost vm1=/run/tilemark/vm1.sock
+    #[arg(long = "vhost", value_name = "NAME=PATH")]
+    pub vhost: Vec<TierVhost>,
+    /// An address where clients come in over TCP; beyond this machine only with certificates
+    ///
+    /// Example: --listen 10.0.0.5:10809 --tls-cert host.pem --tls-key host.key --tls-client-ca clients.pem
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Option<SocketAddr>,
+    /// This host's certificate and those that vouch for it, PEM
+    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "tls_client_ca", "listen"])]
+    pub tls_cert: Option<PathBuf>,
+    /// Its key, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Who vouches for clients, PEM; others are not let in
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_client_ca: Option<PathBuf>,
     /// The Unix socket where `tier status` and others ask [default: that of clients with .control]
     #[arg(long, value_name = "PATH", hide_short_help = true)]
     pub control: Option<PathBuf>,

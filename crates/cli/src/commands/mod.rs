@@ -31,6 +31,7 @@ mod simulate;
 mod study;
 mod there;
 mod tier;
+mod tier_listen;
 mod tiles;
 mod verify;
 mod verify_report;

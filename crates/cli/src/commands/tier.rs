@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cache::tier::Admission;
-use front::{Limits, Listen, Place};
+use front::Limits;
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -13,6 +13,7 @@ use tier::{Examined, Mode, Plan};
 use tiered::{Command, Door, Opening, Report, Set, SetError};
 use units::Bytes;
 
+use super::tier_listen;
 use crate::args::{
     Format, TierAction, TierArgs, TierCheckArgs, TierDiskArgs, TierDoorArgs, TierInitArgs,
     TierMode, TierServeArgs, TierSetArgs, TierStatusArgs,
@@ -82,24 +83,22 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     // From before anything is served, so that no signal ends it out of order.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let listens = tier_listen::listens(args)?;
     let disks: Vec<Opening> = args.disks.iter().map(|disk| opening(disk, args)).collect();
     let set =
         Set::open(&args.file, args.policy, admission, &disks).map_err(|error| refused(&error))?;
     said(&set);
     let told = set.told;
-    let (control, listen) =
-        (set.control, Listen { place: Place::Unix(args.socket.clone()), tls: None });
-    let running = front::start(Set::boxed(set.disks), &[listen], Limits::default());
+    let control = set.control;
+    let running = front::start(Set::boxed(set.disks), &listens, Limits::default());
     let running = Arc::new(running.map_err(|error| Failure::from_error(Exit::Refused, &error))?);
     let asked_at = args.control.clone().unwrap_or_else(|| control_of(&args.socket));
     let door = Door::open(&asked_at, control, &running).map_err(|error| refused(&error))?;
-    for disk in &args.disks {
-        crate::say!("serving nbd+unix:///{}?socket={}", disk.name, args.socket.display());
-    }
+    tier_listen::say(args, running.places());
     let mut last = String::new();
     while !running.is_over() && signals.pending().next().is_none() {
         // What goes on being refused is said once.
-        for words in told.try_iter() {
+        for words in told.try_iter().chain(running.notes()) {
             if words != last {
                 crate::say!("{words}");
                 last = words;
