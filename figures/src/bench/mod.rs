@@ -17,6 +17,9 @@ mod front;
 mod hosts;
 mod huge;
 mod import;
+#[path = "../../../crates/front/tests/behaviour/machine.rs"]
+#[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]
+mod machine;
 mod meter;
 mod operations;
 mod other;
@@ -34,6 +37,7 @@ mod switched;
 mod tier;
 mod tilemark;
 mod tiles;
+mod vhost;
 
 pub(crate) use self::front::serve;
 pub(crate) use self::tier::serve as serve_tier;
@@ -118,6 +122,7 @@ const GROUPS: &[Group] = &[
     Group { name: "sim.vsan_40", run: sim::vsan_40 },
     Group { name: "tier.flash_hit", run: tier::flash_hit },
     Group { name: "tier.hit", run: tier::hit },
+    Group { name: "tier.vhost_d32", run: vhost::hits },
     Group { name: "store", run: store::rates },
     Group { name: "other", run: other::other },
     Group { name: "build", run: build::clean },
