@@ -100,6 +100,14 @@ pub enum StartError {
         /// The name.
         name: String,
     },
+    /// A machine is to get a disk that is not served.
+    #[error(
+        "no disk is called {name:?}, and none can be had over vhost-user\nhint: name one that is served"
+    )]
+    NoDisk {
+        /// The name.
+        name: String,
+    },
     /// Certificates cannot be used.
     #[error("certificates cannot be used: {0}")]
     Tls(String),

@@ -1,10 +1,11 @@
-//! Front ends: disks given to virtual machines, today over NBD.
+//! Front ends: disks given to virtual machines, over NBD and over vhost-user.
 //!
 //! What it does: one thread with one io_uring listens on Unix sockets and on TCP, speaks [`nbd`] with
 //! every client, and hands requests to a [`Disk`], which answers at once or asks for I/O on files that
 //! goes through the same ring. What was answered in one turn leaves in one send. Two disks are here:
 //! memory ([`RamDisk`]), and a file or block device ([`FileDisk`]). TLS with certificates on both sides
-//! where a listener says so.
+//! where a listener says so. A machine on this host can have its disk without a socket between: as virtio-blk
+//! over vhost-user (`guest`), by the same ring and the same disks.
 //!
 //! What it refuses: TCP without TLS beyond this machine; creating, formatting or growing what it opens;
 //! a file or device that somebody else holds; a client's request beyond the limits in [`Limits`].
@@ -25,6 +26,7 @@ mod counters;
 mod disk;
 mod error;
 mod file;
+mod guest;
 mod input;
 mod limits;
 mod listen;

@@ -37,6 +37,13 @@ pub struct Listen {
 pub enum Place {
     /// A Unix socket, made here for its owner alone (mode 0600) and removed when the server ends.
     Unix(PathBuf),
+    /// A Unix socket of the same kind, where a machine gets this disk over vhost-user.
+    Vhost {
+        /// The socket.
+        path: PathBuf,
+        /// The disk's name.
+        disk: String,
+    },
     /// An address of this machine; port 0 is any that is free. Without TLS it must be a loopback
     /// address, and all users of this machine can reach it.
     Tcp(SocketAddr),
@@ -45,7 +52,7 @@ pub enum Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unix(path) => write!(f, "{}", path.display()),
+            Self::Unix(path) | Self::Vhost { path, .. } => write!(f, "{}", path.display()),
             Self::Tcp(address) => write!(f, "{address}"),
         }
     }
@@ -58,13 +65,23 @@ pub(crate) struct Listener {
     /// Where it came to be.
     pub place: Place,
     pub tls: Option<Arc<Tls>>,
+    /// The disk that machines get here; none where NBD is spoken.
+    pub disk: Option<usize>,
     /// Removed when it ends, as long as it is this one.
     remove: Option<(PathBuf, u64)>,
 }
 
 impl Listener {
-    pub fn open(listen: &Listen) -> Result<Self, StartError> {
+    /// Opens one for disks of these names.
+    pub fn open(listen: &Listen, names: &[&str]) -> Result<Self, StartError> {
         let tls = listen.tls.clone();
+        let disk = match &listen.place {
+            Place::Vhost { disk, .. } => {
+                let found = names.iter().position(|name| name == disk);
+                Some(found.ok_or_else(|| StartError::NoDisk { name: disk.clone() })?)
+            }
+            Place::Unix(_) | Place::Tcp(_) => None,
+        };
         match &listen.place {
             Place::Tcp(address) if tls.is_none() && !address.ip().is_loopback() => {
                 Err(StartError::Clear { address: *address })
@@ -72,14 +89,14 @@ impl Listener {
             Place::Tcp(address) => {
                 let (socket, address) = tcp(*address).map_err(failed(&listen.place))?;
                 let place = Place::Tcp(address);
-                Ok(Self { socket: Arc::new(socket), place, tls, remove: None })
+                Ok(Self { socket: Arc::new(socket), place, tls, disk, remove: None })
             }
-            Place::Unix(path) => {
+            Place::Unix(path) | Place::Vhost { path, .. } => {
                 make_room(path)?;
                 let socket = unix(path).map_err(failed(&listen.place))?;
                 let remove = inode(path).map(|inode| (path.clone(), inode));
                 let place = listen.place.clone();
-                Ok(Self { socket: Arc::new(socket), place, tls, remove })
+                Ok(Self { socket: Arc::new(socket), place, tls, disk, remove })
             }
         }
     }
@@ -137,7 +154,8 @@ fn unix(path: &Path) -> io::Result<OwnedFd> {
 /// Removes what a killed server left. Two servers that do so at once cannot both have the disks.
 ///
 /// A socket that accepts may be that of a killed server, too: what its ring had asked for is called off
-/// only after the process is gone, and until then it listens. One that is alive greets.
+/// only after the process is gone, and until then it listens. One that is alive greets, over NBD; over vhost-user
+/// nobody does, and one that still listens when that must be over is alive.
 fn make_room(path: &Path) -> Result<(), StartError> {
     let Ok(there) = std::fs::symlink_metadata(path) else { return Ok(()) };
     if !there.file_type().is_socket() {

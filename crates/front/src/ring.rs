@@ -26,7 +26,7 @@ const CALL_OFF: Timespec = Timespec::new().sec(5);
 const SETTLE: (Duration, u32) = (Duration::from_millis(100), 50);
 
 /// The ring, used by one thread.
-pub(crate) struct Ring<T> {
+pub(crate) struct Ring<T: Copy> {
     ring: IoUring,
     held: Slab<Held<T>>,
     /// What had ended when there was no room for more.
@@ -42,6 +42,8 @@ struct Held<T> {
 
 /// What a piece of work moves.
 pub(crate) enum Cargo {
+    /// Nothing: it is only told of.
+    Nothing,
     /// Nothing; a client that comes.
     Accept,
     /// The client that came.
@@ -63,7 +65,12 @@ pub(crate) struct Finished<T> {
     pub token: T,
     pub result: i32,
     pub cargo: Cargo,
+    /// Whether it has ended: what is watched tells more than once.
+    pub is_last: bool,
 }
+
+/// Under this name the ring calls others off.
+const CALLING_OFF: u64 = u64::MAX;
 
 /// Features asked for, best first (Linux 6.1, 5.19, none).
 const SETUPS: [fn(&mut io_uring::Builder); 3] = [
@@ -76,7 +83,7 @@ const SETUPS: [fn(&mut io_uring::Builder); 3] = [
     |_| {},
 ];
 
-impl<T> Ring<T> {
+impl<T: Copy> Ring<T> {
     pub fn new() -> io::Result<Self> {
         let mut refusal = None;
         for setup in SETUPS {
@@ -100,6 +107,7 @@ impl<T> Ring<T> {
             let (none, length) = (std::ptr::null_mut(), std::ptr::null_mut());
             opcode::Accept::new(fd, none, length).flags(libc::SOCK_CLOEXEC).build()
         })
+        .map(drop)
     }
 
     /// Receives into the buffer, behind so many bytes.
@@ -114,6 +122,7 @@ impl<T> Ring<T> {
             let bytes = &mut cargo.buffer()[behind..];
             opcode::Recv::new(fd, bytes.as_mut_ptr(), length(bytes)).build()
         })
+        .map(drop)
     }
 
     /// Sends what is left of a batch, or as many of its pieces as may go at once.
@@ -131,6 +140,7 @@ impl<T> Ring<T> {
             let message = vectors.describe(batch);
             opcode::SendMsg::new(fd, message).flags(flags.unsigned_abs()).build()
         })
+        .map(drop)
     }
 
     /// Does with a file what a disk asks for.
@@ -162,6 +172,7 @@ impl<T> Ring<T> {
                 }
             }
         })
+        .map(drop)
     }
 
     /// Reads the number that somebody writes to an event.
@@ -170,6 +181,33 @@ impl<T> Ring<T> {
             let bytes = cargo.buffer();
             opcode::Read::new(fd, bytes.as_mut_ptr(), length(bytes)).build()
         })
+        .map(drop)
+    }
+
+    /// Tells each time that somebody has written to an event, whose number is left as it is (Linux 5.13). Gives
+    /// the name by which that is called off.
+    pub fn watch(&mut self, token: T, event: &Arc<OwnedFd>) -> io::Result<u32> {
+        self.push(token, event, Cargo::Nothing, |fd, _| {
+            opcode::PollAdd::new(fd, libc::POLLIN.unsigned_abs().into()).multi(true).build()
+        })
+    }
+
+    /// Ends what is watched; it tells once more.
+    pub fn call_off(&mut self, number: u32) -> io::Result<()> {
+        self.make_room()?;
+        let entry = opcode::AsyncCancel::new(number.into()).build().user_data(CALLING_OFF);
+        // SAFETY: it has no memory and no file.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        pushed.map_err(|_| io::Error::from_raw_os_error(libc::EBUSY))
+    }
+
+    fn make_room(&mut self) -> io::Result<()> {
+        while self.ring.submission().is_full() {
+            // The kernel takes nothing while it has more answers than it has room for.
+            self.take_early();
+            self.enter(Some(Duration::ZERO))?;
+        }
+        Ok(())
     }
 
     fn push(
@@ -178,12 +216,8 @@ impl<T> Ring<T> {
         file: &Arc<OwnedFd>,
         cargo: Cargo,
         entry: impl FnOnce(Fd, &mut Cargo) -> squeue::Entry,
-    ) -> io::Result<()> {
-        while self.ring.submission().is_full() {
-            // The kernel takes nothing while it has more answers than it has room for.
-            self.take_early();
-            self.enter(Some(Duration::ZERO))?;
-        }
+    ) -> io::Result<u32> {
+        self.make_room()?;
         let number = self.held.add(Held { token, _file: Arc::clone(file), cargo });
         let held = &mut self.held[number];
         let entry = entry(Fd(file.as_raw_fd()), &mut held.cargo).user_data(number.into());
@@ -195,7 +229,7 @@ impl<T> Ring<T> {
             self.held.remove(number);
             return Err(io::Error::from_raw_os_error(libc::EBUSY));
         }
-        Ok(())
+        Ok(number)
     }
 
     /// Hands the work over, and waits until some has ended or the time is up; for ever without one.
@@ -227,14 +261,23 @@ impl<T> Ring<T> {
     pub fn reap(&mut self, finished: &mut Vec<Finished<T>>) {
         finished.append(&mut self.early);
         for entry in self.ring.completion() {
+            if entry.user_data() == CALLING_OFF {
+                continue;
+            }
             let number = u32::try_from(entry.user_data()).expect("numbers have 32 bits");
-            let (Held { token, cargo, .. }, result) = (self.held.remove(number), entry.result());
+            let result = entry.result();
+            if cqueue::more(entry.flags()) {
+                let token = self.held[number].token;
+                finished.push(Finished { token, result, cargo: Cargo::Nothing, is_last: false });
+                continue;
+            }
+            let Held { token, cargo, .. } = self.held.remove(number);
             let is_client = matches!(cargo, Cargo::Accept) && result >= 0;
             // SAFETY: the kernel has just made this file for the one who accepts, and nobody else
             // knows of it.
             let client = is_client.then(|| unsafe { OwnedFd::from_raw_fd(result) });
             let cargo = client.map_or(cargo, Cargo::Client);
-            finished.push(Finished { token, result, cargo });
+            finished.push(Finished { token, result, cargo, is_last: true });
         }
     }
 
@@ -251,7 +294,7 @@ impl<T> Ring<T> {
     }
 }
 
-impl<T> Drop for Ring<T> {
+impl<T: Copy> Drop for Ring<T> {
     fn drop(&mut self) {
         if self.held.len() > 0 {
             self.settle();
@@ -315,13 +358,41 @@ mod tests {
         while tokens.len() < count as usize {
             ring.enter(None).unwrap();
             ring.reap(&mut finished);
-            for Finished { token, result, cargo } in finished.drain(..) {
-                assert!(result == 0 && matches!(cargo, Cargo::Buffer(_)), "an empty file");
+            for Finished { token, result, cargo, is_last } in finished.drain(..) {
+                assert!(
+                    is_last && result == 0 && matches!(cargo, Cargo::Buffer(_)),
+                    "an empty file"
+                );
                 tokens.push(token);
             }
         }
         tokens.sort_unstable();
         assert_eq!(tokens, (0..count).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_event_is_told_of_each_time_until_it_is_called_off() {
+        let event = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC).unwrap();
+        let event = Arc::new(event);
+        let (mut ring, mut finished) = (Ring::new().unwrap(), Vec::new());
+        let number = ring.watch('e', &event).unwrap();
+        for _ in 0..3 {
+            ring.enter(Some(Duration::ZERO)).unwrap();
+            rustix::io::write(&event, &1_u64.to_ne_bytes()).unwrap();
+            while finished.is_empty() {
+                ring.enter(None).unwrap();
+                ring.reap(&mut finished);
+            }
+            let told = finished.drain(..).all(|one| one.token == 'e' && !one.is_last);
+            assert!(told, "it goes on");
+        }
+        ring.call_off(number).unwrap();
+        while !finished.iter().any(|one| one.is_last) {
+            ring.enter(None).unwrap();
+            ring.reap(&mut finished);
+        }
+        drop(ring);
+        assert_eq!(Arc::strong_count(&event), 1, "nothing is held any more");
     }
 
     #[test]

@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rustix::event::{EventfdFlags, eventfd};
@@ -50,7 +50,9 @@ pub fn start_with(
             return Err(StartError::Twice { name: name.to_owned() });
         }
     }
-    let listeners = listen.iter().map(Listener::open).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<_> = disks.iter().map(|disk| disk.export().name()).collect();
+    let open = |listen| Listener::open(listen, &names);
+    let listeners = listen.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let places = listeners.iter().map(|listener| listener.place.clone()).collect();
     let event =
         eventfd(0, EventfdFlags::CLOEXEC).map_err(|errno| failed("make an event")(errno.into()))?;
@@ -58,6 +60,7 @@ pub fn start_with(
         stop: AtomicBool::new(false),
         event: Arc::new(event),
         counters: Counters::default(),
+        notes: Mutex::default(),
     });
     let (tell, told) = sync_channel(1);
     let thread = std::thread::Builder::new().name("front".to_owned()).spawn({
@@ -97,6 +100,12 @@ impl Running {
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.shared.counters.counts()
+    }
+
+    /// What an operator should know, in words: each is told once.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        std::mem::take(&mut *self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether it has ended by itself, because its ring failed; [`Self::stop`] says why.

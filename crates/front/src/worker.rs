@@ -1,8 +1,11 @@
+mod guests;
+
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use nbd::Export;
@@ -13,6 +16,7 @@ use crate::alarms::Alarms;
 use crate::batch::Batch;
 use crate::buffer::Pool;
 use crate::connection::{Connection, Cut, Life, Step};
+use crate::guest::{Guest, Order, Part};
 use crate::listen::Listener;
 use crate::ring::{Cargo, Finished, Ring, Vectors};
 use crate::shared::Shared;
@@ -30,14 +34,15 @@ enum Token {
     Receive(u32),
     Send(u32),
     Disk { disk: usize, io: u64 },
+    Kick { guest: u32, queue: u16, era: u32 },
 }
 
 /// A request that a disk has.
-struct Pending {
-    client: u32,
-    request: server::Request,
-    /// What its client is charged with.
-    bytes: usize,
+enum Pending {
+    /// Over NBD; with the bytes that its client is charged with.
+    Client { client: u32, request: server::Request, bytes: usize },
+    /// A machine's.
+    Guest { guest: u32, part: Part },
 }
 
 /// A disk that is open.
@@ -56,7 +61,13 @@ pub(crate) struct Worker {
     /// Listeners that failed, and when they are asked again.
     paused: Vec<(usize, Instant)>,
     clients: Slab<Connection>,
+    guests: Slab<Guest>,
+    /// Machines whose disk another one has still, and until when they wait for it.
+    waiting: Vec<(Instant, usize, OwnedFd)>,
+    orders: (Sender<Order>, Receiver<Order>),
     pending: Slab<Pending>,
+    /// Machines in whose queues something may be, or was put.
+    kicked: Vec<u32>,
     /// Clients whose state may have changed.
     touched: Vec<u32>,
     /// Clients that have not chosen a disk, in the order of their deadlines; some have by now.
@@ -90,7 +101,11 @@ impl Worker {
             listeners,
             paused: Vec::new(),
             clients: Slab::new(),
+            guests: Slab::new(),
+            waiting: Vec::new(),
+            orders: channel(),
             pending: Slab::new(),
+            kicked: Vec::new(),
             touched: Vec::new(),
             shaking: VecDeque::new(),
             effects: Effects::default(),
@@ -126,8 +141,9 @@ impl Worker {
                     self.attend(client)?;
                 }
             }
+            self.attend_guests()?;
             if let Some(until) = self.until
-                && (self.clients.len() == 0 || Instant::now() > until + self.limits.drain)
+                && (self.is_nobody_left() || Instant::now() > until + self.limits.drain)
                 && self.are_disks_closed()?
             {
                 return Ok(());
@@ -138,6 +154,9 @@ impl Worker {
     /// Until when nothing has to be done unless something ends. Mostly there is no such time, and then
     /// no timer is set and no clock is read.
     fn wait(&mut self) -> Option<Duration> {
+        if !self.kicked.is_empty() {
+            return Some(Duration::ZERO);
+        }
         while let Some((deadline, client)) = self.shaking.front().copied()
             && !self.is_shaking(client, deadline)
         {
@@ -149,8 +168,14 @@ impl Worker {
             .until
             .filter(|_| self.closing.is_none())
             .map(|until| if Instant::now() < until { until } else { until + self.limits.drain });
-        let next =
-            again.chain(late).chain(drained).chain(self.alarms.next()).chain(self.closing).min()?;
+        let waiting = self.waiting.iter().map(|(until, ..)| *until);
+        let next = again
+            .chain(late)
+            .chain(drained)
+            .chain(waiting)
+            .chain(self.alarms.next())
+            .chain(self.closing)
+            .min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
 
@@ -183,6 +208,7 @@ impl Worker {
     fn look_at_the_clock(&mut self) -> io::Result<()> {
         if self.shaking.is_empty()
             && self.paused.is_empty()
+            && self.waiting.is_empty()
             && self.until.is_none()
             && self.alarms.next().is_none()
         {
@@ -202,6 +228,7 @@ impl Worker {
                 self.cut(client);
             }
         }
+        self.waiting.retain(|(until, ..)| *until > now);
         for (listener, at) in std::mem::take(&mut self.paused) {
             if at <= now {
                 self.ring.accept(Token::Accept(listener), &self.listeners[listener].socket)?;
@@ -218,11 +245,14 @@ impl Worker {
     }
 
     fn finished(&mut self, finished: Finished<Token>) -> io::Result<()> {
-        let Finished { token, result, cargo } = finished;
+        let Finished { token, result, cargo, is_last } = finished;
         match (token, cargo) {
             (Token::Event, _) => self.told()?,
             (Token::Accept(listener), Cargo::Client(socket)) => self.come(listener, socket)?,
             (Token::Accept(listener), _) => self.paused.push((listener, Instant::now() + AGAIN)),
+            (Token::Kick { guest, queue, era }, _) => {
+                self.kicked(guest, queue, era, result, is_last)?;
+            }
             (Token::Receive(client), Cargo::Buffer(buffer)) => self.heard(client, result, buffer),
             (Token::Send(client), Cargo::Batch(batch, vectors)) => {
                 self.vectors.push(vectors);
@@ -240,11 +270,21 @@ impl Worker {
 
     /// Its owner wants something: attention for the disks, or that it stops.
     fn told(&mut self) -> io::Result<()> {
+        self.ring.event(Token::Event, &self.shared.event)?;
+        self.take_orders()?;
         if !self.shared.stop.load(Ordering::Acquire) {
-            self.ring.event(Token::Event, &self.shared.event)?;
             return self.tell_disks();
         }
+        if self.until.is_none() {
+            self.stop();
+        }
+        Ok(())
+    }
+
+    /// Takes no more requests.
+    fn stop(&mut self) {
         self.until = Some(Instant::now() + self.limits.drain);
+        self.end_guests();
         for number in self.clients.numbers() {
             let client = &mut self.clients[number];
             if client.life == Life::Open {
@@ -252,7 +292,6 @@ impl Worker {
             }
             self.touched.push(number);
         }
-        Ok(())
     }
 
     /// A client comes in.
@@ -262,9 +301,13 @@ impl Worker {
         }
         let door = &self.listeners[listener];
         self.ring.accept(Token::Accept(listener), &door.socket)?;
-        if self.clients.len() >= self.limits.connections {
+        let count = self.clients.len() + self.guests.len() + self.waiting.len();
+        if count >= self.limits.connections {
             self.shared.counters.sent_away.add(1);
             return Ok(());
+        }
+        if let Some(disk) = door.disk {
+            return self.come_in(disk, socket);
         }
         if matches!(door.place, Place::Tcp(_)) {
             // Without it, it is only slower.
@@ -416,7 +459,8 @@ impl Worker {
         client.requests += 1;
         client.bytes += bytes;
         self.shared.counters.requests.add(1);
-        let id = RequestId(self.pending.add(Pending { client: number, request, bytes }));
+        let pending = Pending::Client { client: number, request, bytes };
+        let id = RequestId(self.pending.add(pending));
         let server::Request { command, offset, length, .. } = request;
         let request = Request { id, command, offset, length, data };
         disk_of(&mut self.disks, disk).submit(request, &mut self.effects);
@@ -443,7 +487,10 @@ impl Worker {
     }
 
     fn answer(&mut self, answer: Answer) {
-        let Pending { client: number, request, bytes } = self.pending.remove(answer.id.0);
+        let (number, request, bytes) = match self.pending.remove(answer.id.0) {
+            Pending::Client { client, request, bytes } => (client, request, bytes),
+            Pending::Guest { guest, part } => return self.answer_guest(guest, part, answer),
+        };
         let client = &mut self.clients[number];
         client.requests -= 1;
         client.bytes -= bytes;

@@ -152,6 +152,11 @@ impl Server {
         Ok(server)
     }
 
+    /// Its process.
+    pub(super) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// One run of fio against it.
     pub(super) fn fio(&self, direction: &str, depth: u32, more: &[&str]) -> Result<Reached> {
         let mut fio = Command::new("fio");

@@ -17,6 +17,9 @@ mod front;
 mod hosts;
 mod huge;
 mod import;
+#[path = "../../../crates/front/tests/behaviour/machine.rs"]
+#[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]
+mod machine;
 mod meter;
 mod operations;
 mod other;
@@ -35,6 +38,7 @@ mod tier;
 mod tier_kept;
 mod tilemark;
 mod tiles;
+mod vhost;
 
 pub(crate) use self::front::serve;
 pub(crate) use self::tier::serve as serve_tier;
@@ -122,6 +126,7 @@ const GROUPS: &[Group] = &[
     Group { name: "tier.memory_mb_per_gib", run: tier_kept::memory },
     Group { name: "tier.warm_after_kill_percent", run: tier_kept::warm },
     Group { name: "tier.crash_points", run: tier_kept::crash_points },
+    Group { name: "tier.vhost_d32", run: vhost::hits },
     Group { name: "store", run: store::rates },
     Group { name: "other", run: other::other },
     Group { name: "build", run: build::clean },

@@ -90,9 +90,11 @@ fn against(name: &str, peer: &str, serve: impl Fn(&Path, &Path) -> Command) -> R
     ])
 }
 
-/// `serve-tier DIR SOCKET`: a new tier in a directory, until the input ends.
+/// `serve-tier DIR SOCKET [VHOST]`: a new tier in a directory, until the input ends; with a socket of vhost-user, too.
 pub(crate) fn serve(arguments: &[String]) -> Result<()> {
-    let [directory, socket] = arguments else { bail!("usage: serve-tier DIR SOCKET") };
+    let [directory, socket, vhost @ ..] = arguments else {
+        bail!("usage: serve-tier DIR SOCKET [VHOST]")
+    };
     let directory = Path::new(directory);
     let backing = directory.join("ours.raw");
     std::fs::File::create(&backing)?.set_len(BYTES)?;
@@ -106,7 +108,11 @@ pub(crate) fn serve(arguments: &[String]) -> Result<()> {
         copies: Copies::default(),
     };
     let set = Set::open(&cache, cache::PolicyKind::Lru, cache::tier::Admission::Always, &[disk])?;
-    let listen = [Listen { place: Place::Unix(socket.into()), tls: None }];
+    let mut listen = vec![Listen { place: Place::Unix(socket.into()), tls: None }];
+    listen.extend(vhost.iter().map(|path| {
+        let (path, disk) = (path.into(), EXPORT.to_owned());
+        Listen { place: Place::Vhost { path, disk }, tls: None }
+    }));
     let running = front::start(Set::boxed(set.disks), &listen, Limits::default())?;
     std::io::stdin().lines().next();
     Ok(running.stop()?)

@@ -89,6 +89,28 @@ impl FromStr for TierDisk {
     }
 }
 
+/// Where a machine gets a disk of `tier serve` over vhost-user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TierVhost {
+    /// The disk's name.
+    pub disk: String,
+    /// The socket.
+    pub path: PathBuf,
+}
+
+impl FromStr for TierVhost {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((disk, path)) if !disk.is_empty() && !path.is_empty() => {
+                Ok(Self { disk: disk.to_owned(), path: path.into() })
+            }
+            _ => Err("a machine's socket is NAME=PATH, with the name of a --disk".to_owned()),
+        }
+    }
+}
+
 /// `tier serve`.
 #[derive(Debug, Args)]
 pub struct TierServeArgs {
@@ -112,6 +134,11 @@ pub struct TierServeArgs {
     /// The Unix socket where clients come in; made for you alone
     #[arg(long, value_name = "PATH")]
     pub socket: PathBuf,
+    /// A Unix socket where one machine gets a disk over vhost-user, faster than over NBD; again for more
+    ///
+    /// Its memory has to be shared and of memfd. Example: --vhost vm1=/run/tilemark/vm1.sock
+    #[arg(long = "vhost", value_name = "NAME=PATH")]
+    pub vhost: Vec<TierVhost>,
     /// The Unix socket where `tier status` and others ask [default: that of clients with .control]
     #[arg(long, value_name = "PATH", hide_short_help = true)]
     pub control: Option<PathBuf>,

@@ -32,6 +32,7 @@ mod study;
 mod takeover;
 mod there;
 mod tier;
+mod tier_listen;
 mod tiles;
 mod verify;
 mod verify_report;

@@ -90,11 +90,14 @@ fn prove(args: &TierTakeoverArgs, disk: &TakeOver) -> Result<(), Failure> {
     }
 }
 
+/// No certificate is longer, nor a list of authorities that one host should believe.
+const PEM_BYTES_MAX: u64 = 1 << 20;
+
 /// The three files of a directory of certificates.
 pub(super) fn pems(directory: &Path) -> Result<[Vec<u8>; 3], Failure> {
     let read = |name: &str| {
         let path = directory.join(name);
-        std::fs::read(&path).map_err(|error| {
+        plain::read(&path, PEM_BYTES_MAX).map_err(|error| {
             Failure::new(Exit::Refused, format!("reading {}: {error}", path.display()))
                 .hint(Some("--tls DIR has ca.pem, cert.pem and key.pem"))
         })

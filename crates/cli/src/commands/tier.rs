@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cache::tier::Admission;
-use front::{Catalog, Limits, Listen, Place, Tls};
+use front::{Catalog, Limits};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -17,6 +17,7 @@ use tiered::{Command, Control, Copies, Door, Hold, Opening, Report, Set, Times};
 use units::Bytes;
 
 use super::takeover::refused;
+use super::tier_listen;
 use crate::args::{
     Format, TierAction, TierArgs, TierCheckArgs, TierDisk, TierDiskArgs, TierDoorArgs,
     TierInitArgs, TierMode, TierServeArgs, TierSetArgs, TierStatusArgs,
@@ -89,27 +90,18 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     };
     let hold = args.hold.as_deref().map(Hold::open).transpose().map_err(|error| refused(&error))?;
     let catalog = hold.map(|hold| Box::new(hold) as Box<dyn Catalog>);
-    let mut listen = vec![Listen { place: Place::Unix(args.socket.clone()), tls: None }];
-    if let Some(address) = args.listen {
-        let tls = args.tls.as_deref().map(server_tls).transpose()?.map(Arc::new);
-        listen.push(Listen { place: Place::Tcp(address), tls });
-    }
-    let running = front::start_with(disks, catalog, &listen, Limits::default());
+    let listens = tier_listen::listens(args)?;
+    let running = front::start_with(disks, catalog, &listens, Limits::default());
     let running = Arc::new(running.map_err(|error| Failure::from_error(Exit::Refused, &error))?);
     let door = set.as_ref().map(|set| attend(args, set, &running)).transpose()?;
-    for disk in &args.disks {
-        crate::say!("serving nbd+unix:///{}?socket={}", disk.name, args.socket.display());
-    }
-    if let Some(hold) = &args.hold {
-        let places: Vec<String> = running.places().iter().map(ToString::to_string).collect();
-        crate::say!("holding copies in {} for who comes to {}", hold.display(), places.join(", "));
-    }
+    tier_listen::say(args, running.places());
     notify("READY=1");
     let mut last = String::new();
     let mut hours = Suspension { is_on: false, args };
     while !running.is_over() && signals.pending().next().is_none() {
         // What goes on being refused is said once.
-        for words in told.iter().flat_map(std::sync::mpsc::Receiver::try_iter) {
+        let told = told.iter().flat_map(std::sync::mpsc::Receiver::try_iter);
+        for words in told.chain(running.notes()) {
             if words != last {
                 crate::say!("{words}");
                 last = words;
@@ -154,12 +146,6 @@ fn open(args: &TierServeArgs, admission: Admission) -> Result<Option<Set>, Failu
     let set = Set::open(file, args.policy, admission, &disks).map_err(|error| refused(&error))?;
     said(&set);
     Ok(Some(set))
-}
-
-fn server_tls(directory: &Path) -> Result<Tls, Failure> {
-    let [authority, certificate, key] = super::takeover::pems(directory)?;
-    Tls::new(&authority, &certificate, &key)
-        .map_err(|error| Failure::from_error(Exit::Refused, &error))
 }
 
 /// Hours at which nothing comes in.

@@ -21,6 +21,9 @@ mod killed;
 mod lab;
 mod labels;
 mod loops;
+#[path = "../../../front/tests/behaviour/machine.rs"]
+#[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]
+mod machine;
 mod monitoring;
 #[path = "../../../front/tests/behaviour/client.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]

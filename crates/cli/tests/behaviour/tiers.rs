@@ -1,5 +1,6 @@
 //! A served tier as a whole program: what its commands say, and what kill -9 leaves.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Output;
@@ -7,6 +8,7 @@ use std::process::Output;
 use nbd::client::Operation;
 use rustix::process::Signal;
 
+use crate::machine::{IN, Machine, OUT};
 use crate::nbd_client::Client;
 use crate::rig::{Place, Running, err, out};
 
@@ -42,6 +44,15 @@ impl Tiered {
             ["tier", "serve", "fast", "--disk", "vm1=vm1.raw", "--socket", "s", "--mode", mode];
         let mut running = Running::new(self.place.command(&[&words, more].concat()));
         running.wait_for("serving nbd+unix:///vm1");
+        running
+    }
+
+    /// The same with a socket for a machine.
+    fn serve_machine(&self, mode: &str) -> Running {
+        let serve = ["tier", "serve", "fast", "--disk", "vm1=vm1.raw", "--socket", "s"];
+        let words = [&serve[..], &["--vhost", "vm1=v", "--mode", mode]].concat();
+        let mut running = Running::new(self.place.command(&words));
+        running.wait_for("over vhost-user");
         running
     }
 
@@ -120,6 +131,137 @@ fn a_server_that_is_killed_again_and_again_loses_nothing_that_was_answered() {
         assert_eq!(server.end().code, Some(0), "it ends in order");
     }
     assert!(count > 500, "{count} writes");
+}
+
+/// A machine's writes, of which several are in flight at once, each of its own number.
+struct Writer {
+    machine: Machine,
+    /// By block: what was answered last, and what is in flight.
+    known: Vec<u64>,
+    in_flight: BTreeMap<u16, (usize, u64)>,
+    count: u64,
+}
+
+impl Writer {
+    /// Writes until so many more are answered; requests stay in flight.
+    fn write(&mut self, answers: usize) {
+        for _ in 0..answers {
+            while self.machine.has_room() {
+                self.ask();
+            }
+            self.hear();
+        }
+    }
+
+    fn ask(&mut self) {
+        self.count += 1;
+        let mixed = self.count.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        let block = usize::try_from(mixed).expect("small") % self.known.len();
+        if self.in_flight.values().any(|(other, _)| *other == block) {
+            return;
+        }
+        let data = self.count.to_le_bytes().repeat(512);
+        let slot = self.machine.ask(OUT, block as u64 * 8, 4096, &data);
+        self.in_flight.insert(slot, (block, self.count));
+    }
+
+    fn hear(&mut self) {
+        let answer = self.machine.wait();
+        assert_eq!(answer.status, 0, "a write is taken");
+        let (block, count) = self.in_flight.remove(&answer.slot).expect("it was asked");
+        self.known[block] = count;
+    }
+}
+
+#[test]
+fn a_machine_whose_server_is_killed_again_and_again_has_every_request_answered_and_loses_nothing() {
+    let tiered = Tiered::new();
+    let mut writer = Writer {
+        machine: Machine::new(true),
+        known: vec![0; usize::try_from(BYTES / 4096).expect("small")],
+        in_flight: BTreeMap::new(),
+        count: 0,
+    };
+    let socket = tiered.place.path("v");
+    let mut server = tiered.serve_machine("back");
+    for mode in ["back", "through", "back", "back", "through", "back"] {
+        writer.machine.connect(&socket).expect("it is served");
+        writer.write(150);
+        // Whatever it is doing with those that are in flight.
+        server.signal(Signal::KILL);
+        assert_eq!(server.end().code, None, "a signal ended it");
+        server = tiered.serve_machine(mode);
+    }
+    writer.machine.connect(&socket).expect("it is served");
+    let open = writer.in_flight.len();
+    assert!(open > 0, "some were in flight when it was killed last");
+    // Without a new one: what was in flight is answered by itself.
+    for _ in 0..open {
+        writer.hear();
+    }
+    for (block, expected) in writer.known.iter().enumerate() {
+        let data = writer.machine.call(IN, block as u64 * 8, 4096, &[]).data;
+        assert!(
+            data == expected.to_le_bytes().repeat(512),
+            "block {block} is not what was answered"
+        );
+    }
+    server.signal(Signal::TERM);
+    assert_eq!(server.end().code, Some(0), "it ends in order");
+}
+
+#[test]
+fn a_tier_is_served_to_other_hosts_only_with_certificates() {
+    let tiered = Tiered::new();
+    let words = |more: &[&'static str]| {
+        let serve = ["serve", "fast", "--disk", "vm1=vm1.raw", "--socket", "s", "--listen"];
+        tiered.tier(&[&serve[..], more].concat())
+    };
+    let clear = words(&["0.0.0.0:0"]);
+    assert_eq!(clear.status.code(), Some(3), "{}", err(&clear));
+    assert!(
+        err(&clear).contains("without TLS") && err(&clear).contains("hint: "),
+        "{}",
+        err(&clear)
+    );
+    std::fs::create_dir(tiered.place.path("tls")).unwrap();
+    let tls = ["--tls", "tls"];
+    let missing = words(&[&["0.0.0.0:0"][..], &tls].concat());
+    assert!(
+        missing.status.code() == Some(3) && err(&missing).contains("ca.pem"),
+        "{}",
+        err(&missing)
+    );
+    for name in ["tls/ca.pem", "tls/cert.pem", "tls/key.pem"] {
+        tiered.place.write(name, "no certificate");
+    }
+    let wrong = words(&[&["0.0.0.0:0"][..], &tls].concat());
+    assert!(
+        wrong.status.code() == Some(3) && err(&wrong).contains("certificates cannot be used"),
+        "{}",
+        err(&wrong)
+    );
+    let mut server = Running::new(tiered.place.command(&[
+        "tier",
+        "serve",
+        "fast",
+        "--disk",
+        "vm1=vm1.raw",
+        "--socket",
+        "s",
+        "--listen",
+        "127.0.0.1:0",
+    ]));
+    server.wait_for("serving nbd://127.0.0.1:");
+    let said = server.seen_last();
+    let address = said.rsplit_once("nbd://").expect("an address").1.trim_end_matches("/vm1");
+    let place =
+        front::Place::Tcp(address.trim().trim_end_matches("/vm1").parse().expect("an address"));
+    let mut client = Client::open(&place, "vm1").expect("it is served");
+    client.write(0, &[4; 4096]).expect("bytes are taken");
+    drop(client);
+    server.signal(Signal::TERM);
+    assert_eq!(server.end().code, Some(0));
 }
 
 fn words_of(text: &str) -> String {

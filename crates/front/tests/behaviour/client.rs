@@ -26,7 +26,7 @@ pub(crate) struct Client {
 
 pub(crate) fn connect(place: &Place) -> io::Result<Box<dyn Stream>> {
     Ok(match place {
-        Place::Unix(path) => {
+        Place::Unix(path) | Place::Vhost { path, .. } => {
             let stream = UnixStream::connect(path)?;
             stream.set_read_timeout(Some(PATIENCE))?;
             Box::new(stream)

@@ -1,4 +1,4 @@
-//! Disks over NBD: with a client of our own, with other people's programs, with those who lie, and
+//! Disks over NBD and vhost-user: with a client of our own, with other people's programs, with those who lie, and
 //! through kills.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -11,6 +11,8 @@ mod gated;
 mod killed;
 mod later;
 mod listening;
+mod machine;
+mod machines;
 mod stopping;
 mod tls;
 mod tools;

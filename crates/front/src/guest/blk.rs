@@ -1,0 +1,194 @@
+//! What a virtio-blk device says of itself, and what a request to it means: Virtual I/O Device specification 1.2,
+//! section 5.2.
+
+use nbd::server::Command;
+use nbd::{Abilities, Export};
+use virtio_bindings::bindings::virtio_blk::{
+    VIRTIO_BLK_F_BLK_SIZE, VIRTIO_BLK_F_DISCARD, VIRTIO_BLK_F_FLUSH, VIRTIO_BLK_F_MQ,
+    VIRTIO_BLK_F_RO, VIRTIO_BLK_F_SEG_MAX, VIRTIO_BLK_F_SIZE_MAX, VIRTIO_BLK_F_WRITE_ZEROES,
+    VIRTIO_BLK_S_IOERR, VIRTIO_BLK_S_UNSUPP, VIRTIO_BLK_T_DISCARD, VIRTIO_BLK_T_FLUSH,
+    VIRTIO_BLK_T_GET_ID, VIRTIO_BLK_T_IN, VIRTIO_BLK_T_OUT, VIRTIO_BLK_T_WRITE_ZEROES,
+};
+use virtio_bindings::bindings::virtio_config::VIRTIO_F_VERSION_1;
+use virtio_bindings::bindings::virtio_ring::{
+    VIRTIO_RING_F_EVENT_IDX, VIRTIO_RING_F_INDIRECT_DESC,
+};
+use vm_memory::GuestMemoryMmap;
+
+use super::chain::{Chain, Malformed};
+
+const SECTOR: u64 = 512;
+/// Most bytes of one read or write, as over NBD.
+const BYTES_MAX: u64 = 32 << 20;
+/// Pieces of a request that a guest is asked not to exceed: what fits a queue of 128 with head and status.
+const PIECES_MAX: u32 = 126;
+/// Most bytes that one discard or zeroing is asked to have.
+const RANGE_MAX: u64 = 1 << 31;
+const HEAD_BYTES: u64 = 16;
+const RANGE_BYTES: u64 = 16;
+pub(super) const ID_BYTES: usize = 20;
+const CONFIG_BYTES: usize = 60;
+
+/// What is known of a disk when its guest asks something.
+#[derive(Debug, Clone)]
+pub(crate) struct Terms {
+    name: String,
+    size: u64,
+    /// Offsets and lengths are multiples of it, in bytes.
+    block: u64,
+    abilities: Abilities,
+    /// The driver knows of no flush, so that a write must be durable before it is answered.
+    is_durable: bool,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// Of the disk: what, where, and how much. A write's bytes are those behind the head.
+    Disk { command: Command, offset: u64, bytes: u64 },
+    /// What the disk is called.
+    Id,
+}
+
+/// What a request that is not done is answered with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Status(pub u8);
+
+const FAILED: Status = Status(VIRTIO_BLK_S_IOERR as u8);
+const UNSUPPORTED: Status = Status(VIRTIO_BLK_S_UNSUPP as u8);
+
+impl From<Malformed> for Status {
+    fn from(_: Malformed) -> Self {
+        FAILED
+    }
+}
+
+/// Features that a disk offers.
+pub(crate) fn features(export: &Export) -> u64 {
+    let mut bits = vec![
+        VIRTIO_F_VERSION_1,
+        VIRTIO_RING_F_EVENT_IDX,
+        VIRTIO_RING_F_INDIRECT_DESC,
+        VIRTIO_BLK_F_SIZE_MAX,
+        VIRTIO_BLK_F_SEG_MAX,
+        VIRTIO_BLK_F_BLK_SIZE,
+        VIRTIO_BLK_F_MQ,
+    ];
+    for (ability, bit) in [
+        (Abilities::READ_ONLY, VIRTIO_BLK_F_RO),
+        (Abilities::FLUSH, VIRTIO_BLK_F_FLUSH),
+        (Abilities::TRIM, VIRTIO_BLK_F_DISCARD),
+        (Abilities::WRITE_ZEROES, VIRTIO_BLK_F_WRITE_ZEROES),
+    ] {
+        if export.abilities().has(ability) {
+            bits.push(bit);
+        }
+    }
+    bits.iter().fold(0, |features, bit| features | 1 << bit)
+}
+
+/// Its configuration, `struct virtio_blk_config`.
+pub(crate) fn config(export: &Export, queues: u16) -> [u8; CONFIG_BYTES] {
+    let mut config = [0; CONFIG_BYTES];
+    let block = block(export);
+    let small = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+    let piece_max = BYTES_MAX / u64::from(PIECES_MAX) / 4096 * 4096;
+    let mut put = |at: usize, value: &[u8]| config[at..at + value.len()].copy_from_slice(value);
+    put(0, &(export.size() / SECTOR).to_le_bytes());
+    put(8, &small(piece_max).to_le_bytes());
+    put(12, &PIECES_MAX.to_le_bytes());
+    put(20, &small(block).to_le_bytes());
+    put(34, &queues.to_le_bytes());
+    // Discards, then zeroings: most sectors, most ranges; alignment, and whether zeroing may give room up.
+    put(36, &small(RANGE_MAX / SECTOR).to_le_bytes());
+    put(40, &1_u32.to_le_bytes());
+    put(44, &small(block / SECTOR).to_le_bytes());
+    put(48, &small(RANGE_MAX / SECTOR).to_le_bytes());
+    put(52, &1_u32.to_le_bytes());
+    put(56, &[1]);
+    config
+}
+
+fn block(export: &Export) -> u64 {
+    u64::from(export.blocks().minimum()).max(SECTOR)
+}
+
+impl Terms {
+    /// With what a driver has agreed to.
+    pub fn new(export: &Export, features: u64) -> Self {
+        Self {
+            name: export.name().to_owned(),
+            size: export.size(),
+            block: block(export),
+            abilities: export.abilities(),
+            is_durable: features & 1 << VIRTIO_BLK_F_FLUSH == 0,
+        }
+    }
+
+    /// As many bytes of its name as a guest is told, and behind them zeroes.
+    pub fn id(&self) -> [u8; ID_BYTES] {
+        let mut id = [0; ID_BYTES];
+        let length = self.name.len().min(ID_BYTES);
+        id[..length].copy_from_slice(&self.name.as_bytes()[..length]);
+        id
+    }
+
+    /// What a chain asks. That it has room for a status was looked at before.
+    pub fn understand(&self, memory: &GuestMemoryMmap, chain: &Chain) -> Result<Ask, Status> {
+        let mut head = [0; HEAD_BYTES as usize];
+        chain.readable.read(memory, 0, &mut head)?;
+        let kind = u32::from_le_bytes(head[..4].try_into().expect("four bytes"));
+        let sector = u64::from_le_bytes(head[8..].try_into().expect("eight bytes"));
+        let (out, into) = (chain.readable.bytes() - HEAD_BYTES, chain.writable.bytes() - 1);
+        let fua = self.is_durable;
+        let disk = |command, bytes| self.disk(command, sector, bytes);
+        match kind {
+            VIRTIO_BLK_T_IN if into <= BYTES_MAX => disk(Command::Read, into),
+            VIRTIO_BLK_T_OUT if out <= BYTES_MAX => disk(Command::Write { fua }, out),
+            VIRTIO_BLK_T_IN | VIRTIO_BLK_T_OUT => Err(FAILED),
+            VIRTIO_BLK_T_FLUSH => Ok(Ask::Disk { command: Command::Flush, offset: 0, bytes: 0 }),
+            VIRTIO_BLK_T_GET_ID if into >= ID_BYTES as u64 => Ok(Ask::Id),
+            VIRTIO_BLK_T_GET_ID => Err(FAILED),
+            VIRTIO_BLK_T_DISCARD | VIRTIO_BLK_T_WRITE_ZEROES if out == RANGE_BYTES => {
+                let mut range = [0; RANGE_BYTES as usize];
+                chain.readable.read(memory, HEAD_BYTES, &mut range)?;
+                self.range(kind == VIRTIO_BLK_T_DISCARD, range)
+            }
+            VIRTIO_BLK_T_DISCARD | VIRTIO_BLK_T_WRITE_ZEROES => Err(FAILED),
+            _ => Err(UNSUPPORTED),
+        }
+    }
+
+    /// A discard or a zeroing: where, how much, and whether room may be given up.
+    fn range(&self, is_discard: bool, range: [u8; RANGE_BYTES as usize]) -> Result<Ask, Status> {
+        let sector = u64::from_le_bytes(range[..8].try_into().expect("eight bytes"));
+        let word = |at: usize| u32::from_le_bytes(range[at..at + 4].try_into().expect("four"));
+        let (bytes, flags, fua) = (u64::from(word(8)) * SECTOR, word(12), self.is_durable);
+        let ability = if is_discard { Abilities::TRIM } else { Abilities::WRITE_ZEROES };
+        // Only zeroing has a flag, and one.
+        if !self.abilities.has(ability) || flags > u32::from(!is_discard) {
+            return Err(UNSUPPORTED);
+        }
+        if bytes > RANGE_MAX {
+            return Err(FAILED);
+        }
+        let command = if is_discard {
+            Command::Trim { fua }
+        } else {
+            Command::WriteZeroes { fua, no_hole: flags == 0, fast: false }
+        };
+        self.disk(command, sector, bytes)
+    }
+
+    /// Something of the disk, if it is there.
+    fn disk(&self, command: Command, sector: u64, bytes: u64) -> Result<Ask, Status> {
+        let offset = sector.checked_mul(SECTOR).ok_or(FAILED)?;
+        let end = offset.checked_add(bytes).ok_or(FAILED)?;
+        let fits = offset.is_multiple_of(self.block) && bytes.is_multiple_of(self.block);
+        let is_refused = command.changes() && self.abilities.has(Abilities::READ_ONLY);
+        if bytes == 0 || end > self.size || !fits || is_refused {
+            return Err(FAILED);
+        }
+        Ok(Ask::Disk { command, offset, bytes })
+    }
+}

@@ -1,0 +1,129 @@
+//! A guest's descriptors, of which none is believed.
+
+use virtio_queue::desc::split::Descriptor;
+use vm_memory::{Address, Bytes, GuestAddress, GuestMemoryMmap};
+
+/// Descriptors of one request. Our choice: QEMU's own limit is 1,024, and we ask for no more than 128.
+const DESCRIPTORS_MAX: u16 = 1024;
+const DESCRIPTOR_BYTES: u32 = 16;
+
+/// A request makes no sense.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Malformed;
+
+/// What one request says: memory to be read, and memory to be written.
+#[derive(Debug, Default)]
+pub(crate) struct Chain {
+    pub readable: Segments,
+    pub writable: Segments,
+}
+
+/// Pieces of a guest's memory, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Segments {
+    pieces: Vec<(GuestAddress, u32)>,
+    bytes: u64,
+}
+
+impl Chain {
+    /// Follows descriptors from the head on. Circles, what leads out of the table, and what is to be read behind
+    /// what is to be written are errors; whether there is memory is found out by who uses it.
+    pub fn follow(
+        memory: &GuestMemoryMmap,
+        table: GuestAddress,
+        size: u16,
+        head: u16,
+    ) -> Result<Self, Malformed> {
+        let mut chain = Self::default();
+        let (mut table, mut size, mut index, mut is_indirect) = (table, size, head, false);
+        for _ in 0..=DESCRIPTORS_MAX {
+            if index >= size {
+                return Err(Malformed);
+            }
+            let at = table.checked_add(u64::from(index) * u64::from(DESCRIPTOR_BYTES));
+            let descriptor: Descriptor =
+                memory.read_obj(at.ok_or(Malformed)?).map_err(|_| Malformed)?;
+            if descriptor.refers_to_indirect_table() {
+                let length = descriptor.len();
+                if is_indirect || descriptor.has_next() || length % DESCRIPTOR_BYTES != 0 {
+                    return Err(Malformed);
+                }
+                let entries = u16::try_from(length / DESCRIPTOR_BYTES).map_err(|_| Malformed)?;
+                (table, size, index, is_indirect) = (descriptor.addr(), entries, 0, true);
+                continue;
+            }
+            chain.add(&descriptor)?;
+            if !descriptor.has_next() {
+                return Ok(chain);
+            }
+            index = descriptor.next();
+        }
+        Err(Malformed)
+    }
+
+    fn add(&mut self, descriptor: &Descriptor) -> Result<(), Malformed> {
+        let segments = if descriptor.is_write_only() {
+            &mut self.writable
+        } else if self.writable.bytes == 0 {
+            &mut self.readable
+        } else {
+            return Err(Malformed);
+        };
+        segments.bytes += u64::from(descriptor.len());
+        segments.pieces.push((descriptor.addr(), descriptor.len()));
+        Ok(())
+    }
+}
+
+impl Segments {
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Copies what is there, from so many bytes on.
+    pub fn read(
+        &self,
+        memory: &GuestMemoryMmap,
+        skip: u64,
+        into: &mut [u8],
+    ) -> Result<(), Malformed> {
+        let mut done = 0;
+        self.each(skip, into.len(), |at, bytes| {
+            let piece = &mut into[done..done + bytes];
+            done += bytes;
+            memory.read_slice(piece, at).map_err(|_| Malformed)
+        })
+    }
+
+    /// Writes there, from so many bytes on.
+    pub fn write(&self, memory: &GuestMemoryMmap, skip: u64, from: &[u8]) -> Result<(), Malformed> {
+        let mut done = 0;
+        self.each(skip, from.len(), |at, bytes| {
+            let piece = &from[done..done + bytes];
+            done += bytes;
+            memory.write_slice(piece, at).map_err(|_| Malformed)
+        })
+    }
+
+    fn each(
+        &self,
+        mut skip: u64,
+        mut left: usize,
+        mut work: impl FnMut(GuestAddress, usize) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
+        for &(start, bytes) in &self.pieces {
+            if left == 0 {
+                break;
+            }
+            let skipped = skip.min(u64::from(bytes));
+            skip -= skipped;
+            let usable = usize::try_from(u64::from(bytes) - skipped).map_err(|_| Malformed)?;
+            let now = usable.min(left);
+            if now > 0 {
+                work(start.checked_add(skipped).ok_or(Malformed)?, now)?;
+                left -= now;
+            }
+        }
+        if left == 0 { Ok(()) } else { Err(Malformed) }
+    }
+}

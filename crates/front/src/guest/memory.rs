@@ -1,0 +1,78 @@
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::fs::{SealFlags, fcntl_get_seals, readlink};
+use vhost::vhost_user::message::VhostUserMemoryRegion;
+use vm_memory::{FileOffset, GuestAddress, GuestMemoryMmap};
+
+/// A machine's memory, and where its front end has it.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    pub guest: GuestMemoryMmap,
+    places: Vec<Place>,
+}
+
+/// Memory that both have: where the front end has it, where the guest has it, and how much.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    front_end: u64,
+    guest: u64,
+    bytes: u64,
+}
+
+impl Memory {
+    /// Maps what a front end sent.
+    pub fn map(regions: &[VhostUserMemoryRegion], files: Vec<File>) -> io::Result<Self> {
+        let (mut ranges, mut places) = (Vec::new(), Vec::new());
+        for (region, file) in regions.iter().zip(files) {
+            check_backed(&file, region.mmap_offset, region.memory_size)?;
+            let VhostUserMemoryRegion { guest_phys_addr: guest, memory_size: bytes, .. } = *region;
+            places.push(Place { front_end: region.user_addr, guest, bytes });
+            let bytes = usize::try_from(bytes).map_err(io::Error::other)?;
+            let file = FileOffset::new(file, region.mmap_offset);
+            ranges.push((GuestAddress(guest), bytes, Some(file)));
+        }
+        ranges.sort_by_key(|(start, ..)| *start);
+        let guest = GuestMemoryMmap::from_ranges_with_files(ranges).map_err(io::Error::other)?;
+        Ok(Self { guest, places })
+    }
+
+    /// Where the guest has what its front end has there.
+    pub fn translate(&self, front_end: u64) -> Option<u64> {
+        self.places.iter().find_map(|place| {
+            let at = front_end.checked_sub(place.front_end).filter(|at| *at < place.bytes)?;
+            place.guest.checked_add(at)
+        })
+    }
+}
+
+/// Whether all of it is there and stays: touching mapped memory that is not there ends a process.
+pub(crate) fn check_backed(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
+    match fcntl_get_seals(file) {
+        Ok(seals) if seals.contains(SealFlags::SHRINK) => {}
+        _ => {
+            return Err(io::Error::other(
+                "the machine's memory could be shrunk by its owner, and the server would end by touching it\n\
+                 hint: give it memory of memfd, which QEMU seals (memory-backend-memfd; libvirt: <source type='memfd'/>)",
+            ));
+        }
+    }
+    let there = file.metadata()?.len();
+    match offset.checked_add(bytes) {
+        Some(end) if end <= there => Ok(()),
+        _ => Err(io::Error::other(format!(
+            "{bytes} B of memory from {offset} on are not in a file of {there} B"
+        ))),
+    }
+}
+
+/// Whether it is an eventfd, which can be written without waiting and read without effect on anybody.
+pub(crate) fn check_event(file: &File) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    let link = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
+    match readlink(link, Vec::new()) {
+        Ok(kind) if kind.as_bytes() == b"anon_inode:[eventfd]" => Ok(()),
+        _ => Err(io::Error::other("a queue's kick or call is no eventfd")),
+    }
+}
