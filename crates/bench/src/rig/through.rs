@@ -26,7 +26,7 @@ use engine::Served;
 use front::{Limits, Listen, Place};
 use record::gauge::{BehindTier, Gauge, GaugeName, Readings};
 use stats::Packed;
-use tiered::{Command, Control, Opening, Report, Set, SetError, Times};
+use tiered::{Command, Control, Copies, Opening, Report, Set, SetError, Times};
 use units::Bytes;
 
 use crate::error::BenchError;
@@ -255,6 +255,7 @@ impl Through {
             backing: path_of(disk)?,
             mode,
             sidecar: Some(self.known[at].1.clone()),
+            copies: Copies::default(),
         })
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Pending, Token, Worker};
+use super::{Pending, Token, Worker, disk_of};
 use crate::guest::{Guest, Job, Order, Part, Seat, Terms, speak};
 use crate::{Answer, Request, RequestId};
 
@@ -174,7 +174,7 @@ impl Worker {
                     let id = RequestId(self.pending.add(pending));
                     let (command, offset) = (job.command, job.offset + part.at);
                     let request = Request { id, command, offset, length, data };
-                    self.disks[disk].submit(request, &mut self.effects);
+                    disk_of(&mut self.disks, disk).submit(request, &mut self.effects);
                     self.carry_out(disk)?;
                 }
                 None => guest.answered(part, Err(nbd::Code::Io), &[]),

@@ -77,7 +77,7 @@ fn devices(shape: Shape) -> Devices {
 
 /// The share of reads that the machine answers without its backing store.
 fn served(mode: Mode, policy: PolicyKind, admission: Admission) -> (f64, u64) {
-    let shape = Shape { disk_bytes: DISK_PAGES * PAGE, mode, depth: 1 };
+    let shape = Shape { disk_bytes: DISK_PAGES * PAGE, mode, depth: 1, copies: 0 };
     let mut devices = devices(shape);
     let (bytes, chosen) = (devices.backing.bytes(), Settings { policy, admission, ..settings() });
     let opened = Tier::open(&mut Direct::new(&mut devices), chosen, &[attachment(bytes, mode)]);
