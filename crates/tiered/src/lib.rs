@@ -30,6 +30,7 @@ mod memory;
 mod peers;
 mod requests;
 mod set;
+mod stale;
 mod takeover;
 mod way;
 
@@ -40,4 +41,5 @@ pub use inbox::{Command, Control, DiskReport, Report};
 pub use make::make;
 pub use peers::PeerAddress;
 pub use set::{CachedDisk, Copies, Opening, Set};
+pub use stale::{Stale, StaleFailure};
 pub use takeover::{TakeOver, TakeOverFailure};
