@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tilemark_tier::format::{BLOCK_BYTES, Head, Sidecar, Superblock, decode_table, payload_sum};
+use tilemark_tier::format::{BLOCK_BYTES, Head, Label, Sidecar, Superblock, decode_table, payload_sum};
 
 fuzz_target!(|data: &[u8]| {
     let mut bytes = data.to_vec();
@@ -25,6 +25,9 @@ fuzz_target!(|data: &[u8]| {
     }
     if let Some(sidecar) = Sidecar::newest(&bytes) {
         assert_eq!(Sidecar::newest(&sidecar.encode()[..]), Some(sidecar));
+    }
+    if let Some(label) = Label::newest(&bytes) {
+        assert_eq!(Label::newest(&label.encode()[..]), Some(label));
     }
     let _ = decode_table(1, 0, &bytes);
 });

@@ -49,7 +49,8 @@ pub use study::{
 };
 pub use tier::{
     FenceProof, TierAction, TierArgs, TierCheckArgs, TierDisk, TierDiskArgs, TierDoorArgs,
-    TierInitArgs, TierMode, TierServeArgs, TierSetArgs, TierStatusArgs, TierTakeoverArgs,
+    TierInitArgs, TierMode, TierServeArgs, TierSetArgs, TierStaleAction, TierStaleArgs,
+    TierStaleLogArgs, TierStatusArgs, TierTakeoverArgs,
 };
 pub use what_if::{CacheAt, WhatIfArgs, Write};
 

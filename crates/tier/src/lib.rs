@@ -45,5 +45,6 @@ pub use geometry::{Geometry, GeometryError, Plan};
 pub use machine::{Counters, DiskStatus, REQUEST_BYTES_MAX, Tier};
 pub use open::{
     AttachError, Attachment, Examined, ExaminedDisk, HeldCopy, Media, OpenError, Opened, Settings,
-    TakeOverError, Taken, Taking, give_up, init, read_sidecar, take_over,
+    StaleError, StaleLog, TakeOverError, Taken, Taking, export_stale, forget_stale, give_up, init,
+    read_sidecar, stale, take_over,
 };

@@ -16,7 +16,7 @@ const SIDECAR_FILE_BYTES: u64 = SIDECAR_BYTES as u64 + 4096;
 
 /// Where the sidecar of a backing disk is, if nobody says otherwise: beside a file, with its name. What is
 /// beside a device node is gone with the machine's next start.
-fn sidecar_path(backing: &Path) -> Result<PathBuf, SetError> {
+pub(crate) fn sidecar_of(backing: &Path) -> Result<PathBuf, SetError> {
     let found = std::fs::metadata(backing).map_err(failed("look at", backing))?;
     if !found.is_file() {
         return Err(SetError::NoSidecar { path: backing.to_owned() });
@@ -38,7 +38,7 @@ pub(crate) fn hold(path: &Path) -> Result<Held, SetError> {
 /// Opens a backing disk's sidecar, or makes an empty one, which nobody else has while it is open. Never
 /// through a link, and never a file that is something else.
 pub(crate) fn sidecar(backing: &Path, elsewhere: Option<&Path>) -> Result<Arc<OwnedFd>, SetError> {
-    let beside = elsewhere.map_or_else(|| sidecar_path(backing), |path| Ok(path.to_owned()))?;
+    let beside = elsewhere.map_or_else(|| sidecar_of(backing), |path| Ok(path.to_owned()))?;
     let path = beside.as_path();
     let mut options = OpenOptions::new();
     options.read(true).write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);

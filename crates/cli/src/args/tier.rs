@@ -33,6 +33,8 @@ pub enum TierAction {
     Check(TierCheckArgs),
     /// Take a disk over from a host that is gone, from a copy of its log
     Takeover(TierTakeoverArgs),
+    /// What a tier's log has of a disk that another host went on with
+    Stale(TierStaleArgs),
 }
 
 /// `tier init`.
@@ -339,6 +341,50 @@ pub struct TierTakeoverArgs {
     /// A directory with ca.pem, cert.pem and key.pem, for peers that are reached by TLS
     #[arg(long, value_name = "DIR")]
     pub tls: Option<PathBuf>,
+}
+
+/// `tier stale`.
+#[derive(Debug, Args)]
+pub struct TierStaleArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: TierStaleAction,
+}
+
+/// What to do with a log that counts no more.
+#[derive(Debug, Subcommand)]
+pub enum TierStaleAction {
+    /// Say what it has
+    List(TierStaleLogArgs),
+    /// Put its writes into a new file with holes, each at its place of the disk
+    Export(TierStaleExportArgs),
+    /// Take it out of the tier, for good
+    Forget(TierStaleLogArgs),
+}
+
+/// `tier stale list`, `tier stale forget`.
+#[derive(Debug, Args)]
+pub struct TierStaleLogArgs {
+    /// The file that `tier init` made; nobody may be serving it
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The disk: its name, and the file or device that it is on
+    #[arg(value_name = "NAME=BACKING")]
+    pub disk: TierDisk,
+    /// A directory for sidecars, instead of beside the backing files
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    pub sidecar: Option<PathBuf>,
+}
+
+/// `tier stale export`.
+#[derive(Debug, Args)]
+pub struct TierStaleExportArgs {
+    /// Which.
+    #[command(flatten)]
+    pub log: TierStaleLogArgs,
+    /// The file, which is made
+    #[arg(value_name = "OUT")]
+    pub out: PathBuf,
 }
 
 /// `tier check`.

@@ -1,13 +1,13 @@
-//! `tier takeover`: a disk whose owner is gone.
+//! `tier takeover` and `tier stale`: a disk whose owner is gone, and what is left in a log that counts no more.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use front::ClientTls;
-use tiered::{TakeOver, TakeOverFailure};
+use tiered::{Stale, TakeOver, TakeOverFailure};
 use units::Bytes;
 
-use crate::args::{FenceProof, TierTakeoverArgs};
+use crate::args::{FenceProof, TierStaleAction, TierStaleArgs, TierStaleLogArgs, TierTakeoverArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::text::count;
@@ -88,6 +88,36 @@ fn prove(args: &TierTakeoverArgs, disk: &TakeOver) -> Result<(), Failure> {
         }
         Err(error) => Err(Failure::new(Exit::Refused, format!("running {command}: {error}"))),
     }
+}
+
+/// What a log has that counts no more.
+pub fn stale(args: &TierStaleArgs) -> Result<Exit, Failure> {
+    let log = match &args.action {
+        TierStaleAction::List(log) | TierStaleAction::Forget(log) => log,
+        TierStaleAction::Export(export) => &export.log,
+    };
+    let mut stale = open_stale(log)?;
+    let (done, found) = match &args.action {
+        TierStaleAction::List(_) => ("", stale.look()),
+        TierStaleAction::Export(export) => (", exported", stale.export(&export.out)),
+        TierStaleAction::Forget(_) => (", forgotten", stale.forget()),
+    };
+    let found = found.map_err(|error| refused(&error))?;
+    crate::output::print(&format!(
+        "{}: {} ({}) of generation {}, which went on to {} without them{done}\n",
+        log.disk.name,
+        count(found.writes as u64, "write"),
+        Bytes::new(found.bytes),
+        found.generation,
+        found.disk_generation,
+    ))?;
+    Ok(Exit::Success)
+}
+
+fn open_stale(log: &TierStaleLogArgs) -> Result<Stale, Failure> {
+    let name = &log.disk.name;
+    let beside = log.sidecar.as_ref().map(|dir| dir.join(format!("{name}.tilemark-tier")));
+    Stale::open(&log.file, name, &log.disk.backing, beside).map_err(|error| refused(&error))
 }
 
 /// No certificate is longer, nor a list of authorities that one host should believe.

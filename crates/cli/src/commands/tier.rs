@@ -41,6 +41,7 @@ pub fn tier(args: &TierArgs) -> Result<Exit, Failure> {
         TierAction::Set(args) => set(args),
         TierAction::Check(args) => check(args),
         TierAction::Takeover(args) => super::takeover::takeover(args),
+        TierAction::Stale(args) => super::takeover::stale(args),
     }
 }
 

@@ -212,6 +212,8 @@ fn an_owner_whose_disk_was_taken_is_told_so_by_whoever_holds_its_copy() {
     assert!(client.write(4096, &[2; 4096]).is_err(), "nothing is answered any more");
     owner.wait_for("another host owns it");
     assert!(client.read(0, 4096).is_err(), "not even a read");
+    let held = hosts.takeover(&[]);
+    assert!(held.status.code() == Some(3) && err(&held).contains("in use"), "{}", err(&held));
     let mut old = Client::open(&socket, "log/vm1/1").expect("it can be read");
     assert!(old.read(0, 8192).expect("bytes come").starts_with(b"TMCOPY"));
     assert!(
@@ -228,14 +230,18 @@ fn an_owner_whose_disk_was_taken_is_told_so_by_whoever_holds_its_copy() {
 #[test]
 fn a_disk_without_a_copy_is_taken_with_its_loss_said_or_not_at_all() {
     let hosts = Hosts::new();
-    let owner = hosts.own("a", &[]);
-    let mut client = hosts.client("a");
-    client.write(0, &[1; 4096]).expect("a write is taken");
-    let held = hosts.takeover(&[]);
-    assert!(held.status.code() == Some(3) && err(&held).contains("in use"), "{}", err(&held));
-    drop(client);
-    owner.signal(Signal::KILL);
-    owner.end();
+    // What was written goes to the backing file after a second: it is killed until something waits in its log.
+    loop {
+        let owner = hosts.own("a", &[]);
+        let mut client = hosts.client("a");
+        client.write(0, &[1; 4096]).expect("a write is taken");
+        owner.signal(Signal::KILL);
+        owner.end();
+        let waiting = out(&hosts.tier(&["check", "a", "--format", "json"]));
+        if waiting.contains("\"waiting_writes\": 1") {
+            break;
+        }
+    }
     let refused = hosts.takeover(&[]);
     let said = err(&refused);
     assert!(
@@ -246,6 +252,28 @@ fn a_disk_without_a_copy_is_taken_with_its_loss_said_or_not_at_all() {
     assert_eq!(taken.status.code(), Some(0), "{}", err(&taken));
     let stale = hosts.tier(&["serve", "a", "--disk", "vm1=vm1.raw", "--socket", "a.vm"]);
     assert!(err(&stale).contains("went on to"), "{}", err(&stale));
+    // What is lost to the disk is still to be had, until it is forgotten.
+    let listed = out(&hosts.tier(&["stale", "list", "a", "vm1=vm1.raw"]));
+    assert!(listed.contains("1 write (4 KiB) of generation 1, which went on to 2"), "{listed}");
+    let exported = hosts.tier(&["stale", "export", "a", "vm1=vm1.raw", "left.raw"]);
+    assert_eq!(exported.status.code(), Some(0), "{}", err(&exported));
+    assert_eq!(std::fs::read(hosts.place.path("left.raw")).expect("it is made"), [1; 4096]);
+    let forgotten = hosts.tier(&["stale", "forget", "a", "vm1=vm1.raw"]);
+    assert!(out(&forgotten).contains("forgotten"), "{}", err(&forgotten));
+    let gone = hosts.tier(&["stale", "list", "a", "vm1=vm1.raw"]);
+    assert!(gone.status.code() == Some(3) && err(&gone).contains("no such disk"), "{}", err(&gone));
+    let owner = hosts.own("a", &[]);
+    let mut client = hosts.client("a");
+    client.write(0, &[2; 4096]).expect("the disk is served again");
+    drop(client);
+    owner.signal(Signal::KILL);
+    owner.end();
+    let counts = hosts.tier(&["stale", "forget", "a", "vm1=vm1.raw"]);
+    assert!(
+        counts.status.code() == Some(3) && err(&counts).contains("is not stale"),
+        "{}",
+        err(&counts)
+    );
 }
 
 #[test]

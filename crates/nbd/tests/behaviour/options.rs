@@ -36,6 +36,34 @@ fn contexts(name: &str, queries: &[&str]) -> Vec<u8> {
 }
 
 #[test]
+fn a_driver_is_asked_once_for_an_export_that_it_did_not_offer() {
+    let mut out = Vec::new();
+    let mut handshake = Handshake::new(Tls::None, &mut out);
+    handshake.ask_for_others();
+    let input =
+        [&[0, 0, 0, 3][..], &option(6, &asking("other", &[])), &option(7, &asking("other", &[]))];
+    let input = input.concat();
+    let first = handshake.feed(&exports(), &input, &mut out).unwrap();
+    assert_eq!(first.next, Next::Wanted("other".to_owned()), "by GO, and not by INFO");
+    // It has none, and the client is told so; asked again, so is the driver.
+    let rest = [&input[first.consumed..], &option(7, &asking("third", &[]))].concat();
+    let second = handshake.feed(&exports(), &rest, &mut out).unwrap();
+    assert_eq!(second.next, Next::Wanted("third".to_owned()));
+    let kinds: Vec<u32> = replies(&out).iter().map(|reply| reply.1).collect();
+    assert_eq!(kinds, [UNKNOWN, UNKNOWN]);
+    let mut offered = exports();
+    let third = tilemark_nbd::Export::new(
+        "third",
+        4096,
+        tilemark_nbd::BlockSizes::DEFAULT,
+        tilemark_nbd::Abilities::NONE,
+    );
+    offered.push(third.unwrap());
+    let third = handshake.feed(&offered, &rest[second.consumed..], &mut out).unwrap();
+    assert!(matches!(third.next, Next::Serve(session) if session.export().name() == "third"));
+}
+
+#[test]
 fn abort_is_answered_and_ends_it_with_data_or_without() {
     for data in [&b""[..], b"farewell"] {
         let (replies, next) = ask(&[option(2, data)]);

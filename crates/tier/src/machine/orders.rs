@@ -112,7 +112,9 @@ impl Tier {
             return self.pump_pool(fx);
         }
         let is_durable = |log: &super::log::Log| log.durable == log.last();
-        let disks = self.disks.iter().flatten().filter_map(|disk| disk.log.as_ref());
+        // What somebody else owns by now is left as it is.
+        let disks = self.disks.iter().flatten().filter(|disk| !disk.is_fenced);
+        let disks = disks.filter_map(|disk| disk.log.as_ref());
         if !is_durable(&self.pool.log) || !disks.into_iter().all(is_durable) || self.reads.len() > 0
         {
             self.flusher.is_wanted = true;
@@ -125,6 +127,9 @@ impl Tier {
     fn is_disk_quiet(&mut self, index: u16, fx: &mut Fx) -> bool {
         let is_drained = self.is_drained(index);
         let disk = self.disk(index);
+        if disk.is_fenced {
+            return disk.batch.is_none() && disk.through.is_empty();
+        }
         let is_busy = !disk.pending.is_empty()
             || !disk.groups.is_empty()
             || !disk.through.is_empty()

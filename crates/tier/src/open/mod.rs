@@ -5,6 +5,7 @@ mod burn;
 mod errors;
 mod init;
 mod recover;
+mod stale;
 mod take_over;
 mod walk;
 
@@ -12,6 +13,7 @@ pub use burn::give_up;
 pub use errors::{AttachError, Attachment, OpenError, Settings};
 pub use init::init;
 pub use recover::{Examined, ExaminedDisk, Opened};
+pub use stale::{StaleError, StaleLog, export_stale, forget_stale, stale};
 pub use take_over::{HeldCopy, TakeOverError, Taken, Taking, read_sidecar, take_over};
 
 use crate::event::{IoError, Place};

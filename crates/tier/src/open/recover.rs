@@ -229,7 +229,7 @@ fn begin(
     Ok(())
 }
 
-fn newest(media: &mut dyn Media) -> Result<(Superblock, usize), OpenError> {
+pub(super) fn newest(media: &mut dyn Media) -> Result<(Superblock, usize), OpenError> {
     let mut copies = [vec![0; SUPERBLOCK_BYTES], vec![0; SUPERBLOCK_BYTES]];
     for (copy, at) in copies.iter_mut().zip(SUPERBLOCK_AT) {
         media.read(Place::Cache, at, copy)?;

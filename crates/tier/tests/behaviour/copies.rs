@@ -340,6 +340,7 @@ fn g_an_owner_that_is_cut_off_while_it_runs_answers_nothing_any_more() {
         let is_old = |(now, before): (&u64, &u64)| now == before || *before == 0;
         let now = content(&mut world.devices, ONE);
         assert!(now.iter().zip(&backing).all(is_old), "nothing of it is written late");
+        world.close();
         assert!(world.devices.said().expect("no fault").owner == TAKER);
     }
 }

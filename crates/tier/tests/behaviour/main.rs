@@ -3,6 +3,7 @@
 mod copies;
 mod crash;
 mod formats;
+mod model;
 mod oracle;
 mod peers;
 mod predicted;

@@ -5,5 +5,6 @@ extern crate front as tilemark_front;
 #[path = "../../../front/tests/behaviour/client.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]
 mod client;
+mod copies;
 mod served;
 mod told;

@@ -1,0 +1,144 @@
+use super::Media;
+use super::attach::{Found, read_log};
+use super::errors::OpenError;
+use super::recover::newest;
+use crate::event::{IoError, Place};
+use crate::format::{
+    BLOCK, BLOCK_BYTES, DiskEntry, SIDECAR_BYTES, SUPERBLOCK_AT, Sidecar, Superblock, Uuid,
+};
+use crate::geometry::Geometry;
+use crate::machine::Logged;
+use crate::ownership::{has_log, is_owner};
+
+/// Zeros that are handed over at once.
+const ZEROS: usize = 1 << 20;
+
+/// What a log has that no disk will ever get: another owner went on without it, or it was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StaleLog {
+    /// Of the log.
+    pub generation: u64,
+    /// Of the disk by now.
+    pub disk_generation: u64,
+    /// Writes that the backing store had not by the log's own account.
+    pub writes: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Why a log is not exported or forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StaleError {
+    /// The set cannot be read.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The set has no such disk.
+    #[error("the set has no such disk")]
+    NoDisk,
+    /// Without a sidecar nobody knows whether it counts.
+    #[error("the sidecar is missing or damaged, and it says whether the log counts")]
+    NoSidecar,
+    /// It has the disk's newest writes.
+    #[error("the log is not stale: it is the one that the sidecar names")]
+    Counts,
+}
+
+impl From<IoError> for StaleError {
+    fn from(error: IoError) -> Self {
+        Self::Open(error.into())
+    }
+}
+
+/// Takes a write: its first byte on the disk, and the bytes.
+type Each<'a> = &'a mut dyn FnMut(u64, &[u8]) -> Result<(), IoError>;
+
+struct Looked {
+    superblock: Superblock,
+    copy: usize,
+    index: usize,
+    found: Found,
+    log: StaleLog,
+}
+
+/// What a set's log of this disk has, if it is stale. `sidecar` is where its sidecar is read.
+///
+/// # Errors
+/// [`StaleError`].
+pub fn stale(media: &mut dyn Media, disk: Uuid, sidecar: Place) -> Result<StaleLog, StaleError> {
+    Ok(look(media, disk, sidecar)?.log)
+}
+
+/// Hands over each of its writes, oldest first: first byte on the disk, and the bytes.
+///
+/// # Errors
+/// [`StaleError`].
+pub fn export_stale(
+    media: &mut dyn Media,
+    disk: Uuid,
+    sidecar: Place,
+    each: Each<'_>,
+) -> Result<StaleLog, StaleError> {
+    let looked = look(media, disk, sidecar)?;
+    for (.., logged) in looked.found.unretired() {
+        hand_over(media, logged, each)?;
+    }
+    Ok(looked.log)
+}
+
+fn hand_over(media: &mut dyn Media, logged: &Logged, each: Each<'_>) -> Result<(), IoError> {
+    let bytes = logged.bytes as usize;
+    let Some(at) = logged.at else {
+        let zeros = vec![0; bytes.min(ZEROS)];
+        for done in (0..bytes).step_by(ZEROS) {
+            each(logged.offset + done as u64, &zeros[..(bytes - done).min(ZEROS)])?;
+        }
+        return Ok(());
+    };
+    let from = usize::try_from(logged.offset % BLOCK).unwrap_or(0);
+    let mut data = vec![0; (from + bytes).next_multiple_of(BLOCK_BYTES)];
+    media.read(Place::Cache, at, &mut data)?;
+    each(logged.offset, &data[from..from + bytes])
+}
+
+/// Takes the disk out of the set: its log is free, and its pages are nobody's.
+///
+/// # Errors
+/// [`StaleError`]; then nothing was changed.
+pub fn forget_stale(
+    media: &mut dyn Media,
+    disk: Uuid,
+    sidecar: Place,
+) -> Result<StaleLog, StaleError> {
+    let Looked { mut superblock, copy, index, log, .. } = look(media, disk, sidecar)?;
+    superblock.disks[index] = None;
+    superblock.seq += 1;
+    media.flush(Place::Cache)?;
+    media.write(Place::Cache, SUPERBLOCK_AT[1 - copy], &superblock.encode())?;
+    media.flush(Place::Cache)?;
+    Ok(log)
+}
+
+fn look(media: &mut dyn Media, disk: Uuid, sidecar: Place) -> Result<Looked, StaleError> {
+    let (superblock, copy) = newest(media)?;
+    let is_it = |entry: &Option<DiskEntry>| entry.as_ref().is_some_and(|entry| entry.disk == disk);
+    let index = superblock.disks.iter().position(is_it).ok_or(StaleError::NoDisk)?;
+    let entry = superblock.disks[index].clone().ok_or(StaleError::NoDisk)?;
+    let mut bytes = vec![0; SIDECAR_BYTES];
+    media.read(sidecar, 0, &mut bytes)?;
+    let said = Sidecar::newest(&bytes).filter(|said| said.disk == disk);
+    let said = said.ok_or(StaleError::NoSidecar)?;
+    if is_owner(&said, superblock.set, entry.generation) && has_log(&said) {
+        return Err(StaleError::Counts);
+    }
+    let geometry = Geometry::of(&superblock);
+    let place = u16::try_from(index).unwrap_or(u16::MAX);
+    let found = read_log(media, &geometry, place, &entry)?;
+    let writes = || found.unretired().filter(|(.., logged)| logged.bytes > 0);
+    let log = StaleLog {
+        generation: entry.generation,
+        disk_generation: said.generation,
+        writes: writes().count(),
+        bytes: writes().map(|(.., logged)| u64::from(logged.bytes)).sum(),
+    };
+    Ok(Looked { superblock, copy, index, found, log })
+}

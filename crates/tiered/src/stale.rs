@@ -1,0 +1,80 @@
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tier::{IoError, Place, StaleError, StaleLog};
+
+use crate::files::{failed, hold, sidecar_of};
+use crate::media::Files;
+use crate::{SetError, identity};
+
+/// A log of a disk that another owner went on with, in a set that nobody serves.
+#[derive(Debug)]
+pub struct Stale {
+    files: Files,
+    disk: tier::format::Uuid,
+}
+
+/// Why it is not exported or forgotten.
+#[derive(Debug, thiserror::Error)]
+pub enum StaleFailure {
+    /// By what is there.
+    #[error(transparent)]
+    Log(#[from] StaleError),
+    /// By the kernel, or because somebody has it.
+    #[error(transparent)]
+    Set(#[from] SetError),
+}
+
+impl Stale {
+    /// Opens the set in a cache file, and reads the sidecar of a disk, which its owner may be serving.
+    ///
+    /// # Errors
+    /// Somebody serves the set, or one of the two is not there.
+    pub fn open(
+        cache: &Path,
+        name: &str,
+        backing: &Path,
+        beside: Option<PathBuf>,
+    ) -> Result<Self, StaleFailure> {
+        let held = hold(cache)?;
+        let path = beside.map_or_else(|| sidecar_of(backing), Ok)?;
+        let side = File::open(&path).map_err(failed("open", &path))?;
+        let side = Arc::new(side.into());
+        let disks = vec![Some((Arc::clone(&side), side))];
+        let files = Files { cache: Arc::new(held.file.into()), disks };
+        Ok(Self { files, disk: identity::of_disk(name) })
+    }
+
+    /// What it has.
+    ///
+    /// # Errors
+    /// It is not stale, or cannot be read.
+    pub fn look(&mut self) -> Result<StaleLog, StaleFailure> {
+        Ok(tier::stale(&mut self.files, self.disk, Place::Sidecar(0))?)
+    }
+
+    /// Puts its writes, each at its place of the disk, into a new file with holes.
+    ///
+    /// # Errors
+    /// It is not stale, or cannot be read; something of that name is there.
+    pub fn export(&mut self, to: &Path) -> Result<StaleLog, StaleFailure> {
+        self.look()?;
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create_new(true).mode(0o600).open(to);
+        let file = file.map_err(failed("make", to))?;
+        let mut put = |at, bytes: &[u8]| file.write_all_at(bytes, at).map_err(|_| IoError::Io);
+        let log = tier::export_stale(&mut self.files, self.disk, Place::Sidecar(0), &mut put)?;
+        file.sync_all().map_err(failed("write", to))?;
+        Ok(log)
+    }
+
+    /// Takes it out of the set, for good.
+    ///
+    /// # Errors
+    /// It is not stale, or the set cannot be written.
+    pub fn forget(&mut self) -> Result<StaleLog, StaleFailure> {
+        Ok(tier::forget_stale(&mut self.files, self.disk, Place::Sidecar(0))?)
+    }
+}
