@@ -59,7 +59,7 @@ fn whatever_descriptors_say_what_is_asked_lies_within_the_disk_and_fits_its_memo
         let head = [&kind.to_le_bytes()[..], &[0; 4], &sector.to_le_bytes()].concat();
         memory.write_slice(&head, GuestAddress(0x1000)).unwrap();
         let first = u16::try_from(random.next() % 9).unwrap();
-        if random.next() % 2 == 0 && first < ENTRIES - 2 {
+        if random.next().is_multiple_of(2) && first < ENTRIES - 2 {
             // A chain that begins well and ends with a status.
             let part = |address: u64, length: u32, flags: u16, next: u16| {
                 [
@@ -87,7 +87,9 @@ fn whatever_descriptors_say_what_is_asked_lies_within_the_disk_and_fits_its_memo
         }
         if let Ok(Ask::Disk { command, offset, bytes }) = terms.understand(&memory, &chain) {
             asked += 1;
-            assert!(offset + bytes <= SIZE && offset % 512 == 0 && bytes % 512 == 0);
+            assert!(
+                offset + bytes <= SIZE && offset.is_multiple_of(512) && bytes.is_multiple_of(512)
+            );
             match command {
                 Command::Read => assert_eq!(chain.writable.bytes(), bytes + 1),
                 Command::Write { fua } => {
