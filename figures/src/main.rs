@@ -7,6 +7,8 @@
 //! What it refuses: a figure of a peer that was not measured in the same call.
 #![forbid(unsafe_code)]
 
+extern crate front as tilemark_front;
+
 mod bench;
 mod generate;
 mod generate_run;
@@ -22,6 +24,10 @@ fn main() -> anyhow::Result<ExitCode> {
         // What a figure starts as a process of its own.
         Some("serve-memory") => {
             bench::serve(arguments.get(1..).unwrap_or_default())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Some("serve-file") => {
+            bench::serve_file(arguments.get(1..).unwrap_or_default())?;
             Ok(ExitCode::SUCCESS)
         }
         Some("serve-tier") => {

@@ -68,6 +68,8 @@ pub(crate) struct Worker {
     pending: Slab<Pending>,
     /// Machines in whose queues something may be, or was put.
     kicked: Vec<u32>,
+    /// The one that is attended now.
+    attended: Option<u32>,
     /// Clients whose state may have changed.
     touched: Vec<u32>,
     /// Clients that have not chosen a disk, in the order of their deadlines; some have by now.
@@ -106,6 +108,7 @@ impl Worker {
             orders: channel(),
             pending: Slab::new(),
             kicked: Vec::new(),
+            attended: None,
             touched: Vec::new(),
             shaking: VecDeque::new(),
             effects: Effects::default(),
@@ -136,12 +139,13 @@ impl Worker {
                 self.finished(one)?;
             }
             self.look_at_the_clock()?;
+            // First: what they ask may answer clients, and what clients ask lets them be attended again at once.
+            self.attend_guests()?;
             while let Some(client) = self.touched.pop() {
                 if self.clients.get(client).is_some() {
                     self.attend(client)?;
                 }
             }
-            self.attend_guests()?;
             if let Some(until) = self.until
                 && (self.is_nobody_left() || Instant::now() > until + self.limits.drain)
                 && self.are_disks_closed()?
@@ -270,21 +274,17 @@ impl Worker {
 
     /// Its owner wants something: attention for the disks, or that it stops.
     fn told(&mut self) -> io::Result<()> {
+        if self.shared.stop.load(Ordering::Acquire) {
+            return self.stop();
+        }
         self.ring.event(Token::Event, &self.shared.event)?;
         self.take_orders()?;
-        if !self.shared.stop.load(Ordering::Acquire) {
-            return self.tell_disks();
-        }
-        if self.until.is_none() {
-            self.stop();
-        }
-        Ok(())
+        self.tell_disks()
     }
 
     /// Takes no more requests.
-    fn stop(&mut self) {
+    fn stop(&mut self) -> io::Result<()> {
         self.until = Some(Instant::now() + self.limits.drain);
-        self.end_guests();
         for number in self.clients.numbers() {
             let client = &mut self.clients[number];
             if client.life == Life::Open {
@@ -292,6 +292,7 @@ impl Worker {
             }
             self.touched.push(number);
         }
+        self.end_guests()
     }
 
     /// A client comes in.

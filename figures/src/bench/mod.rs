@@ -21,6 +21,9 @@ mod import;
 #[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]
 mod machine;
 mod meter;
+#[path = "../../../crates/front/tests/behaviour/client.rs"]
+#[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]
+mod nbd_client;
 mod operations;
 mod other;
 mod package;
@@ -35,6 +38,7 @@ mod sim;
 mod store;
 mod switched;
 mod tier;
+mod tier_durable;
 mod tier_kept;
 mod tilemark;
 mod tiles;
@@ -42,6 +46,7 @@ mod vhost;
 
 pub(crate) use self::front::serve;
 pub(crate) use self::tier::serve as serve_tier;
+pub(crate) use self::tier_durable::serve as serve_file;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
@@ -122,8 +127,11 @@ const GROUPS: &[Group] = &[
     Group { name: "sim.full_vs_nexosim", run: peers::nexosim },
     Group { name: "sim.vsan_40", run: sim::vsan_40 },
     Group { name: "tier.flash_hit", run: tier::flash_hit },
+    Group { name: "tier.fua_d1", run: tier_durable::fua_d1 },
+    Group { name: "tier.fua_d32", run: tier_durable::fua_d32 },
     Group { name: "tier.hit", run: tier::hit },
     Group { name: "tier.memory_mb_per_gib", run: tier_kept::memory },
+    Group { name: "tier.miss", run: tier_durable::miss },
     Group { name: "tier.warm_after_kill_percent", run: tier_kept::warm },
     Group { name: "tier.crash_points", run: tier_kept::crash_points },
     Group { name: "tier.vhost_d32", run: vhost::hits },

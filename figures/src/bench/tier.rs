@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use cache::tier::Admission;
 use front::{Limits, Listen, Place};
 use tier::{Mode, Plan};
 use tiered::{Copies, Opening, Set};
@@ -51,7 +52,7 @@ fn against(name: &str, peer: &str, serve: impl Fn(&Path, &Path) -> Command) -> R
     std::fs::File::create(&file)?.set_len(BYTES)?;
     let theirs = Server::start(serve(&file, &out.join("theirs")), &out.join("theirs"))?;
     let mut command = Command::new(std::env::current_exe()?);
-    command.arg("serve-tier").arg(&out).arg(out.join("ours"));
+    command.arg("serve-tier").arg(&out).arg(out.join("ours")).arg("through");
     let ours = Server::start(command, &out.join("ours")).context("starting our own")?;
     for server in [&theirs, &ours] {
         server.fio("write", 8, &["--bs=512k"])?;
@@ -90,24 +91,31 @@ fn against(name: &str, peer: &str, serve: impl Fn(&Path, &Path) -> Command) -> R
     ])
 }
 
-/// `serve-tier DIR SOCKET [VHOST]`: a new tier in a directory, until the input ends; with a socket of vhost-user, too.
+/// `serve-tier DIR SOCKET MODE [VHOST]`: a new tier in a directory, until the input ends; with a socket of vhost-user, too.
+/// Mode `out` is through, and nothing comes in.
 pub(crate) fn serve(arguments: &[String]) -> Result<()> {
-    let [directory, socket, vhost @ ..] = arguments else {
-        bail!("usage: serve-tier DIR SOCKET [VHOST]")
+    let [directory, socket, how, vhost @ ..] = arguments else {
+        bail!("usage: serve-tier DIR SOCKET MODE [VHOST]")
+    };
+    let (mode, admission) = match how.as_str() {
+        "back" => (Mode::Back, Admission::Always),
+        "out" => (Mode::Through, Admission::NthAccess { accesses: u8::MAX, fill_percent: 0 }),
+        _ => (Mode::Through, Admission::Always),
     };
     let directory = Path::new(directory);
     let backing = directory.join("ours.raw");
-    std::fs::File::create(&backing)?.set_len(BYTES)?;
+    // One that was filled is left so.
+    std::fs::File::options().create(true).append(true).open(&backing)?.set_len(BYTES)?;
     let cache = directory.join("tier");
     tiered::make(&cache, Plan { chunk_bytes: 4 << 20, ..Plan::new(2 * BYTES) })?;
     let disk = Opening {
         name: EXPORT.to_owned(),
         backing,
-        mode: Mode::Through,
+        mode,
         sidecar: None,
         copies: Copies::default(),
     };
-    let set = Set::open(&cache, cache::PolicyKind::Lru, cache::tier::Admission::Always, &[disk])?;
+    let set = Set::open(&cache, cache::PolicyKind::Lru, admission, &[disk])?;
     let mut listen = vec![Listen { place: Place::Unix(socket.into()), tls: None }];
     listen.extend(vhost.iter().map(|path| {
         let (path, disk) = (path.into(), EXPORT.to_owned());

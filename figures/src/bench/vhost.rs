@@ -31,7 +31,7 @@ pub(crate) fn hits(name: &str) -> Result<Vec<Figure>> {
 fn beside(name: &str, out: &Path) -> Result<Vec<Figure>> {
     let theirs = Server::start(qsd(out)?, &out.join("theirs")).context("starting the daemon")?;
     let mut command = Command::new(std::env::current_exe()?);
-    command.arg("serve-tier").arg(out).arg(out.join("nbd")).arg(out.join("ours"));
+    command.arg("serve-tier").arg(out).arg(out.join("nbd")).arg("through").arg(out.join("ours"));
     let ours = Server::start(command, &out.join("ours")).context("starting our own")?;
     let seconds = Duration::from_secs(number("TILEMARK_BENCH_SECONDS", SECONDS)?);
     let pairs = usize::try_from(number("TILEMARK_BENCH_RUNS", PAIRS as u64)?)?;

@@ -6,8 +6,8 @@ use nbd::{Abilities, Export};
 use virtio_bindings::bindings::virtio_blk::{
     VIRTIO_BLK_F_BLK_SIZE, VIRTIO_BLK_F_DISCARD, VIRTIO_BLK_F_FLUSH, VIRTIO_BLK_F_MQ,
     VIRTIO_BLK_F_RO, VIRTIO_BLK_F_SEG_MAX, VIRTIO_BLK_F_SIZE_MAX, VIRTIO_BLK_F_WRITE_ZEROES,
-    VIRTIO_BLK_S_IOERR, VIRTIO_BLK_S_UNSUPP, VIRTIO_BLK_T_DISCARD, VIRTIO_BLK_T_FLUSH,
-    VIRTIO_BLK_T_GET_ID, VIRTIO_BLK_T_IN, VIRTIO_BLK_T_OUT, VIRTIO_BLK_T_WRITE_ZEROES,
+    VIRTIO_BLK_T_DISCARD, VIRTIO_BLK_T_FLUSH, VIRTIO_BLK_T_GET_ID, VIRTIO_BLK_T_IN,
+    VIRTIO_BLK_T_OUT, VIRTIO_BLK_T_WRITE_ZEROES,
 };
 use virtio_bindings::bindings::virtio_config::VIRTIO_F_VERSION_1;
 use virtio_bindings::bindings::virtio_ring::{
@@ -24,8 +24,8 @@ const BYTES_MAX: u64 = 32 << 20;
 const PIECES_MAX: u32 = 126;
 /// Most bytes that one discard or zeroing is asked to have.
 const RANGE_MAX: u64 = 1 << 31;
-const HEAD_BYTES: u64 = 16;
-const RANGE_BYTES: u64 = 16;
+const HEAD_BYTES: usize = 16;
+const RANGE_BYTES: usize = 16;
 pub(super) const ID_BYTES: usize = 20;
 const CONFIG_BYTES: usize = 60;
 
@@ -54,8 +54,10 @@ pub(crate) enum Ask {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Status(pub u8);
 
-const FAILED: Status = Status(VIRTIO_BLK_S_IOERR as u8);
-const UNSUPPORTED: Status = Status(VIRTIO_BLK_S_UNSUPP as u8);
+/// One that is done.
+pub(super) const OK: u8 = 0;
+pub(super) const FAILED: Status = Status(1);
+pub(super) const UNSUPPORTED: Status = Status(2);
 
 impl From<Malformed> for Status {
     fn from(_: Malformed) -> Self {
@@ -135,11 +137,11 @@ impl Terms {
 
     /// What a chain asks. That it has room for a status was looked at before.
     pub fn understand(&self, memory: &GuestMemoryMmap, chain: &Chain) -> Result<Ask, Status> {
-        let mut head = [0; HEAD_BYTES as usize];
+        let mut head = [0; HEAD_BYTES];
         chain.readable.read(memory, 0, &mut head)?;
         let kind = u32::from_le_bytes(head[..4].try_into().expect("four bytes"));
         let sector = u64::from_le_bytes(head[8..].try_into().expect("eight bytes"));
-        let (out, into) = (chain.readable.bytes() - HEAD_BYTES, chain.writable.bytes() - 1);
+        let (out, into) = (chain.readable.bytes() - HEAD_BYTES as u64, chain.writable.bytes() - 1);
         let fua = self.is_durable;
         let disk = |command, bytes| self.disk(command, sector, bytes);
         match kind {
@@ -149,9 +151,9 @@ impl Terms {
             VIRTIO_BLK_T_FLUSH => Ok(Ask::Disk { command: Command::Flush, offset: 0, bytes: 0 }),
             VIRTIO_BLK_T_GET_ID if into >= ID_BYTES as u64 => Ok(Ask::Id),
             VIRTIO_BLK_T_GET_ID => Err(FAILED),
-            VIRTIO_BLK_T_DISCARD | VIRTIO_BLK_T_WRITE_ZEROES if out == RANGE_BYTES => {
-                let mut range = [0; RANGE_BYTES as usize];
-                chain.readable.read(memory, HEAD_BYTES, &mut range)?;
+            VIRTIO_BLK_T_DISCARD | VIRTIO_BLK_T_WRITE_ZEROES if out == RANGE_BYTES as u64 => {
+                let mut range = [0; RANGE_BYTES];
+                chain.readable.read(memory, HEAD_BYTES as u64, &mut range)?;
                 self.range(kind == VIRTIO_BLK_T_DISCARD, range)
             }
             VIRTIO_BLK_T_DISCARD | VIRTIO_BLK_T_WRITE_ZEROES => Err(FAILED),
@@ -160,7 +162,7 @@ impl Terms {
     }
 
     /// A discard or a zeroing: where, how much, and whether room may be given up.
-    fn range(&self, is_discard: bool, range: [u8; RANGE_BYTES as usize]) -> Result<Ask, Status> {
+    fn range(&self, is_discard: bool, range: [u8; RANGE_BYTES]) -> Result<Ask, Status> {
         let sector = u64::from_le_bytes(range[..8].try_into().expect("eight bytes"));
         let word = |at: usize| u32::from_le_bytes(range[at..at + 4].try_into().expect("four"));
         let (bytes, flags, fua) = (u64::from(word(8)) * SECTOR, word(12), self.is_durable);

@@ -45,7 +45,8 @@ impl Chain {
                 memory.read_obj(at.ok_or(Malformed)?).map_err(|_| Malformed)?;
             if descriptor.refers_to_indirect_table() {
                 let length = descriptor.len();
-                if is_indirect || descriptor.has_next() || length % DESCRIPTOR_BYTES != 0 {
+                if is_indirect || descriptor.has_next() || !length.is_multiple_of(DESCRIPTOR_BYTES)
+                {
                     return Err(Malformed);
                 }
                 let entries = u16::try_from(length / DESCRIPTOR_BYTES).map_err(|_| Malformed)?;

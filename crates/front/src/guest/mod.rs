@@ -24,6 +24,9 @@ mod memory;
 mod protocol;
 mod queue;
 mod session;
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests;
 
 pub(crate) use blk::Terms;
 pub(crate) use protocol::{Order, Seat, speak};

@@ -6,11 +6,8 @@ use std::sync::mpsc::SyncSender;
 
 use nbd::Code;
 use nbd::server::Command;
-use virtio_bindings::bindings::virtio_blk::{
-    VIRTIO_BLK_S_IOERR, VIRTIO_BLK_S_OK, VIRTIO_BLK_S_UNSUPP,
-};
 
-use super::blk::{Ask, Status, Terms};
+use super::blk::{Ask, FAILED, OK, Status, Terms, UNSUPPORTED};
 use super::chain::Chain;
 use super::memory::Memory;
 use super::queue::{Broken, GuestQueue};
@@ -37,7 +34,6 @@ pub(crate) struct Guest {
     /// Kicks that the ring looks for.
     pub watches: usize,
     pub is_gone: bool,
-    is_ending: bool,
     /// How often a queue of it was begun.
     pub eras: u32,
 }
@@ -88,7 +84,6 @@ impl Guest {
             parts: 0,
             watches: 0,
             is_gone: false,
-            is_ending: false,
             eras: 0,
         }
     }
@@ -144,17 +139,21 @@ impl Guest {
         self.queues.drain(..).flatten().filter_map(|queue| queue.watch).collect()
     }
 
-    /// Takes nothing more.
-    pub fn end(&mut self) {
-        self.is_ending = true;
-        for queue in self.queues.iter_mut().flatten() {
-            queue.leave();
-        }
+    /// Takes nothing more. Gives the kicks that need not be looked for.
+    pub fn end(&mut self) -> Vec<u32> {
+        let queues = self.queues.iter_mut().flatten();
+        queues
+            .filter_map(|queue| {
+                queue.leave();
+                queue.watch.take()
+            })
+            .collect()
     }
 
     /// Whether all that was asked is answered, once it ends.
     pub fn is_settled(&self) -> bool {
-        self.is_gone || self.queues.iter().flatten().all(GuestQueue::is_idle)
+        let is_idle = self.is_gone || self.queues.iter().flatten().all(GuestQueue::is_idle);
+        is_idle && self.watches == 0
     }
 
     /// Something may be in a queue.
@@ -289,8 +288,8 @@ impl Guest {
         }
         let written = usize::try_from(if is_read { bytes } else { 0 }).expect("some MiB");
         let done = result.map(|()| written).map_err(|code| match code {
-            Code::NotSupported => Status(VIRTIO_BLK_S_UNSUPP as u8),
-            _ => Status(VIRTIO_BLK_S_IOERR as u8),
+            Code::NotSupported => UNSUPPORTED,
+            _ => FAILED,
         });
         self.give_back(queue, head, &chain, done);
     }
@@ -299,7 +298,7 @@ impl Guest {
     fn give_back(&mut self, at: u16, head: u16, chain: &Chain, done: Result<usize, Status>) {
         let Some(queue) = self.queue(at) else { return };
         let (status, written) = match done {
-            Ok(written) => (VIRTIO_BLK_S_OK as u8, written + 1),
+            Ok(written) => (OK, written + 1),
             // Bytes are counted from the front, where nothing was written.
             Err(Status(status)) => (status, usize::from(chain.writable.bytes() == 1)),
         };

@@ -34,7 +34,9 @@ impl Worker {
                 continue;
             }
             let stream = UnixStream::from(socket);
-            let guest = self.guests.add(Guest::new(disk, stream.try_clone()?));
+            // Where no file is left for it, it is sent away.
+            let Ok(ours) = stream.try_clone() else { continue };
+            let guest = self.guests.add(Guest::new(disk, ours));
             let (orders, shared) = (self.orders.0.clone(), Arc::clone(&self.shared));
             let (seat, export) = (Seat { guest, orders, shared }, self.exports[disk].clone());
             let thread = std::thread::Builder::new().name("vhost-user".to_owned());
@@ -141,9 +143,11 @@ impl Worker {
         let disk = self.guests[number].disk;
         let most = u64::from(self.exports[disk].blocks().maximum());
         let mut budget = TURN;
+        self.attended = Some(number);
         while let Some(job) = self.guests[number].next(&self.limits, most, &mut budget) {
             self.submit_job(number, disk, &job)?;
         }
+        self.attended = None;
         let guest = &mut self.guests[number];
         guest.call();
         guest.let_go();
@@ -193,16 +197,22 @@ impl Worker {
         }
         guest.answered(part, answer.result, &answer.data);
         self.pool.give(answer.data);
-        self.kicked.push(number);
+        // One that is attended is told at its end, without another turn.
+        if self.attended != Some(number) {
+            self.kicked.push(number);
+        }
     }
 
     /// Nothing more is taken from any.
-    pub(super) fn end_guests(&mut self) {
+    pub(super) fn end_guests(&mut self) -> io::Result<()> {
         self.waiting.clear();
         for number in self.guests.numbers() {
-            self.guests[number].end();
+            for watch in self.guests[number].end() {
+                self.ring.call_off(watch)?;
+            }
             self.kicked.push(number);
         }
+        Ok(())
     }
 
     /// Whether nobody waits for an answer.

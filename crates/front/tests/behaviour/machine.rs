@@ -14,7 +14,6 @@ use vhost::vhost_user::message::{
 };
 use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
-use virtio_bindings::bindings::virtio_ring::{VRING_DESC_F_NEXT, VRING_DESC_F_WRITE};
 use vm_memory::{
     Bytes, FileOffset, GuestAddress, GuestMemoryBackend, GuestMemoryMmap, GuestRegionMmap,
 };
@@ -46,8 +45,9 @@ pub(crate) const GET_ID: u32 = 8;
 pub(crate) const DISCARD: u32 = 11;
 pub(crate) const WRITE_ZEROES: u32 = 13;
 
-const WRITE: u16 = VRING_DESC_F_WRITE as u16;
-const NEXT: u16 = VRING_DESC_F_NEXT as u16;
+/// Of a descriptor: another one follows; it is written to.
+const NEXT: u16 = 1;
+const WRITE: u16 = 2;
 /// Of features: flushes, version 1, used and available events, and those of the protocol.
 const FEATURES: u64 = 1 << 9 | 1 << 13 | 1 << 14 | 1 << 32;
 const EVENTS: u64 = 1 << 29;

@@ -214,6 +214,9 @@ fn what_a_machine_asks_that_cannot_be_is_an_error_to_it() {
     assert_eq!(both.client().read(0, 4096), Ok(vec![0; 4096]), "nothing of it was written");
 }
 
+/// Where, how many bytes, of what kind, and which one follows.
+type Descriptor = (u64, u32, u16, u16);
+
 /// Where descriptors of the tests below point: a head that reads sector 0, and bytes.
 const HEAD: u64 = (1 << 20) + 65536;
 const BYTES: u64 = HEAD + 4096;
@@ -223,7 +226,7 @@ fn chains_that_make_no_sense_are_given_back_with_nothing_in_them() {
     let both = Both::of(ram("vm", SIZE));
     let mut machine = both.machine(false);
     let outside = 1 << 40;
-    let chains: [(&str, &[(u64, u32, u16, u16)], u32); 11] = [
+    let chains: [(&str, &[Descriptor], u32); 11] = [
         ("nothing to be written", &[(HEAD, 16, 0, 0)], 0),
         ("a circle", &[(HEAD, 16, NEXT, 0)], 0),
         ("out of the table", &[(HEAD, 16, NEXT, ENTRIES)], 0),
@@ -447,6 +450,48 @@ fn a_queue_that_is_stopped_answers_what_it_took_and_is_where_it_says() {
     assert_eq!(machine.take_used(SOON), None, "nobody serves it");
     machine.start_again();
     assert_eq!(machine.wait().data, vec![2; 4096]);
+}
+
+/// A disk that answers a request when the next one comes.
+struct Pairs(RamDisk, Option<Request>);
+
+impl Disk for Pairs {
+    fn export(&self) -> &Export {
+        self.0.export()
+    }
+
+    fn submit(&mut self, request: Request, effects: &mut Effects) {
+        match self.1.take() {
+            None => self.1 = Some(request),
+            Some(kept) => {
+                self.0.submit(kept, effects);
+                self.0.submit(request, effects);
+            }
+        }
+    }
+
+    fn done(&mut self, _: u64, _: Result<u32, i32>, _: Buffer, _: &mut Effects) {
+        unreachable!("memory asks for no I/O");
+    }
+}
+
+/// Whoever is attended first, the server does not sleep on an answer that the other's request has brought.
+#[test]
+fn what_one_side_asks_that_lets_the_other_be_answered_does_so_at_once() {
+    let both = Both::of(Box::new(Pairs(RamDisk::new("vm", SIZE).unwrap(), None)));
+    let (mut machine, mut client) = (both.machine(false), both.client());
+    let cookie = client.ask(nbd::client::Operation::Read, 0, 512, &[]).unwrap();
+    while both.running.counts().requests < 1 {
+        std::thread::yield_now();
+    }
+    assert_eq!(machine.read(0, 512), vec![0; 512]);
+    assert!(client.wait(cookie).unwrap().is_ok());
+    let slot = machine.ask(IN, 0, 512, &[]);
+    while both.running.counts().requests < 3 {
+        std::thread::yield_now();
+    }
+    assert!(client.read(0, 512).is_ok());
+    assert_eq!(machine.wait().slot, slot);
 }
 
 #[test]
