@@ -1,6 +1,6 @@
 use super::copies::Copied;
 use super::destage::Owed;
-use super::logged::Logged;
+use super::log::Logged;
 use super::share::Share;
 use super::step::{HostId, Step, Wait};
 use super::work::Tier;

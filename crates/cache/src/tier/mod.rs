@@ -10,6 +10,7 @@ mod copies;
 mod counters;
 mod destage;
 mod failure;
+mod log;
 mod logged;
 mod promotion;
 mod read;

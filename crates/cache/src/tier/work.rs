@@ -3,7 +3,7 @@ use machine::Operation;
 use super::config::{Config, ConfigError, Shape};
 use super::copies::Copies;
 use super::counters::Counters;
-use super::logged::Logged;
+use super::log::Logged;
 use super::share::{Cache, Share};
 use super::step::{Access, Data, Entry, HostId, Place, Step, Steps, VmId, Wait};
 use super::vm::{Vm, VmSettings};

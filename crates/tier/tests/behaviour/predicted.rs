@@ -38,8 +38,8 @@ fn trace() -> Vec<(Operation, u64, u64)> {
             }
             // The cube of an even chance, scattered over the disk.
             false => {
-                let near = chance.unit().powi(3) * DISK_PAGES as f64;
-                (near as u64 * 1031) % DISK_PAGES
+                let near = chance.below(DISK_PAGES).pow(3) / DISK_PAGES.pow(2);
+                (near * 1031) % DISK_PAGES
             }
         };
         let (first, bytes) = match chance.below(8) {

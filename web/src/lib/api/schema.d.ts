@@ -2598,6 +2598,37 @@ export interface components {
              */
             left_out: number;
         };
+        /** @description A tier that was served on the machine that drove the load, before the datastore. */
+        ServedTier: {
+            /** @description Where it lay, as given. */
+            datastore: string;
+            /** @description One line a person recognises. */
+            summary: string;
+            /** @description When a write was answered: `through` when the datastore had it, `back` when the tier's log had it. */
+            mode: string;
+            /**
+             * Format: uint64
+             * @description Room for pages and logs together.
+             */
+            size_bytes: number;
+            /**
+             * Format: uint64
+             * @description Bytes of a page.
+             */
+            page_bytes: number;
+            /**
+             * Format: uint8
+             * @description Of the room, percent for logs.
+             */
+            log_percent: number;
+            /** @description Which page left. */
+            policy: string;
+            /**
+             * Format: uint8
+             * @description The access that brought a page in.
+             */
+            admission: number;
+        };
         /** @description One class of sizes in one direction. */
         SizeRow: {
             /** @description `read` or `write`; `flush` in [`Overview::flushes`]. */
@@ -3001,6 +3032,8 @@ export interface components {
             array_sha256?: string | null;
             /** @description The second datastore; `provisioned_bytes` of the first counts what is there too. */
             second?: components["schemas"]["TargetFacts"] | null;
+            /** @description The tier of this machine that its disks were reached through. */
+            tier?: components["schemas"]["ServedTier"] | null;
         };
         /** @description Work of the measured time per second, all tiles together. */
         Throughput: {

@@ -1,9 +1,8 @@
 use machine::Operation;
 
-use super::overlay::blocks_of;
-use super::{BLOCK, Logged, log_bytes};
 use crate::page::{PageId, Slot};
 use crate::tier::Tier;
+use crate::tier::log::{BLOCK, Logged, blocks_of, log_bytes};
 use crate::tier::step::{Access, Data, Entry, HostId, Place, Step, Wait};
 use crate::tier::work::Piece;
 

@@ -251,7 +251,8 @@ mod tests {
             "flushes": 1, "destaged_bytes": 1, "filled_bytes": 1, "evicted": 0, "checksum_errors": 0,
             "groups": 2,
             "disks": [{"name": "vm\"1", "mode": "back", "dirty_bytes": 4096, "epochs": 1, "log_chunks": 2,
-                "is_damaged": false, "is_refused": true, "sidecar": "dirty"}],
+                "page_bytes": 0,
+                "share_percent": 100, "populates": true, "is_damaged": false, "is_refused": true, "sidecar": "dirty"}],
         }))
         .expect("a report");
         let mut taken = Taken::default();

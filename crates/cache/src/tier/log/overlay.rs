@@ -7,28 +7,28 @@ const SECTORS: u8 = 8;
 
 /// Some sectors of a block that a write in the log has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layer {
+pub(in crate::tier) struct Layer {
     /// Counts writes.
-    pub(super) order: u64,
+    pub(in crate::tier) order: u64,
     /// First sector and the one after the last.
-    pub(super) from: u8,
-    pub(super) to: u8,
+    pub(in crate::tier) from: u8,
+    pub(in crate::tier) to: u8,
     /// Where the block lies in the log.
-    pub(super) at: u64,
+    pub(in crate::tier) at: u64,
 }
 
 impl Layer {
-    pub(super) const fn is_whole(&self) -> bool {
+    pub(in crate::tier) const fn is_whole(&self) -> bool {
         self.from == 0 && self.to == SECTORS
     }
 }
 
 /// What the log has, by block; of each block oldest first, and nothing below what is covered.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Overlay(pub(super) BTreeMap<u64, Vec<Layer>>);
+pub(in crate::tier) struct Overlay(pub(in crate::tier) BTreeMap<u64, Vec<Layer>>);
 
 impl Overlay {
-    pub(super) fn blocks(&self) -> usize {
+    pub(in crate::tier) fn blocks(&self) -> usize {
         self.0.len()
     }
 
@@ -43,7 +43,12 @@ impl Overlay {
     }
 
     /// Runs of sectors of a block, each with the newest layer that has it.
-    pub(super) fn runs(&self, block: u64, from: u8, to: u8) -> Vec<(u8, u8, Option<Layer>)> {
+    pub(in crate::tier) fn runs(
+        &self,
+        block: u64,
+        from: u8,
+        to: u8,
+    ) -> Vec<(u8, u8, Option<Layer>)> {
         let Some(layers) = self.0.get(&block) else { return vec![(from, to, None)] };
         let owner = |sector: u8| {
             layers.iter().rev().find(|own| (own.from..own.to).contains(&sector)).copied()
@@ -60,7 +65,7 @@ impl Overlay {
     }
 
     /// Writes up to this one are on the backing store.
-    pub(super) fn retire(&mut self, block: u64, order: u64) {
+    pub(in crate::tier) fn retire(&mut self, block: u64, order: u64) {
         if let Some(layers) = self.0.get_mut(&block) {
             layers.retain(|layer| layer.order > order);
             if layers.is_empty() {
@@ -72,7 +77,7 @@ impl Overlay {
 
 /// The blocks that a range touches: number, first sector, the one after the last. A sector that it
 /// touches in part counts.
-pub(super) fn blocks_of(offset: u64, length: u32) -> impl Iterator<Item = (u64, u8, u8)> {
+pub(in crate::tier) fn blocks_of(offset: u64, length: u32) -> impl Iterator<Item = (u64, u8, u8)> {
     let (first, end) = (offset / 512, (offset + u64::from(length)).div_ceil(512));
     let per = u64::from(SECTORS);
     (first / per..end.div_ceil(per)).map(move |block| {
