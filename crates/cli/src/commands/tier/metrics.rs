@@ -189,7 +189,7 @@ fn sums(to: &mut dyn Write, report: &Report) -> io::Result<()> {
 
 fn disks(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     type Of = fn(&tiered::DiskReport) -> u64;
-    let of: [(&str, &str, &str, Of); 5] = [
+    let of: [(&str, &str, &str, Of); 7] = [
         ("dirty_bytes", "bytes", "Bytes not on the backing store yet.", |disk| disk.dirty_bytes),
         ("epochs", "", "Epochs not on the backing store yet.", |disk| disk.epochs as u64),
         ("log_chunks", "", "Chunks that the log takes.", |disk| disk.log_chunks as u64),
@@ -197,11 +197,15 @@ fn disks(to: &mut dyn Write, report: &Report) -> io::Result<()> {
         (
             "trouble",
             "",
-            "1 when the backing store refused lately, 2 when the log is damaged.",
-            |disk| {
-                if disk.is_damaged { 2 } else { u64::from(disk.is_refused) }
+            "1 when the backing store refused lately, 2 when the log is damaged, 3 when somebody else owns the disk.",
+            |disk| match (disk.is_fenced, disk.is_damaged) {
+                (true, _) => 3,
+                (false, true) => 2,
+                (false, false) => u64::from(disk.is_refused),
             },
         ),
+        ("copies", "", "Copies of the log that peers hold.", |disk| disk.holding as u64),
+        ("copies_wanted", "", "Copies that mode back needs.", |disk| u64::from(disk.copies)),
     ];
     for (name, unit, help, value) in of {
         let name = format!("tilemark_tier_{name}");
@@ -252,7 +256,8 @@ mod tests {
             "groups": 2,
             "disks": [{"name": "vm\"1", "mode": "back", "dirty_bytes": 4096, "epochs": 1, "log_chunks": 2,
                 "page_bytes": 0,
-                "share_percent": 100, "populates": true, "is_damaged": false, "is_refused": true, "sidecar": "dirty"}],
+                "share_percent": 100, "populates": true, "is_damaged": false, "is_refused": true, "sidecar": "dirty",
+                "copies": 1, "holding": 1, "is_fenced": false}],
         }))
         .expect("a report");
         let mut taken = Taken::default();
