@@ -4,11 +4,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use tier::{Geometry, Plan};
+use tier::{Geometry, IoError, Media, Place, Plan};
 
 use crate::files::{failed, hold, keep_name};
 use crate::media::Files;
 use crate::{SetError, identity};
+
+/// Zeros that are written at once.
+const ZEROS: usize = 1 << 20;
 
 /// Makes an empty set in a new file, which takes all of its room at once. Says how it is divided.
 ///
@@ -54,6 +57,23 @@ fn fill(path: &Path, plan: Plan, geometry: Geometry) -> Result<(), SetError> {
     let held = hold(path)?;
     let mut files = Files { cache: Arc::new(held.file.into()), disks: Vec::new() };
     let set = identity::random().map_err(failed("find a name for", path))?;
-    tier::init(&mut files, geometry, plan.device_bytes, set, identity::host())
-        .map_err(|error| failed("write to", path)(io::Error::other(error.to_string())))
+    let refused = |error: IoError| failed("write to", path)(io::Error::other(error.to_string()));
+    write_logs(&mut files, geometry).map_err(refused)?;
+    tier::init(&mut files, geometry, plan.device_bytes, set, identity::host()).map_err(refused)
+}
+
+/// Zeros where logs and what a set begins with will be. Of room that was never written a file system notes the first
+/// write of each place, durably, before it says that the file is: each write of a log would wait for that, too
+/// (ext4 here: 3,800 durable writes of 8 KiB a second, and 7,500 of room that was written).
+fn write_logs(files: &mut Files, geometry: Geometry) -> Result<(), IoError> {
+    let [pages, end] =
+        [geometry.page_chunks, geometry.chunks].map(|chunk| geometry.chunk_at(chunk));
+    let zeros = vec![0; ZEROS];
+    for (from, to) in [(0, geometry.first_chunk), (pages, end)] {
+        for at in (from..to).step_by(ZEROS) {
+            let bytes = usize::try_from(to - at).unwrap_or(ZEROS).min(ZEROS);
+            files.write(Place::Cache, at, &zeros[..bytes])?;
+        }
+    }
+    Ok(())
 }
