@@ -321,6 +321,9 @@ impl Tier {
         if disk.retry_at.is_some_and(|at| now >= at) {
             disk.retry_at = None;
         }
+        if disk.rests_until.is_some_and(|until| now >= until) {
+            disk.rests_until = None;
+        }
         self.tick_copies(index, fx);
         let disk = self.disk(index);
         let (wants_seal, wants_flush) = (is_due(disk.seal_since), is_due(disk.unbacked_since));

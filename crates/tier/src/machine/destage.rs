@@ -18,6 +18,12 @@ const RUNS: usize = 8;
 const BATCH_BYTES: u64 = 32 << 20;
 /// How long to wait before a backing store that refused is tried again.
 pub(super) const RETRY: Nanos = Nanos(1_000_000_000);
+/// Between the end of a batch and the next. Our choice: a guest that flushes thousands of times a second would else
+/// have its backing store flush as often, on disks that do so a hundred times; gathered, those epochs are
+/// one batch, and blocks that were written again are written once.
+const REST: Nanos = Nanos(100_000_000);
+/// Nothing rests when less than this share of the logs' chunks is free.
+const FREE_SHARE: usize = 4;
 
 impl Tier {
     /// Puts what is durable in the log into the backing store.
@@ -34,9 +40,10 @@ impl Tier {
 
     fn begin_batch(&mut self, index: u16, fx: &mut Fx) {
         let is_closing = self.is_closing;
+        let rests = self.rests(index);
         let disk = self.disk(index);
         let Some(log) = disk.log.as_ref() else { return };
-        let is_still = is_closing || disk.is_damaged || disk.is_fenced;
+        let is_still = is_closing || disk.is_damaged || disk.is_fenced || rests;
         if is_still || disk.retry_at.is_some() || disk.sidecar_next.is_some() {
             return;
         }
@@ -69,6 +76,17 @@ impl Tier {
         } else {
             self.batch_may_write(index);
         }
+    }
+
+    /// Whether the next batch is left to gather: nobody waits for it, and there is room.
+    fn rests(&mut self, index: u16) -> bool {
+        let logs = self.geometry.chunks - self.geometry.page_chunks;
+        let has_room = self.free_chunks.len() * FREE_SHARE >= logs as usize;
+        let now = self.now;
+        let disk = self.disk(index);
+        let is_asked = disk.is_draining || disk.change.is_some();
+        let is_torn = matches!(disk.sidecar.state, SidecarState::Applying { .. });
+        has_room && !is_asked && !is_torn && disk.rests_until.is_some_and(|until| now < until)
     }
 
     /// The sidecar says what it has to.
@@ -265,8 +283,10 @@ impl Tier {
 
     /// The batch is on the backing store, durably.
     fn retire(&mut self, index: u16, fx: &mut Fx) {
+        let now = self.now;
         let disk = self.disk(index);
         let batch = disk.batch.take().expect("a batch was flushed");
+        disk.rests_until = Some(now + REST);
         disk.overlay.retire(&batch.blocks, batch.last_order);
         disk.epochs.retain(|epoch| epoch.number > batch.last);
         disk.sidecar.applied = batch.last;
@@ -279,6 +299,7 @@ impl Tier {
         if matches!(self.disk(index).sidecar.state, SidecarState::Applying { .. }) {
             self.write_sidecar(index, SidecarState::Dirty, fx);
         }
+        self.set_timer(fx);
     }
 
     /// Blocks that the batch changed are true where the slot has the same, and gone elsewhere.

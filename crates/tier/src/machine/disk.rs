@@ -62,6 +62,8 @@ pub(crate) struct Disk {
     pub(super) batch: Option<Batch>,
     /// Not to be tried before then.
     pub(super) retry_at: Option<Nanos>,
+    /// The next batch gathers until then.
+    pub(super) rests_until: Option<Nanos>,
     /// When the oldest write of the open epoch came.
     pub(super) epoch_since: Option<Nanos>,
     /// When groups became durable of which no head tells yet.
@@ -156,6 +158,7 @@ impl Disk {
             durable: VecDeque::new(),
             batch: None,
             retry_at: None,
+            rests_until: None,
             epoch_since: None,
             seal_since: None,
             through: Vec::new(),
@@ -217,7 +220,9 @@ impl Disk {
     pub(super) fn due(&self) -> Option<Nanos> {
         let since = [self.epoch_since, self.unbacked_since, self.seal_since];
         let due = since.into_iter().flatten().map(|since| since + PAUSE);
-        due.chain(self.retry_at).chain(self.peers.iter().filter_map(Peer::due)).min()
+        let gathers = self.epochs.front().is_some_and(|epoch| epoch.is_closed);
+        let rests = self.rests_until.filter(|_| gathers);
+        due.chain(rests).chain(self.retry_at).chain(self.peers.iter().filter_map(Peer::due)).min()
     }
 
     /// The epoch that writes belong to now.

@@ -372,3 +372,17 @@ fn memory_of_every_request_and_run_is_given_back() {
         assert!(world.tier.is_idle());
     }
 }
+
+#[test]
+fn epochs_that_end_soon_after_each_other_go_to_the_backing_store_together() {
+    let mut world = World::new(31, BACK);
+    for _ in 0..50 {
+        world.write(0, 4096);
+        world.flush();
+    }
+    world.settle_all();
+    let destaged = world.tier.counters().destaged_bytes;
+    assert!((1..=10 * 4096).contains(&destaged), "{destaged} B of 50 writes of one block");
+    let status = world.tier.status(0).expect("it is attached");
+    assert_eq!((status.dirty_bytes, status.epochs), (0, 0), "and all of it is there in the end");
+}
