@@ -82,6 +82,8 @@ pub(crate) fn warm(name: &str) -> Result<Vec<Figure>> {
     std::thread::sleep(TOLD);
     // The end of a server that is dropped is kill -9.
     drop(server);
+    // What listened there may answer until the kernel is through with it.
+    std::fs::remove_file(&tier.socket)?;
     let server = tier.serve()?;
     server.fio("randread", 8, &["--bs=64k"])?;
     let status = tier.status()?;
