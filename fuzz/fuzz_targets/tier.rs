@@ -3,7 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tilemark_tier::format::{BLOCK_BYTES, Head, Label, Sidecar, Superblock, decode_table, payload_sum};
+use tilemark_tier::format::{
+    BLOCK_BYTES, Head, Label, Sidecar, Superblock, decode_table, payload_sum,
+};
 
 fuzz_target!(|data: &[u8]| {
     let mut bytes = data.to_vec();
