@@ -224,7 +224,7 @@ fn a_tier_is_served_to_other_hosts_only_with_certificates() {
         "{}",
         err(&clear)
     );
-    std::fs::create_dir(tiered.place.path("tls")).unwrap();
+    std::fs::create_dir(tiered.place.path("tls")).expect("a directory");
     let tls = ["--tls", "tls"];
     let missing = words(&[&["0.0.0.0:0"][..], &tls].concat());
     assert!(
