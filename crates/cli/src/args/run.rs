@@ -75,6 +75,7 @@ pub struct RunArgs {
     /// As `tilemark tier` would serve them to a virtual machine, from a directory on fast storage to which
     /// all rules of a datastore apply. It begins empty and stays from step to step; what it did is beside
     /// each step. Example: --through-tier /mnt/nvme,size=20GiB,mode=back
+    #[allow(rustdoc::broken_intra_doc_links, reason = "brackets are what may be left out")]
     #[arg(long, value_name = "SPEC", value_parser = tier, hide_short_help = true, conflicts_with = "hosts", help_heading = "How load is made")]
     pub through_tier: Option<bench::rig::TierSpec>,
 
