@@ -50,6 +50,12 @@ pub enum SetError {
         /// Why.
         source: ExportError,
     },
+    /// A directory for copies has other things.
+    #[error("{} has files that are no copies of logs\nhint: name a directory that is not there yet, or is empty", path.display())]
+    HoldsOther {
+        /// Which.
+        path: PathBuf,
+    },
     /// Two disks are one.
     #[error("disk \"{name}\" is named twice")]
     Twice {

@@ -38,12 +38,30 @@ pub(crate) fn hold(path: &Path) -> Result<Held, SetError> {
 /// Opens a backing disk's sidecar, or makes an empty one, which nobody else has while it is open. Never
 /// through a link, and never a file that is something else.
 pub(crate) fn sidecar(backing: &Path, elsewhere: Option<&Path>) -> Result<Arc<OwnedFd>, SetError> {
+    own_sidecar(backing, elsewhere, make_sidecar)
+}
+
+/// The same of one that is there.
+pub(crate) fn known_sidecar(
+    backing: &Path,
+    elsewhere: Option<&Path>,
+) -> Result<Arc<OwnedFd>, SetError> {
+    own_sidecar(backing, elsewhere, |path| {
+        Err(failed("open", path)(io::ErrorKind::NotFound.into()))
+    })
+}
+
+fn own_sidecar(
+    backing: &Path,
+    elsewhere: Option<&Path>,
+    without: impl Fn(&Path) -> Result<File, SetError>,
+) -> Result<Arc<OwnedFd>, SetError> {
     let beside = elsewhere.map_or_else(|| sidecar_of(backing), |path| Ok(path.to_owned()))?;
     let path = beside.as_path();
     let mut options = OpenOptions::new();
     options.read(true).write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     let file: File = match options.open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => make_sidecar(path)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => without(path)?,
         opened => opened.map_err(failed("open", path))?,
     };
     flock(&file, FlockOperation::NonBlockingLockExclusive)

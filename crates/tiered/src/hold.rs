@@ -1,5 +1,7 @@
 //! Copies of other hosts' logs, kept in files of a directory: `DISK.GENERATION.log`, and `DISK.fence`, which
-//! says the highest generation that was opened.
+//! says the highest generation that was opened. `tilemark-hold` says that the directory is for them alone, and is
+//! locked while it is used: one that has other things is refused, for copies are emptied by their names. No
+//! link is followed.
 //!
 //! A copy is opened by its name, `log/DISK/GENERATION`. From then on no session of an earlier opening writes,
 //! and none of a lower generation ever again: opened, it is read-only. So an owner whose disk was taken over
@@ -7,6 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,6 +28,16 @@ use crate::identity::is_name;
 const CAPACITY: u64 = LABEL_BYTES + (1 << 40);
 /// Most bytes of one request; the protocol's usual limit.
 const REQUEST_MAX: u32 = 32 << 20;
+
+/// Says that a directory is for copies.
+const MARKER: &str = "tilemark-hold";
+
+/// Opens for writing, through no link; what is made is its owner's alone.
+fn writing() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).mode(0o600);
+    options
+}
 
 /// A directory with copies of logs.
 #[derive(Debug)]
@@ -62,13 +75,16 @@ impl Hold {
     /// Opens the directory, or makes it.
     ///
     /// # Errors
-    /// The kernel refuses, or another server has it.
+    /// The kernel refuses, another server has it, or it has what is none of ours.
     pub fn open(directory: &Path) -> Result<Self, SetError> {
         std::fs::create_dir_all(directory).map_err(failed("make", directory))?;
-        let path = directory.join("lock");
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
-        let lock = options.open(&path).map_err(failed("open", &path))?;
+        let path = directory.join(MARKER);
+        let is_known = path.symlink_metadata().is_ok();
+        let mut entries = std::fs::read_dir(directory).map_err(failed("look into", directory))?;
+        if !is_known && entries.next().is_some() {
+            return Err(SetError::HoldsOther { path: directory.to_owned() });
+        }
+        let lock = writing().create(true).open(&path).map_err(failed("open", &path))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| front::OpenError::InUse { path: directory.to_owned() })?;
         Ok(Self { directory: directory.to_owned(), logs: BTreeMap::new(), _lock: lock })
@@ -132,8 +148,8 @@ impl Held {
                 return Ok(None);
             }
         }
-        let mut options = OpenOptions::new();
-        options.read(true).write(!is_over).create(!is_over).truncate(false).mode(0o600);
+        let mut options = writing();
+        options.read(true).write(!is_over).create(!is_over);
         let file = options.open(&path).map_err(failed("open", &path))?;
         let mut size = file.metadata().map_err(failed("look at", &path))?.len();
         if !is_over && size != CAPACITY {
@@ -161,8 +177,9 @@ impl Held {
         let path = self.directory.join(format!("{}.fence", self.disk));
         let new = self.directory.join(format!("{}.fence.new", self.disk));
         let write = || -> std::io::Result<()> {
-            std::fs::write(&new, format!("{generation}\n"))?;
-            File::open(&new)?.sync_all()?;
+            let mut file = writing().create(true).truncate(true).open(&new)?;
+            file.write_all(format!("{generation}\n").as_bytes())?;
+            file.sync_all()?;
             std::fs::rename(&new, &path)
         };
         write().map_err(failed("write", &path))?;
@@ -185,7 +202,7 @@ impl Held {
                 .to_str()
                 .and_then(|name| name.strip_prefix(&prefix)?.strip_suffix(".log")?.parse().ok());
             if generation.is_some_and(|generation: u64| generation < self.fence)
-                && let Ok(file) = OpenOptions::new().write(true).open(entry.path())
+                && let Ok(file) = writing().open(entry.path())
             {
                 // What stays takes room and does no harm.
                 let _ = file.set_len(0).and_then(|()| file.set_len(LABEL_BYTES));

@@ -239,17 +239,18 @@ impl Line {
         }
     }
 
+    fn refuse(&self, io: u32, what: What) {
+        let data = if let What::Write { data, .. } = what { data } else { Buffer::none() };
+        self.say(Told::Done { io, is_ok: false, data });
+    }
+
     /// Refuses what is asked until it is time to try again. Whether nobody asks any more.
     fn wait_a_while(&self) -> bool {
         let until = std::time::Instant::now() + AGAIN;
         loop {
             loop {
                 match self.asked.try_recv() {
-                    Ok(Ask::Io { io, what, .. }) => {
-                        let data =
-                            if let What::Write { data, .. } = what { data } else { Buffer::none() };
-                        self.say(Told::Done { io, is_ok: false, data });
-                    }
+                    Ok(Ask::Io { io, what, .. }) => self.refuse(io, what),
                     Ok(Ask::Cut { .. }) => {}
                     Err(TryRecvError::Empty) => break,
                     Err(TryRecvError::Disconnected) => return true,
@@ -292,11 +293,7 @@ impl Line {
                     Ok(Ask::Io { way: number, io, what }) if number == self.way => {
                         begin(way, io, what, most, under, &mut parts)?;
                     }
-                    Ok(Ask::Io { io, what, .. }) => {
-                        let data =
-                            if let What::Write { data, .. } = what { data } else { Buffer::none() };
-                        self.say(Told::Done { io, is_ok: false, data });
-                    }
+                    Ok(Ask::Io { io, what, .. }) => self.refuse(io, what),
                     Ok(Ask::Cut { way: number }) if number == self.way => return Ok(Over::Lost),
                     Ok(Ask::Cut { .. }) => {}
                     Err(TryRecvError::Empty) => break,

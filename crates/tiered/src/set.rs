@@ -125,14 +125,11 @@ impl Set {
         for (disk, backing) in disks.iter().zip(&backings) {
             let index = backing.attachment.index;
             names[usize::from(index)] = Some(disk.name.clone());
+            peer_names[usize::from(index)] =
+                disk.copies.peers.iter().map(|peer| peer.name.clone()).collect();
             let generation = opened.tier.status(index).map_or(0, |status| status.generation);
-            for (place, peer) in (0..).zip(&disk.copies.peers) {
-                peer_names[usize::from(index)].push(peer.name.clone());
-                let export = identity::copy_name(&disk.name, generation);
-                peers
-                    .add((index, place), peer.uri.clone(), export, disk.copies.tls.clone())
-                    .map_err(failed("look for the peers of", cache))?;
-            }
+            look_for_peers(&mut peers, index, disk, generation)
+                .map_err(failed("look for the peers of", cache))?;
         }
         let (control, inbox, told) = inbox(names, peer_names, waker);
         let most = opened.tier.request_bytes_max();
@@ -163,6 +160,20 @@ impl Set {
     pub fn boxed(disks: Vec<CachedDisk>) -> Vec<Box<dyn Disk>> {
         disks.into_iter().map(|disk| Box::new(disk) as Box<dyn Disk>).collect()
     }
+}
+
+/// Starts to look for those who may hold copies of a disk's log.
+fn look_for_peers(
+    peers: &mut Peers,
+    index: u16,
+    disk: &Opening,
+    generation: u64,
+) -> std::io::Result<()> {
+    for (place, peer) in (0..).zip(&disk.copies.peers) {
+        let export = identity::copy_name(&disk.name, generation);
+        peers.add((index, place), peer.uri.clone(), export, disk.copies.tls.clone())?;
+    }
+    Ok(())
 }
 
 /// Where each disk has its entry in the set: its own, or a free one.

@@ -6,7 +6,7 @@ use nbd::{Abilities, Uri};
 use tier::format::{Holder, LABEL_BYTES, Sidecar, Uuid};
 use tier::{HeldCopy, IoError, Media, Place, TakeOverError, Taken, Taking, ownership};
 
-use crate::files::{hold, sidecar};
+use crate::files::{hold, known_sidecar};
 use crate::identity::copy_name;
 use crate::media::Files;
 use crate::peers::PeerAddress;
@@ -58,7 +58,7 @@ impl TakeOver {
         beside: Option<PathBuf>,
     ) -> Result<Self, TakeOverFailure> {
         let held = hold(&backing)?;
-        let side = sidecar(&backing, beside.as_deref())?;
+        let side = known_sidecar(&backing, beside.as_deref())?;
         let bytes = held.size;
         let mut files = Files {
             cache: Arc::new(rustix::io::dup(&side).map_err(|errno| SetError::Kernel {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -25,7 +25,7 @@ impl Socket {
         let socket = match place {
             Place::Unix(path) => Self::Unix(UnixStream::connect(path)?),
             Place::Tcp(host, port) => {
-                let stream = TcpStream::connect((host.as_str(), *port))?;
+                let stream = connect(host, *port)?;
                 if is_clear && !stream.peer_addr()?.ip().is_loopback() {
                     return Err(io::Error::new(
                         ErrorKind::PermissionDenied,
@@ -52,6 +52,18 @@ impl Socket {
             }
         }
     }
+}
+
+/// Connects to the first of a host's addresses that answers in time.
+fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
+    let mut last = io::Error::new(ErrorKind::NotFound, "the host has no address");
+    for address in (host, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, PATIENCE) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
 }
 
 impl Read for Socket {

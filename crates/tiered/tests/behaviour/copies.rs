@@ -41,14 +41,14 @@ fn a_holder_makes_and_empties_what_is_its_own() {
     {
         assert!(Client::open(&place, name).is_err(), "{name}");
     }
-    assert_eq!(names(directory.path()), [("lock".to_owned(), 0)]);
+    assert_eq!(names(directory.path()), [("tilemark-hold".to_owned(), 0)]);
     let mut first = Client::open(&place, "log/vm1/3").expect("it is made");
     first.write(8192, &[1; 4096]).expect("it is taken");
     let size = first.requests.agreed().size;
     let mut second = Client::open(&place, "log/vm1/5").expect("it is made");
     second.write(8192, &[2; 4096]).expect("it is taken");
     let found = names(directory.path());
-    let known = [("lock", 0), ("vm1.3.log", 8192), ("vm1.5.log", size), ("vm1.fence", 2)];
+    let known = [("tilemark-hold", 0), ("vm1.3.log", 8192), ("vm1.5.log", size), ("vm1.fence", 2)];
     assert_eq!(found, known.map(|(name, bytes)| (name.to_owned(), bytes)));
     assert!(
         Hold::open(&directory.path().join("held"))
@@ -66,6 +66,43 @@ fn a_holder_makes_and_empties_what_is_its_own() {
     assert_eq!(second.read(8192, 4096).expect("bytes come"), [2; 4096]);
     drop((old, second));
     running.stop().expect("it ends");
+}
+
+#[test]
+fn a_directory_with_other_files_is_no_place_for_copies_and_links_are_not_followed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let logs = directory.path().join("logs");
+    std::fs::create_dir(&logs).expect("it is made");
+    std::fs::write(logs.join("web.1.log"), [7; 10_000]).expect("it is written");
+    let refused = Hold::open(&logs).expect_err("somebody's logs are there").to_string();
+    assert!(refused.contains("no copies of logs") && refused.contains("hint: "), "{refused}");
+    assert_eq!(std::fs::read_dir(&logs).expect("it is there").count(), 1, "nothing is made");
+    let foreign = directory.path().join("foreign");
+    std::fs::write(&foreign, [7; 10_000]).expect("it is written");
+    let place = Place::Unix(directory.path().join("s"));
+    let running = hold(directory.path(), Listen { place: place.clone(), tls: None });
+    for name in ["vm1.2.log", "vm1.3.log", "vm2.fence.new"] {
+        let link = directory.path().join("held").join(name);
+        std::os::unix::fs::symlink(&foreign, link).expect("it is planted");
+    }
+    assert!(
+        Client::open(&place, "log/vm1/3").is_err() && Client::open(&place, "log/vm2/1").is_err()
+    );
+    let mut later = Client::open(&place, "log/vm1/4").expect("it is made");
+    later.write(8192, &[1; 4096]).expect("it is taken");
+    drop(later);
+    running.stop().expect("it ends");
+    assert_eq!(std::fs::read(&foreign).expect("it is there"), [7; 10_000]);
+}
+
+#[test]
+fn a_disk_without_a_sidecar_is_not_taken_over_and_gets_none() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let disk = directory.path().join("vm1.raw");
+    std::fs::write(&disk, [7; 8192]).expect("it is written");
+    let refused = TakeOver::open("vm1", disk, None).expect_err("nobody owned it").to_string();
+    assert!(refused.contains("vm1.raw.tilemark-tier"), "{refused}");
+    assert_eq!(std::fs::read_dir(directory.path()).expect("it is there").count(), 1);
 }
 
 #[test]
