@@ -83,6 +83,18 @@ impl<'a> Before<'a> {
             "the tier is served by a thread of this program over a socket, so the processor time of \
              the load is that of load and tier together",
         ));
+        site.warnings.push(note(
+            "tier-begins-empty",
+            "the tier begins empty and stays from step to step, so steps that ran earlier had a colder \
+             one: its hits are beside each step",
+        ));
+        if spec.is_back {
+            site.warnings.push(note(
+                "tier-owes",
+                "what the log still holds when a step ends reaches the datastore after the measured \
+                 time (tier.dirty_bytes): a load that goes on for longer than the log lasts is slower",
+            ));
+        }
         if self.shares {
             site.warnings.push(note(
                 "tier-shares",
