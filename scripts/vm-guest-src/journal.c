@@ -1,16 +1,18 @@
 /*
- * Process 1 of a guest that keeps a journal on a file system, for scripts/guest-kills: what fsync said is on the disk
- * has to be there, whatever became of the disk's server meanwhile.
+ * Process 1 of a guest that keeps a journal on a file system, for scripts/guest-kills and scripts/cache-peers: what fsync said
+ * is on the disk has to be there, whatever became of the disk's server, or of the guest, meanwhile.
  *
- * It mounts /dev/vda, appends records of 4 KiB, each with its number in all of its words, calls fsync after each and says
+ * It mounts its disk (attach.h), appends records of 4 KiB, each with its number in all of its words, calls fsync after each and says
  * "kept N" on the console when that has returned. Every eighth time it also makes a file, and removes the one before, so that
  * the file system's own journal has work. At the end it unmounts, mounts again, compares every record, and says
- * "compared N". Whatever fails is said ("failed: ...") and ends it.
- * Options from the kernel's command line: tm_fs (ext4, xfs), tm_records.
+ * "compared N". With tm_look it writes nothing: it says "found N M", of a journal that is there already N records from its begin
+ * without a gap and M in all, and unmounts. Whatever fails is said ("failed: ...") and ends it.
+ * Options from the kernel's command line: tm_fs (ext4, xfs), tm_records, tm_disk (vda if absent), tm_look.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +24,8 @@
 #include <unistd.h>
 
 enum { RECORD = 4096, WORDS = RECORD / 8, MODULES = 100, LOOKS = 600 };
+
+#include "attach.h"
 
 static uint64_t record[WORDS];
 
@@ -61,6 +65,29 @@ static void fill(uint64_t number) {
     for (int word = 0; word < WORDS; word++) record[word] = number;
 }
 
+static int is_whole(uint64_t number) {
+    for (int word = 0; word < WORDS; word++) {
+        if (record[word] != number) return 0;
+    }
+    return 1;
+}
+
+/* What is there of a journal that somebody else kept. */
+static void look(void) {
+    unsigned long long number = 0, first = 0, all = 0;
+    int file = open("/mnt/journal", O_RDONLY | O_CLOEXEC);
+    while (file >= 0 && read(file, record, RECORD) == RECORD) {
+        number++;
+        if (!is_whole(number)) continue;
+        all++;
+        if (first == number - 1) first = number;
+    }
+    printf("found %llu %llu\n", first, all);
+    if (file >= 0) close(file);
+    must(umount("/mnt") == 0, "unmount");
+    end();
+}
+
 int main(void) {
     setvbuf(stdout, 0, _IOLBF, 0);
     mkdir("/dev", 0755);
@@ -72,11 +99,9 @@ int main(void) {
     const char *fs = getenv("tm_fs"), *count = getenv("tm_records");
     must(fs && count, "find tm_fs and tm_records on the command line");
     uint64_t records = strtoull(count, 0, 10);
-    for (int look = 0; access("/dev/vda", F_OK) != 0; look++) {
-        must(look < LOOKS, "find /dev/vda");
-        usleep(100000);
-    }
-    must(mount("/dev/vda", "/mnt", fs, 0, "") == 0, "mount the disk");
+    const char *disk = attach(getenv("tm_disk") ? getenv("tm_disk") : "vda");
+    must(mount(disk, "/mnt", fs, 0, "") == 0, "mount the disk");
+    if (getenv("tm_look")) look();
     int file = open("/mnt/journal", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     must(file >= 0, "make the journal");
     for (uint64_t number = 1; number <= records; number++) {
@@ -87,16 +112,14 @@ int main(void) {
         if (number % 8 == 0) make_and_remove(number);
     }
     must(close(file) == 0 && umount("/mnt") == 0, "unmount");
-    must(mount("/dev/vda", "/mnt", fs, 0, "") == 0, "mount it again");
+    must(mount(disk, "/mnt", fs, 0, "") == 0, "mount it again");
     file = open("/mnt/journal", O_RDONLY | O_CLOEXEC);
     must(file >= 0, "open the journal");
     for (uint64_t number = 1; number <= records; number++) {
         errno = 0;
         must(read(file, record, RECORD) == RECORD, "read a record");
-        for (int word = 0; word < WORDS; word++) {
-            errno = EUCLEAN;
-            must(record[word] == number, "find in a record what was written");
-        }
+        errno = EUCLEAN;
+        must(is_whole(number), "find in a record what was written");
     }
     must(close(file) == 0 && umount("/mnt") == 0, "unmount again");
     printf("compared %llu\n", (unsigned long long)records);
