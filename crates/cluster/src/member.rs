@@ -208,6 +208,11 @@ impl Member {
         self.shared.offered().insert(what.to_owned(), offered);
         Ok(())
     }
+
+    /// What was offered under a name is offered no more.
+    pub fn withdraw(&self, what: &str) {
+        self.shared.offered().remove(what);
+    }
 }
 
 impl Shared {

@@ -19,12 +19,13 @@ use units::{Bytes, Nanos};
 
 use crate::allowed::Allowed;
 use crate::hold::Hold;
-use crate::seeing::{Seeing, Sight};
-use crate::simulating::Simulating;
+use crate::seeing::{Seeing, Sight, in_memory};
+use crate::simulating::{Foreseeing, Simulating};
 use crate::under_way::{Eyes, UnderWay, held, told};
 use crate::wire::{
     Began, Begin, Examined, Failed, Hello, Job, JobDone, JobState, Lose, Lost, Open, Opened, Order,
-    Put, Ready, Refused, Reusable, Said, Sees, Stand, Study, Take, topic,
+    Put, Ready, Refused, Reusable, Said, Sees, SimulateStep, Simulation, Stand, Study, Take,
+    step_name, topic,
 };
 
 /// How an agent works.
@@ -79,6 +80,7 @@ pub struct Agent {
     ready: Mutex<Option<Built>>,
     load: Mutex<Option<(Arc<UnderWay>, Began)>>,
     study: Mutex<Option<Arc<Simulating>>>,
+    steps: Mutex<Option<Arc<Foreseeing>>>,
     seeing: Seeing,
 }
 
@@ -135,6 +137,7 @@ impl Agent {
             ready: Mutex::default(),
             load: Mutex::default(),
             study: Mutex::default(),
+            steps: Mutex::default(),
             seeing: Seeing::default(),
         });
         agent.join()?;
@@ -254,6 +257,9 @@ impl Agent {
             topic::POINT => json(&self.study()?.begin(read(question)?)?),
             topic::POINT_OUTCOME => json(&self.study()?.outcome(read(question)?)?),
             topic::STUDY_STOP => json(&self.study()?.stop()),
+            topic::SIMULATION => json(&self.begin_simulation(read(question)?)?),
+            topic::STEP => json(&self.begin_step(&read(question)?)?),
+            topic::STEP_OUTCOME => json(&self.steps()?.outcome(read(question)?)?),
             topic::LEAVE => {
                 self.has_left.store(true, Ordering::Release);
                 json(&())
@@ -379,6 +385,34 @@ impl Agent {
 
     fn study(&self) -> Result<Arc<Simulating>, String> {
         held(&self.study).clone().ok_or_else(|| "no study is simulated here".to_owned())
+    }
+
+    /// Simulates steps of a run from now on; asked again, it goes on as it is.
+    fn begin_simulation(&self, asked: Simulation) -> Result<(), String> {
+        let hold = self.hold.as_ref().map_err(|by| format!("this host is held by {by}"))?;
+        let mut steps = held(&self.steps);
+        if steps.is_none() {
+            hold.is_held_by("a simulation".to_owned());
+            *steps = Some(Foreseeing::new(asked)?);
+        }
+        Ok(())
+    }
+
+    fn steps(&self) -> Result<Arc<Foreseeing>, String> {
+        held(&self.steps).clone().ok_or_else(|| "no run is simulated here".to_owned())
+    }
+
+    fn begin_step(self: &Arc<Self>, asked: &SimulateStep) -> Result<(), String> {
+        let own = Arc::clone(self);
+        let what = step_name(asked.number);
+        if let Some(member) = self.member() {
+            asked.received.iter().for_each(|number| member.withdraw(&step_name(*number)));
+        }
+        self.steps()?.begin(asked, move |bytes| {
+            let member = own.member().ok_or("the controller is gone")?;
+            let file = in_memory(&bytes).map_err(|error| error.to_string())?;
+            member.offer(&what, file).map_err(|error| error.to_string())
+        })
     }
 
     fn plan(&self) -> Result<ResolvedPlan, String> {

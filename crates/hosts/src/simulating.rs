@@ -1,26 +1,70 @@
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 
+use bench::plan::{Layer, Origin, Surroundings, resolve_simulated};
 use bench::progress::Control;
+use bench::run::{Foresee, Here};
 use spec::study::ResolvedConfiguration;
 use study::{PartOutcome, Point, Simulate, Simulated};
 
-use crate::under_way::held;
-use crate::wire::SimulatePoint;
+use crate::under_way::{held, told};
+use crate::wire::{SimulatePoint, SimulateStep, Simulation};
 
-/// Points of one study, simulated on this host, each on a thread of its own.
+/// What is simulated here for a controller, each on a thread of its own: by number; nothing while it goes on.
+#[derive(Debug)]
+struct Going<O>(Mutex<BTreeMap<u64, Option<O>>>);
+
+/// So much goes on at the same time, for each processor: the controller asks for one.
+const GOING_MAX: usize = 2;
+
+impl<O: Clone + Send + 'static> Going<O> {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::default()))
+    }
+
+    /// Begins something; asked again, the same is not begun again. What the controller has is forgotten.
+    fn begin(
+        self: &Arc<Self>,
+        number: u64,
+        received: &[u64],
+        work: impl FnOnce() -> O + Send + 'static,
+    ) -> Result<(), String> {
+        let mut all = held(&self.0);
+        all.retain(|number, _| !received.contains(number));
+        if all.contains_key(&number) {
+            return Ok(());
+        }
+        let going = all.values().filter(|outcome| outcome.is_none()).count();
+        if going >= GOING_MAX * available_parallelism().map_or(1, Into::into) {
+            return Err(format!("{going} simulations go on here"));
+        }
+        all.insert(number, None);
+        let own = Arc::clone(self);
+        let work = move || {
+            let outcome = work();
+            held(&own.0).insert(number, Some(outcome));
+        };
+        let spawned = std::thread::Builder::new().name("simulation".to_owned()).spawn(work);
+        spawned.map(drop).map_err(|error| format!("starting a thread: {error}"))
+    }
+
+    /// What it came to; nothing while it goes on.
+    fn outcome(&self, number: u64) -> Result<Option<O>, String> {
+        let all = held(&self.0);
+        all.get(&number).cloned().ok_or_else(|| format!("number {number} was not begun here"))
+    }
+}
+
+/// Points of one study, simulated on this host.
 #[derive(Debug)]
 pub(crate) struct Simulating {
     configurations: Vec<ResolvedConfiguration>,
     simulated: Simulated,
     control: Control,
-    /// By number; nothing while it goes on.
-    points: Mutex<BTreeMap<u64, Option<PartOutcome>>>,
+    points: Arc<Going<PartOutcome>>,
 }
-
-/// So many points go on at the same time, for each processor: the controller asks for one.
-const POINTS_MAX: usize = 2;
 
 impl Simulating {
     /// None yet.
@@ -29,32 +73,18 @@ impl Simulating {
             simulated: Simulated::new(&configurations),
             configurations,
             control: Control::default(),
-            points: Mutex::default(),
+            points: Going::new(),
         })
     }
 
-    /// Begins a point; asked again, the same is not begun again.
+    /// Begins a point.
     pub fn begin(self: &Arc<Self>, asked: SimulatePoint) -> Result<(), String> {
-        let mut points = held(&self.points);
-        points.retain(|number, _| !asked.received.contains(number));
-        if points.contains_key(&asked.number) {
-            return Ok(());
-        }
-        let going = points.values().filter(|outcome| outcome.is_none()).count();
-        if going >= POINTS_MAX * available_parallelism().map_or(1, Into::into) {
-            return Err(format!("{going} points go on here"));
-        }
         if asked.index >= self.configurations.len() || asked.repeat == 0 {
             return Err(format!("there is no configuration {}", asked.index));
         }
-        points.insert(asked.number, None);
         let own = Arc::clone(self);
-        let work = move || {
-            let outcome = own.outcome_of(&asked);
-            held(&own.points).insert(asked.number, Some(outcome));
-        };
-        let spawned = std::thread::Builder::new().name("point".to_owned()).spawn(work);
-        spawned.map(drop).map_err(|error| format!("starting a thread: {error}"))
+        let (number, received) = (asked.number, asked.received.clone());
+        self.points.begin(number, &received, move || own.outcome_of(&asked))
     }
 
     fn outcome_of(&self, asked: &SimulatePoint) -> PartOutcome {
@@ -70,12 +100,56 @@ impl Simulating {
 
     /// What a point came to; nothing while it goes on.
     pub fn outcome(&self, number: u64) -> Result<Option<PartOutcome>, String> {
-        let points = held(&self.points);
-        points.get(&number).cloned().ok_or_else(|| format!("point {number} was not begun here"))
+        self.points.outcome(number)
     }
 
     /// Ends what goes on.
     pub fn stop(&self) {
         self.control.interrupt();
+    }
+}
+
+/// Steps of one run, simulated on this host.
+#[derive(Debug)]
+pub(crate) struct Foreseeing {
+    here: Here,
+    steps: Arc<Going<Result<(), String>>>,
+}
+
+impl Foreseeing {
+    /// None yet.
+    pub fn new(asked: Simulation) -> Result<Arc<Self>, String> {
+        let layers = [Layer { origin: Origin::Plan, ..Layer::of_plan(&asked.plan) }];
+        let here = Surroundings { entropy: 0, cores: 1 };
+        let plan =
+            resolve_simulated(&layers, asked.tile, here).map_err(|error| error.to_string())?;
+        let here =
+            Here::new(&plan, asked.array, NonZeroUsize::MIN).map_err(|error| told(&error))?;
+        Ok(Arc::new(Self { here, steps: Going::new() }))
+    }
+
+    /// Begins a step, and hands `offer` what it came to.
+    pub fn begin(
+        self: &Arc<Self>,
+        asked: &SimulateStep,
+        offer: impl FnOnce(Vec<u8>) -> Result<(), String> + Send + 'static,
+    ) -> Result<(), String> {
+        let own = Arc::clone(self);
+        let &SimulateStep { number, tiles, repeat, ref received } = asked;
+        self.steps.begin(number, received, move || {
+            let foreseen = own.here.step(tiles, repeat).map_err(|error| told(&error))?;
+            offer(crate::wire::write_step(&foreseen))
+        })
+    }
+
+    /// Whether a step is there; nothing while it goes on.
+    pub fn outcome(&self, number: u64) -> Result<Option<Result<(), String>>, String> {
+        self.steps.outcome(number)
+    }
+}
+
+impl Drop for Foreseeing {
+    fn drop(&mut self) {
+        self.here.end();
     }
 }

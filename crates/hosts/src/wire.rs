@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use bench::fleet::StepOrder;
-use bench::rig::{Carried, LoadOutcome, Prefilled};
+use bench::rig::{Carried, Foreseen, LoadOutcome, Prefilled};
 use record::gauge::Gauge;
 use record::run::{ToolFacts, Warning};
 use record::slice::Slice;
 use serde::{Deserialize, Serialize};
 use spec::ResolvedTile;
+use spec::array::Array;
 use spec::plan::Plan;
 use spec::study::ResolvedConfiguration;
 use units::Nanos;
@@ -63,6 +64,13 @@ pub mod topic {
     pub const POINT_OUTCOME: &str = "point-outcome";
     /// End those that go on.
     pub const STUDY_STOP: &str = "study-stop";
+    /// Simulate steps of a run: [`super::Simulation`].
+    pub const SIMULATION: &str = "simulation";
+    /// Begin one: [`super::SimulateStep`].
+    pub const STEP: &str = "step";
+    /// Whether it is there, to be fetched as [`super::step_name`]: its number, answered with nothing while it
+    /// goes on, or with why it could not be simulated.
+    pub const STEP_OUTCOME: &str = "step-outcome";
     /// That is all: leave.
     pub const LEAVE: &str = "leave";
 }
@@ -107,6 +115,49 @@ pub struct SimulatePoint {
     pub seed: u64,
     /// Points whose outcomes have arrived: they need not be kept.
     pub received: Vec<u64>,
+}
+
+/// A run whose steps are to be simulated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Simulation {
+    /// Every value of the plan.
+    pub plan: Plan,
+    /// Its tile, so that no host reads a file that another has not.
+    pub tile: ResolvedTile,
+    /// The array, for the same reason.
+    pub array: Array,
+}
+
+/// Begins a step of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SimulateStep {
+    /// Its number with this controller.
+    pub number: u64,
+    /// Tiles.
+    pub tiles: u32,
+    /// Repeat, from 0.
+    pub repeat: u32,
+    /// Steps that have arrived: they need not be kept.
+    pub received: Vec<u64>,
+}
+
+/// What a step is offered as.
+pub fn step_name(number: u64) -> String {
+    format!("step-{number}")
+}
+
+/// A step's load as bytes: slices are postcard, and what is documents elsewhere is JSON.
+pub fn write_step(step: &Foreseen) -> Vec<u8> {
+    let Foreseen { slices, model, energy, outcome } = step;
+    let rest = serde_json::to_vec(&(model, energy, outcome)).expect("they are documents");
+    postcard::to_stdvec(&(slices, rest)).expect("numbers and texts are postcard")
+}
+
+/// From bytes; nothing if they are something else.
+pub fn read_step(bytes: &[u8]) -> Option<Foreseen> {
+    let (slices, rest): (_, Vec<u8>) = postcard::from_bytes(bytes).ok()?;
+    let (model, energy, outcome) = serde_json::from_slice(&rest).ok()?;
+    Some(Foreseen { slices, model, energy, outcome })
 }
 
 /// Opens a target.

@@ -359,7 +359,7 @@ impl Gauge {
 }
 
 /// Service times of what a tier sends to the storage behind it, for a request or by itself.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BehindTier {
     /// Of reads.
     pub read: Packed,
@@ -368,7 +368,7 @@ pub struct BehindTier {
 }
 
 /// All that was read beside one slice.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Readings {
     /// Numbers.
     pub gauges: Vec<Gauge>,

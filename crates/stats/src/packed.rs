@@ -1,3 +1,4 @@
+use serde::{Deserialize, Serialize};
 use units::{Nanos, Ratio};
 
 use crate::histogram::{Compact, Histogram};
@@ -9,7 +10,8 @@ const FULL: u32 = 0xffff;
 
 /// A histogram at rest in four bytes a bucket in use: a quarter of a [`Compact`], for the many
 /// that are kept to be looked at. It holds the same and merges the same.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "Compact", into = "Compact")]
 pub struct Packed {
     /// Position of the bucket in the upper half, count in the lower; ascending. A count above
     /// 65,535 is several entries of the same bucket, all but the last full.
@@ -115,6 +117,18 @@ impl Histogram {
         }
         self.saturated += other.saturated;
         self.sum_ns += u128::from(other.sum_ns);
+    }
+}
+
+impl From<Compact> for Packed {
+    fn from(compact: Compact) -> Self {
+        Self::from(&compact)
+    }
+}
+
+impl From<Packed> for Compact {
+    fn from(packed: Packed) -> Self {
+        packed.compact()
     }
 }
 

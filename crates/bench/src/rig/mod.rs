@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 pub mod fake;
+mod foreseen;
 mod holding;
 mod host_event;
 mod host_load;
@@ -15,6 +16,7 @@ mod warmed;
 
 pub use crate::error::Failure;
 pub use engine::{Carried, MoveError, Orders};
+pub use foreseen::{Foreseen, ForeseenSlice, Foresight};
 pub use host_event::HostEvent;
 pub use host_load::HostLoad;
 pub use machines::{Machines, check as check_machines};

@@ -1,6 +1,7 @@
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
+use std::vec;
 
 use record::gauge::{GaugeSource, Readings};
 use record::run::{MeterEnergy, MeterFacts, ModelFacts};
@@ -15,7 +16,10 @@ use workload::InstanceMachine;
 use crate::error::BenchError;
 use crate::fleet::{DiskNeed, Driven, FleetInstance, StepOrder, driven, fleet};
 use crate::plan::{ResolvedPlan, endpoints};
-use crate::rig::{Clocks, Load, LoadOutcome, PrefillSoFar, Prefilled, Received, Rig, SharedState};
+use crate::rig::{
+    Clocks, Foreseen, ForeseenSlice, Foresight, Load, LoadOutcome, PrefillSoFar, Prefilled,
+    Received, Rig, SharedState,
+};
 use crate::tile_load::TileLoad;
 
 /// What moves the data of a simulation, as results name it.
@@ -38,6 +42,10 @@ pub struct SimRig<'a> {
     warmed: Option<(u32, TierState)>,
     /// The same, shared with other rigs.
     shared: Option<SharedState>,
+    /// Who may know what a step comes to.
+    foresight: Option<&'a dyn Foresight>,
+    /// What loads say is written down here.
+    told: Option<Rc<RefCell<Foreseen>>>,
 }
 
 /// The round in which machines fill tiers before time begins: none that is measured, so that
@@ -47,13 +55,24 @@ const WARMING: u64 = u64::MAX;
 impl<'a> SimRig<'a> {
     /// A rig at time 0. The plan's seed is that of everything the model itself draws, too.
     pub fn new(array: &'a Array, plan: &'a ResolvedPlan) -> Self {
-        Self { array, plan, now: Rc::default(), warmed: None, shared: None }
+        let now = Rc::default();
+        Self { array, plan, now, warmed: None, shared: None, foresight: None, told: None }
     }
 
     /// The same, which begins with this state of warmed tiers: it makes it if nobody has, and
     /// goes without if it does not fit. For one number of tiles only.
     pub(crate) fn sharing(self, state: SharedState) -> Self {
         Self { shared: Some(state), ..self }
+    }
+
+    /// The same, which drives no load whose course is known.
+    pub(crate) fn foreseen_by(self, foresight: &'a dyn Foresight) -> Self {
+        Self { foresight: Some(foresight), ..self }
+    }
+
+    /// The same, which writes down what its load says.
+    pub(crate) fn telling(self, told: Rc<RefCell<Foreseen>>) -> Self {
+        Self { told: Some(told), ..self }
     }
 
     /// Bytes of disks that the array holds when there are so many tiles.
@@ -231,6 +250,20 @@ impl Rig for SimRig<'_> {
     }
 
     fn start(&mut self, plan: &ResolvedPlan, order: &StepOrder) -> Result<SimLoad, BenchError> {
+        let (begun, now) = (self.now.get(), Rc::clone(&self.now));
+        if let Some(told) = self.foresight.and_then(|own| own.of(order.tiles, order.round)) {
+            let Foreseen { slices, model, energy, outcome } = told;
+            let (slices, readings) = (slices.into_iter(), Readings::default());
+            return Ok(SimLoad::Told(Told {
+                slices,
+                readings,
+                model,
+                energy,
+                outcome,
+                begun,
+                now,
+            }));
+        }
         let instances = driven(plan, order)?;
         let mut plant = self.plant(&instances)?;
         let name = |one: &Driven| (one.instance.workload.clone(), one.instance.member.tile);
@@ -242,15 +275,16 @@ impl Rig for SimRig<'_> {
         let instances = instances.into_iter().map(machine).collect();
         let slice = self.plan.slice.value;
         let options = Options { until: Nanos::MAX, slice, ..Options::default() };
-        Ok(SimLoad {
+        Ok(SimLoad::Driven(Box::new(Driving {
             simulation: Simulation::new(instances, plant, options).with_services(services),
-            begun: self.now.get(),
-            now: Rc::clone(&self.now),
+            begun,
+            now,
+            told: self.told.clone(),
             names,
             array: self.array.name.clone(),
             seconds: 0,
             is_over: false,
-        })
+        })))
     }
 }
 
@@ -268,13 +302,47 @@ fn services(plan: &ResolvedPlan, instances: &[Driven]) -> Result<Services, Bench
     Services::new(&parameters, &called, plan.seed.value).map_err(BenchError::Service)
 }
 
-/// A load in virtual time: time passes while the next slice is waited for.
+/// A load in virtual time.
 #[derive(Debug)]
-pub struct SimLoad {
+pub enum SimLoad {
+    /// It is driven: time passes while the next slice is waited for.
+    Driven(Box<Driving>),
+    /// It was driven before, and says now what it said then.
+    Told(Told),
+}
+
+/// What a load says that was driven before.
+#[derive(Debug)]
+pub struct Told {
+    slices: vec::IntoIter<ForeseenSlice>,
+    /// Beside the slice that was handed out last.
+    readings: Readings,
+    model: Option<ModelFacts>,
+    energy: Vec<MeterEnergy>,
+    outcome: LoadOutcome,
+    begun: Nanos,
+    now: Rc<Cell<Nanos>>,
+}
+
+impl Told {
+    fn next(&mut self) -> Received {
+        let Some(ForeseenSlice { slice, readings, at }) = self.slices.next() else {
+            return Received::Ended;
+        };
+        self.now.set(self.begun + at);
+        self.readings = readings;
+        Received::Slice(slice)
+    }
+}
+
+/// A load under way.
+#[derive(Debug)]
+pub struct Driving {
     simulation: Simulation<InstanceMachine, Plant>,
     /// On the rig's clock, which goes on from load to load.
     begun: Nanos,
     now: Rc<Cell<Nanos>>,
+    told: Option<Rc<RefCell<Foreseen>>>,
     /// Workload and tile of each instance.
     names: Vec<(String, Option<u32>)>,
     array: String,
@@ -283,7 +351,79 @@ pub struct SimLoad {
     is_over: bool,
 }
 
-impl SimLoad {
+impl Driving {
+    fn next(&mut self) -> Received {
+        if self.is_over {
+            return Received::Ended;
+        }
+        match self.slice() {
+            Ok(Some(slice)) => {
+                let at = self.simulation.now();
+                let told =
+                    || ForeseenSlice { slice: slice.clone(), readings: Readings::default(), at };
+                self.tell(|all| all.slices.push(told()));
+                Received::Slice(slice)
+            }
+            Ok(None) => {
+                self.is_over = true;
+                Received::Ended
+            }
+            Err(error) => {
+                self.is_over = true;
+                Received::Failed(self.error(error))
+            }
+        }
+    }
+
+    fn tell(&self, what: impl FnOnce(&mut Foreseen)) {
+        if let Some(told) = &self.told {
+            what(&mut told.borrow_mut());
+        }
+    }
+
+    fn read(&mut self) -> Readings {
+        let now = self.simulation.now();
+        let plant = self.simulation.model_mut();
+        let mut readings = Readings::of_tiers(plant.tiers());
+        readings.gauges.extend(plant.utilisations(now));
+        readings.gauges.extend(plant.watts(now));
+        self.tell(|all| {
+            if let Some(last) = all.slices.last_mut() {
+                last.readings.clone_from(&readings);
+            }
+        });
+        readings
+    }
+
+    fn model(&mut self) -> ModelFacts {
+        let now = self.simulation.now();
+        let outcome = self.simulation.outcome();
+        let facts = self.simulation.model_mut().facts(now);
+        let facts = ModelFacts { events: outcome.events + outcome.alarms, ..facts };
+        self.tell(|all| all.model = Some(facts.clone()));
+        facts
+    }
+
+    fn energy(&mut self) -> Vec<MeterEnergy> {
+        let now = self.simulation.now();
+        let energy = self.simulation.model_mut().energy(now);
+        self.tell(|all| all.energy.clone_from(&energy));
+        energy
+    }
+
+    fn outcome(&self) -> LoadOutcome {
+        let outcome = self.simulation.outcome();
+        let outcome = LoadOutcome {
+            submitted: outcome.submitted,
+            completed: outcome.completed,
+            backend: VIRTUAL_TIME.to_owned(),
+            elapsed: self.simulation.now(),
+            ..LoadOutcome::default()
+        };
+        self.tell(|all| all.outcome.clone_from(&outcome));
+        outcome
+    }
+
     fn slice(&mut self) -> Result<Option<Slice>, SimError> {
         let slice = self.simulation.next_slice()?;
         let now = self.simulation.now();
@@ -313,62 +453,52 @@ impl SimLoad {
 
 impl GaugeSource for SimLoad {
     fn read(&mut self) -> Readings {
-        let now = self.simulation.now();
-        let plant = self.simulation.model_mut();
-        let mut readings = Readings::of_tiers(plant.tiers());
-        readings.gauges.extend(plant.utilisations(now));
-        readings.gauges.extend(plant.watts(now));
-        readings
+        match self {
+            Self::Driven(load) => load.read(),
+            Self::Told(told) => std::mem::take(&mut told.readings),
+        }
     }
 }
 
 impl Load for SimLoad {
     fn next(&mut self, _: Duration) -> Received {
-        if self.is_over {
-            return Received::Ended;
-        }
-        match self.slice() {
-            Ok(Some(slice)) => Received::Slice(slice),
-            Ok(None) => {
-                self.is_over = true;
-                Received::Ended
-            }
-            Err(error) => {
-                self.is_over = true;
-                Received::Failed(self.error(error))
-            }
+        match self {
+            Self::Driven(load) => load.next(),
+            Self::Told(told) => told.next(),
         }
     }
 
     fn mark(&mut self) {
-        let now = self.simulation.now();
-        self.simulation.model_mut().mark(now);
+        if let Self::Driven(load) = self {
+            let now = load.simulation.now();
+            load.simulation.model_mut().mark(now);
+        }
     }
 
     fn model(&mut self) -> Option<ModelFacts> {
-        let now = self.simulation.now();
-        let outcome = self.simulation.outcome();
-        let facts = self.simulation.model_mut().facts(now);
-        Some(ModelFacts { events: outcome.events + outcome.alarms, ..facts })
+        match self {
+            Self::Driven(load) => Some(load.model()),
+            Self::Told(told) => told.model.take(),
+        }
     }
 
     fn energy(&mut self) -> Vec<MeterEnergy> {
-        let now = self.simulation.now();
-        self.simulation.model_mut().energy(now)
+        match self {
+            Self::Driven(load) => load.energy(),
+            Self::Told(told) => std::mem::take(&mut told.energy),
+        }
     }
 
     fn stop(&mut self) {
-        self.simulation.stop();
+        if let Self::Driven(load) = self {
+            load.simulation.stop();
+        }
     }
 
     fn finish(self) -> Result<LoadOutcome, BenchError> {
-        let outcome = self.simulation.outcome();
-        Ok(LoadOutcome {
-            submitted: outcome.submitted,
-            completed: outcome.completed,
-            backend: VIRTUAL_TIME.to_owned(),
-            elapsed: self.simulation.now(),
-            ..LoadOutcome::default()
+        Ok(match self {
+            Self::Driven(load) => load.outcome(),
+            Self::Told(told) => told.outcome,
         })
     }
 

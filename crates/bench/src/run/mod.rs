@@ -1,5 +1,6 @@
 //! A whole run: preflight, disks, ladder, answer, run directory, and nothing left behind.
 
+mod ahead;
 mod answer;
 mod climber;
 mod document;
@@ -16,6 +17,7 @@ mod simulate;
 mod tests;
 mod through;
 
+pub use ahead::{Foresee, Here};
 pub use answer::broken_limit;
 pub(crate) use answer::{held_of, interval_of, score as score_of};
 pub use document::{
@@ -27,7 +29,7 @@ pub use preview::{Outline, Preview, outline, plan_preview};
 pub use report::Reporter;
 pub use reuse::{Kept as KeptRun, Part as RunPart, Reuse, kept, nothing as nothing_to_reuse};
 pub use sample::sample;
-pub use simulate::{SimulateOptions, simulate};
+pub use simulate::{SimulateOptions, simulate, simulate_ahead};
 
 use std::borrow::Cow;
 use std::path::PathBuf;

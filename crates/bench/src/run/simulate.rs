@@ -10,6 +10,7 @@ use crate::error::BenchError;
 use crate::plan::{ARRAY_PREFIX, PlanError, ResolvedPlan, store_tile, with_traces};
 use crate::progress::{Control, Observer};
 use crate::rig::{Rig, SimRig};
+use crate::run::ahead::{Ahead, Foresee};
 use crate::run::document::RunFacts;
 use crate::run::{FinishedRun, Reporter, TileLoad, first_step, run_on, second};
 use crate::score::References;
@@ -52,6 +53,46 @@ pub fn simulate(
     control: &Control,
     observer: &mut dyn Observer,
 ) -> Result<FinishedRun, BenchError> {
+    on(plan, array, options, None, control, observer)
+}
+
+/// The same where steps of a range are simulated ahead, by others: with the same result, to the bit. What
+/// they simulate beyond the last step of the run is lost; a search has no steps that are known before, and is
+/// simulated as ever.
+///
+/// # Errors
+///
+/// As [`simulate`].
+pub fn simulate_ahead(
+    plan: &ResolvedPlan,
+    array: &Array,
+    options: &SimulateOptions,
+    by: &dyn Foresee,
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Result<FinishedRun, BenchError> {
+    let Some(ahead) = Ahead::of(plan, by.threads(), control) else {
+        return simulate(plan, array, options, control, observer);
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..by.threads().get() {
+            scope.spawn(|| ahead.work(by));
+        }
+        let finished = on(plan, array, options, Some(&ahead), control, observer);
+        ahead.end();
+        by.end();
+        finished
+    })
+}
+
+fn on(
+    plan: &ResolvedPlan,
+    array: &Array,
+    options: &SimulateOptions,
+    ahead: Option<&Ahead<'_>>,
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Result<FinishedRun, BenchError> {
     let plan = &*with_traces(plan)?;
     let id = RunId::new(&plan.tile_set.tile.name, Timestamp::now())
         .map_err(|source| BenchError::Random { source })?;
@@ -61,6 +102,9 @@ pub fn simulate(
     let array_toml =
         toml::to_string_pretty(array).map_err(|error| PlanError::Unwritable(error.to_string()))?;
     let mut rig = SimRig::new(array, plan);
+    if let Some(ahead) = ahead {
+        rig = rig.foreseen_by(ahead);
+    }
     holds_first_step(plan, load, &rig)?;
     let target = TargetFacts {
         datastore: plan.datastore.value.clone(),

@@ -1,6 +1,9 @@
 use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use datastore::{Directory, Target};
 use machine::{Effects, Event, Machine};
@@ -15,6 +18,7 @@ use super::*;
 use crate::fleet::{Driven, Member, StepOrder, driven};
 use crate::plan::{Layer, Surroundings, Values, resolve, resolve_simulated};
 use crate::progress::NoObserver;
+use crate::rig::Foreseen;
 use crate::rig::fake::FakeRig;
 use fixtures::{tile_of, workload};
 
@@ -474,6 +478,74 @@ fn a_simulated_run_of_the_same_seed_measures_the_same_and_so_does_a_stage() {
     let alone = stage.step(&disks(), (2, 0), 7, &Control::default()).expect("a step");
     assert_eq!(alone.workloads, first[0].workloads);
     assert_eq!(alone.model, first[0].model);
+}
+
+/// Every series of a run, and its events, which have their times.
+fn series_of(run: &FinishedRun) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(&run.directory).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        let bytes = || std::fs::read(&path).expect("a file");
+        if name.ends_with(".parquet") {
+            found.insert(name, bytes());
+        } else if name == files::EVENTS {
+            let text = String::from_utf8(bytes()).expect("text");
+            found.insert(name, text.replace(&run.run.id, "ID").into_bytes());
+        }
+    }
+    assert!(found.len() > 2, "{:?}", found.keys());
+    found
+}
+
+/// Counts what it is asked, and knows nothing every third time.
+struct Forgetful(Here, AtomicU32);
+
+impl Foresee for Forgetful {
+    fn threads(&self) -> NonZeroUsize {
+        self.0.threads()
+    }
+
+    fn foresee(&self, tiles: u32, repeat: u32) -> Option<Foreseen> {
+        let asked = self.1.fetch_add(1, Ordering::Relaxed);
+        (asked % 3 != 2).then(|| self.0.step(tiles, repeat).expect("a step"))
+    }
+
+    fn end(&self) {
+        self.0.end();
+    }
+}
+
+#[test]
+fn steps_that_are_simulated_ahead_make_the_same_run_to_the_bit() {
+    let mut plan = simulated_plan("1..3");
+    plan.climb.value = Climb::Every { first: 1, last: 3 };
+    let array = spec::shipped::array("vnx5500").expect("it is shipped");
+    let base = tempfile::tempdir().expect("a directory");
+    let options = SimulateOptions {
+        base: base.path().to_owned(),
+        changes: Vec::new(),
+        tool: tool(),
+        reporter: None,
+    };
+    let timeless = |mut run: FinishedRun| {
+        for step in &mut run.run.steps {
+            step.started = Timestamp::UNIX_EPOCH;
+        }
+        (series_of(&run), run.run.steps, run.run.answer)
+    };
+    let control = Control::default();
+    let alone = simulate(&plan, &array, &options, &control, &mut NoObserver).expect("a run");
+    let alone = timeless(alone);
+    assert_eq!(alone.1.len(), 6);
+    let three = NonZeroUsize::new(3).expect("three");
+    let here = || Here::new(&plan, array.clone(), three).expect("a stage");
+    let by = Forgetful(here(), AtomicU32::new(0));
+    let ahead = simulate_ahead(&plan, &array, &options, &by, &control, &mut NoObserver);
+    assert_eq!(timeless(ahead.expect("a run")), alone);
+    assert!(by.1.into_inner() > 2, "the run did it by itself");
+    let ahead = simulate_ahead(&plan, &array, &options, &here(), &control, &mut NoObserver);
+    assert_eq!(timeless(ahead.expect("a run")), alone);
 }
 
 #[test]

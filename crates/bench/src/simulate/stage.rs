@@ -1,3 +1,6 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use jiff::Timestamp;
 use record::run::Step;
 use spec::ResolvedTile;
@@ -7,7 +10,7 @@ use crate::error::BenchError;
 use crate::fleet::{StepOrder, fleet};
 use crate::plan::{ResolvedPlan, with_traces};
 use crate::progress::{Control, NoObserver};
-use crate::rig::{SharedState, SimRig};
+use crate::rig::{Foreseen, SharedState, SimRig, WarmKey, Warmed};
 use crate::run::round;
 use crate::score::References;
 use crate::simulate::Settings;
@@ -30,7 +33,16 @@ impl Stage {
     ///
     /// When a setting is out of its range, or a workload has no reference.
     pub fn new(tile: &ResolvedTile, settings: &Settings) -> Result<Self, BenchError> {
-        let plan = with_traces(&settings.plan("any", tile)?)?.into_owned();
+        Self::of(&settings.plan("any", tile)?)
+    }
+
+    /// The tile of a plan, as the plan measures it.
+    ///
+    /// # Errors
+    ///
+    /// When a workload has no reference, or a trace cannot be read.
+    pub fn of(plan: &ResolvedPlan) -> Result<Self, BenchError> {
+        let plan = with_traces(plan)?.into_owned();
         let references = References::of(&plan)?;
         Ok(Self { plan, references })
     }
@@ -82,14 +94,40 @@ impl Stage {
     ) -> Result<Step, BenchError> {
         let mut plan = self.plan.clone();
         plan.seed.value = seed;
-        let fleet = fleet(&plan, StepOrder::whole(&plan, tiles, round(tiles, repeat)))?;
         let rig = SimRig::new(array, &plan);
-        let mut rig = match warmed {
+        let rig = match warmed {
             Some(state) => rig.sharing(state),
             None => rig,
         };
+        self.measured(&plan, rig, (tiles, repeat), control)
+    }
+
+    /// What the load of such a step says, with the plan's own seed. Warmed tiers are shared with other steps
+    /// of as many tiles.
+    pub(crate) fn foresee(
+        &self,
+        array: &Array,
+        (tiles, repeat): (u32, u32),
+        control: &Control,
+        warmed: &Warmed,
+    ) -> Result<Foreseen, BenchError> {
+        let told = Rc::new(RefCell::default());
+        let state = warmed.state(WarmKey::new(array, tiles, self.plan.seed.value, 0));
+        let rig = SimRig::new(array, &self.plan).sharing(state).telling(Rc::clone(&told));
+        self.measured(&self.plan, rig, (tiles, repeat), control)?;
+        Ok(told.take())
+    }
+
+    fn measured(
+        &self,
+        plan: &ResolvedPlan,
+        mut rig: SimRig<'_>,
+        (tiles, repeat): (u32, u32),
+        control: &Control,
+    ) -> Result<Step, BenchError> {
+        let fleet = fleet(plan, StepOrder::whole(plan, tiles, round(tiles, repeat)))?;
         let mut bench = StepBench {
-            plan: &plan,
+            plan,
             references: &self.references,
             rig: &mut rig,
             control,

@@ -1,10 +1,11 @@
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
 use spec::Answering;
 
 use super::load::answering;
-use super::{Live, LoadArgs, StoredArgs};
+use super::{Live, LoadArgs, ReachArgs, StoredArgs};
 
 /// `simulate`.
 #[derive(Debug, Args)]
@@ -48,6 +49,34 @@ pub struct SimulateArgs {
     /// How thorough and what runs.
     #[command(flatten)]
     pub load: LoadArgs,
+
+    /// Threads that simulate steps of a range at the same time; they do not change the result
+    ///
+    /// With --tiles FIRST..LAST or --repeats. Each takes the memory of a simulation. Example: --threads 4
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "1",
+        hide_short_help = true,
+        help_heading = "How it is simulated"
+    )]
+    pub threads: NonZeroUsize,
+    /// A host that simulates steps of a range; for each of them once
+    ///
+    /// NAME, NAME=ssh:DESTINATION, NAME=exec:COMMAND or NAME=join, as `tilemark run --host` has it: as many
+    /// steps at a time as it has processors. The result is that of one machine, to the bit; steps of a host that
+    /// is lost are simulated on the others, or here. Example: --host pve1 --host pve2
+    #[arg(
+        long = "host",
+        value_name = "NAME[=HOW]",
+        conflicts_with = "threads",
+        hide_short_help = true,
+        help_heading = "How it is simulated"
+    )]
+    pub hosts: Vec<String>,
+    /// How the hosts are reached.
+    #[command(flatten)]
+    pub reach: ReachArgs,
 
     /// Where results go.
     #[command(flatten)]

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use bench::progress::Control;
-use bench::run::SimulateOptions;
+use bench::plan::ResolvedPlan;
+use bench::progress::{Control, Observer};
+use bench::run::{FinishedRun, Here, SimulateOptions};
+use spec::array::Array;
 
 use crate::args::{Choice, Format, SimulateArgs};
 use crate::commands::{run, runs};
@@ -18,6 +20,10 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
         output::print(&run::configuration(&plan, args.stored.format)?)?;
         return Ok(Exit::Success);
     }
+    if plan.climb.value.range().is_none() && is_ahead(args) {
+        let text = "a search has no steps that are known before: --threads and --host are for a range of tiles";
+        return Err(Failure::new(Exit::Usage, text).hint(Some("say --tiles FIRST..LAST")));
+    }
     let options = SimulateOptions {
         base: runs::base(args.stored.out.as_deref())?,
         changes: args.with.clone(),
@@ -29,8 +35,7 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let format = args.stored.format;
     let mut viewer = live::viewer(args.live, color, format, &control, &signals, &options.base);
-    let finished = bench::run::simulate(&plan, &array, &options, &control, &mut viewer)
-        .map_err(Failure::from)?;
+    let finished = simulated(args, (&plan, &array), &options, &control, &mut viewer)?;
     let page = viewer.into_page();
     match args.stored.format {
         Format::Text => {
@@ -42,4 +47,57 @@ pub fn run(args: &SimulateArgs, color: Choice) -> Result<Exit, Failure> {
         page.leave();
     }
     run::end(finished, true, signals.exit())
+}
+
+/// Whether others than this thread simulate.
+fn is_ahead(args: &SimulateArgs) -> bool {
+    args.threads.get() > 1 || !args.hosts.is_empty()
+}
+
+fn simulated(
+    args: &SimulateArgs,
+    (plan, array): (&ResolvedPlan, &Array),
+    options: &SimulateOptions,
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Result<FinishedRun, Failure> {
+    if !args.hosts.is_empty() {
+        return on_hosts(args, (plan, array), options, control, observer);
+    }
+    let finished = if is_ahead(args) {
+        let here = Here::new(plan, array.clone(), args.threads)?;
+        bench::run::simulate_ahead(plan, array, options, &here, control, observer)
+    } else {
+        bench::run::simulate(plan, array, options, control, observer)
+    };
+    Ok(finished?)
+}
+
+#[cfg(not(feature = "hosts"))]
+fn on_hosts(
+    _: &SimulateArgs,
+    _: (&ResolvedPlan, &Array),
+    _: &SimulateOptions,
+    _: &Control,
+    _: &mut dyn Observer,
+) -> Result<FinishedRun, Failure> {
+    Err(crate::gathering::absent())
+}
+
+#[cfg(feature = "hosts")]
+fn on_hosts(
+    args: &SimulateArgs,
+    (plan, array): (&ResolvedPlan, &Array),
+    options: &SimulateOptions,
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Result<FinishedRun, Failure> {
+    use crate::gathering;
+
+    let hosts = gathering::options(&args.hosts, bench::plan::Origin::Flag, &args.reach)?;
+    let mut invite = gathering::invite(&args.reach);
+    let lost = |what: &str| crate::say!("{what}");
+    let of = (plan, array);
+    let steps = hosts::Steps::gather(of, &hosts, &run::tool(), control, &mut invite, &lost)?;
+    Ok(bench::run::simulate_ahead(plan, array, options, &steps, control, observer)?)
 }

@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use record::run::{Run, Verdict};
+use record::run::{Answer, Run, Step, Verdict};
 use record::rundir::StoredRun;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::rig::{DEADLINE, Place, Running, err, out};
+use crate::rig::{DEADLINE, Place, Running, err, out, simulate_words};
 
 /// How an agent is started, with its process id in a file. `wrap` stands in front of it.
 fn host(place: &Place, name: &str, wrap: &str) -> String {
@@ -220,8 +220,8 @@ fn the_share_of_a_host_that_is_killed_is_simulated_on_the_others() {
     kill_process(agent(&place, "b"), Signal::KILL).expect("it is there");
     let ended = study.end();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    let told = "host b: gone: its agent ended, or nothing came from it for 2 s; its points are \
-                simulated elsewhere";
+    let told = "host b: gone: its agent ended, or nothing came from it for 2 s; what it \
+                simulated is simulated elsewhere";
     assert_eq!(ended.stderr.matches(told).count(), 1, "{}", ended.stderr);
     assert!(out(&alone) == ended.stdout, "the documents differ");
 }
@@ -243,6 +243,90 @@ fn a_study_whose_hosts_are_all_lost_says_of_each_point_that_none_is_left() {
     let claims = result["claims"].as_array().expect("claims");
     let predicted: Vec<_> = claims.iter().filter(|own| own["kind"] == "predicted").collect();
     assert!(!predicted.is_empty() && predicted.iter().all(|own| own["met"] == false), "{claims:?}");
+}
+
+/// Four counts, twice each.
+const SIMULATION: [&str; 10] = [
+    "--array",
+    "hdd-raid10",
+    "--tile",
+    "micro/read-4k-qd1",
+    "--footprint",
+    "0.01",
+    "--tiles",
+    "1..4",
+    "--repeats",
+    "2",
+];
+
+/// Answer, steps without the times of day, and the bytes of the series.
+type Simulated = (Answer, Vec<Step>, Vec<(String, Vec<u8>)>);
+
+fn simulated(place: &Place, more: &[&str]) -> Simulated {
+    let output = place.output(&simulate_words(&[&SIMULATION[..], more].concat()));
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    taken(place)
+}
+
+/// The run that is stored there, which is put away.
+fn taken(place: &Place) -> Simulated {
+    let [directory] = &place.runs()[..] else { panic!("one run is stored") };
+    let stored = StoredRun::at(directory).expect("a run directory");
+    let Run { answer, mut steps, .. } = stored.run().expect("run.json").clone();
+    for step in &mut steps {
+        step.started = jiff::Timestamp::UNIX_EPOCH;
+    }
+    let files = std::fs::read_dir(directory).expect("a directory");
+    let files = files.map(|own| own.expect("an entry").path());
+    let series = files.filter(|file| file.extension().is_some_and(|own| own == "parquet"));
+    let named = |file: std::path::PathBuf| {
+        let name = file.file_name().expect("a name").to_string_lossy().into_owned();
+        (name, std::fs::read(&file).expect("it is ours"))
+    };
+    let mut series: Vec<(String, Vec<u8>)> = series.map(named).collect();
+    series.sort();
+    std::fs::remove_dir_all(directory).expect("it is ours");
+    (answer, steps, series)
+}
+
+#[test]
+fn a_simulation_on_threads_or_hosts_is_to_the_bit_that_of_one_machine() {
+    let Some(place) = Place::usable() else { return };
+    let alone = simulated(&place, &[]);
+    assert!(alone.1.len() == 8 && alone.2.len() > 2);
+    assert!(simulated(&place, &["--threads", "3"]) == alone, "threads changed it");
+    let hosts = hosts(&place, &["a", "b"]);
+    let words: Vec<&str> = hosts.iter().map(String::as_str).collect();
+    assert!(simulated(&place, &words) == alone, "hosts changed it");
+    for name in ["a", "b"] {
+        wait_until_gone(agent(&place, name));
+    }
+}
+
+#[test]
+fn a_simulation_goes_on_here_when_its_hosts_are_lost() {
+    let Some(place) = Place::usable() else { return };
+    let alone = simulated(&place, &[]);
+    let hosts = hosts(&place, &["a"]);
+    let words: Vec<&str> = SIMULATION.into_iter().chain(hosts.iter().map(String::as_str)).collect();
+    let mut command = place.command(&simulate_words(&words));
+    command.args(["--live", "line"]);
+    let mut run = Running::new(command);
+    run.wait_for("1 tile");
+    kill_process(agent(&place, "a"), Signal::KILL).expect("it is there");
+    let ended = run.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let said = ended.stderr.matches("what it simulated is simulated elsewhere").count();
+    assert!(said <= 1, "{}", ended.stderr);
+    assert!(taken(&place) == alone, "losing the host changed it");
+}
+
+#[test]
+fn a_search_is_not_spread_and_says_what_is() {
+    let place = Place::new();
+    let output = place.output(&["simulate", "--array", "vnx5500", "--threads", "2"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err(&output).contains("hint: say --tiles FIRST..LAST"), "{}", err(&output));
 }
 
 #[test]

@@ -369,7 +369,7 @@ fn offered(sight: &Sight, store: &Store) -> Result<State, String> {
 }
 
 /// A file without a name, which goes with whoever holds it.
-fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
+pub(crate) fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
     let made = rustix::fs::memfd_create(FOLDED, rustix::fs::MemfdFlags::CLOEXEC)?;
     let mut file = File::from(made);
     file.write_all(bytes)?;

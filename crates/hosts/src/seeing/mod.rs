@@ -4,6 +4,6 @@ mod agent;
 mod controller;
 mod wire;
 
-pub(crate) use agent::{Seeing, Sight};
+pub(crate) use agent::{Seeing, Sight, in_memory};
 pub use controller::{Collected, Going, Told};
 pub use wire::{FoldOrder, RecordOrder, SenderBy};
