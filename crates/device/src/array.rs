@@ -123,7 +123,10 @@ impl Array {
 
     /// Delivers messages, first come first served, until none is left.
     fn settle<A: From<Alarm>>(&mut self, now: Nanos, fx: &mut ModelEffects<A>) {
-        while let Some(message) = self.out.messages.pop_front() {
+        // Messages are cheaper to count through than to take off: what they cause goes behind them.
+        let mut next = 0;
+        while let Some(message) = self.out.messages.get(next).copied() {
+            next += 1;
             match message {
                 Message::Ask { via, to, job } => {
                     let job = self.watches.asked(now, (via, to), job);
@@ -141,6 +144,7 @@ impl Array {
                 }
             }
         }
+        self.out.messages.clear();
         if !self.out.alarms.is_empty() {
             let alarms = self.out.alarms.drain(..);
             fx.alarms.extend(alarms.map(|(at, alarm)| (at, alarm.into())));

@@ -1,5 +1,4 @@
 use std::any::Any;
-use std::collections::VecDeque;
 use std::fmt::Debug;
 
 use machine::{IoError, Operation};
@@ -85,7 +84,7 @@ pub trait Component: Any + Debug + Send {
     fn usage(&self, now: Nanos) -> Usage;
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Message {
     /// `via` is who asks or hands on.
     Ask {
@@ -103,14 +102,14 @@ pub(crate) enum Message {
 /// What a component wants done, in the order it asked.
 #[derive(Debug)]
 pub struct Outbox {
-    pub(crate) messages: VecDeque<Message>,
+    pub(crate) messages: Vec<Message>,
     pub(crate) alarms: Vec<(Nanos, Alarm)>,
     pub(crate) this: PartId,
 }
 
 impl Outbox {
     pub(crate) fn new() -> Self {
-        Self { messages: VecDeque::new(), alarms: Vec::new(), this: PartId::HOST }
+        Self { messages: Vec::new(), alarms: Vec::new(), this: PartId::HOST }
     }
 
     /// Asks another component for a job of this component's own; the answer comes back to
@@ -118,13 +117,13 @@ impl Outbox {
     #[inline]
     pub fn ask(&mut self, to: PartId, job: Job) {
         let job = Job { from: self.this, ..job };
-        self.messages.push_back(Message::Ask { via: self.this, to, job });
+        self.messages.push(Message::Ask { via: self.this, to, job });
     }
 
     /// Hands a job on: whoever asked for it is answered by the next component directly.
     #[inline]
     pub fn hand_on(&mut self, to: PartId, job: Job) {
-        self.messages.push_back(Message::Ask { via: self.this, to, job });
+        self.messages.push(Message::Ask { via: self.this, to, job });
     }
 
     /// Answers a job.
@@ -136,7 +135,7 @@ impl Outbox {
     /// Answers a job of which only who asked and its ticket were kept.
     #[inline]
     pub fn answer_to(&mut self, to: PartId, ticket: Ticket, result: Result<(), IoError>) {
-        self.messages.push_back(Message::Answer { to, ticket, result });
+        self.messages.push(Message::Answer { to, ticket, result });
     }
 
     /// Asks for [`Component::wake`] at `at`, with `tag`.

@@ -3,6 +3,8 @@ use std::ptr::NonNull;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::payload::Resident;
+
 /// The longest request the engine moves, and the size of one chunk of buffer memory.
 pub const LENGTH_MAX: u32 = 4 << 20;
 const CHUNK: usize = LENGTH_MAX as usize;
@@ -32,6 +34,8 @@ pub(crate) struct Buffer {
     /// Position of the first byte in the arena, in units of 4 KiB.
     unit: u32,
     order: u8,
+    /// What a write left in it.
+    resident: Resident,
 }
 
 impl Buffer {
@@ -40,18 +44,20 @@ impl Buffer {
         self.address
     }
 
-    /// A small number that tells this buffer's place in the arena from others.
-    pub(crate) fn place(&self) -> usize {
-        self.unit as usize
-    }
-
     /// The bytes of the loan.
     pub(crate) fn bytes_mut(&mut self, length: u32) -> &mut [u8] {
+        self.content_mut(length).0
+    }
+
+    /// The same, with what they are known to hold.
+    pub(crate) fn content_mut(&mut self, length: u32) -> (&mut [u8], &mut Resident) {
         assert!(length as usize <= 1 << (UNIT_BITS + u32::from(self.order)), "within the loan");
         // SAFETY: the arena lends each range once and a loan cannot be copied, it is at least
         // `length` long as just checked, and the kernel does not use it before submission or
         // after completion.
-        unsafe { std::slice::from_raw_parts_mut(self.address.start.as_ptr(), length as usize) }
+        let bytes =
+            unsafe { std::slice::from_raw_parts_mut(self.address.start.as_ptr(), length as usize) };
+        (bytes, &mut self.resident)
     }
 }
 
@@ -65,17 +71,20 @@ pub(crate) enum Side {
 
 /// Memory for I/O: chunks of 4 MiB, aligned so that huge pages serve them, lent in powers of
 /// two from 4 KiB up. A loan and its return are O(1); free neighbours are joined only when
-/// a size has run out. Chunks are made on demand up to a limit and kept for the run.
+/// a size has run out, and before one more chunk is made while half of what there is is free.
+/// Chunks are made on demand up to a limit and kept for the run.
 #[derive(Debug)]
 pub(crate) struct Arena {
     chunks: Vec<(NonNull<u8>, Side)>,
     chunks_max: usize,
-    /// Free buffers by side and order: positions in units of 4 KiB over all chunks.
-    free: [[Vec<u32>; ORDERS]; 2],
-    /// Counts changes in how chunks are cut.
-    layout: u64,
+    /// Free buffers by side and order.
+    free: [[Vec<Free>; ORDERS]; 2],
     seed: u64,
 }
+
+/// A free buffer: its position in units of 4 KiB over all chunks, and what it holds. Where buffers
+/// are cut or joined, only what the first of them holds stays known.
+type Free = (u32, Resident);
 
 /// What a loan needed.
 pub(crate) enum Loan {
@@ -95,7 +104,6 @@ impl Arena {
             chunks: Vec::new(),
             chunks_max: chunks_max.clamp(2, usize::from(u16::MAX)),
             free: std::array::from_fn(|_| std::array::from_fn(|_| Vec::new())),
-            layout: 0,
             seed,
         }
     }
@@ -110,31 +118,40 @@ impl Arena {
         (self.chunks[usize::from(index)].0, CHUNK)
     }
 
-    /// Changes whenever buffers were cut or joined, so that places mean something else.
-    pub(crate) fn layout(&self) -> u64 {
-        self.layout
-    }
-
     /// Lends a buffer of at least `length` bytes, which is at most [`LENGTH_MAX`].
     #[inline]
     pub(crate) fn lend(&mut self, side: Side, length: u32) -> Loan {
         let order = order_of(length);
-        if let Some(unit) = self.free[side as usize][order].pop() {
-            return Loan::Ready(self.buffer(unit, order));
+        if let Some(free) = self.free[side as usize][order].pop() {
+            return Loan::Ready(self.buffer(free, order));
         }
         self.lend_slow(side, order)
     }
 
     fn lend_slow(&mut self, side: Side, order: usize) -> Loan {
-        self.layout += 1;
         if let Some(buffer) = self.split(side, order) {
             return Loan::Ready(buffer);
+        }
+        if self.is_half_free(side) {
+            self.join(side);
+            if let Some(buffer) = self.split(side, order) {
+                return Loan::Ready(buffer);
+            }
         }
         if self.may_grow(side) && self.grow(side) {
             return self.split(side, order).map_or(Loan::Exhausted, Loan::NewChunk);
         }
         self.join(side);
         self.split(side, order).map_or(Loan::Exhausted, Loan::Ready)
+    }
+
+    /// Whether free buffers of other sizes are at least half of the memory. Below that joining them,
+    /// which costs a look at all of them, would be due again soon.
+    fn is_half_free(&self, side: Side) -> bool {
+        let free = self.free[side as usize].iter().enumerate();
+        let free: usize = free.map(|(order, buffers)| buffers.len() << order).sum();
+        let chunks = self.chunks.iter().filter(|(_, owner)| *owner == side).count();
+        chunks > 0 && 2 * free >= chunks * UNITS
     }
 
     /// The last chunk is kept for the side that has none yet.
@@ -147,10 +164,10 @@ impl Arena {
     #[inline]
     pub(crate) fn give_back(&mut self, buffer: Buffer) {
         let (_, side) = self.chunks[usize::from(buffer.address.chunk)];
-        self.free[side as usize][usize::from(buffer.order)].push(buffer.unit);
+        self.free[side as usize][usize::from(buffer.order)].push((buffer.unit, buffer.resident));
     }
 
-    fn buffer(&self, unit: u32, order: usize) -> Buffer {
+    fn buffer(&self, (unit, resident): Free, order: usize) -> Buffer {
         let (chunk, within) = (unit as usize / UNITS, unit as usize % UNITS);
         // SAFETY: `within` is below UNITS, so the address stays inside the chunk.
         let start = unsafe { self.chunks[chunk].0.add(within << UNIT_BITS) };
@@ -159,6 +176,7 @@ impl Arena {
             address: Address { start, chunk },
             unit,
             order: u8::try_from(order).expect("eleven orders"),
+            resident,
         }
     }
 
@@ -166,11 +184,11 @@ impl Arena {
     fn split(&mut self, side: Side, order: usize) -> Option<Buffer> {
         let free = &mut self.free[side as usize];
         let from = (order..ORDERS).find(|larger| !free[*larger].is_empty())?;
-        let unit = free[from].pop()?;
+        let (unit, resident) = free[from].pop()?;
         for half in (order..from).rev() {
-            free[half].push(unit + (1 << half));
+            free[half].push((unit + (1 << half), Resident::EMPTY));
         }
-        Some(self.buffer(unit, order))
+        Some(self.buffer((unit, resident), order))
     }
 
     /// Joins free neighbours, smallest first.
@@ -178,17 +196,15 @@ impl Arena {
         let free = &mut self.free[side as usize];
         for order in 0..ORDERS - 1 {
             let mut units = std::mem::take(&mut free[order]);
-            units.sort_unstable();
-            let mut position = 0;
-            while position < units.len() {
-                let unit = units[position];
+            units.sort_unstable_by_key(|(unit, _)| *unit);
+            let mut units = units.into_iter().peekable();
+            while let Some((unit, resident)) = units.next() {
                 let buddy = unit ^ (1 << order);
-                if unit < buddy && units.get(position + 1) == Some(&buddy) {
-                    free[order + 1].push(unit);
-                    position += 2;
+                if unit < buddy && units.next_if(|(next, _)| *next == buddy).is_some() {
+                    free[order + 1]
+                        .push((unit, resident.within(1 << (UNIT_BITS as usize + order))));
                 } else {
-                    free[order].push(unit);
-                    position += 1;
+                    free[order].push((unit, resident));
                 }
             }
         }
@@ -204,7 +220,7 @@ impl Arena {
         Xoshiro256PlusPlus::seed_from_u64(self.seed ^ number).fill_bytes(bytes);
         let unit = u32::try_from(self.chunks.len() * UNITS).expect("chunks are bounded by u16");
         self.chunks.push((start, side));
-        self.free[side as usize][ORDERS - 1].push(unit);
+        self.free[side as usize][ORDERS - 1].push((unit, Resident::EMPTY));
         true
     }
 
@@ -264,6 +280,8 @@ fn map_aligned() -> Option<NonNull<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::payload::{self, Freshness};
+    use machine::Pattern;
     use proptest::prelude::*;
 
     fn take(arena: &mut Arena, length: u32) -> Option<Buffer> {
@@ -286,6 +304,18 @@ mod tests {
         assert!(take(&mut arena, LENGTH_MAX).is_some(), "free neighbours are joined again");
     }
 
+    #[test]
+    fn memory_that_small_loans_gave_back_serves_a_large_one_before_there_is_more() {
+        let mut arena = Arena::new(64 * CHUNK as u64, 1);
+        let small: Vec<Buffer> =
+            (0..UNITS / 4).map(|_| take(&mut arena, 4096).expect("a quarter of a chunk")).collect();
+        let more: Vec<Buffer> =
+            (0..3).map(|_| take(&mut arena, 1 << 20).expect("the rest of it")).collect();
+        small.into_iter().chain(more).for_each(|buffer| arena.give_back(buffer));
+        assert!(take(&mut arena, LENGTH_MAX).is_some());
+        assert_eq!(arena.chunks.len(), 1, "all of the first chunk was free");
+    }
+
     /// Which of the two is meant is clear only for a type that is not `Copy`: with a loan that
     /// can be copied, and so changed in two places at once, this does not compile.
     trait Single<Why> {
@@ -300,6 +330,30 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_write_carries_its_payload_however_its_buffer_was_cut_and_joined(
+            writes in proptest::collection::vec((1_u32..=600, any::<bool>()), 1..300)
+        ) {
+            let mut arena = Arena::new(CHUNK as u64, 1);
+            let mut held = Vec::new();
+            for (seed, (sectors, give)) in (0..).zip(writes) {
+                let length = sectors * 512;
+                let pattern = Pattern { seed, ..Pattern::default() };
+                if let Some(mut buffer) = take(&mut arena, length) {
+                    let (bytes, resident) = buffer.content_mut(length);
+                    payload::make(bytes, resident, pattern, Freshness::Stamped);
+                    let mut fresh = vec![0; length as usize];
+                    payload::make(&mut fresh, &mut Resident::default(), pattern, Freshness::Stamped);
+                    prop_assert!(bytes == &fresh[..]);
+                    held.push(buffer);
+                }
+                if give || held.len() > 20 {
+                    held.drain(..held.len() / 2).for_each(|buffer| arena.give_back(buffer));
+                    arena.join(Side::Writes);
+                }
+            }
+        }
+
         #[test]
         fn loans_never_overlap(lengths in proptest::collection::vec((1_u32..=300_000, any::<bool>()), 1..200)) {
             let mut arena = Arena::new(2 * CHUNK as u64, 1);

@@ -8,7 +8,7 @@ use machine::{Content as Source, IoError, IoRequest, Operation};
 use units::Nanos;
 
 use crate::arena::Buffer;
-use crate::payload::{self, Freshness, Resident, SECTOR};
+use crate::payload::{self, Freshness, SECTOR};
 use crate::verify::{
     Mismatch, ReadTicket, SECTOR_HEADER_BYTES, Setup, StateError, Tracker, WriteTicket, Written,
 };
@@ -28,10 +28,6 @@ pub(crate) enum Ticket {
 pub(crate) struct Content {
     /// By the worker's disks; empty without verification, none where somebody else drives.
     trackers: Vec<Option<Tracker>>,
-    /// What each buffer already holds, by its place in the arena.
-    residents: Vec<Resident>,
-    /// The arena's layout that `residents` describes.
-    layout: u64,
     pub(crate) mismatches: Vec<Mismatch>,
 }
 
@@ -41,8 +37,6 @@ pub(crate) struct Departure<'a> {
     pub(crate) disk: u32,
     pub(crate) request: &'a IoRequest,
     pub(crate) buffer: &'a mut Buffer,
-    /// Changes whenever buffers were cut or joined.
-    pub(crate) layout: u64,
 }
 
 impl Content {
@@ -76,14 +70,9 @@ impl Content {
         &mut self,
         departure: Departure<'_>,
     ) -> Result<Option<Ticket>, StateError> {
-        let Departure { now, disk, request, buffer, layout } = departure;
+        let Departure { now, disk, request, buffer } = departure;
         if request.operation == Operation::Write && request.pattern.content == Source::Made {
-            let place = buffer.place();
-            if self.layout != layout || self.residents.len() <= place {
-                self.follow(layout, place);
-            }
-            let resident = &mut self.residents[place];
-            let bytes = buffer.bytes_mut(request.length);
+            let (bytes, resident) = buffer.content_mut(request.length);
             payload::make(bytes, resident, request.pattern, Freshness::Stamped);
         }
         let Some(Some(tracker)) = self.trackers.get_mut(disk as usize) else { return Ok(None) };
@@ -94,17 +83,6 @@ impl Content {
             }
             _ => Ticket::Read(tracker.on_submit_read(request.offset, bytes.len())),
         }))
-    }
-
-    /// Forgets what buffers hold when they were cut anew.
-    #[cold]
-    fn follow(&mut self, layout: u64, place: usize) {
-        if self.layout != layout {
-            self.residents.clear();
-            self.layout = layout;
-        }
-        let size = self.residents.len().max((place + 1).next_power_of_two());
-        self.residents.resize(size, Resident::EMPTY);
     }
 
     /// Nothing is expected of a disk any more until it is written again.

@@ -31,6 +31,8 @@ mod counts;
 mod direct;
 mod disks;
 pub mod fake;
+#[expect(unsafe_code, reason = "advice about memory has no safe wrapper")]
+pub mod heap;
 mod held;
 mod instance;
 mod iowq;

@@ -61,6 +61,12 @@ impl Resident {
     /// A slot of unknown content.
     pub const EMPTY: Self = Self { filled: 0, compressible_percent: 0 };
 
+    /// The first bytes of the slot only.
+    #[must_use]
+    pub fn within(self, bytes: usize) -> Self {
+        Self { filled: self.filled.min(bytes), ..self }
+    }
+
     /// The slot was used for something else.
     pub fn forget(&mut self) {
         *self = Self::EMPTY;

@@ -614,9 +614,8 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         let (mut buffer, mut ticket) = (None, None);
         if request.operation != Operation::Flush {
             let Some(mut lent) = self.buffer_of(waiting.instance, request) else { return false };
-            let layout = self.arena.layout();
             let (now, disk) = (self.now, waiting.disk);
-            let departure = Departure { now, disk, request, buffer: &mut lent, layout };
+            let departure = Departure { now, disk, request, buffer: &mut lent };
             match self.content.depart(departure) {
                 Ok(followed) => ticket = followed,
                 Err(error) => self.failure = self.failure.take().or(Some(error.into())),

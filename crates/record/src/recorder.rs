@@ -1,5 +1,6 @@
 //! Collects what finishes during one slice: one array access per I/O, no lock, and memory
-//! only on the first I/O of its kind.
+//! only on the first I/O of its kind. I/Os are put in their cells some at a time, so that the
+//! processor waits for the memory of all of them at once.
 
 use std::collections::BTreeMap;
 
@@ -155,6 +156,14 @@ impl Cells {
         self.cells[index].get_or_insert_with(Cell::new)
     }
 
+    /// Reads what recording this will change.
+    #[inline]
+    fn look_ahead(&self, index: usize, done: &IoDone) -> u32 {
+        let Some(cell) = &self.cells[index] else { return 0 };
+        let buckets = (cell.service.held(done.service), cell.response.held(done.response));
+        buckets.0.wrapping_add(buckets.1)
+    }
+
     fn drain(&mut self, mut take: impl FnMut(usize, &mut Cell)) {
         self.touched.sort_unstable();
         for index in self.touched.drain(..) {
@@ -175,6 +184,8 @@ pub struct Recorder {
     io_base: Vec<usize>,
     action_base: Vec<usize>,
     io: Cells,
+    /// Finished, and not in its cell yet: its cell, and what it was.
+    fresh: Vec<(usize, IoDone)>,
     /// Calls, ascending; few kinds of few instances make any.
     calls: BTreeMap<(usize, u16), CallCell>,
     actions: Cells,
@@ -184,6 +195,9 @@ pub struct Recorder {
 
 const DIRECTIONS: usize = Direction::ALL.len();
 
+/// I/Os that are put in their cells together: more than a processor has loads under way.
+const TOGETHER: usize = 32;
+
 impl Recorder {
     /// A recorder for these instances.
     pub fn new(shapes: Vec<InstanceShape>) -> Self {
@@ -192,6 +206,7 @@ impl Recorder {
             io_base: Vec::new(),
             action_base: Vec::new(),
             io: Cells::default(),
+            fresh: Vec::with_capacity(TOGETHER),
             calls: BTreeMap::new(),
             actions: Cells::default(),
             open: BTreeMap::new(),
@@ -215,14 +230,29 @@ impl Recorder {
         let row = usize::from(done.disk) * usize::from(shape.kinds) + usize::from(done.kind);
         let column = done.direction as usize * SizeClass::COUNT
             + usize::from(SizeClass::of(done.length).index());
-        let cell =
-            self.io.at(self.io_base[done.instance] + row * DIRECTIONS * SizeClass::COUNT + column);
-        if done.ok {
-            cell.bytes += u64::from(done.length);
-            cell.service.record(done.service);
-            cell.response.record(done.response);
-        } else {
-            cell.errors += 1;
+        let index = self.io_base[done.instance] + row * DIRECTIONS * SizeClass::COUNT + column;
+        self.fresh.push((index, *done));
+        if self.fresh.len() == TOGETHER {
+            self.put_in_cells();
+        }
+    }
+
+    fn put_in_cells(&mut self) {
+        let ahead: u32 = self
+            .fresh
+            .iter()
+            .fold(0_u32, |sum, (index, done)| sum.wrapping_add(self.io.look_ahead(*index, done)));
+        // Nobody wants the sum; what was read for it is near now.
+        std::hint::black_box(ahead);
+        for (index, done) in self.fresh.drain(..) {
+            let cell = self.io.at(index);
+            if done.ok {
+                cell.bytes += u64::from(done.length);
+                cell.service.record(done.service);
+                cell.response.record(done.response);
+            } else {
+                cell.errors += 1;
+            }
         }
     }
 
@@ -288,6 +318,7 @@ impl Recorder {
 
     /// Everything since the last call, and starts anew.
     pub fn take(&mut self, start: Nanos, width: Nanos, generator: GeneratorRow) -> Slice {
+        self.put_in_cells();
         let open = self.open_rows();
         let mut slice = Slice { start, width, open, generator, ..Slice::default() };
         let (shapes, io_base, action_base) = (&self.shapes, &self.io_base, &self.action_base);

@@ -75,6 +75,13 @@ impl Histogram {
         self.record_n(latency, 1);
     }
 
+    /// How many latencies the bucket of this one holds.
+    #[inline]
+    pub fn held(&self, latency: Nanos) -> u32 {
+        let bucket = index_of(latency.min(LONGEST)).checked_sub(self.first);
+        bucket.and_then(|bucket| self.counts.get(bucket)).copied().unwrap_or(0)
+    }
+
     /// Records the same latency several times. A bucket holds up to 2^32 - 1 and then
     /// stays there.
     #[inline]

@@ -28,6 +28,8 @@ pub struct WorkloadMachine {
     pub(crate) orders: Vec<Arc<MoveOrder>>,
     turn: usize,
     pub(crate) users: Vec<User>,
+    /// By user.
+    pub(crate) asides: Vec<Aside>,
     pub(crate) strands: Vec<Strand>,
     pub(crate) counters: Vec<u32>,
     /// When its users come.
@@ -65,8 +67,11 @@ impl Seeds {
     }
 }
 
-/// Someone who holds one dialogue at a time.
+/// Someone who holds one dialogue at a time: what each answer needs, on one line of the processor's
+/// cache. A step of 40 tiles has tens of thousands, each of whom comes seldom, so that what one takes
+/// is mostly waiting for memory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[repr(align(64))]
 pub(crate) struct User {
     stream: Stream,
     pub group: u16,
@@ -76,17 +81,24 @@ pub(crate) struct User {
     ok: bool,
     /// Whether an I/O or call of the action was answered.
     is_answered: bool,
+    /// Whether a stage is under way.
+    is_on_stage: bool,
     /// Intended start of the action, or of the next one while idle.
     intended: Nanos,
     started: Nanos,
-    /// When its stage began, and which it is while it is under way.
-    stage: Nanos,
-    stage_open: Option<u16>,
-    /// The order that it waits for.
-    order: Option<u32>,
     /// First of its strands and counters in the machine's lists.
     strands: u32,
     counters: u32,
+}
+
+/// What only some users need.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Aside {
+    /// Of one whose workload has stages: the last one, and when it began.
+    stage: u16,
+    stage_began: Nanos,
+    /// The order that it waits for.
+    order: Option<u32>,
     pace: PacedUser,
 }
 
@@ -146,6 +158,7 @@ impl WorkloadMachine {
             burn: false,
             seeds,
             users: Vec::new(),
+            asides: Vec::new(),
             strands: Vec::new(),
             counters: Vec::new(),
             orders: Vec::new(),
@@ -185,6 +198,7 @@ impl WorkloadMachine {
         let strand = Strand { user: position, op: 0, exit: 0, left: 0, block: 0 };
         self.strands.extend((0..self.program.strands).map(|_| strand));
         self.counters.extend((0..self.program.counters).map(|_| 0));
+        self.asides.push(Aside::default());
         self.users.push(User {
             stream: self.seeds.user(group, number),
             group: u16::try_from(group).expect("groups were counted before"),
@@ -192,14 +206,11 @@ impl WorkloadMachine {
             is_busy: false,
             ok: true,
             is_answered: false,
+            is_on_stage: false,
             intended: Nanos::ZERO,
             started: Nanos::ZERO,
-            stage: Nanos::ZERO,
-            stage_open: None,
-            order: None,
             strands,
             counters,
-            pace: PacedUser::default(),
         });
         position
     }
@@ -213,7 +224,7 @@ impl WorkloadMachine {
         let begins = self.begins;
         for user in 0..self.users.len() {
             let user = u32::try_from(user).expect("users were counted before");
-            let Self { users, groups, .. } = self;
+            let Self { users, asides, groups, .. } = self;
             let state = &mut users[user as usize];
             match &groups[usize::from(state.group)].load {
                 Load::Closed { think } => {
@@ -221,10 +232,11 @@ impl WorkloadMachine {
                     self.closed_next(user, now, ready, fx);
                 }
                 Load::Paced { pace, .. } => {
-                    state.pace.phase = pace.phase(&mut state.stream);
+                    let own = &mut asides[user as usize].pace;
+                    own.phase = pace.phase(&mut state.stream);
                     let group = &groups[usize::from(state.group)];
-                    while next_on_grid(&state.pace, pace, group).is_some_and(|at| at < begins) {
-                        state.pace.number += 1;
+                    while next_on_grid(own, pace, group).is_some_and(|at| at < begins) {
+                        own.number += 1;
                     }
                     self.paced_due(user, now, fx);
                 }
@@ -258,19 +270,20 @@ impl WorkloadMachine {
     /// Takes up all intended starts of a paced user that have come, and waits for the next.
     fn paced_due(&mut self, user: u32, now: Nanos, fx: &mut Effects) {
         loop {
-            let state = &mut self.users[user as usize];
+            let state = &self.users[user as usize];
+            let own = &mut self.asides[user as usize].pace;
             let group = &self.groups[usize::from(state.group)];
             let Load::Paced { pace, backlog } = &group.load else { return };
-            let Some(intended) = next_on_grid(&state.pace, pace, group) else { return };
+            let Some(intended) = next_on_grid(own, pace, group) else { return };
             if intended > now {
                 fx.wake_at(intended, token(Timer::User, user));
                 return;
             }
-            state.pace.number += 1;
+            own.number += 1;
             if !state.is_busy {
                 self.begin(user, intended, now, fx);
-            } else if state.pace.behind.len() < *backlog {
-                state.pace.behind.push_back(intended);
+            } else if own.behind.len() < *backlog {
+                own.behind.push_back(intended);
             } else {
                 let group = GroupId(state.group);
                 fx.observe(Observation::Dropped { group, intended });
@@ -350,10 +363,10 @@ impl WorkloadMachine {
     /// Reports a user's action and lets the user go on as its group does.
     fn finish(&mut self, user: u32, now: Nanos, fx: &mut Effects) {
         let state = &mut self.users[user as usize];
-        if let Some(stage) = state.stage_open.take() {
+        if std::mem::take(&mut state.is_on_stage) {
             // The stage in which the action failed.
-            let times = (state.stage, now);
-            self.tell_stage(user, stage, times, false, fx);
+            let Aside { stage, stage_began, .. } = self.asides[user as usize];
+            self.tell_stage(user, stage, (stage_began, now), false, fx);
         }
         let state = &mut self.users[user as usize];
         state.is_busy = false;
@@ -370,7 +383,7 @@ impl WorkloadMachine {
                 let ready = now.saturating_add(think.draw(&mut state.stream));
                 return self.closed_next(user, now, ready, fx);
             }
-            Load::Paced { .. } => state.pace.behind.pop_front(),
+            Load::Paced { .. } => self.asides[user as usize].pace.behind.pop_front(),
             Load::Open(arrivals) => {
                 let next = arrivals.waiting.pop_front();
                 if next.is_none() {
@@ -475,12 +488,13 @@ impl WorkloadMachine {
                     return fx.submit(of_disk(asked, content));
                 }
                 Op::Begin(stage) => {
-                    (user.stage, user.stage_open) = (now, Some(stage));
+                    let aside = &mut self.asides[state.user as usize];
+                    (aside.stage, aside.stage_began, user.is_on_stage) = (stage, now, true);
                     state.op += 1;
                 }
                 Op::Finish(stage) => {
-                    let times = (user.stage, now);
-                    user.stage_open = None;
+                    let times = (self.asides[state.user as usize].stage_began, now);
+                    user.is_on_stage = false;
                     state.op += 1;
                     let user = state.user;
                     self.tell_stage(user, stage, times, true, fx);
@@ -541,10 +555,11 @@ impl WorkloadMachine {
         if self.orders.is_empty() {
             return self.ask_nobody(strand, task, now, fx);
         }
-        let asked = self.users[user as usize].order;
+        let asked = self.asides[user as usize].order;
         if let Some(moved) = asked.and_then(|at| self.orders[at as usize].told()) {
+            self.asides[user as usize].order = None;
             let state = &mut self.users[user as usize];
-            (state.order, state.is_answered) = (None, true);
+            state.is_answered = true;
             state.ok &= moved.ok();
             for (stage, (times, ok)) in stages.into_iter().zip(moved.stages()) {
                 self.tell_stage(user, stage, times, ok, fx);
@@ -556,7 +571,7 @@ impl WorkloadMachine {
             let turns = (self.turn..self.turn + count).map(|turn| turn % count.max(1));
             if let Some(at) = turns.into_iter().find(|at| self.orders[*at].ask(task)) {
                 self.turn = (at + 1) % count;
-                self.users[user as usize].order = u32::try_from(at).ok();
+                self.asides[user as usize].order = u32::try_from(at).ok();
             }
         }
         fx.wake_at(now + POLL, token(Timer::Strand, strand));
@@ -565,12 +580,14 @@ impl WorkloadMachine {
     /// Where there is no machine (ideal storage, warming) a move takes no time, and a snapshot that
     /// for which it is kept.
     fn ask_nobody(&mut self, strand: u32, task: Task, now: Nanos, fx: &mut Effects) {
-        let state = &mut self.users[self.strands[strand as usize].user as usize];
-        if let (Task::Snapshot { keep }, None) = (task, state.order) {
-            state.order = Some(u32::MAX);
+        let user = self.strands[strand as usize].user as usize;
+        let order = &mut self.asides[user].order;
+        if let (Task::Snapshot { keep }, None) = (task, *order) {
+            *order = Some(u32::MAX);
             return fx.wake_at(now + keep, token(Timer::Strand, strand));
         }
-        (state.order, state.is_answered) = (None, true);
+        *order = None;
+        self.users[user].is_answered = true;
         self.proceed(strand, now, fx);
     }
 
@@ -659,8 +676,9 @@ impl Machine for WorkloadMachine {
     /// A start that waits in line behind a paced user counts for the action the user is at,
     /// one of an open group for the group's first.
     fn waiting_for(&self, each: &mut dyn FnMut(ActionOpen)) {
-        for user in self.users.iter().filter(|user| user.is_busy) {
-            let starts = std::iter::once(&user.intended).chain(&user.pace.behind);
+        let all = self.users.iter().zip(&self.asides);
+        for (user, aside) in all.filter(|(user, _)| user.is_busy) {
+            let starts = std::iter::once(&user.intended).chain(&aside.pace.behind);
             let action = ActionId(user.action);
             starts.for_each(|intended| each(ActionOpen { action, intended: *intended }));
         }

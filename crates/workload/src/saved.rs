@@ -9,13 +9,14 @@ use units::Nanos;
 
 use crate::address::{Addresses, ReuseState, SharedWalk};
 use crate::group::{Arrivals, Load};
-use crate::instance::{Strand, User, WorkloadMachine};
+use crate::instance::{Aside, Strand, User, WorkloadMachine};
 use crate::reuse::SavedHistory;
 
 /// A machine's state.
 #[derive(Debug, Serialize, Deserialize)]
 struct Saved {
     users: Vec<User>,
+    asides: Vec<Aside>,
     strands: Vec<Strand>,
     counters: Vec<u32>,
     payload: Stream,
@@ -43,11 +44,12 @@ struct SavedArrivals {
 impl WorkloadMachine {
     /// What has changed since it was built.
     pub(crate) fn saved(&self) -> Option<Vec<u8>> {
-        let Self { groups, addresses, payload, users, strands, counters, .. } = self;
+        let Self { groups, addresses, payload, users, asides, strands, counters, .. } = self;
         let Addresses { cursors, ranks: _, walks, reuse } = addresses;
         let ReuseState { histories, habits: _ } = &**reuse;
         let saved = Saved {
             users: users.clone(),
+            asides: asides.clone(),
             strands: strands.clone(),
             counters: counters.clone(),
             payload: payload.stream().clone(),
@@ -65,9 +67,10 @@ impl WorkloadMachine {
         if !self.is_alike(&saved) {
             return false;
         }
-        let Saved { users, strands, counters, payload, arrivals, cursors, walks, histories } =
-            saved;
-        (self.users, self.strands, self.counters) = (users, strands, counters);
+        let Saved { users, asides, strands, counters, .. } = saved;
+        let Saved { payload, arrivals, cursors, walks, histories, .. } = saved;
+        (self.users, self.asides) = (users, asides);
+        (self.strands, self.counters) = (strands, counters);
         *self.payload.stream_mut() = payload;
         for (group, saved) in self.groups.iter_mut().zip(arrivals) {
             if let (Load::Open(own), Some(saved)) = (&mut group.load, saved) {
@@ -85,7 +88,8 @@ impl WorkloadMachine {
     fn is_alike(&self, saved: &Saved) -> bool {
         let per_user = (self.program.strands as usize, self.program.counters as usize);
         let count = saved.users.len();
-        let has_users = saved.strands.len() == count * per_user.0
+        let has_users = saved.asides.len() == count
+            && saved.strands.len() == count * per_user.0
             && saved.counters.len() == count * per_user.1
             && saved.users.iter().all(|user| usize::from(user.group) < self.groups.len())
             && saved.strands.iter().all(|strand| {

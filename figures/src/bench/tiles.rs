@@ -1,5 +1,5 @@
 //! What the generator itself needs for 40 `datacenter` tiles (320 VMs), and what fio needs for the
-//! same rates and sizes with a thread for each VM.
+//! same rates and sizes, and the same flushes, with a thread for each VM.
 
 use std::path::Path;
 use std::process::Command;
@@ -28,6 +28,7 @@ struct Spent {
     memory_bytes: f64,
     read: Way,
     write: Way,
+    flushes_per_s: f64,
 }
 
 /// I/Os of one direction.
@@ -46,13 +47,14 @@ pub(crate) fn tiles_40(name: &str) -> Result<Vec<Figure>> {
         let ours = ours(&out)?;
         let theirs = theirs(place.path(), &ours)?;
         eprintln!(
-            "{name} pair {}: tilemark {:.0} IOPS {:.2} us CPU/IO {:.0} MB, fio {:.0} IOPS {:.2} us \
-             CPU/IO {:.0} MB",
+            "{name} pair {}: tilemark {:.0} IOPS ({:.0} of them flushes) {:.2} us CPU/IO {:.0} MB, \
+             fio {:.0} IOPS {:.2} us CPU/IO {:.0} MB",
             pair + 1,
-            ours.per_s(),
+            ours.per_s() + ours.flushes_per_s,
+            ours.flushes_per_s,
             ours.cpu_us,
             ours.memory_bytes / 1e6,
-            theirs.per_s(),
+            theirs.per_s() + theirs.flushes_per_s,
             theirs.cpu_us,
             theirs.memory_bytes / 1e6,
         );
@@ -118,11 +120,12 @@ fn ours(out: &Path) -> Result<Spent> {
         memory_bytes: cost.memory_bytes,
         read: way("read")?,
         write: way("write")?,
+        flushes_per_s: way("flush").map_or(0.0, |flushes| flushes.per_s),
     })
 }
 
 /// fio with a thread for each VM, each at its share of our rates, with the mean sizes of our reads
-/// and writes in whole pages.
+/// and writes in whole pages, and a flush after as many writes as there are to one of ours.
 fn theirs(file: &Path, ours: &Spent) -> Result<Spent> {
     let rate = |way: Way| (way.per_s / f64::from(THREADS)).round().max(1.0);
     let size = |way: Way| (way.mean_bytes / 4096.0).round().max(1.0) * 4096.0;
@@ -135,18 +138,24 @@ fn theirs(file: &Path, ours: &Spent) -> Result<Spent> {
     command.arg(format!("--runtime={SECONDS}"));
     command.arg(format!("--bs={},{}", size(ours.read), size(ours.write)));
     command.arg(format!("--rate_iops={},{}", rate(ours.read), rate(ours.write)));
+    // Whole writes to a flush; without any it is none.
+    let writes = (ours.write.per_s / ours.flushes_per_s).round().clamp(1.0, 1e9);
+    command.arg(format!("--fdatasync={writes}"));
     let (text, Cost { user_s, system_s, memory_bytes }) = process::run(&mut command)?;
     let json: Value = serde_json::from_str(&text).context("fio's JSON")?;
     let job = &json["jobs"][0];
     let way = |way: &str| Way::of(|key| job[way][key].as_f64(), "iops", "bw_bytes");
     let count = |way: &str| job[way]["total_ios"].as_f64().context("fio's total_ios");
-    let count = count("read")? + count("write")?;
+    let write = way("write")?;
+    // Ours counts flushes as I/Os, and fio does not.
+    let count = count("read")? + count("write")? * (1.0 + 1.0 / writes);
     Ok(Spent {
         cpu_us: (user_s + system_s) * 1e6 / count.max(1.0),
         user_us: user_s * 1e6 / count.max(1.0),
         memory_bytes,
         read: way("read")?,
-        write: way("write")?,
+        write,
+        flushes_per_s: write.per_s / writes,
     })
 }
 

@@ -268,7 +268,10 @@ impl Rig for SimRig<'_> {
         let mut plant = self.plant(&instances)?;
         let name = |one: &Driven| (one.instance.workload.clone(), one.instance.member.tile);
         let names = instances.iter().map(name).collect();
+        // Users and tiers are far apart in memory and seldom met twice in a row.
+        engine::heap::in_huge_pages();
         self.warm(&mut plant, &instances);
+        engine::heap::in_huge_pages();
         // What warming did is nobody's.
         drop(plant.tiers());
         let services = services(plan, &instances)?;

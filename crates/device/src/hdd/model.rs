@@ -46,6 +46,17 @@ struct Ahead {
     limit: u64,
 }
 
+/// The request to serve next, as far as was looked.
+struct Best {
+    place: usize,
+    cost: Nanos,
+    /// Cylinders that are too many to move for anything cheaper.
+    too_far: u32,
+}
+
+/// By how much a longer seek may seem shorter, because times are whole nanoseconds of rounded sums.
+const ROUNDING: Nanos = Nanos(1);
+
 impl Hdd {
     /// A disk whose head rests on the outer edge.
     ///
@@ -100,22 +111,63 @@ impl Hdd {
         if self.window.len() == 1 || is_old(&self.window[0]) {
             return 0;
         }
-        let cost = |waiting: &Waiting| match self.parameters.order {
-            Order::Fifo => Nanos::ZERO,
-            _ if self.held_until(now, waiting).is_some() => Nanos::ZERO,
-            Order::ShortestSeek => self.seek_time(waiting),
-            Order::ShortestPositioning => self.positioned(now, waiting),
+        if self.parameters.order == Order::Fifo {
+            return 0;
+        }
+        let mut best = Best { place: 0, cost: Nanos(u64::MAX), too_far: u32::MAX };
+        for (place, waiting) in self.window.iter().enumerate() {
+            let cost = match self.held_until(now, waiting) {
+                Some(_) => Some(Nanos::ZERO),
+                None => self.cost_below(now, waiting, &mut best),
+            };
+            if let Some(cost) = cost.filter(|cost| *cost < best.cost) {
+                (best.place, best.cost) = (place, cost);
+                if cost == Nanos::ZERO {
+                    break;
+                }
+            }
+        }
+        best.place
+    }
+
+    /// What a request costs that the buffer does not hold; nothing for one that can be seen to cost more than
+    /// the best so far.
+    ///
+    /// Most of a full window is too far away to come into question, and costs a comparison here instead of a
+    /// square root and two divisions: seeks rise with their distance.
+    #[inline]
+    fn cost_below(&self, now: Nanos, waiting: &Waiting, best: &mut Best) -> Option<Nanos> {
+        let distance = self.cylinder.abs_diff(waiting.place.cylinder);
+        if distance >= best.too_far {
+            return None;
+        }
+        let seek = self.seek.time(distance);
+        let start = match self.parameters.order {
+            Order::ShortestPositioning => now + self.parameters.overhead,
+            _ => Nanos::ZERO,
         };
-        let costs = self.window.iter().map(cost).enumerate();
-        costs.min_by_key(|(place, cost)| (*cost, *place)).map_or(0, |(place, _)| place)
+        if start + seek > best.cost.saturating_add(ROUNDING) {
+            best.too_far = distance;
+            return None;
+        }
+        let there = start + seek + self.settle(waiting);
+        Some(match self.parameters.order {
+            Order::ShortestPositioning if there < best.cost => {
+                there + self.geometry.rotation(there, waiting.place.angle)
+            }
+            _ => there,
+        })
+    }
+
+    fn settle(&self, waiting: &Waiting) -> Nanos {
+        match waiting.job.operation {
+            Operation::Write => self.parameters.write_settle,
+            _ => Nanos::ZERO,
+        }
     }
 
     fn seek_time(&self, waiting: &Waiting) -> Nanos {
-        let settle = match waiting.job.operation {
-            Operation::Write => self.parameters.write_settle,
-            _ => Nanos::ZERO,
-        };
-        self.seek.time(self.cylinder.abs_diff(waiting.place.cylinder)) + settle
+        self.seek.time(self.cylinder.abs_diff(waiting.place.cylinder)) + self.settle(waiting)
     }
 
     /// When the first sector is under the head.
@@ -156,9 +208,11 @@ impl Hdd {
         let is_within = waiting.job.operation == Operation::Read
             && first >= ahead.start
             && behind <= ahead.limit;
-        let read =
-            ahead.since + self.geometry.reading_on(&ahead.place, behind.saturating_sub(ahead.from));
-        is_within.then(|| read.max(now + self.parameters.overhead))
+        is_within.then(|| {
+            let sectors = behind.saturating_sub(ahead.from);
+            let read = ahead.since + self.geometry.reading_on(&ahead.place, sectors);
+            read.max(now + self.parameters.overhead)
+        })
     }
 
     /// Serves from the buffer, if that is possible, and reads on further.
@@ -204,5 +258,60 @@ impl Component for Hdd {
 
     fn usage(&self, now: Nanos) -> Usage {
         self.meter.usage(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::{Purpose, Stream};
+
+    use super::super::parameters::HddPreset;
+    use super::*;
+    use crate::part::{PartId, StreamId, Ticket};
+
+    /// Looks at every request in full.
+    fn plainly(disk: &Hdd, now: Nanos) -> Option<usize> {
+        let cost = |waiting: &Waiting| match disk.parameters.order {
+            Order::Fifo => Nanos::ZERO,
+            _ if disk.held_until(now, waiting).is_some() => Nanos::ZERO,
+            Order::ShortestSeek => disk.seek_time(waiting),
+            Order::ShortestPositioning => disk.positioned(now, waiting),
+        };
+        let costs = disk.window.iter().map(cost).enumerate();
+        costs.min_by_key(|(place, cost)| (*cost, *place)).map(|(place, _)| place)
+    }
+
+    fn job(stream: &mut Stream, pages: u64) -> Job {
+        // Some lie together: a tenth of the disk, or behind each other.
+        let within = if stream.chance(0.3) { pages / 1000 } else { pages };
+        let (offset, length) = (stream.below(within) * 4096, 4096);
+        let operation = if stream.chance(0.5) { Operation::Read } else { Operation::Write };
+        let (from, ticket) = (PartId::HOST, Ticket(0));
+        Job { from, ticket, operation, offset, length, stream: StreamId(0) }
+    }
+
+    #[test]
+    fn the_next_request_is_the_one_that_a_look_at_all_of_them_finds() {
+        let mut stream = Stream::derive(1, &[], Purpose::Device);
+        let orders = [Order::Fifo, Order::ShortestSeek, Order::ShortestPositioning];
+        for (preset, order) in
+            HddPreset::ALL.into_iter().flat_map(|preset| orders.map(|order| (preset, order)))
+        {
+            let parameters = HddParameters { order, ..preset.parameters() };
+            let pages = parameters.capacity.get() / 4096;
+            let mut disk = Hdd::new(parameters).expect("a preset is valid");
+            let mut now = Nanos::ZERO;
+            for _ in 0..2000 {
+                while disk.window.len() < 32 {
+                    disk.wait(now, job(&mut stream, pages));
+                }
+                now += Nanos(stream.below(5_000_000));
+                if disk.window.iter().all(|waiting| now < waiting.came + disk.parameters.age_max) {
+                    assert_eq!(Some(disk.choose(now)), plainly(&disk, now), "{preset:?} {order:?}");
+                }
+                let waiting = disk.window.remove(disk.choose(now));
+                disk.serve_held(now, &waiting).unwrap_or_else(|| disk.move_to(now, &waiting));
+            }
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Parts of a series file: complete Parquet files of one row group each, so that a killed
+//! Parts of a series file: complete Parquet files of a few row groups each, so that a killed
 //! run loses the part it was writing and nothing else; joined byte by byte at the end.
 
 use std::fs::{self, File};
@@ -20,8 +20,13 @@ use super::column::HISTOGRAM;
 use super::{SERIES_VERSION, SeriesError};
 use crate::files;
 
-/// A part is closed when this much of it is in memory.
+/// A part is closed when it has this many bytes.
 const PART_BYTES_MAX: usize = 8 << 20;
+/// A row group goes to the file when it takes this much memory: a run of many machines has three
+/// under way beside its load.
+const GROUP_MEMORY_MAX: usize = 2 << 20;
+/// A page is compressed when it has this much: of thirty columns each has one that is not.
+const PAGE_BYTES: usize = 128 << 10;
 const ZSTD_LEVEL: i32 = 3;
 
 /// Writes one series file as parts, and joins them.
@@ -85,7 +90,11 @@ impl Parts {
         }
         let Some(writer) = &mut self.open else { return Ok(()) };
         writer.write(batch).map_err(failed())?;
-        if writer.in_progress_size() >= PART_BYTES_MAX { self.close() } else { Ok(()) }
+        if writer.memory_size() >= GROUP_MEMORY_MAX {
+            writer.flush().map_err(failed())?;
+        }
+        let bytes = writer.bytes_written() + writer.in_progress_size();
+        if bytes >= PART_BYTES_MAX { self.close() } else { Ok(()) }
     }
 
     /// Completes the part that is open, if any: from here on it survives anything.
@@ -198,6 +207,7 @@ fn properties(schema: &SchemaRef) -> WriterProperties {
         .set_compression(Compression::ZSTD(level))
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
+        .set_data_page_size_limit(PAGE_BYTES)
         .set_key_value_metadata(Some(vec![
             note("tilemark.series", SERIES_VERSION),
             note("tilemark.histogram", "HdrHistogram V2, 2 significant digits, 1 ns to 1 h"),
