@@ -3,7 +3,7 @@ use std::ops::{Deref, DerefMut};
 /// Alignment of direct I/O that every device accepts, in bytes.
 const ALIGNMENT: usize = 4096;
 /// Free memory that a pool keeps for later, in bytes.
-const KEPT_MAX: usize = 64 << 20;
+const KEPT_MAX: usize = 4 << 20;
 const CLASSES: usize = 32;
 
 /// Bytes of a request. They begin on a 4 KiB boundary, so that they can go to a device directly.
@@ -133,7 +133,7 @@ mod tests {
     fn a_pool_keeps_no_more_than_its_share() {
         let mut pool = Pool::new();
         for _ in 0..10 {
-            pool.give(Buffer::zeroed(32 << 20));
+            pool.give(Buffer::zeroed(1 << 20));
         }
         pool.give(Buffer::zeroed(5000));
         pool.give(Buffer::none());

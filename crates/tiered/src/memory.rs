@@ -8,7 +8,7 @@ pub(crate) struct Memory {
 }
 
 /// Free memory that is kept for later, in bytes.
-const KEPT_MAX: usize = 64 << 20;
+const KEPT_MAX: usize = 4 << 20;
 
 impl Memory {
     /// Memory of this length, in which anything may be.

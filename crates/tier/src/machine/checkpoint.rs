@@ -92,7 +92,7 @@ impl Tier {
         (first..end)
             .map(|slot| {
                 let slot = u32::try_from(slot).unwrap_or(u32::MAX);
-                let key = self.pages.slots[slot as usize].key?;
+                let key = self.pages.slots[slot as usize].key()?;
                 let disk = self.disks[usize::from(key.disk)].as_ref()?;
                 let (flushed, log_seq) = (disk.flushed, disk.true_to());
                 let state = self.pages.slot(slot);

@@ -108,6 +108,8 @@ pub struct Tier {
     writes: Slab<WriteRequest>,
     flusher: commit::Flusher,
     checkpoint: Checkpoint,
+    /// Bytes on their way into pages.
+    filling: u64,
     now: Nanos,
     /// When a timer is set for.
     wake_at: Option<Nanos>,
@@ -144,6 +146,7 @@ impl Tier {
             writes: Slab::default(),
             flusher: commit::Flusher::default(),
             checkpoint: Checkpoint::default(),
+            filling: 0,
             now: Nanos(0),
             wake_at: None,
             order: 0,

@@ -176,7 +176,7 @@ impl Tier {
         let (flushed, unbacked) = (disk.flushed, std::mem::take(&mut disk.unbacked));
         for slot in unbacked {
             let state = &self.pages.slots[slot as usize];
-            if state.key.is_none_or(|key| key.disk != index) {
+            if state.key().is_none_or(|key| key.disk != index) {
                 continue;
             }
             if state.backed <= flushed {

@@ -386,3 +386,24 @@ fn epochs_that_end_soon_after_each_other_go_to_the_backing_store_together() {
     let status = world.tier.status(0).expect("it is attached");
     assert_eq!((status.dirty_bytes, status.epochs), (0, 0), "and all of it is there in the end");
 }
+
+#[test]
+fn what_is_read_faster_than_the_cache_device_takes_it_does_not_pile_up_in_memory() {
+    let shape = Shape { disk_bytes: 24 << 20, ..THROUGH };
+    let mut world = World::new_with_cache(32, shape, 64 << 20);
+    let step = 32 << 10;
+    for offset in (0..shape.disk_bytes).step_by(step) {
+        let request = world.request(Op::Read, offset, step as u64, false);
+        world.ask(request);
+        // Only what reads the backing store ends.
+        world.end_reads();
+    }
+    assert_eq!(world.waiting(), 0, "all of it was answered");
+    let filling = world.tier.counters().filled_bytes;
+    assert_eq!(filling, 8 << 20, "so much is on its way into pages");
+    world.settle_all();
+    assert_eq!(world.tier.held_bytes(), filling);
+    world.read(16 << 20, 64 << 10);
+    world.settle_all();
+    assert_eq!(world.tier.held_bytes(), filling + (64 << 10), "and then more comes in again");
+}

@@ -42,15 +42,16 @@ impl Devices {
     }
 
     pub fn new_set(shape: Shape, set: Uuid) -> Self {
-        let cache = Disk::new(4 << 20);
+        Self::new_of(shape, set, 4 << 20)
+    }
+
+    /// The same with so many bytes of cache device.
+    fn new_of(shape: Shape, set: Uuid, device_bytes: u64) -> Self {
+        let cache = Disk::new(usize::try_from(device_bytes).expect("small"));
         let size = usize::try_from(shape.disk_bytes).expect("small");
         let mut devices = Self { cache, backing: Disk::new(size), sidecar: Disk::new(8192) };
-        let plan = Plan {
-            device_bytes: 4 << 20,
-            page_bytes: 16 << 10,
-            chunk_bytes: 64 << 10,
-            log_percent: 55,
-        };
+        let plan =
+            Plan { device_bytes, page_bytes: 16 << 10, chunk_bytes: 64 << 10, log_percent: 55 };
         let geometry = Geometry::new(plan).expect("it fits");
         tilemark_tier::init(
             &mut Direct::new(&mut devices),
@@ -229,7 +230,15 @@ pub struct World {
 
 impl World {
     pub fn new(seed: u64, shape: Shape) -> Self {
-        let mut devices = Devices::new(shape);
+        Self::on(seed, shape, Devices::new(shape))
+    }
+
+    /// The same with so many bytes of cache device.
+    pub fn new_with_cache(seed: u64, shape: Shape, bytes: u64) -> Self {
+        Self::on(seed, shape, Devices::new_of(shape, SET, bytes))
+    }
+
+    fn on(seed: u64, shape: Shape, mut devices: Devices) -> Self {
         let opened = devices.open_as(shape).expect("a new set opens");
         let oracle = Oracle::new(shape.disk_bytes / SECTOR, shape.mode);
         Self::of(seed, shape, devices, opened.tier, oracle)
@@ -362,6 +371,17 @@ impl World {
         let under = self.under.remove(&id).expect("it is there");
         let result = self.end(id, under);
         self.event(Event::Done(IoId(id), result));
+    }
+
+    /// What reads ends, and nothing else.
+    pub fn end_reads(&mut self) {
+        let is_read = |(id, under): (&u32, &Under)| matches!(under, Under::Read(_)).then_some(*id);
+        let reads: Vec<u32> = self.under.iter().filter_map(is_read).collect();
+        for id in reads {
+            let under = self.under.remove(&id).expect("it is there");
+            let result = self.end(id, under);
+            self.event(Event::Done(IoId(id), result));
+        }
     }
 
     /// How many requests wait for their answer.
