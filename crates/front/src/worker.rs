@@ -72,6 +72,8 @@ pub(crate) struct Worker {
     attended: Option<u32>,
     /// Clients whose state may have changed.
     touched: Vec<u32>,
+    /// Disks that have to have their turn.
+    turns: Vec<usize>,
     /// Clients that have not chosen a disk, in the order of their deadlines; some have by now.
     shaking: VecDeque<(Instant, u32)>,
     effects: Effects,
@@ -110,6 +112,7 @@ impl Worker {
             kicked: Vec::new(),
             attended: None,
             touched: Vec::new(),
+            turns: Vec::new(),
             shaking: VecDeque::new(),
             effects: Effects::default(),
             alarms: Alarms::default(),
@@ -131,6 +134,7 @@ impl Worker {
     pub fn run(mut self) -> io::Result<()> {
         let mut finished = Vec::new();
         self.tell_disks()?;
+        self.attend_clients()?;
         loop {
             let wait = self.wait();
             self.ring.enter(wait)?;
@@ -141,16 +145,29 @@ impl Worker {
             self.look_at_the_clock()?;
             // First: what they ask may answer clients, and what clients ask lets them be attended again at once.
             self.attend_guests()?;
-            while let Some(client) = self.touched.pop() {
-                if self.clients.get(client).is_some() {
-                    self.attend(client)?;
-                }
-            }
+            self.attend_clients()?;
             if let Some(until) = self.until
                 && (self.is_nobody_left() || Instant::now() > until + self.limits.drain)
                 && self.are_disks_closed()?
             {
                 return Ok(());
+            }
+        }
+    }
+
+    /// Clients ask and are told what is answered, and disks have their turn, until nobody has anything.
+    fn attend_clients(&mut self) -> io::Result<()> {
+        loop {
+            while let Some(client) = self.touched.pop() {
+                if self.clients.get(client).is_some() {
+                    self.attend(client)?;
+                }
+            }
+            let Some(disk) = self.turns.pop() else { return Ok(()) };
+            // One that was opened for a client is gone with him.
+            if let Some(Some(open)) = self.disks.get_mut(disk) {
+                open.turn(&mut self.effects);
+                self.take_effects(disk)?;
             }
         }
     }
@@ -196,6 +213,7 @@ impl Worker {
                 disk_of(&mut self.disks, disk).close(&mut self.effects);
                 self.carry_out(disk)?;
             }
+            self.attend_clients()?;
         }
         let is_late = self.closing.is_some_and(|closing| closing <= Instant::now());
         Ok(is_late || self.disks.iter().flatten().all(|disk| disk.is_closed()))
@@ -468,8 +486,15 @@ impl Worker {
         self.carry_out(disk)
     }
 
-    /// Carries out what a disk wants.
+    /// Carries out what a disk wants, which is to have its turn.
     fn carry_out(&mut self, disk: usize) -> io::Result<()> {
+        if !self.turns.contains(&disk) {
+            self.turns.push(disk);
+        }
+        self.take_effects(disk)
+    }
+
+    fn take_effects(&mut self, disk: usize) -> io::Result<()> {
         let mut ios = std::mem::take(&mut self.effects.ios);
         for io in ios.drain(..) {
             let token = Token::Disk { disk, io: io.id };

@@ -31,6 +31,7 @@ pub(crate) enum Under {
         place: Place,
         at: u64,
         done: u32,
+        durable: bool,
     },
     /// Zeros: the file system is asked first, then they are written.
     Allocate {
@@ -162,10 +163,10 @@ impl Core {
             Under::Whole { io, done } | Under::Part { io, done } => {
                 (io.place, Action::Read { offset: io.at + u64::from(*done), skip: *done })
             }
-            Under::Write { place, at, done } => (
-                *place,
-                Action::Write { offset: at + u64::from(*done), skip: *done, durable: false },
-            ),
+            Under::Write { place, at, done, durable } => {
+                let (offset, skip, durable) = (at + u64::from(*done), *done, *durable);
+                (*place, Action::Write { offset, skip, durable })
+            }
             Under::Allocate { place, at, bytes, unmap } => {
                 let how =
                     if *unmap { libc::FALLOC_FL_PUNCH_HOLE } else { libc::FALLOC_FL_ZERO_RANGE };
@@ -210,10 +211,12 @@ impl Core {
                 Moved::Some(done) => self.start(id, Under::Part { io, done }, data, fx),
                 Moved::Failed => self.failed_read(id, None, data, fx),
             },
-            Under::Write { place, at, done } => {
+            Under::Write { place, at, done, durable } => {
                 let bytes = u32::try_from(data.len()).unwrap_or(u32::MAX);
                 match moved(done, bytes, result) {
-                    Moved::Some(done) => self.start(id, Under::Write { place, at, done }, data, fx),
+                    Moved::Some(done) => {
+                        self.start(id, Under::Write { place, at, done, durable }, data, fx);
+                    }
                     Moved::All => self.ended(id, Ok(Vec::new()), data, fx),
                     Moved::Failed => self.ended(id, Err(IoError::Io), data, fx),
                 }
@@ -223,7 +226,7 @@ impl Core {
                 Err(libc::EOPNOTSUPP) => {
                     let mut zeros = self.memory.take(bytes as usize);
                     zeros.fill(0);
-                    self.start(id, Under::Write { place, at, done: 0 }, zeros, fx);
+                    self.start(id, Under::Write { place, at, done: 0, durable: false }, zeros, fx);
                 }
                 Err(_) => self.ended(id, Err(IoError::Io), data, fx),
             },

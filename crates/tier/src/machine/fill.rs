@@ -84,7 +84,7 @@ impl Tier {
             self.filling += u64::from(bytes);
             let to = self.geometry.slot_at(slot) + u64::from(first) * 4096;
             let from = vec![Piece::Buf { buf, at, bytes }];
-            fx.push(Effect::Write { io, place: Place::Cache, at: to, from });
+            fx.push(Effect::Write { io, place: Place::Cache, at: to, from, durable: false });
         }
         u16::try_from(runs.len()).unwrap_or(u16::MAX)
     }

@@ -34,7 +34,7 @@ fn a_every_flush_that_was_answered_survives_a_power_cut_in_that_moment() {
     for (seed, shape) in [(1, BACK), (2, THROUGH), (3, BACK), (4, THROUGH)] {
         let mut world = World::new(seed, shape);
         let mut seen = 0;
-        for _ in 0..1500 {
+        for _ in 0..2000 {
             let before = world.flushes;
             world.step();
             if world.flushes > before {
@@ -49,6 +49,36 @@ fn a_every_flush_that_was_answered_survives_a_power_cut_in_that_moment() {
             }
         }
         assert!(seen > 10, "{seen} flushes were answered");
+    }
+}
+
+#[test]
+fn durable_writes_that_come_together_are_one_group_that_needs_no_flush() {
+    let mut world = World::new(33, BACK);
+    for at in 0..8 {
+        let request = world.request(Op::Write, at * 8192, 4096, true);
+        world.gather(request);
+    }
+    world.ask_nothing();
+    let groups = world.tier.counters().groups;
+    world.end_newest();
+    assert_eq!((world.waiting(), groups), (0, 1), "one write of the log answered all");
+    let mut devices = world.devices.clone();
+    devices.power_cut(&mut chance(33));
+    assert_eq!(devices.open(Mode::Back).expect("it opens").writes, 8);
+}
+
+#[test]
+fn a_durable_write_behind_one_that_is_not_makes_both_durable_before_it_is_answered() {
+    for seed in 0..20 {
+        let mut world = World::new(seed, BACK);
+        world.write(0, 4096);
+        let request = world.request(Op::Write, 8192, 4096, true);
+        world.ask(request);
+        world.settle(|world| world.waiting() == 0);
+        let mut devices = world.devices.clone();
+        devices.power_cut(&mut chance(seed));
+        assert_eq!(devices.open(Mode::Back).expect("it opens").writes, 2, "seed {seed}");
     }
 }
 

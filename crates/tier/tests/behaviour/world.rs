@@ -195,7 +195,8 @@ impl Media for Direct<'_> {
 #[derive(Debug, Clone)]
 enum Under {
     Read(ReadIo),
-    Write(Place),
+    /// Whether it is durable when it ends.
+    Write(Place, bool),
     Flush(Place),
     Confirm(u64),
 }
@@ -275,7 +276,11 @@ impl World {
         let choice = self.chance.below(10);
         if choice < 4 && self.asked.len() < self.shape.depth {
             let request = self.random_request();
-            self.ask(request);
+            // Some come together.
+            match self.chance.below(2) {
+                0 => self.gather(request),
+                _ => self.ask(request),
+            }
         } else if self.is_busy() && choice < 9 {
             self.end_one();
         } else if let Some(wake) = self.wake
@@ -289,6 +294,7 @@ impl World {
 
     /// I/Os end and time passes until nothing is under way, or `is_over`.
     pub fn settle(&mut self, is_over: impl Fn(&Self) -> bool) {
+        self.event(Event::Turn);
         for _ in 0..200_000 {
             if is_over(self) {
                 return;
@@ -360,9 +366,20 @@ impl World {
     }
 
     pub fn ask(&mut self, request: Request) {
+        self.gather(request);
+        self.event(Event::Turn);
+    }
+
+    /// Asks, and more is to come before the machine has its turn.
+    pub fn gather(&mut self, request: Request) {
         self.oracle.asked(&request);
         self.asked.insert(request.id.0, request.clone());
-        self.event(Event::Request(request));
+        self.handle(Event::Request(request));
+    }
+
+    /// The machine has its turn.
+    pub fn ask_nothing(&mut self) {
+        self.handle(Event::Turn);
     }
 
     /// The I/O that was begun last ends before all others.
@@ -419,14 +436,14 @@ impl World {
                 if is_ours { Ok(Vec::new()) } else { Err(IoError::Fenced) }
             }
             Under::Read(io) => self.end_read(&io),
-            Under::Write(place) => {
+            Under::Write(place, is_durable) => {
                 let disk = match place {
                     Place::Cache => &mut self.devices.cache,
                     Place::Backing(_) => &mut self.devices.backing,
                     Place::Sidecar(_) => &mut self.devices.sidecar,
                     Place::Copy(..) => panic!("a holder ends it"),
                 };
-                disk.finish_write(id.into(), false, &mut self.chance)
+                disk.finish_write(id.into(), is_durable, &mut self.chance)
                     .map(|()| Vec::new())
                     .map_err(|_| IoError::Io)
             }
@@ -464,6 +481,11 @@ impl World {
     }
 
     pub fn event(&mut self, event: Event) {
+        self.handle(event);
+        self.handle(Event::Turn);
+    }
+
+    fn handle(&mut self, event: Event) {
         let mut effects = Vec::new();
         self.tier.handle(self.now, event, &mut effects);
         for effect in effects {
@@ -476,7 +498,7 @@ impl World {
             Effect::Read(io) => {
                 self.under.insert(io.io.0, Under::Read(io));
             }
-            Effect::Write { io, place, at, from } => {
+            Effect::Write { io, place, at, from, durable } => {
                 let mut bytes = Vec::new();
                 from.iter().for_each(|piece| self.piece(piece, &mut bytes));
                 if let Place::Copy(_, peer) = place {
@@ -486,7 +508,7 @@ impl World {
                     .of(place)
                     .start_write(io.0.into(), at, &bytes)
                     .expect("within the device");
-                self.under.insert(io.0, Under::Write(place));
+                self.under.insert(io.0, Under::Write(place, durable));
             }
             Effect::Zero { io, place, at, bytes, .. } => {
                 let zeros = vec![0; bytes as usize];
@@ -497,7 +519,7 @@ impl World {
                     .of(place)
                     .start_write(io.0.into(), at, &zeros)
                     .expect("within the device");
-                self.under.insert(io.0, Under::Write(place));
+                self.under.insert(io.0, Under::Write(place, false));
             }
             Effect::Flush { io, place: Place::Copy(_, peer) } => self.ways.flush(peer, io),
             Effect::Confirm { io, generation, .. } => {
