@@ -8,7 +8,7 @@ use tier::{Event, IoError, IoId, PeerEvent, Place, ReadIo, Tier};
 use units::Nanos;
 
 use crate::inbox::Inbox;
-use crate::media::Files;
+use crate::media::{Files, writes_durably};
 use crate::memory::Memory;
 use crate::peers::{Peers, Told};
 use crate::requests::Requests;
@@ -56,6 +56,8 @@ pub(crate) enum Under {
 pub(crate) struct Core {
     pub(crate) tier: Tier,
     pub(crate) files: Files,
+    /// Whether a durable write of the cache device needs no flush behind it.
+    writes_durably: bool,
     pub(crate) requests: Requests,
     pub(crate) memory: Memory,
     /// By the machine's number.
@@ -79,6 +81,7 @@ impl Core {
         let now = Instant::now();
         Self {
             tier,
+            writes_durably: writes_durably(&files.cache),
             files,
             requests: Requests::default(),
             memory: Memory::default(),
@@ -164,7 +167,8 @@ impl Core {
                 (io.place, Action::Read { offset: io.at + u64::from(*done), skip: *done })
             }
             Under::Write { place, at, done, durable } => {
-                let (offset, skip, durable) = (at + u64::from(*done), *done, *durable);
+                let (offset, skip) = (at + u64::from(*done), *done);
+                let durable = *durable && self.writes_durably;
                 (*place, Action::Write { offset, skip, durable })
             }
             Under::Allocate { place, at, bytes, unmap } => {
@@ -216,6 +220,10 @@ impl Core {
                 match moved(done, bytes, result) {
                     Moved::Some(done) => {
                         self.start(id, Under::Write { place, at, done, durable }, data, fx);
+                    }
+                    Moved::All if durable && !self.writes_durably => {
+                        self.memory.give(data);
+                        self.start(id, Under::Flush { place }, Buffer::none(), fx);
                     }
                     Moved::All => self.ended(id, Ok(Vec::new()), data, fx),
                     Moved::Failed => self.ended(id, Err(IoError::Io), data, fx),
