@@ -1,7 +1,7 @@
 mod guests;
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use nbd::Export;
 use nbd::server::{self, Command};
-use rustix::net::{Shutdown, shutdown, sockopt};
+use rustix::net::{SendAncillaryBuffer, SendFlags, Shutdown, sendmsg, shutdown, sockopt};
 
 use crate::alarms::Alarms;
 use crate::batch::Batch;
@@ -18,7 +18,7 @@ use crate::buffer::Pool;
 use crate::connection::{Connection, Cut, Life, Step};
 use crate::guest::{Guest, Order, Part};
 use crate::listen::Listener;
-use crate::ring::{Cargo, Finished, Ring, Vectors};
+use crate::ring::{Cargo, Finished, PIECES_MAX, Ring, Vectors};
 use crate::shared::Shared;
 use crate::slab::Slab;
 use crate::{Answer, Buffer, Catalog, Disk, Effects, Limits, Place, Request, RequestId};
@@ -43,6 +43,16 @@ enum Pending {
     Client { client: u32, request: server::Request, bytes: usize },
     /// A machine's.
     Guest { guest: u32, part: Part },
+}
+
+/// Sends what the socket takes without waiting: how many bytes, or a negated error number.
+fn send_now(socket: &OwnedFd, batch: &Batch) -> i32 {
+    let pieces: Vec<IoSlice<'_>> = batch.slices().take(PIECES_MAX).map(IoSlice::new).collect();
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    match sendmsg(socket, &pieces, &mut SendAncillaryBuffer::default(), flags) {
+        Ok(sent) => i32::try_from(sent).unwrap_or(i32::MAX),
+        Err(error) => -error.raw_os_error(),
+    }
 }
 
 /// A disk that is open.
@@ -381,8 +391,11 @@ impl Worker {
             return self.ring.send(Token::Send(number), &socket, batch, vectors);
         }
         batch.clear(&mut self.pool);
+        // One with more answers, that asks no more, or that had to wait until these were gone, goes on.
+        if client.life != Life::Open || !client.is_receiving() || client.out.left() > 0 {
+            self.touched.push(number);
+        }
         client.spare = batch;
-        self.touched.push(number);
         Ok(())
     }
 
@@ -402,8 +415,10 @@ impl Worker {
         self.listen_to(number)?;
         match self.clients[number].take_out(&mut self.pool) {
             Ok(Some(batch)) => {
-                let socket = Arc::clone(&self.clients[number].socket);
-                self.ring.send(Token::Send(number), &socket, batch, self.vectors.pop())?;
+                // At once, as far as the socket takes it: through the ring its end would end the next wait for the kernel,
+                // which is another call of it for each answer.
+                let result = send_now(&self.clients[number].socket, &batch);
+                self.said(number, result, batch)?;
             }
             Ok(None) => {}
             Err(_) => self.cut(number),
