@@ -62,18 +62,29 @@ impl DerefMut for Buffer {
 
 /// Buffers that were given back, by the power of two of their size. What a buffer held before is
 /// still in it: who takes one writes all of it before it shows any.
+///
+/// So many are kept: 4 MiB. Short ones take the place of long ones, whose making costs less for each of their bytes.
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub struct Pool {
     free: [Vec<Buffer>; CLASSES],
     kept: usize,
 }
 
+impl Default for Pool {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Pool {
+    /// An empty one.
+    #[must_use]
     pub fn new() -> Self {
         Self { free: std::array::from_fn(|_| Vec::new()), kept: 0 }
     }
 
     /// A buffer of this length.
+    #[must_use]
     pub fn take(&mut self, length: usize) -> Buffer {
         if length == 0 {
             return Buffer::none();
@@ -100,11 +111,21 @@ impl Pool {
         if capacity.is_power_of_two()
             && capacity >= ALIGNMENT
             && class(capacity) < CLASSES
-            && self.kept + capacity <= KEPT_MAX
+            && self.make_room(capacity)
         {
             self.kept += capacity;
             self.free[class(capacity)].push(buffer);
         }
+    }
+
+    /// Lets go of longer ones, the longest first, until there is room. Whether there is.
+    fn make_room(&mut self, capacity: usize) -> bool {
+        while self.kept + capacity > KEPT_MAX {
+            let longer = self.free[class(capacity) + 1..].iter_mut();
+            let Some(longest) = longer.rev().find_map(Vec::pop) else { return false };
+            self.kept -= longest.capacity();
+        }
+        true
     }
 }
 
@@ -138,5 +159,7 @@ mod tests {
         pool.give(Buffer::zeroed(5000));
         pool.give(Buffer::none());
         assert_eq!(pool.kept, KEPT_MAX);
+        pool.give(Buffer::zeroed(4096));
+        assert_eq!(pool.kept, KEPT_MAX - (1 << 20) + 4096, "a short one took a long one's place");
     }
 }

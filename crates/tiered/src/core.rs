@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use front::{Action, Buffer, Effects, Io};
+use front::{Action, Buffer, Effects, Io, Pool};
 use nbd::Code;
 use tier::format::{Sidecar, Uuid};
 use tier::ownership::is_owner;
@@ -9,7 +9,6 @@ use units::Nanos;
 
 use crate::inbox::Inbox;
 use crate::media::{Files, writes_durably};
-use crate::memory::Memory;
 use crate::peers::{Peers, Told};
 use crate::requests::Requests;
 use crate::times::{Times, Watch};
@@ -59,7 +58,7 @@ pub(crate) struct Core {
     /// Whether a durable write of the cache device needs no flush behind it.
     writes_durably: bool,
     pub(crate) requests: Requests,
-    pub(crate) memory: Memory,
+    pub(crate) memory: Pool,
     /// By the machine's number.
     pub(crate) under: Vec<Option<Under>>,
     pub(crate) inbox: Inbox,
@@ -84,7 +83,7 @@ impl Core {
             writes_durably: writes_durably(&files.cache),
             files,
             requests: Requests::default(),
-            memory: Memory::default(),
+            memory: Pool::new(),
             under: Vec::new(),
             inbox,
             times: Times::default(),
