@@ -3,7 +3,7 @@ use std::ops::{Deref, DerefMut};
 /// Alignment of direct I/O that every device accepts, in bytes.
 const ALIGNMENT: usize = 4096;
 /// Free memory that a pool keeps for later, in bytes.
-const KEPT_MAX: usize = 64 << 20;
+const KEPT_MAX: usize = 4 << 20;
 const CLASSES: usize = 32;
 
 /// Bytes of a request. They begin on a 4 KiB boundary, so that they can go to a device directly.
@@ -62,18 +62,29 @@ impl DerefMut for Buffer {
 
 /// Buffers that were given back, by the power of two of their size. What a buffer held before is
 /// still in it: who takes one writes all of it before it shows any.
+///
+/// So many are kept: 4 MiB. Short ones take the place of long ones, whose making costs less for each of their bytes.
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub struct Pool {
     free: [Vec<Buffer>; CLASSES],
     kept: usize,
 }
 
+impl Default for Pool {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Pool {
+    /// An empty one.
+    #[must_use]
     pub fn new() -> Self {
         Self { free: std::array::from_fn(|_| Vec::new()), kept: 0 }
     }
 
     /// A buffer of this length.
+    #[must_use]
     pub fn take(&mut self, length: usize) -> Buffer {
         if length == 0 {
             return Buffer::none();
@@ -100,11 +111,21 @@ impl Pool {
         if capacity.is_power_of_two()
             && capacity >= ALIGNMENT
             && class(capacity) < CLASSES
-            && self.kept + capacity <= KEPT_MAX
+            && self.make_room(capacity)
         {
             self.kept += capacity;
             self.free[class(capacity)].push(buffer);
         }
+    }
+
+    /// Lets go of longer ones, the longest first, until there is room. Whether there is.
+    fn make_room(&mut self, capacity: usize) -> bool {
+        while self.kept + capacity > KEPT_MAX {
+            let longer = self.free[class(capacity) + 1..].iter_mut();
+            let Some(longest) = longer.rev().find_map(Vec::pop) else { return false };
+            self.kept -= longest.capacity();
+        }
+        true
     }
 }
 
@@ -133,10 +154,12 @@ mod tests {
     fn a_pool_keeps_no_more_than_its_share() {
         let mut pool = Pool::new();
         for _ in 0..10 {
-            pool.give(Buffer::zeroed(32 << 20));
+            pool.give(Buffer::zeroed(1 << 20));
         }
         pool.give(Buffer::zeroed(5000));
         pool.give(Buffer::none());
         assert_eq!(pool.kept, KEPT_MAX);
+        pool.give(Buffer::zeroed(4096));
+        assert_eq!(pool.kept, KEPT_MAX - (1 << 20) + 4096, "a short one took a long one's place");
     }
 }

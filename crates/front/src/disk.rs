@@ -23,6 +23,12 @@ pub trait Disk: Send {
     /// back.
     fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects);
 
+    /// For now there is nothing else for it: after it was given requests, told of ends or woken, and before its front
+    /// end waits. One that gathers begins now.
+    fn turn(&mut self, effects: &mut Effects) {
+        let _ = effects;
+    }
+
     /// A time that it asked for has come. One that asks for none is never told.
     fn woken(&mut self, alarm: u64, effects: &mut Effects) {
         let _ = (alarm, effects);

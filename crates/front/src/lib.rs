@@ -40,7 +40,7 @@ mod slab;
 mod tls;
 mod worker;
 
-pub use buffer::Buffer;
+pub use buffer::{Buffer, Pool};
 pub use counters::Counts;
 pub use disk::{Action, Answer, Catalog, Disk, Effects, Io, Request, RequestId};
 pub use error::{OpenError, StartError};

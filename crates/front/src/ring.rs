@@ -19,7 +19,7 @@ use crate::slab::Slab;
 /// Entries between two calls of the kernel; more are handed over in between.
 const ENTRIES: u32 = 512;
 /// Pieces of one send (`IOV_MAX`).
-const PIECES_MAX: usize = 1024;
+pub(crate) const PIECES_MAX: usize = 1024;
 /// How long the end of a ring waits for the kernel to call off what can be, and then, in steps, for what
 /// cannot.
 const CALL_OFF: Timespec = Timespec::new().sec(5);

@@ -1,7 +1,7 @@
 mod guests;
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use nbd::Export;
 use nbd::server::{self, Command};
-use rustix::net::{Shutdown, shutdown, sockopt};
+use rustix::net::{SendAncillaryBuffer, SendFlags, Shutdown, sendmsg, shutdown, sockopt};
 
 use crate::alarms::Alarms;
 use crate::batch::Batch;
@@ -18,7 +18,7 @@ use crate::buffer::Pool;
 use crate::connection::{Connection, Cut, Life, Step};
 use crate::guest::{Guest, Order, Part};
 use crate::listen::Listener;
-use crate::ring::{Cargo, Finished, Ring, Vectors};
+use crate::ring::{Cargo, Finished, PIECES_MAX, Ring, Vectors};
 use crate::shared::Shared;
 use crate::slab::Slab;
 use crate::{Answer, Buffer, Catalog, Disk, Effects, Limits, Place, Request, RequestId};
@@ -43,6 +43,16 @@ enum Pending {
     Client { client: u32, request: server::Request, bytes: usize },
     /// A machine's.
     Guest { guest: u32, part: Part },
+}
+
+/// Sends what the socket takes without waiting: how many bytes, or a negated error number.
+fn send_now(socket: &OwnedFd, batch: &Batch) -> i32 {
+    let pieces: Vec<IoSlice<'_>> = batch.slices().take(PIECES_MAX).map(IoSlice::new).collect();
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    match sendmsg(socket, &pieces, &mut SendAncillaryBuffer::default(), flags) {
+        Ok(sent) => i32::try_from(sent).unwrap_or(i32::MAX),
+        Err(error) => -error.raw_os_error(),
+    }
 }
 
 /// A disk that is open.
@@ -72,6 +82,8 @@ pub(crate) struct Worker {
     attended: Option<u32>,
     /// Clients whose state may have changed.
     touched: Vec<u32>,
+    /// Disks that have to have their turn.
+    turns: Vec<usize>,
     /// Clients that have not chosen a disk, in the order of their deadlines; some have by now.
     shaking: VecDeque<(Instant, u32)>,
     effects: Effects,
@@ -110,6 +122,7 @@ impl Worker {
             kicked: Vec::new(),
             attended: None,
             touched: Vec::new(),
+            turns: Vec::new(),
             shaking: VecDeque::new(),
             effects: Effects::default(),
             alarms: Alarms::default(),
@@ -131,6 +144,7 @@ impl Worker {
     pub fn run(mut self) -> io::Result<()> {
         let mut finished = Vec::new();
         self.tell_disks()?;
+        self.attend_clients()?;
         loop {
             let wait = self.wait();
             self.ring.enter(wait)?;
@@ -141,16 +155,29 @@ impl Worker {
             self.look_at_the_clock()?;
             // First: what they ask may answer clients, and what clients ask lets them be attended again at once.
             self.attend_guests()?;
-            while let Some(client) = self.touched.pop() {
-                if self.clients.get(client).is_some() {
-                    self.attend(client)?;
-                }
-            }
+            self.attend_clients()?;
             if let Some(until) = self.until
                 && (self.is_nobody_left() || Instant::now() > until + self.limits.drain)
                 && self.are_disks_closed()?
             {
                 return Ok(());
+            }
+        }
+    }
+
+    /// Clients ask and are told what is answered, and disks have their turn, until nobody has anything.
+    fn attend_clients(&mut self) -> io::Result<()> {
+        loop {
+            while let Some(client) = self.touched.pop() {
+                if self.clients.get(client).is_some() {
+                    self.attend(client)?;
+                }
+            }
+            let Some(disk) = self.turns.pop() else { return Ok(()) };
+            // One that was opened for a client is gone with him.
+            if let Some(Some(open)) = self.disks.get_mut(disk) {
+                open.turn(&mut self.effects);
+                self.take_effects(disk)?;
             }
         }
     }
@@ -196,6 +223,7 @@ impl Worker {
                 disk_of(&mut self.disks, disk).close(&mut self.effects);
                 self.carry_out(disk)?;
             }
+            self.attend_clients()?;
         }
         let is_late = self.closing.is_some_and(|closing| closing <= Instant::now());
         Ok(is_late || self.disks.iter().flatten().all(|disk| disk.is_closed()))
@@ -363,8 +391,11 @@ impl Worker {
             return self.ring.send(Token::Send(number), &socket, batch, vectors);
         }
         batch.clear(&mut self.pool);
+        // One with more answers, that asks no more, or that had to wait until these were gone, goes on.
+        if client.life != Life::Open || !client.is_receiving() || client.out.left() > 0 {
+            self.touched.push(number);
+        }
         client.spare = batch;
-        self.touched.push(number);
         Ok(())
     }
 
@@ -384,8 +415,10 @@ impl Worker {
         self.listen_to(number)?;
         match self.clients[number].take_out(&mut self.pool) {
             Ok(Some(batch)) => {
-                let socket = Arc::clone(&self.clients[number].socket);
-                self.ring.send(Token::Send(number), &socket, batch, self.vectors.pop())?;
+                // At once, as far as the socket takes it: through the ring its end would end the next wait for the kernel,
+                // which is another call of it for each answer.
+                let result = send_now(&self.clients[number].socket, &batch);
+                self.said(number, result, batch)?;
             }
             Ok(None) => {}
             Err(_) => self.cut(number),
@@ -468,8 +501,15 @@ impl Worker {
         self.carry_out(disk)
     }
 
-    /// Carries out what a disk wants.
+    /// Carries out what a disk wants, which is to have its turn.
     fn carry_out(&mut self, disk: usize) -> io::Result<()> {
+        if !self.turns.contains(&disk) {
+            self.turns.push(disk);
+        }
+        self.take_effects(disk)
+    }
+
+    fn take_effects(&mut self, disk: usize) -> io::Result<()> {
         let mut ios = std::mem::take(&mut self.effects.ios);
         for io in ios.drain(..) {
             let token = Token::Disk { disk, io: io.id };

@@ -151,6 +151,9 @@ pub enum Event {
     Order(Order),
     /// Something is known of a peer of a disk.
     Peer(u16, u8, PeerEvent),
+    /// The driver knows of nothing else for now: what waited for more of its kind begins. Comes after all other
+    /// events, before the driver waits for anything.
+    Turn,
 }
 
 /// What becomes of the way to a peer.
@@ -260,6 +263,8 @@ pub enum Effect {
         at: u64,
         /// What.
         from: Vec<Piece>,
+        /// Whether these bytes are durable when it ends well.
+        durable: bool,
     },
     /// Make bytes zero.
     Zero {

@@ -22,7 +22,8 @@
 //!    writes and perhaps some later ones made, in the order in which they came; after a power cut the
 //!    same of the flushed ones.
 //! 2. The backing store gets only what is durable in the log, in epochs: after each flush of it, it is
-//!    a state that the disk had. While several epochs are put in at once its sidecar says so first.
+//!    a state that the disk had. No write of an epoch was asked for after a flush or a durable write of
+//!    the same epoch was answered. While several epochs are put in at once its sidecar says so first.
 //! 3. Nothing is written to the backing store over a block that a durable map still calls valid.
 //! 4. A slot or a chunk is used for something else only when it is durable that it is free, and nobody
 //!    still reads it.

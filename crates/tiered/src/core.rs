@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use front::{Action, Buffer, Effects, Io};
+use front::{Action, Buffer, Effects, Io, Pool};
 use nbd::Code;
 use tier::format::{Sidecar, Uuid};
 use tier::ownership::is_owner;
@@ -8,8 +8,7 @@ use tier::{Event, IoError, IoId, PeerEvent, Place, ReadIo, Tier};
 use units::Nanos;
 
 use crate::inbox::Inbox;
-use crate::media::Files;
-use crate::memory::Memory;
+use crate::media::{Files, writes_durably};
 use crate::peers::{Peers, Told};
 use crate::requests::Requests;
 use crate::times::{Times, Watch};
@@ -31,6 +30,7 @@ pub(crate) enum Under {
         place: Place,
         at: u64,
         done: u32,
+        durable: bool,
     },
     /// Zeros: the file system is asked first, then they are written.
     Allocate {
@@ -55,8 +55,10 @@ pub(crate) enum Under {
 pub(crate) struct Core {
     pub(crate) tier: Tier,
     pub(crate) files: Files,
+    /// Whether a durable write of the cache device needs no flush behind it.
+    writes_durably: bool,
     pub(crate) requests: Requests,
-    pub(crate) memory: Memory,
+    pub(crate) memory: Pool,
     /// By the machine's number.
     pub(crate) under: Vec<Option<Under>>,
     pub(crate) inbox: Inbox,
@@ -78,9 +80,10 @@ impl Core {
         let now = Instant::now();
         Self {
             tier,
+            writes_durably: writes_durably(&files.cache),
             files,
             requests: Requests::default(),
-            memory: Memory::default(),
+            memory: Pool::new(),
             under: Vec::new(),
             inbox,
             times: Times::default(),
@@ -162,10 +165,11 @@ impl Core {
             Under::Whole { io, done } | Under::Part { io, done } => {
                 (io.place, Action::Read { offset: io.at + u64::from(*done), skip: *done })
             }
-            Under::Write { place, at, done } => (
-                *place,
-                Action::Write { offset: at + u64::from(*done), skip: *done, durable: false },
-            ),
+            Under::Write { place, at, done, durable } => {
+                let (offset, skip) = (at + u64::from(*done), *done);
+                let durable = *durable && self.writes_durably;
+                (*place, Action::Write { offset, skip, durable })
+            }
             Under::Allocate { place, at, bytes, unmap } => {
                 let how =
                     if *unmap { libc::FALLOC_FL_PUNCH_HOLE } else { libc::FALLOC_FL_ZERO_RANGE };
@@ -210,10 +214,16 @@ impl Core {
                 Moved::Some(done) => self.start(id, Under::Part { io, done }, data, fx),
                 Moved::Failed => self.failed_read(id, None, data, fx),
             },
-            Under::Write { place, at, done } => {
+            Under::Write { place, at, done, durable } => {
                 let bytes = u32::try_from(data.len()).unwrap_or(u32::MAX);
                 match moved(done, bytes, result) {
-                    Moved::Some(done) => self.start(id, Under::Write { place, at, done }, data, fx),
+                    Moved::Some(done) => {
+                        self.start(id, Under::Write { place, at, done, durable }, data, fx);
+                    }
+                    Moved::All if durable && !self.writes_durably => {
+                        self.memory.give(data);
+                        self.start(id, Under::Flush { place }, Buffer::none(), fx);
+                    }
                     Moved::All => self.ended(id, Ok(Vec::new()), data, fx),
                     Moved::Failed => self.ended(id, Err(IoError::Io), data, fx),
                 }
@@ -223,7 +233,7 @@ impl Core {
                 Err(libc::EOPNOTSUPP) => {
                     let mut zeros = self.memory.take(bytes as usize);
                     zeros.fill(0);
-                    self.start(id, Under::Write { place, at, done: 0 }, zeros, fx);
+                    self.start(id, Under::Write { place, at, done: 0, durable: false }, zeros, fx);
                 }
                 Err(_) => self.ended(id, Err(IoError::Io), data, fx),
             },

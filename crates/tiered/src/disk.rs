@@ -33,6 +33,10 @@ impl Disk for CachedDisk {
         self.with(|core| core.submit(index, request, effects));
     }
 
+    fn turn(&mut self, effects: &mut Effects) {
+        self.with(|core| core.handle(Event::Turn, effects));
+    }
+
     fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
         self.with(|core| core.done(io, result, data, effects));
     }

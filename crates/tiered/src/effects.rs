@@ -9,12 +9,12 @@ impl Core {
     pub(crate) fn carry_out(&mut self, effect: Effect, fx: &mut Effects) {
         match effect {
             Effect::Read(io) => self.read(io, fx),
-            Effect::Write { io, place, at, from } => {
+            Effect::Write { io, place, at, from, durable } => {
                 let data = self.gather(&from);
                 if let Place::Copy(disk, peer) = place {
                     return self.peers.ask(disk, peer, io.0, What::Write { at, data });
                 }
-                self.start(io, Under::Write { place, at, done: 0 }, data, fx);
+                self.start(io, Under::Write { place, at, done: 0, durable }, data, fx);
             }
             Effect::Zero { io, place: Place::Copy(disk, peer), at, bytes, .. } => {
                 self.peers.ask(disk, peer, io.0, What::Trim { at, bytes });

@@ -26,7 +26,6 @@ mod identity;
 mod inbox;
 mod make;
 mod media;
-mod memory;
 mod peers;
 mod requests;
 mod set;

@@ -2,6 +2,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use front::Buffer;
+use rustix::fs::{FileType, fstat, major, minor};
 use rustix::io::{pread, pwrite};
 use tier::{IoError, Media, Place};
 
@@ -25,6 +26,24 @@ impl Files {
             Place::Copy(..) => unreachable!("a copy is another host's"),
         }
     }
+}
+
+/// Whether a write to this file or device that is to be durable (`RWF_DSYNC`) needs no flush behind it: its device can
+/// write so (FUA), or has nothing that could be lost. Elsewhere the kernel flushes in a worker of its own, which takes
+/// longer than a flush that is asked for.
+pub(crate) fn writes_durably(file: &OwnedFd) -> bool {
+    let Ok(found) = fstat(file) else { return false };
+    let is_device = FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice;
+    let number = if is_device { found.st_rdev } else { found.st_dev };
+    let device = format!("/sys/dev/block/{}:{}", major(number), minor(number));
+    // Of a partition they are those of its disk.
+    let said = |what: &str| {
+        let read = |path: String| std::fs::read_to_string(path).ok();
+        read(format!("{device}/queue/{what}"))
+            .or_else(|| read(format!("{device}/../queue/{what}")))
+            .unwrap_or_default()
+    };
+    said("fua").trim() == "1" || said("write_cache").trim() == "write through"
 }
 
 impl Media for Files {

@@ -15,6 +15,8 @@ use super::{Figure, process, tilemark};
 
 /// A map of a page is written within a second of its filling; and once more for a slow machine.
 const TOLD: Duration = Duration::from_millis(2500);
+/// A tier is read so often at most until all is in it.
+const READINGS: usize = 50;
 /// What `make bench` stops at; `tier.crash_points_long` is the same with a million.
 const POINTS: u64 = 10_000;
 const POINTS_LONG: u64 = 1_000_000;
@@ -78,7 +80,13 @@ pub(crate) fn warm(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let tier = Tier::make(&out, "killed", 2 * BYTES)?;
     let server = tier.serve()?;
-    server.fio("read", 8, &["--bs=64k"])?;
+    // What is read faster than the pages are written stays out, and comes in the next time.
+    for _ in 0..READINGS {
+        server.fio("read", 8, &["--bs=64k"])?;
+        if tier.status()?["held_bytes"].as_u64() >= Some(BYTES) {
+            break;
+        }
+    }
     std::thread::sleep(TOLD);
     // The end of a server that is dropped is kill -9.
     drop(server);

@@ -82,6 +82,7 @@ impl Tier {
             place: Place::Cache,
             at,
             from: vec![Piece::Bytes(bytes.into())],
+            durable: false,
         });
     }
 
@@ -92,7 +93,7 @@ impl Tier {
         (first..end)
             .map(|slot| {
                 let slot = u32::try_from(slot).unwrap_or(u32::MAX);
-                let key = self.pages.slots[slot as usize].key?;
+                let key = self.pages.slots[slot as usize].key()?;
                 let disk = self.disks[usize::from(key.disk)].as_ref()?;
                 let (flushed, log_seq) = (disk.flushed, disk.true_to());
                 let state = self.pages.slot(slot);
@@ -142,7 +143,7 @@ impl Tier {
         let io = self.ios.start(Io::Superblock);
         let from = vec![Piece::Bytes(self.superblock.encode().into())];
         let at = SUPERBLOCK_AT[self.superblock_copy];
-        fx.push(Effect::Write { io, place: Place::Cache, at, from });
+        fx.push(Effect::Write { io, place: Place::Cache, at, from, durable: false });
     }
 
     pub(super) fn superblock_written(&mut self, is_ok: bool, fx: &mut Fx) {

@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use super::disk::{Durable, Pending};
 use super::epoch::Logged;
 use super::io::Io;
-use super::log::{GroupFacts, LogId};
+use super::log::{GroupFacts, Log, LogId};
 use super::overlay::blocks_of;
 use super::pool::After;
 use super::uncached::Uncached;
@@ -29,7 +29,8 @@ pub(super) struct Flusher {
     is_checkpoint: bool,
 }
 
-/// A group being put together.
+/// A group being put together: all that waits and fits. Of durable writes and flushes, which end an epoch, there may be
+/// many in it: none of them was answered before the last of it was asked for.
 #[derive(Default)]
 struct Group {
     records: Vec<Record>,
@@ -38,6 +39,8 @@ struct Group {
     logged: Vec<Logged>,
     blocks: u64,
     ends_epoch: bool,
+    /// Somebody waits for it to be durable.
+    is_awaited: bool,
 }
 
 impl Tier {
@@ -65,18 +68,21 @@ impl Tier {
         let mut group = Group::default();
         while let Some(next) = self.disk(index).pending.front().copied() {
             match next {
-                Pending::EpochEnd | Pending::Flush(_) => {
+                Pending::EpochEnd => {
                     self.disk(index).pending.pop_front();
-                    let last = if group.records.is_empty() { seq - 1 } else { seq };
-                    if let Pending::Flush(id) = next {
-                        if last <= durable {
-                            fx.push(Effect::Reply(id, Ok(())));
-                        } else {
-                            self.disk(index).durable.push_back((last, Durable::Flush(id)));
-                        }
-                    }
                     group.ends_epoch = true;
                     break;
+                }
+                Pending::Flush(id) => {
+                    self.disk(index).pending.pop_front();
+                    let last = if group.records.is_empty() { seq - 1 } else { seq };
+                    if last <= durable {
+                        fx.push(Effect::Reply(id, Ok(())));
+                    } else {
+                        self.disk(index).durable.push_back((last, Durable::Flush(id)));
+                        group.is_awaited |= last == seq;
+                    }
+                    group.ends_epoch = true;
                 }
                 Pending::Write(write) => {
                     let found = self.writes.get(write).clone();
@@ -87,10 +93,10 @@ impl Tier {
                     group.add(write, &found, payload_at);
                     if found.request.fua {
                         self.disk(index).durable.push_back((seq, Durable::Write(write)));
-                        group.ends_epoch = true;
-                        break;
+                        (group.ends_epoch, group.is_awaited) = (true, true);
+                    } else {
+                        self.disk(index).accepted.push_back((seq, write));
                     }
-                    self.disk(index).accepted.push_back((seq, write));
                 }
             }
         }
@@ -98,7 +104,7 @@ impl Tier {
             self.close_epoch(index, group.ends_epoch);
             return group.ends_epoch;
         }
-        let Group { records, payload, writes, logged, ends_epoch, .. } = group;
+        let Group { records, payload, writes, logged, ends_epoch, is_awaited, .. } = group;
         let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
         self.counters.groups += 1;
         let disk = self.disk(index);
@@ -106,7 +112,9 @@ impl Tier {
         epoch.last_seq = seq;
         epoch.writes.extend(logged);
         let flags = if ends_epoch { Flags::EPOCH_END } else { Flags::default() };
-        let facts = GroupFacts { flags, epoch: epoch.number, unix_ns: now.0 };
+        let (epoch, unix_ns) = (epoch.number, now.0);
+        let is_durable = is_awaited && disk.log.as_ref().is_some_and(Log::is_durable_so_far);
+        let facts = GroupFacts { flags, epoch, unix_ns, is_durable };
         disk.epoch_since.get_or_insert(now);
         let sent: Vec<u32> = writes.iter().map(|(write, _)| *write).collect();
         disk.groups.insert(seq, writes);
@@ -129,7 +137,7 @@ impl Tier {
 
     /// Blocks of payload that the next group may have, in this chunk or a new one.
     fn log_room(&mut self, index: u16, fx: &mut Fx) -> Option<u64> {
-        let needed = self.blocks_needed(index);
+        let (needed, is_awaited) = self.first_needs(index);
         let geometry = self.geometry;
         let log = self.disk(index).log.as_ref()?;
         if let Some(room) = log.room(&geometry).filter(|room| *room >= needed) {
@@ -140,7 +148,9 @@ impl Tier {
         let epoch = self.disk(index).open_number();
         let seq = self.log(index).seq;
         let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
-        let facts = GroupFacts { flags: Flags::default(), epoch, unix_ns: now.0 };
+        // A link before a durable group is durable, too, or both would want a flush.
+        let is_durable = is_awaited && self.log(index).is_durable_so_far();
+        let facts = GroupFacts { flags: Flags::default(), epoch, unix_ns: now.0, is_durable };
         let log = self.log(index);
         let place = (seq, log.position);
         let effect = log.link(&geometry, facts, chunk, io);
@@ -150,11 +160,14 @@ impl Tier {
         room
     }
 
-    /// Blocks of the first thing that waits.
-    fn blocks_needed(&mut self, index: u16) -> u64 {
+    /// Blocks of the first thing that waits, and whether it is a durable write.
+    fn first_needs(&mut self, index: u16) -> (u64, bool) {
         match self.disk(index).pending.front().copied() {
-            Some(Pending::Write(write)) => payload_blocks(self.writes.get(write)),
-            _ => 0,
+            Some(Pending::Write(write)) => {
+                let found = self.writes.get(write);
+                (payload_blocks(found), found.request.fua)
+            }
+            _ => (0, false),
         }
     }
 
@@ -187,6 +200,7 @@ impl Tier {
             LogId::Disk(index) => {
                 if self.log(index).written(seq) {
                     self.groups_accepted(index, fx);
+                    self.disk_durable(index, fx);
                 }
             }
         }
@@ -348,7 +362,8 @@ impl Tier {
         }
         let seq = log.seq;
         let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
-        let facts = GroupFacts { flags: Flags::SEAL, epoch, unix_ns: now.0 };
+        let facts =
+            GroupFacts { flags: Flags::SEAL, epoch, unix_ns: now.0, ..GroupFacts::default() };
         let disk = self.disk(index);
         disk.groups.insert(seq, Vec::new());
         let log = self.log(index);

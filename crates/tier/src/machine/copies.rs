@@ -63,7 +63,7 @@ impl Tier {
             PeerEvent::Lost => {}
             PeerEvent::Fenced => self.fence(index, fx),
         }
-        self.pump(fx);
+        self.stir();
     }
 
     /// Nothing of what is under way to a peer counts any more.
@@ -147,7 +147,13 @@ impl Tier {
                 }
                 let what = PeerIo::Group { seq, writes: writes.to_vec() };
                 let io = self.start_peer(index, peer, what);
-                fx.push(Effect::Write { io, place: Place::Copy(index, peer), at, from });
+                fx.push(Effect::Write {
+                    io,
+                    place: Place::Copy(index, peer),
+                    at,
+                    from,
+                    durable: false,
+                });
             }
         }
         fx.push(effect);

@@ -211,7 +211,13 @@ impl Tier {
         let (span, buf) = (found.span.clone(), found.buf.expect("a run of bytes has memory"));
         let io = self.ios.start(Io::RunWrite { disk: index, run });
         let from = vec![Piece::Buf { buf, at: 0, bytes: span.bytes }];
-        fx.push(Effect::Write { io, place: Place::Backing(index), at: span.offset, from });
+        fx.push(Effect::Write {
+            io,
+            place: Place::Backing(index),
+            at: span.offset,
+            from,
+            durable: false,
+        });
         let batch = self.disk(index).batch.as_ref().expect("it was there");
         let whole = batch.whole_blocks(&span);
         let fills = self.open_fills(index, whole.iter().map(|(block, ..)| *block));
@@ -240,7 +246,7 @@ impl Tier {
         let batch = self.disk(index).batch.as_mut().expect("a run belongs to a batch");
         batch.filled.push((slot, good));
         self.run_part_done(index, run, fx);
-        self.pump(fx);
+        self.stir();
     }
 
     fn run_part_done(&mut self, index: u16, run: u32, fx: &mut Fx) {
@@ -384,7 +390,13 @@ impl Tier {
             (Ok(()), Some(next)) => {
                 let (at, from) = (next.place(), vec![Piece::Bytes(next.encode())]);
                 let io = self.ios.start(Io::SidecarWrite { disk: index });
-                fx.push(Effect::Write { io, place: Place::Sidecar(index), at, from });
+                fx.push(Effect::Write {
+                    io,
+                    place: Place::Sidecar(index),
+                    at,
+                    from,
+                    durable: false,
+                });
             }
             _ => self.sidecar_failed(index, fx),
         }

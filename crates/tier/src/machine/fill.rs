@@ -2,6 +2,11 @@ use super::io::{Holder, Io};
 use super::{Fx, Tier};
 use crate::event::{Buf, Effect, Piece, Place};
 
+/// No page is filled out of a request while so many bytes are on their way into pages: a cache device that is slower
+/// than what is read would else have all of it wait in memory. Our choice: a hundred pages, more than any
+/// device needs at once.
+const FILLING_MAX: u64 = 8 << 20;
+
 impl Tier {
     /// Opens the pages of these blocks to be filled with them, as far as they are resident and nobody
     /// else fills them. The slots that are open; [`Tier::end_fills`] closes them.
@@ -14,13 +19,12 @@ impl Tier {
             let (key, bit) = self.pages.page_of(disk, block);
             let Some(slot) = self.pages.find(key) else { continue };
             let is_ours = open.last() == Some(&slot) || open.contains(&slot);
-            if (!is_ours && self.pages.slot(slot).fills > 0) || self.is_written_through(disk, block)
-            {
+            if (!is_ours && self.pages.slot(slot).is_open) || self.is_written_through(disk, block) {
                 continue;
             }
             if !is_ours {
                 open.push(slot);
-                self.pages.slot(slot).fills = 1;
+                self.pages.slot(slot).is_open = true;
                 self.pages.pin(slot);
             }
             self.pages.slot(slot).filling |= 1 << bit;
@@ -31,13 +35,14 @@ impl Tier {
     pub(super) fn end_fills(&mut self, slots: &[u32]) {
         for slot in slots {
             let state = self.pages.slot(*slot);
-            (state.fills, state.filling) = (0, 0);
+            (state.is_open, state.filling) = (false, 0);
             self.pages.unpin(*slot);
         }
     }
 
     /// Writes blocks (number, place in `buf`, sum) into those slots that were opened for them. Says
-    /// how many I/Os that takes.
+    /// how many I/Os that takes. What a request brings stays out while too much is on its way; runs of a batch bound
+    /// themselves.
     pub(super) fn fill(
         &mut self,
         disk: u16,
@@ -49,6 +54,9 @@ impl Tier {
     ) -> u16 {
         // Slot, first bit, bits, place in memory.
         let mut runs: Vec<(u32, u16, u16, u32)> = Vec::new();
+        if self.filling >= FILLING_MAX && !matches!(holder, Holder::Run { .. }) {
+            return 0;
+        }
         let written = self.disk(disk).written;
         for (block, at, sum) in blocks.iter().copied() {
             let (key, bit) = self.pages.page_of(disk, block);
@@ -73,9 +81,10 @@ impl Tier {
             let io = self.ios.start(Io::Fill { slot, bits, holder });
             let bytes = u32::from(count) * 4096;
             self.counters.filled_bytes += u64::from(bytes);
+            self.filling += u64::from(bytes);
             let to = self.geometry.slot_at(slot) + u64::from(first) * 4096;
             let from = vec![Piece::Buf { buf, at, bytes }];
-            fx.push(Effect::Write { io, place: Place::Cache, at: to, from });
+            fx.push(Effect::Write { io, place: Place::Cache, at: to, from, durable: false });
         }
         u16::try_from(runs.len()).unwrap_or(u16::MAX)
     }
@@ -88,6 +97,7 @@ impl Tier {
         is_ok: bool,
         fx: &mut Fx,
     ) {
+        self.filling -= u64::from(bits.count_ones()) * 4096;
         let state = self.pages.slot(slot);
         let good = bits & state.filling;
         state.filling &= !bits;
@@ -99,7 +109,7 @@ impl Tier {
             _ if !is_ok => {}
             _ => {
                 state.valid |= good;
-                if let Some(key) = state.key.filter(|_| good != 0) {
+                if let Some(key) = state.key().filter(|_| good != 0) {
                     self.tell(slot, key.disk, fx);
                 }
             }

@@ -126,7 +126,13 @@ impl Tier {
         let start = (0, vec![label(kept.number - 1), label(kept.number)]);
         for (at, from) in [end, start] {
             let io = self.start_peer(index, peer, PeerIo::Mark);
-            fx.push(Effect::Write { io, place: Place::Copy(index, peer), at, from });
+            fx.push(Effect::Write {
+                io,
+                place: Place::Copy(index, peer),
+                at,
+                from,
+                durable: false,
+            });
         }
         self.set_timer(fx);
     }
@@ -140,7 +146,13 @@ impl Tier {
                 let at = held_at(position, found.capacity);
                 let what = PeerIo::Copy { buf, to: position + u64::from(bytes) };
                 let io = self.start_peer(index, peer, what);
-                fx.push(Effect::Write { io, place: Place::Copy(index, peer), at, from });
+                fx.push(Effect::Write {
+                    io,
+                    place: Place::Copy(index, peer),
+                    at,
+                    from,
+                    durable: false,
+                });
                 self.set_timer(fx);
             }
             (PeerIo::Copy { to, .. }, State::Copying(_)) => {
@@ -184,7 +196,13 @@ impl Tier {
         let label = Label { disk: owner, generation, number: kept.number, position, seq };
         let io = self.start_peer(index, peer, PeerIo::Kept);
         let from = vec![Piece::Bytes(label.encode())];
-        fx.push(Effect::Write { io, place: Place::Copy(index, peer), at: label.place(), from });
+        fx.push(Effect::Write {
+            io,
+            place: Place::Copy(index, peer),
+            at: label.place(),
+            from,
+            durable: false,
+        });
         self.set_timer(fx);
     }
 

@@ -40,8 +40,18 @@ pub(crate) struct Log {
     pub(crate) told: u64,
     /// Groups up to this one are on the backing store.
     pub(crate) retired: u64,
-    /// Number, whether it is written, position behind it.
-    in_flight: VecDeque<(u64, bool, u64)>,
+    in_flight: VecDeque<InFlight>,
+}
+
+/// A group that is being written.
+#[derive(Debug, Clone, Copy)]
+struct InFlight {
+    seq: u64,
+    is_written: bool,
+    /// Whether it is durable then.
+    is_durable: bool,
+    /// Position behind it.
+    end: u64,
 }
 
 /// What a group is besides its records.
@@ -50,6 +60,8 @@ pub(super) struct GroupFacts {
     pub(super) flags: Flags,
     pub(super) epoch: u64,
     pub(super) unix_ns: u64,
+    /// Whether the write makes it durable.
+    pub(super) is_durable: bool,
 }
 
 impl Log {
@@ -160,9 +172,10 @@ impl Log {
         self.told = self.durable;
         self.position += BLOCK + u64::from(bytes);
         self.at += 4096 + bytes;
-        self.in_flight.push_back((self.seq, false, self.position));
+        let (is_durable, end) = (facts.is_durable, self.position);
+        self.in_flight.push_back(InFlight { seq: self.seq, is_written: false, is_durable, end });
         self.seq += 1;
-        Effect::Write { io, place: Place::Cache, at, from }
+        Effect::Write { io, place: Place::Cache, at, from, durable: is_durable }
     }
 
     /// The first chunk leaves.
@@ -187,13 +200,21 @@ impl Log {
     /// A group was written. Says whether more groups count as accepted now.
     pub(super) fn written(&mut self, seq: u64) -> bool {
         for group in &mut self.in_flight {
-            group.1 |= group.0 == seq;
+            group.is_written |= group.seq == seq;
         }
         let before = self.accepted;
-        while let Some((seq, true, end)) = self.in_flight.front().copied() {
-            (self.accepted, self.accepted_to) = (seq, end);
+        while let Some(group) = self.in_flight.front().filter(|group| group.is_written).copied() {
+            (self.accepted, self.accepted_to) = (group.seq, group.end);
+            if group.is_durable && self.flushed + 1 == group.seq {
+                self.flushed = group.seq;
+            }
             self.in_flight.pop_front();
         }
         self.accepted > before
+    }
+
+    /// Whether a group that is written durably is durable with all before it, without a flush.
+    pub(super) fn is_durable_so_far(&self) -> bool {
+        self.flushed == self.accepted && self.in_flight.iter().all(|group| group.is_durable)
     }
 }

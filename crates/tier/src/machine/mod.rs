@@ -108,6 +108,10 @@ pub struct Tier {
     writes: Slab<WriteRequest>,
     flusher: commit::Flusher,
     checkpoint: Checkpoint,
+    /// Bytes on their way into pages.
+    filling: u64,
+    /// Whether something may go on.
+    is_stirred: bool,
     now: Nanos,
     /// When a timer is set for.
     wake_at: Option<Nanos>,
@@ -144,6 +148,8 @@ impl Tier {
             writes: Slab::default(),
             flusher: commit::Flusher::default(),
             checkpoint: Checkpoint::default(),
+            filling: 0,
+            is_stirred: true,
             now: Nanos(0),
             wake_at: None,
             order: 0,
@@ -167,6 +173,7 @@ impl Tier {
             }
             Event::Order(order) => self.order(order, fx),
             Event::Peer(disk, peer, event) => self.peer_event(disk, peer, event, fx),
+            Event::Turn => self.turn(fx),
         }
     }
 
@@ -257,10 +264,22 @@ impl Tier {
             Io::Table => self.table_written(is_ok, fx),
             Io::Superblock => self.superblock_written(is_ok, fx),
         }
-        self.pump(fx);
+        self.stir();
+    }
+
+    /// Something may go on, at the end of this turn.
+    fn stir(&mut self) {
+        self.is_stirred = true;
     }
 
     /// Whatever can go on now goes on.
+    fn turn(&mut self, fx: &mut Fx) {
+        while std::mem::take(&mut self.is_stirred) {
+            self.pump(fx);
+            self.set_timer(fx);
+        }
+    }
+
     fn pump(&mut self, fx: &mut Fx) {
         for disk in 0..self.disks.len() {
             if self.disks[disk].is_some() {
@@ -285,8 +304,7 @@ impl Tier {
             self.tick_disk(disk, fx);
         }
         self.pool.is_due |= self.pool.since.is_some_and(|since| self.now >= since + PAUSE);
-        self.pump(fx);
-        self.set_timer(fx);
+        self.stir();
     }
 
     /// A timer for the earliest of what waits.

@@ -21,7 +21,7 @@ impl Tier {
                 }
             }
         }
-        self.pump(fx);
+        self.stir();
     }
 
     /// Nothing of the disk waits to go to the backing store, or is on its way.

@@ -27,10 +27,11 @@ impl PageKey {
 /// What a slot of the cache device holds.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SlotState {
-    /// Whose page it holds; `None` when it is free or being freed.
-    pub(crate) key: Option<PageKey>,
-    /// Whose page it held, until it is durable that it does not any more.
-    leaving: Option<PageKey>,
+    /// Which page it holds or held, as `holds` says, by the policy's number.
+    page: u64,
+    holds: Holds,
+    /// Whether somebody fills it.
+    pub(crate) is_open: bool,
     /// When the page was used last, by the count of all references.
     pub(crate) used: u32,
     /// Which blocks are there and true, below whatever lies over them.
@@ -39,8 +40,6 @@ pub(crate) struct SlotState {
     pub(crate) mapped: u16,
     /// Blocks on their way from the backing store that nobody wrote meanwhile.
     pub(crate) filling: u16,
-    /// Parts of such blocks that are still on their way.
-    pub(crate) fills: u16,
     /// How much of what mode through wrote must be durable before a map may tell of its blocks.
     pub(crate) backed: u64,
     /// I/Os that use the slot.
@@ -53,7 +52,30 @@ pub(crate) struct SlotState {
 }
 
 // What `docs/adr/0020-tier.md` says of memory.
-const _: () = assert!(size_of::<SlotState>() <= 152);
+const _: () = assert!(size_of::<SlotState>() <= 104);
+
+/// What a slot's page is to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Holds {
+    /// Nothing: it is free, or will be when no I/O uses it.
+    #[default]
+    None,
+    Page,
+    /// The page left, and that is not durable yet.
+    Leaving,
+}
+
+impl SlotState {
+    /// Of whose page it is, with nothing of it.
+    fn of(key: PageKey, used: u32) -> Self {
+        Self { page: key.id().0, holds: Holds::Page, used, ..Self::default() }
+    }
+
+    /// Whose page it holds.
+    pub(crate) fn key(&self) -> Option<PageKey> {
+        (self.holds == Holds::Page).then(|| PageKey::of(PageId(self.page)))
+    }
+}
 
 /// What one disk may have of the slots, and has.
 #[derive(Debug, Clone)]
@@ -123,12 +145,10 @@ impl Pages {
         self.places[place.position()] = slot;
         self.entered(key);
         self.slots[slot as usize] = SlotState {
-            key: Some(key),
             valid: entry.valid & believed,
             mapped: entry.valid,
-            used: self.references,
             sums: *entry.sums,
-            ..SlotState::default()
+            ..SlotState::of(key, self.references)
         };
         true
     }
@@ -138,7 +158,8 @@ impl Pages {
     pub(crate) fn forget(&mut self, slot: u32, entry: &SlotEntry) -> PageKey {
         let key = PageKey { disk: entry.disk, page: entry.page };
         let state = &mut self.slots[slot as usize];
-        *state = SlotState { leaving: Some(key), mapped: entry.valid, ..SlotState::default() };
+        let (page, holds) = (key.id().0, Holds::Leaving);
+        *state = SlotState { page, holds, mapped: entry.valid, ..SlotState::default() };
         self.leaving.insert(key, slot);
         key
     }
@@ -146,7 +167,7 @@ impl Pages {
     /// Takes the slots that hold something from the free ones.
     pub(crate) fn restored(&mut self) {
         let slots = &self.slots;
-        let is_free = |slot: &SlotState| slot.key.is_none() && slot.leaving.is_none();
+        let is_free = |slot: &SlotState| slot.holds == Holds::None;
         self.free.retain(|slot| is_free(&slots[*slot as usize]));
     }
 
@@ -197,8 +218,7 @@ impl Pages {
         let lost = evicted.and_then(|evicted| self.leave(PageKey::of(evicted.page), evicted.slot));
         self.entered(key);
         self.places[place.position()] = taken;
-        self.slots[taken as usize] =
-            SlotState { key: Some(key), used: self.references, ..SlotState::default() };
+        self.slots[taken as usize] = SlotState::of(key, self.references);
         // One of the disk's own left, or one by the policy, and never both: there was room then.
         (Some(taken), own.or(lost))
     }
@@ -294,7 +314,7 @@ impl Pages {
         let mut policy = kind.build(self.policy.capacity());
         let mut resident: Vec<(u32, PageKey, u32)> = (0..)
             .zip(&self.slots)
-            .filter_map(|(slot, state)| state.key.map(|key| (state.used, key, slot)))
+            .filter_map(|(slot, state)| state.key().map(|key| (state.used, key, slot)))
             .collect();
         resident.sort_unstable_by_key(|(used, key, _)| (*used, *key));
         self.places = vec![0; policy.slots()];
@@ -310,10 +330,10 @@ impl Pages {
         let slot = self.places[place.position()];
         self.own(key.disk).pages -= 1;
         let state = &mut self.slots[slot as usize];
-        state.key = None;
+        state.holds = Holds::None;
         (state.valid, state.filling) = (0, 0);
         if state.mapped != 0 {
-            state.leaving = Some(key);
+            state.holds = Holds::Leaving;
             self.leaving.insert(key, slot);
             return Some((slot, key));
         }
@@ -332,7 +352,10 @@ impl Pages {
             self.leaving.remove(&key);
         }
         let state = &mut self.slots[slot as usize];
-        (state.mapped, state.leaving) = (0, None);
+        state.mapped = 0;
+        if state.holds == Holds::Leaving {
+            state.holds = Holds::None;
+        }
         self.reuse(slot);
     }
 
@@ -348,7 +371,7 @@ impl Pages {
     /// Frees a slot that nothing holds: no page, no I/O, no map.
     fn reuse(&mut self, slot: u32) {
         let state = &self.slots[slot as usize];
-        if state.key.is_none() && state.pins == 0 && state.leaving.is_none() {
+        if state.holds == Holds::None && state.pins == 0 {
             self.free.push(slot);
         }
     }

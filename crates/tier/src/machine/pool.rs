@@ -212,7 +212,7 @@ impl Tier {
             }
             Item::Map(slot) => {
                 let state = &self.pages.slots[slot as usize];
-                let key = state.key?;
+                let key = state.key()?;
                 let disk = self.disks[usize::from(key.disk)].as_ref()?;
                 // What the backing store may still lose in a power cut is not to be found in a
                 // page after it.
@@ -245,7 +245,7 @@ impl Tier {
                 After::Write(write) => self.through_allowed(write, fx),
                 After::Mapped { slot, seq, bits } => {
                     let state = self.pages.slot(slot);
-                    if state.map_seq == seq && state.key.is_some() {
+                    if state.map_seq == seq && state.key().is_some() {
                         state.mapped = bits;
                     }
                 }

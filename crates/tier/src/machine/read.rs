@@ -246,7 +246,7 @@ impl Tier {
             let (key, bit) = self.pages.page_of(index, block);
             let state = self.pages.slot(slot);
             // A block that was written while it was read is no error.
-            if state.key == Some(key) && state.valid & (1 << bit) != 0 {
+            if state.key() == Some(key) && state.valid & (1 << bit) != 0 {
                 is_wrong = true;
                 state.valid &= !(1 << bit);
             }

@@ -69,7 +69,7 @@ impl Tier {
         }
         if has_to_wait {
             self.pool_wait(write, fx);
-            self.pump(fx);
+            self.stir();
         } else {
             self.through_allowed(write, fx);
         }
@@ -86,9 +86,13 @@ impl Tier {
         let io = self.ios.start(Io::Through { write });
         fx.push(match (op, buf) {
             (Op::Zero { unmap }, _) => Effect::Zero { io, place, at, bytes, unmap },
-            (_, Some(buf)) => {
-                Effect::Write { io, place, at, from: vec![Piece::Buf { buf, at: 0, bytes }] }
-            }
+            (_, Some(buf)) => Effect::Write {
+                io,
+                place,
+                at,
+                from: vec![Piece::Buf { buf, at: 0, bytes }],
+                durable: false,
+            },
             (_, None) => panic!("a write has memory"),
         });
     }
@@ -176,7 +180,7 @@ impl Tier {
         let (flushed, unbacked) = (disk.flushed, std::mem::take(&mut disk.unbacked));
         for slot in unbacked {
             let state = &self.pages.slots[slot as usize];
-            if state.key.is_none_or(|key| key.disk != index) {
+            if state.key().is_none_or(|key| key.disk != index) {
                 continue;
             }
             if state.backed <= flushed {

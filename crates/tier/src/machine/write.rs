@@ -34,7 +34,7 @@ impl Tier {
         };
         if is_held || !disk.held.is_empty() {
             disk.held.push_back(request);
-            return self.pump(fx);
+            return self.stir();
         }
         self.accept(request, fx);
     }
@@ -47,7 +47,7 @@ impl Tier {
             (Mode::Through, _) => self.accept_through(request, fx),
             (Mode::Back, Op::Flush) => {
                 self.disk(index).pending.push_back(Pending::Flush(request.id));
-                self.pump(fx);
+                self.stir();
             }
             (Mode::Back, _) => self.accept_back(request, fx),
         }
@@ -60,7 +60,7 @@ impl Tier {
         self.lay_over(write);
         self.touch_pages(write, fx);
         self.disk(index).pending.push_back(Pending::Write(write));
-        self.pump(fx);
+        self.stir();
     }
 
     pub(super) fn new_write(&mut self, request: Request) -> u32 {

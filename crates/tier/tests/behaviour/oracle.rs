@@ -42,8 +42,8 @@ pub struct Oracle {
     flushed: usize,
     /// In mode through: such writes, one by one.
     durable: Vec<bool>,
-    /// Indices at which a flush or a durable write ended an epoch.
-    epochs: Vec<usize>,
+    /// Of each flush and durable write that was answered: what it covers, and how many writes had been asked then.
+    barriers: Vec<(usize, usize)>,
     /// Of each flush under way: what it covers.
     flushes: Vec<(u64, usize, Vec<usize>)>,
     /// Of each read under way: the last answered write before it, by sector.
@@ -62,7 +62,7 @@ impl Oracle {
             writes: Vec::new(),
             flushed: 0,
             durable: Vec::new(),
-            epochs: vec![0],
+            barriers: Vec::new(),
             flushes: Vec::new(),
             reads: Vec::new(),
             is_loose: false,
@@ -94,15 +94,11 @@ impl Oracle {
                     .collect();
                 let covers = answered.last().map_or(0, |last| last + 1);
                 self.flushes.push((request.id.0, covers, answered));
-                self.epochs.push(self.writes.len());
             }
             Op::Write | Op::Zero { .. } => {
                 let stamp = if request.op == Op::Write { request.id.0 } else { 0 };
                 self.writes.push(Write { id: request.id.0, first, end, stamp, is_answered: false });
                 self.durable.push(false);
-                if request.fua {
-                    self.epochs.push(self.writes.len());
-                }
             }
         }
     }
@@ -122,6 +118,7 @@ impl Oracle {
                     self.flushes.iter().position(|(id, ..)| *id == request.id.0).expect("asked");
                 let (_, covers, answered) = self.flushes.swap_remove(at);
                 self.flushed = self.flushed.max(covers);
+                self.barriers.push((covers, self.writes.len()));
                 for at in answered {
                     self.durable[at] = true;
                 }
@@ -131,6 +128,7 @@ impl Oracle {
                 self.writes[at].is_answered = true;
                 if request.fua {
                     self.flushed = self.flushed.max(at + 1);
+                    self.barriers.push((at + 1, self.writes.len()));
                     self.durable[at] = true;
                 }
             }
@@ -231,17 +229,17 @@ impl Oracle {
         image
     }
 
-    /// The backing store alone, its log lost: a state at the end of an epoch, and any of the writes of
-    /// the next.
+    /// The backing store alone, its log lost: what the first so many writes made, and any of those behind them,
+    /// but none that was asked when a flush or a durable write had been answered which covers more than the first.
     pub fn check_alone(&self, content: &[u64]) {
-        let mut bounds = self.epochs.clone();
-        bounds.push(self.writes.len());
-        let is_one = bounds.windows(2).any(|pair| {
-            let image = self.image(pair[0]);
+        let ends = self.barriers.iter().map(|(_, asked)| *asked).chain([self.writes.len()]);
+        let is_one = ends.into_iter().any(|end| {
+            let before = self.barriers.iter().filter(|(_, asked)| *asked < end);
+            let first = before.map(|(covers, _)| *covers).max().unwrap_or(0);
+            let image = self.image(first);
             content.iter().enumerate().all(|(sector, stamp)| {
-                let mut next = self.writes[pair[0]..pair[1]]
-                    .iter()
-                    .filter(|w| (w.first..w.end).contains(&sector));
+                let mut next =
+                    self.writes[first..end].iter().filter(|w| (w.first..w.end).contains(&sector));
                 image[sector] == *stamp || next.any(|write| write.stamp == *stamp)
             })
         });

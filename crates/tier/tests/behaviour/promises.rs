@@ -34,7 +34,7 @@ fn a_every_flush_that_was_answered_survives_a_power_cut_in_that_moment() {
     for (seed, shape) in [(1, BACK), (2, THROUGH), (3, BACK), (4, THROUGH)] {
         let mut world = World::new(seed, shape);
         let mut seen = 0;
-        for _ in 0..1500 {
+        for _ in 0..2000 {
             let before = world.flushes;
             world.step();
             if world.flushes > before {
@@ -49,6 +49,36 @@ fn a_every_flush_that_was_answered_survives_a_power_cut_in_that_moment() {
             }
         }
         assert!(seen > 10, "{seen} flushes were answered");
+    }
+}
+
+#[test]
+fn durable_writes_that_come_together_are_one_group_that_needs_no_flush() {
+    let mut world = World::new(33, BACK);
+    for at in 0..8 {
+        let request = world.request(Op::Write, at * 8192, 4096, true);
+        world.gather(request);
+    }
+    world.ask_nothing();
+    let groups = world.tier.counters().groups;
+    world.end_newest();
+    assert_eq!((world.waiting(), groups), (0, 1), "one write of the log answered all");
+    let mut devices = world.devices.clone();
+    devices.power_cut(&mut chance(33));
+    assert_eq!(devices.open(Mode::Back).expect("it opens").writes, 8);
+}
+
+#[test]
+fn a_durable_write_behind_one_that_is_not_makes_both_durable_before_it_is_answered() {
+    for seed in 0..20 {
+        let mut world = World::new(seed, BACK);
+        world.write(0, 4096);
+        let request = world.request(Op::Write, 8192, 4096, true);
+        world.ask(request);
+        world.settle(|world| world.waiting() == 0);
+        let mut devices = world.devices.clone();
+        devices.power_cut(&mut chance(seed));
+        assert_eq!(devices.open(Mode::Back).expect("it opens").writes, 2, "seed {seed}");
     }
 }
 
@@ -385,4 +415,25 @@ fn epochs_that_end_soon_after_each_other_go_to_the_backing_store_together() {
     assert!((1..=10 * 4096).contains(&destaged), "{destaged} B of 50 writes of one block");
     let status = world.tier.status(0).expect("it is attached");
     assert_eq!((status.dirty_bytes, status.epochs), (0, 0), "and all of it is there in the end");
+}
+
+#[test]
+fn what_is_read_faster_than_the_cache_device_takes_it_does_not_pile_up_in_memory() {
+    let shape = Shape { disk_bytes: 24 << 20, ..THROUGH };
+    let mut world = World::new_with_cache(32, shape, 64 << 20);
+    let step = 32 << 10;
+    for offset in (0..shape.disk_bytes).step_by(step) {
+        let request = world.request(Op::Read, offset, step as u64, false);
+        world.ask(request);
+        // Only what reads the backing store ends.
+        world.end_reads();
+    }
+    assert_eq!(world.waiting(), 0, "all of it was answered");
+    let filling = world.tier.counters().filled_bytes;
+    assert_eq!(filling, 8 << 20, "so much is on its way into pages");
+    world.settle_all();
+    assert_eq!(world.tier.held_bytes(), filling);
+    world.read(16 << 20, 64 << 10);
+    world.settle_all();
+    assert_eq!(world.tier.held_bytes(), filling + (64 << 10), "and then more comes in again");
 }

@@ -42,15 +42,16 @@ impl Devices {
     }
 
     pub fn new_set(shape: Shape, set: Uuid) -> Self {
-        let cache = Disk::new(4 << 20);
+        Self::new_of(shape, set, 4 << 20)
+    }
+
+    /// The same with so many bytes of cache device.
+    fn new_of(shape: Shape, set: Uuid, device_bytes: u64) -> Self {
+        let cache = Disk::new(usize::try_from(device_bytes).expect("small"));
         let size = usize::try_from(shape.disk_bytes).expect("small");
         let mut devices = Self { cache, backing: Disk::new(size), sidecar: Disk::new(8192) };
-        let plan = Plan {
-            device_bytes: 4 << 20,
-            page_bytes: 16 << 10,
-            chunk_bytes: 64 << 10,
-            log_percent: 55,
-        };
+        let plan =
+            Plan { device_bytes, page_bytes: 16 << 10, chunk_bytes: 64 << 10, log_percent: 55 };
         let geometry = Geometry::new(plan).expect("it fits");
         tilemark_tier::init(
             &mut Direct::new(&mut devices),
@@ -194,7 +195,8 @@ impl Media for Direct<'_> {
 #[derive(Debug, Clone)]
 enum Under {
     Read(ReadIo),
-    Write(Place),
+    /// Whether it is durable when it ends.
+    Write(Place, bool),
     Flush(Place),
     Confirm(u64),
 }
@@ -229,7 +231,15 @@ pub struct World {
 
 impl World {
     pub fn new(seed: u64, shape: Shape) -> Self {
-        let mut devices = Devices::new(shape);
+        Self::on(seed, shape, Devices::new(shape))
+    }
+
+    /// The same with so many bytes of cache device.
+    pub fn new_with_cache(seed: u64, shape: Shape, bytes: u64) -> Self {
+        Self::on(seed, shape, Devices::new_of(shape, SET, bytes))
+    }
+
+    fn on(seed: u64, shape: Shape, mut devices: Devices) -> Self {
         let opened = devices.open_as(shape).expect("a new set opens");
         let oracle = Oracle::new(shape.disk_bytes / SECTOR, shape.mode);
         Self::of(seed, shape, devices, opened.tier, oracle)
@@ -266,7 +276,11 @@ impl World {
         let choice = self.chance.below(10);
         if choice < 4 && self.asked.len() < self.shape.depth {
             let request = self.random_request();
-            self.ask(request);
+            // Some come together.
+            match self.chance.below(2) {
+                0 => self.gather(request),
+                _ => self.ask(request),
+            }
         } else if self.is_busy() && choice < 9 {
             self.end_one();
         } else if let Some(wake) = self.wake
@@ -280,6 +294,7 @@ impl World {
 
     /// I/Os end and time passes until nothing is under way, or `is_over`.
     pub fn settle(&mut self, is_over: impl Fn(&Self) -> bool) {
+        self.event(Event::Turn);
         for _ in 0..200_000 {
             if is_over(self) {
                 return;
@@ -351,9 +366,20 @@ impl World {
     }
 
     pub fn ask(&mut self, request: Request) {
+        self.gather(request);
+        self.event(Event::Turn);
+    }
+
+    /// Asks, and more is to come before the machine has its turn.
+    pub fn gather(&mut self, request: Request) {
         self.oracle.asked(&request);
         self.asked.insert(request.id.0, request.clone());
-        self.event(Event::Request(request));
+        self.handle(Event::Request(request));
+    }
+
+    /// The machine has its turn.
+    pub fn ask_nothing(&mut self) {
+        self.handle(Event::Turn);
     }
 
     /// The I/O that was begun last ends before all others.
@@ -362,6 +388,17 @@ impl World {
         let under = self.under.remove(&id).expect("it is there");
         let result = self.end(id, under);
         self.event(Event::Done(IoId(id), result));
+    }
+
+    /// What reads ends, and nothing else.
+    pub fn end_reads(&mut self) {
+        let is_read = |(id, under): (&u32, &Under)| matches!(under, Under::Read(_)).then_some(*id);
+        let reads: Vec<u32> = self.under.iter().filter_map(is_read).collect();
+        for id in reads {
+            let under = self.under.remove(&id).expect("it is there");
+            let result = self.end(id, under);
+            self.event(Event::Done(IoId(id), result));
+        }
     }
 
     /// How many requests wait for their answer.
@@ -399,14 +436,14 @@ impl World {
                 if is_ours { Ok(Vec::new()) } else { Err(IoError::Fenced) }
             }
             Under::Read(io) => self.end_read(&io),
-            Under::Write(place) => {
+            Under::Write(place, is_durable) => {
                 let disk = match place {
                     Place::Cache => &mut self.devices.cache,
                     Place::Backing(_) => &mut self.devices.backing,
                     Place::Sidecar(_) => &mut self.devices.sidecar,
                     Place::Copy(..) => panic!("a holder ends it"),
                 };
-                disk.finish_write(id.into(), false, &mut self.chance)
+                disk.finish_write(id.into(), is_durable, &mut self.chance)
                     .map(|()| Vec::new())
                     .map_err(|_| IoError::Io)
             }
@@ -444,6 +481,11 @@ impl World {
     }
 
     pub fn event(&mut self, event: Event) {
+        self.handle(event);
+        self.handle(Event::Turn);
+    }
+
+    fn handle(&mut self, event: Event) {
         let mut effects = Vec::new();
         self.tier.handle(self.now, event, &mut effects);
         for effect in effects {
@@ -456,7 +498,7 @@ impl World {
             Effect::Read(io) => {
                 self.under.insert(io.io.0, Under::Read(io));
             }
-            Effect::Write { io, place, at, from } => {
+            Effect::Write { io, place, at, from, durable } => {
                 let mut bytes = Vec::new();
                 from.iter().for_each(|piece| self.piece(piece, &mut bytes));
                 if let Place::Copy(_, peer) = place {
@@ -466,7 +508,7 @@ impl World {
                     .of(place)
                     .start_write(io.0.into(), at, &bytes)
                     .expect("within the device");
-                self.under.insert(io.0, Under::Write(place));
+                self.under.insert(io.0, Under::Write(place, durable));
             }
             Effect::Zero { io, place, at, bytes, .. } => {
                 let zeros = vec![0; bytes as usize];
@@ -477,7 +519,7 @@ impl World {
                     .of(place)
                     .start_write(io.0.into(), at, &zeros)
                     .expect("within the device");
-                self.under.insert(io.0, Under::Write(place));
+                self.under.insert(io.0, Under::Write(place, false));
             }
             Effect::Flush { io, place: Place::Copy(_, peer) } => self.ways.flush(peer, io),
             Effect::Confirm { io, generation, .. } => {
