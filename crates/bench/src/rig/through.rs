@@ -24,8 +24,7 @@ use cache::tier::Admission;
 use datastore::{Datastore, DiskRequest, VirtualDisk};
 use engine::Served;
 use front::{Limits, Listen, Place};
-use record::gauge::{BehindTier, Gauge, GaugeName, Readings};
-use stats::Packed;
+use record::gauge::Readings;
 use tiered::{Command, Control, Copies, Opening, Report, Set, SetError, Times};
 use units::Bytes;
 
@@ -226,7 +225,6 @@ impl Through {
             times,
             names: exports.values().cloned().collect(),
             is_back: self.spec.is_back,
-            page_bytes: self.spec.page.get(),
             before: None,
             way: Served { socket, exports },
             _directory: directory,
@@ -314,7 +312,6 @@ pub struct ServedLoad {
     times: Times,
     names: Vec<String>,
     is_back: bool,
-    page_bytes: u64,
     /// What was said when it was last asked.
     before: Option<Report>,
     way: Served,
@@ -337,44 +334,12 @@ impl ServedLoad {
             return Readings::default();
         };
         let taken = self.times.take();
-        let behind = BehindTier {
-            read: Packed::from(&taken.backing_reads.compact()),
-            write: Packed::from(&taken.backing_writes.compact()),
-        };
-        let gauges = match &before {
-            Some(before) => self.gauges(&now, before),
-            None => Vec::new(),
+        let readings = match &before {
+            Some(before) => now.as_one(before, &taken, NAME),
+            None => Readings::default(),
         };
         self.before = Some(now);
-        Readings { gauges, behind: vec![(NAME.to_owned(), behind)] }
-    }
-
-    fn gauges(&self, now: &Report, before: &Report) -> Vec<Gauge> {
-        let (is, was) = (now.counters, before.counters);
-        let reads = |c: &tier::Counters| c.hits + c.partial + c.misses;
-        let dirty: u64 = now.disks.iter().map(|disk| disk.dirty_bytes).sum();
-        let values = [
-            (GaugeName::TierCapacity, now.page_bytes),
-            (GaugeName::TierResident, now.held_bytes),
-            (GaugeName::TierDirty, dirty),
-            (GaugeName::TierReads, reads(&is) - reads(&was)),
-            (GaugeName::TierReadHits, is.hits - was.hits),
-            (GaugeName::TierReadBytes, is.read_bytes - was.read_bytes),
-            (GaugeName::TierReadHitBytes, is.hit_bytes - was.hit_bytes),
-            (GaugeName::TierWrites, is.writes - was.writes),
-            (GaugeName::TierWriteBytes, is.written_bytes - was.written_bytes),
-            (GaugeName::TierWritesAbsorbed, is.absorbed - was.absorbed),
-            (GaugeName::TierFilled, is.filled_bytes - was.filled_bytes),
-            (GaugeName::TierEvicted, (is.evicted - was.evicted) * self.page_bytes),
-            (GaugeName::TierDestaged, is.destaged_bytes - was.destaged_bytes),
-        ];
-        #[expect(clippy::cast_precision_loss, reason = "gauges are exact up to 2^53")]
-        let gauge = |(name, value): (GaugeName, u64)| Gauge {
-            name,
-            scope: NAME.to_owned(),
-            value: value as f64,
-        };
-        values.into_iter().map(gauge).collect()
+        readings
     }
 
     /// Puts what waits in the log on the datastore, and closes the set in order.

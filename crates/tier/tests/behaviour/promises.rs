@@ -386,3 +386,17 @@ fn epochs_that_end_soon_after_each_other_go_to_the_backing_store_together() {
     let status = world.tier.status(0).expect("it is attached");
     assert_eq!((status.dirty_bytes, status.epochs), (0, 0), "and all of it is there in the end");
 }
+
+#[test]
+fn what_waits_says_since_when_and_a_full_log_for_how_long() {
+    let mut world = World::new(32, BACK);
+    world.write(0, 4096);
+    world.settle(|world| world.tier.status(0).is_some_and(|s| s.oldest.is_some()));
+    let first = world.tier.status(0).and_then(|s| s.oldest).expect("a write waits");
+    world.write(8192, 4096);
+    world.settle(|world| world.tier.counters().writes == 2);
+    assert_eq!(world.tier.status(0).and_then(|s| s.oldest), Some(first), "the first is the oldest");
+    world.settle_all();
+    let status = world.tier.status(0).expect("it is attached");
+    assert_eq!((status.oldest, status.full_since), (None, None), "all is out");
+}
