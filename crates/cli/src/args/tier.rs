@@ -3,10 +3,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
+use server::Listen;
 use tiered::PeerAddress;
 use units::Bytes;
 
-use super::Format;
+use super::{Format, TokenArgs};
 
 /// `tier`.
 #[derive(Debug, Args)]
@@ -178,6 +179,15 @@ pub struct TierServeArgs {
     /// Tell Prometheus of it at this address of this machine, such as 127.0.0.1:9655
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<std::net::SocketAddr>,
+    /// Show it in a browser while it serves: PORT, HOST or HOST:PORT [default: 7655 of this machine, or the next]
+    ///
+    /// As `tilemark serve --listen`: at another address than this machine's own a token is needed,
+    /// which is in the printed address or in --token-file; there is no encryption.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, requires = "file")]
+    pub page: Option<Option<Listen>>,
+    /// The token that --page asks for.
+    #[command(flatten)]
+    pub token: TokenArgs,
     /// Let nothing new in at these hours of every day, such as 22:00-02:00; again for more
     ///
     /// For backups, virus scans and whatever else reads everything once. What is there is served. Local time.
