@@ -1,6 +1,6 @@
 //! The acceleration tier with files, memory and a clock: cached disks for a front end.
 //!
-//! What it does: [`make`] makes a set in a new file, [`make_in`] in one that was made for it; [`Set::open`] opens one for backing files and devices, and
+//! What it does: [`make`] makes a set in a new file, [`make_in`] in one that was made for it, [`make_on`] on one that is open; [`Set::open`] opens one for backing files and devices, and
 //! gives a [`front::Disk`] for each. Below them one [`tier::Tier`] decides; what it wants read or written the
 //! front end's ring does, what it wants summed and copied is done here. [`Control`] is how others ask how it is
 //! doing, and for a change.
@@ -40,7 +40,7 @@ pub use door::{Door, ask};
 pub use error::SetError;
 pub use hold::Hold;
 pub use inbox::{Command, Control, DiskReport, PeerReport, Report};
-pub use make::{make, make_in};
+pub use make::{make, make_in, make_on};
 pub use peers::PeerAddress;
 pub use set::{CachedDisk, Copies, Opening, Set};
 pub use stale::{Stale, StaleFailure};

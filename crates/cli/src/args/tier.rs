@@ -20,7 +20,7 @@ pub struct TierArgs {
 /// What to do with a tier.
 #[derive(Debug, Subcommand)]
 pub enum TierAction {
-    /// Make an empty tier in a new file on fast storage
+    /// Make an empty tier in a new file on fast storage, or on a whole device
     Init(TierInitArgs),
     /// Serve disks through a tier, over NBD
     Serve(TierServeArgs),
@@ -41,15 +41,22 @@ pub enum TierAction {
 /// `tier init`.
 #[derive(Debug, Args)]
 pub struct TierInitArgs {
-    /// The file, which is made
+    /// The file, which is made, or a device, which is empty
     ///
-    /// Its room is taken at once. On a file system that does direct I/O (ext4, xfs).
+    /// A file's room is taken at once, on a file system that does direct I/O (ext4, xfs). A device is held to
+    /// every rule of a datastore that is one, and needs --destroy-data.
     /// Example: tilemark tier init /fast/tier --size 200GiB
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE|DEVICE")]
     pub file: PathBuf,
-    /// How large
+    /// How large [default of a device: all of it]
     #[arg(long, value_name = "SIZE")]
-    pub size: Bytes,
+    pub size: Option<Bytes>,
+    /// Serial or by-id name of the device to be overwritten
+    ///
+    /// The serial number, WWN, EUI, or a name from /dev/disk/by-id, exactly. Kernel names
+    /// such as sdb change places and are not accepted. A device in use is refused in any case.
+    #[arg(long, value_name = "IDENTITY", help_heading = "Safety")]
+    pub destroy_data: Option<String>,
     /// Bytes of a page: a power of two from 4KiB to 64KiB
     #[arg(long, value_name = "SIZE", default_value = "64KiB")]
     pub page: Bytes,

@@ -1,5 +1,6 @@
 //! `tier`: disks through a cache on fast storage.
 
+mod init;
 mod metrics;
 mod page;
 
@@ -13,7 +14,7 @@ use front::{Catalog, Limits};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use tier::{Examined, Mode, Plan};
+use tier::{Examined, Mode};
 use tiered::{Command, Control, Copies, Door, Hold, Opening, Report, Set, Times};
 use units::{Bytes, Nanos};
 
@@ -21,8 +22,8 @@ use self::page::TierPage;
 use super::takeover::refused;
 use super::tier_listen;
 use crate::args::{
-    Format, TierAction, TierArgs, TierCheckArgs, TierDisk, TierDiskArgs, TierDoorArgs,
-    TierInitArgs, TierMode, TierServeArgs, TierSetArgs, TierStatusArgs,
+    Format, TierAction, TierArgs, TierCheckArgs, TierDisk, TierDiskArgs, TierDoorArgs, TierMode,
+    TierServeArgs, TierSetArgs, TierStatusArgs,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -36,7 +37,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Runs the verb below `tier`.
 pub fn tier(args: &TierArgs) -> Result<Exit, Failure> {
     match &args.action {
-        TierAction::Init(args) => init(args),
+        TierAction::Init(args) => init::init(args),
         TierAction::Serve(args) => serve(args),
         TierAction::Status(args) => status(args),
         TierAction::Drain(args) => drain(args),
@@ -45,28 +46,6 @@ pub fn tier(args: &TierArgs) -> Result<Exit, Failure> {
         TierAction::Takeover(args) => super::takeover::takeover(args),
         TierAction::Stale(args) => super::takeover::stale(args),
     }
-}
-
-fn init(args: &TierInitArgs) -> Result<Exit, Failure> {
-    let bytes = |size: Bytes| u32::try_from(size.get()).unwrap_or(u32::MAX);
-    let plan = Plan {
-        device_bytes: args.size.get(),
-        page_bytes: bytes(args.page),
-        chunk_bytes: bytes(args.chunk),
-        log_percent: args.log,
-    };
-    let geometry = tiered::make(&args.file, plan).map_err(|error| refused(&error))?;
-    let pages = u64::from(geometry.slots()) * u64::from(geometry.page_bytes);
-    let logs = u64::from(geometry.chunks - geometry.page_chunks) * u64::from(geometry.chunk_bytes);
-    crate::say!(
-        "{} made: {} for pages of {}, {} for logs, up to {}",
-        args.file.display(),
-        Bytes::new(pages),
-        Bytes::new(geometry.page_bytes.into()),
-        Bytes::new(logs),
-        count(geometry.disks_max() as u64, "disk")
-    );
-    Ok(Exit::Success)
 }
 
 fn mode(mode: TierMode) -> Mode {

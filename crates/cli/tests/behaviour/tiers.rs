@@ -547,3 +547,96 @@ fn the_page_of_a_served_tier_shows_by_disk_what_it_did() {
     server.signal(Signal::TERM);
     assert_eq!(server.end().code, Some(0));
 }
+
+/// A loop device over a file of a place, which goes at the end.
+struct Loop(String);
+
+impl Loop {
+    fn new(place: &Place, name: &str, begin: &[u8]) -> Option<Self> {
+        let file = place.path(name);
+        std::fs::write(&file, begin).expect("room");
+        std::fs::File::options()
+            .write(true)
+            .open(&file)
+            .and_then(|file| file.set_len(64 << 20))
+            .expect("room");
+        let made = std::process::Command::new("losetup").args(["-f", "--show"]).arg(&file).output();
+        match made {
+            Ok(made) if made.status.success() => Some(Self(out(&made).trim().to_owned())),
+            Ok(made) => {
+                eprintln!("skipped: losetup: {}", err(&made));
+                None
+            }
+            Err(error) => {
+                eprintln!("skipped: losetup: {error}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("losetup").args(["-d", &self.0]).status();
+    }
+}
+
+#[test]
+fn a_tier_is_made_on_an_empty_device_that_is_named_by_its_identity_and_outlives_kill_9_there() {
+    let tiered = Tiered::new();
+    let place = &tiered.place;
+    let Some(device) = Loop::new(place, "disk.img", &[]) else { return };
+    let path = device.0.as_str();
+    let image = place.path("disk.img");
+    let identity = format!("--destroy-data={}", image.display());
+    let is_empty = || {
+        let bytes = std::fs::read(&image).expect("the image");
+        bytes.iter().all(|byte| *byte == 0)
+    };
+    for (more, words) in [
+        (&[][..], "--destroy-data"),
+        (&["--destroy-data=loop0"], "--destroy-data"),
+        (&["--destroy-data=/somewhere/else"], "--destroy-data"),
+    ] {
+        let refused = tiered.tier(&[&["init", path][..], more].concat());
+        assert_eq!(refused.status.code(), Some(3), "{more:?}: {}", err(&refused));
+        assert!(err(&refused).contains(words), "{}", err(&refused));
+        assert!(is_empty(), "{more:?}: nothing was written");
+    }
+    let made = tiered.tier(&["init", path, "--chunk", "1MiB", "--log", "40", &identity]);
+    assert_eq!(made.status.code(), Some(0), "{}", err(&made));
+    let words = ["tier", "serve", path, "--disk", "vm1=vm1.raw", "--socket", "s", "--mode", "back"];
+    let mut server = Running::new(place.command(&words));
+    server.wait_for("serving nbd+unix:///vm1");
+    let mut client = tiered.client();
+    client.write(4096, &[7; 8192]).expect("bytes are taken");
+    let again = tiered.tier(&["init", path, &identity]);
+    assert_eq!(again.status.code(), Some(3), "one that is served: {}", err(&again));
+    server.signal(Signal::KILL);
+    assert_eq!(server.end().code, None, "a signal ended it");
+    let mut server = Running::new(place.command(&words));
+    server.wait_for("serving nbd+unix:///vm1");
+    let mut client = tiered.client();
+    assert!(client.read(4096, 8192).expect("bytes come") == [7; 8192], "it has what was answered");
+    drop(client);
+    server.signal(Signal::TERM);
+    assert_eq!(server.end().code, Some(0));
+    let again = tiered.tier(&["init", path, &identity]);
+    assert_eq!(again.status.code(), Some(3), "one with a tier: {}", err(&again));
+    assert!(err(&again).contains("a tier's cache"), "{}", err(&again));
+    let checked = tiered.tier(&["check", path]);
+    assert!(out(&checked).contains("vm1"), "it is as it was: {}", err(&checked));
+}
+
+#[test]
+fn a_device_with_a_file_system_gets_no_tier_whatever_is_said() {
+    let tiered = Tiered::new();
+    let Some(device) = Loop::new(&tiered.place, "xfs.img", b"XFSB") else { return };
+    let image = tiered.place.path("xfs.img");
+    let before = std::fs::read(&image).expect("the image");
+    let identity = format!("--destroy-data={}", image.display());
+    let refused = tiered.tier(&["init", &device.0, &identity]);
+    assert_eq!(refused.status.code(), Some(3), "{}", err(&refused));
+    assert!(err(&refused).contains("xfs"), "{}", err(&refused));
+    assert!(std::fs::read(&image).expect("the image") == before, "it is as it was");
+}
