@@ -33,7 +33,7 @@ impl Report {
         let was = |disk: &DiskReport| before.disks.iter().find(|was| was.index == disk.index);
         for (disk, was) in self.disks.iter().filter_map(|disk| Some((disk, was(disk)?))) {
             let levels = Levels {
-                capacity: self.page_bytes / 100 * u64::from(disk.share_percent),
+                capacity: self.page_bytes * u64::from(disk.share_percent) / 100,
                 held: disk.page_bytes,
                 dirty: disk.dirty_bytes,
             };
