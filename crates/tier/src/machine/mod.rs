@@ -202,7 +202,8 @@ impl Tier {
 
     /// What happened so far.
     pub fn counters(&self) -> Counters {
-        self.disks.iter().flatten().fold(self.counters, |sum, disk| sum.and(disk.counters))
+        let sum = self.disks.iter().flatten().fold(self.counters, |sum, d| sum.and(d.counters));
+        Counters { evicted: self.pages.evicted(), ..sum }
     }
 
     /// Where what happens to a disk is counted.
@@ -236,7 +237,9 @@ impl Tier {
     /// How a disk is doing; `None` where none is attached.
     pub fn status(&self, disk: u16) -> Option<DiskStatus> {
         let found = self.disks.get(usize::from(disk))?.as_ref()?;
-        Some(found.status((self.pages.pages_of(disk), self.pages.share_of(disk))))
+        let mut status = found.status((self.pages.pages_of(disk), self.pages.share_of(disk)));
+        status.counters.evicted = self.pages.evicted_of(disk);
+        Some(status)
     }
 
     /// Bytes of a disk's log that each of its peers lacks, as far as is known here.

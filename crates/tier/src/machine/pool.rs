@@ -81,7 +81,6 @@ impl Tier {
     /// A page that left is to be forgotten.
     pub(super) fn queue_unmap(&mut self, lost: Option<(u32, PageKey)>, fx: &mut Fx) {
         if let Some((slot, key)) = lost {
-            self.count(key.disk).evicted += 1;
             self.queue(Item::Unmap(slot, key), fx);
         }
     }
