@@ -33,6 +33,8 @@ const FIRST: &[Magic] = &[
     Magic("a QED image", 0, b"QED\0"),
     Magic("a Parallels image", 0, b"WithoutFreeSpace"),
     Magic("a Parallels image", 0, b"WithouFreSpacExt"),
+    // Ours: docs/formats/tier.md.
+    Magic("a tier's cache", 0, b"TMTIER\0\0"),
     // LUKS1 and LUKS2 on-disk formats; LUKS2's second header has the magic reversed.
     Magic("LUKS encryption", 0, b"LUKS\xba\xbe"),
     Magic("LUKS encryption", 0x4000, b"SKUL\xba\xbe"),

@@ -36,7 +36,7 @@ pub use assets::has_page;
 pub use felt::{Felt, FeltAction, FeltLimit, FeltStep};
 pub use library::{Library, Shelf};
 pub use listen::{Access, Door, Listen, ListenError, PORT};
-pub use live_run::{Feed, LiveRun, Recording, Second, Subject, TraceFeed};
+pub use live_run::{Feed, LiveRun, Recording, Second, ServedSecond, Serving, Subject, TraceFeed};
 pub use problem::Problem;
 pub use provider::{Current, Held, Provider, ProviderError};
 pub use report::{ReportError, report};

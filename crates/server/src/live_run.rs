@@ -5,6 +5,7 @@
 //! record does not.
 
 mod recording;
+mod serving;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,6 +21,7 @@ use view::document::{HostRate, LivePhase, LiveState, RunRow};
 use view::{Source, TraceFacts};
 
 pub use recording::{Recording, TraceFeed};
+pub use serving::{ServedSecond, Serving};
 
 /// Slices that wait at most: about a minute of a real run.
 const WAITING: usize = 64;

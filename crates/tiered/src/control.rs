@@ -6,9 +6,10 @@ use cache::tier::Admission;
 use front::Effects;
 use tier::format::SidecarState;
 use tier::{Event, Mode, Note, Order};
+use units::Nanos;
 
 use crate::core::Core;
-use crate::inbox::{Command, DiskReport, Reply, Report};
+use crate::inbox::{Command, DiskReport, PeerReport, Reply, Report};
 
 impl Core {
     /// Answers what was asked.
@@ -27,9 +28,10 @@ impl Core {
                 .ok_or_else(|| format!("no disk \"{name}\"; there are {}", known.join(", ")))
         };
         let (disk, order) = match command {
-            Command::Status => {
+            Command::Status | Command::Pulse => {
+                let held = (*command == Command::Status).then(|| self.tier.held_bytes());
                 // Whoever asked may have gone.
-                let _ = tell.send(Ok(Some(self.report())));
+                let _ = tell.send(Ok(Some(self.report(held))));
                 return;
             }
             Command::Drain { disk } => (disk, Order::Drain { disk: 0 }),
@@ -166,11 +168,17 @@ impl Core {
         names.and_then(|names| names.get(usize::from(peer))).map_or("", String::as_str)
     }
 
-    fn report(&self) -> Report {
+    fn report(&self, held: Option<u64>) -> Report {
         let geometry = self.tier.geometry();
+        let now = self.now();
         let disks = (0..).zip(&self.inbox.names).filter_map(|(index, name)| {
             let status = self.tier.status(index)?;
+            let since = |then: Nanos| now.saturating_sub(then).0;
+            let mut counters = status.counters;
+            counters.throttled_ns += status.full_since.map_or(0, since);
+            let lags = (0_u8..).zip(self.tier.copy_lags(index));
             Some(DiskReport {
+                index,
                 name: name.clone()?,
                 mode: if status.mode == Mode::Back { "back" } else { "through" }.to_owned(),
                 dirty_bytes: status.dirty_bytes,
@@ -184,6 +192,15 @@ impl Core {
                 copies: status.copies,
                 holding: status.holding,
                 is_fenced: status.is_fenced,
+                generation: status.generation,
+                dirty_age_ns: status.oldest.map(since),
+                peers: lags
+                    .map(|(peer, lag_bytes)| PeerReport {
+                        name: self.peer_name(index, peer).to_owned(),
+                        lag_bytes,
+                    })
+                    .collect(),
+                counters,
                 sidecar: match status.sidecar {
                     SidecarState::Clean => "clean",
                     SidecarState::Dirty => "dirty",
@@ -194,8 +211,10 @@ impl Core {
             })
         });
         Report {
+            page_size_bytes: geometry.page_bytes,
             page_bytes: u64::from(geometry.slots()) * u64::from(geometry.page_bytes),
-            held_bytes: self.tier.held_bytes(),
+            held_bytes: held
+                .unwrap_or(self.tier.resident() as u64 * u64::from(geometry.page_bytes)),
             has_failed: self.inbox.has_failed,
             counters: self.tier.counters(),
             in_flight: self.requests.count(),

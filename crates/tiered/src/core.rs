@@ -141,13 +141,18 @@ impl Core {
         if let Event::Done(io, result) = &event {
             self.watch.ended(*io, result.is_ok(), &self.times);
         }
-        let now = Nanos::from(self.started.elapsed());
+        let now = self.now();
         let mut effects = std::mem::take(&mut self.effects);
         self.tier.handle(now, event, &mut effects);
         for effect in effects.drain(..) {
             self.carry_out(effect, fx);
         }
         self.effects = effects;
+    }
+
+    /// The machine's time.
+    pub(crate) fn now(&self) -> Nanos {
+        Nanos::from(self.started.elapsed())
     }
 
     pub(crate) fn wake_at(&mut self, at: Nanos, fx: &mut Effects) {
@@ -303,7 +308,7 @@ impl Core {
                 Some(buf) => self.requests.bufs.remove(&buf.0).unwrap_or_else(Buffer::none),
                 None => Buffer::none(),
             };
-            self.times.answered(open.op, open.since);
+            self.times.answered(&open);
             fx.answer(open.id, open.result, data);
         }
     }

@@ -78,7 +78,7 @@ impl Core {
         if parts > 1 && matches!(op, Op::Read | Op::Write) {
             return fx.answer(request.id, Err(Code::Overflow), request.data);
         }
-        let open = self.requests.add(request.id, op, parts);
+        let open = self.requests.add(request.id, (disk, op, request.length), parts);
         let sums =
             if op == Op::Write { Sums::of(request.offset, &request.data) } else { Sums::default() };
         let buf = matches!(op, Op::Read | Op::Write).then(|| self.requests.lend(request.data));

@@ -12,6 +12,9 @@ use tier::{Counters, Note};
 pub enum Command {
     /// How everything is doing.
     Status,
+    /// The same as often as every second: what can be served is taken to be all of the pages that are held,
+    /// for looking at each takes long in a large set.
+    Pulse,
     /// A disk's log goes to its backing store; answered when it has.
     Drain {
         /// Its name.
@@ -58,6 +61,8 @@ pub enum Command {
 /// A disk's share of a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskReport {
+    /// Its number in the set.
+    pub index: u16,
     /// Its name.
     pub name: String,
     /// How its writes are answered: `through` or `back`.
@@ -86,11 +91,34 @@ pub struct DiskReport {
     pub is_fenced: bool,
     /// What its sidecar says of the backing store alone: `clean`, `dirty`, `applying` or `burnt`.
     pub sidecar: String,
+    /// Counts its owners.
+    pub generation: u64,
+    /// How old the oldest write is that only its log has, in nanoseconds; of one from before the server began,
+    /// since then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dirty_age_ns: Option<u64>,
+    /// Its peers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<PeerReport>,
+    /// What happened to it since the server began.
+    #[serde(flatten)]
+    pub counters: Counters,
+}
+
+/// How far the copy of a disk's log on a peer is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerReport {
+    /// Its name.
+    pub name: String,
+    /// Bytes of the log that it lacks.
+    pub lag_bytes: u64,
 }
 
 /// How a set is doing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
+    /// Bytes of a page.
+    pub page_size_bytes: u32,
     /// Bytes of pages that there is room for.
     pub page_bytes: u64,
     /// Bytes of pages that can be served now.

@@ -1,6 +1,6 @@
 //! The acceleration tier with files, memory and a clock: cached disks for a front end.
 //!
-//! What it does: [`make`] makes a set in a new file, [`make_in`] in one that was made for it; [`Set::open`] opens one for backing files and devices, and
+//! What it does: [`make`] makes a set in a new file, [`make_in`] in one that was made for it, [`make_on`] on one that is open; [`Set::open`] opens one for backing files and devices, and
 //! gives a [`front::Disk`] for each. Below them one [`tier::Tier`] decides; what it wants read or written the
 //! front end's ring does, what it wants summed and copied is done here. [`Control`] is how others ask how it is
 //! doing, and for a change.
@@ -28,6 +28,7 @@ mod make;
 mod media;
 mod peers;
 mod requests;
+mod seen;
 mod set;
 mod stale;
 mod takeover;
@@ -37,10 +38,10 @@ mod way;
 pub use door::{Door, ask};
 pub use error::SetError;
 pub use hold::Hold;
-pub use inbox::{Command, Control, DiskReport, Report};
-pub use make::{make, make_in};
+pub use inbox::{Command, Control, DiskReport, PeerReport, Report};
+pub use make::{make, make_in, make_on};
 pub use peers::PeerAddress;
 pub use set::{CachedDisk, Copies, Opening, Set};
 pub use stale::{Stale, StaleFailure};
 pub use takeover::{TakeOver, TakeOverFailure};
-pub use times::{Taken, Times};
+pub use times::{DiskTimes, Requests, Taken, Times};

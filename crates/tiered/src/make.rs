@@ -1,5 +1,6 @@
 use std::fs::OpenOptions;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -53,9 +54,23 @@ pub fn make_in(path: &Path, plan: Plan) -> Result<Geometry, SetError> {
     fill(path, plan, geometry).map(|()| geometry)
 }
 
+/// Makes an empty set on a file or device that is open, and nobody else's until this is done. What it holds
+/// is lost. `path` is for messages.
+///
+/// # Errors
+/// When it cannot be divided so, or what the kernel says.
+pub fn make_on(file: OwnedFd, path: &Path, plan: Plan) -> Result<Geometry, SetError> {
+    let geometry = Geometry::new(plan)
+        .map_err(|source| SetError::Geometry { path: path.to_owned(), source })?;
+    fill_open(file, path, plan, geometry).map(|()| geometry)
+}
+
 fn fill(path: &Path, plan: Plan, geometry: Geometry) -> Result<(), SetError> {
-    let held = hold(path)?;
-    let mut files = Files { cache: Arc::new(held.file.into()), disks: Vec::new() };
+    fill_open(hold(path)?.file.into(), path, plan, geometry)
+}
+
+fn fill_open(file: OwnedFd, path: &Path, plan: Plan, geometry: Geometry) -> Result<(), SetError> {
+    let mut files = Files { cache: Arc::new(file), disks: Vec::new() };
     let set = identity::random().map_err(failed("find a name for", path))?;
     let refused = |error: IoError| failed("write to", path)(io::Error::other(error.to_string()));
     write_logs(&mut files, geometry).map_err(refused)?;

@@ -14,7 +14,9 @@ pub(crate) struct Open {
     /// Parts that are not answered.
     pub(crate) left: u32,
     pub(crate) result: Result<(), Code>,
+    pub(crate) disk: u16,
     pub(crate) op: Op,
+    pub(crate) bytes: u32,
     pub(crate) since: Instant,
 }
 
@@ -32,9 +34,14 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    pub(crate) fn add(&mut self, id: RequestId, op: Op, parts: u32) -> u32 {
-        let since = Instant::now();
-        let open = Open { id, buf: None, left: parts, result: Ok(()), op, since };
+    pub(crate) fn add(
+        &mut self,
+        id: RequestId,
+        (disk, op, bytes): (u16, Op, u32),
+        parts: u32,
+    ) -> u32 {
+        let (since, result) = (Instant::now(), Ok(()));
+        let open = Open { id, buf: None, left: parts, result, disk, op, bytes, since };
         if let Some(at) = self.free.pop() {
             self.open[at as usize] = Some(open);
             return at;

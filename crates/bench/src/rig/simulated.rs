@@ -254,15 +254,8 @@ impl Rig for SimRig<'_> {
         if let Some(told) = self.foresight.and_then(|own| own.of(order.tiles, order.round)) {
             let Foreseen { slices, model, energy, outcome } = told;
             let (slices, readings) = (slices.into_iter(), Readings::default());
-            return Ok(SimLoad::Told(Told {
-                slices,
-                readings,
-                model,
-                energy,
-                outcome,
-                begun,
-                now,
-            }));
+            let told = Told { slices, readings, model, energy, outcome, begun, now };
+            return Ok(SimLoad::Told(Box::new(told)));
         }
         let instances = driven(plan, order)?;
         let mut plant = self.plant(&instances)?;
@@ -311,7 +304,7 @@ pub enum SimLoad {
     /// It is driven: time passes while the next slice is waited for.
     Driven(Box<Driving>),
     /// It was driven before, and says now what it said then.
-    Told(Told),
+    Told(Box<Told>),
 }
 
 /// What a load says that was driven before.

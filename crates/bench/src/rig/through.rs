@@ -24,8 +24,7 @@ use cache::tier::Admission;
 use datastore::{Datastore, DiskRequest, VirtualDisk};
 use engine::Served;
 use front::{Limits, Listen, Place};
-use record::gauge::{BehindTier, Gauge, GaugeName, Readings};
-use stats::Packed;
+use record::gauge::Readings;
 use tiered::{Command, Control, Copies, Opening, Report, Set, SetError, Times};
 use units::Bytes;
 
@@ -42,6 +41,8 @@ const SET_SMALL: Bytes = Bytes::new(8 << 30);
 const DRAIN_MAX: Duration = Duration::from_secs(600);
 /// How long the server may take to say how it is doing.
 const STATUS_MAX: Duration = Duration::from_secs(5);
+/// How old a directory is that a killed run left.
+const LEFT: Duration = Duration::from_secs(60);
 /// The name of the tier among others.
 const NAME: &str = "tier";
 
@@ -226,7 +227,6 @@ impl Through {
             times,
             names: exports.values().cloned().collect(),
             is_back: self.spec.is_back,
-            page_bytes: self.spec.page.get(),
             before: None,
             way: Served { socket, exports },
             _directory: directory,
@@ -293,9 +293,28 @@ impl SocketDir {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let turn = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let name = format!("tilemark-tier-{}-{turn}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let all = std::env::temp_dir();
+        Self::clear_up(&all);
+        let path = all.join(name);
         std::fs::DirBuilder::new().mode(0o700).create(&path)?;
         Ok(Self(path))
+    }
+
+    /// Takes away what runs left that were killed: empty directories whose processes are gone. One of a process
+    /// that cannot be seen from here (a container's) has had time to put its socket there.
+    fn clear_up(all: &Path) {
+        for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let rest = name.to_str().and_then(|name| name.strip_prefix("tilemark-tier-"));
+            let Some((pid, _)) = rest.and_then(|rest| rest.split_once('-')) else { continue };
+            let is_gone = pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists();
+            let age =
+                entry.metadata().and_then(|found| found.modified()).map(|then| then.elapsed());
+            if is_gone && matches!(age, Ok(Ok(age)) if age > LEFT) {
+                // Not empty, or another user's: it stays.
+                let _ = std::fs::remove_dir(entry.path());
+            }
+        }
     }
 }
 
@@ -314,7 +333,6 @@ pub struct ServedLoad {
     times: Times,
     names: Vec<String>,
     is_back: bool,
-    page_bytes: u64,
     /// What was said when it was last asked.
     before: Option<Report>,
     way: Served,
@@ -337,44 +355,12 @@ impl ServedLoad {
             return Readings::default();
         };
         let taken = self.times.take();
-        let behind = BehindTier {
-            read: Packed::from(&taken.backing_reads.compact()),
-            write: Packed::from(&taken.backing_writes.compact()),
-        };
-        let gauges = match &before {
-            Some(before) => self.gauges(&now, before),
-            None => Vec::new(),
+        let readings = match &before {
+            Some(before) => now.as_one(before, &taken, NAME),
+            None => Readings::default(),
         };
         self.before = Some(now);
-        Readings { gauges, behind: vec![(NAME.to_owned(), behind)] }
-    }
-
-    fn gauges(&self, now: &Report, before: &Report) -> Vec<Gauge> {
-        let (is, was) = (now.counters, before.counters);
-        let reads = |c: &tier::Counters| c.hits + c.partial + c.misses;
-        let dirty: u64 = now.disks.iter().map(|disk| disk.dirty_bytes).sum();
-        let values = [
-            (GaugeName::TierCapacity, now.page_bytes),
-            (GaugeName::TierResident, now.held_bytes),
-            (GaugeName::TierDirty, dirty),
-            (GaugeName::TierReads, reads(&is) - reads(&was)),
-            (GaugeName::TierReadHits, is.hits - was.hits),
-            (GaugeName::TierReadBytes, is.read_bytes - was.read_bytes),
-            (GaugeName::TierReadHitBytes, is.hit_bytes - was.hit_bytes),
-            (GaugeName::TierWrites, is.writes - was.writes),
-            (GaugeName::TierWriteBytes, is.written_bytes - was.written_bytes),
-            (GaugeName::TierWritesAbsorbed, is.absorbed - was.absorbed),
-            (GaugeName::TierFilled, is.filled_bytes - was.filled_bytes),
-            (GaugeName::TierEvicted, (is.evicted - was.evicted) * self.page_bytes),
-            (GaugeName::TierDestaged, is.destaged_bytes - was.destaged_bytes),
-        ];
-        #[expect(clippy::cast_precision_loss, reason = "gauges are exact up to 2^53")]
-        let gauge = |(name, value): (GaugeName, u64)| Gauge {
-            name,
-            scope: NAME.to_owned(),
-            value: value as f64,
-        };
-        values.into_iter().map(gauge).collect()
+        readings
     }
 
     /// Puts what waits in the log on the datastore, and closes the set in order.
@@ -408,5 +394,32 @@ mod tests {
         {
             assert!(wrong.parse::<TierSpec>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn what_killed_runs_left_is_taken_away_and_nothing_else() {
+        let all = tempfile::tempdir().expect("a directory");
+        // No process has a number beyond 2^22.
+        let gone = ["tilemark-tier-99999999-0", "tilemark-tier-99999999-1"];
+        let own = format!("tilemark-tier-{}-0", std::process::id());
+        let others = [own.as_str(), "tilemark-tier-demo", "tilemark-tier-x-0", "other"];
+        let long_ago = std::time::SystemTime::now() - 2 * LEFT;
+        for name in gone.iter().chain(&others) {
+            let path = all.path().join(name);
+            std::fs::create_dir(&path).expect("a directory");
+            if *name == gone[1] {
+                std::fs::write(path.join("s"), "").expect("a file");
+            }
+            let directory = std::fs::File::open(&path).expect("it is there");
+            directory.set_modified(long_ago).expect("a time");
+        }
+        let young = all.path().join("tilemark-tier-99999998-0");
+        std::fs::create_dir(&young).expect("a directory");
+        SocketDir::clear_up(all.path());
+        assert!(!all.path().join(gone[0]).exists(), "an empty one of a process that is gone");
+        for name in others.iter().chain(&gone[1..]) {
+            assert!(all.path().join(name).exists(), "{name}");
+        }
+        assert!(young.exists(), "one that may be of a process elsewhere");
     }
 }

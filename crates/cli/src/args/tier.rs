@@ -3,10 +3,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
+use server::Listen;
 use tiered::PeerAddress;
 use units::Bytes;
 
-use super::Format;
+use super::{Format, TokenArgs};
 
 /// `tier`.
 #[derive(Debug, Args)]
@@ -19,7 +20,7 @@ pub struct TierArgs {
 /// What to do with a tier.
 #[derive(Debug, Subcommand)]
 pub enum TierAction {
-    /// Make an empty tier in a new file on fast storage
+    /// Make an empty tier in a new file on fast storage, or on a whole device
     Init(TierInitArgs),
     /// Serve disks through a tier, over NBD
     Serve(TierServeArgs),
@@ -40,15 +41,22 @@ pub enum TierAction {
 /// `tier init`.
 #[derive(Debug, Args)]
 pub struct TierInitArgs {
-    /// The file, which is made
+    /// The file, which is made, or a device, which is empty
     ///
-    /// Its room is taken at once. On a file system that does direct I/O (ext4, xfs).
+    /// A file's room is taken at once, on a file system that does direct I/O (ext4, xfs). A device is held to
+    /// every rule of a datastore that is one, and needs --destroy-data.
     /// Example: tilemark tier init /fast/tier --size 200GiB
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE|DEVICE")]
     pub file: PathBuf,
-    /// How large
+    /// How large [default of a device: all of it]
     #[arg(long, value_name = "SIZE")]
-    pub size: Bytes,
+    pub size: Option<Bytes>,
+    /// Serial or by-id name of the device to be overwritten
+    ///
+    /// The serial number, WWN, EUI, or a name from /dev/disk/by-id, exactly. Kernel names
+    /// such as sdb change places and are not accepted. A device in use is refused in any case.
+    #[arg(long, value_name = "IDENTITY", help_heading = "Safety")]
+    pub destroy_data: Option<String>,
     /// Bytes of a page: a power of two from 4KiB to 64KiB
     #[arg(long, value_name = "SIZE", default_value = "64KiB")]
     pub page: Bytes,
@@ -178,6 +186,15 @@ pub struct TierServeArgs {
     /// Tell Prometheus of it at this address of this machine, such as 127.0.0.1:9655
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<std::net::SocketAddr>,
+    /// Show it in a browser while it serves: PORT, HOST or HOST:PORT [default: 7655 of this machine, or the next]
+    ///
+    /// As `tilemark serve --listen`: at another address than this machine's own a token is needed,
+    /// which is in the printed address or in --token-file; there is no encryption.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, requires = "file")]
+    pub page: Option<Option<Listen>>,
+    /// The token that --page asks for.
+    #[command(flatten)]
+    pub token: TokenArgs,
     /// Let nothing new in at these hours of every day, such as 22:00-02:00; again for more
     ///
     /// For backups, virus scans and whatever else reads everything once. What is there is served. Local time.

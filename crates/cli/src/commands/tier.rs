@@ -1,6 +1,8 @@
 //! `tier`: disks through a cache on fast storage.
 
+mod init;
 mod metrics;
+mod page;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -12,15 +14,16 @@ use front::{Catalog, Limits};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use tier::{Examined, Mode, Plan};
+use tier::{Examined, Mode};
 use tiered::{Command, Control, Copies, Door, Hold, Opening, Report, Set, Times};
-use units::Bytes;
+use units::{Bytes, Nanos};
 
+use self::page::TierPage;
 use super::takeover::refused;
 use super::tier_listen;
 use crate::args::{
-    Format, TierAction, TierArgs, TierCheckArgs, TierDisk, TierDiskArgs, TierDoorArgs,
-    TierInitArgs, TierMode, TierServeArgs, TierSetArgs, TierStatusArgs,
+    Format, TierAction, TierArgs, TierCheckArgs, TierDisk, TierDiskArgs, TierDoorArgs, TierMode,
+    TierServeArgs, TierSetArgs, TierStatusArgs,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -34,7 +37,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Runs the verb below `tier`.
 pub fn tier(args: &TierArgs) -> Result<Exit, Failure> {
     match &args.action {
-        TierAction::Init(args) => init(args),
+        TierAction::Init(args) => init::init(args),
         TierAction::Serve(args) => serve(args),
         TierAction::Status(args) => status(args),
         TierAction::Drain(args) => drain(args),
@@ -43,28 +46,6 @@ pub fn tier(args: &TierArgs) -> Result<Exit, Failure> {
         TierAction::Takeover(args) => super::takeover::takeover(args),
         TierAction::Stale(args) => super::takeover::stale(args),
     }
-}
-
-fn init(args: &TierInitArgs) -> Result<Exit, Failure> {
-    let bytes = |size: Bytes| u32::try_from(size.get()).unwrap_or(u32::MAX);
-    let plan = Plan {
-        device_bytes: args.size.get(),
-        page_bytes: bytes(args.page),
-        chunk_bytes: bytes(args.chunk),
-        log_percent: args.log,
-    };
-    let geometry = tiered::make(&args.file, plan).map_err(|error| refused(&error))?;
-    let pages = u64::from(geometry.slots()) * u64::from(geometry.page_bytes);
-    let logs = u64::from(geometry.chunks - geometry.page_chunks) * u64::from(geometry.chunk_bytes);
-    crate::say!(
-        "{} made: {} for pages of {}, {} for logs, up to {}",
-        args.file.display(),
-        Bytes::new(pages),
-        Bytes::new(geometry.page_bytes.into()),
-        Bytes::new(logs),
-        count(geometry.disks_max() as u64, "disk")
-    );
-    Ok(Exit::Success)
 }
 
 fn mode(mode: TierMode) -> Mode {
@@ -82,6 +63,7 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     // From before anything is served, so that no signal ends it out of order.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
+    let page = page::open(args)?;
     let opened = open(args, admission)?;
     let (disks, set, told) = match opened {
         Some(Set { disks, control, told, times, .. }) => {
@@ -95,6 +77,10 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     let running = front::start_with(disks, catalog, &listens, Limits::default());
     let running = Arc::new(running.map_err(|error| Failure::from_error(Exit::Refused, &error))?);
     let door = set.as_ref().map(|set| attend(args, set, &running)).transpose()?;
+    let mut page = match (page, &args.file, &set) {
+        (Some(at), Some(file), Some(set)) => Some(TierPage::begin(at, file, set, &running)?),
+        _ => None,
+    };
     tier_listen::say(args, running.places());
     notify("READY=1");
     let mut last = String::new();
@@ -111,8 +97,13 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
         if let Some((control, _)) = &set {
             hours.keep(control, &running);
         }
-        std::thread::sleep(LOOK);
+        let left = page.as_ref().map_or(LOOK, TierPage::left);
+        std::thread::sleep(left.min(LOOK));
+        if let Some(page) = &mut page {
+            page.look(&running);
+        }
     }
+    drop(page);
     notify("STOPPING=1");
     drop(door);
     crate::say!("ending: what was asked is answered, and the tier left in order");
@@ -324,7 +315,7 @@ fn text(report: &Report) -> String {
     let has_copies = report.disks.iter().any(|disk| disk.copies > 0);
     let mut heads =
         vec!["disk", "mode", ">not on its backing store", ">epochs", "backing store alone"];
-    heads.extend([">pages", ">at most", "new pages"]);
+    heads.extend([">pages", ">at most", "new pages", ">oldest write that waits"]);
     heads.extend(has_copies.then_some(">copies"));
     let mut table = Table::new(&heads);
     for disk in &report.disks {
@@ -337,12 +328,21 @@ fn text(report: &Report) -> String {
             Bytes::new(disk.page_bytes).to_string(),
             format!("{} %", disk.share_percent),
             if disk.populates { "come in" } else { "stay out" }.to_owned(),
+            disk.dirty_age_ns.map_or_else(|| "-".to_owned(), |age| Nanos(age).to_string()),
         ];
         row.extend(has_copies.then(|| format!("{} of {}", disk.holding, disk.copies)));
         table.row(row);
     }
     text += &table.text("");
     for disk in &report.disks {
+        for peer in disk.peers.iter().filter(|peer| peer.lag_bytes > 0) {
+            let lag = Bytes::new(peer.lag_bytes);
+            text += &format!("{}: the copy on {} lacks {lag} of its log\n", disk.name, peer.name);
+        }
+        if disk.counters.throttled_ns > 0 {
+            let time = Nanos(disk.counters.throttled_ns);
+            text += &format!("{}: writes waited {time} for room in its log\n", disk.name);
+        }
         if disk.is_damaged {
             text += &format!(
                 "{}: what its log holds cannot be read; nothing goes to its backing store\n",

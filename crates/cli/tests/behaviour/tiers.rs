@@ -11,6 +11,7 @@ use rustix::process::Signal;
 use crate::machine::{IN, Machine, OUT};
 use crate::nbd_client::Client;
 use crate::rig::{Place, Running, err, out};
+use crate::serving::{get as page_of, port_of};
 
 const BYTES: u64 = 16 << 20;
 
@@ -364,6 +365,9 @@ fn prometheus_hears_what_a_tier_did_and_nobody_elsewhere_can_ask() {
         "tilemark_tier_request_seconds_count{op=\"read\"} 1",
         "tilemark_tier_backing_seconds_count{op=\"read\"} 1",
         "tilemark_tier_dirty_bytes{disk=\"vm1\"} 8192",
+        "tilemark_tier_dirty_age_seconds{disk=\"vm1\"} 0.",
+        "tilemark_tier_throttle_seconds_total{disk=\"vm1\"} 0.000",
+        "tilemark_tier_generation{disk=\"vm1\"} 1",
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }
@@ -489,4 +493,150 @@ fn the_hook_of_libvirt_lets_no_domain_use_a_backing_file_whose_newest_writes_are
     server.signal(Signal::TERM);
     assert_eq!(server.end().code, Some(0));
     assert_eq!(hook(&tiered).status.code(), Some(0), "{}", err(&hook(&tiered)));
+}
+
+#[test]
+fn the_page_of_a_served_tier_shows_by_disk_what_it_did() {
+    let tiered = Tiered::new();
+    std::fs::copy(tiered.place.path("vm1.raw"), tiered.place.path("vm2.raw")).expect("room");
+    let more = ["--disk", "vm2=vm2.raw", "--mode", "back", "--page", "127.0.0.1:0"];
+    let words = ["tier", "serve", "fast", "--disk", "vm1=vm1.raw", "--socket", "s"];
+    let mut server = Running::new(tiered.place.command(&[&words[..], &more].concat()));
+    server.wait_for("page at http://127.0.0.1:");
+    let address = server.seen_last();
+    let port = port_of(&address);
+    let id = address.split("/run/").nth(1).and_then(|rest| rest.strip_suffix("/tier"));
+    let id = id.expect("the page of what is served").to_owned();
+    server.wait_for("serving nbd+unix:///vm2");
+    let mut client = tiered.client();
+    client.write(0, &[5; 8192]).expect("bytes are taken");
+    for _ in 0..30 {
+        client.read(0, 4096).expect("bytes come");
+    }
+    client.read(1 << 20, 4096).expect("bytes come");
+    let view = format!("/api/v1/runs/{id}/tier?points=300");
+    let found = loop {
+        let (status, text) = page_of(port, &view);
+        assert_eq!(status, 200, "{text}");
+        let body = text.split("\r\n\r\n").nth(1).expect("a body");
+        let page: serde_json::Value = serde_json::from_str(body).expect("a document");
+        let sum = |tier: &serde_json::Value, key: &str| -> u64 {
+            let values = tier[key].as_array().into_iter().flatten();
+            values.filter_map(serde_json::Value::as_u64).sum()
+        };
+        let tiers = page["tiers"].as_array().expect("tiers").clone();
+        if let Some(vm1) =
+            tiers.iter().find(|tier| tier["name"] == "vm1" && sum(tier, "reads") == 31)
+        {
+            let names: Vec<_> = tiers.iter().map(|tier| tier["name"].clone()).collect();
+            assert_eq!(names, ["vm1", "vm2"]);
+            let vm2 = tiers.iter().map(|tier| sum(tier, "reads")).sum::<u64>() - 31;
+            break (
+                sum(vm1, "read_hits"),
+                sum(vm1, "writes_absorbed"),
+                vm2,
+                page["heroes"].clone(),
+            );
+        }
+        std::thread::yield_now();
+    };
+    assert_eq!((found.0, found.1, found.2), (30, 1, 0), "{}", found.3);
+    let list = page_of(port, "/api/v1/runs").1;
+    assert!(list.contains(&id) && list.contains("\"tier\""), "{list}");
+    drop(client);
+    server.signal(Signal::TERM);
+    assert_eq!(server.end().code, Some(0));
+}
+
+/// A loop device over a file of a place, which goes at the end.
+struct Loop(String);
+
+impl Loop {
+    fn new(place: &Place, name: &str, begin: &[u8]) -> Option<Self> {
+        let file = place.path(name);
+        std::fs::write(&file, begin).expect("room");
+        std::fs::File::options()
+            .write(true)
+            .open(&file)
+            .and_then(|file| file.set_len(64 << 20))
+            .expect("room");
+        let made = std::process::Command::new("losetup").args(["-f", "--show"]).arg(&file).output();
+        match made {
+            Ok(made) if made.status.success() => Some(Self(out(&made).trim().to_owned())),
+            Ok(made) => {
+                eprintln!("skipped: losetup: {}", err(&made));
+                None
+            }
+            Err(error) => {
+                eprintln!("skipped: losetup: {error}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("losetup").args(["-d", &self.0]).status();
+    }
+}
+
+#[test]
+fn a_tier_is_made_on_an_empty_device_that_is_named_by_its_identity_and_outlives_kill_9_there() {
+    let tiered = Tiered::new();
+    let place = &tiered.place;
+    let Some(device) = Loop::new(place, "disk.img", &[]) else { return };
+    let path = device.0.as_str();
+    let image = place.path("disk.img");
+    let identity = format!("--destroy-data={}", image.display());
+    let is_empty = || {
+        let bytes = std::fs::read(&image).expect("the image");
+        bytes.iter().all(|byte| *byte == 0)
+    };
+    for (more, words) in [
+        (&[][..], "--destroy-data"),
+        (&["--destroy-data=loop0"], "--destroy-data"),
+        (&["--destroy-data=/somewhere/else"], "--destroy-data"),
+    ] {
+        let refused = tiered.tier(&[&["init", path][..], more].concat());
+        assert_eq!(refused.status.code(), Some(3), "{more:?}: {}", err(&refused));
+        assert!(err(&refused).contains(words), "{}", err(&refused));
+        assert!(is_empty(), "{more:?}: nothing was written");
+    }
+    let made = tiered.tier(&["init", path, "--chunk", "1MiB", "--log", "40", &identity]);
+    assert_eq!(made.status.code(), Some(0), "{}", err(&made));
+    let words = ["tier", "serve", path, "--disk", "vm1=vm1.raw", "--socket", "s", "--mode", "back"];
+    let mut server = Running::new(place.command(&words));
+    server.wait_for("serving nbd+unix:///vm1");
+    let mut client = tiered.client();
+    client.write(4096, &[7; 8192]).expect("bytes are taken");
+    let again = tiered.tier(&["init", path, &identity]);
+    assert_eq!(again.status.code(), Some(3), "one that is served: {}", err(&again));
+    server.signal(Signal::KILL);
+    assert_eq!(server.end().code, None, "a signal ended it");
+    let mut server = Running::new(place.command(&words));
+    server.wait_for("serving nbd+unix:///vm1");
+    let mut client = tiered.client();
+    assert!(client.read(4096, 8192).expect("bytes come") == [7; 8192], "it has what was answered");
+    drop(client);
+    server.signal(Signal::TERM);
+    assert_eq!(server.end().code, Some(0));
+    let again = tiered.tier(&["init", path, &identity]);
+    assert_eq!(again.status.code(), Some(3), "one with a tier: {}", err(&again));
+    assert!(err(&again).contains("a tier's cache"), "{}", err(&again));
+    let checked = tiered.tier(&["check", path]);
+    assert!(out(&checked).contains("vm1"), "it is as it was: {}", err(&checked));
+}
+
+#[test]
+fn a_device_with_a_file_system_gets_no_tier_whatever_is_said() {
+    let tiered = Tiered::new();
+    let Some(device) = Loop::new(&tiered.place, "xfs.img", b"XFSB") else { return };
+    let image = tiered.place.path("xfs.img");
+    let before = std::fs::read(&image).expect("the image");
+    let identity = format!("--destroy-data={}", image.display());
+    let refused = tiered.tier(&["init", &device.0, &identity]);
+    assert_eq!(refused.status.code(), Some(3), "{}", err(&refused));
+    assert!(err(&refused).contains("xfs"), "{}", err(&refused));
+    assert!(std::fs::read(&image).expect("the image") == before, "it is as it was");
 }

@@ -85,12 +85,12 @@ impl LiveRun {
         observation.finish(&info, &mut |slice: ObservedSlice<'_>| self.folded(&slice));
     }
 
-    fn folded(&self, slice: &ObservedSlice<'_>) {
+    pub(super) fn folded(&self, slice: &ObservedSlice<'_>) {
         let mut rollup = self.rollup.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         slice.fold_into(Arc::make_mut(&mut rollup));
     }
 
-    fn tell(&self, last: &ObservedSums, elapsed: Nanos, duration: Option<Nanos>) {
+    pub(super) fn tell(&self, last: &ObservedSums, elapsed: Nanos, duration: Option<Nanos>) {
         let end = self.rollup().end();
         self.change(|state| {
             state.phase = LivePhase::Measured;

@@ -61,8 +61,17 @@ impl Tier {
 
     /// Begins one group, or settles what needs none. `false` if there is no room.
     fn begin_group(&mut self, index: u16, fx: &mut Fx) -> bool {
-        let Some(room) = self.log_room(index, fx) else { return false };
         let (geometry, now) = (self.geometry, self.now);
+        let Some(room) = self.log_room(index, fx) else {
+            let disk = self.disk(index);
+            if disk.pending.front() != Some(&Pending::EpochEnd) {
+                disk.full_since.get_or_insert(now);
+            }
+            return false;
+        };
+        if let Some(since) = self.disk(index).full_since.take() {
+            self.count(index).throttled_ns += now.saturating_sub(since).0;
+        }
         let log = self.disk(index).log.as_ref().expect("a disk with pending writes has a log");
         let (seq, payload_at, durable) = (log.seq, log.payload_at(&geometry), log.durable);
         let mut group = Group::default();
@@ -106,9 +115,12 @@ impl Tier {
         }
         let Group { records, payload, writes, logged, ends_epoch, is_awaited, .. } = group;
         let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
-        self.counters.groups += 1;
+        self.count(index).groups += 1;
         let disk = self.disk(index);
         let epoch = disk.open_epoch();
+        if epoch.writes.is_empty() {
+            epoch.since = now;
+        }
         epoch.last_seq = seq;
         epoch.writes.extend(logged);
         let flags = if ends_epoch { Flags::EPOCH_END } else { Flags::default() };

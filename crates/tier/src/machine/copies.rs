@@ -140,7 +140,7 @@ impl Tier {
             }
             let parts = in_ring(position, from, found.capacity);
             let left = u32::try_from(parts.len()).unwrap_or(u32::MAX);
-            found.groups.push_back((seq, left));
+            found.groups.push_back((seq, left, position));
             for (at, from) in parts {
                 for write in writes {
                     self.writes.get(*write).holds += 1;
@@ -211,7 +211,7 @@ impl Tier {
         for group in found.groups.iter_mut().filter(|group| group.0 == seq) {
             group.1 -= 1;
         }
-        while let Some((seq, 0)) = found.groups.front().copied() {
+        while let Some((seq, 0, _)) = found.groups.front().copied() {
             found.accepted = seq;
             found.groups.pop_front();
         }

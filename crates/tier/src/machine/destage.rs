@@ -237,7 +237,8 @@ impl Tier {
     pub(super) fn run_written(&mut self, index: u16, run: u32, is_ok: bool, fx: &mut Fx) {
         self.run(index, run).is_failed |= !is_ok;
         if is_ok {
-            self.counters.destaged_bytes += u64::from(self.run(index, run).span.bytes);
+            let bytes = u64::from(self.run(index, run).span.bytes);
+            self.count(index).destaged_bytes += bytes;
         }
         self.run_part_done(index, run, fx);
     }

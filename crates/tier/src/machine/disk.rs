@@ -8,7 +8,7 @@ use super::log::Log;
 use super::overlay::Overlay;
 use super::peer::Peer;
 use super::uncached::Uncached;
-use super::{Mode, PAUSE};
+use super::{Counters, Mode, PAUSE};
 use crate::ReqId;
 use crate::format::{DiskEntry, Holder, Sidecar, SidecarState};
 
@@ -102,6 +102,9 @@ pub(crate) struct Disk {
     pub(super) is_damaged: bool,
     /// A log start that is on its way to the pool's log.
     pub(super) start_queued: u64,
+    /// Writes wait for room in the log since then.
+    pub(super) full_since: Option<Nanos>,
+    pub(super) counters: Counters,
 }
 
 /// How a disk is doing.
@@ -139,6 +142,12 @@ pub struct DiskStatus {
     pub holding: usize,
     /// Whether somebody else owns it by now.
     pub is_fenced: bool,
+    /// When the oldest write came that only the log has; zero if it was before the set was opened.
+    pub oldest: Option<Nanos>,
+    /// Since when writes wait for room in the log, if they do.
+    pub full_since: Option<Nanos>,
+    /// What happened to it since the set was opened.
+    pub counters: Counters,
 }
 
 impl Disk {
@@ -181,6 +190,8 @@ impl Disk {
             is_fenced: false,
             is_damaged: false,
             start_queued: 0,
+            full_since: None,
+            counters: Counters::default(),
         }
     }
 
@@ -213,6 +224,9 @@ impl Disk {
             copies: self.copies,
             holding: self.holding(),
             is_fenced: self.is_fenced,
+            oldest: self.epochs.front().map(|epoch| epoch.since),
+            full_since: self.full_since,
+            counters: self.counters,
         }
     }
 

@@ -1,3 +1,5 @@
+use units::Nanos;
+
 use super::overlay::{Layer, Source};
 
 /// A write that is in the log.
@@ -19,6 +21,8 @@ pub(crate) struct Epoch {
     /// Its last group so far.
     pub(crate) last_seq: u64,
     pub(crate) writes: Vec<Logged>,
+    /// When its first write came; that of a recovered one came before the set was opened.
+    pub(crate) since: Nanos,
     pub(crate) is_closed: bool,
 }
 

@@ -80,8 +80,12 @@ impl Tier {
             let bits = (first..first + count).fold(0_u16, |bits, bit| bits | 1 << bit);
             let io = self.ios.start(Io::Fill { slot, bits, holder });
             let bytes = u32::from(count) * 4096;
-            self.counters.filled_bytes += u64::from(bytes);
             self.filling += u64::from(bytes);
+            let counters = self.count(disk);
+            counters.filled_bytes += u64::from(bytes);
+            if !matches!(holder, Holder::Read(_)) {
+                counters.placed_bytes += u64::from(bytes);
+            }
             let to = self.geometry.slot_at(slot) + u64::from(first) * 4096;
             let from = vec![Piece::Buf { buf, at, bytes }];
             fx.push(Effect::Write { io, place: Place::Cache, at: to, from, durable: false });

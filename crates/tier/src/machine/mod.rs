@@ -74,12 +74,41 @@ pub struct Counters {
     pub destaged_bytes: u64,
     /// Bytes that came into pages.
     pub filled_bytes: u64,
+    /// Of those, bytes that clients had written.
+    pub placed_bytes: u64,
     /// Pages that left.
     pub evicted: u64,
     /// Blocks of pages that were not what they should have been.
     pub checksum_errors: u64,
     /// Groups written to logs.
     pub groups: u64,
+    /// Nanoseconds for which writes of a disk waited for room in its log.
+    pub throttled_ns: u64,
+}
+
+impl Counters {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            hits: self.hits + other.hits,
+            partial: self.partial + other.partial,
+            misses: self.misses + other.misses,
+            read_bytes: self.read_bytes + other.read_bytes,
+            hit_bytes: self.hit_bytes + other.hit_bytes,
+            writes: self.writes + other.writes,
+            absorbed: self.absorbed + other.absorbed,
+            written_bytes: self.written_bytes + other.written_bytes,
+            flushes: self.flushes + other.flushes,
+            destaged_bytes: self.destaged_bytes + other.destaged_bytes,
+            filled_bytes: self.filled_bytes + other.filled_bytes,
+            placed_bytes: self.placed_bytes + other.placed_bytes,
+            evicted: self.evicted + other.evicted,
+            checksum_errors: self.checksum_errors + other.checksum_errors,
+            groups: self.groups + other.groups,
+            throttled_ns: self.throttled_ns + other.throttled_ns,
+        }
+    }
 }
 
 /// A set of cached disks on one cache device.
@@ -98,7 +127,8 @@ pub struct Tier {
     pub(crate) chunk_pins: Vec<u32>,
     /// Chunks that are free when nobody reads them any more.
     pub(crate) chunks_leaving: Vec<u32>,
-    pub(crate) counters: Counters,
+    /// Of the pool, and of disks that are not attached.
+    counters: Counters,
     /// Set when the cache device failed a write that matters.
     pub(crate) is_failed: bool,
     pub(crate) is_closing: bool,
@@ -179,7 +209,16 @@ impl Tier {
 
     /// What happened so far.
     pub fn counters(&self) -> Counters {
-        self.counters
+        let sum = self.disks.iter().flatten().fold(self.counters, |sum, d| sum.and(d.counters));
+        Counters { evicted: self.pages.evicted(), ..sum }
+    }
+
+    /// Where what happens to a disk is counted.
+    fn count(&mut self, disk: u16) -> &mut Counters {
+        match self.disks.get_mut(usize::from(disk)) {
+            Some(Some(disk)) => &mut disk.counters,
+            _ => &mut self.counters,
+        }
     }
 
     /// How the set is divided.
@@ -205,7 +244,15 @@ impl Tier {
     /// How a disk is doing; `None` where none is attached.
     pub fn status(&self, disk: u16) -> Option<DiskStatus> {
         let found = self.disks.get(usize::from(disk))?.as_ref()?;
-        Some(found.status((self.pages.pages_of(disk), self.pages.share_of(disk))))
+        let mut status = found.status((self.pages.pages_of(disk), self.pages.share_of(disk)));
+        status.counters.evicted = self.pages.evicted_of(disk);
+        Some(status)
+    }
+
+    /// Bytes of a disk's log that each of its peers lacks, as far as is known here.
+    pub fn copy_lags(&self, disk: u16) -> Vec<u64> {
+        let Some(Some(disk)) = self.disks.get(usize::from(disk)) else { return Vec::new() };
+        disk.peers.iter().map(|peer| disk.log.as_ref().map_or(0, |log| peer.lag(log))).collect()
     }
 
     fn request(&mut self, request: Request, fx: &mut Fx) {

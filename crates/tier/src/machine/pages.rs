@@ -85,13 +85,15 @@ struct Owned {
     /// Which pages come in, if that is another rule than the set's.
     promotion: Option<Promotion>,
     pages: usize,
+    /// Pages that left since the set was opened.
+    evicted: u64,
     /// Pages in the order in which they came in; some of them have left.
     entered: VecDeque<u64>,
 }
 
 impl Default for Owned {
     fn default() -> Self {
-        Self { share: 100, promotion: None, pages: 0, entered: VecDeque::new() }
+        Self { share: 100, promotion: None, pages: 0, evicted: 0, entered: VecDeque::new() }
     }
 }
 
@@ -268,6 +270,16 @@ impl Pages {
         self.owned.get(usize::from(disk)).map_or(0, |own| own.pages)
     }
 
+    /// Pages of a disk that left since the set was opened.
+    pub(crate) fn evicted_of(&self, disk: u16) -> u64 {
+        self.owned.get(usize::from(disk)).map_or(0, |own| own.evicted)
+    }
+
+    /// And those of all.
+    pub(crate) fn evicted(&self) -> u64 {
+        self.owned.iter().map(|own| own.evicted).sum()
+    }
+
     fn own(&mut self, disk: u16) -> &mut Owned {
         let at = usize::from(disk);
         if self.owned.len() <= at {
@@ -328,7 +340,8 @@ impl Pages {
     /// A page leaves; if a map may still name it, that has to be forgotten first.
     fn leave(&mut self, key: PageKey, place: Slot) -> Option<(u32, PageKey)> {
         let slot = self.places[place.position()];
-        self.own(key.disk).pages -= 1;
+        let own = self.own(key.disk);
+        (own.pages, own.evicted) = (own.pages - 1, own.evicted + 1);
         let state = &mut self.slots[slot as usize];
         state.holds = Holds::None;
         (state.valid, state.filling) = (0, 0);

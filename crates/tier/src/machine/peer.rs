@@ -3,6 +3,7 @@ use std::collections::VecDeque;
 use units::Nanos;
 
 use super::PAUSE;
+use super::log::Log;
 use crate::format::Holder;
 
 /// A peer that ends nothing for so long is lost. Our choice: longer than a slow flush, shorter than what a
@@ -62,8 +63,8 @@ pub(crate) struct Peer {
     /// Groups up to this one are accepted there, and durable.
     pub(super) accepted: u64,
     pub(super) durable: u64,
-    /// Groups under way: number, I/Os that are left.
-    pub(super) groups: VecDeque<(u64, u32)>,
+    /// Groups under way: number, I/Os that are left, where in the log it begins.
+    pub(super) groups: VecDeque<(u64, u32, u64)>,
     pub(super) is_flushing: bool,
     pub(super) is_reading: bool,
     pub(super) kept: Kept,
@@ -120,6 +121,16 @@ impl Peer {
     /// Whether an answer depends on it.
     pub(super) fn counts(&self) -> bool {
         matches!(self.state, State::Named | State::Holding | State::Leaving)
+    }
+
+    /// Bytes of the log that it lacks.
+    pub(super) fn lag(&self, log: &Log) -> u64 {
+        let has_to = match self.state {
+            State::None | State::Leaving => log.starts.front().copied().unwrap_or(0),
+            State::Copying(to) => to,
+            _ => self.groups.front().map_or(log.position, |(.., begin)| *begin),
+        };
+        log.position.saturating_sub(has_to)
     }
 
     /// When it is to be given up, if nothing ends there before; or asked for a sign of life, if nothing is

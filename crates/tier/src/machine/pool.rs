@@ -81,7 +81,6 @@ impl Tier {
     /// A page that left is to be forgotten.
     pub(super) fn queue_unmap(&mut self, lost: Option<(u32, PageKey)>, fx: &mut Fx) {
         if let Some((slot, key)) = lost {
-            self.counters.evicted += 1;
             self.queue(Item::Unmap(slot, key), fx);
         }
     }

@@ -62,13 +62,14 @@ impl Tier {
         let pieces = self.pieces(&request, buf, fx);
         let is_backing = |p: &Piecewise| p.part.source == PartSource::Backing;
         let missing: u32 = pieces.iter().filter(|p| is_backing(p)).map(|p| p.part.bytes).sum();
+        let counters = self.count(disk);
         match missing {
-            0 => self.counters.hits += 1,
-            _ if missing == bytes => self.counters.misses += 1,
-            _ => self.counters.partial += 1,
+            0 => counters.hits += 1,
+            _ if missing == bytes => counters.misses += 1,
+            _ => counters.partial += 1,
         }
-        self.counters.read_bytes += u64::from(bytes);
-        self.counters.hit_bytes += u64::from(bytes - missing);
+        counters.read_bytes += u64::from(bytes);
+        counters.hit_bytes += u64::from(bytes - missing);
         let missing = pieces.iter().filter(|p| is_backing(p)).flat_map(|p| whole_blocks(&p.part));
         let fills = self.open_fills(disk, missing.collect::<Vec<_>>().into_iter());
         self.reads.get(read).fills = fills;
@@ -252,7 +253,7 @@ impl Tier {
             }
         }
         if is_wrong {
-            self.counters.checksum_errors += u64::from(error == IoError::Checksum);
+            self.count(index).checksum_errors += u64::from(error == IoError::Checksum);
             self.queue_map(slot, fx);
         }
         self.pages.unpin(slot);

@@ -23,9 +23,10 @@ pub(super) struct WriteRequest {
 impl Tier {
     pub(super) fn write(&mut self, request: Request, fx: &mut Fx) {
         let is_durable = request.op == Op::Flush || request.fua;
-        self.counters.flushes += u64::from(is_durable);
-        self.counters.writes += u64::from(request.op != Op::Flush);
-        self.counters.written_bytes += u64::from(request.bytes);
+        let counters = self.count(request.disk);
+        counters.flushes += u64::from(is_durable);
+        counters.writes += u64::from(request.op != Op::Flush);
+        counters.written_bytes += u64::from(request.bytes);
         let disk = self.disk(request.disk);
         let is_held = match disk.change {
             None => disk.uncached == Uncached::Marking,
@@ -54,8 +55,8 @@ impl Tier {
     }
 
     fn accept_back(&mut self, request: Request, fx: &mut Fx) {
-        self.counters.absorbed += 1;
         let index = request.disk;
+        self.count(index).absorbed += 1;
         let write = self.new_write(request);
         self.lay_over(write);
         self.touch_pages(write, fx);

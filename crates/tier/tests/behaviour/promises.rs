@@ -437,3 +437,17 @@ fn what_is_read_faster_than_the_cache_device_takes_it_does_not_pile_up_in_memory
     world.settle_all();
     assert_eq!(world.tier.held_bytes(), filling + (64 << 10), "and then more comes in again");
 }
+
+#[test]
+fn what_waits_says_since_when_and_a_full_log_for_how_long() {
+    let mut world = World::new(32, BACK);
+    world.write(0, 4096);
+    world.settle(|world| world.tier.status(0).is_some_and(|s| s.oldest.is_some()));
+    let first = world.tier.status(0).and_then(|s| s.oldest).expect("a write waits");
+    world.write(8192, 4096);
+    world.settle(|world| world.tier.counters().writes == 2);
+    assert_eq!(world.tier.status(0).and_then(|s| s.oldest), Some(first), "the first is the oldest");
+    world.settle_all();
+    let status = world.tier.status(0).expect("it is attached");
+    assert_eq!((status.oldest, status.full_since), (None, None), "all is out");
+}

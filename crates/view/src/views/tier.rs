@@ -1,4 +1,4 @@
-use record::rollup::TierRow;
+use record::rollup::{IoRow, TierRow};
 use record::run::TierCounts;
 use record::slice::Direction;
 use stats::{Histogram, Packed};
@@ -22,11 +22,15 @@ const AT_ONCE: f64 = 0.05;
 pub(crate) fn tier(source: &Source, lens: &Lens) -> TierPage {
     let scope = Scope::course(source, lens);
     let points = scope.frame.points(lens.points as usize);
-    let observed = Observed::of(&scope, &points);
+    let all = Observed::of(&scope, &points, None);
     let names = source.rollup().tier_names();
     let tiers: Vec<TierSeries> = (0_u32..)
         .zip(names)
-        .map(|(tier, _)| series(source, &scope, &points, tier, &observed))
+        .map(|(tier, name)| {
+            // Whose I/O is only seen has a part of the tier each, by its name.
+            let own = source.is_observed().then(|| Observed::of(&scope, &points, Some(&name.name)));
+            series(source, &scope, &points, tier, own.as_ref().unwrap_or(&all))
+        })
         .collect();
     let steps = steps(source, lens);
     let measured = Totals::of(&Scope::summary(source, lens));
@@ -49,10 +53,15 @@ struct Observed {
 }
 
 impl Observed {
-    fn of(scope: &Scope<'_>, points: &Points) -> Self {
+    /// Of all I/O in the lens, or that of a workload alone.
+    fn of(scope: &Scope<'_>, points: &Points, only: Option<&str>) -> Self {
         let mut found = Self { read_p99: Vec::new(), write_p99: Vec::new() };
         let (mut reads, mut writes) = (Sum::default(), Sum::default());
-        for (bucket, row) in scope.rows() {
+        let is_wanted = |row: &IoRow| {
+            let name = || &scope.level.entities[row.entity as usize].workload;
+            only.is_none_or(|only| only == name())
+        };
+        for (bucket, row) in scope.rows().filter(|(_, row)| is_wanted(row)) {
             while points.of[bucket] > found.read_p99.len() {
                 found.close(&mut reads, &mut writes);
             }
@@ -199,7 +208,12 @@ fn p99s(histograms: &[Histogram]) -> Vec<Option<u64>> {
 /// Rows of a tier, or of all, in the lens.
 fn rows(scope: &Scope<'_>, tier: Option<u32>) -> impl Iterator<Item = TierRow> {
     let rows = scope.source.rollup().tiers().into_iter();
+    let names = scope.source.rollup().tier_names();
+    let chosen = scope.lens.workloads.as_slice();
+    // What is seen of a disk and its part of a tier have one name.
+    let is_all = chosen.is_empty() || !scope.source.is_observed();
     rows.filter(move |row| tier.is_none_or(|tier| row.tier == tier))
+        .filter(move |row| is_all || chosen.contains(&names[row.tier as usize].name))
         .filter(|row| scope.frame.flat(row.span, row.bucket).is_some())
 }
 

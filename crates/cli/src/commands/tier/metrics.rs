@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use front::Running;
 use record::openmetrics::{END, MEDIA_TYPE, family, labels, sample};
+use record::slice::Direction;
 use stats::Histogram;
 use tiered::{Command, Control, Report, Taken, Times};
 use units::Nanos;
@@ -112,7 +113,11 @@ fn write(to: &mut dyn Write, report: &Report, taken: &Taken) -> io::Result<()> {
     histograms(
         to,
         ("tilemark_tier_request_seconds", "From a client's request to its answer."),
-        &[("read", &taken.reads), ("write", &taken.writes), ("flush", &taken.flushes)],
+        &[
+            ("read", &taken.requests(Direction::Read)),
+            ("write", &taken.requests(Direction::Write)),
+            ("flush", &taken.requests(Direction::Flush)),
+        ],
     )?;
     histograms(
         to,
@@ -120,7 +125,7 @@ fn write(to: &mut dyn Write, report: &Report, taken: &Taken) -> io::Result<()> {
             "tilemark_tier_backing_seconds",
             "I/O of backing stores, for requests and in the background.",
         ),
-        &[("read", &taken.backing_reads), ("write", &taken.backing_writes)],
+        &[("read", &taken.backing_reads()), ("write", &taken.backing_writes())],
     )?;
     sums(to, report)?;
     disks(to, report)?;
@@ -160,6 +165,12 @@ fn sums(to: &mut dyn Write, report: &Report) -> io::Result<()> {
             counters.destaged_bytes,
         ),
         ("filled_bytes", "bytes", "Bytes that came into pages.", counters.filled_bytes),
+        (
+            "placed_bytes",
+            "bytes",
+            "Of those, bytes that clients had written.",
+            counters.placed_bytes,
+        ),
         ("evicted_pages", "", "Pages that left.", counters.evicted),
         ("log_groups", "", "Groups written to logs.", counters.groups),
         (
@@ -189,7 +200,7 @@ fn sums(to: &mut dyn Write, report: &Report) -> io::Result<()> {
 
 fn disks(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     type Of = fn(&tiered::DiskReport) -> u64;
-    let of: [(&str, &str, &str, Of); 7] = [
+    let of: [(&str, &str, &str, Of); 8] = [
         ("dirty_bytes", "bytes", "Bytes not on the backing store yet.", |disk| disk.dirty_bytes),
         ("epochs", "", "Epochs not on the backing store yet.", |disk| disk.epochs as u64),
         ("log_chunks", "", "Chunks that the log takes.", |disk| disk.log_chunks as u64),
@@ -206,6 +217,7 @@ fn disks(to: &mut dyn Write, report: &Report) -> io::Result<()> {
         ),
         ("copies", "", "Copies of the log that peers hold.", |disk| disk.holding as u64),
         ("copies_wanted", "", "Copies that mode back needs.", |disk| u64::from(disk.copies)),
+        ("generation", "", "Counts the disk's owners.", |disk| disk.generation),
     ];
     for (name, unit, help, value) in of {
         let name = format!("tilemark_tier_{name}");
@@ -214,7 +226,43 @@ fn disks(to: &mut dyn Write, report: &Report) -> io::Result<()> {
             sample(to, &name, &labels(&[("disk", &disk.name)]), value(disk))?;
         }
     }
+    waits(to, report)?;
+    let name = "tilemark_tier_copy_lag_bytes";
+    family(to, name, "gauge", "bytes", "Bytes of the log that a peer's copy lacks.")?;
+    for (disk, peer) in
+        report.disks.iter().flat_map(|disk| disk.peers.iter().map(move |p| (disk, p)))
+    {
+        let labels = labels(&[("disk", &disk.name), ("peer", &peer.name)]);
+        sample(to, name, &labels, peer.lag_bytes)?;
+    }
     Ok(())
+}
+
+/// How long something waits, or waited, by disk.
+fn waits(to: &mut dyn Write, report: &Report) -> io::Result<()> {
+    let age = "tilemark_tier_dirty_age_seconds";
+    family(to, age, "gauge", "seconds", "Age of the oldest write that only the log has.")?;
+    for disk in &report.disks {
+        let value = seconds(disk.dirty_age_ns.unwrap_or(0));
+        sample(to, age, &labels(&[("disk", &disk.name)]), value)?;
+    }
+    let throttle = "tilemark_tier_throttle_seconds";
+    family(
+        to,
+        throttle,
+        "counter",
+        "seconds",
+        "Time for which writes waited for room in the log.",
+    )?;
+    for disk in &report.disks {
+        let value = seconds(disk.counters.throttled_ns);
+        sample(to, &format!("{throttle}_total"), &labels(&[("disk", &disk.name)]), value)?;
+    }
+    Ok(())
+}
+
+fn seconds(ns: u64) -> String {
+    format!("{}.{:03}", ns / 1_000_000_000, ns / 1_000_000 % 1000)
 }
 
 fn histograms(
@@ -246,29 +294,68 @@ fn histograms(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tiered::{DiskReport, DiskTimes, PeerReport};
 
     #[test]
     fn families_are_whole_and_buckets_only_grow() {
-        let report: Report = serde_json::from_value(serde_json::json!({
-            "page_bytes": 10, "held_bytes": 4, "has_failed": false, "in_flight": 1, "hits": 3, "partial": 1,
-            "misses": 2, "read_bytes": 9, "hit_bytes": 5, "writes": 7, "absorbed": 6, "written_bytes": 8,
-            "flushes": 1, "destaged_bytes": 1, "filled_bytes": 1, "evicted": 0, "checksum_errors": 0,
-            "groups": 2,
-            "disks": [{"name": "vm\"1", "mode": "back", "dirty_bytes": 4096, "epochs": 1, "log_chunks": 2,
-                "page_bytes": 0,
-                "share_percent": 100, "populates": true, "is_damaged": false, "is_refused": true, "sidecar": "dirty",
-                "copies": 1, "holding": 1, "is_fenced": false}],
-        }))
-        .expect("a report");
+        let counters = tier::Counters {
+            hits: 3,
+            partial: 1,
+            misses: 2,
+            writes: 7,
+            absorbed: 6,
+            throttled_ns: 2_500_000_000,
+            ..tier::Counters::default()
+        };
+        let disk = DiskReport {
+            index: 0,
+            name: "vm\"1".to_owned(),
+            mode: "back".to_owned(),
+            dirty_bytes: 4096,
+            epochs: 1,
+            log_chunks: 2,
+            page_bytes: 0,
+            share_percent: 100,
+            populates: true,
+            is_damaged: false,
+            is_refused: true,
+            copies: 1,
+            holding: 1,
+            is_fenced: false,
+            sidecar: "dirty".to_owned(),
+            generation: 3,
+            dirty_age_ns: Some(1_250_000_000),
+            peers: vec![PeerReport { name: "b".to_owned(), lag_bytes: 8192 }],
+            counters,
+        };
+        let report = Report {
+            page_size_bytes: 4096,
+            page_bytes: 10,
+            held_bytes: 4,
+            has_failed: false,
+            counters,
+            in_flight: 1,
+            disks: vec![disk],
+        };
         let mut taken = Taken::default();
+        let mut disk = DiskTimes::default();
         for us in [10, 60, 60, 3_000_000] {
-            taken.reads.record(Nanos::from_micros(us));
+            disk.answered(Direction::Read, 4096, Some(Nanos::from_micros(us)));
         }
+        taken.disks.push(disk);
         let mut text = Vec::new();
         write(&mut text, &report, &taken).expect("memory takes it");
         let text = String::from_utf8(text).expect("it is text");
         assert!(text.ends_with(END));
         assert!(text.contains("tilemark_tier_requests_total{op=\"write\",result=\"through\"} 1\n"));
+        for line in [
+            "tilemark_tier_generation{disk=\"vm\\\"1\"} 3\n",
+            "tilemark_tier_dirty_age_seconds{disk=\"vm\\\"1\"} 1.250\n",
+            "tilemark_tier_throttle_seconds_total{disk=\"vm\\\"1\"} 2.500\n",
+            "tilemark_tier_copy_lag_bytes{disk=\"vm\\\"1\",peer=\"b\"} 8192\n",
+        ] {
+            assert!(text.contains(line), "{line} is not in {text}");
+        }
         assert!(text.contains("tilemark_tier_trouble{disk=\"vm\\\"1\"} 1\n"), "{text}");
         let reads = text
             .lines()

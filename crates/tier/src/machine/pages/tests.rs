@@ -85,3 +85,19 @@ fn another_policy_goes_on_with_the_pages_that_are_in() {
         assert!(found.count() > 0, "{kind}: it goes on");
     }
 }
+
+/// What left before it was written down that it had come was not counted: it is not to be forgotten durably,
+/// and only that was counted. A disk that reads everything once has many such pages.
+#[test]
+fn pages_that_leave_soon_after_they_came_have_left_too() {
+    let mut pages = pages(PolicyKind::Lru);
+    let room = u64::try_from(pages.policy.capacity()).expect("few");
+    for page in 0..3 * room {
+        let (_, to_forget) = pages.reference(PageKey { disk: 2, page }, true);
+        assert_eq!(to_forget, None, "nothing was written down of it");
+    }
+    assert_eq!(
+        (pages.evicted_of(2), pages.evicted_of(1), pages.evicted()),
+        (2 * room, 0, 2 * room)
+    );
+}
