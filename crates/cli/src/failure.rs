@@ -110,20 +110,12 @@ fn nearer(error: &clap::Error) -> Option<String> {
 }
 
 /// Why `--host` is no option of a verb that others may expect it of, and what does.
-const NOT_OVER_HOSTS: [(&str, &str, &str); 2] = [
-    (
-        "simulate",
-        "simulate runs on this machine alone: its next step is chosen by those before it",
-        "a study of one configuration has steps that are chosen beforehand, and hosts share them: \
-         tilemark study run FILE --host A --host B",
-    ),
-    (
-        "replay",
-        "replay runs on this machine alone: the trace is a file of this one",
-        "copy the trace to each host and replay it there, or fit a workload to it (tilemark analyze TRACE \
+const NOT_OVER_HOSTS: [(&str, &str, &str); 1] = [(
+    "replay",
+    "replay runs on this machine alone: the trace is a file of this one",
+    "copy the trace to each host and replay it there, or fit a workload to it (tilemark analyze TRACE \
          --to-workload FILE), which runs over hosts",
-    ),
-];
+)];
 
 /// A verb that was given hosts and has none.
 fn not_over_hosts(error: &clap::Error) -> Option<Failure> {

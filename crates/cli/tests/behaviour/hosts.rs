@@ -322,14 +322,6 @@ fn a_simulation_goes_on_here_when_its_hosts_are_lost() {
 }
 
 #[test]
-fn a_search_is_not_spread_and_says_what_is() {
-    let place = Place::new();
-    let output = place.output(&["simulate", "--array", "vnx5500", "--threads", "2"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(err(&output).contains("hint: say --tiles FIRST..LAST"), "{}", err(&output));
-}
-
-#[test]
 fn hosts_are_examined_and_cleaned_up_where_they_are() {
     let Some(place) = Place::usable() else { return };
     let all = hosts(&place, &["a", "b"]);
@@ -502,7 +494,7 @@ fn what_is_not_done_over_hosts_says_so_and_what_is() {
     let replay = ["replay", "web.csv", "--on", "ds"];
     refused(&replay, 2, "replay runs on this machine alone", "copy the trace to each host");
     let simulate = ["simulate", "--array", "vnx5500"];
-    refused(&simulate, 2, "simulate runs on this machine alone", "tilemark study run FILE --host");
+    refused(&simulate, 2, "a search has no steps that are known before", "--tiles FIRST..LAST");
     refused(
         &["run", "file:x", "--tile", "tile.toml"],
         3,
