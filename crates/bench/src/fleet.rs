@@ -50,6 +50,12 @@ impl StepOrder {
     }
 }
 
+/// The round of a repeat (from 0) of a step. Every step and repeat has its own, and the same
+/// one in another run of this seed: on another array, too, which pairs the repeats.
+pub fn round(tiles: u32, repeat: u32) -> u64 {
+    u64::from(tiles) << 32 | u64::from(repeat)
+}
+
 /// All members of so many tiles, in order, with the infrastructure operations last.
 pub fn members_of(set: &ResolvedTile, tiles: u32) -> Vec<Member> {
     let own = set.workloads.len();

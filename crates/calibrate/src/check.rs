@@ -11,10 +11,10 @@ use units::{Bytes, Nanos};
 use super::error::CalibrateError;
 use super::sweep::Contact;
 use bench::BenchError;
-use bench::fleet::{StepOrder, fleet};
+use bench::fleet::{StepOrder, fleet, round};
 use bench::progress::{NoObserver, about};
 use bench::rig::Rig;
-use bench::run::{TileLoad, fill, round};
+use bench::run::{TileLoad, fill};
 use bench::simulate::{Settings, Stage};
 use bench::step::{Nowhere, StepBench, place_now, step_at_most};
 

@@ -14,7 +14,7 @@ pub fn in_huge_pages() {
     let Ok(maps) = fs::read_to_string("/proc/self/maps") else { return };
     for (start, length) in maps.lines().filter_map(heap) {
         for advice in [libc::MADV_HUGEPAGE, MADV_COLLAPSE] {
-            // SAFETY: both advices leave the content of pages as it is, whatever is mapped there by now and whoever
+            // SAFETY: either advice leaves the content of pages as it is, whatever is mapped there by now and whoever
             // uses it.
             unsafe { libc::madvise(without_provenance_mut(start), length, advice) };
         }

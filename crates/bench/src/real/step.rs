@@ -11,11 +11,11 @@ use units::Nanos;
 
 use super::watcher::Watcher;
 use crate::error::BenchError;
-use crate::fleet::{DiskNeed, StepOrder, fleet};
+use crate::fleet::{DiskNeed, StepOrder, fleet, round};
 use crate::plan::{Layer, ResolvedPlan, Surroundings, Values, resolve, with_traces};
 use crate::progress::{Control, NoObserver};
 use crate::rig::RealRig;
-use crate::run::{fill, round};
+use crate::run::fill;
 use crate::score::References;
 use crate::step::runner::{StepBench, place_now};
 use crate::step::sink::Nowhere;

@@ -6,11 +6,11 @@ use std::time::Duration;
 use spec::array::Array;
 
 use crate::error::BenchError;
+use crate::fleet::round;
 use crate::ladder::Climb;
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Request};
 use crate::rig::{Foreseen, Foresight, Warmed};
-use crate::run::round;
 use crate::simulate::Stage;
 
 /// Who simulates steps before a run comes to them.

@@ -6,7 +6,7 @@ use serde_json::json;
 use units::Nanos;
 
 use crate::error::BenchError;
-use crate::fleet::{DiskNeed, StepOrder, fleet};
+use crate::fleet::{DiskNeed, StepOrder, fleet, round};
 use crate::ladder::{Ladder, StepResult, StepRunner};
 use crate::plan::ResolvedPlan;
 use crate::progress::{Control, Observer, Progress, Request};
@@ -15,7 +15,7 @@ use crate::run::answer::work_of;
 use crate::run::document::RunFacts;
 use crate::run::kept::Kept;
 use crate::run::power::{self, RunPower};
-use crate::run::{End, answer, round};
+use crate::run::{End, answer};
 use crate::step::bottleneck;
 use crate::step::checks::repeats_within_3_percent;
 use crate::step::report::StepPlace;

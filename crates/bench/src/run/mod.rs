@@ -259,12 +259,6 @@ fn json_of<T: serde::Serialize>(document: &T) -> serde_json::Value {
     serde_json::to_value(document).unwrap_or_default()
 }
 
-/// The round of a repeat (from 0) of a step. Every step and repeat has its own, and the same
-/// one in another run of this seed: on another array, too, which pairs the repeats.
-pub fn round(tiles: u32, repeat: u32) -> u64 {
-    u64::from(tiles) << 32 | u64::from(repeat)
-}
-
 /// A quick search wants room for at least so many tiles, so that it ends at a limit that breaks
 /// and not at a full datastore: several times what a disk of today holds.
 const QUICK_TILES: u64 = 256;

@@ -7,11 +7,10 @@ use spec::ResolvedTile;
 use spec::array::Array;
 
 use crate::error::BenchError;
-use crate::fleet::{StepOrder, fleet};
+use crate::fleet::{StepOrder, fleet, round};
 use crate::plan::{ResolvedPlan, with_traces};
 use crate::progress::{Control, NoObserver};
 use crate::rig::{Foreseen, SharedState, SimRig, WarmKey, Warmed};
-use crate::run::round;
 use crate::score::References;
 use crate::simulate::Settings;
 use crate::step::report::StepPlace;

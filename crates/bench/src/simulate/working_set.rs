@@ -6,8 +6,7 @@ use units::{Bytes, Nanos};
 
 use super::Stage;
 use crate::error::BenchError;
-use crate::fleet::{DiskNeed, Driven, StepOrder, driven};
-use crate::run::round;
+use crate::fleet::{DiskNeed, Driven, StepOrder, driven, round};
 
 /// Pages of the curve: those of the acceleration tiers that the studies are about.
 pub const WORKING_SET_PAGE: Bytes = Bytes::new(64 << 10);
