@@ -305,12 +305,18 @@ fn g_an_owner_that_returns_after_a_take_over_replays_nothing() {
 
 #[test]
 fn g_an_owner_that_is_cut_off_while_it_runs_answers_nothing_any_more() {
-    for (seed, is_partition) in [(40, true), (41, false), (42, true), (43, false)] {
+    // What waits in the log may still go out late, a batch that it had: a proof of fencing is for that.
+    let waits = |world: &World| world.tier.status(0).is_some_and(|status| status.dirty_bytes > 0);
+    let cases = [(40, true, false), (41, false, false), (42, true, false), (43, false, false)];
+    let drained = [(44, true, true), (45, false, true), (46, true, true), (47, false, true)];
+    for (seed, is_partition, is_drained) in cases.into_iter().chain(drained) {
         let mut world = copied(seed, ONE);
         for _ in 0..150 {
             world.step();
         }
-        world.settle(|world| world.waiting() == 0 && !world.is_busy());
+        world.settle(|world| {
+            world.waiting() == 0 && !world.is_busy() && !(is_drained && waits(world))
+        });
         if is_partition {
             world.ways.partition(0);
         }
@@ -325,6 +331,7 @@ fn g_an_owner_that_is_cut_off_while_it_runs_answers_nothing_any_more() {
         if !is_partition {
             world.lose_way(0);
         }
+        let backing = content(&mut world.devices, ONE);
         let flushes = world.flushes;
         let mut asked = Vec::new();
         for at in 0..6 {
@@ -340,6 +347,7 @@ fn g_an_owner_that_is_cut_off_while_it_runs_answers_nothing_any_more() {
         assert_eq!(world.errors, 7, "not even a read is answered");
         let now = content(&mut world.devices, ONE);
         assert!(!now.iter().any(|stamp| asked.contains(stamp)), "nothing of it is written late");
+        assert!(!is_drained || now == backing, "nothing else is, either");
         world.close();
         assert!(world.devices.said().expect("no fault").owner == TAKER);
     }
