@@ -336,6 +336,13 @@ pub enum Effect {
     Note(Note),
 }
 
+impl Effect {
+    /// A write that a flush makes durable, if anybody wants it so.
+    pub(crate) fn write(io: IoId, place: Place, at: u64, from: Vec<Piece>) -> Self {
+        Self::Write { io, place, at, from, durable: false }
+    }
+}
+
 /// What a driver or an operator may want to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note {

@@ -195,6 +195,16 @@ impl Core {
         fx.io(Io { id: io.0.into(), file, action, data });
     }
 
+    /// All of a write is with the kernel; one that is to be durable ends with the flush behind it, where its
+    /// device needs one.
+    fn written(&mut self, id: IoId, place: Place, durable: bool, data: Buffer, fx: &mut Effects) {
+        if !durable || self.writes_durably {
+            return self.ended(id, Ok(Vec::new()), data, fx);
+        }
+        self.memory.give(data);
+        self.start(id, Under::Flush { place }, Buffer::none(), fx);
+    }
+
     /// The ring has done something, or a part of it, or nothing yet.
     pub(crate) fn done(
         &mut self,
@@ -225,11 +235,7 @@ impl Core {
                     Moved::Some(done) => {
                         self.start(id, Under::Write { place, at, done, durable }, data, fx);
                     }
-                    Moved::All if durable && !self.writes_durably => {
-                        self.memory.give(data);
-                        self.start(id, Under::Flush { place }, Buffer::none(), fx);
-                    }
-                    Moved::All => self.ended(id, Ok(Vec::new()), data, fx),
+                    Moved::All => self.written(id, place, durable, data, fx),
                     Moved::Failed => self.ended(id, Err(IoError::Io), data, fx),
                 }
             }

@@ -85,7 +85,7 @@ impl LiveRun {
         observation.finish(&info, &mut |slice: ObservedSlice<'_>| self.folded(&slice));
     }
 
-    pub(super) fn folded(&self, slice: &ObservedSlice<'_>) {
+    fn folded(&self, slice: &ObservedSlice<'_>) {
         let mut rollup = self.rollup.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         slice.fold_into(Arc::make_mut(&mut rollup));
     }

@@ -77,13 +77,7 @@ impl Tier {
         self.checkpoint.block += count;
         let io = self.ios.start(Io::Table);
         let at = self.next_table() + first * BLOCK;
-        fx.push(Effect::Write {
-            io,
-            place: Place::Cache,
-            at,
-            from: vec![Piece::Bytes(bytes.into())],
-            durable: false,
-        });
+        fx.push(Effect::write(io, Place::Cache, at, vec![Piece::Bytes(bytes.into())]));
     }
 
     /// What a table says of its block's slots. It may be durable soon, as a map may.
@@ -143,7 +137,7 @@ impl Tier {
         let io = self.ios.start(Io::Superblock);
         let from = vec![Piece::Bytes(self.superblock.encode().into())];
         let at = SUPERBLOCK_AT[self.superblock_copy];
-        fx.push(Effect::Write { io, place: Place::Cache, at, from, durable: false });
+        fx.push(Effect::write(io, Place::Cache, at, from));
     }
 
     pub(super) fn superblock_written(&mut self, is_ok: bool, fx: &mut Fx) {

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
 use super::disk::{Durable, Pending};
-use super::epoch::Logged;
+use super::group::{Group, payload_blocks};
 use super::io::Io;
 use super::log::{GroupFacts, Log, LogId};
 use super::overlay::blocks_of;
@@ -9,8 +9,8 @@ use super::pool::After;
 use super::uncached::Uncached;
 use super::write::WriteRequest;
 use super::{Fx, Tier};
-use crate::event::{Effect, IoError, Op, Piece, Place};
-use crate::format::{Flags, GROUP_RECORDS, Kind, Record};
+use crate::event::{Effect, IoError, Op, Place};
+use crate::format::Flags;
 
 /// Groups of a log that are written at once: with two, one gathers while the other is on its way.
 const GROUPS_IN_FLIGHT: usize = 2;
@@ -27,20 +27,6 @@ pub(super) struct Flusher {
     /// Whether the checkpoint waits for the next, and for this one.
     pub(super) is_checkpoint_next: bool,
     is_checkpoint: bool,
-}
-
-/// A group being put together: all that waits and fits. Of durable writes and flushes, which end an epoch, there may be
-/// many in it: none of them was answered before the last of it was asked for.
-#[derive(Default)]
-struct Group {
-    records: Vec<Record>,
-    payload: Vec<Piece>,
-    writes: Vec<(u32, u64)>,
-    logged: Vec<Logged>,
-    blocks: u64,
-    ends_epoch: bool,
-    /// Somebody waits for it to be durable.
-    is_awaited: bool,
 }
 
 impl Tier {
@@ -72,9 +58,43 @@ impl Tier {
         if let Some(since) = self.disk(index).full_since.take() {
             self.count(index).throttled_ns += now.saturating_sub(since).0;
         }
+        let group = self.gather(index, room, fx);
+        if group.records.is_empty() {
+            self.close_epoch(index, group.ends_epoch);
+            return group.ends_epoch;
+        }
+        let Group { seq, records, payload, writes, logged, ends_epoch, is_awaited, .. } = group;
+        let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
+        self.count(index).groups += 1;
+        let disk = self.disk(index);
+        let epoch = disk.open_epoch();
+        if epoch.writes.is_empty() {
+            epoch.since = now;
+        }
+        epoch.last_seq = seq;
+        epoch.writes.extend(logged);
+        let flags = if ends_epoch { Flags::EPOCH_END } else { Flags::default() };
+        let (epoch, unix_ns) = (epoch.number, now.0);
+        let is_durable = is_awaited && disk.log.as_ref().is_some_and(Log::is_durable_so_far);
+        let facts = GroupFacts { flags, epoch, unix_ns, is_durable };
+        disk.epoch_since.get_or_insert(now);
+        let sent: Vec<u32> = writes.iter().map(|(write, _)| *write).collect();
+        disk.groups.insert(seq, writes);
+        let log = disk.log.as_mut().expect("seen above");
+        let place = (seq, log.position);
+        let effect = log.write(&geometry, facts, records, payload, io);
+        self.push_group(index, place, effect, &sent, fx);
+        self.close_epoch(index, ends_epoch);
+        self.set_timer(fx);
+        true
+    }
+
+    /// Takes what waits for a group with so many blocks of payload; a flush of what is durable is answered.
+    fn gather(&mut self, index: u16, room: u64, fx: &mut Fx) -> Group {
+        let geometry = self.geometry;
         let log = self.disk(index).log.as_ref().expect("a disk with pending writes has a log");
         let (seq, payload_at, durable) = (log.seq, log.payload_at(&geometry), log.durable);
-        let mut group = Group::default();
+        let mut group = Group { seq, ..Group::default() };
         while let Some(next) = self.disk(index).pending.front().copied() {
             match next {
                 Pending::EpochEnd => {
@@ -109,34 +129,7 @@ impl Tier {
                 }
             }
         }
-        if group.records.is_empty() {
-            self.close_epoch(index, group.ends_epoch);
-            return group.ends_epoch;
-        }
-        let Group { records, payload, writes, logged, ends_epoch, is_awaited, .. } = group;
-        let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
-        self.count(index).groups += 1;
-        let disk = self.disk(index);
-        let epoch = disk.open_epoch();
-        if epoch.writes.is_empty() {
-            epoch.since = now;
-        }
-        epoch.last_seq = seq;
-        epoch.writes.extend(logged);
-        let flags = if ends_epoch { Flags::EPOCH_END } else { Flags::default() };
-        let (epoch, unix_ns) = (epoch.number, now.0);
-        let is_durable = is_awaited && disk.log.as_ref().is_some_and(Log::is_durable_so_far);
-        let facts = GroupFacts { flags, epoch, unix_ns, is_durable };
-        disk.epoch_since.get_or_insert(now);
-        let sent: Vec<u32> = writes.iter().map(|(write, _)| *write).collect();
-        disk.groups.insert(seq, writes);
-        let log = disk.log.as_mut().expect("seen above");
-        let place = (seq, log.position);
-        let effect = log.write(&geometry, facts, records, payload, io);
-        self.push_group(index, place, effect, &sent, fx);
-        self.close_epoch(index, ends_epoch);
-        self.set_timer(fx);
-        true
+        group
     }
 
     pub(super) fn close_epoch(&mut self, index: u16, is_over: bool) {
@@ -455,60 +448,5 @@ impl Tier {
         }
         self.answer(write, Err(IoError::Io), fx);
         self.let_go(write, fx);
-    }
-}
-
-fn payload_blocks(write: &WriteRequest) -> u64 {
-    match write.request.op {
-        Op::Write => blocks_of(write.request.offset, write.request.bytes).count() as u64,
-        _ => 0,
-    }
-}
-
-impl Group {
-    fn has_room(&self, write: &WriteRequest, room: u64) -> bool {
-        self.records.len() < GROUP_RECORDS && self.blocks + payload_blocks(write) <= room
-    }
-
-    /// Adds a write. Its payload keeps its place within blocks: what is before and behind is zero.
-    fn add(&mut self, write: u32, found: &WriteRequest, payload_at: u64) {
-        let request = &found.request;
-        let at = payload_at + self.blocks * 4096;
-        let (kind, unmap) = match request.op {
-            Op::Zero { unmap: true } => (Kind::Trim, true),
-            Op::Zero { unmap: false } => (Kind::Zero, false),
-            _ => (Kind::Write, false),
-        };
-        self.records.push(Record {
-            kind,
-            disk: request.disk,
-            bytes: request.bytes,
-            offset: request.offset,
-            sum: request.sums.whole,
-            place: 0,
-            sums: None,
-        });
-        if let Some(buf) = request.buf.filter(|_| kind == Kind::Write) {
-            let before = u32::try_from(request.offset % 4096).unwrap_or(0);
-            let blocks = payload_blocks(found);
-            let after = u32::try_from(blocks * 4096).unwrap_or(u32::MAX) - before - request.bytes;
-            if before > 0 {
-                self.payload.push(Piece::Zero(before));
-            }
-            self.payload.push(Piece::Buf { buf, at: 0, bytes: request.bytes });
-            if after > 0 {
-                self.payload.push(Piece::Zero(after));
-            }
-            self.blocks += blocks;
-        }
-        self.logged.push(Logged {
-            order: found.order,
-            offset: request.offset,
-            bytes: request.bytes,
-            at: (kind == Kind::Write).then_some(at),
-            unmap,
-            sums: request.sums.blocks.clone().into(),
-        });
-        self.writes.push((write, at));
     }
 }

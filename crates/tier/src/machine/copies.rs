@@ -147,13 +147,7 @@ impl Tier {
                 }
                 let what = PeerIo::Group { seq, writes: writes.to_vec() };
                 let io = self.start_peer(index, peer, what);
-                fx.push(Effect::Write {
-                    io,
-                    place: Place::Copy(index, peer),
-                    at,
-                    from,
-                    durable: false,
-                });
+                fx.push(Effect::write(io, Place::Copy(index, peer), at, from));
             }
         }
         fx.push(effect);

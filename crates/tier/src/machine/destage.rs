@@ -211,13 +211,7 @@ impl Tier {
         let (span, buf) = (found.span.clone(), found.buf.expect("a run of bytes has memory"));
         let io = self.ios.start(Io::RunWrite { disk: index, run });
         let from = vec![Piece::Buf { buf, at: 0, bytes: span.bytes }];
-        fx.push(Effect::Write {
-            io,
-            place: Place::Backing(index),
-            at: span.offset,
-            from,
-            durable: false,
-        });
+        fx.push(Effect::write(io, Place::Backing(index), span.offset, from));
         let batch = self.disk(index).batch.as_ref().expect("it was there");
         let whole = batch.whole_blocks(&span);
         let fills = self.open_fills(index, whole.iter().map(|(block, ..)| *block));
@@ -391,13 +385,7 @@ impl Tier {
             (Ok(()), Some(next)) => {
                 let (at, from) = (next.place(), vec![Piece::Bytes(next.encode())]);
                 let io = self.ios.start(Io::SidecarWrite { disk: index });
-                fx.push(Effect::Write {
-                    io,
-                    place: Place::Sidecar(index),
-                    at,
-                    from,
-                    durable: false,
-                });
+                fx.push(Effect::write(io, Place::Sidecar(index), at, from));
             }
             _ => self.sidecar_failed(index, fx),
         }

@@ -88,7 +88,7 @@ impl Tier {
             }
             let to = self.geometry.slot_at(slot) + u64::from(first) * 4096;
             let from = vec![Piece::Buf { buf, at, bytes }];
-            fx.push(Effect::Write { io, place: Place::Cache, at: to, from, durable: false });
+            fx.push(Effect::write(io, Place::Cache, to, from));
         }
         u16::try_from(runs.len()).unwrap_or(u16::MAX)
     }

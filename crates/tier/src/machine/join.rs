@@ -126,13 +126,7 @@ impl Tier {
         let start = (0, vec![label(kept.number - 1), label(kept.number)]);
         for (at, from) in [end, start] {
             let io = self.start_peer(index, peer, PeerIo::Mark);
-            fx.push(Effect::Write {
-                io,
-                place: Place::Copy(index, peer),
-                at,
-                from,
-                durable: false,
-            });
+            fx.push(Effect::write(io, Place::Copy(index, peer), at, from));
         }
         self.set_timer(fx);
     }
@@ -146,13 +140,7 @@ impl Tier {
                 let at = held_at(position, found.capacity);
                 let what = PeerIo::Copy { buf, to: position + u64::from(bytes) };
                 let io = self.start_peer(index, peer, what);
-                fx.push(Effect::Write {
-                    io,
-                    place: Place::Copy(index, peer),
-                    at,
-                    from,
-                    durable: false,
-                });
+                fx.push(Effect::write(io, Place::Copy(index, peer), at, from));
                 self.set_timer(fx);
             }
             (PeerIo::Copy { to, .. }, State::Copying(_)) => {
@@ -196,13 +184,7 @@ impl Tier {
         let label = Label { disk: owner, generation, number: kept.number, position, seq };
         let io = self.start_peer(index, peer, PeerIo::Kept);
         let from = vec![Piece::Bytes(label.encode())];
-        fx.push(Effect::Write {
-            io,
-            place: Place::Copy(index, peer),
-            at: label.place(),
-            from,
-            durable: false,
-        });
+        fx.push(Effect::write(io, Place::Copy(index, peer), label.place(), from));
         self.set_timer(fx);
     }
 

@@ -8,6 +8,7 @@ mod destage;
 mod disk;
 pub(crate) mod epoch;
 mod fill;
+mod group;
 mod io;
 mod join;
 pub(crate) mod log;

@@ -86,13 +86,7 @@ impl Tier {
         let io = self.ios.start(Io::Through { write });
         fx.push(match (op, buf) {
             (Op::Zero { unmap }, _) => Effect::Zero { io, place, at, bytes, unmap },
-            (_, Some(buf)) => Effect::Write {
-                io,
-                place,
-                at,
-                from: vec![Piece::Buf { buf, at: 0, bytes }],
-                durable: false,
-            },
+            (_, Some(buf)) => Effect::write(io, place, at, vec![Piece::Buf { buf, at: 0, bytes }]),
             (_, None) => panic!("a write has memory"),
         });
     }

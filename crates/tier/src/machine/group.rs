@@ -1,0 +1,77 @@
+use super::epoch::Logged;
+use super::overlay::blocks_of;
+use super::write::WriteRequest;
+use crate::event::{Op, Piece};
+use crate::format::{GROUP_RECORDS, Kind, Record};
+
+/// A group being put together: all that waits and fits. Of durable writes and flushes, which end an epoch, there may be
+/// many in it: none of them was answered before the last of it was asked for.
+#[derive(Default)]
+pub(super) struct Group {
+    /// Its number in the log.
+    pub(super) seq: u64,
+    pub(super) records: Vec<Record>,
+    pub(super) payload: Vec<Piece>,
+    pub(super) writes: Vec<(u32, u64)>,
+    pub(super) logged: Vec<Logged>,
+    pub(super) blocks: u64,
+    pub(super) ends_epoch: bool,
+    /// Somebody waits for it to be durable.
+    pub(super) is_awaited: bool,
+}
+
+impl Group {
+    /// Whether there is room for a write besides.
+    pub(super) fn has_room(&self, write: &WriteRequest, room: u64) -> bool {
+        self.records.len() < GROUP_RECORDS && self.blocks + payload_blocks(write) <= room
+    }
+
+    /// Adds a write. Its payload keeps its place within blocks: what is before and behind is zero.
+    pub(super) fn add(&mut self, write: u32, found: &WriteRequest, payload_at: u64) {
+        let request = &found.request;
+        let at = payload_at + self.blocks * 4096;
+        let (kind, unmap) = match request.op {
+            Op::Zero { unmap: true } => (Kind::Trim, true),
+            Op::Zero { unmap: false } => (Kind::Zero, false),
+            _ => (Kind::Write, false),
+        };
+        self.records.push(Record {
+            kind,
+            disk: request.disk,
+            bytes: request.bytes,
+            offset: request.offset,
+            sum: request.sums.whole,
+            place: 0,
+            sums: None,
+        });
+        if let Some(buf) = request.buf.filter(|_| kind == Kind::Write) {
+            let before = u32::try_from(request.offset % 4096).unwrap_or(0);
+            let blocks = payload_blocks(found);
+            let after = u32::try_from(blocks * 4096).unwrap_or(u32::MAX) - before - request.bytes;
+            if before > 0 {
+                self.payload.push(Piece::Zero(before));
+            }
+            self.payload.push(Piece::Buf { buf, at: 0, bytes: request.bytes });
+            if after > 0 {
+                self.payload.push(Piece::Zero(after));
+            }
+            self.blocks += blocks;
+        }
+        self.logged.push(Logged {
+            order: found.order,
+            offset: request.offset,
+            bytes: request.bytes,
+            at: (kind == Kind::Write).then_some(at),
+            unmap,
+            sums: request.sums.blocks.clone().into(),
+        });
+        self.writes.push((write, at));
+    }
+}
+
+pub(super) fn payload_blocks(write: &WriteRequest) -> u64 {
+    match write.request.op {
+        Op::Write => blocks_of(write.request.offset, write.request.bytes).count() as u64,
+        _ => 0,
+    }
+}
