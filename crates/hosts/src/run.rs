@@ -192,6 +192,6 @@ fn target(plan: &ResolvedPlan) -> Result<Target, BenchError> {
     plan.datastore.value.parse().map_err(BenchError::Target)
 }
 
-fn refused<T>(what: &str, hint: &'static str) -> Result<T, BenchError> {
+pub(crate) fn refused<T>(what: &str, hint: &'static str) -> Result<T, BenchError> {
     Err(BenchError::HostsRefused { what: what.to_owned(), hint })
 }

@@ -13,6 +13,7 @@ use units::Bytes;
 
 use crate::controller::{Controller, Options};
 use crate::link::{SOON, host_error};
+use crate::run::refused;
 use crate::shares::{LOOK, Share, Shares};
 use crate::wire::{self, SimulateStep, Simulation, topic};
 
@@ -43,8 +44,10 @@ impl<'a> Steps<'a> {
         tell_lost: &'a (dyn Fn(&str) + Sync),
     ) -> Result<Self, BenchError> {
         if plan.tile_set.workloads.iter().any(|(workload, _)| workload.replay.is_some()) {
-            let text = "a tile that plays a trace is simulated here: its file is on this machine";
-            return Err(BenchError::Hosts(text.to_owned()));
+            return refused(
+                "a tile that plays a trace is simulated on one machine: its file is on this one",
+                "leave out --host; --threads simulates steps at the same time here",
+            );
         }
         let name = format!("simulate-{}", std::process::id());
         let controller = Controller::gather(&name, options, tool, control, tell)?;

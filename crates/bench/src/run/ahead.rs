@@ -148,9 +148,19 @@ impl<'a> Ahead<'a> {
     }
 
     /// Nothing more is begun.
-    pub fn end(&self) {
+    fn end(&self) {
         self.state().is_over = true;
         self.has_changed.notify_all();
+    }
+}
+
+/// Ends both when the run is over, however it ends.
+pub(super) struct Ending<'s>(pub &'s Ahead<'s>, pub &'s dyn Foresee);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+        self.1.end();
     }
 }
 

@@ -10,7 +10,7 @@ use crate::error::BenchError;
 use crate::plan::{ARRAY_PREFIX, PlanError, ResolvedPlan, store_tile, with_traces};
 use crate::progress::{Control, Observer};
 use crate::rig::{Rig, SimRig};
-use crate::run::ahead::{Ahead, Foresee};
+use crate::run::ahead::{Ahead, Ending, Foresee};
 use crate::run::document::RunFacts;
 use crate::run::{FinishedRun, Reporter, TileLoad, first_step, run_on, second};
 use crate::score::References;
@@ -78,10 +78,8 @@ pub fn simulate_ahead(
         for _ in 0..by.threads().get() {
             scope.spawn(|| ahead.work(by));
         }
-        let finished = on(plan, array, options, Some(&ahead), control, observer);
-        ahead.end();
-        by.end();
-        finished
+        let _ending = Ending(&ahead, by);
+        on(plan, array, options, Some(&ahead), control, observer)
     })
 }
 

@@ -522,12 +522,7 @@ fn steps_that_are_simulated_ahead_make_the_same_run_to_the_bit() {
     plan.climb.value = Climb::Every { first: 1, last: 3 };
     let array = spec::shipped::array("vnx5500").expect("it is shipped");
     let base = tempfile::tempdir().expect("a directory");
-    let options = SimulateOptions {
-        base: base.path().to_owned(),
-        changes: Vec::new(),
-        tool: tool(),
-        reporter: None,
-    };
+    let options = options(base.path(), None);
     let timeless = |mut run: FinishedRun| {
         for step in &mut run.run.steps {
             step.started = Timestamp::UNIX_EPOCH;
@@ -552,12 +547,7 @@ fn steps_that_are_simulated_ahead_make_the_same_run_to_the_bit() {
 fn a_plan_that_does_not_fit_the_simulated_array_says_so_before_anything_runs() {
     let plan = simulated_plan("80000");
     let base = tempfile::tempdir().expect("a directory");
-    let options = SimulateOptions {
-        base: base.path().to_owned(),
-        changes: Vec::new(),
-        tool: tool(),
-        reporter: None,
-    };
+    let options = options(base.path(), None);
     let error = simulate(&plan, &disks(), &options, &Control::default(), &mut NoObserver).err();
     let text = error.expect("too large").to_string();
     assert!(text.starts_with("80000 tiles of 64 MiB need"), "{text}");
@@ -597,13 +587,16 @@ fn run_simulated(plan: &ResolvedPlan, base: &std::path::Path) -> FinishedRun {
     run_reported(plan, base, None)
 }
 
+fn options(base: &std::path::Path, reporter: Option<Arc<dyn Reporter>>) -> SimulateOptions {
+    SimulateOptions { base: base.to_owned(), changes: Vec::new(), tool: tool(), reporter }
+}
+
 fn run_reported(
     plan: &ResolvedPlan,
     base: &std::path::Path,
     reporter: Option<Arc<dyn Reporter>>,
 ) -> FinishedRun {
-    let options =
-        SimulateOptions { base: base.to_owned(), changes: Vec::new(), tool: tool(), reporter };
+    let options = options(base, reporter);
     simulate(plan, &disks(), &options, &Control::default(), &mut NoObserver).expect("a run")
 }
 

@@ -52,7 +52,8 @@ pub struct SimulateArgs {
 
     /// Threads that simulate steps of a range at the same time; they do not change the result
     ///
-    /// With --tiles FIRST..LAST or --repeats. Each takes the memory of a simulation. Example: --threads 4
+    /// With --tiles; each repeat of each count is a step. A thread takes the memory of a simulation.
+    /// Example: --tiles 1..8 --threads 4
     #[arg(
         long,
         value_name = "N",

@@ -493,6 +493,8 @@ fn what_is_not_done_over_hosts_says_so_and_what_is() {
     refused(&played, 3, "a tile that plays a trace runs on one host", "--to-workload");
     let replay = ["replay", "web.csv", "--on", "ds"];
     refused(&replay, 2, "replay runs on this machine alone", "copy the trace to each host");
+    let simulate = ["simulate", "--array", "vnx5500", "--tile", "played-tile.toml", "--tiles", "1"];
+    refused(&simulate, 3, "a tile that plays a trace is simulated on one machine", "--threads");
     let simulate = ["simulate", "--array", "vnx5500"];
     refused(&simulate, 2, "a search has no steps that are known before", "--tiles FIRST..LAST");
     refused(
