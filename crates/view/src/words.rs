@@ -127,19 +127,13 @@ fn held_and_broken(run: &Run, held: u32, broken: &BrokenLimit) -> String {
     }
 }
 
-/// What was at its limit in a step that broke, and what its broken action waited for; nothing
+/// What was at its limit in a step that broke, and what the action of its broken limit waited for; nothing
 /// where the run does not know.
-pub(crate) fn limited(step: &Step) -> Option<String> {
+pub(crate) fn limited(step: &Step, broken: &BrokenLimit) -> Option<String> {
     let found = step.bottleneck.as_ref().filter(|found| found.kind.is_seen());
     let found = found.map(|found| format!("{}.", capital(&found.text)));
-    let waits = told_waits(&step.waits).map(|waits| {
-        let limit =
-            closest(&[step]).map(|limit| format!("{} {}", limit.workload, limit.result.name));
-        format!(
-            "Of the time of {} {waits}.",
-            limit.unwrap_or_else(|| "the action that broke".to_owned())
-        )
-    });
+    let waits = told_waits(&step.waits)
+        .map(|waits| format!("Of the time of {} {} {waits}.", broken.workload, broken.limit.name));
     let parts: Vec<String> = found.into_iter().chain(waits).collect();
     (!parts.is_empty()).then(|| parts.join(" "))
 }

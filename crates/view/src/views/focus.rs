@@ -6,6 +6,7 @@ use record::run::{Step, Verdict};
 use crate::request::Lens;
 use crate::scope::{Detail, Phases, Scope};
 use crate::source::Source;
+use crate::words;
 
 /// The steps of an answer.
 pub(super) struct Focus<'a> {
@@ -84,6 +85,12 @@ impl<'a> Focus<'a> {
     pub fn broken(&self) -> Option<&'a Step> {
         let pair = self.broke.as_ref()?.first()?;
         self.source.steps().iter().find(|step| (step.step, step.repeat) == *pair)
+    }
+
+    /// What was at its limit in that step, and what its broken action waited for; nothing where the run does not know.
+    pub fn limited(&self) -> Option<String> {
+        let broken = self.source.run()?.answer.first_broken.as_ref()?;
+        words::limited(self.broken()?, broken)
     }
 
     /// The time that numbers are from, in words: `4 tiles, measured time`.

@@ -126,8 +126,8 @@ fn broken_words(answer: &Answer, broken: &BrokenLimit) -> String {
 /// What the run found at its limit in the step that broke, and what the broken action waited for;
 /// else what most of the waiting in I/Os was.
 fn why(focus: &Focus<'_>) -> Option<String> {
-    let broken = focus.broken()?;
-    Some(words::limited(broken).unwrap_or_else(|| cause::sentence(&cause::waits(&focus.cause()))))
+    focus.broken()?;
+    Some(focus.limited().unwrap_or_else(|| cause::sentence(&cause::waits(&focus.cause()))))
 }
 
 fn doubts(run: &Run) -> Vec<Doubt> {

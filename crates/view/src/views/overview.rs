@@ -31,7 +31,7 @@ pub(crate) fn overview(source: &Source, lens: &Lens) -> Overview {
 /// at its limit and what the broken action waited for, where the run knows; else what most of
 /// the waiting in I/Os was.
 fn cause_of(focus: &Focus<'_>, waits: &Waits) -> String {
-    let said = focus.broken().and_then(words::limited).unwrap_or_else(|| cause::sentence(waits));
+    let said = focus.limited().unwrap_or_else(|| cause::sentence(waits));
     match focus.broken() {
         Some(step) => {
             let tiles = units::print::count(step.tiles.into(), "tile");

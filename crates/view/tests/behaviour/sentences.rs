@@ -261,6 +261,21 @@ fn a_tier_says_what_came_from_it() {
 }
 
 #[test]
+fn what_the_action_that_broke_waited_for_is_not_told_of_another() {
+    let mut run = SMALL.run();
+    let broken = run.answer.first_broken.as_mut().expect("a limit broke");
+    // A limit of one tile broke worst; over all tiles another one has the least room.
+    (broken.workload, broken.limit.name) = ("web".to_owned(), "add-event".to_owned());
+    let tiles = broken.tiles;
+    let step = run.steps.iter_mut().find(|step| step.tiles == tiles).expect("its step");
+    step.waits = vec![Wait { what: Waited::Flushes { disk: "web-log".to_owned() }, share: 0.93 }];
+    let rollup = large_writes(step.step).rollup();
+    let source = Source::in_memory(run, Arc::new(rollup));
+    let why = source.page().headline.and_then(|headline| headline.why).expect("a step broke");
+    assert!(why.contains("Of the time of web add-event on average 93 %"), "{why}");
+}
+
+#[test]
 fn a_step_that_ran_out_of_processors_is_not_blamed_on_its_ios() {
     let mut run = SMALL.run();
     let broken = run.answer.first_broken.as_ref().expect("a limit broke").tiles;
