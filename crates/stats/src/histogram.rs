@@ -13,19 +13,98 @@ pub const RELATIVE_PRECISION: f64 = 1.0 / 128.0;
 /// It keeps its own buckets rather than the `hdrhistogram` crate's, because it is merged,
 /// emptied and put to rest every second for thousands of streams: knowing the lowest and
 /// highest bucket in use makes that proportional to what was recorded. The layout is
-/// the crate's. Only buckets between the shortest and the longest latency that it ever held
-/// have memory: some 0.5 KiB for each doubling, where all take 18.
+/// the crate's. Up to 16 buckets in use are a list of 8 bytes each, as most streams of a second need no more;
+/// with more, all buckets between the shortest and the longest latency that it held have memory: some 0.5 KiB
+/// for each doubling, where all take 18.
 #[derive(Clone)]
 pub struct Histogram {
-    /// Of the buckets from `first` on.
-    counts: Vec<u32>,
-    first: usize,
+    counts: Counts,
     /// Buckets that may hold something: `lowest_used..=highest_used`, empty if reversed.
     lowest_used: usize,
     highest_used: usize,
     count: u64,
     pub(crate) saturated: u64,
     pub(crate) sum_ns: u128,
+}
+
+/// How many latencies each bucket holds.
+#[derive(Clone)]
+enum Counts {
+    /// Of the buckets that hold something, ascending; at most [`FEW`].
+    Few(Vec<(u32, u32)>),
+    /// Of all buckets from `first` on.
+    Many { counts: Vec<u32>, first: usize },
+}
+
+const FEW: usize = 16;
+
+impl Counts {
+    const NONE: Self = Self::Few(Vec::new());
+
+    /// Of these buckets, which may be new.
+    #[inline]
+    fn over(&mut self, lowest: usize, highest: usize) -> &mut [u32] {
+        let has =
+            |counts: &Vec<u32>, first: usize| lowest >= first && highest - first < counts.len();
+        if !matches!(self, Self::Many { counts, first } if has(counts, *first)) {
+            self.reach(lowest, highest);
+        }
+        match self {
+            Self::Many { counts, first } => &mut counts[lowest - *first..=highest - *first],
+            Self::Few(_) => unreachable!("reached above"),
+        }
+    }
+
+    /// Makes memory for these buckets beside those that are held, whole steps of it.
+    #[cold]
+    fn reach(&mut self, lowest: usize, highest: usize) {
+        const STEP: usize = 64;
+        let held = match self {
+            Self::Few(few) => {
+                few.first().zip(few.last()).map(|(a, z)| (a.0 as usize, z.0 as usize + 1))
+            }
+            Self::Many { counts, first } => Some((*first, *first + counts.len())),
+        };
+        let (first, end) = held.unwrap_or((lowest, highest + 1));
+        let (first, end) =
+            (first.min(lowest) / STEP * STEP, end.max(highest + 1).next_multiple_of(STEP));
+        let mut all = vec![0; end - first];
+        match self {
+            Self::Few(few) => {
+                few.iter().for_each(|(index, count)| all[*index as usize - first] = *count)
+            }
+            Self::Many { counts, first: held } => {
+                all[*held - first..][..counts.len()].copy_from_slice(counts);
+            }
+        }
+        *self = Self::Many { counts: all, first };
+    }
+
+    /// More in one bucket, which stays where it is full.
+    #[inline]
+    fn add(&mut self, index: usize, count: u32) {
+        if let Self::Few(few) = self
+            && Self::add_to_few(few, index, count)
+        {
+            return;
+        }
+        let bucket = &mut self.over(index, index)[0];
+        *bucket = bucket.saturating_add(count);
+    }
+
+    /// Whether there was room.
+    fn add_to_few(few: &mut Vec<(u32, u32)>, index: usize, count: u32) -> bool {
+        let place = few.partition_point(|(held, _)| (*held as usize) < index);
+        let is_full = few.len() == FEW;
+        match few.get_mut(place) {
+            Some((held, bucket)) if *held as usize == index => {
+                *bucket = bucket.saturating_add(count);
+            }
+            _ if is_full => return false,
+            _ => few.insert(place, (u32::try_from(index).unwrap_or(u32::MAX), count)),
+        }
+        true
+    }
 }
 
 impl Default for Histogram {
@@ -58,8 +137,7 @@ impl Histogram {
     /// An empty histogram.
     pub fn new() -> Self {
         Self {
-            counts: Vec::new(),
-            first: 0,
+            counts: Counts::NONE,
             lowest_used: BUCKETS,
             highest_used: 0,
             count: 0,
@@ -78,8 +156,16 @@ impl Histogram {
     /// How many latencies the bucket of this one holds.
     #[inline]
     pub fn held(&self, latency: Nanos) -> u32 {
-        let bucket = index_of(latency.min(LONGEST)).checked_sub(self.first);
-        bucket.and_then(|bucket| self.counts.get(bucket)).copied().unwrap_or(0)
+        let index = index_of(latency.min(LONGEST));
+        let held = match &self.counts {
+            Counts::Few(few) => {
+                few.iter().find(|(held, _)| *held as usize == index).map(|held| &held.1)
+            }
+            Counts::Many { counts, first } => {
+                index.checked_sub(*first).and_then(|at| counts.get(at))
+            }
+        };
+        held.copied().unwrap_or(0)
     }
 
     /// Records the same latency several times. A bucket holds up to 2^32 - 1 and then
@@ -98,37 +184,10 @@ impl Histogram {
         if count == 0 {
             return;
         }
-        let bucket = &mut self.over(index, index)[0];
-        *bucket = bucket.saturating_add(count);
+        self.counts.add(index, count);
         self.count += u64::from(count);
         self.lowest_used = self.lowest_used.min(index);
         self.highest_used = self.highest_used.max(index);
-    }
-
-    /// These buckets, which may be new.
-    #[inline]
-    fn over(&mut self, lowest: usize, highest: usize) -> &mut [u32] {
-        if lowest < self.first || highest - self.first >= self.counts.len() {
-            self.reach(lowest, highest);
-        }
-        &mut self.counts[lowest - self.first..=highest - self.first]
-    }
-
-    /// Makes memory for these buckets, whole steps of it.
-    #[cold]
-    fn reach(&mut self, lowest: usize, highest: usize) {
-        const STEP: usize = 64;
-        let (first, end) = match self.counts.len() {
-            0 => (lowest, highest + 1),
-            held => (lowest.min(self.first), (highest + 1).max(self.first + held)),
-        };
-        let (first, end) = (first / STEP * STEP, end.next_multiple_of(STEP));
-        let mut counts = vec![0; end - first];
-        if !self.counts.is_empty() {
-            let held = self.first - first;
-            counts[held..held + self.counts.len()].copy_from_slice(&self.counts);
-        }
-        (self.counts, self.first) = (counts, first);
     }
 
     /// Adds everything the other histogram holds.
@@ -136,9 +195,16 @@ impl Histogram {
         if other.is_empty() {
             return;
         }
-        let mine = self.over(other.lowest_used, other.highest_used);
-        for (mine, theirs) in mine.iter_mut().zip(other.used_counts()) {
-            *mine = mine.saturating_add(*theirs);
+        match &other.counts {
+            Counts::Few(few) => {
+                few.iter().for_each(|(index, n)| self.counts.add(*index as usize, *n))
+            }
+            Counts::Many { .. } => {
+                let mine = self.counts.over(other.lowest_used, other.highest_used);
+                for (mine, theirs) in mine.iter_mut().zip(other.used_of_many()) {
+                    *mine = mine.saturating_add(*theirs);
+                }
+            }
         }
         self.lowest_used = self.lowest_used.min(other.lowest_used);
         self.highest_used = self.highest_used.max(other.highest_used);
@@ -147,10 +213,12 @@ impl Histogram {
         self.sum_ns += other.sum_ns;
     }
 
-    /// Forgets everything, keeping the memory.
+    /// Forgets everything, keeping the memory if so much of it was needed.
     pub fn clear(&mut self) {
-        if !self.is_empty() {
-            self.over(self.lowest_used, self.highest_used).fill(0);
+        match &mut self.counts {
+            Counts::Few(few) => few.clear(),
+            Counts::Many { .. } if self.count <= FEW as u64 => self.counts = Counts::NONE,
+            Counts::Many { .. } => self.counts.over(self.lowest_used, self.highest_used).fill(0),
         }
         (self.lowest_used, self.highest_used) = (BUCKETS, 0);
         (self.count, self.saturated, self.sum_ns) = (0, 0, 0);
@@ -165,19 +233,13 @@ impl Histogram {
 
     /// Adds everything a histogram at rest holds.
     pub fn merge_compact(&mut self, other: &Compact) {
-        if let [(shortest, _), .., (longest, _)] | [(shortest @ longest, _)] = &other.buckets[..] {
-            let index = |value: &Nanos| index_of((*value).min(LONGEST));
-            let (lowest, highest) = (index(shortest), index(longest));
-            let mine = self.over(lowest, highest);
-            let mut more = 0;
-            for (value, count) in &other.buckets {
-                let bucket = &mut mine[index(value) - lowest];
-                *bucket = bucket.saturating_add(*count);
-                more += u64::from(*count);
-            }
-            self.count += more;
-            self.lowest_used = self.lowest_used.min(lowest);
-            self.highest_used = self.highest_used.max(highest);
+        let index = |value: &Nanos| index_of((*value).min(LONGEST));
+        if let Some((longest, _)) = other.buckets.last().filter(|_| other.buckets.len() > FEW) {
+            // Memory once for all of them.
+            self.counts.over(index(&other.buckets[0].0), index(longest));
+        }
+        for (value, count) in &other.buckets {
+            self.add_to_bucket(index(value), *count);
         }
         self.saturated += other.saturated;
         self.sum_ns += other.sum_ns;
@@ -251,17 +313,23 @@ impl Histogram {
 
     /// Buckets that hold something, ascending, with their count.
     pub(crate) fn used(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        let few = match &self.counts {
+            Counts::Few(few) => &few[..],
+            Counts::Many { .. } => &[],
+        };
         let first = self.lowest_used;
-        let counts = self.used_counts().iter().enumerate();
-        counts
-            .filter(|(_, count)| **count != 0)
-            .map(move |(offset, count)| (first + offset, *count))
+        let many = self.used_of_many().iter().enumerate().filter(|(_, count)| **count != 0);
+        let few = few.iter().map(|(index, count)| (*index as usize, *count));
+        few.chain(many.map(move |(offset, count)| (first + offset, *count)))
     }
 
-    fn used_counts(&self) -> &[u32] {
-        match self.is_empty() {
-            true => &[],
-            false => &self.counts[self.lowest_used - self.first..=self.highest_used - self.first],
+    /// Buckets from the lowest in use to the highest; none where they are a list.
+    fn used_of_many(&self) -> &[u32] {
+        match &self.counts {
+            Counts::Many { counts, first } if !self.is_empty() => {
+                &counts[self.lowest_used - first..=self.highest_used - first]
+            }
+            _ => &[],
         }
     }
 }
@@ -404,19 +472,42 @@ mod tests {
         histogram
     }
 
-    #[test]
-    fn a_histogram_has_memory_for_the_latencies_it_held_and_for_no_others() {
-        let mut histogram = Histogram::new();
-        assert_eq!(histogram.counts.len(), 0, "a kind that never happened");
-        for micros in [300, 20, 20_000, 150] {
-            histogram.record(Nanos::from_micros(micros));
+    /// Bytes of its buckets.
+    fn memory(of: &Histogram) -> usize {
+        match &of.counts {
+            Counts::Few(few) => few.capacity() * size_of::<(u32, u32)>(),
+            Counts::Many { counts, .. } => counts.capacity() * size_of::<u32>(),
         }
-        let doublings = index_of(Nanos::from_millis(20)) - index_of(Nanos::from_micros(20));
-        assert!(histogram.counts.len() < doublings + 128, "{}", histogram.counts.len());
-        let kept = histogram.counts.len();
+    }
+
+    #[test]
+    fn a_histogram_of_few_latencies_has_memory_for_these_alone() {
+        let mut histogram = Histogram::new();
+        assert_eq!(memory(&histogram), 0, "a kind that never happened");
+        (0..100_000).for_each(|n| histogram.record(Nanos::from_micros(20 << (n % FEW))));
+        assert!(memory(&histogram) <= FEW * 8, "{}", memory(&histogram));
         histogram.clear();
         histogram.record(Nanos::from_micros(100));
-        assert_eq!(histogram.counts.len(), kept, "a slice later nothing is made anew");
+        assert!(memory(&histogram) <= FEW * 8, "{}", memory(&histogram));
+    }
+
+    #[test]
+    fn a_histogram_of_many_has_memory_between_the_shortest_and_the_longest() {
+        let mut histogram = Histogram::new();
+        let fill = |histogram: &mut Histogram| {
+            (20..20_000).for_each(|micros| histogram.record(Nanos::from_micros(micros)));
+        };
+        fill(&mut histogram);
+        let doublings = index_of(Nanos::from_millis(20)) - index_of(Nanos::from_micros(20));
+        let kept = memory(&histogram);
+        assert!(kept < (doublings + 128) * 4, "{kept}");
+        histogram.clear();
+        fill(&mut histogram);
+        assert_eq!(memory(&histogram), kept, "a slice later nothing is made anew");
+        histogram.clear();
+        histogram.record(Nanos::from_micros(20));
+        histogram.clear();
+        assert_eq!(memory(&histogram), 0, "a burst is over");
     }
 
     fn close(value: Option<Nanos>, exact: u64) -> bool {

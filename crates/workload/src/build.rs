@@ -48,6 +48,8 @@ pub fn build(plan: &InstancePlan) -> Result<Instance, BuildError> {
     let mut machine =
         WorkloadMachine::new(compiled.program, groups, compiled.addresses, payload, seeds);
     machine.burn = cpu == CpuMode::Burn;
+    let standing: u64 = workload.groups.iter().map(|group| u64::from(standing_users(group))).sum();
+    machine.make_room(usize::try_from(standing).unwrap_or(0));
     for (number, group) in workload.groups.iter().enumerate() {
         (0..standing_users(group)).for_each(|user| {
             machine.add_user(number, user as usize);

@@ -190,6 +190,14 @@ impl WorkloadMachine {
         other
     }
 
+    /// Memory for so many users more, and for none beside.
+    pub(crate) fn make_room(&mut self, users: usize) {
+        self.users.reserve_exact(users);
+        self.asides.reserve_exact(users);
+        self.strands.reserve_exact(users * self.program.strands as usize);
+        self.counters.reserve_exact(users * self.program.counters as usize);
+    }
+
     /// Adds a user, the one with this number in its group.
     pub(crate) fn add_user(&mut self, group: usize, number: usize) -> u32 {
         let position = u32::try_from(self.users.len()).expect("users were counted before");
