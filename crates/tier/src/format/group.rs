@@ -80,7 +80,9 @@ pub struct Record {
     /// Write: sum of the payload. Map: the group of the disk's log up to which the page is true.
     pub sum: u64,
     /// Map, unmap: the slot.
-    pub place: u64,
+    pub place: u32,
+    /// Map, log start: the disk's attachment ([`super::DiskEntry::tag`]).
+    pub tag: u32,
     /// Map: the sums of the page's blocks.
     pub sums: Option<Box<[u32; PAGE_BLOCKS]>>,
 }
@@ -198,7 +200,8 @@ impl Head {
 
 fn encode_record(block: &mut Writer, at: usize, record: &Record) {
     block.put(at, &[record.kind as u8]).u16(at + 2, record.disk).u32(at + 4, record.bytes);
-    block.u64(at + 8, record.offset).u64(at + 16, record.sum).u64(at + 24, record.place);
+    block.u64(at + 8, record.offset).u64(at + 16, record.sum).u32(at + 24, record.place);
+    block.u32(at + 28, record.tag);
     for (index, sum) in record.sums.iter().flat_map(|sums| sums.iter().enumerate()) {
         block.u32(at + RECORD_BYTES + 4 * index, *sum);
     }
@@ -229,7 +232,8 @@ fn decode_record(block: Reader<'_>, at: usize, places: usize) -> Option<Record> 
         bytes,
         offset,
         sum: block.u64(at + 16),
-        place: block.u64(at + 24),
+        place: block.u32(at + 24),
+        tag: block.u32(at + 28),
         sums,
     })
 }

@@ -10,8 +10,10 @@ pub const SUPERBLOCK_BYTES: usize = 2 * BLOCK_BYTES;
 pub const DISKS: usize = 63;
 
 const MAGIC: &[u8; 8] = b"TMTIER\0\0";
-/// Bits that a program must know to use the set at all; none is defined yet.
-const INCOMPATIBLE: u64 = 0;
+/// Bits that a program must know to use the set at all.
+const INCOMPATIBLE: u64 = TAGS;
+/// Maps, log starts and tables say of which attachment they are.
+const TAGS: u64 = 1;
 const DISK_BYTES: usize = 64;
 
 /// Whether the set was left in order.
@@ -38,7 +40,7 @@ pub struct DiskEntry {
     pub disk: Uuid,
     /// Counts its owners.
     pub generation: u64,
-    /// Counts its attachments; pages of an older one are never served.
+    /// Rises with its attachments; pages of an older one are never served.
     pub attach: u64,
     /// How large it is, a multiple of 512.
     pub bytes: u64,
@@ -48,6 +50,13 @@ pub struct DiskEntry {
     pub log_chunk: u32,
     /// One of [`mode`].
     pub mode: u32,
+}
+
+impl DiskEntry {
+    /// Its attachment as what is said of its pages and its log carries it, never 0.
+    pub fn tag(&self) -> u32 {
+        u32::try_from(self.attach % u64::from(u32::MAX)).unwrap_or(0) + 1
+    }
 }
 
 /// What a set of tier data is, on its cache device.
@@ -85,6 +94,9 @@ pub struct Superblock {
     pub pool_seq: u64,
     /// Groups of the pool's log up to this one were durable when the superblock was written.
     pub pool_durable: u64,
+    /// Whether what is said of a disk's pages and log counts only with its tag: not in a set that a program
+    /// before tags used last.
+    pub has_tags: bool,
     /// The disks, by index; free places are `None`.
     pub disks: Vec<Option<DiskEntry>>,
 }
@@ -142,7 +154,8 @@ impl Superblock {
         block.u64(72, self.first_chunk).u32(80, self.chunks);
         block.u32(84, if self.state == SetState::Clean { 2 } else { 1 }).u64(88, self.opens);
         block.u64(96, self.table_at).u64(104, self.table_seq);
-        block.u64(120, INCOMPATIBLE).u32(136, self.pool_chunk).u32(140, self.page_chunks);
+        block.u64(120, if self.has_tags { TAGS } else { 0 });
+        block.u32(136, self.pool_chunk).u32(140, self.page_chunks);
         block.u64(144, self.pool_seq).u64(152, directory_sum).u64(160, self.pool_durable);
         let (block, _) = block.seal();
         [&block[..], &directory[..]].concat()
@@ -190,6 +203,7 @@ impl Superblock {
             pool_chunk: block.u32(136),
             pool_seq: block.u64(144),
             pool_durable: block.u64(160),
+            has_tags: block.u64(120) & TAGS != 0,
             disks: (0..DISKS).map(|at| decode_disk(directory, at * DISK_BYTES)).collect(),
         };
         found.check()?;

@@ -19,6 +19,8 @@ pub struct SlotEntry {
     pub valid: u16,
     /// Its place in the order in which pages were used, oldest first.
     pub age: u32,
+    /// The disk's attachment ([`super::DiskEntry::tag`]).
+    pub tag: u32,
     /// The group of the disk's log up to which it is true.
     pub log_seq: u64,
     /// The sums of its blocks.
@@ -39,7 +41,7 @@ pub fn encode_table(seq: u64, index: u64, slots: &[Option<SlotEntry>]) -> Box<[u
             continue;
         };
         block.u64(at, slot.page).u32(at + 8, slot.disk.into()).u16(at + 12, slot.valid);
-        block.u32(at + 16, slot.age).u64(at + 24, slot.log_seq);
+        block.u32(at + 16, slot.age).u32(at + 20, slot.tag).u64(at + 24, slot.log_seq);
         for (index, sum) in slot.sums.iter().enumerate() {
             block.u32(at + 32 + 4 * index, *sum);
         }
@@ -71,6 +73,7 @@ fn decode_slot(block: Reader<'_>, at: usize) -> Option<SlotEntry> {
         disk: u16::try_from(block.u32(at + 8)).ok()?,
         valid: block.u16(at + 12),
         age: block.u32(at + 16),
+        tag: block.u32(at + 20),
         log_seq: block.u64(at + 24),
         sums,
     })

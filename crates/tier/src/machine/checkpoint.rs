@@ -89,7 +89,7 @@ impl Tier {
                 let slot = u32::try_from(slot).unwrap_or(u32::MAX);
                 let key = self.pages.slots[slot as usize].key()?;
                 let disk = self.disks[usize::from(key.disk)].as_ref()?;
-                let (flushed, log_seq) = (disk.flushed, disk.true_to());
+                let (flushed, log_seq, tag) = (disk.flushed, disk.true_to(), disk.entry.tag());
                 let state = self.pages.slot(slot);
                 let is_backed = state.backed <= flushed;
                 let valid = if is_backed { state.valid } else { state.valid & state.mapped };
@@ -99,6 +99,7 @@ impl Tier {
                     disk: key.disk,
                     valid,
                     age: state.used,
+                    tag,
                     log_seq,
                     sums: Box::new(state.sums),
                 })

@@ -42,6 +42,7 @@ impl Group {
             offset: request.offset,
             sum: request.sums.whole,
             place: 0,
+            tag: 0,
             sums: None,
         });
         if let Some(buf) = request.buf.filter(|_| kind == Kind::Write) {

@@ -198,15 +198,16 @@ impl Tier {
             offset,
             sum: 0,
             place,
+            tag: 0,
             sums: None,
         };
         match item {
-            Item::Unmap(slot, key) => Some((
-                record(Kind::Unmap, key.disk, key.page, slot.into()),
-                After::Left { slot, key },
-            )),
+            Item::Unmap(slot, key) => {
+                Some((record(Kind::Unmap, key.disk, key.page, slot), After::Left { slot, key }))
+            }
             Item::LogStart { disk, chunk, seq } => {
-                let start = Record { bytes: chunk, ..record(Kind::LogStart, disk, seq, 0) };
+                let tag = self.disks[usize::from(disk)].as_ref()?.entry.tag();
+                let start = Record { bytes: chunk, tag, ..record(Kind::LogStart, disk, seq, 0) };
                 Some((start, After::Started { disk, seq }))
             }
             Item::Map(slot) => {
@@ -223,8 +224,9 @@ impl Tier {
                 let map = Record {
                     bytes: bits.into(),
                     sum: disk.true_to(),
+                    tag: disk.entry.tag(),
                     sums: Some(Box::new(state.sums)),
-                    ..record(Kind::Map, key.disk, key.page, slot.into())
+                    ..record(Kind::Map, key.disk, key.page, slot)
                 };
                 Some((map, After::Mapped { slot, seq, bits }))
             }

@@ -94,7 +94,8 @@ pub(super) fn attach(
     }
     // What was done to it without the set cannot be in a page.
     let is_orphaned = !seen.is_known || seen.is_changed;
-    let mut entry = next_entry(&seen, asked, entry, is_orphaned);
+    let attach = is_orphaned.then_some(superblock.seq + 1);
+    let mut entry = next_entry(&seen, asked, entry, attach);
     let last_epoch =
         found.iter().flat_map(|found| &found.records).map(|(_, epoch, _)| *epoch).max();
     let touched = (!is_orphaned).then(|| found.as_ref().map(Found::touched).unwrap_or_default());
@@ -176,12 +177,13 @@ fn refused(
     }
 }
 
-/// Its entry from now on.
+/// Its entry from now on; with the number of the superblock that will say so, if none of its pages counts. No
+/// attachment had that number, whosever the place was.
 fn next_entry(
     seen: &Seen,
     asked: &Attachment,
     entry: Option<DiskEntry>,
-    is_orphaned: bool,
+    attach: Option<u64>,
 ) -> DiskEntry {
     let mut entry = entry.unwrap_or(DiskEntry {
         disk: asked.disk,
@@ -193,7 +195,7 @@ fn next_entry(
         mode: mode::THROUGH,
     });
     entry.bytes = asked.bytes / 512 * 512;
-    entry.attach += u64::from(is_orphaned);
+    entry.attach = attach.unwrap_or(entry.attach);
     entry.mode = if asked.mode == Mode::Back { mode::BACK } else { mode::THROUGH };
     if !seen.is_known {
         entry.generation = seen.generation.max(entry.generation) + 1;

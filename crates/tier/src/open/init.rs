@@ -42,6 +42,7 @@ pub fn init(
         pool_chunk: geometry.page_chunks,
         pool_seq: 1,
         pool_durable: 0,
+        has_tags: true,
         disks: vec![None; crate::format::DISKS],
     };
     media.flush(Place::Cache)?;

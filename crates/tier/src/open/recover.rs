@@ -133,6 +133,7 @@ impl Tier {
         superblock.seq += 1;
         superblock.opens += 1;
         superblock.state = SetState::Open;
+        superblock.has_tags = true;
         let copy = 1 - copy;
         begin(media, &superblock, copy, &opened)?;
         let writes = opened
@@ -316,6 +317,16 @@ fn read_pool(
     for (seq, record) in changes {
         apply(superblock, slots, &record, seq <= durable);
     }
+    if superblock.has_tags {
+        // What an earlier attachment had in the slot, or an earlier disk of that place: the page is named, and
+        // nothing of it is believed.
+        let tags: Vec<_> =
+            superblock.disks.iter().map(|disk| disk.as_ref().map(DiskEntry::tag)).collect();
+        let is_over = |slot: &&mut SlotEntry| {
+            tags.get(usize::from(slot.disk)).is_none_or(|tag| *tag != Some(slot.tag))
+        };
+        slots.iter_mut().flatten().filter(is_over).for_each(|slot| slot.valid = 0);
+    }
     Ok(walk)
 }
 
@@ -325,7 +336,7 @@ fn apply(
     record: &crate::format::Record,
     is_durable: bool,
 ) {
-    let slot = usize::try_from(record.place).ok().and_then(|place| slots.get_mut(place));
+    let slot = slots.get_mut(record.place as usize);
     match (record.kind, slot) {
         (Kind::Map, Some(slot)) => {
             let Some(sums) = record.sums.clone() else { return };
@@ -337,14 +348,17 @@ fn apply(
                 disk: record.disk,
                 valid: if is_durable { valid } else { 0 },
                 age: slot.as_ref().map_or(u32::MAX, |slot| slot.age),
+                tag: record.tag,
                 log_seq: record.sum,
                 sums,
             });
         }
         (Kind::Unmap, Some(slot)) => *slot = None,
         (Kind::LogStart, _) => {
+            let has_tags = superblock.has_tags;
             if let Some(Some(disk)) = superblock.disks.get_mut(usize::from(record.disk))
                 && record.offset > disk.log_seq
+                && (!has_tags || record.tag == disk.tag())
             {
                 (disk.log_chunk, disk.log_seq) = (record.bytes, record.offset);
             }

@@ -37,6 +37,7 @@ fn superblock() -> Superblock {
         pool_chunk: 10_001,
         pool_seq: 55,
         pool_durable: 60,
+        has_tags: false,
         disks,
     }
 }
@@ -49,6 +50,7 @@ fn head() -> Head {
         offset,
         sum,
         place,
+        tag: 0,
         sums,
     };
     Head {
@@ -82,6 +84,7 @@ fn table() -> Vec<Option<SlotEntry>> {
         disk: 5,
         valid: 0x8001,
         age: 3,
+        tag: 0,
         log_seq: 60,
         sums: Box::new([7; PAGE_BLOCKS]),
     });
@@ -132,6 +135,17 @@ fn what_version_1_wrote_is_read() {
     assert_eq!(Head::decode(&kept_head).map(|(head, _)| head), Some(head()));
     let kept_table = kept("table-1.bin", &encode_table(8, 2, &table())[..]);
     assert_eq!(decode_table(8, 2, &kept_table), Some(table()));
+    let tagged = Superblock { has_tags: true, ..superblock() };
+    let kept_tagged = kept("superblock-tags-1.bin", &tagged.encode());
+    assert_eq!(Superblock::decode(&kept_tagged), Ok(tagged));
+    let mut tagged = head();
+    tagged.records.iter_mut().for_each(|record| record.tag = 5);
+    let kept_tagged = kept("head-tags-1.bin", &tagged.encode().0[..]);
+    assert_eq!(Head::decode(&kept_tagged).map(|(head, _)| head), Some(tagged));
+    let mut tagged = table();
+    tagged.iter_mut().flatten().for_each(|slot| slot.tag = 5);
+    let kept_tagged = kept("table-tags-1.bin", &encode_table(8, 2, &tagged)[..]);
+    assert_eq!(decode_table(8, 2, &kept_tagged), Some(tagged));
     let kept_sidecar = kept("sidecar-1.bin", &sidecar().encode()[..]);
     assert_eq!(Sidecar::newest(&kept_sidecar), Some(sidecar()));
     let kept_copied = kept("sidecar-copies-1.bin", &copied().encode()[..]);
@@ -205,6 +219,7 @@ fn records() -> impl Strategy<Value = Vec<Record>> {
             offset: first * 512,
             sum,
             place: 0,
+            tag: 0,
             sums: None,
         });
     let map = (any::<u16>(), 0_u64..1 << 40, any::<[u32; PAGE_BLOCKS]>()).prop_map(
@@ -215,6 +230,7 @@ fn records() -> impl Strategy<Value = Vec<Record>> {
             offset: page,
             sum: 5,
             place: 6,
+            tag: 7,
             sums: Some(Box::new(sums)),
         },
     );

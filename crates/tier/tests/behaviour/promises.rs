@@ -128,6 +128,28 @@ fn f_a_disk_that_was_changed_without_its_set_comes_back_cold() {
     assert_eq!(stamps(&after.read(0, 4096))[..8], [99; 8]);
 }
 
+/// Opening forgot the pages, and was stopped before that was durable: the next opening found a disk that was as
+/// the last had left it, and believed what still was said of them.
+#[test]
+fn f_pages_that_were_given_up_stay_so_when_it_is_stopped_right_after_it_was_opened() {
+    for is_power in [false, true] {
+        let mut world = World::new(8, THROUGH);
+        world.write(0, 64 << 10);
+        world.read(0, 64 << 10);
+        world.close();
+        let mut devices = world.devices.clone();
+        for opening in 0..3 {
+            let opened = devices.open_changed(Mode::Through).expect("it has no writes in the log");
+            assert_eq!(opened.pages, 0, "opening {opening}: no page of before is served");
+            if is_power {
+                devices.power_cut(&mut chance(opening));
+            } else {
+                devices.kill(&mut chance(opening));
+            }
+        }
+    }
+}
+
 #[test]
 fn h_a_clean_stop_stays_clean_and_warm() {
     for shape in [BACK, THROUGH] {
