@@ -1,3 +1,4 @@
+use super::uncached::Uncached;
 use super::{Fx, Mode, Tier};
 use crate::event::{Effect, Note, Order};
 use crate::format::{SetState, SidecarState};
@@ -18,6 +19,7 @@ impl Tier {
                 found.change = (found.mode != mode && !waits).then_some(mode);
                 if found.mode == mode {
                     fx.push(Effect::Note(Note::Mode(disk, mode)));
+                    self.release_held(disk, fx);
                 }
             }
         }
@@ -90,7 +92,15 @@ impl Tier {
             Mode::Back => crate::format::mode::BACK,
         };
         fx.push(Effect::Note(Note::Mode(index, mode)));
-        for request in std::mem::take(&mut disk.held) {
+        self.release_held(index, fx);
+    }
+
+    /// Whatever waited for a change of the mode goes on.
+    pub(super) fn release_held(&mut self, index: u16, fx: &mut Fx) {
+        if self.disk(index).uncached == Uncached::Marking {
+            return;
+        }
+        for request in std::mem::take(&mut self.disk(index).held) {
             self.accept(request, fx);
         }
     }

@@ -367,6 +367,28 @@ fn modes_change_under_load_and_nothing_is_lost() {
     }
 }
 
+/// An order back to the mode that a disk is in still left what had been held for the other one waiting for ever,
+/// and everything behind it.
+#[test]
+fn a_change_of_mode_that_is_called_off_lets_go_what_was_held_for_it() {
+    for mode in [Mode::Back, Mode::Through] {
+        let other = if mode == Mode::Back { Mode::Through } else { Mode::Back };
+        let mut world = World::new(40, Shape { mode, ..BACK });
+        world.oracle.is_mixed = true;
+        // Nothing can be put into it, nor can it be made durable: the change has to wait.
+        world.write(0, 4096);
+        world.devices.backing.fail(FaultKind::Flush, None);
+        world.order(Order::Mode { disk: 0, mode: other });
+        let request = world.request(Op::Write, 0, 4096, false);
+        world.ask(request);
+        world.rest(50);
+        assert_eq!(world.waiting(), 1, "it is held");
+        world.order(Order::Mode { disk: 0, mode });
+        world.settle(|world| world.waiting() == 0);
+        assert_eq!(world.waiting(), 0, "{mode:?}");
+    }
+}
+
 #[test]
 fn after_a_kill_nineteen_of_twenty_hits_are_still_hits() {
     let (mut before, mut after_kill) = (0, 0);
