@@ -48,9 +48,9 @@ pub use study::{
     StudyAction, StudyArgs, StudyFormat, StudyMergeArgs, StudyResultArgs, StudyRunArgs,
 };
 pub use tier::{
-    FenceProof, TierAction, TierArgs, TierCheckArgs, TierDisk, TierDiskArgs, TierDoorArgs,
-    TierInitArgs, TierMode, TierServeArgs, TierSetArgs, TierStaleAction, TierStaleArgs,
-    TierStaleLogArgs, TierStatusArgs, TierTakeoverArgs,
+    FenceProof, TierAction, TierArgs, TierAttachArgs, TierCheckArgs, TierDisk, TierDiskArgs,
+    TierDoorArgs, TierInitArgs, TierMode, TierServeArgs, TierSetArgs, TierStaleAction,
+    TierStaleArgs, TierStaleLogArgs, TierStatusArgs, TierTakeoverArgs,
 };
 pub use what_if::{CacheAt, WhatIfArgs, Write};
 

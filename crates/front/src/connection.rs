@@ -94,6 +94,13 @@ pub(crate) enum Step {
     End,
 }
 
+/// Disks that are offered to all, and where each is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Offered<'a> {
+    pub exports: &'a [Export],
+    pub places: &'a [usize],
+}
+
 /// Why a client is cut off.
 #[derive(Debug)]
 pub(crate) enum Cut {
@@ -154,6 +161,11 @@ impl Connection {
         }
     }
 
+    /// Whether it has chosen this disk.
+    pub fn has(&self, disk: usize) -> bool {
+        matches!(self.stage, Stage::Serving(_)) && self.disk == disk
+    }
+
     /// Where the next bytes go: memory, how many bytes are in it, and what it is.
     pub fn lend(&mut self) -> Option<(Buffer, usize)> {
         if self.receiving.is_some() || self.life != Life::Open {
@@ -194,7 +206,7 @@ impl Connection {
     /// The next thing that the client says.
     pub fn step(
         &mut self,
-        exports: &[Export],
+        offered: Offered<'_>,
         pool: &mut Pool,
         limits: &Limits,
     ) -> Result<Step, Cut> {
@@ -202,7 +214,7 @@ impl Connection {
             return Ok(Step::Receive);
         }
         loop {
-            let step = self.understand(exports, pool, limits)?;
+            let step = self.understand(offered, pool, limits)?;
             match (&step, &mut self.channel) {
                 (Step::Receive, Channel::Tls(encrypted)) => {
                     // More may be there, not decrypted yet.
@@ -217,7 +229,7 @@ impl Connection {
 
     fn understand(
         &mut self,
-        exports: &[Export],
+        offered: Offered<'_>,
         pool: &mut Pool,
         limits: &Limits,
     ) -> Result<Step, Cut> {
@@ -240,7 +252,7 @@ impl Connection {
             return Ok(self.gather(payload));
         }
         match &mut self.stage {
-            Stage::Shaking(_) => self.shake(exports, pool),
+            Stage::Shaking(_) => self.shake(offered, pool),
             Stage::Serving(_) => self.request(pool),
         }
     }
@@ -286,14 +298,14 @@ impl Connection {
         }
     }
 
-    fn shake(&mut self, exports: &[Export], pool: &mut Pool) -> Result<Step, Cut> {
+    fn shake(&mut self, offered: Offered<'_>, pool: &mut Pool) -> Result<Step, Cut> {
         let Stage::Shaking(handshake) = &mut self.stage else { unreachable!("it was looked at") };
         // What a client that never listens has made it write.
         if self.out.left() + self.sending >= nbd::limits::HANDSHAKE_OUTPUT {
             return Ok(Step::Wait);
         }
         let own = self.own.as_ref();
-        let exports = own.map_or(exports, |(export, _)| std::slice::from_ref(export));
+        let exports = own.map_or(offered.exports, |(export, _)| std::slice::from_ref(export));
         let bytes = self.input.bytes();
         let progress = self.out.write(|heads| handshake.feed(exports, bytes, heads))?;
         self.input.consume(progress.consumed);
@@ -305,7 +317,7 @@ impl Connection {
             server::Next::Serve(session) => {
                 let place = exports.iter().position(|export| export == session.export());
                 let place = place.expect("it is one of those that were offered");
-                self.disk = self.own.as_ref().map_or(place, |(_, disk)| *disk);
+                self.disk = own.map_or_else(|| offered.places[place], |(_, disk)| *disk);
                 self.stage = Stage::Serving(Box::new(session));
                 self.deadline = None;
                 self.request(pool)

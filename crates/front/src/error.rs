@@ -108,6 +108,15 @@ pub enum StartError {
         /// The name.
         name: String,
     },
+    /// There is none to be withdrawn.
+    #[error("no disk is called {name:?}")]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// It takes no disks any more, and gives none back.
+    #[error("the server ends")]
+    Ended,
     /// Certificates cannot be used.
     #[error("certificates cannot be used: {0}")]
     Tls(String),

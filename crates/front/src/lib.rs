@@ -30,6 +30,7 @@ mod guest;
 mod input;
 mod limits;
 mod listen;
+mod offer;
 mod order;
 mod ram;
 #[expect(unsafe_code, reason = "the ring is shared with the kernel")]
@@ -47,6 +48,7 @@ pub use error::{OpenError, StartError};
 pub use file::{Access, FileDisk, Held, hold};
 pub use limits::Limits;
 pub use listen::{Listen, Place};
+pub use offer::Offer;
 pub use ram::RamDisk;
 pub use running::{Running, Waker, start, start_with};
 pub use tls::{ClientTls, Tls};

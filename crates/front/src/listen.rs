@@ -65,8 +65,8 @@ pub(crate) struct Listener {
     /// Where it came to be.
     pub place: Place,
     pub tls: Option<Arc<Tls>>,
-    /// The disk that machines get here; none where NBD is spoken.
-    pub disk: Option<usize>,
+    /// Name of the disk that machines get here; none where NBD is spoken.
+    pub disk: Option<String>,
     /// Removed when it ends, as long as it is this one.
     remove: Option<(PathBuf, u64)>,
 }
@@ -76,10 +76,10 @@ impl Listener {
     pub fn open(listen: &Listen, names: &[&str]) -> Result<Self, StartError> {
         let tls = listen.tls.clone();
         let disk = match &listen.place {
-            Place::Vhost { disk, .. } => {
-                let found = names.iter().position(|name| name == disk);
-                Some(found.ok_or_else(|| StartError::NoDisk { name: disk.clone() })?)
+            Place::Vhost { disk, .. } if !names.contains(&disk.as_str()) => {
+                return Err(StartError::NoDisk { name: disk.clone() });
             }
+            Place::Vhost { disk, .. } => Some(disk.clone()),
             Place::Unix(_) | Place::Tcp(_) => None,
         };
         match &listen.place {

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -11,13 +11,14 @@ use rustix::event::{EventfdFlags, eventfd};
 use crate::counters::Counters;
 use crate::listen::Listener;
 use crate::shared::Shared;
-use crate::worker::Worker;
-use crate::{Catalog, Counts, Disk, Limits, Listen, Place, StartError};
+use crate::worker::{Change, Worker};
+use crate::{Counts, Disk, Limits, Listen, Offer, Place, StartError};
 
 /// A server; dropped, it stops.
 #[derive(Debug)]
 pub struct Running {
     shared: Arc<Shared>,
+    changes: Sender<Change>,
     thread: Option<JoinHandle<io::Result<()>>>,
     places: Vec<Place>,
 }
@@ -31,26 +32,21 @@ pub fn start(
     listen: &[Listen],
     limits: Limits,
 ) -> Result<Running, StartError> {
-    start_with(disks, None, listen, limits)
+    start_with(Offer { disks, ..Offer::default() }, listen, limits)
 }
 
-/// The same, and with disks that a catalogue opens for whoever asks for them.
+/// The same, with more than disks.
 ///
 /// # Errors
 /// As [`start`].
-pub fn start_with(
-    disks: Vec<Box<dyn Disk>>,
-    catalog: Option<Box<dyn Catalog>>,
-    listen: &[Listen],
-    limits: Limits,
-) -> Result<Running, StartError> {
+pub fn start_with(offer: Offer, listen: &[Listen], limits: Limits) -> Result<Running, StartError> {
     let mut names = BTreeSet::new();
-    for name in disks.iter().map(|disk| disk.export().name()) {
+    for name in offer.disks.iter().map(|disk| disk.export().name()) {
         if !names.insert(name) {
             return Err(StartError::Twice { name: name.to_owned() });
         }
     }
-    let names: Vec<_> = disks.iter().map(|disk| disk.export().name()).collect();
+    let names: Vec<_> = offer.disks.iter().map(|disk| disk.export().name()).collect();
     let open = |listen| Listener::open(listen, &names);
     let listeners = listen.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let places = listeners.iter().map(|listener| listener.place.clone()).collect();
@@ -63,9 +59,10 @@ pub fn start_with(
         notes: Mutex::default(),
     });
     let (tell, told) = sync_channel(1);
+    let (changes, changed) = channel();
     let thread = std::thread::Builder::new().name("front".to_owned()).spawn({
         let shared = Arc::clone(&shared);
-        move || match Worker::new(disks, catalog, listeners, limits, shared) {
+        move || match Worker::new(offer, changed, listeners, limits, shared) {
             Ok(worker) => {
                 let _ = tell.send(None);
                 worker.run()
@@ -77,7 +74,7 @@ pub fn start_with(
         }
     });
     let thread = thread.map_err(failed("start a thread"))?;
-    let running = Running { shared, thread: Some(thread), places };
+    let running = Running { shared, changes, thread: Some(thread), places };
     match told.recv() {
         Ok(None) => Ok(running),
         Ok(Some(error)) => Err(failed("set up io_uring")(error)),
@@ -112,6 +109,33 @@ impl Running {
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Offers one more disk from now on, which is the keeper's where there is one.
+    ///
+    /// # Errors
+    /// One of its name is offered, or on its way out; the server ends.
+    pub fn add(&self, disk: Box<dyn Disk>) -> Result<(), StartError> {
+        self.change(|tell| Change::Add(disk, tell))
+    }
+
+    /// Offers a disk no more: nobody gets it from now on, and who has it goes when he is answered what he
+    /// asked. Waits until nobody has it; whoever asks again waits for the same.
+    ///
+    /// # Errors
+    /// There is none of this name; the server ends.
+    pub fn withdraw(&self, name: &str) -> Result<(), StartError> {
+        self.change(|tell| Change::Withdraw(name.to_owned(), tell))
+    }
+
+    fn change(
+        &self,
+        change: impl FnOnce(SyncSender<Result<(), StartError>>) -> Change,
+    ) -> Result<(), StartError> {
+        let (tell, told) = sync_channel(1);
+        self.changes.send(change(tell)).map_err(|_| StartError::Ended)?;
+        self.waker().wake();
+        told.recv().map_err(|_| StartError::Ended)?
     }
 
     /// Asks for the disks' attention ([`Disk::told`]).

@@ -1,3 +1,4 @@
+mod changes;
 mod guests;
 
 use std::collections::VecDeque;
@@ -15,13 +16,16 @@ use rustix::net::{SendAncillaryBuffer, SendFlags, Shutdown, sendmsg, shutdown, s
 use crate::alarms::Alarms;
 use crate::batch::Batch;
 use crate::buffer::Pool;
-use crate::connection::{Connection, Cut, Life, Step};
+use crate::connection::{Connection, Cut, Life, Offered, Step};
 use crate::guest::{Guest, Order, Part};
 use crate::listen::Listener;
 use crate::ring::{Cargo, Finished, PIECES_MAX, Ring, Vectors};
 use crate::shared::Shared;
 use crate::slab::Slab;
-use crate::{Answer, Buffer, Catalog, Disk, Effects, Limits, Place, Request, RequestId};
+use crate::{Answer, Buffer, Catalog, Effects, Limits, Offer, Place, Request, RequestId};
+
+pub(crate) use self::changes::Change;
+use self::changes::{Leaving, Open, disk_of, open_of};
 
 /// Before a listener that failed (out of files) is asked again.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -55,17 +59,18 @@ fn send_now(socket: &OwnedFd, batch: &Batch) -> i32 {
     }
 }
 
-/// A disk that is open.
-fn disk_of(disks: &mut [Option<Box<dyn Disk>>], disk: usize) -> &mut dyn Disk {
-    disks[disk].as_deref_mut().expect("a disk is open as long as somebody uses it")
-}
-
 /// A server's thread.
 pub(crate) struct Worker {
     ring: Ring<Token>,
-    /// Those that are offered to all, then those that were opened for one client each.
-    disks: Vec<Option<Box<dyn Disk>>>,
+    /// Those that are offered to all, their keeper, and those that were opened for one client each.
+    disks: Vec<Option<Open>>,
+    /// What is offered to all, and where it is.
     exports: Vec<Export>,
+    places: Vec<usize>,
+    keeper: Option<usize>,
+    changes: Receiver<Change>,
+    /// Disks that are not offered any more, and that somebody still has.
+    leaving: Vec<Leaving>,
     catalog: Option<Box<dyn Catalog>>,
     listeners: Vec<Listener>,
     /// Listeners that failed, and when they are asked again.
@@ -100,18 +105,21 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub fn new(
-        disks: Vec<Box<dyn Disk>>,
-        catalog: Option<Box<dyn Catalog>>,
+        offer: Offer,
+        changes: Receiver<Change>,
         listeners: Vec<Listener>,
         limits: Limits,
         shared: Arc<Shared>,
     ) -> io::Result<Self> {
-        let exports = disks.iter().map(|disk| disk.export().clone()).collect();
         let mut worker = Self {
             ring: Ring::new()?,
-            disks: disks.into_iter().map(Some).collect(),
-            exports,
-            catalog,
+            disks: Vec::new(),
+            exports: Vec::new(),
+            places: Vec::new(),
+            keeper: None,
+            changes,
+            leaving: Vec::new(),
+            catalog: offer.catalog,
             listeners,
             paused: Vec::new(),
             clients: Slab::new(),
@@ -133,6 +141,10 @@ impl Worker {
             until: None,
             closing: None,
         };
+        worker.keeper = offer.keeper.map(|keeper| worker.put(keeper, None));
+        for disk in offer.disks {
+            worker.offer(disk);
+        }
         worker.ring.event(Token::Event, &worker.shared.event)?;
         for listener in 0..worker.listeners.len() {
             worker.ring.accept(Token::Accept(listener), &worker.listeners[listener].socket)?;
@@ -156,6 +168,7 @@ impl Worker {
             // First: what they ask may answer clients, and what clients ask lets them be attended again at once.
             self.attend_guests()?;
             self.attend_clients()?;
+            self.let_leave()?;
             if let Some(until) = self.until
                 && (self.is_nobody_left() || Instant::now() > until + self.limits.drain)
                 && self.are_disks_closed()?
@@ -176,7 +189,7 @@ impl Worker {
             let Some(disk) = self.turns.pop() else { return Ok(()) };
             // One that was opened for a client is gone with him.
             if let Some(Some(open)) = self.disks.get_mut(disk) {
-                open.turn(&mut self.effects);
+                open.disk.turn(&mut self.effects);
                 self.take_effects(disk)?;
             }
         }
@@ -204,6 +217,7 @@ impl Worker {
             .chain(late)
             .chain(drained)
             .chain(waiting)
+            .chain(self.leaving.iter().map(|leaving| leaving.until))
             .chain(self.alarms.next())
             .chain(self.closing)
             .min()?;
@@ -219,18 +233,18 @@ impl Worker {
     fn are_disks_closed(&mut self) -> io::Result<bool> {
         if self.closing.is_none() {
             self.closing = Some(Instant::now() + self.limits.close);
-            for disk in 0..self.exports.len() {
+            for disk in self.heads() {
                 disk_of(&mut self.disks, disk).close(&mut self.effects);
                 self.carry_out(disk)?;
             }
             self.attend_clients()?;
         }
         let is_late = self.closing.is_some_and(|closing| closing <= Instant::now());
-        Ok(is_late || self.disks.iter().flatten().all(|disk| disk.is_closed()))
+        Ok(is_late || self.disks.iter().flatten().all(|open| open.disk.is_closed()))
     }
 
     fn tell_disks(&mut self) -> io::Result<()> {
-        for disk in 0..self.exports.len() {
+        for disk in self.heads() {
             disk_of(&mut self.disks, disk).told(&mut self.effects);
             self.carry_out(disk)?;
         }
@@ -242,14 +256,18 @@ impl Worker {
             && self.paused.is_empty()
             && self.waiting.is_empty()
             && self.until.is_none()
+            && self.leaving.is_empty()
             && self.alarms.next().is_none()
         {
             return Ok(());
         }
         let now = Instant::now();
         while let Some((disk, alarm)) = self.alarms.due(now) {
-            disk_of(&mut self.disks, disk).woken(alarm, &mut self.effects);
-            self.carry_out(disk)?;
+            // One that was withdrawn needs no waking.
+            if let Some(Some(open)) = self.disks.get_mut(disk) {
+                open.disk.woken(alarm, &mut self.effects);
+                self.carry_out(disk)?;
+            }
         }
         while let Some((deadline, client)) = self.shaking.front().copied()
             && deadline <= now
@@ -306,6 +324,7 @@ impl Worker {
             return self.stop();
         }
         self.ring.event(Token::Event, &self.shared.event)?;
+        self.take_changes()?;
         self.take_orders()?;
         self.tell_disks()
     }
@@ -335,8 +354,10 @@ impl Worker {
             self.shared.counters.sent_away.add(1);
             return Ok(());
         }
-        if let Some(disk) = door.disk {
-            return self.come_in(disk, socket);
+        if let Some(name) = &door.disk {
+            // One whose disk was withdrawn is sent away.
+            let place = self.exports.iter().position(|export| export.name() == name);
+            return place.map_or(Ok(()), |place| self.come_in(self.places[place], socket));
         }
         if matches!(door.place, Place::Tcp(_)) {
             // Without it, it is only slower.
@@ -450,7 +471,8 @@ impl Worker {
     fn listen_to(&mut self, number: u32) -> io::Result<()> {
         while self.clients[number].life == Life::Open {
             let client = &mut self.clients[number];
-            match client.step(&self.exports, &mut self.pool, &self.limits) {
+            let offered = Offered { exports: &self.exports, places: &self.places };
+            match client.step(offered, &mut self.pool, &self.limits) {
                 Ok(Step::Request(request, data)) => self.submit(number, request, data)?,
                 Ok(Step::Refused) => self.shared.counters.errors.add(1),
                 Ok(Step::Wait) => return Ok(()),
@@ -478,10 +500,7 @@ impl Worker {
             return;
         };
         let export = disk.export().clone();
-        let free = self.disks.iter().skip(self.exports.len()).position(Option::is_none);
-        let place = free.map_or(self.disks.len(), |place| place + self.exports.len());
-        self.disks.resize_with(self.disks.len().max(place + 1), || None);
-        self.disks[place] = Some(disk);
+        let place = self.put(disk, None);
         if let Some((_, before)) = self.clients[number].own.replace((export, place)) {
             self.disks[before] = None;
         }
@@ -503,6 +522,7 @@ impl Worker {
 
     /// Carries out what a disk wants, which is to have its turn.
     fn carry_out(&mut self, disk: usize) -> io::Result<()> {
+        let disk = open_of(&mut self.disks, disk).home;
         if !self.turns.contains(&disk) {
             self.turns.push(disk);
         }

@@ -125,6 +125,17 @@ pub enum Order {
     },
     /// Another policy decides which page of the set leaves.
     Policy(PolicyKind),
+    /// A disk that came while the set is served ([`crate::Tier::attach`]) is asked from now on.
+    Serve {
+        /// Index of the disk.
+        disk: u16,
+    },
+    /// A disk leaves the set: its log goes to its backing store, its sidecar says *clean*, and nothing of it stays;
+    /// [`Note::Detached`] when that is so. No requests for it may follow.
+    Detach {
+        /// Index of the disk.
+        disk: u16,
+    },
     /// The set is left in order; [`Note::Closed`] when it is. No requests may follow.
     Close,
 }
@@ -350,6 +361,12 @@ pub enum Note {
     Drained(u16),
     /// Its writes are answered so now.
     Mode(u16, Mode),
+    /// Set and sidecar say that this disk is ours: [`Order::Serve`] may follow.
+    Attached(u16),
+    /// They could not be made to say so. The set may name the disk, and has nothing for it that it had not before.
+    NotAttached(u16),
+    /// The disk is no more of the set: its backing store and sidecar may be let go.
+    Detached(u16),
     /// All is in order; the cache device may be let go.
     Closed,
     /// The cache device cannot be written any more: writes fail from now on.

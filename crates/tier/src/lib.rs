@@ -43,7 +43,7 @@ pub use event::{
     ReadIo, ReqId, Request, Sums,
 };
 pub use geometry::{Geometry, GeometryError, Plan};
-pub use machine::{Counters, DiskStatus, REQUEST_BYTES_MAX, Tier};
+pub use machine::{Counters, DiskStatus, Prepared, REQUEST_BYTES_MAX, Tier};
 pub use open::{
     AttachError, Attachment, Examined, ExaminedDisk, HeldCopy, Media, OpenError, Opened, Settings,
     StaleError, StaleLog, TakeOverError, Taken, Taking, export_stale, forget_stale, give_up, init,

@@ -8,24 +8,36 @@ use tier::format::SidecarState;
 use tier::{Event, Mode, Note, Order};
 use units::Nanos;
 
+use crate::coming::unknown;
 use crate::core::Core;
-use crate::inbox::{Command, DiskReport, PeerReport, Reply, Report};
+use crate::inbox::{Ask, Command, DiskReport, PeerReport, Reply, Report};
 
 impl Core {
     /// Answers what was asked.
     pub(crate) fn attend(&mut self, fx: &mut Effects) {
-        while let Ok((command, tell)) = self.inbox.asked.try_recv() {
-            self.command(&command, tell, fx);
+        while let Ok(ask) = self.inbox.asked.try_recv() {
+            match ask {
+                Ask::Command(command, tell) => self.command(&command, tell, fx),
+                // Whoever asked may have gone.
+                Ask::Room(tell) => drop(tell.send(Ok(self.room()))),
+                Ask::Files(index, tell) => {
+                    let files = self.files.disks.get(usize::from(index)).cloned().flatten();
+                    let _ = tell.send(Ok(files));
+                }
+                Ask::Join(joining, tell) => self.join(*joining, tell, fx),
+                Ask::Serve(disk, tell) => {
+                    self.handle(Event::Order(Order::Serve { disk }), fx);
+                    let _ = tell.send(Ok(None));
+                }
+            }
         }
     }
 
     fn command(&mut self, command: &Command, tell: SyncSender<Reply>, fx: &mut Effects) {
         let index = |name: &str| {
             let found = self.inbox.names.iter().position(|known| known.as_deref() == Some(name));
-            let known: Vec<&str> = self.inbox.names.iter().flatten().map(String::as_str).collect();
-            found
-                .and_then(|index| u16::try_from(index).ok())
-                .ok_or_else(|| format!("no disk \"{name}\"; there are {}", known.join(", ")))
+            let known = self.inbox.names.iter().flatten().map(String::as_str);
+            found.and_then(|index| u16::try_from(index).ok()).ok_or_else(|| unknown(name, known))
         };
         let (disk, order) = match command {
             Command::Status | Command::Pulse => {
@@ -35,6 +47,8 @@ impl Core {
                 return;
             }
             Command::Drain { disk } => (disk, Order::Drain { disk: 0 }),
+            Command::Detach { disk } => (disk, Order::Detach { disk: 0 }),
+            Command::Attach(_) => unreachable!("it is opened by who asks for it"),
             Command::Mode { disk, back } => {
                 let mode = if *back { Mode::Back } else { Mode::Through };
                 (disk, Order::Mode { disk: 0, mode })
@@ -78,7 +92,9 @@ impl Core {
                 (Order::Admission { disk: index, admission }, None)
             }
             Order::Policy(policy) => (Order::Policy(policy), None),
+            Order::Detach { .. } => (Order::Detach { disk: index }, Some(Note::Detached(index))),
             Order::Close => (Order::Close, Some(Note::Closed)),
+            Order::Serve { .. } => unreachable!("no command is that"),
         };
         match awaited {
             Some(note) => self.inbox.waiting.push((note, tell)),
@@ -123,11 +139,14 @@ impl Core {
             }
             // It can do no more, so nothing is waited for.
             Note::CacheFailed => (self.is_closed, self.inbox.has_failed) = (true, true),
+            Note::Detached(index) | Note::NotAttached(index) => self.forget(index),
             _ => {}
         }
         let waiting = std::mem::take(&mut self.inbox.waiting);
         for (awaited, tell) in waiting {
-            if awaited == note {
+            if let Some(why) = hopeless(awaited, note) {
+                let _ = tell.send(Err(why.to_owned()));
+            } else if awaited == note {
                 let _ = tell.send(Ok(None));
             } else {
                 self.inbox.waiting.push((awaited, tell));
@@ -160,6 +179,7 @@ impl Core {
                 format!("{}: another host owns it; nothing of it is answered any more", name(index))
             }
             Note::Drained(_) | Note::Mode(..) | Note::Closed => return None,
+            Note::Attached(_) | Note::NotAttached(_) | Note::Detached(_) => return None,
         })
     }
 
@@ -220,5 +240,18 @@ impl Core {
             in_flight: self.requests.count(),
             disks: disks.collect(),
         }
+    }
+}
+
+/// Why what is awaited will not be, now that this happened.
+fn hopeless(awaited: Note, note: Note) -> Option<&'static str> {
+    match (awaited, note) {
+        (Note::Attached(of), Note::NotAttached(index)) if of == index => {
+            Some("its sidecar or the cache file could not be written")
+        }
+        (Note::Drained(of) | Note::Detached(of), Note::LogDamaged(index)) if of == index => {
+            Some("what its log holds cannot be read, and so does not go to its backing store")
+        }
+        _ => None,
     }
 }

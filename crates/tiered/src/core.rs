@@ -4,7 +4,7 @@ use front::{Action, Buffer, Effects, Io, Pool};
 use nbd::Code;
 use tier::format::{Sidecar, Uuid};
 use tier::ownership::is_owner;
-use tier::{Event, IoError, IoId, PeerEvent, Place, ReadIo, Tier};
+use tier::{Event, IoError, IoId, PeerEvent, Place, Prepared, ReadIo, Tier};
 use units::Nanos;
 
 use crate::inbox::Inbox;
@@ -119,14 +119,17 @@ impl Core {
     fn hear_peers(&mut self, fx: &mut Effects) {
         while let Ok(told) = self.peers.told.try_recv() {
             match told {
-                Told::Up { disk, peer, way, capacity } => {
+                // A disk of before had that place.
+                Told::Up { line, .. } | Told::Lost { line, .. } | Told::Fenced { line, .. }
+                    if !self.peers.is_line(line) => {}
+                Told::Up { disk, peer, way, capacity, .. } => {
                     self.peers.known(disk, peer, way);
                     self.handle(Event::Peer(disk, peer, PeerEvent::Up { capacity }), fx);
                 }
-                Told::Lost { disk, peer } => {
+                Told::Lost { disk, peer, .. } => {
                     self.handle(Event::Peer(disk, peer, PeerEvent::Lost), fx);
                 }
-                Told::Fenced { disk, peer } => {
+                Told::Fenced { disk, peer, .. } => {
                     self.handle(Event::Peer(disk, peer, PeerEvent::Fenced), fx);
                 }
                 Told::Done { io, is_ok, data } => {
@@ -141,9 +144,22 @@ impl Core {
         if let Event::Done(io, result) = &event {
             self.watch.ended(*io, result.is_ok(), &self.times);
         }
+        self.work(|tier, now, effects| tier.handle(now, event, effects), fx);
+    }
+
+    /// A disk that was opened comes.
+    pub(crate) fn attach(&mut self, prepared: Prepared, fx: &mut Effects) {
+        self.work(|tier, now, effects| tier.attach(now, prepared, effects), fx);
+    }
+
+    fn work(
+        &mut self,
+        work: impl FnOnce(&mut Tier, Nanos, &mut Vec<tier::Effect>),
+        fx: &mut Effects,
+    ) {
         let now = self.now();
         let mut effects = std::mem::take(&mut self.effects);
-        self.tier.handle(now, event, &mut effects);
+        work(&mut self.tier, now, &mut effects);
         for effect in effects.drain(..) {
             self.carry_out(effect, fx);
         }

@@ -2,25 +2,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use front::{Buffer, Disk, Effects, Request};
 use nbd::server::Command;
-use nbd::{Code, Export};
+use nbd::{Abilities, BlockSizes, Code, Export};
 use tier::{Event, Op, Order, Sums};
 
 use crate::core::Core;
 
-/// A cached disk of a set, for a front end. All disks of a set belong to one server.
+/// A cached disk of a set, for a front end. All disks of a set belong to one server, and to their keeper there.
 #[derive(Debug)]
-pub struct CachedDisk {
+pub(crate) struct CachedDisk {
     pub(crate) core: Arc<Mutex<Core>>,
     pub(crate) export: Export,
     pub(crate) index: u16,
-    /// One of them is told and closed, for all.
-    pub(crate) is_first: bool,
-}
-
-impl CachedDisk {
-    fn with<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
-        work(&mut self.core.lock().unwrap_or_else(PoisonError::into_inner))
-    }
 }
 
 impl Disk for CachedDisk {
@@ -29,36 +21,63 @@ impl Disk for CachedDisk {
     }
 
     fn submit(&mut self, request: Request, effects: &mut Effects) {
-        let index = self.index;
-        self.with(|core| core.submit(index, request, effects));
+        with(&self.core, |core| core.submit(self.index, request, effects));
+    }
+
+    fn done(&mut self, _: u64, _: Result<u32, i32>, _: Buffer, _: &mut Effects) {
+        unreachable!("what it wants done ends with its keeper");
+    }
+}
+
+fn with<T>(core: &Mutex<Core>, work: impl FnOnce(&mut Core) -> T) -> T {
+    work(&mut core.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The machine behind all disks of a set, which nobody can choose.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    core: Arc<Mutex<Core>>,
+    export: Export,
+}
+
+impl Keeper {
+    pub(crate) fn new(core: Arc<Mutex<Core>>) -> Self {
+        let export = Export::new("keeper", 0, BlockSizes::DEFAULT, Abilities::READ_ONLY);
+        Self { core, export: export.expect("its name is short") }
+    }
+}
+
+impl Disk for Keeper {
+    fn export(&self) -> &Export {
+        &self.export
+    }
+
+    fn submit(&mut self, request: Request, effects: &mut Effects) {
+        effects.answer(request.id, Err(Code::NotSupported), request.data);
     }
 
     fn turn(&mut self, effects: &mut Effects) {
-        self.with(|core| core.handle(Event::Turn, effects));
+        with(&self.core, |core| core.handle(Event::Turn, effects));
     }
 
     fn done(&mut self, io: u64, result: Result<u32, i32>, data: Buffer, effects: &mut Effects) {
-        self.with(|core| core.done(io, result, data, effects));
+        with(&self.core, |core| core.done(io, result, data, effects));
     }
 
     fn woken(&mut self, _alarm: u64, effects: &mut Effects) {
-        self.with(|core| core.woken(effects));
+        with(&self.core, |core| core.woken(effects));
     }
 
     fn told(&mut self, effects: &mut Effects) {
-        if self.is_first {
-            self.with(|core| core.told(effects));
-        }
+        with(&self.core, |core| core.told(effects));
     }
 
     fn close(&mut self, effects: &mut Effects) {
-        if self.is_first {
-            self.with(|core| core.handle(Event::Order(Order::Close), effects));
-        }
+        with(&self.core, |core| core.handle(Event::Order(Order::Close), effects));
     }
 
     fn is_closed(&self) -> bool {
-        self.with(|core| core.is_closed)
+        with(&self.core, |core| core.is_closed)
     }
 }
 

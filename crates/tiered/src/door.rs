@@ -12,7 +12,7 @@ use crate::files::failed;
 use crate::{Command, Control, Report, SetError};
 
 /// A question is one line, and this long at most.
-const QUESTION_BYTES: u64 = 4096;
+const QUESTION_BYTES: u64 = 16 << 10;
 /// What is not done by then is said to go on.
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Who comes and asks nothing is sent away.
@@ -98,7 +98,12 @@ fn serve(stream: &UnixStream, control: &Control, server: Option<&Running>) -> io
 /// # Errors
 /// In words: nobody is there, or what it answered.
 pub fn ask(path: &Path, command: &Command) -> Result<Option<Report>, String> {
-    let failed = |error: io::Error| format!("asking at {}: {error}", path.display());
+    let failed = |error: io::Error| {
+        format!(
+            "asking at {}: {error}\nhint: `tilemark tier serve` has to run; it is asked at its --socket",
+            path.display()
+        )
+    };
     let mut stream = UnixStream::connect(path).map_err(failed)?;
     let mut text = serde_json::to_string(command).map_err(|error| error.to_string())?;
     text.push('\n');

@@ -1,10 +1,13 @@
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, SyncSender};
 
-use front::{Running, Waker};
 use serde::{Deserialize, Serialize};
-use tier::{Counters, Note};
+use tier::format::Superblock;
+use tier::{Counters, Note, Prepared};
+
+use crate::opening::Opening;
 
 /// What may be asked of a running set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +59,35 @@ pub enum Command {
         /// Its name, as of `cache`.
         name: String,
     },
+    /// A disk comes; answered when it is served.
+    Attach(Box<Coming>),
+    /// A disk leaves: nobody gets it any more, who has it is answered what he asked, and what waits goes to its
+    /// backing store; answered when that is all there is of it, and free for others.
+    Detach {
+        /// Its name.
+        disk: String,
+    },
+}
+
+/// A disk that is to come, as [`crate::Opening`] has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Coming {
+    /// Its name.
+    pub disk: String,
+    /// Its backing file or device, an absolute path.
+    pub backing: PathBuf,
+    /// Whether the log answers its writes.
+    pub back: bool,
+    /// Its sidecar, if not beside the backing file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sidecar: Option<PathBuf>,
+    /// How many copies of its log there have to be.
+    #[serde(default)]
+    pub copies: u8,
+    /// Who may hold them, as NAME=ADDRESS.
+    #[serde(default)]
+    pub peers: Vec<String>,
 }
 
 /// A disk's share of a report.
@@ -134,39 +166,50 @@ pub struct Report {
     pub disks: Vec<DiskReport>,
 }
 
+/// Backing store and sidecar, where a disk is served.
+pub(crate) type Pair = Option<(File, File)>;
+
 pub(crate) type Reply = Result<Option<Report>, String>;
 
-/// A way to ask a set.
-#[derive(Debug, Clone)]
-pub struct Control {
-    asks: Sender<(Command, SyncSender<Reply>)>,
-    waker: Arc<OnceLock<Waker>>,
+pub(crate) type File = Arc<OwnedFd>;
+
+/// What the set is now.
+#[derive(Debug)]
+pub(crate) struct Room {
+    pub(crate) superblock: Superblock,
+    pub(crate) cache: File,
+    /// Names of disks that are served, by index.
+    pub(crate) names: Vec<Option<String>>,
+    pub(crate) request_bytes_max: u32,
 }
 
-impl Control {
-    /// The set is served there: from now on its peers are heard.
-    pub fn serve(&self, server: &Running) {
-        self.waker.get_or_init(|| server.waker()).wake();
-    }
+/// A disk that was opened.
+#[derive(Debug)]
+pub(crate) struct Joining {
+    pub(crate) prepared: Prepared,
+    pub(crate) backing: File,
+    pub(crate) sidecar: File,
+    pub(crate) opening: Opening,
+}
 
-    /// Asks, and waits for the answer: a report for a question of status.
-    ///
-    /// # Errors
-    /// In words: no such disk, or no answer in this time.
-    pub fn ask(&self, command: Command, server: &Running, patience: Duration) -> Reply {
-        let (tell, told) = sync_channel(1);
-        let gone = |_| "the server ends".to_owned();
-        self.asks.send((command, tell)).map_err(|error| gone(error.to_string()))?;
-        server.attend().map_err(|error| error.to_string())?;
-        told.recv_timeout(patience)
-            .map_err(|_| format!("not done within {} s; it goes on", patience.as_secs()))?
-    }
+/// What the server's thread is asked.
+#[derive(Debug)]
+pub(crate) enum Ask {
+    Command(Command, SyncSender<Reply>),
+    /// What has to be known for a disk to come.
+    Room(SyncSender<Result<Room, String>>),
+    /// Backing store and sidecar of the disk with this index.
+    Files(u16, SyncSender<Result<Pair, String>>),
+    /// It was opened; answered when the set has it.
+    Join(Box<Joining>, SyncSender<Reply>),
+    /// It may be asked.
+    Serve(u16, SyncSender<Reply>),
 }
 
 /// Where a set finds what is asked, and who waits for what.
 #[derive(Debug)]
 pub(crate) struct Inbox {
-    pub(crate) asked: Receiver<(Command, SyncSender<Reply>)>,
+    pub(crate) asked: Receiver<Ask>,
     pub(crate) waiting: Vec<(Note, SyncSender<Reply>)>,
     /// Names of the disks, by index.
     pub(crate) names: Vec<Option<String>>,
@@ -175,14 +218,4 @@ pub(crate) struct Inbox {
     pub(crate) has_failed: bool,
     /// Who hears of what an operator should know.
     pub(crate) told: Sender<String>,
-}
-
-pub(crate) fn inbox(
-    names: Vec<Option<String>>,
-    peers: Vec<Vec<String>>,
-    waker: Arc<OnceLock<Waker>>,
-) -> (Control, Inbox, Receiver<String>) {
-    let ((ask, asked), (told, heard)) = (channel(), channel());
-    let inbox = Inbox { asked, waiting: Vec::new(), names, peers, has_failed: false, told };
-    (Control { asks: ask, waker }, inbox, heard)
 }

@@ -1,7 +1,7 @@
 //! The acceleration tier with files, memory and a clock: cached disks for a front end.
 //!
 //! What it does: [`make`] makes a set in a new file, [`make_in`] in one that was made for it, [`make_on`] on one that is open; [`Set::open`] opens one for backing files and devices, and
-//! gives a [`front::Disk`] for each. Below them one [`tier::Tier`] decides; what it wants read or written the
+//! gives what a front end serves. Below all disks one [`tier::Tier`] decides; what it wants read or written the
 //! front end's ring does, what it wants summed and copied is done here. [`Control`] is how others ask how it is
 //! doing, and for a change.
 //!
@@ -13,7 +13,9 @@
 //! server that ends has left the set in order, or said that it could not.
 #![forbid(unsafe_code)]
 
+mod asking;
 mod closed;
+mod coming;
 mod control;
 mod core;
 mod disk;
@@ -26,6 +28,7 @@ mod identity;
 mod inbox;
 mod make;
 mod media;
+mod opening;
 mod peers;
 mod requests;
 mod seen;
@@ -35,13 +38,15 @@ mod takeover;
 mod times;
 mod way;
 
+pub use asking::Control;
 pub use door::{Door, ask};
 pub use error::SetError;
 pub use hold::Hold;
-pub use inbox::{Command, Control, DiskReport, PeerReport, Report};
+pub use inbox::{Coming, Command, DiskReport, PeerReport, Report};
 pub use make::{make, make_in, make_on};
+pub use opening::{Copies, Opening};
 pub use peers::PeerAddress;
-pub use set::{CachedDisk, Copies, Opening, Set};
+pub use set::Set;
 pub use stale::{Stale, StaleFailure};
 pub use takeover::{TakeOver, TakeOverFailure};
 pub use times::{DiskTimes, Requests, Taken, Times};

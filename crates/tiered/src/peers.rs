@@ -86,14 +86,15 @@ enum Ask {
 /// What a peer's thread says.
 #[derive(Debug)]
 pub(crate) enum Told {
-    Up { disk: u16, peer: u8, way: u64, capacity: u64 },
-    Lost { disk: u16, peer: u8 },
-    Fenced { disk: u16, peer: u8 },
+    Up { line: u64, disk: u16, peer: u8, way: u64, capacity: u64 },
+    Lost { line: u64, disk: u16, peer: u8 },
+    Fenced { line: u64, disk: u16, peer: u8 },
     Done { io: u32, is_ok: bool, data: Buffer },
 }
 
 #[derive(Debug)]
 struct Peer {
+    line: u64,
     asks: Sender<Ask>,
     event: Arc<OwnedFd>,
     /// Number of the way that the machine knows of.
@@ -104,6 +105,8 @@ struct Peer {
 #[derive(Debug)]
 pub(crate) struct Peers {
     peers: BTreeMap<(u16, u8), Peer>,
+    /// Counts all that there were.
+    lines: u64,
     pub(crate) told: Receiver<Told>,
     tell: Sender<Told>,
     waker: Arc<OnceLock<Waker>>,
@@ -112,7 +115,20 @@ pub(crate) struct Peers {
 impl Peers {
     pub(crate) fn new(waker: Arc<OnceLock<Waker>>) -> Self {
         let (tell, told) = channel();
-        Self { peers: BTreeMap::new(), told, tell, waker }
+        Self { peers: BTreeMap::new(), lines: 0, told, tell, waker }
+    }
+
+    /// Nobody looks for those of this disk any more.
+    pub(crate) fn end(&mut self, index: u16) {
+        let of = |peer| (index, peer);
+        let gone: Vec<(u16, u8)> =
+            self.peers.range(of(0)..=of(u8::MAX)).map(|(place, _)| *place).collect();
+        gone.into_iter().filter_map(|place| self.peers.remove(&place)).for_each(Peer::end);
+    }
+
+    /// Whether a peer's thread is one of those that are there.
+    pub(crate) fn is_line(&self, line: u64) -> bool {
+        self.peers.values().any(|peer| peer.line == line)
     }
 
     /// Starts to look for a peer.
@@ -125,7 +141,9 @@ impl Peers {
     ) -> io::Result<()> {
         let (asks, asked) = channel();
         let event = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        self.lines += 1;
         let line = Line {
+            line: self.lines,
             disk,
             peer,
             uri,
@@ -138,7 +156,8 @@ impl Peers {
             way: 0,
         };
         std::thread::Builder::new().name("copy".to_owned()).spawn(move || line.run())?;
-        self.peers.insert((disk, peer), Peer { asks, event, way: 0 });
+        let line = self.lines;
+        self.peers.insert((disk, peer), Peer { line, asks, event, way: 0 });
         Ok(())
     }
 
@@ -167,19 +186,23 @@ impl Peer {
         let _ = self.asks.send(ask);
         let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
     }
+
+    /// Its thread ends.
+    fn end(self) {
+        drop(self.asks);
+        let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+    }
 }
 
 impl Drop for Peers {
     fn drop(&mut self) {
-        for (_, peer) in std::mem::take(&mut self.peers) {
-            drop(peer.asks);
-            let _ = rustix::io::write(&peer.event, &1_u64.to_ne_bytes());
-        }
+        std::mem::take(&mut self.peers).into_values().for_each(Peer::end);
     }
 }
 
 /// A peer's thread.
 struct Line {
+    line: u64,
     disk: u16,
     peer: u8,
     uri: Uri,
@@ -210,15 +233,15 @@ struct Under {
 impl Line {
     fn run(mut self) {
         loop {
-            let (disk, peer) = (self.disk, self.peer);
+            let (line, disk, peer) = (self.line, self.disk, self.peer);
             if let Ok(mut way) = Way::open(&self.uri, &self.export, self.tls.as_ref()) {
                 self.way += 1;
                 let mut under = BTreeMap::new();
                 let over = self.converse(&mut way, &mut under).unwrap_or(Over::Lost);
                 drop(way);
                 match over {
-                    Over::Lost => self.say(Told::Lost { disk, peer }),
-                    Over::Fenced => self.say(Told::Fenced { disk, peer }),
+                    Over::Lost => self.say(Told::Lost { line, disk, peer }),
+                    Over::Fenced => self.say(Told::Fenced { line, disk, peer }),
                     Over::Ended => return,
                 }
                 for (io, under) in under {
@@ -284,8 +307,8 @@ impl Line {
         }
         let (capacity, most) = (agreed.size, agreed.blocks.maximum().min(TRIM_MAX));
         way.do_not_wait()?;
-        let (disk, peer) = (self.disk, self.peer);
-        self.say(Told::Up { disk, peer, way: self.way, capacity });
+        let (line, disk, peer) = (self.line, self.disk, self.peer);
+        self.say(Told::Up { line, disk, peer, way: self.way, capacity });
         let mut parts: BTreeMap<u64, u32> = BTreeMap::new();
         loop {
             loop {

@@ -30,7 +30,11 @@ impl Report {
     #[must_use]
     pub fn by_disk(&self, before: &Self, taken: &Taken) -> Readings {
         let mut readings = Readings::default();
-        let was = |disk: &DiskReport| before.disks.iter().find(|was| was.index == disk.index);
+        // One that had gone and came again begins anew.
+        let is_it = |was: &&DiskReport, disk: &DiskReport| {
+            (was.index, was.generation) == (disk.index, disk.generation) && was.name == disk.name
+        };
+        let was = |disk: &DiskReport| before.disks.iter().find(|was| is_it(was, disk));
         for (disk, was) in self.disks.iter().filter_map(|disk| Some((disk, was(disk)?))) {
             let levels = Levels {
                 capacity: self.page_bytes * u64::from(disk.share_percent) / 100,

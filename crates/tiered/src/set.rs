@@ -1,57 +1,30 @@
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 
 use cache::PolicyKind;
 use cache::tier::Admission;
-use front::{ClientTls, Disk};
+use front::{Disk, Offer};
 use nbd::{Abilities, BlockSizes, Export};
 use tier::format::{FINGERPRINT_BYTES, Superblock};
-use tier::{Attachment, Examined, Geometry, Mode, REQUEST_BYTES_MAX, Settings, Tier};
+use tier::{Attachment, Examined, Geometry, REQUEST_BYTES_MAX, Settings, Tier};
 
-pub use crate::disk::CachedDisk;
-
+use crate::asking::{Control, inbox};
 use crate::core::Core;
+use crate::disk::{CachedDisk, Keeper};
 use crate::files::{failed, fingerprint, hold, sidecar};
-use crate::inbox::{Control, inbox};
 use crate::media::Files;
+use crate::opening::Opening;
 use crate::peers::{PeerAddress, Peers};
 use crate::times::Times;
 use crate::{SetError, closed, identity};
 
-/// Copies of a disk's log, which it has in mode back.
-#[derive(Debug, Clone, Default)]
-pub struct Copies {
-    /// How many there have to be.
-    pub count: u8,
-    /// Who may hold them, up to four.
-    pub peers: Vec<PeerAddress>,
-    /// Who this host is, for peers that are reached by TLS.
-    pub tls: Option<ClientTls>,
-}
-
-/// A disk that is to be cached.
-#[derive(Debug, Clone)]
-pub struct Opening {
-    /// Its name for clients and in the set, by which it finds its pages and its log: up to 64 letters,
-    /// digits, dots, hyphens and underscores.
-    pub name: String,
-    /// Its backing file or device.
-    pub backing: PathBuf,
-    /// How its writes are answered.
-    pub mode: Mode,
-    /// Its sidecar, if not beside a backing file under its name with `.tilemark-tier`.
-    pub sidecar: Option<PathBuf>,
-    /// Copies of its log.
-    pub copies: Copies,
-}
-
 /// An open set.
 #[derive(Debug)]
 pub struct Set {
-    /// Its disks, all for one server, in the order in which they were named.
-    pub disks: Vec<CachedDisk>,
+    /// Its disks, in the order in which they were named, and their keeper, for one server.
+    pub offer: Offer,
     /// How it is asked while it is served.
     pub control: Control,
     /// How long its backing stores and its disks take.
@@ -67,10 +40,10 @@ pub struct Set {
 }
 
 /// A held backing file, and what is beside it.
-struct Backing {
-    attachment: Attachment,
-    file: Arc<OwnedFd>,
-    sidecar: Arc<OwnedFd>,
+pub(crate) struct Backing {
+    pub(crate) attachment: Attachment,
+    pub(crate) file: Arc<OwnedFd>,
+    pub(crate) sidecar: Arc<OwnedFd>,
     /// What offsets and lengths have to be multiples of.
     alignment: u32,
 }
@@ -128,7 +101,7 @@ impl Set {
             peer_names[usize::from(index)] =
                 disk.copies.peers.iter().map(|peer| peer.name.clone()).collect();
             let generation = opened.tier.status(index).map_or(0, |status| status.generation);
-            look_for_peers(&mut peers, index, disk, generation)
+            disk.look_for_peers(&mut peers, index, generation)
                 .map_err(failed("look for the peers of", cache))?;
         }
         let (control, inbox, told) = inbox(names, peer_names, waker);
@@ -136,17 +109,17 @@ impl Set {
         let core = Core::new(opened.tier, files, inbox, peers, superblock.set);
         let times = core.times.clone();
         let core = Arc::new(Mutex::new(core));
-        let served = disks.iter().zip(&backings).enumerate().map(|(at, (disk, backing))| {
-            let export = export(disk, backing, most)?;
-            Ok(CachedDisk {
-                core: Arc::clone(&core),
-                export,
-                index: backing.attachment.index,
-                is_first: at == 0,
-            })
+        // It cannot be set twice: this is all that sets it.
+        let _ = control.core.set(Arc::downgrade(&core));
+        let served = disks.iter().zip(&backings).map(|(disk, backing)| {
+            let (export, index) = (export(disk, backing, most)?, backing.attachment.index);
+            let disk = CachedDisk { core: Arc::clone(&core), export, index };
+            Ok(Box::new(disk) as Box<dyn Disk>)
         });
+        let disks = served.collect::<Result<_, SetError>>()?;
+        let keeper: Box<dyn Disk> = Box::new(Keeper::new(core));
         Ok(Self {
-            disks: served.collect::<Result<_, SetError>>()?,
+            offer: Offer { disks, keeper: Some(keeper), ..Offer::default() },
             control,
             times,
             told,
@@ -155,29 +128,10 @@ impl Set {
             writes: opened.writes,
         })
     }
-
-    /// Its disks as a front end takes them.
-    pub fn boxed(disks: Vec<CachedDisk>) -> Vec<Box<dyn Disk>> {
-        disks.into_iter().map(|disk| Box::new(disk) as Box<dyn Disk>).collect()
-    }
-}
-
-/// Starts to look for those who may hold copies of a disk's log.
-fn look_for_peers(
-    peers: &mut Peers,
-    index: u16,
-    disk: &Opening,
-    generation: u64,
-) -> std::io::Result<()> {
-    for (place, peer) in (0..).zip(&disk.copies.peers) {
-        let export = identity::copy_name(&disk.name, generation);
-        peers.add((index, place), peer.uri.clone(), export, disk.copies.tls.clone())?;
-    }
-    Ok(())
 }
 
 /// Where each disk has its entry in the set: its own, or a free one.
-fn places(superblock: &Superblock, disks: &[Opening]) -> Result<Vec<u16>, SetError> {
+pub(crate) fn places(superblock: &Superblock, disks: &[Opening]) -> Result<Vec<u16>, SetError> {
     let mut taken: Vec<usize> = Vec::new();
     for (at, disk) in disks.iter().enumerate() {
         if !identity::is_name(&disk.name) {
@@ -202,7 +156,7 @@ fn places(superblock: &Superblock, disks: &[Opening]) -> Result<Vec<u16>, SetErr
     Ok(taken.into_iter().map(|at| u16::try_from(at).expect("a set has 63 places")).collect())
 }
 
-fn open_backing(disk: &Opening, index: u16) -> Result<Backing, SetError> {
+pub(crate) fn open_backing(disk: &Opening, index: u16) -> Result<Backing, SetError> {
     let held = hold(&disk.backing)?;
     let sidecar = sidecar(&disk.backing, disk.sidecar.as_deref())?;
     let mut fingerprint = fingerprint(&disk.backing, &held)?;
@@ -230,7 +184,7 @@ fn open_backing(disk: &Opening, index: u16) -> Result<Backing, SetError> {
     Ok(Backing { attachment, sidecar, alignment, file })
 }
 
-fn export(disk: &Opening, backing: &Backing, most: u32) -> Result<Export, SetError> {
+pub(crate) fn export(disk: &Opening, backing: &Backing, most: u32) -> Result<Export, SetError> {
     let failed = |source| SetError::Export { name: disk.name.clone(), source };
     let alignment = backing.alignment;
     let blocks = BlockSizes::new(alignment, alignment.max(4096), most.min(REQUEST_BYTES_MAX))

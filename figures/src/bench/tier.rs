@@ -124,7 +124,7 @@ pub(crate) fn serve(arguments: &[String]) -> Result<()> {
         let (path, disk) = (path.into(), EXPORT.to_owned());
         Listen { place: Place::Vhost { path, disk }, tls: None }
     }));
-    let running = front::start(Set::boxed(set.disks), &listen, Limits::default())?;
+    let running = front::start_with(set.offer, &listen, Limits::default())?;
     std::io::stdin().lines().next();
     Ok(running.stop()?)
 }

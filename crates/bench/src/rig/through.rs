@@ -218,8 +218,8 @@ impl Through {
             SocketDir::make().map_err(|error| kernel("make a place for a socket", error))?;
         let socket = directory.0.join("s");
         let listen = Listen { place: Place::Unix(socket.clone()), tls: None };
-        let (control, times, disks) = (set.control, set.times, Set::boxed(set.disks));
-        let running = front::start(disks, &[listen], Limits::default())
+        let (control, times) = (set.control, set.times);
+        let running = front::start_with(set.offer, &[listen], Limits::default())
             .map_err(|error| BenchError::Tier(error.to_string()))?;
         let mut served = ServedLoad {
             running: Arc::new(running),

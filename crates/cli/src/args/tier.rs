@@ -24,6 +24,10 @@ pub enum TierAction {
     Init(TierInitArgs),
     /// Serve disks through a tier, over NBD
     Serve(TierServeArgs),
+    /// Have a server that runs serve one more disk
+    Attach(TierAttachArgs),
+    /// Have it serve a disk no more, with all of it on its backing store
+    Detach(TierDiskArgs),
     /// Say how a served tier is doing
     Status(TierStatusArgs),
     /// Put what a disk's log has into its backing store
@@ -127,16 +131,11 @@ pub struct TierServeArgs {
     /// The file that `tier init` made; a host that only holds copies needs none
     #[arg(value_name = "FILE", required_unless_present = "hold")]
     pub file: Option<PathBuf>,
-    /// A disk: its name for clients, and the file or device that it is on; again for more
+    /// A disk: its name for clients, and the file or device that it is on; again for more, or `tier attach` later
     ///
     /// The name is how its pages and its log are found again. Beside a backing file a sidecar FILE.tilemark-tier
     /// says whose newest writes it has; a device needs --sidecar.
-    #[arg(
-        long = "disk",
-        value_name = "NAME=BACKING",
-        required_unless_present = "hold",
-        requires = "file"
-    )]
+    #[arg(long = "disk", value_name = "NAME=BACKING", requires = "file")]
     pub disks: Vec<TierDisk>,
     /// How writes are answered
     #[arg(long, value_enum, default_value_t = TierMode::Through)]
@@ -262,7 +261,32 @@ pub struct TierStatusArgs {
     pub format: Format,
 }
 
-/// `tier drain`.
+/// `tier attach`.
+#[derive(Debug, Args)]
+pub struct TierAttachArgs {
+    /// Where.
+    #[command(flatten)]
+    pub door: TierDoorArgs,
+    /// The disk: its name for clients, and the file or device that it is on
+    ///
+    /// It is served until it is detached or the server ends, and not by the next one, unless that is told to.
+    #[arg(value_name = "NAME=BACKING")]
+    pub disk: TierDisk,
+    /// How writes are answered
+    #[arg(long, value_enum, default_value_t = TierMode::Through)]
+    pub mode: TierMode,
+    /// A directory for the sidecar, instead of beside the backing file
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    pub sidecar: Option<PathBuf>,
+    /// Peers that must have a copy of what is answered in mode back, 0 to 4
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=4))]
+    pub copies: u8,
+    /// A peer that may hold copies, as of tier serve, and by its --tls; again for more
+    #[arg(long = "peer", value_name = "NAME=ADDRESS")]
+    pub peers: Vec<PeerAddress>,
+}
+
+/// `tier drain`, `tier detach`.
 #[derive(Debug, Args)]
 pub struct TierDiskArgs {
     /// Where.

@@ -1,5 +1,6 @@
 //! `tier`: disks through a cache on fast storage.
 
+mod coming;
 mod init;
 mod metrics;
 mod page;
@@ -10,19 +11,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cache::tier::Admission;
-use front::{Catalog, Limits};
+use front::{Catalog, ClientTls, Limits, Offer};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tier::{Examined, Mode};
-use tiered::{Command, Control, Copies, Door, Hold, Opening, Report, Set, Times};
+use tiered::{Command, Control, Copies, DiskReport, Door, Hold, Opening, Report, Set, Times};
 use units::{Bytes, Nanos};
 
 use self::page::TierPage;
 use super::takeover::refused;
 use super::tier_listen;
 use crate::args::{
-    Format, TierAction, TierArgs, TierCheckArgs, TierDisk, TierDiskArgs, TierDoorArgs, TierMode,
+    Format, TierAction, TierArgs, TierCheckArgs, TierDiskArgs, TierDoorArgs, TierMode,
     TierServeArgs, TierSetArgs, TierStatusArgs,
 };
 use crate::exit::Exit;
@@ -39,6 +40,8 @@ pub fn tier(args: &TierArgs) -> Result<Exit, Failure> {
     match &args.action {
         TierAction::Init(args) => init::init(args),
         TierAction::Serve(args) => serve(args),
+        TierAction::Attach(args) => coming::attach(args),
+        TierAction::Detach(args) => coming::detach(args),
         TierAction::Status(args) => status(args),
         TierAction::Drain(args) => drain(args),
         TierAction::Set(args) => set(args),
@@ -65,16 +68,16 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
         .map_err(|error| Failure::new(Exit::Failure, format!("watching for Ctrl-C: {error}")))?;
     let page = page::open(args)?;
     let opened = open(args, admission)?;
-    let (disks, set, told) = match opened {
-        Some(Set { disks, control, told, times, .. }) => {
-            (Set::boxed(disks), Some((control, times)), Some(told))
+    let (mut offer, set, told) = match opened {
+        Some(Set { offer, control, told, times, .. }) => {
+            (offer, Some((control.with_tls(client_tls(args)?), times)), Some(told))
         }
-        None => (Vec::new(), None, None),
+        None => (Offer::default(), None, None),
     };
     let hold = args.hold.as_deref().map(Hold::open).transpose().map_err(|error| refused(&error))?;
-    let catalog = hold.map(|hold| Box::new(hold) as Box<dyn Catalog>);
+    offer.catalog = hold.map(|hold| Box::new(hold) as Box<dyn Catalog>);
     let listens = tier_listen::listens(args)?;
-    let running = front::start_with(disks, catalog, &listens, Limits::default());
+    let running = front::start_with(offer, &listens, Limits::default());
     let running = Arc::new(running.map_err(|error| Failure::from_error(Exit::Refused, &error))?);
     let door = set.as_ref().map(|set| attend(args, set, &running)).transpose()?;
     let mut page = match (page, &args.file, &set) {
@@ -129,10 +132,14 @@ fn attend(
     Ok(door)
 }
 
-/// The tier, if there are disks.
+fn client_tls(args: &TierServeArgs) -> Result<Option<ClientTls>, Failure> {
+    args.tls.as_deref().map(super::takeover::client_tls).transpose()
+}
+
+/// The tier, if there is one.
 fn open(args: &TierServeArgs, admission: Admission) -> Result<Option<Set>, Failure> {
-    let Some(file) = args.file.as_ref().filter(|_| !args.disks.is_empty()) else { return Ok(None) };
-    let tls = args.tls.as_deref().map(super::takeover::client_tls).transpose()?;
+    let Some(file) = &args.file else { return Ok(None) };
+    let tls = client_tls(args)?;
     let copies = Copies { count: args.copies, peers: args.peers.clone(), tls };
     let disks: Vec<Opening> = args.disks.iter().map(|disk| opening(disk, args, &copies)).collect();
     let set = Set::open(file, args.policy, admission, &disks).map_err(|error| refused(&error))?;
@@ -160,7 +167,8 @@ impl Suspension<'_> {
         if std::mem::replace(&mut self.is_on, is_on) == is_on {
             return;
         }
-        for TierDisk { name, .. } in &self.args.disks {
+        let report = control.ask(Command::Pulse, running, LOOK * 10).ok().flatten();
+        for DiskReport { name, .. } in report.iter().flat_map(|report| &report.disks) {
             let disk = name.clone();
             let order = Command::Populate { disk, on: !is_on, for_s: None };
             if let Err(error) = control.ask(order, running, LOOK * 10) {
@@ -220,8 +228,10 @@ fn control_of(socket: &Path) -> PathBuf {
 
 fn ask(door: &TierDoorArgs, command: &Command) -> Result<Option<Report>, Failure> {
     tiered::ask(&control_of(&door.socket), command).map_err(|error| {
-        Failure::new(Exit::Failure, error)
-            .hint(Some("`tilemark tier serve` has to run; it is asked at its --socket"))
+        match error.split_once("\nhint: ") {
+            Some((error, hint)) => Failure::new(Exit::Failure, error).hint(Some(hint)),
+            None => Failure::new(Exit::Failure, error),
+        }
     })
 }
 

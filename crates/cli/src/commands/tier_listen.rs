@@ -37,6 +37,12 @@ pub fn say(args: &TierServeArgs, places: &[Place]) {
             Place::Vhost { path, disk } => {
                 crate::say!("serving {disk} to a machine at {}, over vhost-user", path.display());
             }
+            Place::Unix(path) if args.disks.is_empty() && args.file.is_some() => {
+                crate::say!(
+                    "serving at {}, and no disk until `tilemark tier attach`",
+                    path.display()
+                );
+            }
             Place::Unix(path) => {
                 for disk in &args.disks {
                     crate::say!("serving nbd+unix:///{}?socket={}", disk.name, path.display());

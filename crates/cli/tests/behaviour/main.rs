@@ -48,6 +48,7 @@ mod storage_trouble;
 mod studies;
 mod terminal;
 mod tiers;
+mod tiers_coming;
 mod tiers_copies;
 mod vm_operations;
 mod watts;

@@ -150,6 +150,12 @@ impl Guest {
             .collect()
     }
 
+    /// Nothing more is said to its front end, whose thread tells of its end then.
+    pub fn hang_up(&self) {
+        // One that is gone already is not an error.
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+
     /// Whether all that was asked is answered, once it ends.
     pub fn is_settled(&self) -> bool {
         let is_idle = self.is_gone || self.queues.iter().flatten().all(GuestQueue::is_idle);
@@ -325,7 +331,6 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        // Its thread ends by that; a front end that is gone already is not an error.
-        let _ = self.stream.shutdown(Shutdown::Both);
+        self.hang_up();
     }
 }

@@ -38,7 +38,8 @@ impl Worker {
             let Ok(ours) = stream.try_clone() else { continue };
             let guest = self.guests.add(Guest::new(disk, ours));
             let (orders, shared) = (self.orders.0.clone(), Arc::clone(&self.shared));
-            let (seat, export) = (Seat { guest, orders, shared }, self.exports[disk].clone());
+            let export = disk_of(&mut self.disks, disk).export().clone();
+            let seat = Seat { guest, orders, shared };
             let thread = std::thread::Builder::new().name("vhost-user".to_owned());
             // Where there is no thread to be had, its seat is left at once.
             let _ = thread.spawn(move || speak(stream, seat, export));
@@ -57,7 +58,8 @@ impl Worker {
     fn take_order(&mut self, order: Order) -> io::Result<()> {
         match order {
             Order::Start { guest, queue, made, features } => {
-                let terms = Terms::new(&self.exports[self.guests[guest].disk], features);
+                let disk = disk_of(&mut self.disks, self.guests[guest].disk);
+                let terms = Terms::new(disk.export(), features);
                 let (one, mut made) = (&mut self.guests[guest], *made);
                 one.eras += 1;
                 made.era = one.eras;
@@ -141,7 +143,8 @@ impl Worker {
 
     fn attend_guest(&mut self, number: u32) -> io::Result<()> {
         let disk = self.guests[number].disk;
-        let most = u64::from(self.exports[disk].blocks().maximum());
+        let blocks = disk_of(&mut self.disks, disk).export().blocks();
+        let most = u64::from(blocks.maximum());
         let mut budget = TURN;
         self.attended = Some(number);
         while let Some(job) = self.guests[number].next(&self.limits, most, &mut budget) {

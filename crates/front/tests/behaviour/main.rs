@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod client;
+mod coming;
 mod crowd;
 mod disks;
 mod files;

@@ -15,6 +15,8 @@ pub(super) struct Checkpoint {
     /// Where the pool's log goes on: chunk, its first group.
     start: (u32, u64),
     state: Option<SetState>,
+    /// Nothing but the superblock, for it names other disks: table and start stay.
+    is_bare: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,6 +43,10 @@ impl Tier {
         if !self.is_failed && self.is_checkpoint_idle() && self.pool.log.chunks.len() > 1 {
             self.begin_checkpoint(SetState::Open, fx);
         }
+        if !self.is_failed && self.is_checkpoint_idle() && self.is_roster_new() {
+            self.checkpoint = Checkpoint { is_bare: true, ..Checkpoint::default() };
+            self.write_superblock(fx);
+        }
         // What groups before the start say and the superblock repeats has to be durable before it is.
         let is_accepted = self.pool.log.accepted + 1 >= self.checkpoint.start.1;
         if self.checkpoint.phase == Phase::TableDone && is_accepted {
@@ -51,7 +57,8 @@ impl Tier {
 
     pub(super) fn begin_checkpoint(&mut self, state: SetState, fx: &mut Fx) {
         let start = self.pool.log.chunks.back().copied().expect("the pool's log has a chunk");
-        self.checkpoint = Checkpoint { phase: Phase::Table, block: 0, start, state: Some(state) };
+        let (phase, state) = (Phase::Table, Some(state));
+        self.checkpoint = Checkpoint { phase, block: 0, start, state, is_bare: false };
         self.table_step(fx);
     }
 
@@ -121,18 +128,21 @@ impl Tier {
     }
 
     fn write_superblock(&mut self, fx: &mut Fx) {
+        if !self.checkpoint.is_bare {
+            self.superblock.table_at = self.next_table();
+            self.superblock.table_seq += 1;
+            let start = self.checkpoint.start;
+            (self.superblock.pool_chunk, self.superblock.pool_seq) = start;
+        }
         let next = &mut self.superblock;
         next.seq += 1;
-        next.table_seq += 1;
-        (next.pool_chunk, next.pool_seq) = self.checkpoint.start;
         next.pool_durable = self.pool.log.durable;
         next.state = self.checkpoint.state.unwrap_or(SetState::Open);
         for (entry, disk) in next.disks.iter_mut().zip(&self.disks) {
-            if let Some(disk) = disk {
+            if let Some(disk) = disk.as_ref().filter(|disk| disk.is_listed()) {
                 *entry = Some(disk.entry.clone());
             }
         }
-        self.superblock.table_at = self.next_table();
         self.superblock_copy = 1 - self.superblock_copy;
         self.checkpoint.phase = Phase::Superblock;
         let io = self.ios.start(Io::Superblock);
@@ -151,6 +161,7 @@ impl Tier {
 
     fn checkpoint_done(&mut self, fx: &mut Fx) {
         self.checkpoint.phase = Phase::Idle;
+        self.roster_written(fx);
         let (_, seq) = self.checkpoint.start;
         while self.pool.log.chunks.front().is_some_and(|(_, first)| *first < seq) {
             if let Some(chunk) = self.pool.log.drop_chunk() {

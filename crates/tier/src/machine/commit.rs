@@ -15,7 +15,7 @@ use crate::format::Flags;
 /// Groups of a log that are written at once: with two, one gathers while the other is on its way.
 const GROUPS_IN_FLIGHT: usize = 2;
 /// Free chunks that only the pool's log may take: without them nothing could be freed.
-const POOL_CHUNKS: usize = 2;
+pub(super) const POOL_CHUNKS: usize = 2;
 
 /// Flushes of the cache device: one at a time, for whoever waits.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +27,13 @@ pub(super) struct Flusher {
     /// Whether the checkpoint waits for the next, and for this one.
     pub(super) is_checkpoint_next: bool,
     is_checkpoint: bool,
+}
+
+impl Flusher {
+    /// Whether the end of a flush will say something of this disk's log.
+    pub(super) fn is_of(&self, index: u16) -> bool {
+        self.in_flight.iter().flatten().any(|(log, _)| *log == LogId::Disk(index))
+    }
 }
 
 impl Tier {
@@ -330,9 +337,8 @@ impl Tier {
         let now = self.now;
         let is_due =
             |since: Option<units::Nanos>| since.is_some_and(|since| now >= since + super::PAUSE);
-        let Some(disk) = self.disks.get_mut(usize::from(index)).and_then(Option::as_mut) else {
-            return;
-        };
+        let disk = self.disks.get_mut(usize::from(index)).and_then(Option::as_mut);
+        let Some(disk) = disk.filter(|disk| disk.stage.is_working()) else { return };
         if is_due(disk.epoch_since) {
             disk.epoch_since = None;
             disk.pending.push_back(Pending::EpochEnd);

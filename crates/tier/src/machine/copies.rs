@@ -51,6 +51,9 @@ impl Tier {
 
     /// Something is known of a peer.
     pub(super) fn peer_event(&mut self, index: u16, peer: u8, event: PeerEvent, fx: &mut Fx) {
+        if self.disks[usize::from(index)].is_none() {
+            return;
+        }
         self.lose_peer(index, peer);
         match event {
             PeerEvent::Up { capacity } => {
@@ -84,6 +87,15 @@ impl Tier {
     fn cut(&mut self, index: u16, peer: u8, fx: &mut Fx) {
         self.lose_peer(index, peer);
         fx.push(Effect::Cut { disk: index, peer });
+    }
+
+    /// No peer is asked for anything any more.
+    pub(super) fn cut_off(&mut self, index: u16, fx: &mut Fx) {
+        for peer in 0..u8::try_from(self.disk(index).peers.len()).unwrap_or(0) {
+            if self.peer(index, peer).is_up {
+                self.cut(index, peer, fx);
+            }
+        }
     }
 
     /// Time passed: whoever made no progress is lost. Whoever had nothing to do is asked for a flush, so that one

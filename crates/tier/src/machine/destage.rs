@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use units::Nanos;
 
 use super::batch::{Batch, Phase, Run, Span};
-use super::disk::Pending;
+use super::disk::{Pending, Stage};
 use super::io::{Holder, Io};
 use super::overlay::Source;
 use super::pool::Item;
@@ -380,15 +380,21 @@ impl Tier {
         result: Result<(), IoError>,
         fx: &mut Fx,
     ) {
-        match (result, &self.disk(index).sidecar_next) {
-            (Err(IoError::Fenced), _) => self.fence(index, fx),
-            (Ok(()), Some(next)) => {
-                let (at, from) = (next.place(), vec![Piece::Bytes(next.encode())]);
-                let io = self.ios.start(Io::SidecarWrite { disk: index });
-                fx.push(Effect::write(io, Place::Sidecar(index), at, from));
-            }
-            _ => self.sidecar_failed(index, fx),
+        match result {
+            Err(IoError::Fenced) => self.fence(index, fx),
+            Ok(()) => self.put_sidecar(index, fx),
+            Err(_) => self.sidecar_failed(index, fx),
         }
+    }
+
+    /// Writes the next copy, which is known to be ours to write.
+    pub(super) fn put_sidecar(&mut self, index: u16, fx: &mut Fx) {
+        let Some(next) = &self.disk(index).sidecar_next else {
+            return self.sidecar_failed(index, fx);
+        };
+        let (at, from) = (next.place(), vec![Piece::Bytes(next.encode())]);
+        let io = self.ios.start(Io::SidecarWrite { disk: index });
+        fx.push(Effect::write(io, Place::Sidecar(index), at, from));
     }
 
     /// Somebody else owns the disk: nothing of it is answered or written any more.
@@ -433,11 +439,15 @@ impl Tier {
         if matches!(state, SidecarState::Applying { .. }) {
             self.batch_may_write(index);
         }
+        self.marked(index, fx);
         self.uncached_marked(index, fx);
     }
 
     /// What depends on it is tried again later. The copy that was being written counts as used.
     fn sidecar_failed(&mut self, index: u16, fx: &mut Fx) {
+        if self.disk(index).stage == Stage::Marking {
+            return self.let_go_of(index, fx);
+        }
         let now = self.now;
         let disk = self.disk(index);
         disk.sidecar_next = None;

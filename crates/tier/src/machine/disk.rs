@@ -5,12 +5,12 @@ use units::Nanos;
 use super::batch::Batch;
 use super::epoch::Epoch;
 use super::log::Log;
-use super::overlay::Overlay;
+use super::overlay::{Overlay, blocks_of};
 use super::peer::Peer;
 use super::uncached::Uncached;
 use super::{Counters, Mode, PAUSE};
 use crate::ReqId;
-use crate::format::{DiskEntry, Holder, Sidecar, SidecarState};
+use crate::format::{DiskEntry, Holder, NO_CHUNK, Sidecar, SidecarState};
 
 /// What waits for its place in a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,37 @@ pub(super) enum Durable {
     Write(u32),
 }
 
+/// How far a disk is on its way into the set or out of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Its log waits for a chunk.
+    Coming,
+    /// The superblock of this number is to name it.
+    Listing(u64),
+    /// Its sidecar is to say that it is ours.
+    Marking,
+    /// All of them say so; whoever drives the machine is to begin.
+    Ready,
+    Serving,
+    /// All that it has goes to its backing store, and its sidecar is to say so.
+    Leaving,
+    /// Its pages leave, some of them at this time.
+    Emptying(Nanos),
+    /// Nothing that is under way may concern it.
+    Settling,
+    /// The superblock of this number is to name it no more.
+    Striking(u64),
+}
+
+impl Stage {
+    /// Whether it is written, destaged and copied as disks are.
+    pub(super) fn is_working(self) -> bool {
+        matches!(self, Self::Serving | Self::Leaving)
+    }
+}
+
 /// How a disk is to be served.
+#[derive(Debug, Clone)]
 pub(crate) struct Wish {
     pub(crate) mode: Mode,
     pub(crate) copies: u8,
@@ -46,6 +76,9 @@ impl Wish {
 #[derive(Debug, Clone)]
 pub(crate) struct Disk {
     pub(crate) entry: DiskEntry,
+    pub(super) stage: Stage,
+    /// Chunks that its log has no more, until the superblock says so.
+    pub(crate) spare: Vec<u32>,
     pub(crate) mode: Mode,
     pub(crate) populate: bool,
     pub(crate) sidecar: Sidecar,
@@ -154,6 +187,8 @@ impl Disk {
     pub(crate) fn new(entry: DiskEntry, mode: Mode, sidecar: Sidecar, log: Option<Log>) -> Self {
         Self {
             entry,
+            stage: Stage::Serving,
+            spare: Vec::new(),
             mode,
             populate: true,
             confirmed: sidecar.generation,
@@ -195,6 +230,32 @@ impl Disk {
         }
     }
 
+    /// Whether its log has no place yet.
+    pub(crate) fn wants_chunk(&self) -> bool {
+        self.entry.log_chunk == NO_CHUNK
+    }
+
+    /// Its log begins there.
+    pub(crate) fn take_chunk(&mut self, chunk: u32) {
+        self.entry.log_chunk = chunk;
+        if let Some(first) = self.log.as_mut().and_then(|log| log.chunks.front_mut()) {
+            first.0 = chunk;
+        }
+    }
+
+    /// Reads see what waits in its log. Says how many writes that is: new ones count from there.
+    pub(crate) fn lay_recovered(&mut self) -> u64 {
+        let mut order = 0;
+        for write in self.epochs.iter_mut().flat_map(|epoch| &mut epoch.writes) {
+            order += 1;
+            write.order = order;
+            for (place, (block, from, to)) in blocks_of(write.offset, write.bytes).enumerate() {
+                self.overlay.cover(block, write.layer(place, from, to));
+            }
+        }
+        order
+    }
+
     /// What was found in its log, and how its writes are to be answered when that is out: in mode back only
     /// when there are as many copies as there should be.
     pub(crate) fn recovered(&mut self, epochs: VecDeque<Epoch>, wish: Wish) {
@@ -232,11 +293,15 @@ impl Disk {
 
     /// When something of it is due.
     pub(super) fn due(&self) -> Option<Nanos> {
+        if !self.stage.is_working() {
+            return if let Stage::Emptying(at) = self.stage { Some(at) } else { None };
+        }
         let since = [self.epoch_since, self.unbacked_since, self.seal_since];
         let due = since.into_iter().flatten().map(|since| since + PAUSE);
         let gathers = self.epochs.front().is_some_and(|epoch| epoch.is_closed);
         let rests = self.rests_until.filter(|_| gathers);
-        due.chain(rests).chain(self.retry_at).chain(self.peers.iter().filter_map(Peer::due)).min()
+        let peers = self.peers.iter().filter_map(Peer::due);
+        due.chain(rests).chain(self.retry_at).chain(peers).min()
     }
 
     /// The epoch that writes belong to now.

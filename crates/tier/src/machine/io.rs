@@ -116,6 +116,25 @@ impl<T> Default for Slab<T> {
     }
 }
 
+impl Io {
+    /// Which disk it is of, if not by a request or a slot.
+    pub(super) fn disk(&self) -> Option<u16> {
+        match self {
+            Self::Group { log: LogId::Disk(disk), .. }
+            | Self::ThroughFlush { disk, .. }
+            | Self::RunRead { disk, .. }
+            | Self::RunWrite { disk, .. }
+            | Self::Fill { holder: Holder::Run { disk, .. }, .. }
+            | Self::BatchFlush { disk }
+            | Self::SidecarConfirm { disk }
+            | Self::SidecarWrite { disk }
+            | Self::SidecarFlush { disk }
+            | Self::Peer { disk, .. } => Some(*disk),
+            _ => None,
+        }
+    }
+}
+
 impl<T> Slab<T> {
     pub(super) fn insert(&mut self, thing: T) -> u32 {
         if let Some(at) = self.free.pop() {
@@ -134,6 +153,10 @@ impl<T> Slab<T> {
 
     pub(super) fn get(&mut self, at: u32) -> &mut T {
         self.things[at as usize].as_mut().expect("what is asked for is there")
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.things.iter().flatten()
     }
 
     pub(super) fn len(&self) -> usize {

@@ -18,6 +18,7 @@ pub(crate) mod pages;
 mod peer;
 pub(crate) mod pool;
 mod read;
+mod roster;
 mod through;
 mod uncached;
 mod write;
@@ -41,6 +42,7 @@ use read::ReadRequest;
 use write::WriteRequest;
 
 pub use disk::DiskStatus;
+pub use roster::Prepared;
 
 /// The most bytes of one request; a driver splits longer ones.
 pub const REQUEST_BYTES_MAX: u32 = 1 << 20;
@@ -222,6 +224,15 @@ impl Tier {
         }
     }
 
+    /// What the set is now, with disks that come or leave.
+    pub fn superblock(&self) -> Superblock {
+        let mut superblock = self.superblock.clone();
+        for (entry, disk) in superblock.disks.iter_mut().zip(&self.disks) {
+            *entry = disk.as_ref().map(|disk| disk.entry.clone()).or(entry.take());
+        }
+        superblock
+    }
+
     /// How the set is divided.
     pub fn geometry(&self) -> Geometry {
         self.geometry
@@ -328,15 +339,21 @@ impl Tier {
         }
     }
 
+    fn pump_disk(&mut self, disk: u16, fx: &mut Fx) {
+        if self.disk(disk).stage.is_working() {
+            self.pump_uncached(disk, fx);
+            self.pump_orders(disk, fx);
+            self.pump_copies(disk, fx);
+            self.pump_log(disk, fx);
+            self.pump_destage(disk, fx);
+        }
+        self.pump_stage(disk, fx);
+    }
+
     fn pump(&mut self, fx: &mut Fx) {
         for disk in 0..self.disks.len() {
             if self.disks[disk].is_some() {
-                let disk = u16::try_from(disk).unwrap_or(u16::MAX);
-                self.pump_uncached(disk, fx);
-                self.pump_orders(disk, fx);
-                self.pump_copies(disk, fx);
-                self.pump_log(disk, fx);
-                self.pump_destage(disk, fx);
+                self.pump_disk(u16::try_from(disk).unwrap_or(u16::MAX), fx);
             }
         }
         self.pump_pool(fx);

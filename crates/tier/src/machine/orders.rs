@@ -1,3 +1,4 @@
+use super::disk::Stage;
 use super::uncached::Uncached;
 use super::{Fx, Mode, Tier};
 use crate::event::{Effect, Note, Order};
@@ -12,6 +13,8 @@ impl Tier {
             Order::Admission { disk, admission } => self.pages.set_admission(disk, admission),
             Order::Policy(policy) => self.pages.set_policy(policy),
             Order::Close => self.is_closing = true,
+            Order::Serve { disk } => self.serve(disk),
+            Order::Detach { disk } => self.detach(disk),
             Order::Mode { disk, mode } => {
                 let found = self.disk(disk);
                 found.wish = mode;
@@ -27,7 +30,7 @@ impl Tier {
     }
 
     /// Nothing of the disk waits to go to the backing store, or is on its way.
-    fn is_drained(&mut self, index: u16) -> bool {
+    pub(super) fn is_drained(&mut self, index: u16) -> bool {
         let disk = self.disk(index);
         let is_log_idle =
             disk.pending.is_empty() && disk.groups.is_empty() && disk.durable.is_empty();
@@ -134,9 +137,15 @@ impl Tier {
     }
 
     /// Whether nothing of a disk is under way; its sidecar says so if nothing waits either.
-    fn is_disk_quiet(&mut self, index: u16, fx: &mut Fx) -> bool {
+    pub(super) fn is_disk_quiet(&mut self, index: u16, fx: &mut Fx) -> bool {
         let is_drained = self.is_drained(index);
         let disk = self.disk(index);
+        if !matches!(
+            disk.stage,
+            Stage::Ready | Stage::Serving | Stage::Leaving | Stage::Emptying(_)
+        ) {
+            return false;
+        }
         if disk.is_fenced {
             return disk.batch.is_none() && disk.through.is_empty();
         }

@@ -112,6 +112,8 @@ pub(crate) struct Pages {
     leaving: FxHashMap<PageKey, u32>,
     page_bytes: u64,
     references: u32,
+    /// Pages that left of disks that are gone.
+    evicted_before: u64,
 }
 
 impl Pages {
@@ -131,6 +133,7 @@ impl Pages {
             leaving: FxHashMap::default(),
             page_bytes: u64::from(geometry.page_bytes),
             references: 0,
+            evicted_before: 0,
         }
     }
 
@@ -277,7 +280,7 @@ impl Pages {
 
     /// And those of all.
     pub(crate) fn evicted(&self) -> u64 {
-        self.owned.iter().map(|own| own.evicted).sum()
+        self.evicted_before + self.owned.iter().map(|own| own.evicted).sum::<u64>()
     }
 
     fn own(&mut self, disk: u16) -> &mut Owned {
@@ -308,6 +311,31 @@ impl Pages {
             }
             self.owned[usize::from(key.disk)].entered = kept;
         }
+    }
+
+    /// Up to `most` pages of a disk leave, or fewer where some have left already: what is to be forgotten for
+    /// them. `None` when it has none.
+    pub(crate) fn give_up(&mut self, disk: u16, most: usize) -> Option<Vec<(u32, PageKey)>> {
+        let entered = &mut self.own(disk).entered;
+        if entered.is_empty() {
+            return None;
+        }
+        let pages: Vec<u64> = entered.drain(..most.min(entered.len())).collect();
+        let mut lost = Vec::new();
+        for page in pages {
+            let key = PageKey { disk, page };
+            if let Some(place) = self.policy.remove(key.id()) {
+                lost.extend(self.leave(key, place));
+            }
+        }
+        Some(lost)
+    }
+
+    /// The disk is gone: the next one of that index begins with nothing.
+    pub(crate) fn disown(&mut self, disk: u16) {
+        let gone = std::mem::take(self.own(disk));
+        assert!(gone.pages == 0, "pages leave before their disk does");
+        self.evicted_before += gone.evicted;
     }
 
     /// A disk may have so much of all pages from now on; what it has beyond leaves as it asks for more.

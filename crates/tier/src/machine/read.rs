@@ -8,7 +8,7 @@ use crate::event::{Buf, Check, Effect, IoError, Place, ReadIo, ReqId, Request};
 pub(super) struct ReadRequest {
     /// `None` when it is answered.
     id: Option<ReqId>,
-    disk: u16,
+    pub(super) disk: u16,
     offset: u64,
     buf: Buf,
     /// Parts that are still read.

@@ -3,11 +3,11 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::Media;
-use super::errors::{AttachError, Attachment, OpenError, Settings};
+use super::errors::{AttachError, Attachment, OpenError};
 use super::walk::{Group, Track, Walk, Whose, in_chunk, walk};
 use crate::event::{IoError, Mode, Place};
 use crate::format::{
-    DiskEntry, Kind, NO_CHUNK, SIDECAR_BYTES, Sidecar, SidecarState, Superblock, mode,
+    DiskEntry, Kind, NO_CHUNK, SIDECAR_BYTES, Sidecar, SidecarState, Superblock, Uuid, mode,
 };
 use crate::geometry::Geometry;
 use crate::machine::log::Log;
@@ -29,6 +29,8 @@ pub(super) struct Attached {
     pub(super) disk: Disk,
     /// What its log changed, or `None` if none of its pages is to be believed.
     pub(super) touched: Option<Touched>,
+    /// Chunks that its log has no more.
+    pub(super) spare: Vec<u32>,
 }
 
 pub(super) fn read_log(
@@ -79,10 +81,9 @@ struct Seen {
 pub(super) fn attach(
     media: &mut dyn Media,
     superblock: &Superblock,
-    settings: Settings,
+    boot: Uuid,
     asked: &Attachment,
     mut found: Option<Found>,
-    free: &mut VecDeque<u32>,
 ) -> Result<Attached, OpenError> {
     let entry = superblock.disks[usize::from(asked.index)].clone();
     let seen = look(media, superblock, asked, entry.as_ref())?;
@@ -99,20 +100,20 @@ pub(super) fn attach(
     let last_epoch =
         found.iter().flat_map(|found| &found.records).map(|(_, epoch, _)| *epoch).max();
     let touched = (!is_orphaned).then(|| found.as_ref().map(Found::touched).unwrap_or_default());
+    let mut spare = Vec::new();
     let (log, epochs) = match found {
         Some(found) if seen.is_known => found.into_epochs(),
         // Its groups are of another generation: the log begins again where it began.
-        Some(found) => (begin_again(&entry, &found.walk, free), VecDeque::new()),
+        Some(found) => (begin_again(&entry, &found.walk, &mut spare), VecDeque::new()),
         None => {
-            let chunk = free.pop_front().ok_or(OpenError::Full)?;
-            (Log::new(entry.disk, entry.generation, entry.attach, chunk, 1), VecDeque::new())
+            (Log::new(entry.disk, entry.generation, entry.attach, NO_CHUNK, 1), VecDeque::new())
         }
     };
     (entry.log_chunk, entry.log_seq) = log.chunks.front().copied().unwrap_or((NO_CHUNK, 1));
     // A disk with writes in its log stays in mode back until they are out.
     let wish = Wish { mode: asked.mode, copies: asked.copies, peers: asked.peers.clone() };
     let mode = if epochs.is_empty() { wish.first() } else { Mode::Back };
-    let mut sidecar = next_sidecar(&seen, superblock, settings, asked, &entry);
+    let mut sidecar = next_sidecar(&seen, superblock, boot, asked, &entry);
     sidecar.state = match (epochs.front(), epochs.back()) {
         (Some(first), Some(last)) => SidecarState::Applying { from: first.number, to: last.number },
         _ if mode == Mode::Back => SidecarState::Dirty,
@@ -124,7 +125,7 @@ pub(super) fn attach(
     };
     let mut disk = Disk::new(entry, mode, sidecar, Some(log));
     disk.recovered(epochs, wish);
-    Ok(Attached { disk, touched })
+    Ok(Attached { disk, touched, spare })
 }
 
 fn look(
@@ -207,7 +208,7 @@ fn next_entry(
 fn next_sidecar(
     seen: &Seen,
     superblock: &Superblock,
-    settings: Settings,
+    boot: Uuid,
     asked: &Attachment,
     entry: &DiskEntry,
 ) -> Sidecar {
@@ -217,7 +218,7 @@ fn next_sidecar(
         generation: entry.generation,
         seq: before.map_or(0, |sidecar| sidecar.seq) + 1,
         owner: superblock.set,
-        boot: settings.boot,
+        boot,
         state: SidecarState::Clean,
         mode: entry.mode,
         applied: before.filter(|_| seen.is_known).map_or(0, |sidecar| sidecar.applied),
@@ -229,10 +230,10 @@ fn next_sidecar(
 }
 
 /// The log of a disk whose old log counts no more: it keeps one chunk and gives the others back.
-fn begin_again(entry: &DiskEntry, walk: &Walk, free: &mut VecDeque<u32>) -> Log {
+fn begin_again(entry: &DiskEntry, walk: &Walk, spare: &mut Vec<u32>) -> Log {
     let mut chunks = walk.log.chunks.iter().map(|(chunk, _)| *chunk);
     let chunk = chunks.next().unwrap_or(NO_CHUNK);
-    free.extend(chunks);
+    spare.extend(chunks);
     Log::new(entry.disk, entry.generation, entry.attach, chunk, walk.log.seq)
 }
 

@@ -4,6 +4,7 @@ mod attach;
 mod burn;
 mod errors;
 mod init;
+mod prepare;
 mod recover;
 mod stale;
 mod take_over;

@@ -10,7 +10,6 @@ use crate::format::{
     SlotEntry, Superblock, TABLE_ENTRIES, decode_table,
 };
 use crate::geometry::Geometry;
-use crate::machine::overlay::blocks_of;
 use crate::machine::pages::Pages;
 use crate::machine::pool::Item;
 use crate::machine::{Pool, Tier};
@@ -126,7 +125,11 @@ impl Tier {
         for disk in disks {
             let index = usize::from(disk.index);
             let found = logs.remove(&disk.index);
-            let attached = attach(media, &superblock, settings, disk, found, &mut free)?;
+            let mut attached = attach(media, &superblock, settings.boot, disk, found)?;
+            free.extend(attached.spare.drain(..));
+            if attached.disk.wants_chunk() {
+                attached.disk.take_chunk(free.pop_front().ok_or(OpenError::Full)?);
+            }
             superblock.disks[index] = Some(attached.disk.entry.clone());
             opened[index] = Some(attached);
         }
@@ -156,8 +159,9 @@ impl Tier {
             touched.push(attached.as_ref().and_then(|attached| attached.touched.clone()));
             if let Some(attached) = attached {
                 let index = self.disks.len() - 1;
-                self.disks[index] = Some(attached.disk);
-                self.lay_recovered(index);
+                let mut disk = attached.disk;
+                self.order = self.order.max(disk.lay_recovered());
+                self.disks[index] = Some(disk);
             }
         }
         let mut slots: Vec<(u32, SlotEntry)> =
@@ -190,20 +194,6 @@ impl Tier {
         }
         let key = self.pages.forget(slot, entry);
         self.pool.queue.push_back(Item::Unmap(slot, key));
-    }
-
-    /// Reads see what waits in a disk's log.
-    fn lay_recovered(&mut self, index: usize) {
-        let mut order = self.order;
-        let Some(disk) = self.disks[index].as_mut() else { return };
-        for write in disk.epochs.iter_mut().flat_map(|epoch| &mut epoch.writes) {
-            order += 1;
-            write.order = order;
-            for (place, (block, from, to)) in blocks_of(write.offset, write.bytes).enumerate() {
-                disk.overlay.cover(block, write.layer(place, from, to));
-            }
-        }
-        self.order = order;
     }
 }
 
@@ -238,7 +228,7 @@ pub(super) fn newest(media: &mut dyn Media) -> Result<(Superblock, usize), OpenE
     Ok(Superblock::newest([&copies[0], &copies[1]])?)
 }
 
-fn check_attachments(
+pub(super) fn check_attachments(
     superblock: &Superblock,
     geometry: &Geometry,
     disks: &[Attachment],

@@ -8,4 +8,5 @@ mod oracle;
 mod peers;
 mod predicted;
 mod promises;
+mod roster;
 mod world;

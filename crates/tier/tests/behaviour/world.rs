@@ -17,13 +17,15 @@ use super::peers::HolderHost;
 
 pub const SET: Uuid = [7; 16];
 pub const DISK: Uuid = [3; 16];
+pub const OTHER: Uuid = [4; 16];
 
-/// The three devices, which outlive the program.
+/// The three devices, which outlive the program, and those of a second disk.
 #[derive(Debug, Clone)]
 pub struct Devices {
     pub cache: Disk,
     pub backing: Disk,
     pub sidecar: Disk,
+    pub other: (Disk, Disk),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +51,9 @@ impl Devices {
     fn new_of(shape: Shape, set: Uuid, device_bytes: u64) -> Self {
         let cache = Disk::new(usize::try_from(device_bytes).expect("small"));
         let size = usize::try_from(shape.disk_bytes).expect("small");
-        let mut devices = Self { cache, backing: Disk::new(size), sidecar: Disk::new(8192) };
+        let new = || (Disk::new(size), Disk::new(8192));
+        let ((backing, sidecar), other) = (new(), new());
+        let mut devices = Self { cache, backing, sidecar, other };
         let plan =
             Plan { device_bytes, page_bytes: 16 << 10, chunk_bytes: 64 << 10, log_percent: 55 };
         let geometry = Geometry::new(plan).expect("it fits");
@@ -67,17 +71,29 @@ impl Devices {
     pub fn of(&mut self, place: Place) -> &mut Disk {
         match place {
             Place::Cache => &mut self.cache,
-            Place::Backing(_) => &mut self.backing,
-            Place::Sidecar(_) => &mut self.sidecar,
+            Place::Backing(0) => &mut self.backing,
+            Place::Sidecar(0) => &mut self.sidecar,
+            Place::Backing(_) => &mut self.other.0,
+            Place::Sidecar(_) => &mut self.other.1,
             Place::Copy(..) => panic!("a copy is not on this machine"),
         }
     }
 
     /// What the sidecar says.
     pub fn said(&mut self) -> Result<Sidecar, faults::StorageError> {
+        self.said_of(0)
+    }
+
+    /// The same of either disk.
+    pub fn said_of(&mut self, disk: u16) -> Result<Sidecar, faults::StorageError> {
         let mut bytes = [0; SIDECAR_BYTES];
-        self.sidecar.read(0, &mut bytes)?;
+        self.of(Place::Sidecar(disk)).read(0, &mut bytes)?;
         Ok(Sidecar::newest(&bytes).expect("one copy is good"))
+    }
+
+    fn disks(&mut self) -> [&mut Disk; 5] {
+        let (backing, sidecar) = &mut self.other;
+        [&mut self.cache, &mut self.backing, &mut self.sidecar, backing, sidecar]
     }
 
     fn owner(&mut self) -> Uuid {
@@ -85,19 +101,31 @@ impl Devices {
     }
 
     pub fn kill(&mut self, chance: &mut Stream) {
-        for disk in [&mut self.cache, &mut self.backing, &mut self.sidecar] {
-            disk.kill(chance);
-        }
+        self.disks().into_iter().for_each(|disk| disk.kill(chance));
     }
 
     pub fn power_cut(&mut self, chance: &mut Stream) {
-        for disk in [&mut self.cache, &mut self.backing, &mut self.sidecar] {
-            disk.power_cut(chance);
-        }
+        self.disks().into_iter().for_each(|disk| disk.power_cut(chance));
     }
 
     pub fn open(&mut self, mode: Mode) -> Result<Opened, tilemark_tier::OpenError> {
         open(&mut Direct::new(self), mode)
+    }
+
+    /// Opens with both disks.
+    pub fn open_both(&mut self, mode: Mode) -> Result<Opened, tilemark_tier::OpenError> {
+        let asked = [attachment(self.backing.bytes(), mode), self.other_attachment(mode)];
+        Tier::open(&mut Direct::new(self), settings(), &asked)
+    }
+
+    fn other_attachment(&self, mode: Mode) -> Attachment {
+        Attachment { index: 1, disk: OTHER, ..attachment(self.other.0.bytes(), mode) }
+    }
+
+    /// The second disk alone, in another set.
+    pub fn open_other(&mut self, mode: Mode) -> Result<Opened, tilemark_tier::OpenError> {
+        let asked = self.other_attachment(mode);
+        Tier::open(&mut Direct::new(self), settings(), &[asked])
     }
 
     /// Opens, to have its copies on the peers of the shape.
@@ -198,7 +226,7 @@ enum Under {
     /// Whether it is durable when it ends.
     Write(Place, bool),
     Flush(Place),
-    Confirm(u64),
+    Confirm(u16, u64),
 }
 
 /// A running program and its client.
@@ -227,6 +255,9 @@ pub struct World {
     set: Uuid,
     /// No time passes while a peer has something to answer.
     pub is_patient: bool,
+    /// What the second disk may be, and whether it is asked for anything.
+    pub other: Oracle,
+    pub is_other_asked: bool,
 }
 
 impl World {
@@ -247,6 +278,7 @@ impl World {
 
     pub fn of(seed: u64, shape: Shape, mut devices: Devices, tier: Tier, oracle: Oracle) -> Self {
         let set = devices.owner();
+        let other = Oracle::new(shape.disk_bytes / SECTOR, shape.mode);
         let mut world = Self {
             devices,
             tier,
@@ -266,6 +298,8 @@ impl World {
             ways: super::peers::Ways::new(vec![HolderHost::new(); shape.copies.into()]),
             set,
             is_patient: true,
+            other,
+            is_other_asked: false,
         };
         world.event(Event::Timer);
         world
@@ -275,7 +309,10 @@ impl World {
     pub fn step(&mut self) {
         let choice = self.chance.below(10);
         if choice < 4 && self.asked.len() < self.shape.depth {
-            let request = self.random_request();
+            let mut request = self.random_request();
+            if self.is_other_asked {
+                request.disk = u16::try_from(self.chance.below(2)).expect("few");
+            }
             // Some come together.
             match self.chance.below(2) {
                 0 => self.gather(request),
@@ -372,7 +409,7 @@ impl World {
 
     /// Asks, and more is to come before the machine has its turn.
     pub fn gather(&mut self, request: Request) {
-        self.oracle.asked(&request);
+        self.oracle_of(request.disk).asked(&request);
         self.asked.insert(request.id.0, request.clone());
         self.handle(Event::Request(request));
     }
@@ -399,6 +436,34 @@ impl World {
             let result = self.end(id, under);
             self.event(Event::Done(IoId(id), result));
         }
+    }
+
+    fn oracle_of(&mut self, disk: u16) -> &mut Oracle {
+        if disk == 0 { &mut self.oracle } else { &mut self.other }
+    }
+
+    /// The second disk comes, and is there by [`Note::Attached`].
+    pub fn attach_other(&mut self) -> Result<(), tilemark_tier::OpenError> {
+        let superblock = self.tier.superblock();
+        let asked = self.devices.other_attachment(self.shape.mode);
+        let prepared =
+            Tier::prepare(&mut Direct::new(&mut self.devices), &superblock, [9; 16], &asked)?;
+        let mut effects = Vec::new();
+        self.tier.attach(self.now, prepared, &mut effects);
+        effects.into_iter().for_each(|effect| self.effect(effect));
+        self.handle(Event::Turn);
+        Ok(())
+    }
+
+    /// Whether a note is there, which is taken.
+    pub fn take_note(&mut self, note: Note) -> bool {
+        let at = self.notes.iter().position(|known| *known == note);
+        at.map(|at| self.notes.remove(at)).is_some()
+    }
+
+    /// How many requests of a disk wait for their answer.
+    pub fn waiting_of(&self, disk: u16) -> usize {
+        self.asked.values().filter(|request| request.disk == disk).count()
     }
 
     /// How many requests wait for their answer.
@@ -430,19 +495,14 @@ impl World {
 
     fn end(&mut self, id: u32, under: Under) -> Result<Vec<u32>, IoError> {
         match under {
-            Under::Confirm(generation) => {
-                let sidecar = self.devices.said().map_err(|_| IoError::Io)?;
+            Under::Confirm(disk, generation) => {
+                let sidecar = self.devices.said_of(disk).map_err(|_| IoError::Io)?;
                 let is_ours = is_owner(&sidecar, self.set, generation);
                 if is_ours { Ok(Vec::new()) } else { Err(IoError::Fenced) }
             }
             Under::Read(io) => self.end_read(&io),
             Under::Write(place, is_durable) => {
-                let disk = match place {
-                    Place::Cache => &mut self.devices.cache,
-                    Place::Backing(_) => &mut self.devices.backing,
-                    Place::Sidecar(_) => &mut self.devices.sidecar,
-                    Place::Copy(..) => panic!("a holder ends it"),
-                };
+                let disk = self.devices.of(place);
                 disk.finish_write(id.into(), is_durable, &mut self.chance)
                     .map(|()| Vec::new())
                     .map_err(|_| IoError::Io)
@@ -522,8 +582,8 @@ impl World {
                 self.under.insert(io.0, Under::Write(place, false));
             }
             Effect::Flush { io, place: Place::Copy(_, peer) } => self.ways.flush(peer, io),
-            Effect::Confirm { io, generation, .. } => {
-                self.under.insert(io.0, Under::Confirm(generation));
+            Effect::Confirm { io, disk, generation } => {
+                self.under.insert(io.0, Under::Confirm(disk, generation));
             }
             Effect::Cut { peer, .. } => {
                 self.ways.break_off(peer.into());
@@ -568,13 +628,13 @@ impl World {
         let request = self.asked.remove(&id.0).expect("a request is answered once");
         if result.is_err() {
             self.errors += 1;
-            self.oracle.failed(&request);
+            self.oracle_of(request.disk).failed(&request);
             return;
         }
         self.flushes += usize::from(request.fua || request.op == Op::Flush);
         let data =
             request.buf.filter(|_| request.op == Op::Read).map(|buf| self.bufs[&buf.0].clone());
-        self.oracle.answered(&request, data.as_deref());
+        self.oracle_of(request.disk).answered(&request, data.as_deref());
         if let Some(data) = data {
             self.answers.insert(id.0, data);
         }
@@ -582,15 +642,16 @@ impl World {
 
     /// The whole disk as a client sees it now.
     pub fn read_all(&mut self) -> Vec<u8> {
+        self.read_disk(0)
+    }
+
+    /// The same of either disk.
+    pub fn read_disk(&mut self, disk: u16) -> Vec<u8> {
         let step = 16 << 10;
         let mut ids = Vec::new();
         for offset in (0..self.shape.disk_bytes).step_by(step) {
-            let request = self.request(
-                Op::Read,
-                offset,
-                (step as u64).min(self.shape.disk_bytes - offset),
-                false,
-            );
+            let bytes = (step as u64).min(self.shape.disk_bytes - offset);
+            let request = Request { disk, ..self.request(Op::Read, offset, bytes, false) };
             ids.push(request.id.0);
             self.ask(request);
         }

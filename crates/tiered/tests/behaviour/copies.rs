@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use front::{Catalog, ClientTls, Limits, Listen, Place, Running, Tls};
+use front::{Catalog, ClientTls, Limits, Listen, Offer, Place, Running, Tls};
 use nbd::Code;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tier::Mode;
-use tilemark_tiered::{Command, Copies, Hold, Opening, Set, TakeOver};
+use tilemark_tiered::{Command, Copies, Hold, Opening, TakeOver};
 
 use crate::client::Client;
 use crate::served::{Host, open};
@@ -17,7 +17,12 @@ use crate::served::{Host, open};
 fn hold(directory: &Path, listen: Listen) -> Running {
     let hold = Hold::open(&directory.join("held")).expect("the directory is free");
     let catalog: Box<dyn Catalog> = Box::new(hold);
-    front::start_with(Vec::new(), Some(catalog), &[listen], Limits::default()).expect("it starts")
+    front::start_with(
+        Offer { catalog: Some(catalog), ..Offer::default() },
+        &[listen],
+        Limits::default(),
+    )
+    .expect("it starts")
 }
 
 fn names(directory: &Path) -> Vec<(String, u64)> {
@@ -170,8 +175,7 @@ fn copied(
     let copies = Copies { count: 1, peers: vec![peer], tls };
     let set = open(&host.cache(), &[Opening { copies, ..host.opening() }]).expect("it opens");
     let listen = Listen { place: host.socket(), tls: None };
-    let running =
-        front::start(Set::boxed(set.disks), &[listen], Limits::default()).expect("it starts");
+    let running = front::start_with(set.offer, &[listen], Limits::default()).expect("it starts");
     set.control.serve(&running);
     (running, set.control)
 }
@@ -234,6 +238,6 @@ fn beyond_this_machine_nothing_is_said_in_the_clear() {
     assert!(long.expect_err("it does not fit").contains("longer than 64 B"));
     let place = Place::Tcp("0.0.0.0:0".parse().expect("an address"));
     let listen = Listen { place, tls: None };
-    let refused = front::start_with(Vec::new(), None, &[listen], Limits::default());
+    let refused = front::start_with(Offer::default(), &[listen], Limits::default());
     assert!(refused.expect_err("in the clear").to_string().contains("without TLS"));
 }

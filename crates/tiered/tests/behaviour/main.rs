@@ -5,6 +5,7 @@ extern crate front as tilemark_front;
 #[path = "../../../front/tests/behaviour/client.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "the front end's own tests, which use all of it")]
 mod client;
+mod coming;
 mod copies;
 mod served;
 mod told;

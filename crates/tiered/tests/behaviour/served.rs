@@ -65,7 +65,7 @@ impl Host {
         let set = self.open().expect("it opens");
         let listen = Listen { place: self.socket(), tls: None };
         let running =
-            front::start(Set::boxed(set.disks), &[listen], Limits::default()).expect("it starts");
+            front::start_with(set.offer, &[listen], Limits::default()).expect("it starts");
         Served { running, control: set.control, was_clean: set.was_clean, pages: set.pages }
     }
 
@@ -232,8 +232,7 @@ fn two_disks_share_a_set_and_stay_two() {
     ];
     let set = open(&host.cache(), &disks).expect("it opens");
     let listen = Listen { place: host.socket(), tls: None };
-    let running =
-        front::start(Set::boxed(set.disks), &[listen], Limits::default()).expect("it starts");
+    let running = front::start_with(set.offer, &[listen], Limits::default()).expect("it starts");
     let (mut one, mut two) = (vec![0; DISK_BYTES], vec![0; DISK_BYTES]);
     let mut dice = Dice(14);
     let mut clients = (host.client(), Client::open(&host.socket(), "vm2").expect("it is served"));

@@ -1,0 +1,22 @@
+use std::fmt;
+
+use crate::{Catalog, Disk};
+
+/// What a server begins with.
+#[derive(Default)]
+pub struct Offer {
+    /// Disks, each under its export's name, for whoever comes in.
+    pub disks: Vec<Box<dyn Disk>>,
+    /// One machine behind all of them, and behind those that are added: it is offered to nobody itself. What
+    /// they want done ends with it, it is woken, told and closed for them, and it has their turns.
+    pub keeper: Option<Box<dyn Disk>>,
+    /// More disks, which are opened for whoever asks for them.
+    pub catalog: Option<Box<dyn Catalog>>,
+}
+
+impl fmt::Debug for Offer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.disks.iter().map(|disk| disk.export().name()).collect();
+        f.debug_struct("Offer").field("disks", &names).finish_non_exhaustive()
+    }
+}

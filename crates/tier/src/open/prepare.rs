@@ -1,0 +1,35 @@
+use super::Media;
+use super::attach::{Attached, attach, read_log};
+use super::errors::{Attachment, OpenError};
+use super::recover::check_attachments;
+use crate::event::Place;
+use crate::format::{Superblock, Uuid};
+use crate::geometry::Geometry;
+use crate::machine::{Prepared, Tier};
+
+impl Tier {
+    /// Opens a disk for a set that is served, whose superblock this is ([`Tier::superblock`]), without the machine:
+    /// what a set has of a disk that it does not serve, nobody changes. None of its pages is believed. `boot` is this
+    /// start of this machine. For [`Tier::attach`]; meanwhile no other disk may be attached, nor this one by
+    /// anybody else.
+    ///
+    /// # Errors
+    /// [`OpenError`], as of [`Tier::open`]. Nothing is changed.
+    pub fn prepare(
+        media: &mut dyn Media,
+        superblock: &Superblock,
+        boot: Uuid,
+        asked: &Attachment,
+    ) -> Result<Prepared, OpenError> {
+        let geometry = Geometry::of(superblock);
+        check_attachments(superblock, &geometry, std::slice::from_ref(asked))?;
+        let entry = superblock.disks[usize::from(asked.index)].as_ref();
+        let found =
+            entry.map(|entry| read_log(media, &geometry, asked.index, entry)).transpose()?;
+        let Attached { mut disk, spare, .. } = attach(media, superblock, boot, asked, found)?;
+        // What somebody wrote there before may be read from now on, and so must stay.
+        media.flush(Place::Backing(asked.index))?;
+        disk.spare = spare;
+        Ok(Prepared::new(asked.index, disk))
+    }
+}

@@ -1,0 +1,81 @@
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::time::Duration;
+
+use front::{ClientTls, Running, Waker};
+
+use crate::core::Core;
+use crate::inbox::{Ask, Command, Inbox, Reply};
+
+/// A way to ask a set.
+#[derive(Debug, Clone)]
+pub struct Control {
+    pub(crate) asks: Sender<Ask>,
+    waker: Arc<OnceLock<Waker>>,
+    /// Gone when its server is.
+    pub(crate) core: Arc<OnceLock<Weak<Mutex<Core>>>>,
+    /// One disk comes at a time, for two might want the same place.
+    pub(crate) coming: Arc<Mutex<()>>,
+    /// Who this host is for peers of disks that come.
+    pub(crate) tls: Option<ClientTls>,
+}
+
+impl Control {
+    /// The set is served there: from now on its peers are heard.
+    pub fn serve(&self, server: &Running) {
+        self.waker.get_or_init(|| server.waker()).wake();
+    }
+
+    /// The same with certificates, for peers of disks that come later.
+    #[must_use]
+    pub fn with_tls(self, tls: Option<ClientTls>) -> Self {
+        Self { tls, ..self }
+    }
+
+    /// Asks, and waits for the answer: a report for a question of status. A disk that comes is waited for however
+    /// long it takes.
+    ///
+    /// # Errors
+    /// In words: no such disk, what is refused, or no answer in this time.
+    pub fn ask(&self, command: Command, server: &Running, patience: Duration) -> Reply {
+        match command {
+            Command::Attach(coming) => self.attach(&coming, server),
+            Command::Detach { disk } => self.detach(&disk, server, patience),
+            command => self.tell(|tell| Ask::Command(command, tell), server, Some(patience)),
+        }
+    }
+
+    /// Has the server's thread answer.
+    pub(crate) fn tell<T>(
+        &self,
+        ask: impl FnOnce(SyncSender<Result<T, String>>) -> Ask,
+        server: &Running,
+        patience: Option<Duration>,
+    ) -> Result<T, String> {
+        let (tell, told) = sync_channel(1);
+        let gone = || "the server ends".to_owned();
+        self.asks.send(ask(tell)).map_err(|_| gone())?;
+        server.attend().map_err(|error| error.to_string())?;
+        match patience {
+            None => told.recv().map_err(|_| gone())?,
+            Some(patience) => told.recv_timeout(patience).map_err(|error| match error {
+                RecvTimeoutError::Disconnected => gone(),
+                RecvTimeoutError::Timeout => {
+                    format!("not done within {} s; it goes on", patience.as_secs())
+                }
+            })?,
+        }
+    }
+}
+
+/// A set's inbox, how it is reached, and what it tells.
+pub(crate) fn inbox(
+    names: Vec<Option<String>>,
+    peers: Vec<Vec<String>>,
+    waker: Arc<OnceLock<Waker>>,
+) -> (Control, Inbox, Receiver<String>) {
+    let ((ask, asked), (told, heard)) = (channel(), channel());
+    let inbox = Inbox { asked, waiting: Vec::new(), names, peers, has_failed: false, told };
+    let (core, coming) = (Arc::default(), Arc::default());
+    (Control { asks: ask, waker, core, coming, tls: None }, inbox, heard)
+}

@@ -1,0 +1,149 @@
+//! Disks that come into a set and leave it while it is served.
+//!
+//! What has to be waited for is waited for by the thread that asks: files, what a log has, what clients are still to be
+//! answered. The server's thread is asked for what takes it no time, and told what was found.
+
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::Duration;
+
+use front::{Effects, Running, StartError};
+use tier::{Event, Mode, Note, OpenError, Tier};
+
+use crate::asking::Control;
+use crate::core::Core;
+use crate::disk::CachedDisk;
+use crate::inbox::{Ask, Coming, Command, Joining, Reply, Room};
+use crate::media::Files;
+use crate::opening::{Copies, Opening};
+use crate::set::{export, open_backing, places};
+use crate::{closed, identity};
+
+impl Control {
+    /// Opens a disk, and has it served.
+    pub(crate) fn attach(&self, coming: &Coming, server: &Running) -> Reply {
+        let opening = self.opening(coming)?;
+        let name = &opening.name;
+        let failed = |error: String| format!("{name} is not attached: {error}");
+        let refused = |error: &dyn std::error::Error| failed(error.to_string());
+        let _one = self.coming.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = self.tell(Ask::Room, server, None)?;
+        if room.names.iter().flatten().any(|known| known == name) {
+            return Err(failed("a disk of this name is served already".to_owned()));
+        }
+        let index = places(&room.superblock, std::slice::from_ref(&opening))
+            .map_err(|error| refused(&error))?[0];
+        let backing = open_backing(&opening, index).map_err(|error| refused(&error))?;
+        let export =
+            export(&opening, &backing, room.request_bytes_max).map_err(|error| refused(&error))?;
+        let (file, sidecar) = (backing.file, backing.sidecar);
+        // Those of other disks are not held here, or they would not be free when those leave.
+        let mut files = Files { cache: room.cache, disks: vec![None; room.names.len()] };
+        files.disks[usize::from(index)] = Some((Arc::clone(&file), Arc::clone(&sidecar)));
+        let prepared =
+            Tier::prepare(&mut files, &room.superblock, identity::boot(), &backing.attachment)
+                .map_err(|error| match error {
+                    OpenError::Attach { error, .. } => refused(&error),
+                    error => refused(&error),
+                })?;
+        let joining = Joining { prepared, backing: file, sidecar: Arc::clone(&sidecar), opening };
+        let name = joining.opening.name.clone();
+        let failed = |error: String| format!("{name} is not attached: {error}");
+        self.tell(|tell| Ask::Join(Box::new(joining), tell), server, None).map_err(failed)?;
+        // From now on its tier writes to it.
+        closed::forget(&sidecar).map_err(|errno| failed(format!("its sidecar: {errno}")))?;
+        self.tell(|tell| Ask::Serve(index, tell), server, None)?;
+        let core = self.core.get().and_then(Weak::upgrade).ok_or("the server ends")?;
+        let disk = CachedDisk { core, export, index };
+        server.add(Box::new(disk)).map_err(|error| failed(error.to_string()))?;
+        Ok(None)
+    }
+
+    fn opening(&self, coming: &Coming) -> Result<Opening, String> {
+        let peers = coming.peers.iter().map(|peer| peer.parse()).collect::<Result<Vec<_>, _>>()?;
+        Ok(Opening {
+            name: coming.disk.clone(),
+            backing: coming.backing.clone(),
+            mode: if coming.back { Mode::Back } else { Mode::Through },
+            sidecar: coming.sidecar.clone(),
+            copies: Copies { count: coming.copies, peers, tls: self.tls.clone() },
+        })
+    }
+
+    /// Has a disk leave. Asked again, it waits for the same.
+    pub(crate) fn detach(&self, name: &str, server: &Running, patience: Duration) -> Reply {
+        let pulse = |tell| Ask::Command(Command::Pulse, tell);
+        let report = self.tell(pulse, server, Some(patience))?.ok_or("the server ends")?;
+        let found = report.disks.iter().find(|disk| disk.name == name);
+        let found =
+            found.ok_or_else(|| unknown(name, report.disks.iter().map(|d| d.name.as_str())))?;
+        let is_stuck = found.is_damaged || (report.has_failed && found.mode == "back");
+        if is_stuck && !found.is_fenced {
+            return Err(format!(
+                "{name} cannot be detached: what its log has cannot be put into its backing store\n\
+                 hint: where copies are, end this server and `tilemark tier takeover` it"
+            ));
+        }
+        let files = self.tell(|tell| Ask::Files(found.index, tell), server, Some(patience))?;
+        match server.withdraw(name) {
+            // Who asked before has had it withdrawn.
+            Ok(()) | Err(StartError::Unknown { .. }) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+        let command = Command::Detach { disk: name.to_owned() };
+        self.tell(|tell| Ask::Command(command, tell), server, Some(patience))?;
+        if let Some((backing, sidecar)) = files {
+            // Without it the next start is trusted as after a kill.
+            let _ = closed::remember(&backing, &sidecar);
+        }
+        Ok(None)
+    }
+}
+
+/// No disk is called so.
+pub(crate) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    match known.collect::<Vec<_>>().join(", ") {
+        known if known.is_empty() => format!("no disk \"{name}\"; there is none"),
+        known => format!("no disk \"{name}\"; there are {known}"),
+    }
+}
+
+impl Core {
+    pub(crate) fn room(&self) -> Room {
+        Room {
+            superblock: self.tier.superblock(),
+            cache: Arc::clone(&self.files.cache),
+            names: self.inbox.names.clone(),
+            request_bytes_max: self.tier.request_bytes_max(),
+        }
+    }
+
+    /// A disk that was opened comes.
+    pub(crate) fn join(&mut self, joining: Joining, tell: SyncSender<Reply>, fx: &mut Effects) {
+        let Joining { prepared, backing, sidecar, opening } = joining;
+        let (index, generation) = (prepared.index(), prepared.generation());
+        let place = usize::from(index);
+        self.files.disks[place] = Some((backing, sidecar));
+        let names = opening.copies.peers.iter().map(|peer| peer.name.clone()).collect();
+        self.inbox.peers[place] = names;
+        self.inbox.names[place] = Some(opening.name.clone());
+        if let Err(error) = opening.look_for_peers(&mut self.peers, index, generation) {
+            self.forget(index);
+            let _ = tell.send(Err(format!("looking for its peers: {error}")));
+            return;
+        }
+        self.inbox.waiting.push((Note::Attached(index), tell));
+        self.attach(prepared, fx);
+        self.handle(Event::Turn, fx);
+    }
+
+    /// Nothing of a disk is needed any more.
+    pub(crate) fn forget(&mut self, index: u16) {
+        let place = usize::from(index);
+        self.peers.end(index);
+        self.files.disks[place] = None;
+        self.inbox.names[place] = None;
+        self.inbox.peers[place].clear();
+        self.turns.retain(|(_, disk, _)| *disk != index);
+    }
+}
