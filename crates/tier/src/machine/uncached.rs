@@ -19,8 +19,9 @@ impl Tier {
     /// newest writes on it and cannot.
     pub(super) fn go_on_uncached(&mut self) {
         for disk in self.disks.iter_mut().flatten() {
-            if disk.mode == Mode::Through && disk.change.is_none() && disk.uncached == Uncached::No
-            {
+            if disk.mode == Mode::Through && disk.uncached == Uncached::No {
+                // One that was about to be answered by the log is not.
+                disk.change = None;
                 disk.uncached = Uncached::Marking;
                 disk.sidecar.generation += 1;
             }
@@ -45,7 +46,8 @@ impl Tier {
     /// The sidecar says so: whatever waited goes on.
     pub(super) fn uncached_marked(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
-        if disk.uncached != Uncached::Marking {
+        // One that was on its way when the device failed has the old generation still.
+        if disk.uncached != Uncached::Marking || disk.confirmed != disk.sidecar.generation {
             return;
         }
         disk.uncached = Uncached::Yes;

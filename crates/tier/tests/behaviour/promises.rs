@@ -325,6 +325,36 @@ fn a_cache_device_that_fails_is_gone_round_in_mode_through_and_its_pages_never_c
     }
 }
 
+/// A sidecar that was being written when the device failed, without the new generation, let writes go on: pages of
+/// before it would have been believed again.
+#[test]
+fn no_write_goes_round_a_failed_cache_device_before_the_sidecar_says_that_its_pages_are_over() {
+    let mut seen = 0;
+    for seed in 0..400 {
+        let mut world = World::new(seed, Shape { copies: 1, ..BACK });
+        world.oracle.is_mixed = true;
+        // A peer is on its way to be named, or just was.
+        for _ in 0..20 + seed % 80 {
+            world.step();
+        }
+        let before = world.devices.said().expect("no fault").generation;
+        let bytes = world.devices.cache.bytes();
+        world.devices.cache.fail(FaultKind::Write(0..bytes), None);
+        for _ in 0..200 {
+            world.step();
+        }
+        world.settle(|world| world.waiting() == 0);
+        let is_through = world.tier.status(0).is_some_and(|status| status.mode == Mode::Through);
+        if world.notes.contains(&Note::CacheFailed) && is_through && world.waiting() == 0 {
+            seen += 1;
+            world.write(0, 4096);
+            let said = world.devices.said().expect("no fault");
+            assert_eq!(said.generation, before + 1, "seed {seed}");
+        }
+    }
+    assert!(seen > 0, "no seed failed in mode through");
+}
+
 #[test]
 fn modes_change_under_load_and_nothing_is_lost() {
     for seed in 0..12 {
