@@ -30,6 +30,12 @@ pub fn has_log(sidecar: &Sidecar) -> bool {
     matches!(sidecar.state, SidecarState::Dirty | SidecarState::Applying { .. })
 }
 
+/// Whether anybody may open the disk who does not have its log: the backing store is all there is, and nobody is
+/// taking it over, who would say so in the end whatever happened meanwhile.
+pub fn is_free(sidecar: &Sidecar) -> bool {
+    !has_log(sidecar) && sidecar.log_generation == 0
+}
+
 /// The generation of the log that has what the backing store has not.
 pub fn log_generation(sidecar: &Sidecar) -> u64 {
     if sidecar.log_generation == 0 { sidecar.generation } else { sidecar.log_generation }

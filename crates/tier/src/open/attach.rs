@@ -13,6 +13,7 @@ use crate::geometry::Geometry;
 use crate::machine::log::Log;
 use crate::machine::overlay::blocks_of;
 use crate::machine::{Disk, Epoch, Logged, Wish};
+use crate::ownership::{has_log, is_free};
 
 /// A disk's log as it was found.
 pub(super) struct Found {
@@ -157,13 +158,14 @@ fn refused(
     found: Option<&Found>,
 ) -> Option<AttachError> {
     let has_writes = found.is_some_and(|found| found.unretired().next().is_some());
-    let is_dirty =
-        |s: &Sidecar| matches!(s.state, SidecarState::Dirty | SidecarState::Applying { .. });
-    if let Some(sidecar) = seen.sidecar.as_ref().filter(|sidecar| is_dirty(sidecar))
+    if let Some(sidecar) = seen.sidecar.as_ref().filter(|sidecar| !is_free(sidecar))
         && !(seen.is_known && found.is_some())
     {
         // The log that has its writes is another's, or of another time.
-        return Some(AttachError::Owned(sidecar.owner));
+        return Some(match has_log(sidecar) {
+            true => AttachError::Owned(sidecar.owner),
+            false => AttachError::Claimed,
+        });
     }
     let entry = entry.filter(|_| has_writes)?;
     match &seen.sidecar {

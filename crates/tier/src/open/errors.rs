@@ -62,6 +62,9 @@ pub enum AttachError {
     /// Another set has writes that this backing store has not.
     #[error("the sidecar says that set {} has writes which this backing store has not", hex(.0))]
     Owned(Uuid),
+    /// Somebody takes it over, or was stopped while he did.
+    #[error("the disk is being taken over, or that was stopped before its end: take it over again")]
+    Claimed,
     /// This set has writes for it, and its sidecar says that they were given up, or that somebody
     /// else went on.
     #[error(

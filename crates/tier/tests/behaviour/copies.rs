@@ -269,6 +269,22 @@ fn d_a_disk_whose_cache_is_gone_is_refused_and_served_again_from_a_copy() {
     world.oracle.check(&stamps(&after.read_all()), false);
 }
 
+/// Whoever takes over says in the end what the sidecar is: whoever opened the disk meanwhile would have lost it.
+#[test]
+fn g_a_clean_disk_that_is_being_taken_over_is_nobody_elses_until_that_is_done() {
+    let shape = Shape { mode: Mode::Through, copies: 0, ..ONE };
+    let mut world = World::new(29, shape);
+    world.write(0, 16 << 10);
+    world.close();
+    let mut devices = world.devices.clone();
+    let none: &mut [HolderHost] = &mut [];
+    // The claim is written and flushed, and nothing after it.
+    take(&mut devices, none, shape, Some(2)).expect_err("it is stopped");
+    assert_eq!(refusal(&mut devices, Mode::Through), AttachError::Claimed);
+    take(&mut devices, none, shape, None).expect("it is done again");
+    devices.open(Mode::Through).expect("the backing store is all there is");
+}
+
 #[test]
 fn g_an_owner_that_returns_after_a_take_over_replays_nothing() {
     for seed in 0..8 {
