@@ -1,5 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
+use units::Nanos;
+
 use super::epoch::{Epoch, Logged};
 use super::overlay::{Layer, Layers, Source, blocks_of, cover, spans};
 use crate::event::Buf;
@@ -20,8 +22,10 @@ pub(super) struct Batch {
     pub(super) runs: BTreeMap<u32, Run>,
     pub(super) next_run: u32,
     pub(super) is_failed: bool,
-    /// Blocks that are in their slot as the backing store has them: slot, bits.
-    pub(super) filled: Vec<(u32, u16)>,
+    /// Blocks that are in their slot as the backing store has them: bits by slot.
+    pub(super) filled: BTreeMap<u32, u16>,
+    /// Slots of its pages, when they say what the backing store has.
+    pub(super) slots: Vec<u32>,
     /// Slots that are closed to others until the batch is retired.
     pub(super) open: Vec<u32>,
 }
@@ -32,6 +36,10 @@ pub(super) enum Phase {
     Sidecar,
     Writing,
     Flushing,
+    /// It is on the backing store, durably, and is forgotten; some of its blocks at this time.
+    Retiring(Nanos),
+    /// Its slots are to be written down, some of them at this time.
+    Mapping(Nanos),
 }
 
 /// Adjoining bytes of a disk that go there in one write.
@@ -67,7 +75,8 @@ impl Batch {
             runs: BTreeMap::new(),
             next_run: 0,
             is_failed: false,
-            filled: Vec::new(),
+            filled: BTreeMap::new(),
+            slots: Vec::new(),
             open: Vec::new(),
         };
         for epoch in epochs {

@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use units::Nanos;
 
 use super::batch::{Batch, Phase, Run, Span};
@@ -21,7 +19,7 @@ pub(super) const RETRY: Nanos = Nanos(1_000_000_000);
 /// Between the end of a batch and the next. Our choice: a guest that flushes thousands of times a second would else
 /// have its backing store flush as often, on disks that do so a hundred times; gathered, those epochs are
 /// one batch, and blocks that were written again are written once.
-const REST: Nanos = Nanos(100_000_000);
+pub(super) const REST: Nanos = Nanos(100_000_000);
 /// Nothing rests when less than this share of the logs' chunks is free.
 const FREE_SHARE: usize = 4;
 
@@ -32,9 +30,13 @@ impl Tier {
             self.begin_batch(index, fx);
         }
         let Some(batch) = self.disk(index).batch.as_ref() else { return };
-        match batch.phase {
+        let phase = batch.phase;
+        match phase {
             Phase::Sidecar | Phase::Flushing => {}
             Phase::Writing => self.pump_runs(index, fx),
+            Phase::Retiring(at) if at <= self.now => self.retire_some(index, fx),
+            Phase::Mapping(at) if at <= self.now => self.map_some(index, fx),
+            Phase::Retiring(_) | Phase::Mapping(_) => {}
         }
     }
 
@@ -239,7 +241,7 @@ impl Tier {
 
     pub(super) fn run_filled(&mut self, index: u16, run: u32, slot: u32, good: u16, fx: &mut Fx) {
         let batch = self.disk(index).batch.as_mut().expect("a run belongs to a batch");
-        batch.filled.push((slot, good));
+        *batch.filled.entry(slot).or_default() |= good;
         self.run_part_done(index, run, fx);
         self.stir();
     }
@@ -279,48 +281,7 @@ impl Tier {
     }
 
     pub(super) fn batch_flushed(&mut self, index: u16, is_ok: bool, fx: &mut Fx) {
-        if is_ok { self.retire(index, fx) } else { self.batch_failed(index, fx) }
-    }
-
-    /// The batch is on the backing store, durably.
-    fn retire(&mut self, index: u16, fx: &mut Fx) {
-        let now = self.now;
-        let disk = self.disk(index);
-        let batch = disk.batch.take().expect("a batch was flushed");
-        disk.rests_until = Some(now + REST);
-        disk.overlay.retire(&batch.blocks, batch.last_order);
-        disk.epochs.retain(|epoch| epoch.number > batch.last);
-        disk.sidecar.applied = batch.last;
-        if let Some(log) = disk.log.as_mut() {
-            log.retired = log.retired.max(batch.last_seq);
-        }
-        self.retire_pages(index, &batch, fx);
-        self.end_fills(&batch.open);
-        self.start_log_later(index, fx);
-        if matches!(self.disk(index).sidecar.state, SidecarState::Applying { .. }) {
-            self.write_sidecar(index, SidecarState::Dirty, fx);
-        }
-        self.set_timer(fx);
-    }
-
-    /// Blocks that the batch changed are true where the slot has the same, and gone elsewhere.
-    fn retire_pages(&mut self, index: u16, batch: &Batch, fx: &mut Fx) {
-        let mut good: BTreeMap<u32, u16> = BTreeMap::new();
-        for (slot, bits) in &batch.filled {
-            *good.entry(*slot).or_default() |= bits;
-        }
-        for block in batch.blocks.keys() {
-            let (key, bit) = self.pages.page_of(index, *block);
-            let Some(slot) = self.pages.find(key) else { continue };
-            let is_good = good.get(&slot).is_some_and(|bits| bits & (1 << bit) != 0);
-            let state = self.pages.slot(slot);
-            if is_good {
-                state.valid |= 1 << bit;
-            } else {
-                state.valid &= !(1 << bit);
-            }
-            self.queue_map(slot, fx);
-        }
+        if is_ok { self.retire_some(index, fx) } else { self.batch_failed(index, fx) }
     }
 
     /// Chunks whose groups are all retired are free once that, and what their pages are now, is durable.

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use units::Nanos;
 
-use super::batch::Batch;
+use super::batch::{Batch, Phase};
 use super::epoch::Epoch;
 use super::log::Log;
 use super::overlay::{Overlay, blocks_of};
@@ -300,8 +300,12 @@ impl Disk {
         let due = since.into_iter().flatten().map(|since| since + PAUSE);
         let gathers = self.epochs.front().is_some_and(|epoch| epoch.is_closed);
         let rests = self.rests_until.filter(|_| gathers);
+        let retires = self.batch.as_ref().and_then(|batch| match batch.phase {
+            Phase::Retiring(at) | Phase::Mapping(at) => Some(at),
+            _ => None,
+        });
         let peers = self.peers.iter().filter_map(Peer::due);
-        due.chain(rests).chain(self.retry_at).chain(peers).min()
+        due.chain(rests).chain(retires).chain(self.retry_at).chain(peers).min()
     }
 
     /// The epoch that writes belong to now.

@@ -18,6 +18,7 @@ pub(crate) mod pages;
 mod peer;
 pub(crate) mod pool;
 mod read;
+mod retire;
 mod roster;
 mod through;
 mod uncached;

@@ -73,6 +73,8 @@ impl Run {
     /// The backing store is all there is of it.
     fn is_gone(&mut self) {
         let devices = &mut self.world.devices;
+        // It had nothing to be flushed, perhaps.
+        devices.other.0.heal();
         let said = devices.said_of(1).expect("no fault");
         assert_eq!(said.state, SidecarState::Clean);
         let content = alone(devices, self.shape);
