@@ -153,6 +153,16 @@ impl Running {
         Waker(Arc::clone(&self.shared.event))
     }
 
+    /// Begins to end, as [`Self::stop`] does, which is for whoever has it alone: others who wait for something of it are
+    /// told that it ends.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn begin_to_stop(&self) -> io::Result<()> {
+        self.shared.stop.store(true, Ordering::Release);
+        self.attend()
+    }
+
     /// Takes no more requests, answers those it has, and ends.
     ///
     /// # Errors
@@ -163,8 +173,7 @@ impl Running {
 
     fn end(&mut self) -> io::Result<()> {
         let Some(thread) = self.thread.take() else { return Ok(()) };
-        self.shared.stop.store(true, Ordering::Release);
-        rustix::io::write(&self.shared.event, &1_u64.to_ne_bytes())?;
+        self.begin_to_stop()?;
         thread.join().map_err(|_| io::Error::other("the server's thread panicked"))?
     }
 }

@@ -182,12 +182,13 @@ impl Suspension<'_> {
     }
 }
 
-/// Waits for whoever still asks, and for the disks.
+/// Waits for the disks, and for whoever still asks: a disk that waits to come or to leave does so no more.
 fn end(mut running: Arc<front::Running>) -> Result<Exit, Failure> {
+    let failed = |error| Failure::new(Exit::Failure, format!("serving: {error}"));
+    running.begin_to_stop().map_err(failed)?;
     loop {
         match Arc::try_unwrap(running) {
             Ok(running) => {
-                let failed = |error| Failure::new(Exit::Failure, format!("serving: {error}"));
                 return running.stop().map(|()| Exit::Success).map_err(failed);
             }
             Err(shared) => running = shared,

@@ -67,6 +67,25 @@ fn what_was_asked_of_a_disk_that_goes_is_answered_and_then_its_clients_are_gone(
 }
 
 #[test]
+fn whoever_waits_for_a_disk_to_go_is_told_when_its_server_ends() {
+    let limits = Limits { drain: std::time::Duration::from_millis(50), ..Limits::default() };
+    let (disk, gate) = Gated::with_gate(1 << 20, None);
+    let served = Served::of(vec![disk], limits);
+    let mut client = Client::open(served.place(), "vm").unwrap();
+    client.ask(WRITE, 0, 4096, &[1; 4096]).unwrap();
+    gate.wait_for(1);
+    std::thread::scope(|scope| {
+        let withdrawn = scope.spawn(|| served.running.withdraw("vm"));
+        assert!(Client::open(served.place(), "other").is_err(), "it is asked");
+        // Nothing of it is answered any more, and yet nobody is left waiting.
+        served.running.begin_to_stop().unwrap();
+        let withdrawn = withdrawn.join().unwrap();
+        assert!(matches!(withdrawn, Err(StartError::Ended)));
+    });
+    drop(gate);
+}
+
+#[test]
 fn a_client_that_takes_no_answers_does_not_keep_a_disk_for_ever() {
     let limits = Limits { drain: std::time::Duration::from_millis(50), ..Limits::default() };
     let served = Served::of(vec![ram("vm", 32 << 20)], limits);
