@@ -320,6 +320,15 @@ gauges! {
     TierRemoteHits "tier.remote_hits" Sum Ios of Tier Kept Neither
         "the model"
         "read hits served by another host's tier";
+    TierMemoryHits "tier.memory_hits" Sum Ios of Tier Kept More
+        "a served tier"
+        "read hits that memory above the pages served";
+    TierMemoryHeld "tier.memory_held_bytes" Last Bytes of Tier Kept Neither
+        "a served tier"
+        "bytes of blocks in memory above the pages";
+    TierMemoryTaken "tier.memory_taken_bytes" Last Bytes of Tier Kept Neither
+        "a served tier"
+        "bytes that these take, compressed or not";
     TierFilled "tier.filled_bytes" Sum Bytes of Tier Kept Neither
         "the model"
         "bytes of pages that reads brought in";

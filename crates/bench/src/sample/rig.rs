@@ -310,6 +310,7 @@ impl SampleLoad {
                 evicted_bytes: part(filled_bytes, 0.5),
                 destaged_bytes: write_bytes,
                 tier_written_bytes: filled_bytes + write_bytes,
+                ..TierCounts::default()
             });
             let alone = counts.read_hits + counts.writes_absorbed;
             let all = counts.reads + counts.writes;

@@ -49,6 +49,15 @@ pub struct TierCounts {
     pub writes_absorbed: u64,
     /// Read hits served by another host's tier.
     pub remote_hits: u64,
+    /// Read hits that memory above the pages served; only of a served tier.
+    #[serde(default)]
+    pub memory_hits: u64,
+    /// Bytes of blocks in that memory at the end.
+    #[serde(default)]
+    pub memory_held_bytes: u64,
+    /// Bytes that these took there.
+    #[serde(default)]
+    pub memory_taken_bytes: u64,
     /// Population by reads: bytes of pages that came in from the storage.
     pub filled_bytes: u64,
     /// Population by writes: bytes of pages that a write brought in whole.
@@ -92,6 +101,9 @@ impl TierCounts {
         write_hit_bytes TierWriteHitBytes;
         writes_absorbed TierWritesAbsorbed;
         remote_hits TierRemoteHits;
+        memory_hits TierMemoryHits;
+        memory_held_bytes TierMemoryHeld;
+        memory_taken_bytes TierMemoryTaken;
         filled_bytes TierFilled;
         placed_bytes TierPlaced;
         evicted_bytes TierEvicted;

@@ -103,6 +103,7 @@ pub fn tier_facts(name: &str, held: Held, before: &Counters, after: &Counters) -
             evicted_bytes: count(|c| c.evicted_bytes),
             destaged_bytes: count(|c| c.destaged_bytes),
             tier_written_bytes: count(|c| c.tier_written_bytes),
+            ..TierCounts::default()
         },
         behind: BehindTier::default(),
         acceleration_rate: (requests > 0).then(|| as_f64(alone) / as_f64(requests)),
@@ -131,8 +132,15 @@ mod tests {
         "sequential_bytes",
         "writes_fallen_back",
     ];
-    /// Kept and not a tier's counter: what it holds.
-    const NOT_COUNTED: [&str; 3] = ["dirty_bytes", "dirty_bytes_max", "resident_bytes"];
+    /// Kept and not a modelled tier's counter: what it holds, and what only a served one has.
+    const NOT_COUNTED: [&str; 6] = [
+        "dirty_bytes",
+        "dirty_bytes_max",
+        "memory_held_bytes",
+        "memory_hits",
+        "memory_taken_bytes",
+        "resident_bytes",
+    ];
 
     /// Names and values of the fields of a structure of numbers.
     fn fields(of: &impl Debug) -> BTreeMap<String, u64> {

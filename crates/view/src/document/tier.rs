@@ -83,6 +83,8 @@ pub struct TierSeries {
     pub read_hit_share: Vec<Option<f64>>,
     /// Of these, by another host's share.
     pub remote_hits: Vec<u64>,
+    /// Of those of the own host, by memory above the pages.
+    pub memory_hits: Vec<u64>,
     /// Writes of pages.
     pub writes: Vec<u64>,
     /// Answered by the tier before the backing store has them.
@@ -101,6 +103,12 @@ pub struct TierSeries {
     pub destaged_bytes: Vec<u64>,
     /// Bytes held at the end of the point.
     pub resident_bytes: Vec<u64>,
+    /// Bytes of blocks in memory at the end of the point.
+    pub memory_held_bytes: Vec<u64>,
+    /// Bytes that these take there, compressed or not.
+    pub memory_taken_bytes: Vec<u64>,
+    /// What memory holds at the end, and in how much, in a sentence; empty where there is none.
+    pub memory_sentence: String,
     /// How much it holds at the end, and what had to go, in a sentence.
     pub held_sentence: String,
     /// Of these, not yet on the backing store.
@@ -125,8 +133,10 @@ pub struct TierSeries {
 pub struct TierRates {
     /// Reads of pages.
     pub reads_per_s: Vec<f64>,
-    /// Served by the tier of the own host.
+    /// Served by the tier of the own host, out of its pages or log.
     pub own_hits_per_s: Vec<f64>,
+    /// Served by memory above them.
+    pub memory_hits_per_s: Vec<f64>,
     /// Served by another host's share.
     pub remote_hits_per_s: Vec<f64>,
     /// Not served by the tier.

@@ -121,6 +121,10 @@ fn series(
         reads: of(|c| c.reads),
         read_hits: of(|c| c.read_hits),
         remote_hits: of(|c| c.remote_hits),
+        memory_hits: of(|c| c.memory_hits),
+        memory_held_bytes: of(|c| c.memory_held_bytes),
+        memory_taken_bytes: of(|c| c.memory_taken_bytes),
+        memory_sentence: memory_sentence(&counts),
         writes: of(|c| c.writes),
         writes_absorbed: of(|c| c.writes_absorbed),
         filled_bytes: of(|c| c.filled_bytes),
@@ -143,7 +147,8 @@ fn rates(counts: &[TierCounts], points: &Points) -> TierRates {
     };
     TierRates {
         reads_per_s: of(|c| c.reads),
-        own_hits_per_s: of(|c| c.read_hits.saturating_sub(c.remote_hits)),
+        own_hits_per_s: of(|c| c.read_hits.saturating_sub(c.remote_hits + c.memory_hits)),
+        memory_hits_per_s: of(|c| c.memory_hits),
         remote_hits_per_s: of(|c| c.remote_hits),
         misses_per_s: of(|c| c.reads.saturating_sub(c.read_hits)),
         writes_per_s: of(|c| c.writes),
@@ -152,6 +157,17 @@ fn rates(counts: &[TierCounts], points: &Points) -> TierRates {
         evicted_bytes_per_s: of(|c| c.evicted_bytes),
         destaged_bytes_per_s: of(|c| c.destaged_bytes),
     }
+}
+
+/// What memory holds at the end, and in how much.
+fn memory_sentence(counts: &[TierCounts]) -> String {
+    let Some(last) = counts.last().filter(|last| last.memory_taken_bytes > 0) else {
+        return String::new();
+    };
+    let (held, taken) = (last.memory_held_bytes, last.memory_taken_bytes);
+    let packed = ratio(held, taken);
+    let (held, taken) = (Bytes::new(held), Bytes::new(taken));
+    format!("At the end memory holds {held} in {taken}: {packed:.2} to 1.")
 }
 
 /// What it holds at the end, and what had to go.

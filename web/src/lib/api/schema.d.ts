@@ -1069,7 +1069,7 @@ export interface components {
             value: number;
         };
         /** @description What is measured. */
-        GaugeName: "cpu.own" | "cpu.others" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "generator.paused" | "cpu.throttled" | "cpu.frequency" | "power.watts" | "part.utilisation" | "tier.capacity_bytes" | "tier.resident_bytes" | "tier.dirty_bytes" | "tier.reads" | "tier.read_hits" | "tier.read_bytes" | "tier.read_hit_bytes" | "tier.writes" | "tier.write_hits" | "tier.write_bytes" | "tier.write_hit_bytes" | "tier.writes_absorbed" | "tier.remote_hits" | "tier.filled_bytes" | "tier.placed_bytes" | "tier.evicted_bytes" | "tier.destaged_bytes" | "tier.tier_written_bytes";
+        GaugeName: "cpu.own" | "cpu.others" | "cpu.steal" | "cpu.waiting" | "pressure.memory" | "pressure.io" | "io.others" | "device.busy" | "device.queue" | "device.bytes" | "generator.paused" | "cpu.throttled" | "cpu.frequency" | "power.watts" | "part.utilisation" | "tier.capacity_bytes" | "tier.resident_bytes" | "tier.dirty_bytes" | "tier.reads" | "tier.read_hits" | "tier.read_bytes" | "tier.read_hit_bytes" | "tier.writes" | "tier.write_hits" | "tier.write_bytes" | "tier.write_hit_bytes" | "tier.writes_absorbed" | "tier.remote_hits" | "tier.memory_hits" | "tier.memory_held_bytes" | "tier.memory_taken_bytes" | "tier.filled_bytes" | "tier.placed_bytes" | "tier.evicted_bytes" | "tier.destaged_bytes" | "tier.tier_written_bytes";
         /** @description How the load generator itself fared: the measurement's alibi. */
         GeneratorHealth: {
             /**
@@ -3129,6 +3129,24 @@ export interface components {
             remote_hits: number;
             /**
              * Format: uint64
+             * @description Read hits that memory above the pages served; only of a served tier.
+             * @default 0
+             */
+            memory_hits: number;
+            /**
+             * Format: uint64
+             * @description Bytes of blocks in that memory at the end.
+             * @default 0
+             */
+            memory_held_bytes: number;
+            /**
+             * Format: uint64
+             * @description Bytes that these took there.
+             * @default 0
+             */
+            memory_taken_bytes: number;
+            /**
+             * Format: uint64
              * @description Population by reads: bytes of pages that came in from the storage.
              */
             filled_bytes: number;
@@ -3203,8 +3221,10 @@ export interface components {
         TierRates: {
             /** @description Reads of pages. */
             reads_per_s: number[];
-            /** @description Served by the tier of the own host. */
+            /** @description Served by the tier of the own host, out of its pages or log. */
             own_hits_per_s: number[];
+            /** @description Served by memory above them. */
+            memory_hits_per_s: number[];
             /** @description Served by another host's share. */
             remote_hits_per_s: number[];
             /** @description Not served by the tier. */
@@ -3282,6 +3302,8 @@ export interface components {
             read_hit_share: (number | null)[];
             /** @description Of these, by another host's share. */
             remote_hits: number[];
+            /** @description Of those of the own host, by memory above the pages. */
+            memory_hits: number[];
             /** @description Writes of pages. */
             writes: number[];
             /** @description Answered by the tier before the backing store has them. */
@@ -3300,6 +3322,12 @@ export interface components {
             destaged_bytes: number[];
             /** @description Bytes held at the end of the point. */
             resident_bytes: number[];
+            /** @description Bytes of blocks in memory at the end of the point. */
+            memory_held_bytes: number[];
+            /** @description Bytes that these take there, compressed or not. */
+            memory_taken_bytes: number[];
+            /** @description What memory holds at the end, and in how much, in a sentence; empty where there is none. */
+            memory_sentence: string;
             /** @description How much it holds at the end, and what had to go, in a sentence. */
             held_sentence: string;
             /** @description Of these, not yet on the backing store. */
