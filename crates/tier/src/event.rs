@@ -109,7 +109,7 @@ pub enum Order {
         /// Whether they do.
         is_on: bool,
     },
-    /// Its pages take at most so much of all, and beyond that each other's places.
+    /// Its pages take at most so much of all, and beyond that each other's places; so does what of it is in memory.
     Share {
         /// Index of the disk.
         disk: u16,
@@ -123,7 +123,7 @@ pub enum Order {
         /// The rule.
         admission: Admission,
     },
-    /// Another policy decides which page of the set leaves.
+    /// Another policy decides which page of the set leaves, and what leaves memory.
     Policy(PolicyKind),
     /// A disk that came while the set is served ([`crate::Tier::attach`]) is asked from now on.
     Serve {
@@ -149,6 +149,15 @@ pub enum Mode {
     Back,
 }
 
+/// Where the driver keeps a block in memory, and what that takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kept {
+    /// The first of its cells, by the driver's own numbers.
+    pub first: u32,
+    /// How many cells of [`crate::CELL_BYTES`] it takes, from 1 to [`crate::BLOCK_CELLS`].
+    pub cells: u8,
+}
+
 /// What the machine is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -160,6 +169,8 @@ pub enum Event {
     Timer,
     /// An operator asks.
     Order(Order),
+    /// A block that was to be kept in memory is there. Comes before any other event.
+    Kept(IoId, Kept),
     /// Something is known of a peer of a disk.
     Peer(u16, u8, PeerEvent),
     /// The driver knows of nothing else for now: what waited for more of its kind begins. Comes after all other
@@ -335,6 +346,31 @@ pub enum Effect {
         /// How many.
         bytes: u32,
     },
+    /// Now: a block out of memory that will be used for something else is kept in the driver's own, compressed or
+    /// not. There is room for it as it is. [`Event::Kept`] says where.
+    Keep {
+        /// Its number.
+        io: IoId,
+        /// From which memory.
+        from: Buf,
+        /// First byte there.
+        at: u32,
+    },
+    /// Now: some bytes of a block that is kept, into memory.
+    Recall {
+        /// Where it is.
+        kept: Kept,
+        /// First byte of the block.
+        skip: u32,
+        /// Into which memory.
+        buf: Buf,
+        /// Where there.
+        to: u32,
+        /// How many.
+        bytes: u32,
+    },
+    /// Now: a block is kept no longer.
+    Forget(Kept),
     /// Memory of this size under this number.
     Take(Buf, u32),
     /// The machine is done with it. A request's memory may still be read for its answer.

@@ -29,6 +29,8 @@
 //!    still reads it.
 //! 5. Every I/O the machine starts touches no byte that another of its writes in flight touches.
 //! 6. Every request is answered once, and its memory released once.
+//! 7. A block that is kept in memory is what the pages or the backing store would say; it is gone before a write
+//!    of it is answered.
 #![forbid(unsafe_code)]
 
 mod event;
@@ -39,11 +41,13 @@ mod open;
 pub mod ownership;
 
 pub use event::{
-    Buf, Check, Effect, Event, IoError, IoId, Mode, Note, Op, Order, PeerEvent, Piece, Place,
+    Buf, Check, Effect, Event, IoError, IoId, Kept, Mode, Note, Op, Order, PeerEvent, Piece, Place,
     ReadIo, ReqId, Request, Sums,
 };
 pub use geometry::{Geometry, GeometryError, Plan};
-pub use machine::{Counters, DiskStatus, Prepared, REQUEST_BYTES_MAX, Tier};
+pub use machine::{
+    BLOCK_CELLS, CELL_BYTES, Counters, DiskStatus, MemoryStatus, Prepared, REQUEST_BYTES_MAX, Tier,
+};
 pub use open::{
     AttachError, Attachment, Examined, ExaminedDisk, HeldCopy, Media, OpenError, Opened, Settings,
     StaleError, StaleLog, TakeOverError, Taken, Taking, export_stale, forget_stale, give_up, init,

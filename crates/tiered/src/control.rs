@@ -10,7 +10,7 @@ use units::Nanos;
 
 use crate::coming::unknown;
 use crate::core::Core;
-use crate::inbox::{Ask, Command, DiskReport, PeerReport, Reply, Report};
+use crate::inbox::{Ask, Command, DiskReport, MemoryReport, PeerReport, Reply, Report};
 
 impl Core {
     /// Answers what was asked.
@@ -205,6 +205,8 @@ impl Core {
                 epochs: status.epochs,
                 log_chunks: status.log_chunks,
                 page_bytes: status.pages as u64 * u64::from(geometry.page_bytes),
+                memory_held_bytes: status.memory.held_bytes,
+                memory_taken_bytes: status.memory.taken_bytes,
                 share_percent: status.share_percent,
                 populates: status.populates,
                 is_damaged: status.is_damaged,
@@ -235,11 +237,22 @@ impl Core {
             page_bytes: u64::from(geometry.slots()) * u64::from(geometry.page_bytes),
             held_bytes: held
                 .unwrap_or(self.tier.resident() as u64 * u64::from(geometry.page_bytes)),
+            memory: self.memory_report(),
             has_failed: self.inbox.has_failed,
             counters: self.tier.counters(),
             in_flight: self.requests.count(),
             disks: disks.collect(),
         }
+    }
+
+    fn memory_report(&self) -> Option<MemoryReport> {
+        let status = self.tier.memory();
+        (status.bytes > 0).then(|| MemoryReport {
+            bytes: status.bytes,
+            held_bytes: status.held_bytes,
+            taken_bytes: status.taken_bytes,
+            bookkeeping_bytes: status.known_by_bytes + self.arena.links_bytes(),
+        })
     }
 }
 

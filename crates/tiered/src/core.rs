@@ -7,6 +7,7 @@ use tier::ownership::is_owner;
 use tier::{Event, IoError, IoId, PeerEvent, Place, Prepared, ReadIo, Tier};
 use units::Nanos;
 
+use crate::arena::Arena;
 use crate::inbox::Inbox;
 use crate::media::{Files, writes_durably};
 use crate::peers::{Peers, Told};
@@ -59,6 +60,8 @@ pub(crate) struct Core {
     writes_durably: bool,
     pub(crate) requests: Requests,
     pub(crate) memory: Pool,
+    /// What the machine has kept in memory.
+    pub(crate) arena: Arena,
     /// By the machine's number.
     pub(crate) under: Vec<Option<Under>>,
     pub(crate) inbox: Inbox,
@@ -79,6 +82,7 @@ impl Core {
     pub(crate) fn new(tier: Tier, files: Files, inbox: Inbox, peers: Peers, set: Uuid) -> Self {
         let now = Instant::now();
         Self {
+            arena: Arena::new(tier.memory().bytes),
             tier,
             writes_durably: writes_durably(&files.cache),
             files,
@@ -164,6 +168,9 @@ impl Core {
             self.carry_out(effect, fx);
         }
         self.effects = effects;
+        for (io, kept) in self.arena.told() {
+            self.handle(Event::Kept(io, kept), fx);
+        }
     }
 
     /// The machine's time.

@@ -98,14 +98,13 @@ impl Core {
             return fx.answer(request.id, Err(Code::Overflow), request.data);
         }
         let open = self.requests.add(request.id, (disk, op, request.length), parts);
-        let sums =
+        let mut sums =
             if op == Op::Write { Sums::of(request.offset, &request.data) } else { Sums::default() };
         let buf = matches!(op, Op::Read | Op::Write).then(|| self.requests.lend(request.data));
         self.requests.open[open as usize].as_mut().expect("it was just put there").buf = buf;
-        let mut asked = Vec::new();
         for part in 0..parts {
             let at = part * most;
-            asked.push(tier::Request {
+            let asked = tier::Request {
                 id: self.requests.part(open),
                 disk,
                 op,
@@ -113,11 +112,10 @@ impl Core {
                 bytes: (request.length - at).min(most),
                 fua,
                 buf,
-                sums: sums.clone(),
-            });
-        }
-        for part in asked {
-            self.handle(Event::Request(part), fx);
+                // A write has one part.
+                sums: std::mem::take(&mut sums),
+            };
+            self.handle(Event::Request(asked), fx);
         }
     }
 }

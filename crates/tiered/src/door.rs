@@ -22,7 +22,7 @@ const SILENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Answer {
-    Done(Option<Report>),
+    Done(Option<Box<Report>>),
     Error(String),
 }
 
@@ -82,7 +82,7 @@ fn serve(stream: &UnixStream, control: &Control, server: Option<&Running>) -> io
     BufReader::new(stream.take(QUESTION_BYTES)).read_line(&mut line)?;
     let answer = match (serde_json::from_str::<Command>(&line), server) {
         (Ok(command), Some(server)) => match control.ask(command, server, PATIENCE) {
-            Ok(report) => Answer::Done(report),
+            Ok(report) => Answer::Done(report.map(Box::new)),
             Err(error) => Answer::Error(error),
         },
         (Err(error), _) => Answer::Error(format!("not a question: {error}")),
@@ -111,7 +111,7 @@ pub fn ask(path: &Path, command: &Command) -> Result<Option<Report>, String> {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).map_err(failed)?;
     match serde_json::from_str(&answer) {
-        Ok(Answer::Done(report)) => Ok(report),
+        Ok(Answer::Done(report)) => Ok(report.map(|report| *report)),
         Ok(Answer::Error(error)) => Err(error),
         Err(_) => Err(format!("{} does not answer as a tier does", path.display())),
     }

@@ -47,6 +47,17 @@ impl Core {
             Effect::Clear { buf, to, bytes } => {
                 self.memory_of(buf)[to as usize..(to + bytes) as usize].fill(0);
             }
+            Effect::Keep { io, from, at } => {
+                let memory = &self.requests.bufs[&from.0];
+                self.arena.keep(io, &memory[at as usize..at as usize + 4096]);
+            }
+            Effect::Recall { kept, skip, buf, to, bytes } => {
+                let memory =
+                    self.requests.bufs.get_mut(&buf.0).expect("memory that is named is there");
+                let (to, bytes) = (to as usize, bytes as usize);
+                self.arena.recall(kept, skip as usize, &mut memory[to..to + bytes]);
+            }
+            Effect::Forget(kept) => self.arena.forget(kept),
             Effect::Take(buf, bytes) => {
                 let memory = self.memory.take(bytes as usize);
                 self.requests.bufs.insert(buf.0, memory);

@@ -42,6 +42,22 @@ pub enum SetError {
     /// A file cannot be held.
     #[error(transparent)]
     Held(#[from] front::OpenError),
+    /// More memory than there is.
+    #[error("{bytes} B of memory are more than the {has} B that this machine can give")]
+    MuchMemory {
+        /// How much was asked for.
+        bytes: u64,
+        /// How much there is.
+        has: u64,
+    },
+    /// Less than is of any use.
+    #[error("{bytes} B of memory are of no use; 0 is none, and {least} B are the least")]
+    LittleMemory {
+        /// How much was asked for.
+        bytes: u64,
+        /// How much it has to be.
+        least: u64,
+    },
     /// A disk cannot be offered.
     #[error("disk \"{name}\" cannot be offered: {source}")]
     Export {

@@ -107,7 +107,13 @@ pub struct DiskReport {
     pub log_chunks: usize,
     /// Bytes of pages that it has.
     pub page_bytes: u64,
-    /// Of all pages, percent that it may have.
+    /// Bytes of blocks of it that are in memory.
+    #[serde(default)]
+    pub memory_held_bytes: u64,
+    /// What these take there.
+    #[serde(default)]
+    pub memory_taken_bytes: u64,
+    /// Of all pages, and of memory, percent that it may have.
     pub share_percent: u8,
     /// Whether new pages come in.
     pub populates: bool,
@@ -146,6 +152,19 @@ pub struct PeerReport {
     pub lag_bytes: u64,
 }
 
+/// Blocks in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryReport {
+    /// Bytes that there are for blocks.
+    pub bytes: u64,
+    /// Bytes of blocks that are kept.
+    pub held_bytes: u64,
+    /// Bytes that these take, compressed or not.
+    pub taken_bytes: u64,
+    /// Bytes beside them that it takes to know what is where, at most.
+    pub bookkeeping_bytes: u64,
+}
+
 /// How a set is doing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
@@ -155,6 +174,9 @@ pub struct Report {
     pub page_bytes: u64,
     /// Bytes of pages that can be served now.
     pub held_bytes: u64,
+    /// The memory above them, if there is any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryReport>,
     /// Whether the cache device has failed.
     pub has_failed: bool,
     /// What happened since the server began.

@@ -6,13 +6,14 @@
 //! doing, and for a change.
 //!
 //! What it refuses: a cache file that is there already, when a set is to be made; a cache, a backing file or
-//! device, or a sidecar that somebody else holds; a sidecar that is a link.
+//! device, or a sidecar that somebody else holds; a sidecar that is a link; memory that the machine does not have.
 //!
-//! Invariants: bytes from the cache device reach a client only after their sum was found right; every write
+//! Invariants: bytes from the cache device reach a client, or memory, only after their sum was found right; every write
 //! takes its bytes when it is asked for, so that memory can be used again when the machine says so; a
 //! server that ends has left the set in order, or said that it could not.
 #![forbid(unsafe_code)]
 
+mod arena;
 mod asking;
 mod closed;
 mod coming;
@@ -28,6 +29,7 @@ mod identity;
 mod inbox;
 mod make;
 mod media;
+mod memory;
 mod opening;
 mod peers;
 mod requests;
@@ -42,11 +44,11 @@ pub use asking::Control;
 pub use door::{Door, ask};
 pub use error::SetError;
 pub use hold::Hold;
-pub use inbox::{Coming, Command, DiskReport, PeerReport, Report};
+pub use inbox::{Coming, Command, DiskReport, MemoryReport, PeerReport, Report};
 pub use make::{make, make_in, make_on};
 pub use opening::{Copies, Opening};
 pub use peers::PeerAddress;
-pub use set::Set;
+pub use set::{Caching, Set};
 pub use stale::{Stale, StaleFailure};
 pub use takeover::{TakeOver, TakeOverFailure};
 pub use times::{DiskTimes, Requests, Taken, Times};

@@ -10,6 +10,8 @@ struct Levels {
     capacity: u64,
     held: u64,
     dirty: u64,
+    /// Of memory: bytes of blocks, and what these take.
+    memory: (u64, u64),
 }
 
 impl Report {
@@ -17,7 +19,8 @@ impl Report {
     #[must_use]
     pub fn as_one(&self, before: &Self, taken: &Taken, name: &str) -> Readings {
         let dirty = self.disks.iter().map(|disk| disk.dirty_bytes).sum();
-        let levels = Levels { capacity: self.page_bytes, held: self.held_bytes, dirty };
+        let memory = self.memory.map_or((0, 0), |memory| (memory.held_bytes, memory.taken_bytes));
+        let levels = Levels { capacity: self.page_bytes, held: self.held_bytes, dirty, memory };
         let counters = (&self.counters, &before.counters);
         let behind = behind(&taken.backing_reads(), &taken.backing_writes());
         Readings {
@@ -40,6 +43,7 @@ impl Report {
                 capacity: self.page_bytes * u64::from(disk.share_percent) / 100,
                 held: disk.page_bytes,
                 dirty: disk.dirty_bytes,
+                memory: (disk.memory_held_bytes, disk.memory_taken_bytes),
             };
             let counters = (&disk.counters, &was.counters);
             readings.gauges.extend(self.gauges(&disk.name, &levels, counters));
@@ -60,6 +64,9 @@ impl Report {
             (GaugeName::TierDirty, now.dirty),
             (GaugeName::TierReads, reads(is) - reads(was)),
             (GaugeName::TierReadHits, is.hits - was.hits),
+            (GaugeName::TierMemoryHits, is.memory_hits - was.memory_hits),
+            (GaugeName::TierMemoryHeld, now.memory.0),
+            (GaugeName::TierMemoryTaken, now.memory.1),
             (GaugeName::TierReadBytes, is.read_bytes - was.read_bytes),
             (GaugeName::TierReadHitBytes, is.hit_bytes - was.hit_bytes),
             (GaugeName::TierWrites, is.writes - was.writes),

@@ -18,7 +18,24 @@ use crate::media::Files;
 use crate::opening::Opening;
 use crate::peers::{PeerAddress, Peers};
 use crate::times::Times;
-use crate::{SetError, closed, identity};
+use crate::{SetError, closed, identity, memory};
+
+/// How a set caches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caching {
+    /// Which page leaves, and what leaves memory.
+    pub policy: PolicyKind,
+    /// Which pages come in.
+    pub admission: Admission,
+    /// Memory above the pages; 0 for none.
+    pub memory_bytes: u64,
+}
+
+impl Default for Caching {
+    fn default() -> Self {
+        Self { policy: PolicyKind::Lru, admission: Admission::Always, memory_bytes: 0 }
+    }
+}
 
 /// An open set.
 #[derive(Debug)]
@@ -64,12 +81,8 @@ impl Set {
     ///
     /// # Errors
     /// [`SetError`]: what is held by somebody else, is no set, or must not be served.
-    pub fn open(
-        cache: &Path,
-        policy: PolicyKind,
-        admission: Admission,
-        disks: &[Opening],
-    ) -> Result<Self, SetError> {
+    pub fn open(cache: &Path, caching: Caching, disks: &[Opening]) -> Result<Self, SetError> {
+        memory::check(caching.memory_bytes)?;
         let held = hold(cache)?;
         let refused = |source| SetError::Open { path: cache.to_owned(), source };
         let mut files = Files { cache: Arc::new(held.file.into()), disks: Vec::new() };
@@ -85,7 +98,8 @@ impl Set {
         }
         let attachments: Vec<Attachment> =
             backings.iter().map(|backing| backing.attachment.clone()).collect();
-        let settings = Settings { policy, admission, boot: identity::boot() };
+        let Caching { policy, admission, memory_bytes } = caching;
+        let settings = Settings { policy, admission, memory_bytes, boot: identity::boot() };
         let opened = Tier::open(&mut files, settings, &attachments).map_err(refused)?;
         for backing in &backings {
             closed::forget(&backing.sidecar)

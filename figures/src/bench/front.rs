@@ -30,7 +30,7 @@ pub(super) struct Reached {
 }
 
 /// A load: its name in the figure, fio's direction, and requests under way.
-type Load = (&'static str, &'static str, u32);
+pub(super) type Load = (&'static str, &'static str, u32);
 
 const LOADS: [Load; 3] = [
     ("read_4k_d1", "randread", 1),
@@ -46,16 +46,29 @@ pub(crate) fn ram(name: &str) -> Result<Vec<Figure>> {
     for server in [&theirs, &ours] {
         server.fio("write", 8, &["--bs=1m"])?;
     }
+    let figures = beside_memory(name, &LOADS, &theirs, &ours)?;
+    drop((theirs, ours));
+    std::fs::remove_dir_all(&out)?;
+    Ok(figures)
+}
+
+/// These loads of a server of ours beside nbdkit's disk in memory, in pairs.
+pub(super) fn beside_memory(
+    name: &str,
+    loads: &[Load],
+    theirs: &Server,
+    ours: &Server,
+) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
-    for (label, direction, depth) in LOADS {
+    for (label, direction, depth) in loads {
         let seconds = format!("--runtime={}", number("TILEMARK_BENCH_SECONDS", SECONDS)?);
         let load = ["--bs=4k", "--time_based", "--randrepeat=0", "--norandommap", &seconds];
         let pairs = usize::try_from(number("TILEMARK_BENCH_RUNS", PAIRS as u64)?)?;
-        let run = |server: &Server| server.fio(direction, depth, &load);
+        let run = |server: &Server| server.fio(direction, *depth, &load);
         let results = in_pairs(
             pairs,
-            || run(&theirs),
-            || run(&ours),
+            || run(theirs),
+            || run(ours),
             |pair, theirs, ours| {
                 eprintln!(
                     "{name}.{label} pair {pair}: nbdkit {:.0} IOPS {:.2} us CPU/IO, ours {:.0} IOPS \
@@ -69,8 +82,6 @@ pub(crate) fn ram(name: &str) -> Result<Vec<Figure>> {
         )?;
         figures.extend(ratios(&format!("{name}.{label}"), &results));
     }
-    drop((theirs, ours));
-    std::fs::remove_dir_all(&out)?;
     Ok(figures)
 }
 
@@ -110,7 +121,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    fn nbdkit(socket: &Path) -> Result<Self> {
+    pub(super) fn nbdkit(socket: &Path) -> Result<Self> {
         let mut command = Command::new("nbdkit");
         // In front, so that the process is the server.
         command.args(["-f", "-U"]).arg(socket).arg("memory").arg(format!("{BYTES}"));

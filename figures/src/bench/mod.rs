@@ -130,6 +130,8 @@ const GROUPS: &[Group] = &[
     Group { name: "tier.fua_d1", run: tier_durable::fua_d1 },
     Group { name: "tier.fua_d32", run: tier_durable::fua_d32 },
     Group { name: "tier.hit", run: tier::hit },
+    Group { name: "tier.memory_hit", run: tier::memory_hit },
+    Group { name: "tier.memory_read", run: tier::memory_read },
     Group { name: "tier.memory_mb_per_gib", run: tier_kept::memory },
     Group { name: "tier.miss", run: tier_durable::miss },
     Group { name: "tier.warm_after_kill_percent", run: tier_kept::warm },

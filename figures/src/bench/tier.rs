@@ -11,9 +11,9 @@ use anyhow::{Context, Result, bail};
 use cache::tier::Admission;
 use front::{Limits, Listen, Place};
 use tier::{Mode, Plan};
-use tiered::{Copies, Opening, Set};
+use tiered::{Caching, Copies, Opening, Set};
 
-use super::front::{BYTES, EXPORT, PAIRS, SECONDS, Server, number};
+use super::front::{BYTES, EXPORT, PAIRS, SECONDS, Server, beside_memory, number};
 use super::pairs::{in_pairs, scratch};
 use super::{Figure, median};
 
@@ -22,7 +22,7 @@ const DEPTH: u32 = 16;
 
 /// `tier.flash_hit`: random reads of 4 KiB that all hit, against `qemu-storage-daemon` on a file.
 pub(crate) fn flash_hit(name: &str) -> Result<Vec<Figure>> {
-    against(name, "qsd", |file, socket| {
+    against(name, "qsd", ("through", &[]), |file, socket| {
         let mut command = Command::new("qemu-storage-daemon");
         let file = file.display();
         command.arg("--blockdev").arg(format!(
@@ -38,29 +38,71 @@ pub(crate) fn flash_hit(name: &str) -> Result<Vec<Figure>> {
 
 /// `tier.hit`: the same against nbdkit's cache filter, everything in it.
 pub(crate) fn hit(name: &str) -> Result<Vec<Figure>> {
-    against(name, "nbdkit_cache", |file, socket| {
-        let mut command = Command::new("nbdkit");
-        command.args(["-f", "-U"]).arg(socket).args(["--filter=cache", "file"]).arg(file);
-        command.arg("cache-on-read=true").stderr(Stdio::null());
-        command
-    })
+    against(name, "nbdkit_cache", ("through", &[]), cache_filter)
 }
 
-fn against(name: &str, peer: &str, serve: impl Fn(&Path, &Path) -> Command) -> Result<Vec<Figure>> {
+/// `tier.memory_hit`: the same out of the tier's memory, which has room for all as it is; and `tier.memory_hit_packed` of data
+/// of which half compresses away.
+pub(crate) fn memory_hit(name: &str) -> Result<Vec<Figure>> {
+    let mut figures = against(name, "nbdkit_cache", ("memory", &[]), cache_filter)?;
+    let half =
+        ["--refill_buffers", "--buffer_compress_percentage=50", "--buffer_compress_chunk=4k"];
+    let name = format!("{name}_packed");
+    figures.extend(against(&name, "nbdkit_cache", ("memory", &half), cache_filter)?);
+    Ok(figures)
+}
+
+fn cache_filter(file: &Path, socket: &Path) -> Command {
+    let mut command = Command::new("nbdkit");
+    command.args(["-f", "-U"]).arg(socket).args(["--filter=cache", "file"]).arg(file);
+    command.arg("cache-on-read=true").stderr(Stdio::null());
+    command
+}
+
+/// `tier.memory_read`: the same with 1 and 32 under way, against nbdkit's disk in memory.
+pub(crate) fn memory_read(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
-    let file = out.join("theirs.raw");
-    std::fs::File::create(&file)?.set_len(BYTES)?;
-    let theirs = Server::start(serve(&file, &out.join("theirs")), &out.join("theirs"))?;
+    let theirs = Server::nbdkit(&out.join("theirs"))?;
+    let ours = ours(&out, "memory")?;
+    fill(&[&theirs, &ours], &[])?;
+    let loads = [("4k_d1", "randread", 1), ("4k_d32", "randread", 32)];
+    let figures = beside_memory(name, &loads, &theirs, &ours)?;
+    drop((theirs, ours));
+    std::fs::remove_dir_all(&out)?;
+    Ok(figures)
+}
+
+fn ours(out: &Path, mode: &str) -> Result<Server> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.arg("serve-tier").arg(&out).arg(out.join("ours")).arg("through");
-    let ours = Server::start(command, &out.join("ours")).context("starting our own")?;
-    for server in [&theirs, &ours] {
-        server.fio("write", 8, &["--bs=512k"])?;
+    command.arg("serve-tier").arg(out).arg(out.join("ours")).arg(mode);
+    Server::start(command, &out.join("ours")).context("starting our own")
+}
+
+/// Data are written, and read until they are where they are read from.
+fn fill(servers: &[&Server], data: &[&str]) -> Result<()> {
+    for server in servers {
+        server.fio("write", 8, &[&["--bs=512k"], data].concat())?;
         // What came faster than it could be written into pages comes in with the next reading.
         for _ in 0..3 {
             server.fio("read", 8, &["--bs=512k"])?;
         }
     }
+    Ok(())
+}
+
+/// Our own in a mode and with data that fio makes so, beside a peer.
+fn against(
+    name: &str,
+    peer: &str,
+    (mode, data): (&str, &[&str]),
+    serve: impl Fn(&Path, &Path) -> Command,
+) -> Result<Vec<Figure>> {
+    let out = scratch()?;
+    let file = out.join("theirs.raw");
+    std::fs::File::create(&file)?.set_len(BYTES)?;
+    let theirs = Server::start(serve(&file, &out.join("theirs")), &out.join("theirs"))?;
+    let ours = ours(&out, mode)?;
+    fill(&[&theirs, &ours], data)?;
     let seconds = format!("--runtime={}", number("TILEMARK_BENCH_SECONDS", SECONDS)?);
     let load = ["--bs=4k", "--time_based", "--randrepeat=0", "--norandommap", &seconds];
     let pairs = usize::try_from(number("TILEMARK_BENCH_RUNS", PAIRS as u64)?)?;
@@ -95,7 +137,7 @@ fn against(name: &str, peer: &str, serve: impl Fn(&Path, &Path) -> Command) -> R
 }
 
 /// `serve-tier DIR SOCKET MODE [VHOST]`: a new tier in a directory, until the input ends; with a socket of vhost-user, too.
-/// Mode `out` is through, and nothing comes in.
+/// Mode `out` is through, and nothing comes in; `memory` is through, with memory for twice the disk.
 pub(crate) fn serve(arguments: &[String]) -> Result<()> {
     let [directory, socket, how, vhost @ ..] = arguments else {
         bail!("usage: serve-tier DIR SOCKET MODE [VHOST]")
@@ -118,7 +160,9 @@ pub(crate) fn serve(arguments: &[String]) -> Result<()> {
         sidecar: None,
         copies: Copies::default(),
     };
-    let set = Set::open(&cache, cache::PolicyKind::Lru, admission, &[disk])?;
+    let memory_bytes = if how == "memory" { 2 * BYTES } else { 0 };
+    let caching = Caching { admission, memory_bytes, ..Caching::default() };
+    let set = Set::open(&cache, caching, &[disk])?;
     let mut listen = vec![Listen { place: Place::Unix(socket.into()), tls: None }];
     listen.extend(vhost.iter().map(|path| {
         let (path, disk) = (path.into(), EXPORT.to_owned());

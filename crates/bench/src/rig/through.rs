@@ -25,7 +25,7 @@ use datastore::{Datastore, DiskRequest, VirtualDisk};
 use engine::Served;
 use front::{Limits, Listen, Place};
 use record::gauge::Readings;
-use tiered::{Command, Control, Copies, Opening, Report, Set, SetError, Times};
+use tiered::{Caching, Command, Control, Copies, Opening, Report, Set, SetError, Times};
 use units::Bytes;
 
 use crate::error::BenchError;
@@ -213,7 +213,8 @@ impl Through {
             1 => Admission::Always,
             accesses => Admission::NthAccess { accesses, fill_percent: 0 },
         };
-        let set = Set::open(&self.set, self.spec.policy, admission, &opening)?;
+        let caching = Caching { policy: self.spec.policy, admission, ..Caching::default() };
+        let set = Set::open(&self.set, caching, &opening)?;
         let directory =
             SocketDir::make().map_err(|error| kernel("make a place for a socket", error))?;
         let socket = directory.0.join("s");

@@ -182,6 +182,13 @@ pub struct TierServeArgs {
     /// The access that brings a page in, 1 (the first) to 255; FAST Cache waits for the third
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     pub admission: u8,
+    /// Memory of this machine above the pages, for what is read often; 0 is none
+    ///
+    /// Blocks are compressed (LZ4) where that saves an eighth or more, so that it holds more than its size; to know what
+    /// is where takes more beside it, which `tier status` says. It is empty when the server begins.
+    /// At least 1MiB, at most what the machine has. Example: --memory 4GiB
+    #[arg(long, value_name = "SIZE", default_value = "0", requires = "file")]
+    pub memory: Bytes,
     /// Tell Prometheus of it at this address of this machine, such as 127.0.0.1:9655
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<std::net::SocketAddr>,
@@ -321,7 +328,7 @@ pub struct TierChange {
     /// Whether new pages come in; what is there is served either way
     #[arg(long, value_name = "on|off", value_parser = on_or_off)]
     pub populate: Option<bool>,
-    /// Of all pages, percent that its pages may take, 0 to 100; beyond that they take each other's places
+    /// Of all pages, and of memory, percent that it may take, 0 to 100; beyond that its own take each other's places
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub share: Option<u8>,
     /// The access that brings a page of it in, 1 (the first) to 255

@@ -15,8 +15,11 @@ use front::{Catalog, ClientTls, Limits, Offer};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use tier::{Examined, Mode};
-use tiered::{Command, Control, Copies, DiskReport, Door, Hold, Opening, Report, Set, Times};
+use tier::{Counters, Examined, Mode};
+use tiered::{
+    Caching, Command, Control, Copies, DiskReport, Door, Hold, MemoryReport, Opening, Report, Set,
+    Times,
+};
 use units::{Bytes, Nanos};
 
 use self::page::TierPage;
@@ -142,7 +145,8 @@ fn open(args: &TierServeArgs, admission: Admission) -> Result<Option<Set>, Failu
     let tls = client_tls(args)?;
     let copies = Copies { count: args.copies, peers: args.peers.clone(), tls };
     let disks: Vec<Opening> = args.disks.iter().map(|disk| opening(disk, args, &copies)).collect();
-    let set = Set::open(file, args.policy, admission, &disks).map_err(|error| refused(&error))?;
+    let caching = Caching { policy: args.policy, admission, memory_bytes: args.memory.get() };
+    let set = Set::open(file, caching, &disks).map_err(|error| refused(&error))?;
     said(&set);
     Ok(Some(set))
 }
@@ -298,14 +302,33 @@ fn status_once(args: &TierStatusArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
+fn share_of(part: u64, all: u64) -> String {
+    match all {
+        0 => "-".to_owned(),
+        _ => format!("{:.1} %", part as f64 / all as f64 * 100.0),
+    }
+}
+
+/// What memory holds, in how much, and what that brought.
+fn memory_text(memory: &MemoryReport, counters: &Counters, reads: u64) -> String {
+    let ratio = match memory.taken_bytes {
+        0 => String::new(),
+        taken => format!(" ({:.2} to 1)", memory.held_bytes as f64 / taken as f64),
+    };
+    format!(
+        "memory: {} held in {} of {}{ratio}, {} more to know where; {} of reads from it alone\n",
+        Bytes::new(memory.held_bytes),
+        Bytes::new(memory.taken_bytes),
+        Bytes::new(memory.bytes),
+        Bytes::new(memory.bookkeeping_bytes),
+        share_of(counters.memory_hits, reads),
+    )
+}
+
 fn text(report: &Report) -> String {
     let counters = &report.counters;
     let reads = counters.hits + counters.partial + counters.misses;
-    let share = if reads == 0 {
-        "-".to_owned()
-    } else {
-        format!("{:.1} %", counters.hits as f64 / reads as f64 * 100.0)
-    };
+    let share = share_of(counters.hits, reads);
     let mut text = format!(
         "{} of {} held; {} read, {share} of them from fast storage alone; {} written, {} put into backing stores\n",
         Bytes::new(report.held_bytes),
@@ -314,6 +337,7 @@ fn text(report: &Report) -> String {
         count(counters.writes, "time"),
         Bytes::new(counters.destaged_bytes),
     );
+    text += &report.memory.map(|memory| memory_text(&memory, counters, reads)).unwrap_or_default();
     if counters.checksum_errors > 0 {
         text += &format!(
             "{} not what they should have been\n",

@@ -50,6 +50,7 @@ mod terminal;
 mod tiers;
 mod tiers_coming;
 mod tiers_copies;
+mod tiers_memory;
 mod vm_operations;
 mod watts;
 mod what_if;

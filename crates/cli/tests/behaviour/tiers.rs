@@ -15,12 +15,12 @@ use crate::serving::{get as page_of, port_of};
 
 const BYTES: u64 = 16 << 20;
 
-struct Tiered {
-    place: Place,
+pub struct Tiered {
+    pub place: Place,
 }
 
 impl Tiered {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let place = Place::new();
         std::fs::write(place.path("vm1.raw"), vec![0; usize::try_from(BYTES).expect("small")])
             .expect("room");
@@ -32,7 +32,7 @@ impl Tiered {
         tiered
     }
 
-    fn tier(&self, words: &[&str]) -> Output {
+    pub fn tier(&self, words: &[&str]) -> Output {
         self.place.output(&[&["tier"], words].concat())
     }
 
@@ -40,7 +40,7 @@ impl Tiered {
         self.serve_with(mode, &[])
     }
 
-    fn serve_with(&self, mode: &str, more: &[&str]) -> Running {
+    pub fn serve_with(&self, mode: &str, more: &[&str]) -> Running {
         let words =
             ["tier", "serve", "fast", "--disk", "vm1=vm1.raw", "--socket", "s", "--mode", mode];
         let mut running = Running::new(self.place.command(&[&words, more].concat()));
@@ -57,7 +57,7 @@ impl Tiered {
         running
     }
 
-    fn client(&self) -> Client {
+    pub fn client(&self) -> Client {
         Client::open(&front::Place::Unix(self.place.path("s")), "vm1").expect("it is served")
     }
 }
@@ -94,7 +94,9 @@ fn a_server_that_is_killed_again_and_again_loses_nothing_that_was_answered() {
     let mut count = 0;
     for round in 0..8 {
         let mode = if round % 3 == 2 { "through" } else { "back" };
-        let server = tiered.serve(mode);
+        // Some of them with memory, which holds a part of the disk.
+        let memory = ["--memory", if round % 2 == 0 { "2MiB" } else { "0" }];
+        let server = tiered.serve_with(mode, &memory);
         let client = tiered.client();
         let unsure = std::thread::scope(|scope| {
             let known = &mut known;
@@ -111,7 +113,7 @@ fn a_server_that_is_killed_again_and_again_loses_nothing_that_was_answered() {
             writer.join().expect("no panic")
         });
         assert_eq!(server.end().code, None, "a signal ended it");
-        let server = tiered.serve(mode);
+        let server = tiered.serve_with(mode, &memory);
         let mut client = tiered.client();
         for (block, expected) in known.iter_mut().enumerate() {
             let data = client.read(block as u64 * 4096, 4096).expect("bytes come");

@@ -159,7 +159,9 @@ pub struct DiskStatus {
     pub sidecar: SidecarState,
     /// Pages that it has.
     pub pages: usize,
-    /// Of all pages, percent that it may have.
+    /// What of it is in memory.
+    pub memory: super::MemoryStatus,
+    /// Of all pages, and of memory, percent that it may have.
     pub share_percent: u8,
     /// Whether new pages come in.
     pub populates: bool,
@@ -270,6 +272,7 @@ impl Disk {
     pub(super) fn status(&self, (pages, share_percent): (usize, u8)) -> DiskStatus {
         DiskStatus {
             pages,
+            memory: super::MemoryStatus::default(),
             share_percent,
             populates: self.populate,
             mode: self.mode,

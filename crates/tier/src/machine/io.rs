@@ -1,4 +1,5 @@
 use super::log::LogId;
+use super::memory::Opened;
 use super::peer::PeerIo;
 use crate::event::IoId;
 
@@ -64,6 +65,11 @@ pub(super) enum Io {
         peer: u8,
         link: u32,
         what: PeerIo,
+    },
+    /// A block that is being put into memory.
+    Keep {
+        opened: Opened,
+        block: u64,
     },
     /// Blocks of a table.
     Table,

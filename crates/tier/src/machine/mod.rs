@@ -11,7 +11,9 @@ mod fill;
 mod group;
 mod io;
 mod join;
+mod keep;
 pub(crate) mod log;
+mod memory;
 mod orders;
 pub(crate) mod overlay;
 pub(crate) mod pages;
@@ -37,12 +39,14 @@ use checkpoint::Checkpoint;
 pub(crate) use disk::{Disk, Wish};
 pub(crate) use epoch::{Epoch, Logged};
 use io::{Io, Slab};
+pub(crate) use memory::Memory;
 use pages::Pages;
 pub(crate) use pool::Pool;
 use read::ReadRequest;
 use write::WriteRequest;
 
 pub use disk::DiskStatus;
+pub use memory::{BLOCK_CELLS, CELL_BYTES, MemoryStatus};
 pub use roster::Prepared;
 
 /// The most bytes of one request; a driver splits longer ones.
@@ -56,8 +60,11 @@ type Fx = Vec<Effect>;
 /// What happened, since the set was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counters {
-    /// Reads that were answered from the cache device or memory alone.
+    /// Reads that were answered without the backing store.
     pub hits: u64,
+    /// Of those, the ones that the memory tier answered, at once.
+    #[serde(default)]
+    pub memory_hits: u64,
     /// Reads that needed the backing store for a part.
     pub partial: u64,
     /// Reads that needed it for all.
@@ -66,6 +73,9 @@ pub struct Counters {
     pub read_bytes: u64,
     /// Of those, bytes that the backing store was not needed for.
     pub hit_bytes: u64,
+    /// Of those, bytes that came out of the memory tier.
+    #[serde(default)]
+    pub memory_hit_bytes: u64,
     /// Writes.
     pub writes: u64,
     /// Of those, the ones that the log answered.
@@ -96,10 +106,12 @@ impl Counters {
     pub fn and(self, other: Self) -> Self {
         Self {
             hits: self.hits + other.hits,
+            memory_hits: self.memory_hits + other.memory_hits,
             partial: self.partial + other.partial,
             misses: self.misses + other.misses,
             read_bytes: self.read_bytes + other.read_bytes,
             hit_bytes: self.hit_bytes + other.hit_bytes,
+            memory_hit_bytes: self.memory_hit_bytes + other.memory_hit_bytes,
             writes: self.writes + other.writes,
             absorbed: self.absorbed + other.absorbed,
             written_bytes: self.written_bytes + other.written_bytes,
@@ -123,6 +135,7 @@ pub struct Tier {
     /// Which of the two places has the newest superblock.
     pub(crate) superblock_copy: usize,
     pub(crate) pages: Pages,
+    memory: Memory,
     pub(crate) pool: Pool,
     pub(crate) disks: Vec<Option<Disk>>,
     /// Log chunks that are free, durably.
@@ -159,7 +172,7 @@ impl Tier {
         geometry: Geometry,
         superblock: Superblock,
         superblock_copy: usize,
-        pages: Pages,
+        (pages, memory): (Pages, Memory),
         pool: Pool,
         free_chunks: VecDeque<u32>,
     ) -> Self {
@@ -170,6 +183,7 @@ impl Tier {
             superblock,
             superblock_copy,
             pages,
+            memory,
             pool,
             disks: Vec::new(),
             free_chunks,
@@ -206,6 +220,7 @@ impl Tier {
                 self.tick(fx);
             }
             Event::Order(order) => self.order(order, fx),
+            Event::Kept(io, kept) => self.kept(io, kept, fx),
             Event::Peer(disk, peer, event) => self.peer_event(disk, peer, event, fx),
             Event::Turn => self.turn(fx),
         }
@@ -258,8 +273,14 @@ impl Tier {
     pub fn status(&self, disk: u16) -> Option<DiskStatus> {
         let found = self.disks.get(usize::from(disk))?.as_ref()?;
         let mut status = found.status((self.pages.pages_of(disk), self.pages.share_of(disk)));
+        status.memory = self.memory.status(Some(disk));
         status.counters.evicted = self.pages.evicted_of(disk);
         Some(status)
+    }
+
+    /// What is in memory.
+    pub fn memory(&self) -> MemoryStatus {
+        self.memory.status(None)
     }
 
     /// Bytes of a disk's log that each of its peers lacks, as far as is known here.
@@ -323,6 +344,7 @@ impl Tier {
             Io::SidecarFlush { disk } => self.sidecar_flushed(disk, is_ok, fx),
             Io::Table => self.table_written(is_ok, fx),
             Io::Superblock => self.superblock_written(is_ok, fx),
+            Io::Keep { .. } => panic!("what is kept is told by an event of its own"),
         }
         self.stir();
     }

@@ -9,9 +9,15 @@ impl Tier {
         match order {
             Order::Drain { disk } => self.disk(disk).is_draining = true,
             Order::Populate { disk, is_on } => self.disk(disk).populate = is_on,
-            Order::Share { disk, percent } => self.pages.set_share(disk, percent),
+            Order::Share { disk, percent } => {
+                self.pages.set_share(disk, percent);
+                self.memory.set_share(disk, percent);
+            }
             Order::Admission { disk, admission } => self.pages.set_admission(disk, admission),
-            Order::Policy(policy) => self.pages.set_policy(policy),
+            Order::Policy(policy) => {
+                self.pages.set_policy(policy);
+                self.memory.set_policy(policy);
+            }
             Order::Close => self.is_closing = true,
             Order::Serve { disk } => self.serve(disk),
             Order::Detach { disk } => self.detach(disk),

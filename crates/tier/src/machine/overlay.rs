@@ -46,8 +46,12 @@ pub(crate) fn cover(layers: &mut Layers, layer: Layer) {
     layers.push(layer);
 }
 
-/// Who owns each sector, `None` where no layer does: runs of sectors, first and one after the last.
+/// Who owns each sector, `None` where no layer does: runs of sectors, first and one after the last. Nothing where
+/// there is no layer at all.
 pub(crate) fn spans(layers: &[Layer], from: u8, to: u8) -> Vec<(u8, u8, Option<Layer>)> {
+    if layers.is_empty() {
+        return Vec::new();
+    }
     let owner =
         |sector: u8| layers.iter().rev().find(|l| (l.from..l.to).contains(&sector)).copied();
     let mut found: Vec<(u8, u8, Option<Layer>)> = Vec::new();
@@ -120,6 +124,11 @@ pub(crate) fn blocks_of(offset: u64, bytes: u32) -> impl Iterator<Item = (u64, u
         let sector = |at: u64| u8::try_from(at - block * per).unwrap_or(SECTORS);
         (block, sector(first.max(block * per)), sector(end.min((block + 1) * per)))
     })
+}
+
+/// The blocks that a range touches.
+pub(crate) fn touched(offset: u64, bytes: u32) -> std::ops::Range<u64> {
+    offset / 4096..(offset + u64::from(bytes)).div_ceil(4096)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 use super::io::{Holder, Io, Part, PartSource};
-use super::overlay::{Layer, Source, blocks_of, spans};
+use super::memory::Opened;
+use super::overlay::{Layer, Source, blocks_of, spans, touched};
 use super::{Fx, Tier};
-use crate::event::{Buf, Check, Effect, IoError, Place, ReadIo, ReqId, Request};
+use crate::event::{Buf, Check, Effect, IoError, Kept, Place, ReadIo, ReqId, Request};
 
 /// A read, until it is answered and its memory is free.
 #[derive(Debug, Clone)]
@@ -9,14 +10,16 @@ pub(super) struct ReadRequest {
     /// `None` when it is answered.
     id: Option<ReqId>,
     pub(super) disk: u16,
-    offset: u64,
-    buf: Buf,
+    pub(super) offset: u64,
+    pub(super) buf: Buf,
     /// Parts that are still read.
     parts: u32,
     /// I/Os that still fill pages out of its memory.
     pub(super) holds: u16,
     /// The slots of those pages.
     fills: Vec<u32>,
+    /// The places in memory that were opened for what it reads.
+    pub(super) opened: Vec<Opened>,
     error: Option<IoError>,
 }
 
@@ -24,6 +27,7 @@ pub(super) struct ReadRequest {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum From {
     Backing,
+    Memory(Kept),
     /// In a slot: the block's address.
     Slot(u32, u64, u32),
     /// In the log: the block's address, and what is there.
@@ -42,53 +46,75 @@ struct Piecewise {
     is_open: bool,
 }
 
+impl Piecewise {
+    fn is_missing(&self) -> bool {
+        self.part.source == PartSource::Backing
+    }
+
+    /// What lies below all that was written.
+    fn of_base(&self) -> Option<&Part> {
+        (!matches!(self.part.source, PartSource::Log { .. })).then_some(&self.part)
+    }
+}
+
 impl Tier {
     pub(super) fn read(&mut self, request: Request, fx: &mut Fx) {
         let buf = request.buf.expect("a read has memory");
-        let Request { id, disk, offset, bytes, .. } = request;
-        let read = ReadRequest {
+        let Request { id, disk, offset, .. } = request;
+        // First, because it may make a page leave that would be read.
+        self.touch_read(&request, fx);
+        let (pieces, recalled) = self.pieces(&request, buf, fx);
+        self.count_read(&request, &pieces, recalled);
+        if pieces.is_empty() {
+            fx.push(Effect::Reply(id, Ok(())));
+            fx.push(Effect::Release(buf));
+            return;
+        }
+        let opened = self.open_memory(disk, pieces.iter().filter_map(Piecewise::of_base), fx);
+        let missing = pieces.iter().filter(|p| p.is_missing()).flat_map(|p| whole_blocks(&p.part));
+        let fills = self.open_fills(disk, missing);
+        let parts = u32::try_from(pieces.len()).unwrap_or(u32::MAX);
+        let read = self.reads.insert(ReadRequest {
             id: Some(id),
             disk,
             offset,
             buf,
-            parts: 0,
+            parts,
             holds: 0,
-            fills: Vec::new(),
+            fills,
+            opened,
             error: None,
-        };
-        let read = self.reads.insert(read);
-        // First, because it may make a page leave that would be read.
-        self.touch_read(&request, fx);
-        let pieces = self.pieces(&request, buf, fx);
-        let is_backing = |p: &Piecewise| p.part.source == PartSource::Backing;
-        let missing: u32 = pieces.iter().filter(|p| is_backing(p)).map(|p| p.part.bytes).sum();
-        let counters = self.count(disk);
-        match missing {
-            0 => counters.hits += 1,
-            _ if missing == bytes => counters.misses += 1,
-            _ => counters.partial += 1,
-        }
-        counters.read_bytes += u64::from(bytes);
-        counters.hit_bytes += u64::from(bytes - missing);
-        let missing = pieces.iter().filter(|p| is_backing(p)).flat_map(|p| whole_blocks(&p.part));
-        let fills = self.open_fills(disk, missing.collect::<Vec<_>>().into_iter());
-        self.reads.get(read).fills = fills;
-        self.reads.get(read).parts = u32::try_from(pieces.len()).unwrap_or(u32::MAX);
+        });
         for piece in pieces {
             self.read_piece(read, piece, fx);
         }
-        self.finish_read(read, fx);
     }
 
-    /// The reads that a request needs; what is in memory is copied at once.
-    fn pieces(&mut self, request: &Request, buf: Buf, fx: &mut Fx) -> Vec<Piecewise> {
-        let mut pieces: Vec<Piecewise> = Vec::new();
+    /// Counts a read by what it needs; so many bytes of it came out of the memory tier.
+    fn count_read(&mut self, request: &Request, pieces: &[Piecewise], recalled: u32) {
+        let missing: u32 = pieces.iter().filter(|p| p.is_missing()).map(|p| p.part.bytes).sum();
+        let counters = self.count(request.disk);
+        match missing {
+            0 => counters.hits += 1,
+            _ if missing == request.bytes => counters.misses += 1,
+            _ => counters.partial += 1,
+        }
+        counters.read_bytes += u64::from(request.bytes);
+        counters.hit_bytes += u64::from(request.bytes - missing);
+        counters.memory_hits += u64::from(recalled > 0 && pieces.is_empty());
+        counters.memory_hit_bytes += u64::from(recalled);
+    }
+
+    /// The reads that a request needs. What is in memory is copied at once; how many bytes of that came out of
+    /// the memory tier.
+    fn pieces(&mut self, request: &Request, buf: Buf, fx: &mut Fx) -> (Vec<Piecewise>, u32) {
+        let (mut pieces, mut recalled) = (Vec::new(), 0);
         for (block, from, to) in blocks_of(request.offset, request.bytes) {
             let base = self.base(request.disk, block);
             let layers = self.disk(request.disk).overlay.get(block);
-            let found =
-                if layers.is_empty() { vec![(from, to, None)] } else { spans(layers, from, to) };
-            for (from, to, layer) in found {
+            let (bare, over) = ([(from, to, None)], spans(layers, from, to));
+            let found = if layers.is_empty() { &bare[..] } else { &over[..] };
+            for (from, to, layer) in found.iter().copied() {
                 let offset = block * 4096 + u64::from(from) * 512;
                 let bytes = u32::from(to - from) * 512;
                 let to = u32::try_from(offset - request.offset).unwrap_or(u32::MAX);
@@ -105,14 +131,23 @@ impl Tier {
                         continue;
                     }
                 };
+                if let From::Memory(kept) = whence {
+                    let skip = u32::from(from) * 512;
+                    fx.push(Effect::Recall { kept, skip, buf, to, bytes });
+                    recalled += bytes;
+                    continue;
+                }
                 self.join(&mut pieces, whence, offset, bytes);
             }
         }
-        pieces
+        (pieces, recalled)
     }
 
     /// Where a block is when nothing lies over it.
     fn base(&mut self, disk: u16, block: u64) -> From {
+        if let Some(kept) = self.memory.find(disk, block) {
+            return From::Memory(kept);
+        }
         let (key, bit) = self.pages.page_of(disk, block);
         let is_cached = !self.is_failed || !self.is_uncached(disk);
         let Some(slot) = self.pages.find(key).filter(|_| is_cached) else { return From::Backing };
@@ -130,6 +165,7 @@ impl Tier {
         let within = u32::try_from(offset % 4096).unwrap_or(0);
         let (source, at, check, is_whole) = match whence {
             From::Backing => (PartSource::Backing, offset, None, true),
+            From::Memory(_) => unreachable!("what is in memory is not read"),
             From::Slot(slot, at, sum) => {
                 (PartSource::Slot { slot }, at, Some(Check { at: 0, bytes: 4096, sum }), true)
             }
@@ -169,16 +205,20 @@ impl Tier {
         });
     }
 
-    /// A read counts as a use of its pages.
+    /// A read counts as a use of its pages, and of what is in memory. What comes out of memory alone brings no page in.
     fn touch_read(&mut self, request: &Request, fx: &mut Fx) {
-        let is_open = self.disk(request.disk).populate;
-        let mut last = None;
-        for (block, ..) in blocks_of(request.offset, request.bytes) {
-            let (key, _) = self.pages.page_of(request.disk, block);
-            if last.replace(key) != Some(key) {
-                let (_, lost) = self.pages.reference(key, is_open);
-                self.queue_unmap(lost, fx);
+        let (disk, is_open) = (request.disk, self.disk(request.disk).populate);
+        let blocks = touched(request.offset, request.bytes);
+        self.memory.touch(disk, blocks.clone());
+        let mut blocks = blocks.peekable();
+        while let Some(block) = blocks.next() {
+            let (key, _) = self.pages.page_of(disk, block);
+            let mut is_in_memory = self.memory.find(disk, block).is_some();
+            while let Some(next) = blocks.next_if(|next| self.pages.page_of(disk, *next).0 == key) {
+                is_in_memory = is_in_memory && self.memory.find(disk, next).is_some();
             }
+            let (_, lost) = self.pages.reference(key, is_open && !is_in_memory);
+            self.queue_unmap(lost, fx);
         }
     }
 
@@ -222,9 +262,15 @@ impl Tier {
         fx: &mut Fx,
     ) {
         match (part.source, result) {
-            (PartSource::Backing, Ok(sums)) => self.backing_read(read, part, &sums, fx),
+            (PartSource::Backing, Ok(sums)) => {
+                self.backing_read(read, part, &sums, fx);
+                self.keep(read, part, fx);
+            }
             (PartSource::Backing, Err(error)) => self.reads.get(read).error = Some(error),
-            (PartSource::Slot { slot }, Ok(_)) => self.pages.unpin(slot),
+            (PartSource::Slot { slot }, Ok(_)) => {
+                self.pages.unpin(slot);
+                self.keep(read, part, fx);
+            }
             (PartSource::Slot { slot }, Err(error)) => {
                 return self.slot_is_wrong(read, part, slot, error, fx);
             }
@@ -298,7 +344,7 @@ impl Tier {
 }
 
 /// Blocks that are read whole.
-fn whole_blocks(part: &Part) -> impl Iterator<Item = u64> + use<> {
+pub(super) fn whole_blocks(part: &Part) -> impl Iterator<Item = u64> + use<> {
     blocks_of(part.offset, part.bytes)
         .filter(|(_, from, to)| (*from, *to) == (0, 8))
         .map(|(block, ..)| block)

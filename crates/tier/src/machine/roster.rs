@@ -183,14 +183,16 @@ impl Tier {
         self.set_timer(fx);
     }
 
-    /// Some of its pages leave.
+    /// Some of its pages leave, and of what memory has of it.
     fn empty(&mut self, index: u16, fx: &mut Fx) {
         let next = self.now + STEP;
         let lost = match self.pool.queue.len() < QUEUE_MAX || self.is_failed {
             true => self.pages.give_up(index, STEP_PAGES),
             false => Some(Vec::new()),
         };
-        self.disk(index).stage = lost.as_ref().map_or(Stage::Settling, |_| Stage::Emptying(next));
+        let is_kept = self.memory.give_up(index, STEP_PAGES, fx);
+        let is_left = is_kept || lost.is_some();
+        self.disk(index).stage = if is_left { Stage::Emptying(next) } else { Stage::Settling };
         for page in lost.into_iter().flatten() {
             self.queue_unmap(Some(page), fx);
         }
@@ -240,6 +242,7 @@ impl Tier {
         }
         self.counters = self.counters.and(disk.counters);
         self.pages.disown(index);
+        self.memory.set_share(index, 100);
         fx.push(Effect::Note(note));
         self.stir();
     }

@@ -1,5 +1,5 @@
 use super::io::{Holder, Io, Waiter};
-use super::overlay::blocks_of;
+use super::overlay::{blocks_of, touched};
 use super::write::WriteRequest;
 use super::{Fx, Tier};
 use crate::event::{Effect, IoError, Op, Piece, Place, Request};
@@ -39,6 +39,9 @@ impl Tier {
     /// Whether a write of mode through touches the block.
     pub(super) fn is_written_through(&mut self, index: u16, block: u64) -> bool {
         let disk = self.disk(index);
+        if disk.through.is_empty() && disk.waiting.is_empty() {
+            return false;
+        }
         let writes: Vec<u32> = disk.through.iter().chain(&disk.waiting).copied().collect();
         writes.into_iter().any(|write| {
             let (_, offset, bytes) = self.range(write);
@@ -50,6 +53,7 @@ impl Tier {
     fn begin_through(&mut self, write: u32, fx: &mut Fx) {
         let (index, offset, bytes) = self.range(write);
         self.disk(index).through.push(write);
+        self.memory.written(index, touched(offset, bytes), fx);
         if self.is_failed {
             return self.through_allowed(write, fx);
         }

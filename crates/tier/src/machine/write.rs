@@ -1,5 +1,5 @@
 use super::disk::Pending;
-use super::overlay::{Layer, Source, blocks_of};
+use super::overlay::{Layer, Source, blocks_of, touched};
 use super::uncached::Uncached;
 use super::{Fx, Mode, Tier};
 use crate::event::{Effect, IoError, Op, Request};
@@ -57,8 +57,10 @@ impl Tier {
     fn accept_back(&mut self, request: Request, fx: &mut Fx) {
         let index = request.disk;
         self.count(index).absorbed += 1;
+        let blocks = touched(request.offset, request.bytes);
         let write = self.new_write(request);
         self.lay_over(write);
+        self.memory.written(index, blocks, fx);
         self.touch_pages(write, fx);
         self.disk(index).pending.push_back(Pending::Write(write));
         self.stir();

@@ -11,6 +11,8 @@ pub struct Settings {
     pub policy: PolicyKind,
     /// Which come in.
     pub admission: Admission,
+    /// Bytes of memory for blocks, in cells of [`crate::CELL_BYTES`]; 0 for none.
+    pub memory_bytes: u64,
     /// This start of this machine.
     pub boot: Uuid,
 }

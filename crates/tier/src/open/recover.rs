@@ -12,7 +12,7 @@ use crate::format::{
 use crate::geometry::Geometry;
 use crate::machine::pages::Pages;
 use crate::machine::pool::Item;
-use crate::machine::{Pool, Tier};
+use crate::machine::{Memory, Pool, Tier};
 
 /// An open set, and what was found.
 #[derive(Debug, Clone)]
@@ -146,7 +146,9 @@ impl Tier {
             .map(|epoch| epoch.writes.len())
             .sum();
         let pages = Pages::new(&geometry, settings.policy, settings.admission);
-        let mut tier = Self::new(geometry, superblock, copy, pages, Pool::new(pool.log), free);
+        let memory = Memory::new(settings.memory_bytes, settings.policy);
+        let pool = Pool::new(pool.log);
+        let mut tier = Self::new(geometry, superblock, copy, (pages, memory), pool, free);
         tier.start(opened, slots);
         Ok(Opened { pages: tier.resident(), tier, was_clean, writes })
     }

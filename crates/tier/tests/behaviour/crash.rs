@@ -10,9 +10,15 @@ use super::world::{Devices, Direct, Shape, World};
 const SHAPE: Shape = Shape { disk_bytes: 512 << 10, mode: Mode::Back, depth: 12, copies: 0 };
 const THROUGH: Shape = Shape { disk_bytes: 768 << 10, mode: Mode::Through, ..SHAPE };
 
+/// Three of four have memory for blocks, from one block to all of the disk.
+fn memory_of(seed: u64) -> u64 {
+    let mut chance = Stream::derive(seed, &[5], Purpose::Device);
+    if chance.below(4) == 0 { 0 } else { 4096 << chance.below(8) }
+}
+
 /// Runs by `seed`, stops a copy after every `stride`th step, and says how many stops there were.
 fn sweep(seed: u64, shape: Shape, steps: usize, stride: usize) -> usize {
-    let mut world = World::new(seed, shape);
+    let mut world = World::with_memory(seed, shape, memory_of(seed));
     let mut points = 0;
     for step in 0..steps {
         world.step();
@@ -88,7 +94,7 @@ fn check_alone(devices: &Devices, oracle: &Oracle) {
 /// log is there in the next.
 fn lives(seed: u64, shape: Shape, lives: usize) -> usize {
     let mut chance = Stream::derive(seed, &[3], Purpose::Device);
-    let mut world = World::new(seed, shape);
+    let mut world = World::with_memory(seed, shape, memory_of(seed));
     for life in 0..lives {
         for _ in 0..40 + chance.below(160) {
             world.step();

@@ -3,6 +3,8 @@
 mod copies;
 mod crash;
 mod formats;
+mod keeper;
+mod memory;
 mod model;
 mod oracle;
 mod peers;

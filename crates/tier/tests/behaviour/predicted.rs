@@ -61,7 +61,13 @@ fn trace() -> Vec<(Operation, u64, u64)> {
 fn devices(shape: Shape) -> Devices {
     let disk = |bytes: u64| Disk::new(usize::try_from(bytes).expect("small"));
     let (cache, backing) = (disk(CACHE_BYTES), disk(shape.disk_bytes));
-    let mut devices = Devices { cache, backing, sidecar: disk(8192), other: (disk(0), disk(8192)) };
+    let mut devices = Devices {
+        cache,
+        backing,
+        sidecar: disk(8192),
+        other: (disk(0), disk(8192)),
+        memory_bytes: 0,
+    };
     let plan = Plan {
         device_bytes: CACHE_BYTES,
         page_bytes: u32::try_from(PAGE).expect("small"),

@@ -32,7 +32,7 @@ fn refusal(devices: &mut Devices, mode: Mode) -> AttachError {
 #[test]
 fn a_every_flush_that_was_answered_survives_a_power_cut_in_that_moment() {
     for (seed, shape) in [(1, BACK), (2, THROUGH), (3, BACK), (4, THROUGH)] {
-        let mut world = World::new(seed, shape);
+        let mut world = World::with_memory(seed, shape, 64 << 10);
         let mut seen = 0;
         for _ in 0..2000 {
             let before = world.flushes;
@@ -299,7 +299,7 @@ fn a_cache_device_that_fails_lets_no_write_be_answered_in_mode_back() {
 #[test]
 fn a_cache_device_that_fails_is_gone_round_in_mode_through_and_its_pages_never_come_back() {
     for seed in 0..20 {
-        let mut world = World::new(seed, THROUGH);
+        let mut world = World::with_memory(seed, THROUGH, seed % 4 * (32 << 10));
         for _ in 0..300 {
             world.step();
         }
@@ -358,7 +358,7 @@ fn no_write_goes_round_a_failed_cache_device_before_the_sidecar_says_that_its_pa
 #[test]
 fn modes_change_under_load_and_nothing_is_lost() {
     for seed in 0..12 {
-        let mut world = World::new(seed, BACK);
+        let mut world = World::with_memory(seed, BACK, seed % 4 * (32 << 10));
         world.oracle.is_mixed = true;
         for round in 0..6 {
             let mode = if round % 2 == 0 { Mode::Through } else { Mode::Back };
@@ -465,7 +465,7 @@ fn without_population_what_is_there_is_served_and_nothing_new_comes_in() {
 #[test]
 fn memory_of_every_request_and_run_is_given_back() {
     for (seed, shape) in [(30, BACK), (31, THROUGH)] {
-        let mut world = World::new(seed, shape);
+        let mut world = World::with_memory(seed, shape, 64 << 10);
         for _ in 0..2000 {
             world.step();
         }

@@ -7,11 +7,12 @@ use machine::{Purpose, Stream};
 use tilemark_tier::format::{FINGERPRINT_BYTES, SIDECAR_BYTES, Sidecar, Uuid};
 use tilemark_tier::ownership::is_owner;
 use tilemark_tier::{
-    Attachment, Buf, Effect, Event, Geometry, IoError, IoId, Media, Mode, Note, Op, Opened, Order,
-    Piece, Place, Plan, ReadIo, ReqId, Request, Settings, Sums, Tier,
+    Attachment, Buf, CELL_BYTES, Effect, Event, Geometry, IoError, IoId, Media, Mode, Note, Op,
+    Opened, Order, Piece, Place, Plan, ReadIo, ReqId, Request, Settings, Sums, Tier,
 };
 use units::Nanos;
 
+use super::keeper::Keeper;
 use super::oracle::{Oracle, SECTOR, stamped};
 use super::peers::HolderHost;
 
@@ -26,6 +27,8 @@ pub struct Devices {
     pub backing: Disk,
     pub sidecar: Disk,
     pub other: (Disk, Disk),
+    /// What whoever opens them gives to blocks in memory.
+    pub memory_bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +56,7 @@ impl Devices {
         let size = usize::try_from(shape.disk_bytes).expect("small");
         let new = || (Disk::new(size), Disk::new(8192));
         let ((backing, sidecar), other) = (new(), new());
-        let mut devices = Self { cache, backing, sidecar, other };
+        let mut devices = Self { cache, backing, sidecar, other, memory_bytes: 0 };
         let plan =
             Plan { device_bytes, page_bytes: 16 << 10, chunk_bytes: 64 << 10, log_percent: 55 };
         let geometry = Geometry::new(plan).expect("it fits");
@@ -135,7 +138,8 @@ impl Devices {
             peers: (0..shape.copies).map(super::peers::holder).collect(),
             ..attachment(self.backing.bytes(), shape.mode)
         };
-        Tier::open(&mut Direct::new(self), settings(), &[asked])
+        let settings = self.settings();
+        Tier::open(&mut Direct::new(self), settings, &[asked])
     }
 
     /// Opens, and the backing store looks another than it did.
@@ -144,7 +148,12 @@ impl Devices {
             fingerprint: [1; FINGERPRINT_BYTES],
             ..attachment(self.backing.bytes(), mode)
         };
-        Tier::open(&mut Direct::new(self), settings(), &[changed])
+        let settings = self.settings();
+        Tier::open(&mut Direct::new(self), settings, &[changed])
+    }
+
+    fn settings(&self) -> Settings {
+        Settings { memory_bytes: self.memory_bytes, ..settings() }
     }
 }
 
@@ -161,13 +170,15 @@ pub fn settings() -> Settings {
     Settings {
         policy: cache::PolicyKind::Lru,
         admission: cache::tier::Admission::Always,
+        memory_bytes: 0,
         boot: [9; 16],
     }
 }
 
 fn open(media: &mut Direct<'_>, mode: Mode) -> Result<Opened, tilemark_tier::OpenError> {
     let bytes = media.devices.backing.bytes();
-    Tier::open(media, settings(), &[attachment(bytes, mode)])
+    let settings = media.devices.settings();
+    Tier::open(media, settings, &[attachment(bytes, mode)])
 }
 
 /// I/O that is waited for; it stops for good after so many changes.
@@ -253,6 +264,8 @@ pub struct World {
     /// Its peers.
     pub ways: super::peers::Ways,
     set: Uuid,
+    /// What the machine keeps in memory.
+    pub kept: Keeper,
     /// No time passes while a peer has something to answer.
     pub is_patient: bool,
     /// What the second disk may be, and whether it is asked for anything.
@@ -263,6 +276,11 @@ pub struct World {
 impl World {
     pub fn new(seed: u64, shape: Shape) -> Self {
         Self::on(seed, shape, Devices::new(shape))
+    }
+
+    /// The same with so many bytes of memory for blocks.
+    pub fn with_memory(seed: u64, shape: Shape, bytes: u64) -> Self {
+        Self::on(seed, shape, Devices { memory_bytes: bytes, ..Devices::new(shape) })
     }
 
     /// The same with so many bytes of cache device.
@@ -297,6 +315,7 @@ impl World {
             flushes: 0,
             ways: super::peers::Ways::new(vec![HolderHost::new(); shape.copies.into()]),
             set,
+            kept: Keeper::new(seed),
             is_patient: true,
             other,
             is_other_asked: false,
@@ -543,6 +562,9 @@ impl World {
     pub fn event(&mut self, event: Event) {
         self.handle(event);
         self.handle(Event::Turn);
+        let (status, most) = (self.tier.memory(), self.devices.memory_bytes);
+        assert_eq!(status.taken_bytes, self.kept.taken() * u64::from(CELL_BYTES));
+        assert!(status.taken_bytes <= most, "{status:?}");
     }
 
     fn handle(&mut self, event: Event) {
@@ -550,6 +572,9 @@ impl World {
         self.tier.handle(self.now, event, &mut effects);
         for effect in effects {
             self.effect(effect);
+        }
+        for (io, kept) in std::mem::take(&mut self.kept.told) {
+            self.handle(Event::Kept(io, kept));
         }
     }
 
@@ -601,6 +626,16 @@ impl World {
                 self.bufs.get_mut(&buf.0).expect("there")[to as usize..(to + bytes) as usize]
                     .fill(0);
             }
+            Effect::Keep { io, from, at } => {
+                let block = &self.bufs[&from.0][at as usize..at as usize + 4096];
+                self.kept.keep(io, block);
+            }
+            Effect::Recall { kept, skip, buf, to, bytes } => {
+                let (skip, to, bytes) = (skip as usize, to as usize, bytes as usize);
+                let into = self.bufs.get_mut(&buf.0).expect("there");
+                into[to..to + bytes].copy_from_slice(&self.kept.block(kept)[skip..skip + bytes]);
+            }
+            Effect::Forget(kept) => self.kept.forget(kept),
             Effect::Take(buf, bytes) => {
                 let is_new = self.bufs.insert(buf.0, vec![0xdd; bytes as usize]).is_none();
                 assert!(is_new, "{buf:?} was taken twice");

@@ -79,7 +79,7 @@ impl Host {
 }
 
 pub fn open(cache: &Path, disks: &[Opening]) -> Result<Set, SetError> {
-    Set::open(cache, cache::PolicyKind::Lru, cache::tier::Admission::Always, disks)
+    Set::open(cache, tilemark_tiered::Caching::default(), disks)
 }
 
 impl Served {

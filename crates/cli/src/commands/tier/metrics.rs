@@ -13,7 +13,7 @@ use front::Running;
 use record::openmetrics::{END, MEDIA_TYPE, family, labels, sample};
 use record::slice::Direction;
 use stats::Histogram;
-use tiered::{Command, Control, Report, Taken, Times};
+use tiered::{Command, Control, MemoryReport, Report, Taken, Times};
 use units::Nanos;
 
 /// How long a client may take, and the tier.
@@ -138,7 +138,8 @@ fn requests(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     family(to, name, "counter", "", "Requests by what answered them.")?;
     let through = counters.writes - counters.absorbed;
     for (op, result, value) in [
-        ("read", "hit", counters.hits),
+        ("read", "hit", counters.hits - counters.memory_hits),
+        ("read", "memory", counters.memory_hits),
         ("read", "partial", counters.partial),
         ("read", "miss", counters.misses),
         ("write", "log", counters.absorbed),
@@ -157,6 +158,7 @@ fn sums(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     for (name, unit, help, value) in [
         ("read_bytes", "bytes", "Bytes read.", counters.read_bytes),
         ("read_hit_bytes", "bytes", "Bytes read without the backing store.", counters.hit_bytes),
+        ("read_memory_bytes", "bytes", "Of those, bytes out of memory.", counters.memory_hit_bytes),
         ("written_bytes", "bytes", "Bytes written by clients.", counters.written_bytes),
         (
             "destaged_bytes",
@@ -185,9 +187,20 @@ fn sums(to: &mut dyn Write, report: &Report) -> io::Result<()> {
         sample(to, &format!("{name}_total"), "", value)?;
     }
     let in_flight = report.in_flight as u64;
+    let memory = report.memory;
+    let of_memory = |of: fn(&MemoryReport) -> u64| memory.as_ref().map_or(0, of);
     for (name, unit, help, value) in [
         ("page_bytes", "bytes", "Room for pages.", report.page_bytes),
         ("held_bytes", "bytes", "Bytes of pages that can be served.", report.held_bytes),
+        ("memory_bytes", "bytes", "Memory for blocks.", of_memory(|m| m.bytes)),
+        ("memory_held_bytes", "bytes", "Bytes of blocks in memory.", of_memory(|m| m.held_bytes)),
+        ("memory_taken_bytes", "bytes", "Bytes that these take.", of_memory(|m| m.taken_bytes)),
+        (
+            "memory_bookkeeping_bytes",
+            "bytes",
+            "Bytes to know what is where, at most.",
+            of_memory(|m| m.bookkeeping_bytes),
+        ),
         ("in_flight", "", "Requests under way.", in_flight),
         ("failed", "", "1 when the cache device has failed.", u64::from(report.has_failed)),
     ] {
@@ -300,6 +313,7 @@ mod tests {
     fn families_are_whole_and_buckets_only_grow() {
         let counters = tier::Counters {
             hits: 3,
+            memory_hits: 2,
             partial: 1,
             misses: 2,
             writes: 7,
@@ -315,6 +329,8 @@ mod tests {
             epochs: 1,
             log_chunks: 2,
             page_bytes: 0,
+            memory_held_bytes: 0,
+            memory_taken_bytes: 0,
             share_percent: 100,
             populates: true,
             is_damaged: false,
@@ -332,6 +348,12 @@ mod tests {
             page_size_bytes: 4096,
             page_bytes: 10,
             held_bytes: 4,
+            memory: Some(MemoryReport {
+                bytes: 8192,
+                held_bytes: 4096,
+                taken_bytes: 1024,
+                bookkeeping_bytes: 99,
+            }),
             has_failed: false,
             counters,
             in_flight: 1,
@@ -349,6 +371,9 @@ mod tests {
         assert!(text.ends_with(END));
         assert!(text.contains("tilemark_tier_requests_total{op=\"write\",result=\"through\"} 1\n"));
         for line in [
+            "tilemark_tier_requests_total{op=\"read\",result=\"hit\"} 1\n",
+            "tilemark_tier_requests_total{op=\"read\",result=\"memory\"} 2\n",
+            "tilemark_tier_memory_taken_bytes{} 1024\n",
             "tilemark_tier_generation{disk=\"vm\\\"1\"} 3\n",
             "tilemark_tier_dirty_age_seconds{disk=\"vm\\\"1\"} 1.250\n",
             "tilemark_tier_throttle_seconds_total{disk=\"vm\\\"1\"} 2.500\n",

@@ -1,0 +1,62 @@
+use super::disk::Stage;
+use super::io::{Io, Part};
+use super::memory::Opened;
+use super::read::whole_blocks;
+use super::{Fx, Tier};
+use crate::event::{Effect, IoId, Kept};
+
+impl Tier {
+    /// Lets into memory what a read is about to read whole, from pages and backing store. What comes in, comes in
+    /// with its first read: a place in memory wears nothing out.
+    pub(super) fn open_memory<'a>(
+        &mut self,
+        disk: u16,
+        parts: impl Iterator<Item = &'a Part>,
+        fx: &mut Fx,
+    ) -> Vec<Opened> {
+        let mut opened: Vec<Opened> = Vec::new();
+        let found = self.disk(disk);
+        let is_welcome = found.populate && found.stage == Stage::Serving;
+        if !is_welcome || !self.memory.is_on() {
+            return opened;
+        }
+        for block in parts.flat_map(whole_blocks) {
+            // A read beside a write of its block may see either, and what is kept is seen by those that come later.
+            if self.is_written_through(disk, block) {
+                continue;
+            }
+            if !opened.last_mut().is_some_and(|last| last.add(disk, block)) {
+                opened.extend(self.memory.open(disk, block, fx));
+            }
+        }
+        opened
+    }
+
+    /// What was read into a request's memory is kept as far as it was let in and nobody wrote it meanwhile.
+    pub(super) fn keep(&mut self, read: u32, part: Part, fx: &mut Fx) {
+        let found = self.reads.get(read);
+        let (disk, from, offset) = (found.disk, found.buf, found.offset);
+        // Of one that leaves nothing is kept for whoever has its index next.
+        if self.disk(disk).stage != Stage::Serving {
+            return;
+        }
+        for block in whole_blocks(&part) {
+            let opened = Opened::of(&self.reads.get(read).opened, disk, block);
+            if let Some(opened) = opened
+                && self.memory.admit(opened, block, fx)
+            {
+                let io = self.ios.start(Io::Keep { opened, block });
+                let at = u32::try_from(block * 4096 - offset).unwrap_or(u32::MAX);
+                fx.push(Effect::Keep { io, from, at });
+            }
+        }
+    }
+
+    /// A block is in memory.
+    pub(super) fn kept(&mut self, io: IoId, kept: Kept, fx: &mut Fx) {
+        let Io::Keep { opened, block } = self.ios.remove(io.0) else {
+            panic!("what was to be kept has a number of its own")
+        };
+        self.memory.kept(opened, block, kept, fx);
+    }
+}
