@@ -1,6 +1,8 @@
+use std::ops::Range;
+
 use front::{Buffer, Effects};
 use tier::format::SIDECAR_BYTES;
-use tier::{Buf, Effect, Piece, Place, ReadIo};
+use tier::{Buf, Effect, Kept, Piece, Place, ReadIo};
 
 use crate::core::{Core, Under};
 use crate::peers::What;
@@ -35,14 +37,7 @@ impl Core {
                 self.start(io, Under::Flush { place }, Buffer::none(), fx)
             }
             Effect::Copy { from, at, buf, to, bytes } => {
-                let (at, to, bytes) = (at as usize, to as usize, bytes as usize);
-                let taken = self
-                    .requests
-                    .bufs
-                    .remove(&from.0)
-                    .expect("memory that is copied from is there");
-                self.memory_of(buf)[to..to + bytes].copy_from_slice(&taken[at..at + bytes]);
-                self.requests.bufs.insert(from.0, taken);
+                self.copy((from, at as usize), buf, to as usize..(to + bytes) as usize);
             }
             Effect::Clear { buf, to, bytes } => {
                 self.memory_of(buf)[to as usize..(to + bytes) as usize].fill(0);
@@ -52,10 +47,7 @@ impl Core {
                 self.arena.keep(io, &memory[at as usize..at as usize + 4096]);
             }
             Effect::Recall { kept, skip, buf, to, bytes } => {
-                let memory =
-                    self.requests.bufs.get_mut(&buf.0).expect("memory that is named is there");
-                let (to, bytes) = (to as usize, bytes as usize);
-                self.arena.recall(kept, skip as usize, &mut memory[to..to + bytes]);
+                self.recall(kept, skip as usize, buf, to as usize..(to + bytes) as usize);
             }
             Effect::Forget(kept) => self.arena.forget(kept),
             Effect::Take(buf, bytes) => {
@@ -72,6 +64,21 @@ impl Core {
             Effect::Wake(at) => self.wake_at(at, fx),
             Effect::Note(note) => self.noted(note),
         }
+    }
+
+    /// Bytes of a request's memory, or a run's, into another's.
+    fn copy(&mut self, (from, at): (Buf, usize), buf: Buf, to: Range<usize>) {
+        let found = self.requests.bufs.remove(&from.0);
+        let taken = found.expect("memory that is copied from is there");
+        let bytes = to.len();
+        self.memory_of(buf)[to].copy_from_slice(&taken[at..at + bytes]);
+        self.requests.bufs.insert(from.0, taken);
+    }
+
+    /// Bytes of a block that is kept in memory.
+    fn recall(&mut self, kept: Kept, skip: usize, buf: Buf, to: Range<usize>) {
+        let into = self.requests.bufs.get_mut(&buf.0).expect("memory that is named is there");
+        self.arena.recall(kept, skip, &mut into[to]);
     }
 
     fn memory_of(&mut self, buf: Buf) -> &mut Buffer {

@@ -31,6 +31,13 @@ pub struct Caching {
     pub memory_bytes: u64,
 }
 
+impl Caching {
+    fn settings(self) -> Settings {
+        let Self { policy, admission, memory_bytes } = self;
+        Settings { policy, admission, memory_bytes, boot: identity::boot() }
+    }
+}
+
 impl Default for Caching {
     fn default() -> Self {
         Self { policy: PolicyKind::Lru, admission: Admission::Always, memory_bytes: 0 }
@@ -98,9 +105,7 @@ impl Set {
         }
         let attachments: Vec<Attachment> =
             backings.iter().map(|backing| backing.attachment.clone()).collect();
-        let Caching { policy, admission, memory_bytes } = caching;
-        let settings = Settings { policy, admission, memory_bytes, boot: identity::boot() };
-        let opened = Tier::open(&mut files, settings, &attachments).map_err(refused)?;
+        let opened = Tier::open(&mut files, caching.settings(), &attachments).map_err(refused)?;
         for backing in &backings {
             closed::forget(&backing.sidecar)
                 .map_err(|errno| failed("write beside", cache)(errno.into()))?;
