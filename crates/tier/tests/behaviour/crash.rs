@@ -5,16 +5,10 @@ use tilemark_tier::format::{SIDECAR_BYTES, Sidecar, SidecarState};
 use tilemark_tier::{Mode, Note, Op, Order};
 
 use super::oracle::{Oracle, stamps};
-use super::world::{Devices, Direct, Shape, World};
+use super::world::{Devices, Direct, Shape, World, memory_of};
 
 const SHAPE: Shape = Shape { disk_bytes: 512 << 10, mode: Mode::Back, depth: 12, copies: 0 };
 const THROUGH: Shape = Shape { disk_bytes: 768 << 10, mode: Mode::Through, ..SHAPE };
-
-/// Three of four have memory for blocks, from one block to all of the disk.
-fn memory_of(seed: u64) -> u64 {
-    let mut chance = Stream::derive(seed, &[5], Purpose::Device);
-    if chance.below(4) == 0 { 0 } else { 4096 << chance.below(8) }
-}
 
 /// Runs by `seed`, stops a copy after every `stride`th step, and says how many stops there were.
 fn sweep(seed: u64, shape: Shape, steps: usize, stride: usize) -> usize {

@@ -211,6 +211,6 @@ fn as_much_is_served_without_the_backing_store_with_memory_as_without() {
         };
         let (without, with) = (hits(0), hits(64 << 10));
         assert!(with.0 * 100 >= without.0 * 95, "{with:?} of {without:?}");
-        assert!(with.1 > 50 && without.1 == 0, "{with:?}");
+        assert!(with.1 > 20 && without.1 == 0, "{with:?}");
     }
 }

@@ -6,7 +6,7 @@ use tilemark_tier::format::SidecarState;
 use tilemark_tier::{Mode, Note, OpenError, Order, Place};
 
 use super::oracle::stamps;
-use super::world::{Devices, OTHER, Shape, World};
+use super::world::{Devices, OTHER, Shape, World, memory_of};
 
 const BACK: Shape = Shape { disk_bytes: 384 << 10, mode: Mode::Back, depth: 10, copies: 0 };
 const THROUGH: Shape = Shape { mode: Mode::Through, ..BACK };
@@ -36,7 +36,8 @@ struct Run {
 
 impl Run {
     fn new(seed: u64, shape: Shape) -> Self {
-        let (world, dice) = (World::new(seed, shape), chance(seed));
+        let world = World::with_memory(seed, shape, memory_of(seed));
+        let dice = chance(seed);
         Self { world, shape, phase: Phase::Absent, dice, came: 0, left: 0 }
     }
 

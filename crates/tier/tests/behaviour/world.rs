@@ -273,6 +273,12 @@ pub struct World {
     pub is_other_asked: bool,
 }
 
+/// Three of four have memory for blocks, from one block to all of the disk.
+pub fn memory_of(seed: u64) -> u64 {
+    let mut chance = Stream::derive(seed, &[5], Purpose::Device);
+    if chance.below(4) == 0 { 0 } else { 4096 << chance.below(8) }
+}
+
 impl World {
     pub fn new(seed: u64, shape: Shape) -> Self {
         Self::on(seed, shape, Devices::new(shape))
