@@ -103,7 +103,13 @@ impl Tier {
     ) {
         self.filling -= u64::from(bits.count_ones()) * 4096;
         let state = self.pages.slot(slot);
-        let good = bits & state.filling;
+        let (key, backed) = (state.key(), state.backed);
+        let is_lasting = key.is_none_or(|key| backed <= self.disk(key.disk).flushed);
+        let state = self.pages.slot(slot);
+        // What the backing store may still lose no durable map may tell of. Where one that may be durable tells of what
+        // the block was before, the next would take this for the same.
+        let told = if is_lasting { 0 } else { state.mapped };
+        let good = bits & state.filling & !told;
         state.filling &= !bits;
         match holder {
             // The blocks are true only when the backing store has them, which is later.

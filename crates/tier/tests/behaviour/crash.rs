@@ -135,6 +135,20 @@ fn nothing_flushed_is_lost_in_mode_through_and_no_page_is_older_than_its_backing
 }
 
 #[test]
+fn what_the_backing_store_may_still_lose_is_in_no_page_after_a_power_cut() {
+    // Of a page that is written to again and again one map is on its way behind another.
+    let shape = Shape { depth: 10, ..THROUGH };
+    let (seed, stops) = (1023, 780..800);
+    let mut world = World::new(seed, shape);
+    for step in 0..stops.end {
+        world.step();
+        if stops.contains(&step) {
+            stop(&world, shape, true, seed << 32 | step << 1 | 1);
+        }
+    }
+}
+
+#[test]
 fn what_an_earlier_life_left_behind_the_end_of_its_log_never_comes_back() {
     let mut tried = 0;
     for seed in 0..40 {
