@@ -80,6 +80,12 @@ fn serve(stream: &UnixStream, control: &Control, server: Option<&Running>) -> io
     stream.set_read_timeout(Some(SILENCE))?;
     let mut line = String::new();
     BufReader::new(stream.take(QUESTION_BYTES)).read_line(&mut line)?;
+    // Its mode lets nobody else in either; but who asks here has the server open files, and the mode comes after
+    // the socket.
+    let peer = rustix::net::sockopt::socket_peercred(stream)?;
+    if !peer.uid.is_root() && peer.uid != rustix::process::geteuid() {
+        return tell(stream, &Answer::Error("only who serves it may ask, and root".to_owned()));
+    }
     let answer = match (serde_json::from_str::<Command>(&line), server) {
         (Ok(command), Some(server)) => match control.ask(command, server, PATIENCE) {
             Ok(report) => Answer::Done(report.map(Box::new)),
@@ -88,9 +94,13 @@ fn serve(stream: &UnixStream, control: &Control, server: Option<&Running>) -> io
         (Err(error), _) => Answer::Error(format!("not a question: {error}")),
         (_, None) => Answer::Error("the server ends".to_owned()),
     };
-    let mut text = serde_json::to_string(&answer)?;
+    tell(stream, &answer)
+}
+
+fn tell(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
+    let mut text = serde_json::to_string(answer)?;
     text.push('\n');
-    (&mut &*stream).write_all(text.as_bytes())
+    stream.write_all(text.as_bytes())
 }
 
 /// Asks a set that some other program serves, at its door.
