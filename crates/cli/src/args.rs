@@ -50,7 +50,7 @@ pub use study::{
 pub use tier::{
     FenceProof, TierAction, TierArgs, TierAttachArgs, TierCheckArgs, TierDisk, TierDiskArgs,
     TierDoorArgs, TierInitArgs, TierMode, TierServeArgs, TierSetArgs, TierStaleAction,
-    TierStaleArgs, TierStaleLogArgs, TierStatusArgs, TierTakeoverArgs,
+    TierStaleArgs, TierStaleLogArgs, TierStatusArgs, TierTakeoverArgs, sidecar_in,
 };
 pub use what_if::{CacheAt, WhatIfArgs, Write};
 

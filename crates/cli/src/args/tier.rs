@@ -1,5 +1,5 @@
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -125,6 +125,37 @@ impl FromStr for TierVhost {
     }
 }
 
+/// What says whose a disk's newest writes are, and who has them, too.
+#[derive(Debug, Args)]
+pub struct TierSafetyArgs {
+    /// A directory for sidecars, instead of beside the backing files
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    pub sidecar: Option<PathBuf>,
+    /// Peers that must have a copy of what is answered in mode back, 0 to 4
+    ///
+    /// With fewer, what waits is put into the backing store, and writes are answered by that until there are
+    /// enough again. Sidecar and backing store must be on storage that the host which takes over reaches, too.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=4))]
+    pub copies: u8,
+    /// A peer that may hold copies: its name, and where it serves with --hold; again for more
+    ///
+    /// Example: --peer b=nbds://b.example:10809, or --peer b=nbd+unix:///?socket=/run/b.sock
+    #[arg(long = "peer", value_name = "NAME=ADDRESS")]
+    pub peers: Vec<PeerAddress>,
+}
+
+impl TierSafetyArgs {
+    /// Where the sidecar of a disk is, if not beside its backing file.
+    pub fn sidecar_of(&self, disk: &str) -> Option<PathBuf> {
+        self.sidecar.as_deref().map(|directory| sidecar_in(directory, disk))
+    }
+}
+
+/// A disk's sidecar in a directory of its own choice.
+pub fn sidecar_in(directory: &Path, disk: &str) -> PathBuf {
+    directory.join(format!("{disk}.tilemark-tier"))
+}
+
 /// `tier serve`.
 #[derive(Debug, Args)]
 pub struct TierServeArgs {
@@ -151,20 +182,9 @@ pub struct TierServeArgs {
     /// The Unix socket where `tier status` and others ask [default: that of clients with .control]
     #[arg(long, value_name = "PATH", hide_short_help = true)]
     pub control: Option<PathBuf>,
-    /// A directory for sidecars, instead of beside the backing files
-    #[arg(long, value_name = "DIR", hide_short_help = true)]
-    pub sidecar: Option<PathBuf>,
-    /// Peers that must have a copy of what is answered in mode back, 0 to 4
-    ///
-    /// With fewer, what waits is put into the backing store, and writes are answered by that until there are
-    /// enough again. Sidecar and backing store must be on storage that the host which takes over reaches, too.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=4))]
-    pub copies: u8,
-    /// A peer that may hold copies: its name, and where it serves with --hold; again for more
-    ///
-    /// Example: --peer b=nbds://b.example:10809, or --peer b=nbd+unix:///?socket=/run/b.sock
-    #[arg(long = "peer", value_name = "NAME=ADDRESS")]
-    pub peers: Vec<PeerAddress>,
+    /// What keeps its disks' newest writes.
+    #[command(flatten)]
+    pub safety: TierSafetyArgs,
     /// Hold copies of other hosts' logs in this directory
     #[arg(long, value_name = "DIR")]
     pub hold: Option<PathBuf>,
@@ -282,15 +302,9 @@ pub struct TierAttachArgs {
     /// How writes are answered
     #[arg(long, value_enum, default_value_t = TierMode::Through)]
     pub mode: TierMode,
-    /// A directory for the sidecar, instead of beside the backing file
-    #[arg(long, value_name = "DIR", hide_short_help = true)]
-    pub sidecar: Option<PathBuf>,
-    /// Peers that must have a copy of what is answered in mode back, 0 to 4
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=4))]
-    pub copies: u8,
-    /// A peer that may hold copies, as of tier serve, and by its --tls; again for more
-    #[arg(long = "peer", value_name = "NAME=ADDRESS")]
-    pub peers: Vec<PeerAddress>,
+    /// What keeps its newest writes.
+    #[command(flatten)]
+    pub safety: TierSafetyArgs,
 }
 
 /// `tier drain`, `tier detach`.

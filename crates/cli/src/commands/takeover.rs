@@ -7,7 +7,9 @@ use front::ClientTls;
 use tiered::{Stale, TakeOver, TakeOverFailure};
 use units::Bytes;
 
-use crate::args::{FenceProof, TierStaleAction, TierStaleArgs, TierStaleLogArgs, TierTakeoverArgs};
+use crate::args::{
+    FenceProof, TierStaleAction, TierStaleArgs, TierStaleLogArgs, TierTakeoverArgs, sidecar_in,
+};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::text::count;
@@ -15,7 +17,7 @@ use crate::text::count;
 /// Takes a disk over.
 pub fn takeover(args: &TierTakeoverArgs) -> Result<Exit, Failure> {
     let name = &args.disk.name;
-    let beside = args.sidecar.as_ref().map(|dir| dir.join(format!("{name}.tilemark-tier")));
+    let beside = args.sidecar.as_deref().map(|directory| sidecar_in(directory, name));
     let tls = args.tls.as_deref().map(client_tls).transpose()?;
     let mut disk =
         TakeOver::open(name, args.disk.backing.clone(), beside).map_err(|error| refused(&error))?;
@@ -116,7 +118,7 @@ pub fn stale(args: &TierStaleArgs) -> Result<Exit, Failure> {
 
 fn open_stale(log: &TierStaleLogArgs) -> Result<Stale, Failure> {
     let name = &log.disk.name;
-    let beside = log.sidecar.as_ref().map(|dir| dir.join(format!("{name}.tilemark-tier")));
+    let beside = log.sidecar.as_deref().map(|directory| sidecar_in(directory, name));
     Stale::open(&log.file, name, &log.disk.backing, beside).map_err(|error| refused(&error))
 }
 

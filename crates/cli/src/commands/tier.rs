@@ -8,7 +8,7 @@ mod page;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cache::tier::Admission;
 use front::{Catalog, ClientTls, Limits, Offer};
@@ -37,6 +37,8 @@ use crate::text::{Table, count};
 
 /// How often it is looked whether the server has ended by itself.
 const LOOK: Duration = Duration::from_millis(200);
+/// How often disks are looked for that came within hours of suspension.
+const SUSPENDED_LOOK: Duration = Duration::from_secs(1);
 
 /// Runs the verb below `tier`.
 pub fn tier(args: &TierArgs) -> Result<Exit, Failure> {
@@ -90,7 +92,7 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     tier_listen::say(args, running.places());
     notify("READY=1");
     let mut last = String::new();
-    let mut hours = Suspension { is_on: false, args };
+    let mut hours = Suspension::new(args);
     while !running.is_over() && signals.pending().next().is_none() {
         // What goes on being refused is said once.
         let told = told.iter().flat_map(std::sync::mpsc::Receiver::try_iter);
@@ -143,7 +145,7 @@ fn client_tls(args: &TierServeArgs) -> Result<Option<ClientTls>, Failure> {
 fn open(args: &TierServeArgs, admission: Admission) -> Result<Option<Set>, Failure> {
     let Some(file) = &args.file else { return Ok(None) };
     let tls = client_tls(args)?;
-    let copies = Copies { count: args.copies, peers: args.peers.clone(), tls };
+    let copies = Copies { count: args.safety.copies, peers: args.safety.peers.clone(), tls };
     let disks: Vec<Opening> = args.disks.iter().map(|disk| opening(disk, args, &copies)).collect();
     let caching = Caching { policy: args.policy, admission, memory_bytes: args.memory.get() };
     let set = Set::open(file, caching, &disks).map_err(|error| refused(&error))?;
@@ -153,13 +155,21 @@ fn open(args: &TierServeArgs, admission: Admission) -> Result<Option<Set>, Failu
 
 /// Hours at which nothing comes in.
 struct Suspension<'a> {
-    is_on: bool,
     args: &'a TierServeArgs,
+    is_on: bool,
+    /// Disks that were told so: whatever an operator says of them after that holds.
+    told: Vec<String>,
+    /// When disks that came meanwhile are looked for.
+    next: Instant,
 }
 
-impl Suspension<'_> {
-    /// Stops population of all disks when hours begin, and lets it go on when they end. What an operator
-    /// says in between holds until then.
+impl<'a> Suspension<'a> {
+    fn new(args: &'a TierServeArgs) -> Self {
+        Self { args, is_on: false, told: Vec::new(), next: Instant::now() }
+    }
+
+    /// Stops population of all disks when hours begin, and of those that come later, and lets it go on when they
+    /// end. What an operator says in between holds until then.
     fn keep(&mut self, control: &Control, running: &front::Running) {
         if self.args.suspend.is_empty() {
             return;
@@ -168,21 +178,33 @@ impl Suspension<'_> {
         let minute =
             u16::from(now.hour().unsigned_abs()) * 60 + u16::from(now.minute().unsigned_abs());
         let is_on = self.args.suspend.iter().any(|hours| hours.has(minute));
-        if std::mem::replace(&mut self.is_on, is_on) == is_on {
+        let is_new = is_on != self.is_on;
+        if !is_new && (!is_on || Instant::now() < self.next) {
             return;
         }
-        let report = control.ask(Command::Pulse, running, LOOK * 10).ok().flatten();
-        for DiskReport { name, .. } in report.iter().flat_map(|report| &report.disks) {
-            let disk = name.clone();
-            let order = Command::Populate { disk, on: !is_on, for_s: None };
-            if let Err(error) = control.ask(order, running, LOOK * 10) {
-                crate::say!("{name}: {error}");
+        self.next = Instant::now() + SUSPENDED_LOOK;
+        let disks = match control.ask(Command::Pulse, running, LOOK * 10) {
+            Ok(report) => report.map(|report| report.disks).unwrap_or_default(),
+            Err(error) => return crate::say!("hours of suspension: {error}"),
+        };
+        if is_new {
+            (self.is_on, self.told) = (is_on, Vec::new());
+            crate::say!(
+                "new pages {}",
+                if is_on { "stay out for some hours" } else { "come in again" }
+            );
+        }
+        self.told.retain(|told| disks.iter().any(|disk| disk.name == *told));
+        for DiskReport { name, .. } in disks {
+            if self.told.contains(&name) {
+                continue;
+            }
+            let order = Command::Populate { disk: name.clone(), on: !is_on, for_s: None };
+            match control.ask(order, running, LOOK * 10) {
+                Ok(_) => self.told.push(name),
+                Err(error) => crate::say!("{name}: {error}"),
             }
         }
-        crate::say!(
-            "new pages {}",
-            if is_on { "stay out for some hours" } else { "come in again" }
-        );
     }
 }
 
@@ -202,15 +224,11 @@ fn end(mut running: Arc<front::Running>) -> Result<Exit, Failure> {
 }
 
 fn opening(disk: &crate::args::TierDisk, args: &TierServeArgs, copies: &Copies) -> Opening {
-    let sidecar = args
-        .sidecar
-        .as_ref()
-        .map(|directory| directory.join(format!("{}.tilemark-tier", disk.name)));
     Opening {
         name: disk.name.clone(),
         backing: disk.backing.clone(),
         mode: mode(args.mode),
-        sidecar,
+        sidecar: args.safety.sidecar_of(&disk.name),
         copies: copies.clone(),
     }
 }
@@ -330,7 +348,7 @@ fn text(report: &Report) -> String {
     let reads = counters.hits + counters.partial + counters.misses;
     let share = share_of(counters.hits, reads);
     let mut text = format!(
-        "{} of {} held; {} read, {share} of them from fast storage alone; {} written, {} put into backing stores\n",
+        "{} of {} held; {} read, {share} of them without a backing store; {} written, {} put into backing stores\n",
         Bytes::new(report.held_bytes),
         Bytes::new(report.page_bytes),
         count(reads, "time"),

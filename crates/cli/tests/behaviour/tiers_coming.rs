@@ -4,6 +4,7 @@ use std::process::{Command, Output};
 
 use rustix::process::Signal;
 
+use crate::loops::wait_until;
 use crate::nbd_client::Client;
 use crate::rig::{Place, Running, err, out};
 
@@ -179,6 +180,60 @@ fn whoever_asked_may_go_and_the_disk_leaves_all_the_same() {
         std::thread::yield_now();
     }
     assert!(tier.content()[7 << 20..][..512 << 10].iter().all(|byte| *byte == 5));
+    server.signal(Signal::TERM);
+    assert_eq!(server.end().code, Some(0));
+}
+
+#[test]
+fn a_disk_that_comes_within_hours_of_suspension_has_nothing_come_in_either() {
+    let tier = Tier::new();
+    let words = ["tier", "serve", "fast", "--socket", "s"];
+    let hours = ["--suspend", "00:00-12:00", "--suspend", "12:00-00:00"];
+    let mut server = Running::new(tier.place.command(&[&words[..], &hours].concat()));
+    server.wait_for("new pages stay out for some hours");
+    tier.attach();
+    wait_until(|| tier.names().contains("\"populates\": false"), "nothing new comes in");
+    server.signal(Signal::TERM);
+    assert_eq!(server.end().code, Some(0));
+}
+
+#[test]
+fn who_is_not_the_server_s_user_is_told_nothing_and_changes_nothing() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: only root can ask as somebody else");
+    }
+    let tier = Tier::new();
+    // Where everybody gets to it, as if its mode were not there yet.
+    let hall = tempfile::tempdir().expect("a directory");
+    let (socket, door) = (hall.path().join("s"), hall.path().join("s.control"));
+    let open = |path: &std::path::Path, mode| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(path, mode).expect("it is ours");
+    };
+    let socket = socket.to_str().expect("plain letters");
+    let mut server = tier.serve("fast", socket, &[]);
+    open(hall.path(), 0o755);
+    open(&door, 0o666);
+    let names = || out(&tier.tier(&["status", socket, "--format", "json"]));
+    let script = "import socket,sys\ns=socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\n\
+                  s.sendall(sys.argv[2].encode()+b'\\n')\nprint(s.makefile().read())";
+    let backing = tier.place.path("vm2.raw");
+    let question =
+        format!(r#"{{"attach":{{"disk":"vm2","backing":"{}","back":true}}}}"#, backing.display());
+    let asked = |uid: u32| {
+        let mut command = Command::new("python3");
+        command.args(["-c", script]).arg(&door).arg(&question).uid(uid).gid(uid);
+        command.output().map(|output| (out(&output), err(&output)))
+    };
+    let Ok((said, error)) = asked(65_534) else {
+        return eprintln!("skipped: python3 is not installed");
+    };
+    assert!(said.contains("only who serves it may ask"), "{said}{error}");
+    assert!(!names().contains("vm2"), "{}", names());
+    let (said, error) = asked(0).expect("it was there");
+    assert!(said.contains("done") && names().contains("vm2"), "{said}{error}");
     server.signal(Signal::TERM);
     assert_eq!(server.end().code, Some(0));
 }

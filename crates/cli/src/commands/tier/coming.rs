@@ -17,14 +17,18 @@ const SAID: Duration = Duration::from_secs(1);
 /// Has one more served.
 pub fn attach(args: &TierAttachArgs) -> Result<Exit, Failure> {
     let name = args.disk.name.clone();
-    let sidecar = args.sidecar.as_ref().map(|dir| dir.join(format!("{name}.tilemark-tier")));
     let coming = Coming {
         disk: name.clone(),
         backing: absolute(&args.disk.backing)?,
         back: args.mode == TierMode::Back,
-        sidecar: sidecar.as_deref().map(absolute).transpose()?,
-        copies: args.copies,
-        peers: args.peers.iter().map(|peer| format!("{}={}", peer.name, peer.address)).collect(),
+        sidecar: args.safety.sidecar_of(&name).as_deref().map(absolute).transpose()?,
+        copies: args.safety.copies,
+        peers: args
+            .safety
+            .peers
+            .iter()
+            .map(|peer| format!("{}={}", peer.name, peer.address))
+            .collect(),
     };
     ask(&args.door, &Command::Attach(Box::new(coming)))?;
     crate::say!("serving nbd+unix:///{name}?socket={}", args.door.socket.display());
