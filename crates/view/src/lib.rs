@@ -32,4 +32,4 @@ pub use offline::{OFFLINE_BYTES_MAX, every_request, offline};
 pub use request::{Breakdown, Lens, Measure, Request, RequestError, View};
 pub use source::{OpenError, Source, TraceFacts};
 pub use study::{studies, study};
-pub use views::{list, row_of};
+pub use views::{disturbed, list, row_of};

@@ -3,7 +3,9 @@ use std::path::Path;
 use record::run::{Answer, Run, Score, Step, told};
 
 use super::step::{calls_per_s, tightest};
-use super::summary::{broken, details, expectations, prefill_line, step_to_show, told_line};
+use super::summary::{
+    broken, details, disturbed_line, expectations, prefill_line, step_to_show, told_line,
+};
 use super::{Table, count, events, hosts, limit_name, number, power};
 
 /// Columns of the text: what every terminal has.
@@ -157,8 +159,9 @@ fn cut(line: &str) -> String {
 /// The first warnings without their hints, and how many more there are.
 fn warnings(run: &Run) -> Vec<String> {
     let all = told(run);
+    let told = all.iter().take(WARNINGS).map(told_line);
     let mut lines: Vec<String> =
-        all.iter().take(WARNINGS).flat_map(|told| wrapped(&told_line(told))).collect();
+        disturbed_line(run).into_iter().chain(told).flat_map(|line| wrapped(&line)).collect();
     if all.len() > WARNINGS {
         let more = count((all.len() - WARNINGS) as u64, "more warning");
         lines.push(format!("           {more}"));

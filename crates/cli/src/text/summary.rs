@@ -351,7 +351,9 @@ fn warnings(run: &Run) -> Vec<String> {
         })
     });
     let folded = told(run);
-    let mut lines: Vec<String> = folded.iter().map(warning).chain(failed_checks).collect();
+    let told = folded.iter().map(warning);
+    let mut lines: Vec<String> =
+        disturbed_line(run).into_iter().chain(told).chain(failed_checks).collect();
     lines.dedup();
     lines
 }
@@ -360,6 +362,12 @@ fn warning(told: &Told<'_>) -> String {
     let hint = told.first.hint.as_ref();
     let hint = hint.map_or_else(String::new, |hint| format!("\n           hint: {hint}"));
     told_line(told) + &hint
+}
+
+/// Whose work was in the way of steps, those that held among them.
+pub(super) fn disturbed_line(run: &Run) -> Option<String> {
+    let said = view::disturbed(&run.steps)?;
+    Some(format!("warning    {} [disturbed]", said.trim_end_matches('.')))
 }
 
 /// What is told, without what to do about it; that all blocks were right is good news.

@@ -51,6 +51,30 @@ fn a_range_is_simulated_to_its_end_and_the_result_says_what_it_is() {
 }
 
 #[test]
+fn a_step_that_passed_beside_other_work_is_told_in_the_terminal_too() {
+    let place = Place::new();
+    let run = run(&place, &["--array", "hdd-raid10", "--tiles", "1..2"]);
+    let quiet = out(&place.output(&["runs", "show", &run.id]));
+    assert!(!quiet.contains("[disturbed]"), "{quiet}");
+    let path = place.runs()[0].join("run.json");
+    let text = std::fs::read_to_string(&path).expect("run.json");
+    let mut document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    document["steps"][1]["disturbances"] = serde_json::json!([
+        { "gauge": "cpu.others", "by": "rustc", "value": 0.89, "limit": 0.1 }
+    ]);
+    std::fs::write(&path, document.to_string()).expect("run.json");
+    for verbose in [&[][..], &["--verbose"]] {
+        let shown = out(&place.output(&[&["runs", "show", &run.id], verbose].concat()));
+        let joined = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = "1 of 2 steps were disturbed; worst at 2 tiles: other processes used 89 %";
+        assert!(
+            joined.contains(said) && joined.contains("most of it rustc [disturbed]"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
 fn the_stored_plan_gives_the_same_figures_again_and_a_change_is_told() {
     let place = Place::new();
     let change = ["--with", "pool.shelf.count=12"];

@@ -132,7 +132,7 @@ fn why(focus: &Focus<'_>) -> Option<String> {
 
 fn doubts(run: &Run) -> Vec<Doubt> {
     let mut found: Vec<Doubt> = Vec::new();
-    found.extend(disturbed(&run.steps));
+    found.extend(disturbed(&run.steps).map(|said| doubt("disturbed", said)));
     if let Some(step) = run.steps.iter().find(|step| step.generator.saturated) {
         let reason = step.generator.reason.as_deref().unwrap_or("it could not keep up");
         found.push(doubt(
@@ -172,8 +172,8 @@ fn doubt(id: &str, text: String) -> Doubt {
     Doubt { id: id.to_owned(), text }
 }
 
-/// Whose work was in the way in how many steps, the worst of them in words.
-fn disturbed(steps: &[Step]) -> Option<Doubt> {
+/// Whose work was in the way in how many steps, the worst of them, in a sentence.
+pub fn disturbed(steps: &[Step]) -> Option<String> {
     let own: Vec<&Step> = steps.iter().filter(|step| !step.disturbances.is_empty()).collect();
     let over = |step: &Step| {
         let shares = step.disturbances.iter().map(|one| one.value / one.limit.max(1e-9));
@@ -181,17 +181,14 @@ fn disturbed(steps: &[Step]) -> Option<Doubt> {
     };
     let worst = own.iter().max_by(|a, b| over(a).total_cmp(&over(b)))?;
     let said = worst.disturbances.first()?;
-    Some(doubt(
-        "disturbed",
-        format!(
-            "{} of {} disturbed; worst at {}: {said}.",
-            own.len(),
-            match steps.len() {
-                1 => "1 step was".to_owned(),
-                all => format!("{all} steps were"),
-            },
-            tiles(worst.tiles)
-        ),
+    Some(format!(
+        "{} of {} disturbed; worst at {}: {said}.",
+        own.len(),
+        match steps.len() {
+            1 => "1 step was".to_owned(),
+            all => format!("{all} steps were"),
+        },
+        tiles(worst.tiles)
     ))
 }
 
