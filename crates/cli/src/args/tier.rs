@@ -23,7 +23,7 @@ pub enum TierAction {
     /// Make an empty tier in a new file on fast storage, or on a whole device
     Init(TierInitArgs),
     /// Serve disks through a tier, over NBD
-    Serve(TierServeArgs),
+    Serve(Box<TierServeArgs>),
     /// Have a server that runs serve one more disk
     Attach(TierAttachArgs),
     /// Have it serve a disk no more, with all of it on its backing store

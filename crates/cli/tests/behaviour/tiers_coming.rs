@@ -213,7 +213,7 @@ fn who_is_not_the_server_s_user_is_told_nothing_and_changes_nothing() {
         std::fs::set_permissions(path, mode).expect("it is ours");
     };
     let socket = socket.to_str().expect("plain letters");
-    let mut server = tier.serve("fast", socket, &[]);
+    let server = tier.serve("fast", socket, &[]);
     open(hall.path(), 0o755);
     open(&door, 0o666);
     let names = || out(&tier.tier(&["status", socket, "--format", "json"]));
