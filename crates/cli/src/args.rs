@@ -49,7 +49,7 @@ pub use study::{
 };
 pub use tier::{
     FenceProof, TierAction, TierArgs, TierAttachArgs, TierCheckArgs, TierDisk, TierDiskArgs,
-    TierDoorArgs, TierInitArgs, TierMode, TierServeArgs, TierSetArgs, TierStaleAction,
+    TierDoorArgs, TierInitArgs, TierMode, TierPolicy, TierServeArgs, TierSetArgs, TierStaleAction,
     TierStaleArgs, TierStaleLogArgs, TierStatusArgs, TierTakeoverArgs, sidecar_in,
 };
 pub use what_if::{CacheAt, WhatIfArgs, Write};

@@ -123,8 +123,16 @@ pub enum Order {
         /// The rule.
         admission: Admission,
     },
-    /// Another policy decides which page of the set leaves, and what leaves memory.
+    /// Another policy decides which page leaves of disks that have none of their own, and what leaves memory.
     Policy(PolicyKind),
+    /// A disk has as many pages as its share says to itself, and this policy decides there; or neither. What others may
+    /// have is less by that. Shares of such disks are at most 99 % together, or there are too few pages for all.
+    OwnPolicy {
+        /// Index of the disk.
+        disk: u16,
+        /// The policy, if it is to have one.
+        policy: Option<PolicyKind>,
+    },
     /// A disk that came while the set is served ([`crate::Tier::attach`]) is asked from now on.
     Serve {
         /// Index of the disk.

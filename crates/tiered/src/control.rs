@@ -10,7 +10,10 @@ use units::Nanos;
 
 use crate::coming::unknown;
 use crate::core::Core;
-use crate::inbox::{Ask, Command, DiskReport, MemoryReport, PeerReport, Reply, Report};
+use crate::inbox::{Ask, COMMON, Command, DiskReport, MemoryReport, PeerReport, Reply, Report};
+
+/// Of all pages, percent that disks with policies of their own may have together: something stays for the others.
+const PARTS_PERCENT_MAX: u32 = 99;
 
 impl Core {
     /// Answers what was asked.
@@ -34,11 +37,6 @@ impl Core {
     }
 
     fn command(&mut self, command: &Command, tell: SyncSender<Reply>, fx: &mut Effects) {
-        let index = |name: &str| {
-            let found = self.inbox.names.iter().position(|known| known.as_deref() == Some(name));
-            let known = self.inbox.names.iter().flatten().map(String::as_str);
-            found.and_then(|index| u16::try_from(index).ok()).ok_or_else(|| unknown(name, known))
-        };
         let (disk, order) = match command {
             Command::Status | Command::Pulse => {
                 let held = (*command == Command::Status).then(|| self.tier.held_bytes());
@@ -62,16 +60,16 @@ impl Core {
                 };
                 (disk, Order::Admission { disk: 0, admission })
             }
-            Command::Policy { name } => {
-                let policy = name.parse::<PolicyKind>();
-                let _ = tell.send(policy.as_ref().map(|_| None).map_err(ToString::to_string));
-                if let Ok(policy) = policy {
-                    self.handle(Event::Order(Order::Policy(policy)), fx);
+            Command::Policy { disk, name } => {
+                let order = self.policy(disk.as_deref(), name);
+                let _ = tell.send(order.as_ref().map(|_| None).map_err(String::clone));
+                if let Ok(order) = order {
+                    self.handle(Event::Order(order), fx);
                 }
                 return;
             }
         };
-        let index = match index(disk) {
+        let index = match self.index_of(disk).and_then(|index| self.check_share(index, command)) {
             Ok(index) => index,
             Err(error) => {
                 let _ = tell.send(Err(error));
@@ -91,10 +89,11 @@ impl Core {
             Order::Admission { admission, .. } => {
                 (Order::Admission { disk: index, admission }, None)
             }
-            Order::Policy(policy) => (Order::Policy(policy), None),
             Order::Detach { .. } => (Order::Detach { disk: index }, Some(Note::Detached(index))),
             Order::Close => (Order::Close, Some(Note::Closed)),
-            Order::Serve { .. } => unreachable!("no command is that"),
+            Order::Serve { .. } | Order::Policy(_) | Order::OwnPolicy { .. } => {
+                unreachable!("no command is that, or it was told")
+            }
         };
         match awaited {
             Some(note) => self.inbox.waiting.push((note, tell)),
@@ -103,6 +102,57 @@ impl Core {
             }
         }
         self.handle(Event::Order(order), fx);
+    }
+
+    fn index_of(&self, name: &str) -> Result<u16, String> {
+        let found = self.inbox.names.iter().position(|known| known.as_deref() == Some(name));
+        let known = self.inbox.names.iter().flatten().map(String::as_str);
+        found.and_then(|index| u16::try_from(index).ok()).ok_or_else(|| unknown(name, known))
+    }
+
+    /// What a policy's name asks for, of a disk or of all that have none of their own.
+    fn policy(&self, disk: Option<&str>, name: &str) -> Result<Order, String> {
+        let parse = || name.parse::<PolicyKind>().map_err(|error| error.to_string());
+        let Some(disk) = disk else {
+            return match name {
+                COMMON => {
+                    Err(format!("{COMMON} is a disk's policy that is the tier's: name the disk"))
+                }
+                _ => parse().map(Order::Policy),
+            };
+        };
+        let index = self.index_of(disk)?;
+        if name == COMMON {
+            return Ok(Order::OwnPolicy { disk: index, policy: None });
+        }
+        let policy = Some(parse()?);
+        let share = self.tier.status(index).map_or(100, |status| status.share_percent);
+        self.check_part(index, share)?;
+        Ok(Order::OwnPolicy { disk: index, policy })
+    }
+
+    /// A share of a disk with a policy of its own is what it has to itself.
+    fn check_share(&self, index: u16, command: &Command) -> Result<u16, String> {
+        let has_own = self.tier.status(index).is_some_and(|status| status.policy.is_some());
+        match command {
+            Command::Share { percent, .. } if has_own => self.check_part(index, *percent)?,
+            _ => {}
+        }
+        Ok(index)
+    }
+
+    /// Whether a disk may have so much of all pages to itself.
+    fn check_part(&self, index: u16, percent: u8) -> Result<(), String> {
+        let others = self.tier.parted_percent(index);
+        if others + u32::from(percent) <= PARTS_PERCENT_MAX {
+            return Ok(());
+        }
+        let name = self.inbox.names.get(usize::from(index)).cloned().flatten().unwrap_or_default();
+        Err(format!(
+            "a disk with a policy of its own has its share to itself: the {percent} % of {name} and the {others} % of \
+             other such disks are more than {PARTS_PERCENT_MAX} %\n\
+             hint: a smaller share first, as --share 30"
+        ))
     }
 
     /// Notes when population is to be the other way round again. An order without a time forgets it.
@@ -208,6 +258,7 @@ impl Core {
                 memory_held_bytes: status.memory.held_bytes,
                 memory_taken_bytes: status.memory.taken_bytes,
                 share_percent: status.share_percent,
+                policy: status.policy.map(|policy| policy.name().to_owned()),
                 populates: status.populates,
                 is_damaged: status.is_damaged,
                 is_refused: status.is_refused,
@@ -240,6 +291,7 @@ impl Core {
             memory: self.memory_report(),
             has_failed: self.inbox.has_failed,
             counters: self.tier.counters(),
+            policy: self.tier.policy().name().to_owned(),
             in_flight: self.requests.count(),
             disks: disks.collect(),
         }

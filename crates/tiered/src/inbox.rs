@@ -9,6 +9,9 @@ use tier::{Counters, Note, Prepared};
 
 use crate::opening::Opening;
 
+/// What a disk's policy is called that is the set's.
+pub const COMMON: &str = "common";
+
 /// What may be asked of a running set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -54,9 +57,13 @@ pub enum Command {
         /// The first is 1.
         access: u8,
     },
-    /// Another policy decides which page of the set leaves.
+    /// Another policy decides which page leaves: of one disk, which has as many pages as its share says to itself then,
+    /// or of all that have no policy of their own.
     Policy {
-        /// Its name, as of `cache`.
+        /// The disk's name, for one of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        disk: Option<String>,
+        /// The policy's name, as of `cache`; of a disk also [`COMMON`].
         name: String,
     },
     /// A disk comes; answered when it is served.
@@ -115,6 +122,9 @@ pub struct DiskReport {
     pub memory_taken_bytes: u64,
     /// Of all pages, and of memory, percent that it may have.
     pub share_percent: u8,
+    /// The policy that decides on its pages, which it has to itself then, if that is one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
     /// Whether new pages come in.
     pub populates: bool,
     /// Whether its log has something that cannot be read: nothing goes to its backing store any more.
@@ -182,6 +192,9 @@ pub struct Report {
     /// What happened since the server began.
     #[serde(flatten)]
     pub counters: Counters,
+    /// The policy of disks that have none of their own.
+    #[serde(default)]
+    pub policy: String,
     /// Requests that are under way.
     pub in_flight: usize,
     /// Its disks.

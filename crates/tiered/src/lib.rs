@@ -44,7 +44,7 @@ pub use asking::Control;
 pub use door::{Door, ask};
 pub use error::SetError;
 pub use hold::Hold;
-pub use inbox::{Coming, Command, DiskReport, MemoryReport, PeerReport, Report};
+pub use inbox::{COMMON, Coming, Command, DiskReport, MemoryReport, PeerReport, Report};
 pub use make::{make, make_in, make_on};
 pub use opening::{Copies, Opening};
 pub use peers::PeerAddress;

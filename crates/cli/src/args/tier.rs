@@ -2,6 +2,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use cache::PolicyKind;
 use clap::{Args, Subcommand, ValueEnum};
 use server::Listen;
 use tiered::PeerAddress;
@@ -197,8 +198,8 @@ pub struct TierServeArgs {
     #[arg(long, value_name = "DIR")]
     pub tls: Option<PathBuf>,
     /// Which page leaves: lru, fifo, clock, 2q, arc, s3fifo, sieve, lirs, w-tinylfu
-    #[arg(long, value_name = "POLICY", default_value_t = cache::PolicyKind::Lru)]
-    pub policy: cache::PolicyKind,
+    #[arg(long, value_name = "POLICY", default_value_t = PolicyKind::Lru, value_parser = policy)]
+    pub policy: PolicyKind,
     /// The access that brings a page in, 1 (the first) to 255; FAST Cache waits for the third
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     pub admission: u8,
@@ -321,9 +322,12 @@ pub struct TierDiskArgs {
 /// `tier set`.
 #[derive(Debug, Args)]
 pub struct TierSetArgs {
-    /// Which.
+    /// Where.
     #[command(flatten)]
-    pub disk: TierDiskArgs,
+    pub door: TierDoorArgs,
+    /// The disk's name; without it --policy is that of all disks with none of their own
+    #[arg(value_name = "DISK")]
+    pub disk: Option<String>,
     /// What.
     #[command(flatten)]
     pub change: TierChange,
@@ -337,20 +341,32 @@ pub struct TierSetArgs {
 #[group(required = true, multiple = true)]
 pub struct TierChange {
     /// How its writes are answered from now on; done when they are
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, requires = "disk")]
     pub mode: Option<TierMode>,
     /// Whether new pages come in; what is there is served either way
-    #[arg(long, value_name = "on|off", value_parser = on_or_off)]
+    #[arg(long, value_name = "on|off", value_parser = on_or_off, requires = "disk")]
     pub populate: Option<bool>,
     /// Of all pages, and of memory, percent that it may take, 0 to 100; beyond that its own take each other's places
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    #[arg(long, value_name = "PERCENT", requires = "disk", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub share: Option<u8>,
     /// The access that brings a page of it in, 1 (the first) to 255
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    #[arg(long, value_name = "N", requires = "disk", value_parser = clap::value_parser!(u8).range(1..))]
     pub admission: Option<u8>,
-    /// Which page leaves, of the whole tier: as of tier serve
-    #[arg(long, value_name = "POLICY")]
-    pub policy: Option<cache::PolicyKind>,
+    /// Which of its pages leaves: as of tier serve, or common for the tier's policy again
+    ///
+    /// With a policy of its own a disk has as many pages as its --share says to itself, and other disks what is left.
+    /// The policies of memory (--memory) stay the tier's. Example: --share 30 --policy s3fifo
+    #[arg(long, value_name = "POLICY", value_parser = tier_policy)]
+    pub policy: Option<TierPolicy>,
+}
+
+/// A policy of a disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TierPolicy {
+    /// One of its own.
+    Kind(PolicyKind),
+    /// The tier's.
+    Common,
 }
 
 /// How it is known that the owner so far cannot write any more.
@@ -458,6 +474,15 @@ pub struct TierCheckArgs {
     /// What stdout carries
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+}
+
+fn policy(text: &str) -> Result<PolicyKind, String> {
+    let known = PolicyKind::ALL.map(PolicyKind::name);
+    text.parse().map_err(|_| spec::did_you_mean(text, &known, "policies"))
+}
+
+fn tier_policy(text: &str) -> Result<TierPolicy, String> {
+    if text == tiered::COMMON { Ok(TierPolicy::Common) } else { policy(text).map(TierPolicy::Kind) }
 }
 
 fn on_or_off(text: &str) -> Result<bool, String> {

@@ -4,6 +4,7 @@ mod coming;
 mod init;
 mod metrics;
 mod page;
+mod set;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ use super::takeover::refused;
 use super::tier_listen;
 use crate::args::{
     Format, TierAction, TierArgs, TierCheckArgs, TierDiskArgs, TierDoorArgs, TierMode,
-    TierServeArgs, TierSetArgs, TierStatusArgs,
+    TierServeArgs, TierStatusArgs,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -49,7 +50,7 @@ pub fn tier(args: &TierArgs) -> Result<Exit, Failure> {
         TierAction::Detach(args) => coming::detach(args),
         TierAction::Status(args) => status(args),
         TierAction::Drain(args) => drain(args),
-        TierAction::Set(args) => set(args),
+        TierAction::Set(args) => set::set(args),
         TierAction::Check(args) => check(args),
         TierAction::Takeover(args) => super::takeover::takeover(args),
         TierAction::Stale(args) => super::takeover::stale(args),
@@ -264,39 +265,6 @@ fn drain(args: &TierDiskArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn set(args: &TierSetArgs) -> Result<Exit, Failure> {
-    let disk = &args.disk.disk;
-    let change = &args.change;
-    if let Some(on) = change.populate {
-        let for_s = args.time.map(|time| time.0.div_ceil(1_000_000_000));
-        ask(&args.disk.door, &Command::Populate { disk: disk.clone(), on, for_s })?;
-        let words = if on { "come in" } else { "stay out" };
-        let until = args.time.map(|time| format!(" for {time}")).unwrap_or_default();
-        crate::say!("{disk}: new pages {words}{until}");
-    }
-    if let Some(percent) = change.share {
-        ask(&args.disk.door, &Command::Share { disk: disk.clone(), percent })?;
-        crate::say!("{disk}: its pages take at most {percent} % of all");
-    }
-    if let Some(access) = change.admission {
-        ask(&args.disk.door, &Command::Admission { disk: disk.clone(), access })?;
-        crate::say!("{disk}: a page comes in with access {access} to it");
-    }
-    if let Some(policy) = change.policy {
-        ask(&args.disk.door, &Command::Policy { name: policy.name().to_owned() })?;
-        crate::say!("the policy of the tier is {policy}");
-    }
-    if let Some(mode) = change.mode {
-        let back = mode == TierMode::Back;
-        ask(&args.disk.door, &Command::Mode { disk: disk.clone(), back })?;
-        crate::say!(
-            "{disk}: writes are answered by {}",
-            if back { "the log" } else { "the backing store" }
-        );
-    }
-    Ok(Exit::Success)
-}
-
 fn status(args: &TierStatusArgs) -> Result<Exit, Failure> {
     let Some(every) = args.watch else { return status_once(args) };
     loop {
@@ -368,7 +336,7 @@ fn text(report: &Report) -> String {
     let has_copies = report.disks.iter().any(|disk| disk.copies > 0);
     let mut heads =
         vec!["disk", "mode", ">not on its backing store", ">epochs", "backing store alone"];
-    heads.extend([">pages", ">at most", "new pages", ">oldest write that waits"]);
+    heads.extend([">pages", ">at most", "policy", "new pages", ">oldest write that waits"]);
     heads.extend(has_copies.then_some(">copies"));
     let mut table = Table::new(&heads);
     for disk in &report.disks {
@@ -380,6 +348,10 @@ fn text(report: &Report) -> String {
             disk.sidecar.clone(),
             Bytes::new(disk.page_bytes).to_string(),
             format!("{} %", disk.share_percent),
+            match &disk.policy {
+                Some(policy) => format!("{policy}, its own"),
+                None => report.policy.clone(),
+            },
             if disk.populates { "come in" } else { "stay out" }.to_owned(),
             disk.dirty_age_ns.map_or_else(|| "-".to_owned(), |age| Nanos(age).to_string()),
         ];

@@ -403,10 +403,9 @@ fn share_admission_policy_and_a_pause_are_told_to_a_tier_while_it_serves() {
         err(&done)
     );
     let json = out(&tiered.tier(&["status", "s", "--format", "json"]));
-    assert!(
-        json.contains("\"share_percent\": 25") && json.contains("\"populates\": false"),
-        "{json}"
-    );
+    for said in ["\"share_percent\": 25", "\"policy\": \"s3fifo\"", "\"populates\": false"] {
+        assert!(json.contains(said), "{said} is not in {json}");
+    }
     let mut client = tiered.client();
     // Nothing comes in; then, with the third access to it.
     let held = |tiered: &Tiered| {
@@ -422,10 +421,74 @@ fn share_admission_policy_and_a_pause_are_told_to_a_tier_while_it_serves() {
     }
     assert!(!held(&tiered), "it was asked for twice");
     client.read(1 << 20, 65_536).expect("bytes come");
-    client.read(1 << 20, 65_536).expect("what is filled is there");
-    assert!(held(&tiered), "and for a third time");
+    // It is answered before its page is written.
+    assert!((0..100).any(|_| held(&tiered)), "and for a third time");
     let nothing = tiered.tier(&["set", "s", "vm1"]);
     assert_eq!(nothing.status.code(), Some(2), "{}", err(&nothing));
+    drop(client);
+    server.signal(Signal::TERM);
+    assert_eq!(server.end().code, Some(0));
+}
+
+/// `vm1` has a policy of its own and gives it back; what cannot be is refused in a line that says what can.
+#[test]
+fn a_disk_has_a_policy_of_its_own_while_it_is_served_and_gives_it_back() {
+    let tiered = Tiered::new();
+    let server = tiered.serve("through");
+    let mut client = tiered.client();
+    let mut read = || {
+        (0..16).for_each(|at| drop(client.read(at << 16, 65_536).expect("bytes come")));
+    };
+    let json = |tiered: &Tiered| -> serde_json::Value {
+        let json = out(&tiered.tier(&["status", "s", "--format", "json"]));
+        serde_json::from_str(&json).expect("it is JSON")
+    };
+    let set = |words: &[&str]| {
+        let done = tiered.tier(&[&["set", "s"], words].concat());
+        (done.status.code(), err(&done))
+    };
+    let refusals: [(&[&str], i32, &[&str]); 7] = [
+        (&["vm1", "--policy", "s3-fifo"], 2, &["did you mean \"s3fifo\"?"]),
+        (&["vm2", "--policy", "arc"], 1, &["no disk \"vm2\"; there are vm1"]),
+        (&["vm1", "--policy", "arc"], 1, &["100 % of vm1", "hint: ", "--share 30"]),
+        (&["--policy", "common"], 1, &["name the disk"]),
+        (&["--share", "30"], 2, &["DISK"]),
+        (&["--policy", "arc", "--populate", "off"], 2, &["DISK"]),
+        (&["vm1"], 2, &["--policy"]),
+    ];
+    for (words, code, said) in refusals {
+        let (ended, error) = set(words);
+        assert_eq!(ended, Some(code), "{words:?}: {error}");
+        said.iter().for_each(|said| assert!(error.contains(said), "{words:?}: {error}"));
+    }
+    assert!(json(&tiered)["disks"][0]["policy"].is_null());
+
+    // A read is answered before its page is written.
+    let held = serde_json::Value::from(1 << 20);
+    assert!((0..100).any(|_| {
+        read();
+        json(&tiered)["held_bytes"] == held
+    }));
+    assert_eq!(set(&["vm1", "--share", "60", "--policy", "w-tinylfu"]).0, Some(0));
+    assert_eq!(set(&["--policy", "sieve"]).0, Some(0));
+    let now = json(&tiered);
+    assert_eq!(
+        (&now["policy"], &now["disks"][0]["policy"]),
+        (&"sieve".into(), &"w-tinylfu".into())
+    );
+    assert_eq!(now["held_bytes"], held, "every page is still there");
+    let text = out(&tiered.tier(&["status", "s"]));
+    assert!(text.contains("w-tinylfu, its own"), "{text}");
+    let (refused, error) = set(&["vm1", "--share", "100"]);
+    assert!(refused == Some(1) && error.contains("hint: "), "{error}");
+    assert_eq!(set(&["vm1", "--policy", "common", "--share", "100"]).0, Some(0));
+    let now = json(&tiered);
+    assert!(now["disks"][0]["policy"].is_null() && now["held_bytes"] == held, "{now}");
+    let (misses, hits) = (now["misses"].as_u64(), now["hits"].as_u64());
+    read();
+    let now = json(&tiered);
+    assert_eq!(now["misses"].as_u64(), misses, "what was in is in");
+    assert!(now["hits"].as_u64() > hits);
     drop(client);
     server.signal(Signal::TERM);
     assert_eq!(server.end().code, Some(0));

@@ -163,6 +163,8 @@ pub struct DiskStatus {
     pub memory: super::MemoryStatus,
     /// Of all pages, and of memory, percent that it may have.
     pub share_percent: u8,
+    /// What decides on its pages, which it has to itself then, if that is a policy of its own.
+    pub policy: Option<cache::PolicyKind>,
     /// Whether new pages come in.
     pub populates: bool,
     /// Whether its log has something that cannot be read.
@@ -274,6 +276,7 @@ impl Disk {
             pages,
             memory: super::MemoryStatus::default(),
             share_percent,
+            policy: None,
             populates: self.populate,
             mode: self.mode,
             dirty_bytes: self.overlay.bytes(),

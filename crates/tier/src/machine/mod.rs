@@ -6,6 +6,7 @@ mod commit;
 mod copies;
 mod destage;
 mod disk;
+mod division;
 pub(crate) mod epoch;
 mod fill;
 mod group;
@@ -28,6 +29,7 @@ mod write;
 
 use std::collections::VecDeque;
 
+use cache::PolicyKind;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
@@ -157,6 +159,8 @@ pub struct Tier {
     checkpoint: Checkpoint,
     /// Bytes on their way into pages.
     filling: u64,
+    /// When the next pages leave for parts that are to be made.
+    divides_at: Option<Nanos>,
     /// Whether something may go on.
     is_stirred: bool,
     now: Nanos,
@@ -197,6 +201,7 @@ impl Tier {
             flusher: commit::Flusher::default(),
             checkpoint: Checkpoint::default(),
             filling: 0,
+            divides_at: None,
             is_stirred: true,
             now: Nanos(0),
             wake_at: None,
@@ -273,9 +278,20 @@ impl Tier {
     pub fn status(&self, disk: u16) -> Option<DiskStatus> {
         let found = self.disks.get(usize::from(disk))?.as_ref()?;
         let mut status = found.status((self.pages.pages_of(disk), self.pages.share_of(disk)));
+        status.policy = self.pages.policies(disk).1;
         status.memory = self.memory.status(Some(disk));
         status.counters.evicted = self.pages.evicted_of(disk);
         Some(status)
+    }
+
+    /// The policy of all disks that have none of their own.
+    pub fn policy(&self) -> PolicyKind {
+        self.pages.policies(0).0
+    }
+
+    /// Of all pages, percent that disks other than this one have to themselves, by policies of their own.
+    pub fn parted_percent(&self, but: u16) -> u32 {
+        self.pages.parted_percent(but)
     }
 
     /// What is in memory.
@@ -379,6 +395,7 @@ impl Tier {
                 self.pump_disk(u16::try_from(disk).unwrap_or(u16::MAX), fx);
             }
         }
+        self.pump_division(fx);
         self.pump_pool(fx);
         self.pump_checkpoint(fx);
         self.pump_close(fx);
@@ -398,7 +415,8 @@ impl Tier {
     /// A timer for the earliest of what waits.
     fn set_timer(&mut self, fx: &mut Fx) {
         let disks = self.disks.iter().flatten().filter_map(Disk::due);
-        let next = disks.chain(self.pool.since.map(|since| since + PAUSE)).min();
+        let pool = self.pool.since.map(|since| since + PAUSE);
+        let next = disks.chain(pool).chain(self.divides_at).min();
         if let Some(next) = next
             && self.wake_at.is_none_or(|at| next < at)
         {

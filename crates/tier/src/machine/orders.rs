@@ -12,11 +12,17 @@ impl Tier {
             Order::Share { disk, percent } => {
                 self.pages.set_share(disk, percent);
                 self.memory.set_share(disk, percent);
+                self.parts_changed();
             }
             Order::Admission { disk, admission } => self.pages.set_admission(disk, admission),
             Order::Policy(policy) => {
                 self.pages.set_policy(policy);
                 self.memory.set_policy(policy);
+                self.parts_changed();
+            }
+            Order::OwnPolicy { disk, policy } => {
+                self.pages.set_own_policy(disk, policy);
+                self.parts_changed();
             }
             Order::Close => self.is_closing = true,
             Order::Serve { disk } => self.serve(disk),

@@ -1,81 +1,21 @@
+mod division;
+mod part;
+mod slot;
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 
+use cache::PolicyKind;
 use cache::tier::{Admission, Promotion};
-use cache::{Outcome, PageId, Policy, PolicyKind, Slot};
 use rustc_hash::FxHashMap;
 
-use crate::format::{PAGE_BLOCKS, SlotEntry};
+use crate::format::SlotEntry;
 use crate::geometry::Geometry;
+use part::Part;
+use slot::Holds;
 
-/// A page of a disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct PageKey {
-    pub(crate) disk: u16,
-    pub(crate) page: u64,
-}
-
-impl PageKey {
-    fn id(self) -> PageId {
-        PageId(u64::from(self.disk) << 48 | self.page)
-    }
-
-    fn of(id: PageId) -> Self {
-        Self { disk: u16::try_from(id.0 >> 48).unwrap_or(u16::MAX), page: id.0 & ((1 << 48) - 1) }
-    }
-}
-
-/// What a slot of the cache device holds.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct SlotState {
-    /// Which page it holds or held, as `holds` says, by the policy's number.
-    page: u64,
-    holds: Holds,
-    /// Whether somebody fills it.
-    pub(crate) is_open: bool,
-    /// When the page was used last, by the count of all references.
-    pub(crate) used: u32,
-    /// Which blocks are there and true, below whatever lies over them.
-    pub(crate) valid: u16,
-    /// Blocks that a map calls valid which may be durable.
-    pub(crate) mapped: u16,
-    /// Blocks on their way from the backing store that nobody wrote meanwhile.
-    pub(crate) filling: u16,
-    /// How much of what mode through wrote must be durable before a map may tell of its blocks.
-    pub(crate) backed: u64,
-    /// I/Os that use the slot.
-    pub(crate) pins: u16,
-    /// The pool's group with the newest map of it.
-    pub(crate) map_seq: u64,
-    /// Whether a map is waiting for the next group.
-    pub(crate) is_queued: bool,
-    pub(crate) sums: [u32; PAGE_BLOCKS],
-}
-
-// What `docs/adr/0020-tier.md` says of memory.
-const _: () = assert!(size_of::<SlotState>() <= 104);
-
-/// What a slot's page is to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Holds {
-    /// Nothing: it is free, or will be when no I/O uses it.
-    #[default]
-    None,
-    Page,
-    /// The page left, and that is not durable yet.
-    Leaving,
-}
-
-impl SlotState {
-    /// Of whose page it is, with nothing of it.
-    fn of(key: PageKey, used: u32) -> Self {
-        Self { page: key.id().0, holds: Holds::Page, used, ..Self::default() }
-    }
-
-    /// Whose page it holds.
-    pub(crate) fn key(&self) -> Option<PageKey> {
-        (self.holds == Holds::Page).then(|| PageKey::of(PageId(self.page)))
-    }
-}
+pub(crate) use slot::{PageKey, SlotState};
 
 /// What one disk may have of the slots, and has.
 #[derive(Debug, Clone)]
@@ -84,6 +24,9 @@ struct Owned {
     share: u8,
     /// Which pages come in, if that is another rule than the set's.
     promotion: Option<Promotion>,
+    /// Which policy is to decide on its pages, if it is to have a part to itself, and that part.
+    policy: Option<PolicyKind>,
+    part: Option<Part>,
     pages: usize,
     /// Pages that left since the set was opened.
     evicted: u64,
@@ -93,17 +36,35 @@ struct Owned {
 
 impl Default for Owned {
     fn default() -> Self {
-        Self { share: 100, promotion: None, pages: 0, evicted: 0, entered: VecDeque::new() }
+        Self {
+            share: 100,
+            promotion: None,
+            policy: None,
+            part: None,
+            pages: 0,
+            evicted: 0,
+            entered: VecDeque::new(),
+        }
+    }
+}
+
+impl Owned {
+    fn shape(&self) -> Option<(PolicyKind, usize)> {
+        self.part.as_ref().map(Part::shape)
     }
 }
 
 /// Slots, and which page has which.
 #[derive(Debug, Clone)]
 pub(crate) struct Pages {
-    policy: Box<dyn Policy>,
+    /// The policy of all disks that have none of their own, and their part, as it is while another is to be.
+    kind: PolicyKind,
+    common: Part,
     promotion: Promotion,
-    /// The slot of a resident page, by the policy's own.
-    places: Vec<u32>,
+    /// Pages that there may be in all parts.
+    capacity: usize,
+    /// Slots whose pages leave before parts are made, that which was not used for longest last.
+    surplus: Vec<u32>,
     /// By disk.
     owned: Vec<Owned>,
     pub(crate) slots: Vec<SlotState>,
@@ -122,11 +83,12 @@ impl Pages {
         // A page that comes in needs a slot while the one that leaves is still being forgotten.
         let spare = (slots / 32).max(1);
         let capacity = (slots.saturating_sub(spare)).max(1) as usize;
-        let policy = policy.build(capacity);
         Self {
-            places: vec![0; policy.slots()],
+            kind: policy,
+            common: Part::new(policy, capacity),
+            capacity,
+            surplus: Vec::new(),
             promotion: Promotion::new(admission, capacity),
-            policy,
             owned: Vec::new(),
             slots: vec![SlotState::default(); slots as usize],
             free: (0..slots).rev().collect(),
@@ -142,12 +104,11 @@ impl Pages {
     /// room for it.
     pub(crate) fn restore(&mut self, slot: u32, entry: &SlotEntry, believed: u16) -> bool {
         let key = PageKey { disk: entry.disk, page: entry.page };
-        if self.policy.find(key.id()).is_some() || self.policy.len() == self.policy.capacity() {
+        if self.common.find(key).is_some() || self.common.len() == self.common.capacity() {
             return false;
         }
-        let place = self.policy.reference(key.id()).slot();
+        self.common.enter(key, slot);
         self.references += 1;
-        self.places[place.position()] = slot;
         self.entered(key);
         self.slots[slot as usize] = SlotState {
             valid: entry.valid & believed,
@@ -177,7 +138,18 @@ impl Pages {
     }
 
     pub(crate) fn resident(&self) -> usize {
-        self.policy.len()
+        self.owned.iter().map(|own| own.pages).sum()
+    }
+
+    /// The part that a disk's pages are in.
+    fn part(&self, disk: u16) -> &Part {
+        let own = self.owned.get(usize::from(disk));
+        own.and_then(|own| own.part.as_ref()).unwrap_or(&self.common)
+    }
+
+    fn part_mut(&mut self, disk: u16) -> &mut Part {
+        let own = self.owned.get_mut(usize::from(disk));
+        own.and_then(|own| own.part.as_mut()).unwrap_or(&mut self.common)
     }
 
     pub(crate) fn page_of(&self, disk: u16, block: u64) -> (PageKey, u16) {
@@ -188,7 +160,7 @@ impl Pages {
 
     /// Where a page is. No reference.
     pub(crate) fn find(&self, key: PageKey) -> Option<u32> {
-        self.policy.find(key.id()).map(|slot| self.places[slot.position()])
+        self.part(key.disk).find(key)
     }
 
     pub(crate) fn slot(&mut self, slot: u32) -> &mut SlotState {
@@ -203,12 +175,11 @@ impl Pages {
         is_open: bool,
     ) -> (Option<u32>, Option<(u32, PageKey)>) {
         self.references = self.references.wrapping_add(1);
-        if let Some(place) = self.policy.touch(key.id()) {
-            let slot = self.places[place.position()];
+        if let Some(slot) = self.part_mut(key.disk).touch(key) {
             self.slots[slot as usize].used = self.references;
             return (Some(slot), None);
         }
-        if !is_open || self.free.is_empty() || !self.admits(key) {
+        if !is_open || self.is_dividing() || self.free.is_empty() || !self.admits(key) {
             return (None, None);
         }
         let own = self.make_room(key.disk);
@@ -216,13 +187,10 @@ impl Pages {
             // That has become less: the disk gives more up than it gets.
             return (None, own);
         }
-        let Outcome::Miss { slot: place, evicted } = self.policy.reference(key.id()) else {
-            return (None, None);
-        };
         let taken = self.free.pop().expect("it was not empty");
-        let lost = evicted.and_then(|evicted| self.leave(PageKey::of(evicted.page), evicted.slot));
+        let evicted = self.part_mut(key.disk).enter(key, taken);
+        let lost = evicted.and_then(|(slot, key)| self.leave(slot, key));
         self.entered(key);
-        self.places[place.position()] = taken;
         self.slots[taken as usize] = SlotState::of(key, self.references);
         // One of the disk's own left, or one by the policy, and never both: there was room then.
         (Some(taken), own.or(lost))
@@ -230,7 +198,7 @@ impl Pages {
 
     /// Whether a page that is not in may come in, now that it was asked for.
     fn admits(&mut self, key: PageKey) -> bool {
-        let resident = self.policy.len();
+        let resident = self.part(key.disk).len();
         let room = self.room_of(key.disk);
         let own = self.owned.get_mut(usize::from(key.disk));
         let promotion = own.and_then(|own| own.promotion.as_mut()).unwrap_or(&mut self.promotion);
@@ -239,7 +207,7 @@ impl Pages {
 
     /// The most pages that a disk may have.
     fn room_of(&self, disk: u16) -> usize {
-        (self.policy.capacity() * usize::from(self.share_of(disk))).div_ceil(100)
+        (self.capacity * usize::from(self.share_of(disk))).div_ceil(100)
     }
 
     /// Of all pages, percent that a disk may have.
@@ -247,10 +215,10 @@ impl Pages {
         self.owned.get(usize::from(disk)).map_or(100, |own| own.share)
     }
 
-    /// Whether a disk has all that it may. One that may have everything competes under the policy alone.
+    /// Whether a disk has all that it may. One that may have all of its part competes under the policy alone.
     fn has_its_share(&self, disk: u16) -> bool {
         let room = self.room_of(disk);
-        room < self.policy.capacity() && self.pages_of(disk) >= room
+        room < self.part(disk).capacity() && self.pages_of(disk) >= room
     }
 
     /// Lets the page leave that a disk has had longest, if it has all that it may have: a disk that
@@ -262,10 +230,15 @@ impl Pages {
         loop {
             let page = self.owned[usize::from(disk)].entered.pop_front()?;
             let key = PageKey { disk, page };
-            if let Some(place) = self.policy.remove(key.id()) {
-                return self.leave(key, place);
+            if let Some(slot) = self.part_mut(disk).remove(key) {
+                return self.leave(slot, key);
             }
         }
+    }
+
+    /// The policy of all disks that have none of their own, and that of a disk if it has.
+    pub(crate) fn policies(&self, disk: u16) -> (PolicyKind, Option<PolicyKind>) {
+        (self.kind, self.owned.get(usize::from(disk)).and_then(|own| own.policy))
     }
 
     /// Pages of a disk.
@@ -299,12 +272,12 @@ impl Pages {
         let is_sparse = own.entered.len() > 2 * own.pages + 64;
         if is_sparse {
             // One that left and came back is in twice: what counts is when it came back.
-            let policy = &self.policy;
+            let entered = std::mem::take(&mut own.entered);
+            let part = self.part(key.disk);
             let mut seen = rustc_hash::FxHashSet::default();
-            let entered = std::mem::take(&mut self.owned[usize::from(key.disk)].entered);
             let mut kept: VecDeque<u64> = VecDeque::new();
             for page in entered.into_iter().rev() {
-                let is_in = policy.find(PageKey { page, ..key }.id()).is_some();
+                let is_in = part.find(PageKey { page, ..key }).is_some();
                 if is_in && seen.insert(page) {
                     kept.push_front(page);
                 }
@@ -324,8 +297,8 @@ impl Pages {
         let mut lost = Vec::new();
         for page in pages {
             let key = PageKey { disk, page };
-            if let Some(place) = self.policy.remove(key.id()) {
-                lost.extend(self.leave(key, place));
+            if let Some(slot) = self.part_mut(disk).remove(key) {
+                lost.extend(self.leave(slot, key));
             }
         }
         Some(lost)
@@ -336,38 +309,24 @@ impl Pages {
         let gone = std::mem::take(self.own(disk));
         assert!(gone.pages == 0, "pages leave before their disk does");
         self.evicted_before += gone.evicted;
+        self.divide();
     }
 
-    /// A disk may have so much of all pages from now on; what it has beyond leaves as it asks for more.
+    /// A disk may have so much of all pages from now on; what it has beyond leaves as it asks for more, or soon where
+    /// it has them to itself.
     pub(crate) fn set_share(&mut self, disk: u16, percent: u8) {
         self.own(disk).share = percent.min(100);
+        self.divide();
     }
 
     /// Pages of a disk come in by this rule from now on.
     pub(crate) fn set_admission(&mut self, disk: u16, admission: Admission) {
-        let capacity = self.policy.capacity();
+        let capacity = self.part(disk).capacity();
         self.own(disk).promotion = Some(Promotion::new(admission, capacity));
     }
 
-    /// Another policy decides from now on. It learns what is in from the order of the last uses.
-    pub(crate) fn set_policy(&mut self, kind: PolicyKind) {
-        let mut policy = kind.build(self.policy.capacity());
-        let mut resident: Vec<(u32, PageKey, u32)> = (0..)
-            .zip(&self.slots)
-            .filter_map(|(slot, state)| state.key().map(|key| (state.used, key, slot)))
-            .collect();
-        resident.sort_unstable_by_key(|(used, key, _)| (*used, *key));
-        self.places = vec![0; policy.slots()];
-        for (_, key, slot) in resident {
-            let place = policy.reference(key.id()).slot();
-            self.places[place.position()] = slot;
-        }
-        self.policy = policy;
-    }
-
     /// A page leaves; if a map may still name it, that has to be forgotten first.
-    fn leave(&mut self, key: PageKey, place: Slot) -> Option<(u32, PageKey)> {
-        let slot = self.places[place.position()];
+    fn leave(&mut self, slot: u32, key: PageKey) -> Option<(u32, PageKey)> {
         let own = self.own(key.disk);
         (own.pages, own.evicted) = (own.pages - 1, own.evicted + 1);
         let state = &mut self.slots[slot as usize];
@@ -422,6 +381,3 @@ impl Pages {
         self.free.len()
     }
 }
-
-#[cfg(test)]
-mod tests;

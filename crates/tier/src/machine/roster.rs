@@ -19,10 +19,10 @@ use crate::event::{Effect, Note};
 use crate::format::SidecarState;
 
 /// Pages of a disk that leave at once, and how long the others wait: nobody is to notice it.
-const STEP_PAGES: usize = 256;
-const STEP: Nanos = Nanos(1_000_000);
+pub(super) const STEP_PAGES: usize = 256;
+pub(super) const STEP: Nanos = Nanos(1_000_000);
 /// No more leave while so many are still to be written down.
-const QUEUE_MAX: usize = 4096;
+pub(super) const QUEUE_MAX: usize = 4096;
 
 /// A disk that was opened for a set which is served already: everything that has to be read for it was.
 #[derive(Debug, Clone)]
@@ -242,6 +242,7 @@ impl Tier {
         }
         self.counters = self.counters.and(disk.counters);
         self.pages.disown(index);
+        self.parts_changed();
         self.memory.set_share(index, 100);
         fx.push(Effect::Note(note));
         self.stir();

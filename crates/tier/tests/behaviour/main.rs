@@ -7,6 +7,7 @@ mod keeper;
 mod memory;
 mod model;
 mod oracle;
+mod parts;
 mod peers;
 mod predicted;
 mod promises;

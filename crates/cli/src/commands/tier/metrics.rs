@@ -332,6 +332,7 @@ mod tests {
             memory_held_bytes: 0,
             memory_taken_bytes: 0,
             share_percent: 100,
+            policy: None,
             populates: true,
             is_damaged: false,
             is_refused: true,
@@ -356,6 +357,7 @@ mod tests {
             }),
             has_failed: false,
             counters,
+            policy: "lru".to_owned(),
             in_flight: 1,
             disks: vec![disk],
         };

@@ -1,3 +1,5 @@
+use cache::PageId;
+
 use super::*;
 use crate::geometry::Plan;
 
@@ -19,10 +21,22 @@ fn read(pages: &mut Pages, disk: u16, page: u64) -> bool {
     was_in
 }
 
+/// Where each of these pages is.
+fn places(pages: &Pages, disk: u16, numbers: u64) -> Vec<Option<u32>> {
+    (0..numbers).map(|page| pages.find(PageKey { disk, page })).collect()
+}
+
+/// What is beyond the parts leaves.
+fn divided(pages: &mut Pages) {
+    while pages.is_dividing() {
+        pages.give_up_surplus(3);
+    }
+}
+
 #[test]
 fn a_disk_with_a_share_pollutes_itself_and_not_its_neighbour() {
     let mut pages = pages(PolicyKind::Lru);
-    let all = pages.policy.capacity();
+    let all = pages.common.capacity();
     pages.set_share(1, 25);
     let own = u64::try_from(all / 2).expect("few");
     (0..own).for_each(|page| assert!(!read(&mut pages, 0, page)));
@@ -38,16 +52,16 @@ fn a_disk_with_a_share_pollutes_itself_and_not_its_neighbour() {
 #[test]
 fn a_share_that_becomes_less_is_given_up_as_the_disk_goes_on_and_nothing_comes_in_at_none() {
     let mut pages = pages(PolicyKind::Lru);
-    let all = u64::try_from(pages.policy.capacity()).expect("few");
+    let all = u64::try_from(pages.common.capacity()).expect("few");
     (0..all).for_each(|page| {
         read(&mut pages, 3, page);
     });
-    assert_eq!(pages.resident(), pages.policy.capacity());
+    assert_eq!(pages.resident(), pages.common.capacity());
     pages.set_share(3, 10);
     (all..4 * all).for_each(|page| {
         read(&mut pages, 3, page);
     });
-    assert_eq!(pages.pages_of(3), (pages.policy.capacity() * 10).div_ceil(100));
+    assert_eq!(pages.pages_of(3), (pages.common.capacity() * 10).div_ceil(100));
     pages.set_share(3, 0);
     let before = pages.pages_of(3);
     assert!(!read(&mut pages, 3, 9 * all) && !read(&mut pages, 3, 9 * all));
@@ -67,16 +81,13 @@ fn pages_of_one_disk_may_come_in_later_than_those_of_others() {
 fn another_policy_goes_on_with_the_pages_that_are_in() {
     for kind in PolicyKind::ALL {
         let mut pages = pages(PolicyKind::Lru);
-        let all = u64::try_from(pages.policy.capacity()).expect("few");
+        let all = u64::try_from(pages.common.capacity()).expect("few");
         (0..2 * all).for_each(|page| {
             read(&mut pages, 0, page);
         });
-        let before: Vec<Option<u32>> =
-            (0..2 * all).map(|page| pages.find(PageKey { disk: 0, page })).collect();
+        let before = places(&pages, 0, 2 * all);
         pages.set_policy(kind);
-        let after: Vec<Option<u32>> =
-            (0..2 * all).map(|page| pages.find(PageKey { disk: 0, page })).collect();
-        assert_eq!(before, after, "{kind}: every page is where it was");
+        assert_eq!(before, places(&pages, 0, 2 * all), "{kind}: every page is where it was");
         (0..3 * all).for_each(|page| {
             read(&mut pages, 1, page);
         });
@@ -91,7 +102,7 @@ fn another_policy_goes_on_with_the_pages_that_are_in() {
 #[test]
 fn pages_that_leave_soon_after_they_came_have_left_too() {
     let mut pages = pages(PolicyKind::Lru);
-    let room = u64::try_from(pages.policy.capacity()).expect("few");
+    let room = u64::try_from(pages.common.capacity()).expect("few");
     for page in 0..3 * room {
         let (_, to_forget) = pages.reference(PageKey { disk: 2, page }, true);
         assert_eq!(to_forget, None, "nothing was written down of it");
@@ -100,4 +111,130 @@ fn pages_that_leave_soon_after_they_came_have_left_too() {
         (pages.evicted_of(2), pages.evicted_of(1), pages.evicted()),
         (2 * room, 0, 2 * room)
     );
+}
+
+/// Beside it a neighbour reads everything there is, and the common part is of another policy.
+#[test]
+fn a_disk_with_a_policy_of_its_own_hits_what_that_policy_does_alone_with_its_share() {
+    for kind in PolicyKind::ALL {
+        let mut pages = pages(PolicyKind::Sieve);
+        let part = pages.capacity * 40 / 100;
+        pages.set_share(1, 40);
+        pages.set_own_policy(1, Some(kind));
+        let mut alone = kind.build(part);
+        let (mut hits, mut state) = (0, 1_u64);
+        for turn in 0..20_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            // More often near zero, and a scan now and then.
+            let near = (state >> 40) % 300 * ((state >> 20) % 300) / 300;
+            let page = if turn % 500 > 450 { turn } else { near };
+            let was_in = read(&mut pages, 1, page);
+            let id = PageId(1 << 48 | page);
+            assert_eq!(was_in, alone.reference(id).is_hit(), "{kind}, turn {turn}");
+            hits += u64::from(was_in);
+            read(&mut pages, 0, turn);
+        }
+        assert!((2_000..18_000).contains(&hits), "{kind}: {hits} hits");
+        assert_eq!(pages.resident(), pages.capacity, "{kind}: the neighbour has what is left");
+    }
+}
+
+#[test]
+fn pages_beyond_a_part_leave_some_at_a_time_and_those_that_were_used_last_stay() {
+    let mut pages = pages(PolicyKind::Lru);
+    let all = u64::try_from(pages.capacity).expect("few");
+    (0..all).for_each(|page| {
+        read(&mut pages, 0, page);
+    });
+    assert!(read(&mut pages, 0, 0), "the oldest is used again");
+    pages.set_share(1, 50);
+    pages.set_own_policy(1, Some(PolicyKind::S3Fifo));
+    assert!(pages.is_dividing());
+    assert!(read(&mut pages, 0, all - 1), "what is in is served");
+    assert!(!read(&mut pages, 1, 0) && !read(&mut pages, 1, 0), "nothing comes in meanwhile");
+    pages.give_up_surplus(3);
+    assert_eq!(pages.resident(), pages.capacity - 3);
+    divided(&mut pages);
+    let own = u64::try_from(pages.capacity * 50 / 100).expect("few");
+    let left = |pages: &Pages| {
+        (0..all)
+            .filter(|page| pages.find(PageKey { disk: 0, page: *page }).is_some())
+            .collect::<Vec<_>>()
+    };
+    let expected: Vec<u64> = std::iter::once(0).chain(own + 1..all).collect();
+    assert_eq!(left(&pages), expected);
+    (0..2 * all).for_each(|page| {
+        read(&mut pages, 1, page);
+    });
+    assert_eq!(pages.pages_of(1) as u64, own);
+    assert_eq!(left(&pages), expected, "the neighbour keeps what it has");
+    assert_eq!(pages.evicted_of(0), own);
+}
+
+#[test]
+fn a_part_that_changes_its_policy_or_is_given_back_keeps_its_pages_where_they_are() {
+    for kind in PolicyKind::ALL {
+        let mut pages = pages(PolicyKind::Lru);
+        pages.set_share(1, 30);
+        pages.set_own_policy(1, Some(PolicyKind::Arc));
+        let all = u64::try_from(pages.capacity).expect("few");
+        for page in 0..all {
+            read(&mut pages, 0, page);
+            read(&mut pages, 1, page);
+        }
+        let before = [places(&pages, 0, all), places(&pages, 1, all)];
+        for policy in [Some(kind), None, Some(kind)] {
+            pages.set_own_policy(1, policy);
+            assert!(!pages.is_dividing(), "{kind}: all of them fit");
+            assert_eq!(before, [places(&pages, 0, all), places(&pages, 1, all)], "{kind}");
+        }
+        // Less, and more than before.
+        for share in [10, 60] {
+            pages.set_share(1, share);
+            divided(&mut pages);
+            (0..2 * all).for_each(|page| {
+                read(&mut pages, 1, page);
+            });
+            assert_eq!(pages.pages_of(1), pages.capacity * usize::from(share) / 100, "{kind}");
+        }
+        assert!(pages.resident() <= pages.capacity);
+    }
+}
+
+#[test]
+fn a_disk_that_is_gone_leaves_its_part_to_the_others() {
+    let mut pages = pages(PolicyKind::Lru);
+    pages.set_share(1, 90);
+    pages.set_own_policy(1, Some(PolicyKind::Lirs));
+    assert_eq!((pages.parted_percent(0), pages.parted_percent(1)), (90, 0));
+    let all = u64::try_from(pages.capacity).expect("few");
+    (0..all).for_each(|page| {
+        read(&mut pages, 1, page);
+    });
+    while pages.give_up(1, 5).is_some() {}
+    pages.disown(1);
+    assert_eq!(pages.policies(1), (PolicyKind::Lru, None));
+    (0..all).for_each(|page| {
+        read(&mut pages, 0, page);
+    });
+    assert_eq!((pages.pages_of(0), pages.parted_percent(0)), (pages.capacity, 0));
+}
+
+#[test]
+fn what_was_asked_while_pages_left_holds_and_not_what_was_asked_before() {
+    let mut pages = pages(PolicyKind::Lru);
+    let all = u64::try_from(pages.capacity).expect("few");
+    (0..all).for_each(|page| {
+        read(&mut pages, u16::try_from(page % 2).expect("few"), page);
+    });
+    pages.set_share(0, 20);
+    pages.set_own_policy(0, Some(PolicyKind::Sieve));
+    pages.give_up_surplus(1);
+    pages.set_own_policy(0, None);
+    assert!(!pages.is_dividing(), "the part was not made yet");
+    pages.set_share(1, 20);
+    pages.set_own_policy(1, Some(PolicyKind::Clock));
+    divided(&mut pages);
+    let part = pages.capacity * 20 / 100;
+    assert_eq!((pages.pages_of(0), pages.pages_of(1)), (pages.capacity.div_ceil(2) - 1, part));
 }
