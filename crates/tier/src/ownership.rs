@@ -5,6 +5,10 @@
 //! So whoever the sidecar names has everything that was answered, and one of them is enough to go on with.
 //! The sidecar changes *durably* before an answer depends on the change: a copy that is lost is struck out
 //! first, one that is complete is named first.
+//!
+//! A disk that follows its machine has two servers that clients ask for it. One owns it; the other asks that one, and has
+//! it let go when a client of its own changes something ([`Standing`]). Whoever lets go has put all that he answered into
+//! the backing store before he says so, and answers nothing from the moment he was asked. So one of them answers, or none.
 
 use crate::format::{Holder, Sidecar, SidecarState, Uuid};
 
@@ -76,5 +80,69 @@ pub fn give_up(sidecar: &Sidecar) -> Sidecar {
         holders: Vec::new(),
         log_generation: 0,
         ..sidecar.clone()
+    }
+}
+
+/// How a server stands to a disk that its clients ask it for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// It owns the disk.
+    Near,
+    /// It lets go of it for another server.
+    Giving,
+    /// Another server owns it, or is about to.
+    Far,
+    /// It has asked that one to let go.
+    Pulling,
+}
+
+/// What becomes of a client's request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Course {
+    /// It is answered here.
+    Answer,
+    /// The owner is asked.
+    Ask,
+    /// It waits, and the owner is asked to let go.
+    Pull,
+    /// It waits until one of both owns the disk.
+    Wait,
+}
+
+/// What becomes of another server's wish to own the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pulled {
+    /// It will be let go of.
+    Give,
+    /// It was let go of already, for the very one who asks: he may not have heard of it.
+    Given,
+    /// It is not to be had here, or not now.
+    Refused,
+}
+
+impl Standing {
+    /// What becomes of what a client of this server asks.
+    pub fn course(self, changes: bool) -> Course {
+        match (self, changes) {
+            (Self::Near, _) => Course::Answer,
+            (Self::Far, false) => Course::Ask,
+            (Self::Far, true) => Course::Pull,
+            (Self::Giving | Self::Pulling, _) => Course::Wait,
+        }
+    }
+
+    /// Whether another server is answered that asks for what the owner has. Nobody asks on for it, or two could ask
+    /// each other for ever.
+    pub fn answers_servers(self) -> bool {
+        self == Self::Near
+    }
+
+    /// What becomes of another server's wish; `is_heir` if it is the one for whom the disk was let go of last.
+    pub fn pulled(self, is_heir: bool) -> Pulled {
+        match self {
+            Self::Near => Pulled::Give,
+            Self::Far if is_heir => Pulled::Given,
+            Self::Giving | Self::Far | Self::Pulling => Pulled::Refused,
+        }
     }
 }

@@ -6,6 +6,7 @@ mod formats;
 mod keeper;
 mod memory;
 mod model;
+mod moving;
 mod oracle;
 mod parts;
 mod peers;
