@@ -18,7 +18,12 @@ pub struct Control {
     pub(crate) coming: Arc<Mutex<()>>,
     /// Who this host is for peers of disks that come.
     pub(crate) tls: Option<ClientTls>,
+    /// How long clients wait for another server, and for a disk that moves.
+    pub(crate) patience: Duration,
 }
+
+/// As long as the machine of docs/tier.md waits for a server.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Control {
     /// The set is served there: from now on its peers are heard.
@@ -32,30 +37,45 @@ impl Control {
         Self { tls, ..self }
     }
 
+    /// The same with another time that clients wait for another server, and for a disk that moves: a minute if nobody
+    /// says. What they asked for has failed then.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
+    }
+
     /// Asks, and waits for the answer: a report for a question of status. A disk that comes is waited for however
     /// long it takes.
     ///
     /// # Errors
     /// In words: no such disk, what is refused, or no answer in this time.
     pub fn ask(&self, command: Command, server: &Running, patience: Duration) -> Reply {
+        self.waker.get_or_init(|| server.waker());
         match command {
             Command::Attach(coming) => self.attach(&coming, server),
             Command::Detach { disk } => self.detach(&disk, server, patience),
-            command => self.tell(|tell| Ask::Command(command, tell), server, Some(patience)),
+            command => self.tell(|tell| Ask::Command(command, tell), Some(patience)),
         }
+    }
+
+    /// Tells the server's thread.
+    pub(crate) fn send(&self, ask: Ask) -> Result<(), String> {
+        self.asks.send(ask).map_err(|_| "the server ends".to_owned())?;
+        if let Some(waker) = self.waker.get() {
+            waker.wake();
+        }
+        Ok(())
     }
 
     /// Has the server's thread answer.
     pub(crate) fn tell<T>(
         &self,
         ask: impl FnOnce(SyncSender<Result<T, String>>) -> Ask,
-        server: &Running,
         patience: Option<Duration>,
     ) -> Result<T, String> {
         let (tell, told) = sync_channel(1);
         let gone = || "the server ends".to_owned();
-        self.asks.send(ask(tell)).map_err(|_| gone())?;
-        server.attend().map_err(|error| error.to_string())?;
+        self.send(ask(tell))?;
         match patience {
             None => told.recv().map_err(|_| gone())?,
             Some(patience) => told.recv_timeout(patience).map_err(|error| match error {
@@ -77,5 +97,5 @@ pub(crate) fn inbox(
     let ((ask, asked), (told, heard)) = (channel(), channel());
     let inbox = Inbox { asked, waiting: Vec::new(), names, peers, has_failed: false, told };
     let (core, coming) = (Arc::default(), Arc::default());
-    (Control { asks: ask, waker, core, coming, tls: None }, inbox, heard)
+    (Control { asks: ask, waker, core, coming, tls: None, patience: PATIENCE }, inbox, heard)
 }

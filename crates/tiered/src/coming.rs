@@ -8,14 +8,16 @@ use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
 use front::{Effects, Running, StartError};
+use nbd::Export;
 use tier::{Event, Mode, Note, OpenError, Tier};
 
 use crate::asking::Control;
 use crate::core::Core;
 use crate::disk::CachedDisk;
-use crate::inbox::{Ask, Coming, Command, Joining, Reply, Room};
+use crate::inbox::{Ask, Coming, Command, ElsewhereReport, Joining, Move, Reply, Room};
 use crate::media::Files;
 use crate::opening::{Copies, Opening};
+use crate::route::Shape;
 use crate::set::{export, open_backing, places};
 use crate::{closed, identity};
 
@@ -23,40 +25,74 @@ impl Control {
     /// Opens a disk, and has it served.
     pub(crate) fn attach(&self, coming: &Coming, server: &Running) -> Reply {
         let opening = self.opening(coming)?;
-        let name = &opening.name;
+        let name = opening.name.clone();
         let failed = |error: String| format!("{name} is not attached: {error}");
-        let refused = |error: &dyn std::error::Error| failed(error.to_string());
         let _one = self.coming.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = self.tell(Ask::Room, server, None)?;
-        if room.names.iter().flatten().any(|known| known == name) {
+        let room = self.tell(Ask::Room, None)?;
+        if room.names.contains(&name) {
             return Err(failed("a disk of this name is served already".to_owned()));
         }
+        let opened = match &coming.elsewhere {
+            None => self.open(opening, room, None),
+            Some(elsewhere) => self.find(opening, elsewhere, &room),
+        };
+        let (export, route) = opened.map_err(failed)?;
+        let core = self.core.get().and_then(Weak::upgrade).ok_or("the server ends")?;
+        let disk = CachedDisk { core, export, route };
+        server.add(Box::new(disk)).map_err(|error| failed(error.to_string()))?;
+        Ok(None)
+    }
+
+    /// Opens a disk here; how it is offered, and its place among what clients find. One comes at a time. If clients have
+    /// it already, it has to be what they were told.
+    pub(crate) fn open(
+        &self,
+        opening: Opening,
+        room: Room,
+        told: Option<Shape>,
+    ) -> Result<(Export, usize), String> {
+        let words = |error: &dyn std::error::Error| error.to_string();
         let index = places(&room.superblock, std::slice::from_ref(&opening))
-            .map_err(|error| refused(&error))?[0];
-        let backing = open_backing(&opening, index).map_err(|error| refused(&error))?;
+            .map_err(|error| words(&error))?[0];
+        let backing = open_backing(&opening, index).map_err(|error| words(&error))?;
         let export =
-            export(&opening, &backing, room.request_bytes_max).map_err(|error| refused(&error))?;
+            export(&opening, &backing, room.request_bytes_max).map_err(|error| words(&error))?;
+        let shape = Shape::of(&export);
+        if let Some(told) = told
+            && (shape.size != told.size || shape.block > told.block)
+        {
+            return Err(format!(
+                "it has {} B here in blocks of {} B, and its clients know {} B in blocks of {} B",
+                shape.size, shape.block, told.size, told.block
+            ));
+        }
         let (file, sidecar) = (backing.file, backing.sidecar);
         // Those of other disks are not held here, or they would not be free when those leave.
-        let mut files = Files { cache: room.cache, disks: vec![None; room.names.len()] };
+        let mut files = Files { cache: room.cache, disks: vec![None; room.superblock.disks.len()] };
         files.disks[usize::from(index)] = Some((Arc::clone(&file), Arc::clone(&sidecar)));
         let prepared =
             Tier::prepare(&mut files, &room.superblock, identity::boot(), &backing.attachment)
                 .map_err(|error| match error {
-                    OpenError::Attach { error, .. } => refused(&error),
-                    error => refused(&error),
+                    OpenError::Attach { error, .. } => words(&error),
+                    error => words(&error),
                 })?;
-        let joining = Joining { prepared, backing: file, sidecar: Arc::clone(&sidecar), opening };
-        let name = joining.opening.name.clone();
-        let failed = |error: String| format!("{name} is not attached: {error}");
-        self.tell(|tell| Ask::Join(Box::new(joining), tell), server, None).map_err(failed)?;
+        let sidecar_too = Arc::clone(&sidecar);
+        let name = opening.name.clone();
+        let joining = Joining { prepared, backing: file, sidecar, opening: opening.clone() };
+        self.tell(|tell| Ask::Join(Box::new(joining), tell), None)?;
         // From now on its tier writes to it.
-        closed::forget(&sidecar).map_err(|errno| failed(format!("its sidecar: {errno}")))?;
-        self.tell(|tell| Ask::Serve(index, tell), server, None)?;
-        let core = self.core.get().and_then(Weak::upgrade).ok_or("the server ends")?;
-        let disk = CachedDisk { core, export, index };
-        server.add(Box::new(disk)).map_err(|error| failed(error.to_string()))?;
-        Ok(None)
+        let forgotten = closed::forget(&sidecar_too);
+        // Nothing but the tier has it when it is served, or it would not be free when the disk goes.
+        drop(sidecar_too);
+        if let Err(errno) = forgotten {
+            let command = Command::Detach { disk: name };
+            // What is said is why it leaves again.
+            let _ = self.tell(|tell| Ask::Command(command, tell), None);
+            return Err(format!("its sidecar: {errno}"));
+        }
+        let opening = Box::new(opening);
+        let route = self.tell(|tell| Ask::Serve(index, opening, shape, tell), None)?;
+        Ok((export, route))
     }
 
     fn opening(&self, coming: &Coming) -> Result<Opening, String> {
@@ -73,7 +109,10 @@ impl Control {
     /// Has a disk leave. Asked again, it waits for the same.
     pub(crate) fn detach(&self, name: &str, server: &Running, patience: Duration) -> Reply {
         let pulse = |tell| Ask::Command(Command::Pulse, tell);
-        let report = self.tell(pulse, server, Some(patience))?.ok_or("the server ends")?;
+        let report = self.tell(pulse, Some(patience))?.ok_or("the server ends")?;
+        if let Some(moving) = report.elsewhere.iter().find(|disk| disk.name == name) {
+            return self.leave_elsewhere(moving, server);
+        }
         let found = report.disks.iter().find(|disk| disk.name == name);
         let found =
             found.ok_or_else(|| unknown(name, report.disks.iter().map(|d| d.name.as_str())))?;
@@ -84,18 +123,34 @@ impl Control {
                  hint: where copies are, end this server and `tilemark tier takeover` it"
             ));
         }
-        let files = self.tell(|tell| Ask::Files(found.index, tell), server, Some(patience))?;
+        let files = self.tell(|tell| Ask::Files(found.index, tell), Some(patience))?;
         match server.withdraw(name) {
             // Who asked before has had it withdrawn.
             Ok(()) | Err(StartError::Unknown { .. }) => {}
             Err(error) => return Err(error.to_string()),
         }
         let command = Command::Detach { disk: name.to_owned() };
-        self.tell(|tell| Ask::Command(command, tell), server, Some(patience))?;
+        self.tell(|tell| Ask::Command(command, tell), Some(patience))?;
         if let Some((backing, sidecar)) = files {
             // Without it the next start is trusted as after a kill.
             let _ = closed::remember(&backing, &sidecar);
         }
+        Ok(None)
+    }
+
+    /// Clients do not find a disk here any more that another server owns.
+    fn leave_elsewhere(&self, moving: &ElsewhereReport, server: &Running) -> Reply {
+        let name = &moving.name;
+        if moving.owner.is_none() || moving.is_pulled {
+            return Err(format!(
+                "{name} is on its way from one server to another\nhint: `tilemark tier status` says when it is there"
+            ));
+        }
+        match server.withdraw(name) {
+            Ok(()) | Err(StartError::Unknown { .. }) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+        self.send(Ask::Move(Move::Drop(name.clone())))?;
         Ok(None)
     }
 }
@@ -113,7 +168,7 @@ impl Core {
         Room {
             superblock: self.tier.superblock(),
             cache: Arc::clone(&self.files.cache),
-            names: self.inbox.names.clone(),
+            names: self.routes.iter().flatten().map(|route| route.name.clone()).collect(),
             request_bytes_max: self.tier.request_bytes_max(),
         }
     }
@@ -144,6 +199,7 @@ impl Core {
         self.files.disks[place] = None;
         self.inbox.names[place] = None;
         self.inbox.peers[place].clear();
+        self.drop_near(index);
         self.turns.retain(|(_, disk, _)| *disk != index);
     }
 }

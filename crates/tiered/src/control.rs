@@ -28,10 +28,10 @@ impl Core {
                     let _ = tell.send(Ok(files));
                 }
                 Ask::Join(joining, tell) => self.join(*joining, tell, fx),
-                Ask::Serve(disk, tell) => {
-                    self.handle(Event::Order(Order::Serve { disk }), fx);
-                    let _ = tell.send(Ok(None));
+                Ask::Serve(index, opening, shape, tell) => {
+                    let _ = tell.send(Ok(self.serve(index, *opening, shape, fx)));
                 }
+                Ask::Move(what) => self.moved(what, fx),
             }
         }
     }
@@ -294,6 +294,7 @@ impl Core {
             policy: self.tier.policy().name().to_owned(),
             in_flight: self.requests.count(),
             disks: disks.collect(),
+            elsewhere: self.elsewhere(),
         }
     }
 

@@ -12,6 +12,7 @@ use crate::inbox::Inbox;
 use crate::media::{Files, writes_durably};
 use crate::peers::{Peers, Told};
 use crate::requests::Requests;
+use crate::route::{Giving, Route, TellGiving};
 use crate::times::{Times, Watch};
 
 /// What the ring does for the machine.
@@ -75,6 +76,10 @@ pub(crate) struct Core {
     pub(crate) is_closed: bool,
     /// When population of a disk is to be on or off again.
     pub(crate) turns: Vec<(Instant, u16, bool)>,
+    /// What clients find here, wherever it is.
+    pub(crate) routes: Vec<Option<Route>>,
+    /// Who waits until nothing that was asked of a disk is under way.
+    pub(crate) quiet: Vec<(Giving, TellGiving)>,
     effects: Vec<tier::Effect>,
 }
 
@@ -99,6 +104,8 @@ impl Core {
             wake: Some(now),
             is_closed: false,
             turns: Vec::new(),
+            routes: Vec::new(),
+            quiet: Vec::new(),
             effects: Vec::new(),
         }
     }
@@ -339,6 +346,7 @@ impl Core {
             };
             self.times.answered(&open);
             fx.answer(open.id, open.result, data);
+            self.tell_quiet();
         }
     }
 }

@@ -12,7 +12,8 @@ use crate::core::Core;
 pub(crate) struct CachedDisk {
     pub(crate) core: Arc<Mutex<Core>>,
     pub(crate) export: Export,
-    pub(crate) index: u16,
+    /// Its place among what clients find.
+    pub(crate) route: usize,
 }
 
 impl Disk for CachedDisk {
@@ -21,7 +22,7 @@ impl Disk for CachedDisk {
     }
 
     fn submit(&mut self, request: Request, effects: &mut Effects) {
-        with(&self.core, |core| core.submit(self.index, request, effects));
+        with(&self.core, |core| core.course(self.route, request, effects));
     }
 
     fn done(&mut self, _: u64, _: Result<u32, i32>, _: Buffer, _: &mut Effects) {
@@ -82,7 +83,7 @@ impl Disk for Keeper {
 }
 
 impl Core {
-    fn submit(&mut self, disk: u16, request: Request, fx: &mut Effects) {
+    pub(crate) fn submit(&mut self, disk: u16, request: Request, fx: &mut Effects) {
         let (op, fua) = match request.command {
             Command::Read => (Op::Read, false),
             Command::Write { fua } => (Op::Write, fua),

@@ -2,12 +2,16 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender};
+use std::time::Instant;
 
+use front::{Buffer, Request, RequestId};
+use nbd::Code;
 use serde::{Deserialize, Serialize};
 use tier::format::Superblock;
 use tier::{Counters, Note, Prepared};
 
 use crate::opening::Opening;
+use crate::route::{Line, Other, Shape, TellGiving};
 
 /// What a disk's policy is called that is the set's.
 pub const COMMON: &str = "common";
@@ -95,6 +99,19 @@ pub struct Coming {
     /// Who may hold them, as NAME=ADDRESS.
     #[serde(default)]
     pub peers: Vec<String>,
+    /// Another server owns it, and lets go when a client here changes something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// The server that owns a disk which is to follow its machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Elsewhere {
+    /// Where it listens.
+    pub from: String,
+    /// Where it reaches this server, to have the disk back.
+    pub at: String,
 }
 
 /// A disk's share of a report.
@@ -199,6 +216,23 @@ pub struct Report {
     pub in_flight: usize,
     /// Its disks.
     pub disks: Vec<DiskReport>,
+    /// Disks that clients find here and that another server owns, or will soon.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<ElsewhereReport>,
+}
+
+/// A disk that this server does not own, or not for long.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ElsewhereReport {
+    /// Its name.
+    pub name: String,
+    /// Where its owner listens; nothing while it is let go of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Whether that one was asked to let go.
+    pub is_pulled: bool,
+    /// Requests that wait for somebody to own it.
+    pub waiting: usize,
 }
 
 /// Backing store and sidecar, where a disk is served.
@@ -213,9 +247,35 @@ pub(crate) type File = Arc<OwnedFd>;
 pub(crate) struct Room {
     pub(crate) superblock: Superblock,
     pub(crate) cache: File,
-    /// Names of disks that are served, by index.
-    pub(crate) names: Vec<Option<String>>,
+    /// Names of what clients find here.
+    pub(crate) names: Vec<String>,
     pub(crate) request_bytes_max: u32,
+}
+
+/// What happens to a disk that changes servers.
+#[derive(Debug)]
+pub(crate) enum Move {
+    /// Clients find it here from now on, and another server owns it; its place among what they find is told.
+    Come {
+        opening: Box<Opening>,
+        shape: Shape,
+        line: Line,
+        tell: SyncSender<Result<usize, String>>,
+    },
+    /// They do not any more.
+    Drop(String),
+    /// Another server asks what its owner has.
+    Asked(String, Request),
+    /// Another server has answered, or it has its answer.
+    Answer(RequestId, Result<(), Code>, Buffer),
+    /// Another server wants it.
+    Give { name: String, to: Other, tell: TellGiving },
+    /// It was let go of; who owns it from now on.
+    Given(String, Line),
+    /// Its owner did not let go, or it could not be opened.
+    Failed { name: String, why: String },
+    /// Whoever waits since then waits no longer.
+    Expire(String, Instant),
 }
 
 /// A disk that was opened.
@@ -237,8 +297,9 @@ pub(crate) enum Ask {
     Files(u16, SyncSender<Result<Pair, String>>),
     /// It was opened; answered when the set has it.
     Join(Box<Joining>, SyncSender<Reply>),
-    /// It may be asked.
-    Serve(u16, SyncSender<Reply>),
+    /// It may be asked; its place among what clients find is told.
+    Serve(u16, Box<Opening>, Shape, SyncSender<Result<usize, String>>),
+    Move(Move),
 }
 
 /// Where a set finds what is asked, and who waits for what.

@@ -23,7 +23,9 @@ mod disk;
 mod door;
 mod effects;
 mod error;
+mod far;
 mod files;
+mod giving;
 mod hold;
 mod identity;
 mod inbox;
@@ -33,6 +35,8 @@ mod memory;
 mod opening;
 mod peers;
 mod requests;
+mod route;
+mod routing;
 mod seen;
 mod set;
 mod stale;
@@ -44,7 +48,10 @@ pub use asking::Control;
 pub use door::{Door, ask};
 pub use error::SetError;
 pub use hold::Hold;
-pub use inbox::{COMMON, Coming, Command, DiskReport, MemoryReport, PeerReport, Report};
+pub use inbox::{
+    COMMON, Coming, Command, DiskReport, Elsewhere, ElsewhereReport, MemoryReport, PeerReport,
+    Report,
+};
 pub use make::{make, make_in, make_on};
 pub use opening::{Copies, Opening};
 pub use peers::PeerAddress;

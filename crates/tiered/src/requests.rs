@@ -82,6 +82,11 @@ impl Requests {
         place.take()
     }
 
+    /// Whether something that was asked of a disk is under way.
+    pub(crate) fn has(&self, disk: u16) -> bool {
+        self.open.iter().flatten().any(|open| open.disk == disk)
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.open.len() - self.free.len()
     }

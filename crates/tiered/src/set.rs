@@ -17,6 +17,7 @@ use crate::files::{failed, fingerprint, hold, sidecar};
 use crate::media::Files;
 use crate::opening::Opening;
 use crate::peers::{PeerAddress, Peers};
+use crate::route::{Route, Shape};
 use crate::times::Times;
 use crate::{SetError, closed, identity, memory};
 
@@ -125,17 +126,18 @@ impl Set {
         }
         let (control, inbox, told) = inbox(names, peer_names, waker);
         let most = opened.tier.request_bytes_max();
-        let core = Core::new(opened.tier, files, inbox, peers, superblock.set);
+        let exports = exports(disks, &backings, most)?;
+        let mut core = Core::new(opened.tier, files, inbox, peers, superblock.set);
+        core.routes = routes(disks, &backings, &exports);
         let times = core.times.clone();
         let core = Arc::new(Mutex::new(core));
         // It cannot be set twice: this is all that sets it.
         let _ = control.core.set(Arc::downgrade(&core));
-        let served = disks.iter().zip(&backings).map(|(disk, backing)| {
-            let (export, index) = (export(disk, backing, most)?, backing.attachment.index);
-            let disk = CachedDisk { core: Arc::clone(&core), export, index };
-            Ok(Box::new(disk) as Box<dyn Disk>)
+        let served = exports.into_iter().enumerate().map(|(route, export)| {
+            let disk = CachedDisk { core: Arc::clone(&core), export, route };
+            Box::new(disk) as Box<dyn Disk>
         });
-        let disks = served.collect::<Result<_, SetError>>()?;
+        let disks = served.collect();
         let keeper: Box<dyn Disk> = Box::new(Keeper::new(core));
         Ok(Self {
             offer: Offer { disks, keeper: Some(keeper), ..Offer::default() },
@@ -147,6 +149,19 @@ impl Set {
             writes: opened.writes,
         })
     }
+}
+
+fn exports(disks: &[Opening], backings: &[Backing], most: u32) -> Result<Vec<Export>, SetError> {
+    disks.iter().zip(backings).map(|(disk, backing)| export(disk, backing, most)).collect()
+}
+
+/// What clients find: all of it is here.
+fn routes(disks: &[Opening], backings: &[Backing], exports: &[Export]) -> Vec<Option<Route>> {
+    let all = disks.iter().zip(backings).zip(exports);
+    let near = |((disk, backing), export): ((&Opening, &Backing), &Export)| {
+        Some(Route::near(disk.clone(), backing.attachment.index, Shape::of(export)))
+    };
+    all.map(near).collect()
 }
 
 /// Where each disk has its entry in the set: its own, or a free one.
@@ -208,11 +223,15 @@ pub(crate) fn export(disk: &Opening, backing: &Backing, most: u32) -> Result<Exp
     let alignment = backing.alignment;
     let blocks = BlockSizes::new(alignment, alignment.max(4096), most.min(REQUEST_BYTES_MAX))
         .map_err(failed)?;
-    let abilities = Abilities::FLUSH
+    let bytes = backing.attachment.bytes / u64::from(alignment) * u64::from(alignment);
+    Export::new(&disk.name, bytes, blocks, abilities()).map_err(failed)
+}
+
+/// What a disk can do, wherever it is.
+pub(crate) fn abilities() -> Abilities {
+    Abilities::FLUSH
         | Abilities::FUA
         | Abilities::TRIM
         | Abilities::WRITE_ZEROES
-        | Abilities::MULTI_CONN;
-    let bytes = backing.attachment.bytes / u64::from(alignment) * u64::from(alignment);
-    Export::new(&disk.name, bytes, blocks, abilities).map_err(failed)
+        | Abilities::MULTI_CONN
 }

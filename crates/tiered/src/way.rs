@@ -137,6 +137,11 @@ impl Way {
         }
     }
 
+    /// From now on an answer is waited for at most so long.
+    pub(crate) fn wait_at_most(&self, time: Duration) -> io::Result<()> {
+        self.pipe.socket.wait_at_most(Some(time.max(Duration::from_millis(1))))
+    }
+
     /// From now on nothing waits.
     pub(crate) fn do_not_wait(&self) -> io::Result<()> {
         match &self.pipe.socket {

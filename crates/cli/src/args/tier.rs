@@ -306,6 +306,15 @@ pub struct TierAttachArgs {
     /// What keeps its newest writes.
     #[command(flatten)]
     pub safety: TierSafetyArgs,
+    /// Another server owns it: reads are asked there, and the first write has that server let go of it
+    ///
+    /// For a machine that moves here while it runs. Backing store and sidecar must be on storage that both reach.
+    /// Example: --from nbds://a.example:10809 --at nbds://b.example:10809, or nbd+unix:///?socket=/run/a.sock
+    #[arg(long, value_name = "ADDRESS", requires = "at")]
+    pub from: Option<String>,
+    /// Where that server reaches this one, to have it back
+    #[arg(long, value_name = "ADDRESS", requires = "from")]
+    pub at: Option<String>,
 }
 
 /// `tier drain`, `tier detach`.

@@ -81,7 +81,11 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
         None => (Offer::default(), None, None),
     };
     let hold = args.hold.as_deref().map(Hold::open).transpose().map_err(|error| refused(&error))?;
-    offer.catalog = hold.map(|hold| Box::new(hold) as Box<dyn Catalog>);
+    let hold = hold.map(|hold| Box::new(hold) as Box<dyn Catalog>);
+    offer.catalog = match &set {
+        Some((control, _)) => Some(control.catalog(hold)),
+        None => hold,
+    };
     let listens = tier_listen::listens(args)?;
     let running = front::start_with(offer, &listens, Limits::default());
     let running = Arc::new(running.map_err(|error| Failure::from_error(Exit::Refused, &error))?);
@@ -359,6 +363,7 @@ fn text(report: &Report) -> String {
         table.row(row);
     }
     text += &table.text("");
+    text += &report.elsewhere.iter().map(coming::elsewhere_text).collect::<String>();
     for disk in &report.disks {
         for peer in disk.peers.iter().filter(|peer| peer.lag_bytes > 0) {
             let lag = Bytes::new(peer.lag_bytes);

@@ -51,6 +51,7 @@ mod tiers;
 mod tiers_coming;
 mod tiers_copies;
 mod tiers_memory;
+mod tiers_moving;
 mod vm_operations;
 mod watts;
 mod what_if;

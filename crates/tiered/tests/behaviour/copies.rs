@@ -134,10 +134,10 @@ fn a_later_session_ends_the_one_before_and_a_higher_generation_all_of_them() {
     running.stop().expect("it ends");
 }
 
-struct Authority(CertifiedIssuer<'static, KeyPair>);
+pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let mut params = CertificateParams::new(vec![]).expect("no names");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().expect("a key");
@@ -152,13 +152,13 @@ impl Authority {
         [self.0.pem(), certificate.pem(), key.serialize_pem()]
     }
 
-    fn server(&self) -> Arc<Tls> {
+    pub fn server(&self) -> Arc<Tls> {
         let [authority, certificate, key] = self.pems();
         let tls = Tls::new(authority.as_bytes(), certificate.as_bytes(), key.as_bytes());
         Arc::new(tls.expect("they fit"))
     }
 
-    fn client(&self) -> ClientTls {
+    pub fn client(&self) -> ClientTls {
         let [authority, certificate, key] = self.pems();
         ClientTls::new(authority.as_bytes(), certificate.as_bytes(), key.as_bytes())
             .expect("they fit")

@@ -7,5 +7,6 @@ extern crate front as tilemark_front;
 mod client;
 mod coming;
 mod copies;
+mod moving;
 mod served;
 mod told;

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tiered::{Coming, Command};
+use tiered::{Coming, Command, Elsewhere, ElsewhereReport};
 use units::Bytes;
 
 use super::{LOOK, ask};
 use crate::args::{TierAttachArgs, TierDiskArgs, TierMode};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::text::count;
 
 /// How often it is said what is left.
 const SAID: Duration = Duration::from_secs(1);
@@ -29,9 +30,16 @@ pub fn attach(args: &TierAttachArgs) -> Result<Exit, Failure> {
             .iter()
             .map(|peer| format!("{}={}", peer.name, peer.address))
             .collect(),
+        elsewhere: args.from.clone().zip(args.at.clone()).map(|(from, at)| Elsewhere { from, at }),
     };
     ask(&args.door, &Command::Attach(Box::new(coming)))?;
-    crate::say!("serving nbd+unix:///{name}?socket={}", args.door.socket.display());
+    let socket = args.door.socket.display();
+    match &args.from {
+        None => crate::say!("serving nbd+unix:///{name}?socket={socket}"),
+        Some(from) => crate::say!(
+            "serving nbd+unix:///{name}?socket={socket}; {from} owns it until something is written here"
+        ),
+    }
     Ok(Exit::Success)
 }
 
@@ -72,4 +80,16 @@ fn say_left(args: &TierDiskArgs, last: Option<String>) -> Option<String> {
         crate::say!("{}: {words}", args.disk);
     }
     Some(words)
+}
+
+/// Whose a disk is that clients find here.
+pub fn elsewhere_text(disk: &ElsewhereReport) -> String {
+    let (name, waiting) = (&disk.name, count(disk.waiting as u64, "request"));
+    match &disk.owner {
+        Some(owner) if disk.is_pulled => {
+            format!("{name}: {owner} is asked to let go of it; {waiting} waiting\n")
+        }
+        Some(owner) => format!("{name}: {owner} owns it\n"),
+        None => format!("{name}: it is let go of for another server; {waiting} waiting\n"),
+    }
 }

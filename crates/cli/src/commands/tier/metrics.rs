@@ -359,6 +359,7 @@ mod tests {
             counters,
             policy: "lru".to_owned(),
             in_flight: 1,
+            elsewhere: Vec::new(),
             disks: vec![disk],
         };
         let mut taken = Taken::default();
