@@ -23,14 +23,12 @@ struct Rules {
     mode: Mode,
     /// Who lets go has put all that he has into the backing store before he says so.
     drains: bool,
-    /// Who lets go answers nothing from the moment he was asked.
-    is_silent: bool,
     /// Nobody opens what another one has open.
     locks: bool,
 }
 
 fn all(mode: Mode) -> Rules {
-    Rules { mode, drains: true, is_silent: true, locks: true }
+    Rules { mode, drains: true, locks: true }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -159,8 +157,7 @@ impl State {
     /// A client writes.
     fn write(&self, me: usize, standing: Standing, rules: Rules, found: &mut Vec<(String, Self)>) {
         let is_busy = self.late.iter().any(|(by, _)| *by == me);
-        let is_loud = !rules.is_silent && standing == Standing::Giving;
-        match if is_loud { Course::Answer } else { standing.course(true) } {
+        match standing.course(true) {
             Course::Answer
                 if self.answered < WRITES && !(rules.mode == Mode::Through && is_busy) =>
             {
@@ -309,5 +306,4 @@ fn each_rule_of_a_pull_is_needed() {
     // In mode back a log that is not empty is seen in the sidecar, whoever opens it.
     without(Rules { locks: false, ..all(Mode::Through) }, "opens it");
     assert!(explore(Rules { locks: false, ..all(Mode::Back) }).is_ok(), "the sidecar is enough");
-    without(Rules { is_silent: false, drains: false, ..all(Mode::Back) }, "writes");
 }
