@@ -30,6 +30,8 @@ mod guest;
 mod input;
 mod limits;
 mod listen;
+#[expect(unsafe_code, reason = "buffers are memory of the kernel's")]
+mod mapping;
 mod offer;
 mod order;
 mod ram;

@@ -1,0 +1,56 @@
+use std::alloc::{Layout, handle_alloc_error};
+use std::ops::{Deref, DerefMut};
+use std::ptr::{self, NonNull};
+use std::slice;
+
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+/// Bytes that the kernel gives, zeroed and from the start of a page, and takes back when they are let go: an allocator
+/// keeps what lies between other things that live longer.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: nobody else has the mapping, and it is the same memory for every thread.
+unsafe impl Send for Mapping {}
+// SAFETY: what is shared is only read.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// So many zeroes, at least one. They are there at once: whoever asks writes them all.
+    pub(crate) fn zeroed(bytes: usize) -> Self {
+        let (protection, flags) =
+            (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::POPULATE);
+        // SAFETY: a new mapping at a place of the kernel's choice touches no memory that is in use.
+        let start = unsafe { mmap_anonymous(ptr::null_mut(), bytes, protection, flags) };
+        let start = start.ok().and_then(|start| NonNull::new(start.cast()));
+        let layout = || Layout::array::<u8>(bytes).unwrap_or(Layout::new::<u8>());
+        Self { start: start.unwrap_or_else(|| handle_alloc_error(layout())), bytes }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped so, and nothing borrows it any more.
+        let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
+        debug_assert!(unmapped.is_ok(), "a mapping of ours can be taken back");
+    }
+}
+
+impl Deref for Mapping {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: so many bytes are mapped from there, initialized, until it is dropped.
+        unsafe { slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
+    }
+}
+
+impl DerefMut for Mapping {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and the borrow is the only one.
+        unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
+    }
+}
