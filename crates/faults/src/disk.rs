@@ -188,6 +188,15 @@ impl Disk {
         Ok(())
     }
 
+    /// Ends a write that the device refused: nothing of it lands.
+    ///
+    /// # Panics
+    /// If it is not in flight.
+    pub fn refuse_write(&mut self, id: u64) {
+        let position = self.in_flight.iter().position(|(other, _)| *other == id);
+        self.in_flight.swap_remove(position.expect("the write is in flight"));
+    }
+
     fn land(&mut self, write: Write, is_durable: bool) {
         self.live.write(write.at, &write.data);
         if is_durable && self.cached.is_empty() {

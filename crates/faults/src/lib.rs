@@ -6,7 +6,8 @@
 //! disk of its own that goes on from the same state, and costs little: blocks are shared until one
 //! of the two writes them.
 //!
-//! [`Network`] carries messages between hosts in the same manner.
+//! [`Network`] carries messages between hosts in the same manner. [`Reservations`] say who may write to a device
+//! that several hosts see.
 //!
 //! # The model of a disk
 //!
@@ -51,6 +52,19 @@
 //!    are gone when it *starts* again, and the other ends are half open. A host whose program is *killed*
 //!    closes its connections, as its kernel does for it.
 //!
+//! # The model of a device with reservations
+//!
+//! 1. Each host may *register* a key. Who changes or removes his has to name the one he has, 0 for none; else it is
+//!    a *conflict*, and nothing changes. Anybody may register at any time.
+//! 2. One who is registered may *reserve*. He holds the reservation until he is registered no more or is preempted;
+//!    meanwhile another one's reserve is a conflict, and his own changes nothing.
+//! 3. While somebody holds it, writes of hosts that are not registered are refused and land nowhere; reads are not.
+//!    (SCSI calls this type *write exclusive, registrants only*.)
+//! 4. *Preempt* by one who is registered names a key: in one step whoever had it is registered no more, and a
+//!    reservation that was held by it is the preempting host's. A key that nobody has is a conflict.
+//! 5. What a preempted host has in flight is refused as what it asks later (SCSI: *preempt and abort*).
+//! 6. Kills and power cuts change nothing of it.
+//!
 //! What it refuses: time, threads, and overlapping writes in flight, whose outcome no storage
 //! defines: whoever starts one has a defect, and the disk panics with both ranges.
 #![forbid(unsafe_code)]
@@ -58,7 +72,9 @@
 mod disk;
 mod image;
 mod network;
+mod reservations;
 
 pub use disk::{Disk, FaultKind, StorageError};
 pub use image::{BLOCK, Image, SECTOR};
 pub use network::{Arrival, End, HostId, LinkId, Network};
+pub use reservations::{Conflict, Reservations};
