@@ -4,7 +4,7 @@
 //! every client, and hands requests to a [`Disk`], which answers at once or asks for I/O on files that
 //! goes through the same ring. What was answered in one turn leaves in one send. Two disks are here:
 //! memory ([`RamDisk`]), and a file or block device ([`FileDisk`]). TLS with certificates on both sides
-//! where a listener says so. A machine on this host can have its disk without a socket between: as virtio-blk
+//! where a listener says so. A device that several hosts see can be reserved ([`Reservations`]). A machine on this host can have its disk without a socket between: as virtio-blk
 //! over vhost-user (`guest`), by the same ring and the same disks.
 //!
 //! What it refuses: TCP without TLS beyond this machine; creating, formatting or growing what it opens;
@@ -35,6 +35,8 @@ mod mapping;
 mod offer;
 mod order;
 mod ram;
+#[expect(unsafe_code, reason = "calls of the kernel that have no safe wrapper")]
+mod reservations;
 #[expect(unsafe_code, reason = "the ring is shared with the kernel")]
 mod ring;
 mod running;
@@ -52,5 +54,6 @@ pub use limits::Limits;
 pub use listen::{Listen, Place};
 pub use offer::Offer;
 pub use ram::RamDisk;
+pub use reservations::{ByKernel, ReservationError, Reservations};
 pub use running::{Running, Waker, start, start_with};
 pub use tls::{ClientTls, Tls};
