@@ -209,7 +209,7 @@ pub enum IoError {
     /// What was read is not what was written.
     #[error("what was read is not what was written")]
     Checksum,
-    /// The disk has another owner by now.
+    /// The disk has another owner by now, or its backing store takes no writes of this host any more.
     #[error("the disk has another owner")]
     Fenced,
 }
@@ -309,7 +309,8 @@ pub enum Effect {
         /// Whether their room may be given back.
         unmap: bool,
     },
-    /// Make durable what has ended there.
+    /// Make durable what has ended there. That of a sidecar ends well only if a reservation by which the disk is
+    /// held is held still: asked for when the sidecar is durable.
     Flush {
         /// Its number.
         io: IoId,

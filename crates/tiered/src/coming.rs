@@ -14,9 +14,10 @@ use tier::{Event, Mode, Note, OpenError, Tier};
 use crate::asking::Control;
 use crate::core::Core;
 use crate::disk::CachedDisk;
-use crate::inbox::{Ask, Coming, Command, ElsewhereReport, Joining, Move, Reply, Room};
+use crate::inbox::{Ask, Coming, Command, ElsewhereReport, Held, Joining, Move, Reply, Room};
 use crate::media::Files;
 use crate::opening::{Copies, Opening};
+use crate::reserved::Reserve;
 use crate::route::Shape;
 use crate::set::{export, open_backing, places};
 use crate::{closed, identity};
@@ -66,7 +67,7 @@ impl Control {
                 shape.size, shape.block, told.size, told.block
             ));
         }
-        let (file, sidecar) = (backing.file, backing.sidecar);
+        let (file, sidecar, reserved) = (backing.file, backing.sidecar, backing.reserved);
         // Those of other disks are not held here, or they would not be free when those leave.
         let mut files = Files { cache: room.cache, disks: vec![None; room.superblock.disks.len()] };
         files.disks[usize::from(index)] = Some((Arc::clone(&file), Arc::clone(&sidecar)));
@@ -76,10 +77,13 @@ impl Control {
                     OpenError::Attach { error, .. } => words(&error),
                     error => words(&error),
                 })?;
-        let sidecar_too = Arc::clone(&sidecar);
+        let (held, sidecar_too) = (reserved.clone(), Arc::clone(&sidecar));
         let name = opening.name.clone();
-        let joining = Joining { prepared, backing: file, sidecar, opening: opening.clone() };
+        let joining =
+            Joining { prepared, backing: file, sidecar, reserved, opening: opening.clone() };
         self.tell(|tell| Ask::Join(Box::new(joining), tell), None)?;
+        held.iter().for_each(|held| held.keep());
+        drop(held);
         // From now on its tier writes to it.
         let forgotten = closed::forget(&sidecar_too);
         // Nothing but the tier has it when it is served, or it would not be free when the disk goes.
@@ -97,12 +101,14 @@ impl Control {
 
     fn opening(&self, coming: &Coming) -> Result<Opening, String> {
         let peers = coming.peers.iter().map(|peer| peer.parse()).collect::<Result<Vec<_>, _>>()?;
+        let reserve = coming.reserve.then(Reserve::of_this_host);
         Ok(Opening {
             name: coming.disk.clone(),
             backing: coming.backing.clone(),
             mode: if coming.back { Mode::Back } else { Mode::Through },
             sidecar: coming.sidecar.clone(),
             copies: Copies { count: coming.copies, peers, tls: self.tls.clone() },
+            reserve: reserve.transpose().map_err(|error| error.to_string())?,
         })
     }
 
@@ -131,9 +137,10 @@ impl Control {
         }
         let command = Command::Detach { disk: name.to_owned() };
         self.tell(|tell| Ask::Command(command, tell), Some(patience))?;
-        if let Some((backing, sidecar)) = files {
+        if let Some(Held { backing, sidecar, reserved }) = files {
             // Without it the next start is trusted as after a kill.
             let _ = closed::remember(&backing, &sidecar);
+            reserved.iter().for_each(|reserved| reserved.end(&sidecar));
         }
         Ok(None)
     }
@@ -175,10 +182,11 @@ impl Core {
 
     /// A disk that was opened comes.
     pub(crate) fn join(&mut self, joining: Joining, tell: SyncSender<Reply>, fx: &mut Effects) {
-        let Joining { prepared, backing, sidecar, opening } = joining;
+        let Joining { prepared, backing, sidecar, reserved, opening } = joining;
         let (index, generation) = (prepared.index(), prepared.generation());
         let place = usize::from(index);
         self.files.disks[place] = Some((backing, sidecar));
+        reserved.into_iter().for_each(|reserved| self.hold(index, reserved));
         let names = opening.copies.peers.iter().map(|peer| peer.name.clone()).collect();
         self.inbox.peers[place] = names;
         self.inbox.names[place] = Some(opening.name.clone());
@@ -197,6 +205,7 @@ impl Core {
         let place = usize::from(index);
         self.peers.end(index);
         self.files.disks[place] = None;
+        self.reserved.remove(&index);
         self.inbox.names[place] = None;
         self.inbox.peers[place].clear();
         self.drop_near(index);

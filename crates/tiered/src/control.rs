@@ -10,7 +10,9 @@ use units::Nanos;
 
 use crate::coming::unknown;
 use crate::core::Core;
-use crate::inbox::{Ask, COMMON, Command, DiskReport, MemoryReport, PeerReport, Reply, Report};
+use crate::inbox::{
+    Ask, COMMON, Command, DiskReport, Held, MemoryReport, PeerReport, Reply, Report,
+};
 
 /// Of all pages, percent that disks with policies of their own may have together: something stays for the others.
 const PARTS_PERCENT_MAX: u32 = 99;
@@ -25,7 +27,9 @@ impl Core {
                 Ask::Room(tell) => drop(tell.send(Ok(self.room()))),
                 Ask::Files(index, tell) => {
                     let files = self.files.disks.get(usize::from(index)).cloned().flatten();
-                    let _ = tell.send(Ok(files));
+                    let reserved = self.reserved.get(&index).cloned();
+                    let held = files.map(|(backing, sidecar)| Held { backing, sidecar, reserved });
+                    let _ = tell.send(Ok(held));
                 }
                 Ask::Join(joining, tell) => self.join(*joining, tell, fx),
                 Ask::Serve(index, opening, shape, tell) => {
@@ -182,9 +186,12 @@ impl Core {
         match note {
             Note::Closed => {
                 self.is_closed = true;
-                for (backing, sidecar) in self.files.disks.iter().flatten() {
+                for (index, files) in (0..).zip(&self.files.disks) {
+                    let Some((backing, sidecar)) = files else { continue };
                     // Without it the next start is trusted as after a kill.
                     let _ = crate::closed::remember(backing, sidecar);
+                    let reserved = self.reserved.get(&index);
+                    reserved.into_iter().for_each(|reserved| reserved.end(sidecar));
                 }
             }
             // It can do no more, so nothing is waited for.
@@ -225,6 +232,10 @@ impl Core {
             Note::PeerLost(index, peer) => {
                 format!("{}: {} is lost, and holds no copy any more", name(index), self.peer_name(index, peer))
             }
+            Note::Fenced(index) if self.refused.contains(&index) => format!(
+                "{}: another host has taken the reservation of its backing device, which refuses this one's writes; nothing of it is answered any more",
+                name(index)
+            ),
             Note::Fenced(index) => {
                 format!("{}: another host owns it; nothing of it is answered any more", name(index))
             }

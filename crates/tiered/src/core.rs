@@ -1,3 +1,5 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use front::{Action, Buffer, Effects, Io, Pool};
@@ -12,6 +14,7 @@ use crate::inbox::Inbox;
 use crate::media::{Files, writes_durably};
 use crate::peers::{Peers, Told};
 use crate::requests::Requests;
+use crate::reserved::Reserved;
 use crate::route::{Giving, Route, TellGiving};
 use crate::times::{Times, Watch};
 
@@ -69,6 +72,9 @@ pub(crate) struct Core {
     pub(crate) times: Times,
     watch: Watch,
     pub(crate) peers: Peers,
+    /// Backing devices that are reserved, by index, and those whose reservation another host has taken.
+    pub(crate) reserved: BTreeMap<u16, Arc<Reserved>>,
+    pub(crate) refused: BTreeSet<u16>,
     /// The set's name.
     pub(crate) set: Uuid,
     started: Instant,
@@ -98,6 +104,8 @@ impl Core {
             times: Times::default(),
             watch: Watch::default(),
             peers,
+            reserved: BTreeMap::new(),
+            refused: BTreeSet::new(),
             set,
             started: now,
             // What recovery found is to be gone on with.
@@ -142,6 +150,12 @@ impl Core {
                 }
                 Told::Fenced { disk, peer, .. } => {
                     self.handle(Event::Peer(disk, peer, PeerEvent::Fenced), fx);
+                }
+                Told::Checked { io, disk, result } => {
+                    if result == Err(IoError::Fenced) {
+                        self.refused.insert(disk);
+                    }
+                    self.ended(IoId(io), result.map(|()| Vec::new()), Buffer::none(), fx);
                 }
                 Told::Done { io, is_ok, data } => {
                     let result = if is_ok { Ok(Vec::new()) } else { Err(IoError::Io) };
@@ -220,7 +234,7 @@ impl Core {
         if !matches!(action, Action::Flush) {
             self.watch.begun(io, place, is_write);
         }
-        let file = std::sync::Arc::clone(self.files.of(place));
+        let file = Arc::clone(self.files.of(place));
         self.under[at] = Some(under);
         fx.io(Io { id: io.0.into(), file, action, data });
     }
@@ -266,7 +280,7 @@ impl Core {
                         self.start(id, Under::Write { place, at, done, durable }, data, fx);
                     }
                     Moved::All => self.written(id, place, durable, data, fx),
-                    Moved::Failed => self.ended(id, Err(IoError::Io), data, fx),
+                    Moved::Failed => self.refused(id, place, result, data, fx),
                 }
             }
             Under::Allocate { place, at, bytes, .. } => match result {
@@ -276,7 +290,7 @@ impl Core {
                     zeros.fill(0);
                     self.start(id, Under::Write { place, at, done: 0, durable: false }, zeros, fx);
                 }
-                Err(_) => self.ended(id, Err(IoError::Io), data, fx),
+                Err(_) => self.refused(id, place, result, data, fx),
             },
             Under::Confirm { place, generation, done } => {
                 let bytes = u32::try_from(data.len()).unwrap_or(u32::MAX);
@@ -293,10 +307,51 @@ impl Core {
                     Moved::Failed => self.ended(id, Err(IoError::Io), data, fx),
                 }
             }
-            Under::Flush { .. } => {
-                self.ended(id, result.map(|_| Vec::new()).map_err(|_| IoError::Io), data, fx);
-            }
+            Under::Flush { place } => self.flushed(id, place, result, data, fx),
         }
+    }
+
+    /// That of a sidecar counts when its device says so.
+    fn flushed(
+        &mut self,
+        id: IoId,
+        place: Place,
+        result: Result<u32, i32>,
+        data: Buffer,
+        fx: &mut Effects,
+    ) {
+        match (result, place) {
+            (Err(_), _) => self.refused(id, place, result, data, fx),
+            (Ok(_), Place::Sidecar(index)) if self.reserved.contains_key(&index) => {
+                self.peers.check(index, id.0, Arc::clone(&self.reserved[&index]));
+            }
+            (Ok(_), _) => self.ended(id, Ok(Vec::new()), data, fx),
+        }
+    }
+
+    /// A write or a flush failed. Where a backing device is reserved for another host it says so by this error.
+    fn refused(
+        &mut self,
+        id: IoId,
+        place: Place,
+        result: Result<u32, i32>,
+        data: Buffer,
+        fx: &mut Effects,
+    ) {
+        let error = match (result, place) {
+            (Err(libc::EBADE), Place::Backing(index)) => {
+                self.refused.insert(index);
+                IoError::Fenced
+            }
+            _ => IoError::Io,
+        };
+        self.ended(id, Err(error), data, fx);
+    }
+
+    /// A disk's backing device is reserved.
+    pub(crate) fn hold(&mut self, index: u16, reserved: Arc<Reserved>) {
+        self.refused.remove(&index);
+        self.reserved.insert(index, reserved);
     }
 
     pub(crate) fn ended(

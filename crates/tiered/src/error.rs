@@ -98,6 +98,45 @@ pub enum SetError {
         /// Which file.
         path: PathBuf,
     },
+    /// A key for reservations is made of a machine's name.
+    #[error(
+        "this machine has no name, of which its key for reservations is made\nhint: `systemd-machine-id-setup` makes /etc/machine-id"
+    )]
+    NoHost,
+    /// It cannot be reserved.
+    #[error("{} cannot be reserved: {source}\nhint: a whole device that does persistent reservations of SCSI-3 or NVMe is needed, and root; without one, serve it without --reserve and take it over by --fence-proof agent:COMMAND", path.display())]
+    Reserve {
+        /// Which device.
+        path: PathBuf,
+        /// Why not.
+        source: front::ReservationError,
+    },
+    /// Another host may write to it.
+    #[error("{} is reserved by another host\nhint: have it let go there (`tilemark tier detach`), or take the disk over: `tilemark tier takeover NAME={} --fence-proof pr`", path.display(), path.display())]
+    ReservedElsewhere {
+        /// Which device.
+        path: PathBuf,
+    },
+    /// A host may write to it that is not the owner.
+    #[error("{} is reserved by a host that its sidecar does not name, or that has the same /etc/machine-id as this one\nhint: see who it is with `sg_persist --in -k` or `nvme resv-report`, and have it let go there", path.display())]
+    ReservedByOther {
+        /// Which device.
+        path: PathBuf,
+    },
+    /// Something else uses its reservations.
+    #[error("{} knows this host by a key that is not Tilemark's\nhint: end what uses reservations of it here, as a cluster's fencing does, and take its key away", path.display())]
+    OtherKey {
+        /// Which device.
+        path: PathBuf,
+    },
+    /// Its owner holds no reservation that could be taken away.
+    #[error("the owner of \"{name}\" holds no reservation of {}, so taking one proves nothing\nhint: --fence-proof agent:COMMAND or --i-fenced HOST, and serve it with --reserve from then on", path.display())]
+    NotReserved {
+        /// The disk.
+        name: String,
+        /// Its device.
+        path: PathBuf,
+    },
     /// A device has nothing beside it that lasts.
     #[error("{} is a device, and needs a place for its sidecar\nhint: --sidecar DIR, on a file system that stays", path.display())]
     NoSidecar {

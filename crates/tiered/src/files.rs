@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use front::{Access, Held};
 use rustix::fs::{FlockOperation, flock};
-use tier::format::{FINGERPRINT_BYTES, SIDECAR_BYTES, SIDECAR_MAGIC};
+use tier::format::{FINGERPRINT_BYTES, SIDECAR_BYTES, SIDECAR_MAGIC, Sidecar};
 
 use crate::SetError;
 
@@ -46,9 +46,63 @@ pub(crate) fn known_sidecar(
     backing: &Path,
     elsewhere: Option<&Path>,
 ) -> Result<Arc<OwnedFd>, SetError> {
-    own_sidecar(backing, elsewhere, |path| {
-        Err(failed("open", path)(io::ErrorKind::NotFound.into()))
-    })
+    own_sidecar(backing, elsewhere, missing)
+}
+
+/// The same of one that somebody else may have: what he writes there is not to count any more
+/// ([`replace_sidecar`]).
+pub(crate) fn disputed_sidecar(
+    backing: &Path,
+    elsewhere: Option<&Path>,
+) -> Result<Arc<OwnedFd>, SetError> {
+    let path = path_of_sidecar(backing, elsewhere)?;
+    Ok(Arc::new(checked(open_sidecar(&path, missing)?, &path)?.into()))
+}
+
+/// Puts a new file in the place of a sidecar that is open, with the same in it and this copy as the newest. Whoever
+/// has the old one open writes to a file that has no name any more.
+pub(crate) fn replace_sidecar(
+    path: &Path,
+    old: &OwnedFd,
+    newest: &Sidecar,
+) -> Result<Arc<OwnedFd>, SetError> {
+    let failed = |errno: rustix::io::Errno| failed("replace", path)(errno.into());
+    let mut bytes = vec![0; usize::try_from(SIDECAR_FILE_BYTES).unwrap_or(0)];
+    let read = rustix::io::pread(old, &mut bytes, 0).map_err(failed)?;
+    if read < bytes.len() {
+        return Err(SetError::Sidecar { path: path.to_owned() });
+    }
+    let at = usize::try_from(newest.place()).unwrap_or(0);
+    bytes[at..at + SIDECAR_BYTES / 2].copy_from_slice(&newest.encode()[..]);
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(".new");
+    let new = path.with_file_name(name);
+    match std::fs::remove_file(&new) {
+        // Somebody was stopped who did the same.
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(self::failed("remove", &new)(error)),
+    }
+    let file = make_sidecar(&new)?;
+    file.write_all_at(&bytes, 0)
+        .and_then(|()| file.sync_all())
+        .map_err(self::failed("write to", &new))?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(failed)?;
+    std::fs::rename(&new, path).map_err(self::failed("replace", path))?;
+    keep_name(path)?;
+    Ok(Arc::new(file.into()))
+}
+
+/// Where the sidecar of a backing disk is.
+pub(crate) fn path_of_sidecar(
+    backing: &Path,
+    elsewhere: Option<&Path>,
+) -> Result<PathBuf, SetError> {
+    elsewhere.map_or_else(|| sidecar_of(backing), |path| Ok(path.to_owned()))
+}
+
+fn missing(path: &Path) -> Result<File, SetError> {
+    Err(failed("open", path)(io::ErrorKind::NotFound.into()))
 }
 
 fn own_sidecar(
@@ -56,22 +110,33 @@ fn own_sidecar(
     elsewhere: Option<&Path>,
     without: impl Fn(&Path) -> Result<File, SetError>,
 ) -> Result<Arc<OwnedFd>, SetError> {
-    let beside = elsewhere.map_or_else(|| sidecar_of(backing), |path| Ok(path.to_owned()))?;
-    let path = beside.as_path();
+    let path = path_of_sidecar(backing, elsewhere)?;
+    let file = open_sidecar(&path, without)?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive)
+        .map_err(|_| front::OpenError::InUse { path: path.clone() })?;
+    Ok(Arc::new(checked(file, &path)?.into()))
+}
+
+fn open_sidecar(
+    path: &Path,
+    without: impl Fn(&Path) -> Result<File, SetError>,
+) -> Result<File, SetError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-    let file: File = match options.open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => without(path)?,
-        opened => opened.map_err(failed("open", path))?,
-    };
-    flock(&file, FlockOperation::NonBlockingLockExclusive)
-        .map_err(|_| front::OpenError::InUse { path: path.to_owned() })?;
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => without(path),
+        opened => opened.map_err(failed("open", path)),
+    }
+}
+
+/// A file that is a sidecar, or is to be one.
+fn checked(file: File, path: &Path) -> Result<File, SetError> {
     let found = file.metadata().map_err(failed("look at", path))?;
     let is_ours = found.is_file() && found.len() == SIDECAR_FILE_BYTES && holds_a_sidecar(&file);
     if !is_ours {
         return Err(SetError::Sidecar { path: path.to_owned() });
     }
-    Ok(Arc::new(file.into()))
+    Ok(file)
 }
 
 /// A new file that is there after a power cut, too.

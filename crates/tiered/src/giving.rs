@@ -16,7 +16,7 @@ use nbd::{Abilities, BlockSizes, Code, Export};
 use crate::asking::Control;
 use crate::closed;
 use crate::far::{Far, PULL_BYTES, puller};
-use crate::inbox::{self, Ask, Move};
+use crate::inbox::{self, Ask, Held, Move};
 use crate::route::Other;
 
 /// How often it is looked who has waited long enough.
@@ -130,9 +130,10 @@ impl Control {
         let Some(giving) = self.wait(name, &told)? else { return Ok(None) };
         let files = self.tell(|tell| Ask::Files(giving.index, tell), None)?;
         self.leave(name)?;
-        if let Some((backing, sidecar)) = files {
+        if let Some(Held { backing, sidecar, reserved }) = files {
             // Without it the next start is trusted as after a kill.
             let _ = closed::remember(&backing, &sidecar);
+            reserved.iter().for_each(|reserved| reserved.end(&sidecar));
         }
         let (line, far) = Far::new(self.clone(), giving.opening, to, giving.shape);
         self.send(Ask::Move(Move::Given(name.to_owned(), line)))?;

@@ -11,6 +11,7 @@ use tier::format::Superblock;
 use tier::{Counters, Note, Prepared};
 
 use crate::opening::Opening;
+use crate::reserved::Reserved;
 use crate::route::{Line, Other, Shape, TellGiving};
 
 /// What a disk's policy is called that is the set's.
@@ -99,6 +100,9 @@ pub struct Coming {
     /// Who may hold them, as NAME=ADDRESS.
     #[serde(default)]
     pub peers: Vec<String>,
+    /// Whether its backing device is reserved for this host.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reserve: bool,
     /// Another server owns it, and lets go when a client here changes something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<Elsewhere>,
@@ -235,8 +239,13 @@ pub struct ElsewhereReport {
     pub waiting: usize,
 }
 
-/// Backing store and sidecar, where a disk is served.
-pub(crate) type Pair = Option<(File, File)>;
+/// What is held of a disk that is served.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) backing: File,
+    pub(crate) sidecar: File,
+    pub(crate) reserved: Option<Arc<Reserved>>,
+}
 
 pub(crate) type Reply = Result<Option<Report>, String>;
 
@@ -284,6 +293,7 @@ pub(crate) struct Joining {
     pub(crate) prepared: Prepared,
     pub(crate) backing: File,
     pub(crate) sidecar: File,
+    pub(crate) reserved: Option<Arc<Reserved>>,
     pub(crate) opening: Opening,
 }
 
@@ -293,8 +303,8 @@ pub(crate) enum Ask {
     Command(Command, SyncSender<Reply>),
     /// What has to be known for a disk to come.
     Room(SyncSender<Result<Room, String>>),
-    /// Backing store and sidecar of the disk with this index.
-    Files(u16, SyncSender<Result<Pair, String>>),
+    /// What is held of the disk with this index.
+    Files(u16, SyncSender<Result<Option<Held>, String>>),
     /// It was opened; answered when the set has it.
     Join(Box<Joining>, SyncSender<Reply>),
     /// It may be asked; its place among what clients find is told.

@@ -1,7 +1,7 @@
 //! The acceleration tier with files, memory and a clock: cached disks for a front end.
 //!
 //! What it does: [`make`] makes a set in a new file, [`make_in`] in one that was made for it, [`make_on`] on one that is open; [`Set::open`] opens one for backing files and devices, and
-//! gives what a front end serves. Below all disks one [`tier::Tier`] decides; what it wants read or written the
+//! gives what a front end serves. A backing device that several hosts see is reserved if that is asked for ([`Reserve`]). Below all disks one [`tier::Tier`] decides; what it wants read or written the
 //! front end's ring does, what it wants summed and copied is done here. [`Control`] is how others ask how it is
 //! doing, and for a change.
 //!
@@ -35,6 +35,7 @@ mod memory;
 mod opening;
 mod peers;
 mod requests;
+mod reserved;
 mod route;
 mod routing;
 mod seen;
@@ -55,7 +56,8 @@ pub use inbox::{
 pub use make::{make, make_in, make_on};
 pub use opening::{Copies, Opening};
 pub use peers::PeerAddress;
+pub use reserved::Reserve;
 pub use set::{Caching, Set};
 pub use stale::{Stale, StaleFailure};
-pub use takeover::{TakeOver, TakeOverFailure};
+pub use takeover::{Proof, TakeOver, TakeOverFailure};
 pub use times::{DiskTimes, Requests, Taken, Times};

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use front::Buffer;
 use rustix::fs::{FileType, fstat, major, minor};
-use rustix::io::{pread, pwrite};
+use rustix::io::{Errno, pread, pwrite};
 use tier::{IoError, Media, Place};
 
 /// The files of a set, by place.
@@ -55,7 +55,7 @@ impl Media for Files {
             match pread(file, &mut buffer[done..], at + done as u64) {
                 Ok(0) => return Err(IoError::Io),
                 Ok(read) => done += read,
-                Err(rustix::io::Errno::INTR) => {}
+                Err(Errno::INTR) => {}
                 Err(_) => return Err(IoError::Io),
             }
         }
@@ -72,7 +72,11 @@ impl Media for Files {
             match pwrite(file, &buffer[done..], at + done as u64) {
                 Ok(0) => return Err(IoError::Io),
                 Ok(written) => done += written,
-                Err(rustix::io::Errno::INTR) => {}
+                Err(Errno::INTR) => {}
+                // Its reservation is another host's.
+                Err(Errno::BADE) if matches!(place, Place::Backing(_)) => {
+                    return Err(IoError::Fenced);
+                }
                 Err(_) => return Err(IoError::Io),
             }
         }

@@ -6,6 +6,7 @@ use tier::Mode;
 
 use crate::identity::copy_name;
 use crate::peers::{PeerAddress, Peers};
+use crate::reserved::Reserve;
 
 /// Copies of a disk's log, which it has in mode back.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +33,8 @@ pub struct Opening {
     pub sidecar: Option<PathBuf>,
     /// Copies of its log.
     pub copies: Copies,
+    /// How its backing device is reserved for this host, if it is to be.
+    pub reserve: Option<Reserve>,
 }
 
 impl Opening {

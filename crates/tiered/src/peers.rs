@@ -13,9 +13,11 @@ use front::{Buffer, ClientTls, Waker};
 use nbd::client::Operation;
 use nbd::{Abilities, Code, Uri, UriError};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use tier::IoError;
 use tier::format::{ADDRESS_BYTES, Holder};
 
 use crate::identity::is_name;
+use crate::reserved::Reserved;
 use crate::way::Way;
 
 /// Before a peer that is not there is tried again.
@@ -86,10 +88,34 @@ enum Ask {
 /// What a peer's thread says.
 #[derive(Debug)]
 pub(crate) enum Told {
-    Up { line: u64, disk: u16, peer: u8, way: u64, capacity: u64 },
-    Lost { line: u64, disk: u16, peer: u8 },
-    Fenced { line: u64, disk: u16, peer: u8 },
-    Done { io: u32, is_ok: bool, data: Buffer },
+    Up {
+        line: u64,
+        disk: u16,
+        peer: u8,
+        way: u64,
+        capacity: u64,
+    },
+    Lost {
+        line: u64,
+        disk: u16,
+        peer: u8,
+    },
+    Fenced {
+        line: u64,
+        disk: u16,
+        peer: u8,
+    },
+    Done {
+        io: u32,
+        is_ok: bool,
+        data: Buffer,
+    },
+    /// Whether the reservation of a disk's backing device is held still, for an I/O that waits for it.
+    Checked {
+        io: u32,
+        disk: u16,
+        result: Result<(), IoError>,
+    },
 }
 
 #[derive(Debug)]
@@ -159,6 +185,25 @@ impl Peers {
         let line = self.lines;
         self.peers.insert((disk, peer), Peer { line, asks, event, way: 0 });
         Ok(())
+    }
+
+    /// Asks a device whether it is held still, which may take long where a way to it is lost.
+    pub(crate) fn check(&self, disk: u16, io: u32, reserved: Arc<Reserved>) {
+        let (tell, waker) = (self.tell.clone(), Arc::clone(&self.waker));
+        let say = move |result| {
+            // Whoever listened may have ended.
+            let _ = tell.send(Told::Checked { io, disk, result });
+            if let Some(waker) = waker.get() {
+                waker.wake();
+            }
+        };
+        let fail = say.clone();
+        let begun = std::thread::Builder::new()
+            .name("reserved".to_owned())
+            .spawn(move || say(reserved.check()));
+        if begun.is_err() {
+            fail(Err(IoError::Io));
+        }
     }
 
     /// The machine knows of this way from now on.

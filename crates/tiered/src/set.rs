@@ -17,6 +17,7 @@ use crate::files::{failed, fingerprint, hold, sidecar};
 use crate::media::Files;
 use crate::opening::Opening;
 use crate::peers::{PeerAddress, Peers};
+use crate::reserved::Reserved;
 use crate::route::{Route, Shape};
 use crate::times::Times;
 use crate::{SetError, closed, identity, memory};
@@ -69,8 +70,27 @@ pub(crate) struct Backing {
     pub(crate) attachment: Attachment,
     pub(crate) file: Arc<OwnedFd>,
     pub(crate) sidecar: Arc<OwnedFd>,
+    pub(crate) reserved: Option<Arc<Reserved>>,
     /// What offsets and lengths have to be multiples of.
     alignment: u32,
+}
+
+impl Backing {
+    /// What its sidecar says of this set is durable, and counts if the device is held still.
+    fn is_still_held(&self, disk: &Opening) -> Result<(), SetError> {
+        match self.reserved.as_ref().map(|reserved| reserved.check()) {
+            Some(Err(_)) => Err(SetError::ReservedElsewhere { path: disk.backing.clone() }),
+            Some(Ok(())) | None => Ok(()),
+        }
+    }
+
+    /// From now on it is held, whatever becomes of this process.
+    fn hold_in(&self, core: &mut Core) {
+        if let Some(reserved) = &self.reserved {
+            reserved.keep();
+            core.hold(self.attachment.index, Arc::clone(reserved));
+        }
+    }
 }
 
 impl Set {
@@ -107,7 +127,8 @@ impl Set {
         let attachments: Vec<Attachment> =
             backings.iter().map(|backing| backing.attachment.clone()).collect();
         let opened = Tier::open(&mut files, caching.settings(), &attachments).map_err(refused)?;
-        for backing in &backings {
+        for (disk, backing) in disks.iter().zip(&backings) {
+            backing.is_still_held(disk)?;
             closed::forget(&backing.sidecar)
                 .map_err(|errno| failed("write beside", cache)(errno.into()))?;
         }
@@ -129,6 +150,7 @@ impl Set {
         let exports = exports(disks, &backings, most)?;
         let mut core = Core::new(opened.tier, files, inbox, peers, superblock.set);
         core.routes = routes(disks, &backings, &exports);
+        backings.iter().for_each(|backing| backing.hold_in(&mut core));
         let times = core.times.clone();
         let core = Arc::new(Mutex::new(core));
         // It cannot be set twice: this is all that sets it.
@@ -192,10 +214,13 @@ pub(crate) fn places(superblock: &Superblock, disks: &[Opening]) -> Result<Vec<u
 
 pub(crate) fn open_backing(disk: &Opening, index: u16) -> Result<Backing, SetError> {
     let held = hold(&disk.backing)?;
-    let sidecar = sidecar(&disk.backing, disk.sidecar.as_deref())?;
     let mut fingerprint = fingerprint(&disk.backing, &held)?;
     let (bytes, alignment) = (held.size, held.alignment.unwrap_or(512).max(512));
     let file: Arc<OwnedFd> = Arc::new(held.file.into());
+    // Only then is it opened and read what says whose the disk is.
+    let reserved = disk.reserve.as_ref().map(|how| Reserved::take(how, &file, &disk.backing));
+    let reserved = reserved.transpose()?.map(Arc::new);
+    let sidecar = sidecar(&disk.backing, disk.sidecar.as_deref())?;
     let failed =
         |errno: rustix::io::Errno| failed("read the sidecar of", &disk.backing)(errno.into());
     let changes = match closed::is_changed(&file, &sidecar).map_err(failed)? {
@@ -211,11 +236,12 @@ pub(crate) fn open_backing(disk: &Opening, index: u16) -> Result<Backing, SetErr
         disk: disk_name,
         bytes,
         mode: disk.mode,
+        key: disk.reserve.as_ref().map_or(0, |reserve| reserve.key),
         fingerprint,
         copies: disk.copies.count,
         peers: disk.copies.peers.iter().map(PeerAddress::holder).collect(),
     };
-    Ok(Backing { attachment, sidecar, alignment, file })
+    Ok(Backing { attachment, sidecar, reserved, alignment, file })
 }
 
 pub(crate) fn export(disk: &Opening, backing: &Backing, most: u32) -> Result<Export, SetError> {

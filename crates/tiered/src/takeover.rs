@@ -6,20 +6,34 @@ use nbd::{Abilities, Uri};
 use tier::format::{Holder, LABEL_BYTES, Sidecar, Uuid};
 use tier::{HeldCopy, IoError, Media, Place, TakeOverError, Taken, Taking, ownership};
 
-use crate::files::{hold, known_sidecar};
+use crate::files::{disputed_sidecar, hold, known_sidecar, path_of_sidecar, replace_sidecar};
 use crate::identity::copy_name;
 use crate::media::Files;
 use crate::peers::PeerAddress;
+use crate::reserved::{Reserve, Reserved};
 use crate::way::Way;
 use crate::{SetError, identity};
 
 /// Bytes that are read at once over a network.
 const READ_MAX: usize = 1 << 20;
 
+/// How it is known that the owner so far writes no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// The reservation that he holds of the backing device is taken away; he may live on.
+    Reservation,
+    /// Whoever takes the disk over has seen to it.
+    Word,
+}
+
 /// A disk that is to be taken over, opened: nobody on this machine has it, and none will.
 #[derive(Debug)]
 pub struct TakeOver {
     name: String,
+    backing: PathBuf,
+    /// Where its sidecar is.
+    beside: PathBuf,
+    proof: Proof,
     bytes: u64,
     sidecar: Sidecar,
     files: Files,
@@ -56,9 +70,15 @@ impl TakeOver {
         name: &str,
         backing: PathBuf,
         beside: Option<PathBuf>,
+        proof: Proof,
     ) -> Result<Self, TakeOverFailure> {
         let held = hold(&backing)?;
-        let side = known_sidecar(&backing, beside.as_deref())?;
+        let side = match proof {
+            Proof::Word => known_sidecar(&backing, beside.as_deref())?,
+            // Its owner may live, and have it.
+            Proof::Reservation => disputed_sidecar(&backing, beside.as_deref())?,
+        };
+        let beside = path_of_sidecar(&backing, beside.as_deref())?;
         let bytes = held.size;
         let mut files = Files {
             cache: Arc::new(rustix::io::dup(&side).map_err(|errno| SetError::Kernel {
@@ -77,13 +97,57 @@ impl TakeOver {
         if sidecar.disk != identity::of_disk(name) {
             return Err(refused(TakeOverError::OtherDisk));
         }
-        Ok(Self { name: name.to_owned(), bytes, sidecar, files })
+        Ok(Self { name: name.to_owned(), backing, beside, proof, bytes, sidecar, files })
+    }
+
+    /// Takes the reservation of the backing device from its owner, where he holds one: from now on, and for as long as
+    /// it is held, the device refuses what he writes. His sidecar is one that nobody writes to but this.
+    ///
+    /// # Errors
+    /// He holds none, and that was to be the proof; or it cannot be had, and everything is as it was.
+    pub fn reserve(&mut self, reserve: &Reserve) -> Result<(), TakeOverFailure> {
+        let theirs = self.sidecar.key;
+        if theirs == 0 {
+            let (name, path) = (self.name.clone(), self.backing.clone());
+            return match self.proof {
+                Proof::Reservation => Err(SetError::NotReserved { name, path }.into()),
+                Proof::Word => Ok(()),
+            };
+        }
+        let (device, side) = self.files.disks[0].clone().expect("it was opened");
+        Reserved::take_over(reserve, &device, &self.backing, theirs)?.keep();
+        // What he wrote there until then counts; what he writes later does not.
+        let found = tier::read_sidecar(&mut self.files, 0);
+        let found = found.map_err(|error| self.refused(error, Vec::new()))?;
+        let is_fenced_so = self.proof == Proof::Reservation && theirs != reserve.key;
+        let stays = found.stays || is_fenced_so;
+        self.sidecar = Sidecar { seq: found.seq + 1, key: reserve.key, stays, ..found };
+        let side = replace_sidecar(&self.beside, &side, &self.sidecar)?;
+        self.files.disks[0] = Some((device, side));
+        Ok(())
+    }
+
+    /// Looks whether anybody else is named who has what the log has, before an owner that may live is fenced.
+    ///
+    /// # Errors
+    /// Nobody is.
+    pub fn look_for_copies(&self) -> Result<(), TakeOverFailure> {
+        match self.has_log() && self.sidecar.holders.is_empty() {
+            true => Err(self.refused(TakeOverError::NoCopy { named: 0, reached: 0 }, Vec::new())),
+            false => Ok(()),
+        }
     }
 
     /// Whether its owner ran on this machine since it started: then he is gone, for nobody has the disk.
     #[must_use]
     pub fn is_of_this_machine(&self) -> bool {
         self.sidecar.boot == identity::boot() && self.sidecar.boot != Uuid::default()
+    }
+
+    /// Whether its owner holds a reservation of the backing device.
+    #[must_use]
+    pub fn is_reserved(&self) -> bool {
+        self.sidecar.key != 0
     }
 
     /// Whether its backing store alone is not all there is.

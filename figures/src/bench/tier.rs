@@ -159,6 +159,7 @@ pub(crate) fn serve(arguments: &[String]) -> Result<()> {
         mode,
         sidecar: None,
         copies: Copies::default(),
+        reserve: None,
     };
     let memory_bytes = if how == "memory" { 2 * BYTES } else { 0 };
     let caching = Caching { admission, memory_bytes, ..Caching::default() };

@@ -257,6 +257,7 @@ impl Through {
             mode,
             sidecar: Some(self.known[at].1.clone()),
             copies: Copies::default(),
+            reserve: None,
         })
     }
 }

@@ -143,6 +143,12 @@ pub struct TierSafetyArgs {
     /// Example: --peer b=nbds://b.example:10809, or --peer b=nbd+unix:///?socket=/run/b.sock
     #[arg(long = "peer", value_name = "NAME=ADDRESS")]
     pub peers: Vec<PeerAddress>,
+    /// Reserve the backing devices for this host: no other one can write to them
+    ///
+    /// They are whole devices that several hosts see (LUNs, NVMe namespaces) and do persistent reservations. Another
+    /// host can then take a disk over by `tier takeover --fence-proof pr`, without this one being switched off.
+    #[arg(long)]
+    pub reserve: bool,
 }
 
 impl TierSafetyArgs {
@@ -381,6 +387,8 @@ pub enum TierPolicy {
 /// How it is known that the owner so far cannot write any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FenceProof {
+    /// Its reservation of the backing device was taken away.
+    Reservation,
     /// This command ended well.
     Agent(String),
 }
@@ -390,9 +398,10 @@ impl FromStr for FenceProof {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.strip_prefix("agent:") {
+            None if text == "pr" => Ok(Self::Reservation),
             Some(command) if !command.trim().is_empty() => Ok(Self::Agent(command.to_owned())),
             _ => {
-                Err("a proof is agent:COMMAND, whose exit code is 0 when the host is off"
+                Err("a proof is pr, for a disk that is served with --reserve, or agent:COMMAND, whose exit code is 0 when the host is off"
                     .to_owned())
             }
         }
@@ -405,11 +414,12 @@ pub struct TierTakeoverArgs {
     /// The disk: its name, and the file or device that it is on
     #[arg(value_name = "NAME=BACKING")]
     pub disk: TierDisk,
-    /// A command that cuts the old owner off (a fence agent): it is over when this ends with exit code 0
+    /// How the old owner is cut off: pr takes its reservation of the device away; agent:COMMAND ends with exit code 0 when it is off
     ///
-    /// Without it the old owner, if it lives, would write old data over new ones.
+    /// Without it the old owner, if it lives, would write old data over new ones. pr is for a disk that it serves with
+    /// --reserve: the device refuses its writes from then on. Serve it with --reserve here, too.
     /// Example: --fence-proof 'agent:fence_ipmilan --ip 10.0.0.7 --action off'
-    #[arg(long, value_name = "agent:COMMAND", conflicts_with = "i_fenced")]
+    #[arg(long, value_name = "pr|agent:COMMAND", conflicts_with = "i_fenced")]
     pub fence_proof: Option<FenceProof>,
     /// You have switched that host off yourself, and will not switch it on before this is done
     #[arg(long, value_name = "HOST")]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use front::ClientTls;
-use tiered::{Stale, TakeOver, TakeOverFailure};
+use tiered::{Proof, Reserve, Stale, TakeOver, TakeOverFailure};
 use units::Bytes;
 
 use crate::args::{
@@ -14,14 +14,22 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::text::count;
 
+/// What helps where no copy can be had.
+const LOST: &str =
+    "start the peers that hold copies, say with --peer where they are, or --accept-loss";
+
 /// Takes a disk over.
 pub fn takeover(args: &TierTakeoverArgs) -> Result<Exit, Failure> {
     let name = &args.disk.name;
     let beside = args.sidecar.as_deref().map(|directory| sidecar_in(directory, name));
     let tls = args.tls.as_deref().map(client_tls).transpose()?;
-    let mut disk =
-        TakeOver::open(name, args.disk.backing.clone(), beside).map_err(|error| refused(&error))?;
-    prove(args, &disk)?;
+    let proof = match args.fence_proof {
+        Some(FenceProof::Reservation) => Proof::Reservation,
+        _ => Proof::Word,
+    };
+    let mut disk = TakeOver::open(name, args.disk.backing.clone(), beside, proof)
+        .map_err(|error| refused(&error))?;
+    fence(args, &mut disk)?;
     match disk.carry_out(&args.peers, tls.as_ref()) {
         Ok(taken) => {
             crate::say!(
@@ -43,9 +51,7 @@ pub fn takeover(args: &TierTakeoverArgs) -> Result<Exit, Failure> {
             Ok(Exit::Success)
         }
         Err(error) => {
-            let hint = is_lost(&error).then_some(
-                "start the peers that hold copies, say with --peer where they are, or --accept-loss",
-            );
+            let hint = is_lost(&error).then_some(LOST);
             Err(refused(&error).hint(hint))
         }
     }
@@ -65,19 +71,39 @@ fn is_lost(error: &TakeOverFailure) -> bool {
     matches!(error, TakeOverFailure::Refused { source: NoCopy { .. } | Damaged(_), .. })
 }
 
+/// Sees to it that the old owner can write no more, and that the backing device takes what this host writes.
+fn fence(args: &TierTakeoverArgs, disk: &mut TakeOver) -> Result<(), Failure> {
+    prove(args, disk)?;
+    if !disk.is_reserved() && args.fence_proof != Some(FenceProof::Reservation) {
+        return Ok(());
+    }
+    if !args.accept_loss {
+        disk.look_for_copies().map_err(|error| refused(&error).hint(Some(LOST)))?;
+    }
+    let reserve = Reserve::of_this_host().map_err(|error| refused(&error))?;
+    disk.reserve(&reserve).map_err(|error| refused(&error))
+}
+
 /// Whether the old owner can write no more: on this machine, because nobody has the disk; elsewhere, because
 /// somebody has seen to it.
 fn prove(args: &TierTakeoverArgs, disk: &TakeOver) -> Result<(), Failure> {
     if disk.is_of_this_machine() || args.i_fenced.is_some() {
         return Ok(());
     }
-    let Some(FenceProof::Agent(command)) = &args.fence_proof else {
+    let command = match &args.fence_proof {
+        // It is had when the device says so.
+        Some(FenceProof::Reservation) => return Ok(()),
+        Some(FenceProof::Agent(command)) => Some(command),
+        None => None,
+    };
+    let Some(command) = command else {
         let text = format!(
             "{}: its owner ran on another machine, or before this one was started, and may still write",
             args.disk.name
         );
         return Err(Failure::new(Exit::Refused, text).hint(Some(
-            "--fence-proof agent:COMMAND that switches it off, or --i-fenced HOST once you have",
+            "--fence-proof agent:COMMAND that switches it off, or --i-fenced HOST once you have; \
+             --fence-proof pr where it was served with --reserve",
         )));
     };
     // What it prints is for people, and stdout is data.

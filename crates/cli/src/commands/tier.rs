@@ -18,8 +18,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tier::{Counters, Examined, Mode};
 use tiered::{
-    Caching, Command, Control, Copies, DiskReport, Door, Hold, MemoryReport, Opening, Report, Set,
-    Times,
+    Caching, Command, Control, Copies, DiskReport, Door, Hold, MemoryReport, Opening, Report,
+    Reserve, Set, Times,
 };
 use units::{Bytes, Nanos};
 
@@ -27,7 +27,7 @@ use self::page::TierPage;
 use super::takeover::refused;
 use super::tier_listen;
 use crate::args::{
-    Format, TierAction, TierArgs, TierCheckArgs, TierDiskArgs, TierDoorArgs, TierMode,
+    Format, TierAction, TierArgs, TierCheckArgs, TierDisk, TierDiskArgs, TierDoorArgs, TierMode,
     TierServeArgs, TierStatusArgs,
 };
 use crate::exit::Exit;
@@ -151,7 +151,17 @@ fn open(args: &TierServeArgs, admission: Admission) -> Result<Option<Set>, Failu
     let Some(file) = &args.file else { return Ok(None) };
     let tls = client_tls(args)?;
     let copies = Copies { count: args.safety.copies, peers: args.safety.peers.clone(), tls };
-    let disks: Vec<Opening> = args.disks.iter().map(|disk| opening(disk, args, &copies)).collect();
+    let reserve = args.safety.reserve.then(Reserve::of_this_host).transpose();
+    let reserve = reserve.map_err(|error| refused(&error))?;
+    let opening = |disk: &TierDisk| Opening {
+        name: disk.name.clone(),
+        backing: disk.backing.clone(),
+        mode: mode(args.mode),
+        sidecar: args.safety.sidecar_of(&disk.name),
+        copies: copies.clone(),
+        reserve: reserve.clone(),
+    };
+    let disks: Vec<Opening> = args.disks.iter().map(opening).collect();
     let caching = Caching { policy: args.policy, admission, memory_bytes: args.memory.get() };
     let set = Set::open(file, caching, &disks).map_err(|error| refused(&error))?;
     said(&set);
@@ -225,16 +235,6 @@ fn end(mut running: Arc<front::Running>) -> Result<Exit, Failure> {
             Err(shared) => running = shared,
         }
         std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-fn opening(disk: &crate::args::TierDisk, args: &TierServeArgs, copies: &Copies) -> Opening {
-    Opening {
-        name: disk.name.clone(),
-        backing: disk.backing.clone(),
-        mode: mode(args.mode),
-        sidecar: args.safety.sidecar_of(&disk.name),
-        copies: copies.clone(),
     }
 }
 

@@ -304,6 +304,19 @@ fn an_owner_of_another_machine_is_not_believed_dead_without_proof() {
             && said.contains("hint: "),
         "{said}"
     );
+    // A machine without a name has no key either, and is told that.
+    let has_name = std::fs::read("/etc/machine-id").is_ok_and(|name| !name.is_empty());
+    let refused = hosts.takeover(&["--fence-proof", "pr"]);
+    let expected = if has_name { "holds no reservation of" } else { "this machine has no name" };
+    let said = err(&refused);
+    assert!(said.contains(expected) && said.contains("hint: "), "{said}");
+    let words = ["serve", "b", "--disk", "vm2=vm2.raw", "--socket", "b.vm", "--reserve"];
+    std::fs::write(hosts.place.path("vm2.raw"), vec![0; BYTES]).expect("room");
+    let refused = hosts.tier(&words);
+    let expected = if has_name { "cannot be reserved" } else { "this machine has no name" };
+    let said = err(&refused);
+    assert!(refused.status.code() == Some(3) && said.contains(expected), "{said}");
+    assert!(!hosts.place.path("vm2.raw.tilemark-tier").exists(), "nothing is made");
     let refused = hosts.takeover(&["--fence-proof", "agent:exit 7"]);
     assert!(err(&refused).contains("the fence agent says no"), "{}", err(&refused));
     let taken = hosts.takeover(&["--fence-proof", "agent:true"]);

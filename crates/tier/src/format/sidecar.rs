@@ -66,6 +66,10 @@ pub struct Sidecar {
     pub holders: Vec<Holder>,
     /// The generation of the log that has its newest writes, while somebody else takes them over; else 0.
     pub log_generation: u64,
+    /// The key by which its owner holds a reservation of the backing device; 0 where he holds none.
+    pub key: u64,
+    /// Whether a reservation alone keeps an owner of before from writing: then it has to stay.
+    pub stays: bool,
     /// What it looked like.
     pub fingerprint: [u8; FINGERPRINT_BYTES],
 }
@@ -86,6 +90,7 @@ impl Sidecar {
         block.u64(96, from).u64(104, to).put(504, &self.fingerprint);
         let holders = self.holders.iter().take(HOLDERS);
         block.u32(112, u32::try_from(holders.len()).unwrap_or(0)).u64(568, self.log_generation);
+        block.u64(576, self.key).u32(584, self.stays.into());
         for (place, holder) in holders.enumerate() {
             let at = HOLDERS_AT + place * HOLDER_BYTES;
             block.put(at, &holder.host).put(at + 32, &holder.address);
@@ -131,6 +136,8 @@ impl Sidecar {
                 .map(|at| Holder { host: block.array(at), address: block.array(at + 32) })
                 .collect(),
             log_generation: block.u64(568),
+            key: block.u64(576),
+            stays: block.u32(584) == 1,
             fingerprint: block.array(504),
         })
     }

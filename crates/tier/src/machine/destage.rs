@@ -387,9 +387,13 @@ impl Tier {
         fx.push(Effect::Flush { io, place: Place::Sidecar(index) });
     }
 
-    pub(super) fn sidecar_flushed(&mut self, index: u16, is_ok: bool, fx: &mut Fx) {
-        if !is_ok {
-            return self.sidecar_failed(index, fx);
+    pub(super) fn sidecar_flushed(&mut self, index: u16, result: Result<(), IoError>, fx: &mut Fx) {
+        let is_marking = self.disk(index).stage == Stage::Marking;
+        match result {
+            // The reservation was lost before what the sidecar says was durable: it counts for nobody.
+            Err(IoError::Fenced) if !is_marking => return self.fence(index, fx),
+            Err(_) => return self.sidecar_failed(index, fx),
+            Ok(()) => {}
         }
         let disk = self.disk(index);
         let Some(next) = disk.sidecar_next.take() else { return };

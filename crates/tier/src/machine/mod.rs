@@ -338,6 +338,12 @@ impl Tier {
     fn done(&mut self, io: IoId, result: Result<Vec<u32>, IoError>, fx: &mut Fx) {
         let ended = self.ios.remove(io.0);
         let is_ok = result.is_ok();
+        if matches!(result, Err(IoError::Fenced))
+            && let Some(index) = self.written_disk(&ended)
+        {
+            // The backing store takes nothing of this host any more.
+            self.fence(index, fx);
+        }
         match ended {
             Io::ReadPart { read, part } => return self.read_done(read, part, result, fx),
             Io::Fill { slot, bits, holder } => {
@@ -357,12 +363,25 @@ impl Tier {
                 self.peer_done((disk, peer, link), what, is_ok, fx);
             }
             Io::SidecarWrite { disk } => self.sidecar_written(disk, is_ok, fx),
-            Io::SidecarFlush { disk } => self.sidecar_flushed(disk, is_ok, fx),
+            Io::SidecarFlush { disk } => {
+                self.sidecar_flushed(disk, result.map(|_| ()), fx);
+            }
             Io::Table => self.table_written(is_ok, fx),
             Io::Superblock => self.superblock_written(is_ok, fx),
             Io::Keep { .. } => panic!("what is kept is told by an event of its own"),
         }
         self.stir();
+    }
+
+    /// The disk to whose backing store it wrote, or that it flushed.
+    fn written_disk(&mut self, io: &Io) -> Option<u16> {
+        match io {
+            Io::Through { write } => Some(self.writes.get(*write).request.disk),
+            Io::ThroughFlush { disk, .. } | Io::RunWrite { disk, .. } | Io::BatchFlush { disk } => {
+                Some(*disk)
+            }
+            _ => None,
+        }
     }
 
     /// Something may go on, at the end of this turn.

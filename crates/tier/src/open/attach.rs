@@ -157,6 +157,9 @@ fn refused(
     entry: Option<&DiskEntry>,
     found: Option<&Found>,
 ) -> Option<AttachError> {
+    if asked.key == 0 && seen.sidecar.as_ref().is_some_and(|sidecar| sidecar.key != 0) {
+        return Some(AttachError::Reserved);
+    }
     let has_writes = found.is_some_and(|found| found.unretired().next().is_some());
     if let Some(sidecar) = seen.sidecar.as_ref().filter(|sidecar| !is_free(sidecar))
         && !(seen.is_known && found.is_some())
@@ -227,6 +230,8 @@ fn next_sidecar(
         // Whoever had a copy may have more than the log: what was on its way and never answered.
         holders: Vec::new(),
         log_generation: 0,
+        key: asked.key,
+        stays: before.is_some_and(|sidecar| sidecar.stays),
         fingerprint: asked.fingerprint,
     }
 }

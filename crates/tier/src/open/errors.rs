@@ -28,6 +28,8 @@ pub struct Attachment {
     pub bytes: u64,
     /// How its writes are answered.
     pub mode: Mode,
+    /// The key by which a reservation of the backing store is held; 0 for none.
+    pub key: u64,
     /// What tells the backing store from another, or from itself changed.
     pub fingerprint: [u8; FINGERPRINT_BYTES],
     /// How many peers have to hold a copy of its log while it is in mode back, and who may.
@@ -67,6 +69,9 @@ pub enum AttachError {
     /// Somebody takes it over, or was stopped while he did.
     #[error("the disk is being taken over, or that was stopped before its end: take it over again")]
     Claimed,
+    /// Its owner holds a reservation of the backing store, and it is to be served without one.
+    #[error("the sidecar says that its backing device is reserved: serve it with --reserve")]
+    Reserved,
     /// This set has writes for it, and its sidecar says that they were given up, or that somebody
     /// else went on.
     #[error(

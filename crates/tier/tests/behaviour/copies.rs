@@ -370,6 +370,48 @@ fn g_an_owner_that_is_cut_off_while_it_runs_answers_nothing_any_more() {
 }
 
 #[test]
+fn g_an_owner_whose_reservation_was_taken_lands_nothing_more_and_answers_nothing() {
+    let (mut taken, mut refused) = (0, 0);
+    for (seed, shape) in (0..24).map(|seed| (seed, if seed % 2 == 0 { ONE } else { TWO })) {
+        let mut world = copied(60 + seed, shape);
+        world.reservations.register(0, 0, 10).expect("nobody is registered");
+        world.reservations.reserve(0, 10).expect("nobody holds it");
+        for _ in 0..100 + 20 * seed {
+            world.step();
+        }
+        // Another host takes its reservation away, in the middle of whatever it does, and takes the disk over. Its holders
+        // cannot tell it.
+        world.reservations.register(1, 0, 20).expect("anybody may");
+        world.reservations.preempt(1, 20, 10).expect("it is registered");
+        world.ways.partition(0);
+        if shape.copies > 1 {
+            world.ways.partition(1);
+        }
+        let (mut devices, mut holders) = world.left_behind();
+        // What it had under way when it was preempted was aborted.
+        devices.kill(&mut chance(seed));
+        holders.iter_mut().for_each(|holder| holder.end(false, &mut chance(seed)));
+        take(&mut devices, &mut holders, shape, None).expect("there is a copy");
+        world.oracle.check(&content(&mut devices, shape), false);
+        let before = content(&mut world.devices, shape);
+        let errors = world.errors;
+        for at in 0..6 {
+            let request = world.request(Op::Write, at * 8192, 8192, at == 3);
+            world.ask(request);
+        }
+        world.settle(|world| world.waiting() == 0 && world.notes.contains(&Note::Fenced(0)));
+        let request = world.request(Op::Read, 0, 4096, false);
+        world.ask(request);
+        world.settle(|world| world.waiting() == 0);
+        assert!(world.errors >= errors + 7, "seed {seed}: nothing is answered any more");
+        assert!(content(&mut world.devices, shape) == before, "seed {seed}: nothing lands late");
+        refused += world.refused;
+        taken += 1;
+    }
+    assert!(taken == 24 && refused > 0, "{refused} late writes were refused");
+}
+
+#[test]
 fn a_peer_that_acknowledges_and_forgets_is_caught_and_not_believed() {
     let mut world = copied(50, TWO);
     world.write(0, 4096);

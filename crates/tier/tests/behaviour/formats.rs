@@ -103,6 +103,8 @@ fn sidecar() -> Sidecar {
         applied: 11,
         holders: Vec::new(),
         log_generation: 0,
+        key: 0,
+        stays: false,
         fingerprint: [6; 64],
     }
 }
@@ -150,6 +152,9 @@ fn what_version_1_wrote_is_read() {
     assert_eq!(Sidecar::newest(&kept_sidecar), Some(sidecar()));
     let kept_copied = kept("sidecar-copies-1.bin", &copied().encode()[..]);
     assert_eq!(Sidecar::newest(&kept_copied), Some(copied()));
+    let reserved = Sidecar { key: 0x1234_5678_9abc_def0, stays: true, ..copied() };
+    let kept_reserved = kept("sidecar-reserved-1.bin", &reserved.encode()[..]);
+    assert_eq!(Sidecar::newest(&kept_reserved), Some(reserved));
     let kept_label = kept("label-1.bin", &label().encode()[..]);
     assert_eq!(Label::newest(&kept_label), Some(label()));
 }

@@ -5,7 +5,11 @@
 //! the shared store may land late. Breadth first, so that what is found wrong has the shortest way to it, and so
 //! many states: all of them are more than a test run has time for.
 
+mod reserved;
+
 use std::collections::{HashSet, VecDeque};
+
+use faults::Reservations;
 
 use tilemark_tier::format::{ADDRESS_BYTES, FINGERPRINT_BYTES, Holder, Sidecar, SidecarState};
 use tilemark_tier::ownership::{
@@ -23,6 +27,8 @@ enum Role {
     Owner,
     /// Answers nothing any more, and lets go when all of it is out.
     Leaving,
+    /// Has taken the owner's reservation away, and read nothing yet.
+    Preempting,
     /// Has made holders refuse the owner, and will put so many writes in.
     Fencing(u8),
     Claimed(u8),
@@ -42,6 +48,8 @@ struct Host {
     waits_for: [bool; HOSTS],
     copy: (u64, u8),
     fence: u64,
+    /// The file that it has open as the sidecar.
+    file: u8,
 }
 
 /// What is kept to.
@@ -51,14 +59,26 @@ struct Rules {
     with_proof: bool,
     /// Who lets go says so when what he wrote has landed.
     lets_land: bool,
+    /// The proof is a reservation.
+    by_reservation: Option<reserved::Rules>,
 }
 
-const ALL: Rules = Rules { with_proof: true, lets_land: true };
+const ALL: Rules = Rules { with_proof: true, lets_land: true, by_reservation: None };
 
 #[derive(Debug, Clone)]
 enum Late {
-    Sidecar(usize, Sidecar),
+    Sidecar(usize, Box<Sidecar>),
     Backing(usize, u8),
+    /// The device is asked whether a sidecar with these holders, which is durable, counts.
+    Check(usize, [bool; HOSTS]),
+}
+
+impl Late {
+    fn by(&self) -> usize {
+        match self {
+            Self::Sidecar(host, _) | Self::Backing(host, _) | Self::Check(host, _) => *host,
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -70,6 +90,10 @@ struct State {
     answered: u8,
     hosts: [Host; HOSTS],
     late: Vec<Late>,
+    /// Of the device with the backing store.
+    device: Reservations,
+    /// The file that has the sidecar's name.
+    file: u8,
     way: Vec<String>,
 }
 
@@ -92,6 +116,7 @@ impl State {
             waits_for: [false; HOSTS],
             copy: (1, 0),
             fence: 1,
+            file: 0,
         };
         let mut hosts = [host(Role::Owner), host(Role::Idle), host(Role::Idle)];
         hosts[0].waits_for = [false, true, true];
@@ -106,10 +131,12 @@ impl State {
             applied: 0,
             holders: vec![holder(1), holder(2)],
             log_generation: 0,
+            key: 0,
+            stays: false,
             fingerprint: [0; FINGERPRINT_BYTES],
         };
-        let (late, way) = (Vec::new(), Vec::new());
-        Self { shared, backing: 0, floor: 0, answered: 0, hosts, late, way }
+        let (late, way, device) = (Vec::new(), Vec::new(), Reservations::default());
+        Self { shared, backing: 0, floor: 0, answered: 0, hosts, late, device, file: 0, way }
     }
 
     /// All that tells one state from another.
@@ -119,7 +146,7 @@ impl State {
             let holders: Vec<u8> = sidecar.holders.iter().map(|holder| holder.host[0]).collect();
             let (ahead, owner) = (sidecar.seq - self.shared.seq.min(sidecar.seq), sidecar.owner[0]);
             let behind = self.shared.seq - sidecar.seq.min(self.shared.seq);
-            let log = (has_log(sidecar), sidecar.log_generation);
+            let log = (has_log(sidecar), sidecar.log_generation, sidecar.key, sidecar.stays);
             (sidecar.generation, ahead, behind.min(1), owner, log, holders)
         };
         let late: Vec<_> = self
@@ -128,10 +155,14 @@ impl State {
             .map(|late| match late {
                 Late::Sidecar(host, sidecar) => (*host, 0, Some(said(sidecar))),
                 Late::Backing(host, to) => (*host, *to, None),
+                Late::Check(host, holders) => {
+                    let bits = (0..HOSTS).map(|peer| u8::from(holders[peer]) << peer).sum::<u8>();
+                    (*host, 100 + bits, None)
+                }
             })
             .collect();
         let all = (said(&self.shared), self.backing, self.floor, self.answered, &self.hosts, late);
-        format!("{all:?}").into_bytes()
+        format!("{all:?}{:?}{}", self.device, self.file).into_bytes()
     }
 
     /// What is wrong.
@@ -161,6 +192,9 @@ impl State {
         for host in 0..HOSTS {
             match self.hosts[host].role {
                 Role::Owner => self.own(host, &mut found),
+                Role::Idle | Role::Preempting | Role::Off if rules.by_reservation.is_some() => {
+                    self.reserved(host, rules, &mut found);
+                }
                 Role::Leaving => self.leave(host, rules, &mut found),
                 Role::Idle => {
                     self.take(host, rules.with_proof, &mut found);
@@ -173,14 +207,14 @@ impl State {
                 // Switched off: what has not landed never does.
                 found.push(self.with(format!("{host} is off"), |s| {
                     s.hosts[host].role = Role::Off;
-                    s.late.retain(|late| {
-                        !matches!(late, Late::Sidecar(by, _) | Late::Backing(by, _) if *by == host)
-                    });
+                    s.late.retain(|late| late.by() != host);
                 }));
             }
         }
         for place in 0..self.late.len() {
-            found.push(self.with(format!("{:?} lands", self.late[place]), |s| s.land(place)));
+            found.push(self.with(format!("{:?} lands", self.late[place]), |s| {
+                s.land(place, rules);
+            }));
         }
         found
     }
@@ -207,7 +241,7 @@ impl State {
         }
         let is_busy = |is_backing: bool| {
             self.late.iter().any(|late| match late {
-                Late::Sidecar(by, _) => *by == host && !is_backing,
+                Late::Sidecar(by, _) | Late::Check(by, _) => *by == host && !is_backing,
                 Late::Backing(by, _) => *by == host && is_backing,
             })
         };
@@ -221,14 +255,14 @@ impl State {
         }));
         for peer in (0..HOSTS).filter(|peer| me.waits_for[*peer] && !is_busy(false)) {
             found.push(self.with(format!("{host} loses {peer}"), |s| {
-                if !is_owner(&s.shared, set(host), me.generation) {
+                if me.file == s.file && !is_owner(&s.shared, set(host), me.generation) {
                     s.hosts[host].role = Role::Idle;
                     return;
                 }
                 let mut holders = s.shared.holders.clone();
                 holders.retain(|holder| holder.host != set(peer));
                 let next = with_holders(&s.shared, holders);
-                s.late.push(Late::Sidecar(host, next));
+                s.late.push(Late::Sidecar(host, Box::new(next)));
             }));
         }
     }
@@ -236,8 +270,7 @@ impl State {
     /// All that its log has goes out; then the sidecar says that the backing store is all there is.
     fn leave(&self, host: usize, rules: Rules, found: &mut Vec<Self>) {
         let me = &self.hosts[host];
-        let is_its = |late: &Late| matches!(late, Late::Sidecar(by, _) | Late::Backing(by, _) if *by == host);
-        let is_busy = self.late.iter().any(is_its);
+        let is_busy = self.late.iter().any(|late| late.by() == host);
         let is_out =
             |late: &Late| matches!(late, Late::Backing(by, to) if *by == host && *to == me.log);
         let is_sent = self.backing == me.log || self.late.iter().any(is_out);
@@ -249,9 +282,10 @@ impl State {
         if is_sent && (!is_busy || !rules.lets_land) {
             found.push(self.with(format!("{host} lets go"), |s| {
                 s.hosts[host].role = Role::Idle;
-                if is_owner(&s.shared, set(host), me.generation) {
+                if me.file == s.file && is_owner(&s.shared, set(host), me.generation) {
                     let next = with_holders(&s.shared, Vec::new());
                     s.shared = Sidecar { state: SidecarState::Clean, ..next };
+                    s.release(host, rules);
                 }
             }));
         }
@@ -271,9 +305,22 @@ impl State {
         }
     }
 
-    fn land(&mut self, place: usize) {
+    fn land(&mut self, place: usize, rules: Rules) {
         match self.late.remove(place) {
+            Late::Backing(host, _) if self.is_refused(host, rules) => {
+                self.hosts[host].role = Role::Idle
+            }
             Late::Backing(_, to) => self.backing = to,
+            Late::Check(host, _) if self.is_refused(host, rules) => {
+                self.hosts[host].role = Role::Idle
+            }
+            Late::Check(host, holders) => {
+                let waits_for = &mut self.hosts[host].waits_for;
+                (0..HOSTS).for_each(|peer| waits_for[peer] &= holders[peer]);
+            }
+            Late::Sidecar(host, sidecar) if rules.by_reservation.is_some() => {
+                self.sidecar_lands(host, *sidecar, rules);
+            }
             Late::Sidecar(host, sidecar) => {
                 for peer in 0..HOSTS {
                     let is_named = sidecar.holders.iter().any(|holder| holder.host == set(peer));
@@ -281,7 +328,7 @@ impl State {
                 }
                 // Of two copies of one number the later one lies over the other.
                 if sidecar.seq >= self.shared.seq {
-                    self.shared = sidecar;
+                    self.shared = *sidecar;
                 }
             }
         }
@@ -379,9 +426,12 @@ impl State {
 
 /// So many states, the nearest first; the way to one that is wrong.
 fn explore(rules: Rules) -> Result<usize, (String, Vec<String>)> {
-    let mut seen = HashSet::new();
-    let mut todo = VecDeque::from([State::first()]);
-    seen.insert(State::first().key());
+    explore_from(State::first(), rules)
+}
+
+fn explore_from(first: State, rules: Rules) -> Result<usize, (String, Vec<String>)> {
+    let mut seen = HashSet::from([first.key()]);
+    let mut todo = VecDeque::from([first]);
     while let Some(state) = todo.pop_front() {
         if let Some(wrong) = state.wrong() {
             return Err((wrong.to_owned(), state.way));

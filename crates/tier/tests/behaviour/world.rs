@@ -163,7 +163,16 @@ pub fn give_up(devices: &mut Devices) -> Result<Option<Uuid>, IoError> {
 
 pub fn attachment(bytes: u64, mode: Mode) -> Attachment {
     let fingerprint = [0; FINGERPRINT_BYTES];
-    Attachment { index: 0, disk: DISK, bytes, mode, fingerprint, copies: 0, peers: Vec::new() }
+    Attachment {
+        index: 0,
+        disk: DISK,
+        bytes,
+        mode,
+        key: 0,
+        fingerprint,
+        copies: 0,
+        peers: Vec::new(),
+    }
 }
 
 pub fn settings() -> Settings {
@@ -264,6 +273,10 @@ pub struct World {
     /// Its peers.
     pub ways: super::peers::Ways,
     set: Uuid,
+    /// Of its backing store, where this host is number 0.
+    pub reservations: faults::Reservations,
+    /// Writes that it refused.
+    pub refused: usize,
     /// What the machine keeps in memory.
     pub kept: Keeper,
     /// No time passes while a peer has something to answer.
@@ -321,6 +334,8 @@ impl World {
             flushes: 0,
             ways: super::peers::Ways::new(vec![HolderHost::new(); shape.copies.into()]),
             set,
+            reservations: faults::Reservations::default(),
+            refused: 0,
             kept: Keeper::new(seed),
             is_patient: true,
             other,
@@ -526,11 +541,21 @@ impl World {
                 if is_ours { Ok(Vec::new()) } else { Err(IoError::Fenced) }
             }
             Under::Read(io) => self.end_read(&io),
+            Under::Write(place @ Place::Backing(0), _) if !self.reservations.may_write(0) => {
+                self.devices.of(place).refuse_write(id.into());
+                self.refused += 1;
+                Err(IoError::Fenced)
+            }
             Under::Write(place, is_durable) => {
                 let disk = self.devices.of(place);
                 disk.finish_write(id.into(), is_durable, &mut self.chance)
                     .map(|()| Vec::new())
                     .map_err(|_| IoError::Io)
+            }
+            // Its driver asks then whether the reservation is held still.
+            Under::Flush(place @ Place::Sidecar(0)) if !self.reservations.may_write(0) => {
+                let _ = self.devices.of(place).finish_flush(id.into());
+                Err(IoError::Fenced)
             }
             Under::Flush(place) => self
                 .devices

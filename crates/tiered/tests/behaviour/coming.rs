@@ -15,8 +15,16 @@ fn second(host: &Host, back: bool) -> Coming {
     if !backing.exists() {
         std::fs::write(&backing, vec![0; DISK_BYTES]).expect("room");
     }
-    let (disk, sidecar, copies, peers, elsewhere) = ("vm2".to_owned(), None, 0, Vec::new(), None);
-    Coming { disk, backing, back, sidecar, copies, peers, elsewhere }
+    Coming {
+        disk: "vm2".to_owned(),
+        backing,
+        back,
+        sidecar: None,
+        copies: 0,
+        peers: Vec::new(),
+        reserve: false,
+        elsewhere: None,
+    }
 }
 
 fn attach(served: &Served, coming: &Coming) -> Result<(), String> {

@@ -8,5 +8,6 @@ mod client;
 mod coming;
 mod copies;
 mod moving;
+mod reserved;
 mod served;
 mod told;

@@ -64,6 +64,7 @@ impl Pair {
             mode: self.mode,
             sidecar: None,
             copies: Copies::default(),
+            reserve: None,
         };
         let disks = if owns { vec![disk] } else { Vec::new() };
         let mut set = open(&self.path(server), &disks).expect("it opens");
@@ -93,6 +94,7 @@ impl Pair {
             sidecar: None,
             copies: 0,
             peers: Vec::new(),
+            reserve: false,
             elsewhere: Some(elsewhere),
         }
     }

@@ -1,6 +1,7 @@
 //! Everything a client can ask, through every mode and over restarts, against memory.
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use front::{Limits, Listen, Place, Running};
@@ -54,6 +55,7 @@ impl Host {
             mode: self.mode,
             sidecar: None,
             copies: Copies::default(),
+            reserve: None,
         }
     }
 
@@ -62,11 +64,16 @@ impl Host {
     }
 
     pub fn serve(&self) -> Served {
-        let set = self.open().expect("it opens");
+        self.serve_as(self.opening()).expect("it opens").0
+    }
+
+    /// Also what an operator hears.
+    pub fn serve_as(&self, opening: Opening) -> Result<(Served, Receiver<String>), SetError> {
+        let Set { offer, control, told, was_clean, pages, .. } = open(&self.cache(), &[opening])?;
         let listen = Listen { place: self.socket(), tls: None };
-        let running =
-            front::start_with(set.offer, &[listen], Limits::default()).expect("it starts");
-        Served { running, control: set.control, was_clean: set.was_clean, pages: set.pages }
+        let running = front::start_with(offer, &[listen], Limits::default()).expect("it starts");
+        control.serve(&running);
+        Ok((Served { running, control, was_clean, pages }, told))
     }
 
     pub fn client(&self) -> Client {
@@ -228,6 +235,7 @@ fn two_disks_share_a_set_and_stay_two() {
             mode: Mode::Through,
             sidecar: None,
             copies: Copies::default(),
+            reserve: None,
         },
     ];
     let set = open(&host.cache(), &disks).expect("it opens");

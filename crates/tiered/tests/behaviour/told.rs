@@ -76,6 +76,7 @@ fn two_disks_never_share_a_sidecar_and_no_name_leads_elsewhere() {
         mode: Mode::Back,
         sidecar: beside.clone(),
         copies: Copies::default(),
+        reserve: None,
     };
     let text = said(open(&host.cache(), &[named("vm1", host.backing()), named("vm2", second)]));
     assert!(text.contains("sidecar is in use"), "{text}");

@@ -24,6 +24,7 @@ pub fn attach(args: &TierAttachArgs) -> Result<Exit, Failure> {
         back: args.mode == TierMode::Back,
         sidecar: args.safety.sidecar_of(&name).as_deref().map(absolute).transpose()?,
         copies: args.safety.copies,
+        reserve: args.safety.reserve,
         peers: args
             .safety
             .peers
