@@ -29,6 +29,16 @@ struct Way {
 
 const WAY: Way = Way { listen: None, tls: None, patience: Duration::from_secs(60) };
 
+/// Servers that stop do not wait long for clients whose disk is on its way.
+const LIMITS: Limits = Limits {
+    connections: 64,
+    requests_in_flight: 256,
+    bytes_in_flight: 32 << 20,
+    handshake: Duration::from_secs(10),
+    drain: Duration::from_secs(1),
+    close: Duration::from_secs(60),
+};
+
 impl Pair {
     fn new(mode: Mode) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
@@ -72,7 +82,7 @@ impl Pair {
         set.offer.catalog = Some(control.catalog(None));
         let socket = Listen { place: self.place(server), tls: None };
         let listens: Vec<Listen> = way.listen.into_iter().chain([socket]).collect();
-        let running = front::start_with(set.offer, &listens, Limits::default());
+        let running = front::start_with(set.offer, &listens, LIMITS);
         let running = running.expect("it starts");
         control.serve(&running);
         Served { running, control, was_clean: set.was_clean, pages: set.pages }
@@ -216,6 +226,37 @@ fn while_its_owner_is_gone_nothing_is_answered_and_then_it_is_an_error() {
     client.write(0, &[6; 4096]).expect("it is pulled");
     assert!(client.read(0, 8192).expect("bytes come") == [[6; 4096], [5; 4096]].concat());
     assert!(!owns(&a) && owns(&b));
+}
+
+#[test]
+fn an_owner_whose_backing_store_refuses_keeps_it_and_whoever_waits_is_told_in_time() {
+    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+    use std::os::fd::AsRawFd;
+    let pair = Pair::new(Mode::Back);
+    let memory = memfd_create("disk", MemfdFlags::ALLOW_SEALING).expect("memory");
+    ftruncate(&memory, DISK_BYTES as u64).expect("room");
+    let backing = PathBuf::from(format!("/proc/self/fd/{}", memory.as_raw_fd()));
+    let so = || Way { patience: Duration::from_secs(1), ..WAY };
+    let (a, b) = (pair.serve_so("a", false, so()), pair.serve_so("b", false, so()));
+    let coming = Coming { backing, sidecar: Some(pair.path("side")), ..pair.coming("a", "b") };
+    attach(&a, &Coming { elsewhere: None, ..coming.clone() }).expect("it is free");
+    attach(&b, &coming).expect("it is found");
+    // It takes no write any more.
+    fcntl_add_seals(&memory, SealFlags::WRITE).expect("nobody has it mapped");
+    let (mut at_a, mut at_b) = (pair.client("a"), pair.client("b"));
+    at_a.write(0, &[5; 4096]).expect("the log takes it");
+    assert_eq!(at_b.write(0, &[6; 4096]), Err(Code::Io));
+    assert_eq!(at_a.read(0, 4096), Err(Code::Io), "it is being let go of");
+    let report = a.report();
+    assert!(report.elsewhere[0].owner.is_none() && report.disks[0].is_refused, "{report:?}");
+    let said = a.ask(Command::Detach { disk: "vm1".to_owned() }).expect_err("it is on its way");
+    assert!(said.contains("hint: "), "{said}");
+    // What was answered is where its sidecar says it is: in the log of its owner.
+    drop((at_a, at_b));
+    a.running.stop().expect("it ends");
+    let a = pair.serve("a", false);
+    attach(&a, &Coming { elsewhere: None, ..coming }).expect("it has the log");
+    assert!(pair.client("a").read(0, 4096).expect("bytes come") == [5; 4096]);
 }
 
 #[test]
