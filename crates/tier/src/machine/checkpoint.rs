@@ -97,8 +97,8 @@ impl Tier {
                 let key = self.pages.slots[slot as usize].key()?;
                 let disk = self.disks[usize::from(key.disk)].as_ref()?;
                 let (flushed, log_seq, tag) = (disk.flushed, disk.true_to(), disk.entry.tag());
+                let is_backed = self.pages.is_backed(slot, flushed);
                 let state = self.pages.slot(slot);
-                let is_backed = state.backed <= flushed;
                 let valid = if is_backed { state.valid } else { state.valid & state.mapped };
                 state.mapped |= valid;
                 (valid != 0).then(|| SlotEntry {

@@ -57,7 +57,7 @@ impl Tier {
         if self.filling >= FILLING_MAX && !matches!(holder, Holder::Run { .. }) {
             return 0;
         }
-        let written = self.disk(disk).written;
+        let (written, flushed) = (self.disk(disk).written, self.disk(disk).flushed);
         for (block, at, sum) in blocks.iter().copied() {
             let (key, bit) = self.pages.page_of(disk, block);
             let Some(slot) = self.pages.find(key).filter(|slot| open.contains(slot)) else {
@@ -68,7 +68,9 @@ impl Tier {
                 continue;
             }
             state.sums[usize::from(bit)] = sum;
-            state.backed = state.backed.max(written);
+            if written > flushed {
+                self.pages.fill_unbacked(slot, written);
+            }
             match runs.last_mut() {
                 Some((last, first, count, _)) if *last == slot && *first + *count == bit => {
                     *count += 1
@@ -102,9 +104,9 @@ impl Tier {
         fx: &mut Fx,
     ) {
         self.filling -= u64::from(bits.count_ones()) * 4096;
-        let state = self.pages.slot(slot);
-        let (key, backed) = (state.key(), state.backed);
-        let is_lasting = key.is_none_or(|key| backed <= self.disk(key.disk).flushed);
+        let key = self.pages.slot(slot).key();
+        let flushed = key.map_or(0, |key| self.disk(key.disk).flushed);
+        let is_lasting = key.is_none() || self.pages.is_backed(slot, flushed);
         let state = self.pages.slot(slot);
         // What the backing store may still lose no durable map may tell of. Where one that may be durable tells of what
         // the block was before, the next would take this for the same.

@@ -1,10 +1,9 @@
 mod division;
 mod part;
+mod row;
 mod slot;
 #[cfg(test)]
 mod tests;
-
-use std::collections::VecDeque;
 
 use cache::PolicyKind;
 use cache::tier::{Admission, Promotion};
@@ -13,7 +12,8 @@ use rustc_hash::FxHashMap;
 use crate::format::SlotEntry;
 use crate::geometry::Geometry;
 use part::Part;
-use slot::Holds;
+use row::Row;
+use slot::{Holds, NIL};
 
 pub(crate) use slot::{PageKey, SlotState};
 
@@ -30,8 +30,8 @@ struct Owned {
     pages: usize,
     /// Pages that left since the set was opened.
     evicted: u64,
-    /// Pages in the order in which they came in; some of them have left.
-    entered: VecDeque<u64>,
+    /// Slots of its pages, in the order in which these came in.
+    entered: Row,
 }
 
 impl Default for Owned {
@@ -43,7 +43,7 @@ impl Default for Owned {
             part: None,
             pages: 0,
             evicted: 0,
-            entered: VecDeque::new(),
+            entered: Row::default(),
         }
     }
 }
@@ -68,7 +68,11 @@ pub(crate) struct Pages {
     /// By disk.
     owned: Vec<Owned>,
     pub(crate) slots: Vec<SlotState>,
-    free: Vec<u32>,
+    /// The slot that is taken next, the others behind it, and how many they are.
+    free: u32,
+    free_count: usize,
+    /// How much of what mode through wrote must be durable before a map may tell of a slot's blocks, where not all is.
+    unbacked: FxHashMap<u32, u64>,
     /// Pages that left, while it is not durable that they did.
     leaving: FxHashMap<PageKey, u32>,
     page_bytes: u64,
@@ -83,20 +87,24 @@ impl Pages {
         // A page that comes in needs a slot while the one that leaves is still being forgotten.
         let spare = (slots / 32).max(1);
         let capacity = (slots.saturating_sub(spare)).max(1) as usize;
-        Self {
+        let mut pages = Self {
             kind: policy,
             common: Part::new(policy, capacity),
             capacity,
             surplus: Vec::new(),
             promotion: Promotion::new(admission, capacity),
             owned: Vec::new(),
-            slots: vec![SlotState::default(); slots as usize],
-            free: (0..slots).rev().collect(),
+            slots: vec![SlotState::FREE; slots as usize],
+            free: NIL,
+            free_count: 0,
+            unbacked: FxHashMap::default(),
             leaving: FxHashMap::default(),
             page_bytes: u64::from(geometry.page_bytes),
             references: 0,
             evicted_before: 0,
-        }
+        };
+        pages.restored();
+        pages
     }
 
     /// Puts a page where it was when the set was last open, as far as it may still be believed.
@@ -109,13 +117,13 @@ impl Pages {
         }
         self.common.enter(key, slot);
         self.references += 1;
-        self.entered(key);
         self.slots[slot as usize] = SlotState {
             valid: entry.valid & believed,
             mapped: entry.valid,
             sums: *entry.sums,
-            ..SlotState::of(key, self.references)
+            ..SlotState::of(key, Holds::Page, self.references)
         };
+        self.entered(slot, key.disk);
         true
     }
 
@@ -123,18 +131,18 @@ impl Pages {
     /// that is forgotten.
     pub(crate) fn forget(&mut self, slot: u32, entry: &SlotEntry) -> PageKey {
         let key = PageKey { disk: entry.disk, page: entry.page };
-        let state = &mut self.slots[slot as usize];
-        let (page, holds) = (key.id().0, Holds::Leaving);
-        *state = SlotState { page, holds, mapped: entry.valid, ..SlotState::default() };
+        let left = SlotState::of(key, Holds::Leaving, 0);
+        self.slots[slot as usize] = SlotState { mapped: entry.valid, ..left };
         self.leaving.insert(key, slot);
         key
     }
 
-    /// Takes the slots that hold something from the free ones.
+    /// Slots that hold nothing are free, the first of them first.
     pub(crate) fn restored(&mut self) {
-        let slots = &self.slots;
-        let is_free = |slot: &SlotState| slot.holds == Holds::None;
-        self.free.retain(|slot| is_free(&slots[*slot as usize]));
+        (self.free, self.free_count) = (NIL, 0);
+        for slot in (0..u32::try_from(self.slots.len()).unwrap_or(NIL)).rev() {
+            self.reuse(slot);
+        }
     }
 
     pub(crate) fn resident(&self) -> usize {
@@ -179,7 +187,7 @@ impl Pages {
             self.slots[slot as usize].used = self.references;
             return (Some(slot), None);
         }
-        if !is_open || self.is_dividing() || self.free.is_empty() || !self.admits(key) {
+        if !is_open || self.is_dividing() || self.free == NIL || !self.admits(key) {
             return (None, None);
         }
         let own = self.make_room(key.disk);
@@ -187,11 +195,11 @@ impl Pages {
             // That has become less: the disk gives more up than it gets.
             return (None, own);
         }
-        let taken = self.free.pop().expect("it was not empty");
+        let taken = self.take_free();
         let evicted = self.part_mut(key.disk).enter(key, taken);
         let lost = evicted.and_then(|(slot, key)| self.leave(slot, key));
-        self.entered(key);
-        self.slots[taken as usize] = SlotState::of(key, self.references);
+        self.slots[taken as usize] = SlotState::of(key, Holds::Page, self.references);
+        self.entered(taken, key.disk);
         // One of the disk's own left, or one by the policy, and never both: there was room then.
         (Some(taken), own.or(lost))
     }
@@ -227,13 +235,7 @@ impl Pages {
         if !self.has_its_share(disk) {
             return None;
         }
-        loop {
-            let page = self.owned[usize::from(disk)].entered.pop_front()?;
-            let key = PageKey { disk, page };
-            if let Some(slot) = self.part_mut(disk).remove(key) {
-                return self.leave(slot, key);
-            }
-        }
+        self.give_up_first(disk)?
     }
 
     /// The policy of all disks that have none of their own, and that of a disk if it has.
@@ -265,43 +267,24 @@ impl Pages {
     }
 
     /// A page of a disk came in.
-    fn entered(&mut self, key: PageKey) {
-        let own = self.own(key.disk);
-        own.pages += 1;
-        own.entered.push_back(key.page);
-        let is_sparse = own.entered.len() > 2 * own.pages + 64;
-        if is_sparse {
-            // One that left and came back is in twice: what counts is when it came back.
-            let entered = std::mem::take(&mut own.entered);
-            let part = self.part(key.disk);
-            let mut seen = rustc_hash::FxHashSet::default();
-            let mut kept: VecDeque<u64> = VecDeque::new();
-            for page in entered.into_iter().rev() {
-                let is_in = part.find(PageKey { page, ..key }).is_some();
-                if is_in && seen.insert(page) {
-                    kept.push_front(page);
-                }
-            }
-            self.owned[usize::from(key.disk)].entered = kept;
-        }
+    fn entered(&mut self, slot: u32, disk: u16) {
+        self.own(disk).pages += 1;
+        self.owned[usize::from(disk)].entered.push_back(&mut self.slots, slot);
     }
 
-    /// Up to `most` pages of a disk leave, or fewer where some have left already: what is to be forgotten for
-    /// them. `None` when it has none.
+    /// The page of a disk leaves that it has had longest, if it has one; and what is to be forgotten for that.
+    fn give_up_first(&mut self, disk: u16) -> Option<Option<(u32, PageKey)>> {
+        let slot = self.own(disk).entered.first;
+        let key = self.slots.get(slot as usize)?.key()?;
+        self.part_mut(disk).remove(key);
+        Some(self.leave(slot, key))
+    }
+
+    /// Up to `most` pages of a disk leave: what is to be forgotten for them. `None` when it has none.
     pub(crate) fn give_up(&mut self, disk: u16, most: usize) -> Option<Vec<(u32, PageKey)>> {
-        let entered = &mut self.own(disk).entered;
-        if entered.is_empty() {
-            return None;
-        }
-        let pages: Vec<u64> = entered.drain(..most.min(entered.len())).collect();
-        let mut lost = Vec::new();
-        for page in pages {
-            let key = PageKey { disk, page };
-            if let Some(slot) = self.part_mut(disk).remove(key) {
-                lost.extend(self.leave(slot, key));
-            }
-        }
-        Some(lost)
+        let mut lost = vec![self.give_up_first(disk)?];
+        lost.extend((1..most).map_while(|_| self.give_up_first(disk)));
+        Some(lost.into_iter().flatten().collect())
     }
 
     /// The disk is gone: the next one of that index begins with nothing.
@@ -327,8 +310,10 @@ impl Pages {
 
     /// A page leaves; if a map may still name it, that has to be forgotten first.
     fn leave(&mut self, slot: u32, key: PageKey) -> Option<(u32, PageKey)> {
-        let own = self.own(key.disk);
+        let own = &mut self.owned[usize::from(key.disk)];
         (own.pages, own.evicted) = (own.pages - 1, own.evicted + 1);
+        own.entered.unlink(&mut self.slots, slot);
+        self.unbacked.remove(&slot);
         let state = &mut self.slots[slot as usize];
         state.holds = Holds::None;
         (state.valid, state.filling) = (0, 0);
@@ -372,12 +357,40 @@ impl Pages {
     fn reuse(&mut self, slot: u32) {
         let state = &self.slots[slot as usize];
         if state.holds == Holds::None && state.pins == 0 {
-            self.free.push(slot);
+            self.slots[slot as usize].after = std::mem::replace(&mut self.free, slot);
+            self.free_count += 1;
         }
+    }
+
+    /// A slot that is free; there is one.
+    fn take_free(&mut self) -> u32 {
+        let slot = self.free;
+        self.free = self.slots[slot as usize].after;
+        self.free_count -= 1;
+        slot
     }
 
     /// Slots that can be taken at once.
     pub(crate) fn free(&self) -> usize {
-        self.free.len()
+        self.free_count
+    }
+
+    /// What fills a slot was read after so much of what mode through wrote, and that is not durable yet.
+    pub(crate) fn fill_unbacked(&mut self, slot: u32, written: u64) {
+        self.unbacked.insert(slot, written);
+    }
+
+    /// Whether a map may tell of a slot's blocks when so much of what mode through wrote is durable.
+    pub(crate) fn is_backed(&self, slot: u32, flushed: u64) -> bool {
+        self.unbacked.get(&slot).is_none_or(|written| *written <= flushed)
+    }
+
+    /// The same of one that has to be told of: it is not asked again when it may.
+    pub(crate) fn becomes_backed(&mut self, slot: u32, flushed: u64) -> bool {
+        let is_backed = self.is_backed(slot, flushed);
+        if is_backed {
+            self.unbacked.remove(&slot);
+        }
+        is_backed
     }
 }

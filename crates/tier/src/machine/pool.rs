@@ -8,6 +8,8 @@ use super::pages::PageKey;
 use super::{Fx, Tier};
 use crate::format::{Flags, GROUP_RECORDS, Kind, Record};
 
+/// Room for so many items is kept when none waits. Our choice.
+const QUEUE_KEPT: usize = 1024;
 /// Records that fit into a group when all are maps.
 const MAPS: usize = GROUP_RECORDS / 3;
 
@@ -150,7 +152,7 @@ impl Tier {
                 let state = self.pages.slot(slot);
                 state.is_queued = false;
                 state.mapped |= bits;
-                state.map_seq = seq;
+                state.map_in(seq);
             }
             records.push(record);
             self.pool.after.push_back((seq, after));
@@ -216,7 +218,7 @@ impl Tier {
                 let disk = self.disks[usize::from(key.disk)].as_ref()?;
                 // What the backing store may still lose in a power cut is not to be found in a
                 // page after it.
-                let is_backed = state.backed <= disk.flushed;
+                let is_backed = self.pages.is_backed(slot, disk.flushed);
                 let bits = if is_backed { state.valid } else { state.valid & state.mapped };
                 if bits == 0 && state.mapped == 0 {
                     return None;
@@ -233,6 +235,17 @@ impl Tier {
         }
     }
 
+    /// What waits is forgotten as soon as it is done; room for many that waited at once is not kept for the next time.
+    fn shrink_pool(&mut self) {
+        let pool = &mut self.pool;
+        if pool.after.is_empty() && pool.after.capacity() > QUEUE_KEPT {
+            pool.after = VecDeque::new();
+        }
+        if pool.queue.is_empty() && pool.queue.capacity() > QUEUE_KEPT {
+            pool.queue = VecDeque::new();
+        }
+    }
+
     /// Groups of the pool up to some number became durable.
     pub(super) fn pool_durable(&mut self, fx: &mut Fx) {
         while let Some((seq, after)) = self.pool.after.front().copied() {
@@ -246,11 +259,12 @@ impl Tier {
                 After::Write(write) => self.through_allowed(write, fx),
                 After::Mapped { slot, seq, bits } => {
                     let state = self.pages.slot(slot);
-                    if state.map_seq == seq && state.key().is_some() {
+                    if state.is_newest_map(seq) && state.key().is_some() {
                         state.mapped = bits;
                     }
                 }
             }
         }
+        self.shrink_pool();
     }
 }

@@ -181,7 +181,7 @@ impl Tier {
             if state.key().is_none_or(|key| key.disk != index) {
                 continue;
             }
-            if state.backed <= flushed {
+            if self.pages.becomes_backed(slot, flushed) {
                 self.queue_map(slot, fx);
             } else {
                 self.disk(index).unbacked.push(slot);
@@ -194,11 +194,11 @@ impl Tier {
 
     /// A slot holds something new: a map is to tell of it, when it may.
     pub(super) fn tell(&mut self, slot: u32, index: u16, fx: &mut Fx) {
-        let (backed, now) = (self.pages.slot(slot).backed, self.now);
-        let disk = self.disk(index);
-        if backed <= disk.flushed {
+        let (flushed, now) = (self.disk(index).flushed, self.now);
+        if self.pages.is_backed(slot, flushed) {
             return self.queue_map(slot, fx);
         }
+        let disk = self.disk(index);
         disk.unbacked.push(slot);
         disk.unbacked_since.get_or_insert(now);
         self.set_timer(fx);
