@@ -38,6 +38,7 @@ mod sim;
 mod store;
 mod switched;
 mod tier;
+mod tier_changes;
 mod tier_durable;
 mod tier_kept;
 mod tilemark;
@@ -126,6 +127,7 @@ const GROUPS: &[Group] = &[
     Group { name: "sim.power_overhead_percent", run: before::power_overhead },
     Group { name: "sim.full_vs_nexosim", run: peers::nexosim },
     Group { name: "sim.vsan_40", run: sim::vsan_40 },
+    Group { name: "tier.changes", run: tier_changes::changes },
     Group { name: "tier.flash_hit", run: tier::flash_hit },
     Group { name: "tier.fua_d1", run: tier_durable::fua_d1 },
     Group { name: "tier.fua_d32", run: tier_durable::fua_d32 },

@@ -22,13 +22,13 @@ const POINTS: u64 = 10_000;
 const POINTS_LONG: u64 = 1_000_000;
 
 /// A tier of some size in a directory, before a sparse file of twice that.
-struct Tier {
-    directory: PathBuf,
-    socket: PathBuf,
+pub(super) struct Tier {
+    pub(super) directory: PathBuf,
+    pub(super) socket: PathBuf,
 }
 
 impl Tier {
-    fn make(directory: &Path, name: &str, bytes: u64) -> Result<Self> {
+    pub(super) fn make(directory: &Path, name: &str, bytes: u64) -> Result<Self> {
         let directory = directory.join(name);
         std::fs::create_dir(&directory)?;
         std::fs::File::create(directory.join("disk.raw"))?.set_len(2 * bytes)?;
@@ -38,7 +38,7 @@ impl Tier {
         Ok(Self { socket: directory.join("s"), directory })
     }
 
-    fn serve(&self) -> Result<Server> {
+    pub(super) fn serve(&self) -> Result<Server> {
         let mut command = Command::new(tilemark::binary()?);
         command.args(["tier", "serve"]).arg(self.directory.join("tier")).arg("--disk");
         command.arg(format!("{EXPORT}={}", self.directory.join("disk.raw").display()));
