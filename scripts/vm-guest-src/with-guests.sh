@@ -1,5 +1,6 @@
 # What scripts have in common that start guests of `scripts/vm-guest` beside a served tier. Whoever reads it in has set `name`, `here`,
-# and `tools` with the Debian `packages` that have them; its first argument is where a directory may be made.
+# and `tools` with the Debian `packages` that have them, and `initrd` if it is not
+# that of the journal; its first argument is where a directory may be made.
 tilemark="${TILEMARK:-$here/target/release/tilemark}"
 vm="${TILEMARK_VM_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/tilemark/vm}"
 PATH=$PATH:/usr/sbin:/sbin
@@ -8,7 +9,8 @@ for tool in $tools; do
 done
 qemu=$vm/qemu/qemu-system-x86_64
 [ -x "$qemu" ] || qemu=qemu-system-x86_64
-[ -f "$vm/journal.gz" ] || { echo "$name needs the guests of: scripts/vm-guest --qemu" >&2; exit 1; }
+initrd=$vm/${initrd:-journal.gz}
+[ -f "$initrd" ] || { echo "$name needs the guests of: scripts/vm-guest --qemu" >&2; exit 1; }
 dir=$(mktemp -d "${1:-.}/tilemark-$name.XXXXXX")
 dir=$(cd "$dir" && pwd)
 server='' machine=''
@@ -41,7 +43,7 @@ start() {
     shift 2
     : > "$dir/console"
     "$qemu" -nodefaults -no-user-config -display none -serial "file:$dir/console" -no-reboot -accel tcg,tb-size=32 \
-        -machine pc -cpu max -m "$memory" -kernel "$vm/vmlinuz" -initrd "$vm/journal.gz" "$@" \
+        -machine pc -cpu max -m "$memory" -kernel "$vm/vmlinuz" -initrd "$initrd" "$@" \
         -append "console=ttyS0 quiet panic=-1 no_timer_check $words" >"$dir/machine.log" 2>&1 &
     machine=$!
 }
