@@ -18,6 +18,10 @@ const REGISTRANTS_WRITE: u32 = 3;
 const SCSI_CONFLICT: i32 = 0x18;
 /// Of a status of SCSI: what the device said. Kernels before 6.4 hand on what they made of it, too, in the bits above.
 const SCSI_STATUS: i32 = 0xff;
+/// Of SCSI: something else is to be told first, as that the power was cut, or that this host was preempted.
+const SCSI_ATTENTION: i32 = 0x02;
+/// How many such things are heard before that is an error.
+const ATTENTIONS: usize = 3;
 /// What NVMe calls it (Base Specification, generic status 83h), which kernels before 6.4 hand on as it is.
 const NVME_CONFLICT: i32 = 0x83;
 /// Of an NVMe status: its code and its type, without what says whether to try again.
@@ -74,6 +78,7 @@ pub struct ByKernel;
 
 /// `struct pr_registration`.
 #[repr(C)]
+#[derive(Clone, Copy)]
 struct Registration {
     old: u64,
     new: u64,
@@ -83,6 +88,7 @@ struct Registration {
 
 /// `struct pr_reservation`.
 #[repr(C)]
+#[derive(Clone, Copy)]
 struct Reservation {
     key: u64,
     kind: u32,
@@ -91,6 +97,7 @@ struct Reservation {
 
 /// `struct pr_preempt`.
 #[repr(C)]
+#[derive(Clone, Copy)]
 struct Preemption {
     old: u64,
     new: u64,
@@ -130,6 +137,7 @@ impl Reservations for ByKernel {
 }
 
 /// A command with its argument.
+#[derive(Clone, Copy)]
 struct Ask<T> {
     opcode: Opcode,
     argument: T,
@@ -159,9 +167,21 @@ unsafe impl<T> Ioctl for Ask<T> {
 
 /// # Safety
 /// The command has to read its argument alone.
-unsafe fn ask<T>(device: BorrowedFd<'_>, ask: Ask<T>) -> Result<(), ReservationError> {
+unsafe fn ask<T: Copy>(device: BorrowedFd<'_>, ask: Ask<T>) -> Result<(), ReservationError> {
     // SAFETY: by the caller's word the command touches no other memory.
-    meaning(unsafe { ioctl(device.as_fd(), ask) })
+    heard(|| unsafe { ioctl(device.as_fd(), ask) })
+}
+
+/// Asks again where the device had something else to tell.
+fn heard(ask: impl Fn() -> Result<i32, Errno>) -> Result<(), ReservationError> {
+    let is_attention = |result: &Result<i32, Errno>| matches!(result, Ok(status) if status & SCSI_STATUS == SCSI_ATTENTION);
+    for _ in 0..ATTENTIONS {
+        let result = ask();
+        if !is_attention(&result) {
+            return meaning(result);
+        }
+    }
+    meaning(ask())
 }
 
 /// What a call's result means: 0, an error of the kernel, or a status of the device.
@@ -200,6 +220,18 @@ mod tests {
         assert!(meaning(Ok(0)).is_ok());
         assert!(matches!(meaning(Ok(2)), Err(ReservationError::Status(2))));
         assert!(matches!(meaning(Err(Errno::PERM)), Err(ReservationError::Kernel(_))));
+    }
+
+    #[test]
+    fn what_a_device_has_to_tell_first_is_no_answer() {
+        let asked = std::cell::Cell::new(0);
+        let answer = |at: i32| {
+            asked.set(asked.get() + 1);
+            Ok(if asked.get() < at { 2 } else { 0x18 })
+        };
+        assert!(matches!(heard(|| answer(3)), Err(ReservationError::Conflict)));
+        asked.set(0);
+        assert!(matches!(heard(|| answer(9)), Err(ReservationError::Status(2))));
     }
 
     #[test]
