@@ -6,7 +6,7 @@ use front::{Action, Buffer, Effects, Io, Pool};
 use nbd::Code;
 use tier::format::{Sidecar, Uuid};
 use tier::ownership::is_owner;
-use tier::{Event, IoError, IoId, PeerEvent, Place, Prepared, ReadIo, Tier};
+use tier::{Event, IoError, IoId, Order, PeerEvent, Place, Prepared, ReadIo, Tier};
 use units::Nanos;
 
 use crate::arena::Arena;
@@ -75,6 +75,9 @@ pub(crate) struct Core {
     /// Backing devices that are reserved, by index, and those whose reservation another host has taken.
     pub(crate) reserved: BTreeMap<u16, Arc<Reserved>>,
     pub(crate) refused: BTreeSet<u16>,
+    /// Questions to devices that are not answered.
+    checks: usize,
+    is_closing: bool,
     /// The set's name.
     pub(crate) set: Uuid,
     started: Instant,
@@ -106,6 +109,8 @@ impl Core {
             peers,
             reserved: BTreeMap::new(),
             refused: BTreeSet::new(),
+            checks: 0,
+            is_closing: false,
             set,
             started: now,
             // What recovery found is to be gone on with.
@@ -137,30 +142,43 @@ impl Core {
     /// What became of what peers were sent, and of the ways to them.
     fn hear_peers(&mut self, fx: &mut Effects) {
         while let Ok(told) = self.peers.told.try_recv() {
-            match told {
-                // A disk of before had that place.
-                Told::Up { line, .. } | Told::Lost { line, .. } | Told::Fenced { line, .. }
-                    if !self.peers.is_line(line) => {}
-                Told::Up { disk, peer, way, capacity, .. } => {
-                    self.peers.known(disk, peer, way);
-                    self.handle(Event::Peer(disk, peer, PeerEvent::Up { capacity }), fx);
-                }
-                Told::Lost { disk, peer, .. } => {
-                    self.handle(Event::Peer(disk, peer, PeerEvent::Lost), fx);
-                }
-                Told::Fenced { disk, peer, .. } => {
-                    self.handle(Event::Peer(disk, peer, PeerEvent::Fenced), fx);
-                }
-                Told::Checked { io, disk, result } => {
-                    if result == Err(IoError::Fenced) {
-                        self.refused.insert(disk);
-                    }
-                    self.ended(IoId(io), result.map(|()| Vec::new()), Buffer::none(), fx);
-                }
-                Told::Done { io, is_ok, data } => {
-                    let result = if is_ok { Ok(Vec::new()) } else { Err(IoError::Io) };
-                    self.ended(IoId(io), result, data, fx);
-                }
+            self.hear(told, fx);
+        }
+    }
+
+    /// The set is left in order. A server that ends hears nothing from other threads any more: what devices were asked
+    /// is waited for.
+    pub(crate) fn close(&mut self, fx: &mut Effects) {
+        self.is_closing = true;
+        while self.checks > 0 {
+            let Ok(told) = self.peers.told.recv() else { break };
+            self.hear(told, fx);
+        }
+        self.handle(Event::Order(Order::Close), fx);
+    }
+
+    fn hear(&mut self, told: Told, fx: &mut Effects) {
+        match told {
+            // A disk of before had that place.
+            Told::Up { line, .. } | Told::Lost { line, .. } | Told::Fenced { line, .. }
+                if !self.peers.is_line(line) => {}
+            Told::Up { disk, peer, way, capacity, .. } => {
+                self.peers.known(disk, peer, way);
+                self.handle(Event::Peer(disk, peer, PeerEvent::Up { capacity }), fx);
+            }
+            Told::Lost { disk, peer, .. } => {
+                self.handle(Event::Peer(disk, peer, PeerEvent::Lost), fx);
+            }
+            Told::Fenced { disk, peer, .. } => {
+                self.handle(Event::Peer(disk, peer, PeerEvent::Fenced), fx);
+            }
+            Told::Checked { io, disk, result } => {
+                self.checks -= 1;
+                self.checked(IoId(io), disk, result, fx);
+            }
+            Told::Done { io, is_ok, data } => {
+                let result = if is_ok { Ok(Vec::new()) } else { Err(IoError::Io) };
+                self.ended(IoId(io), result, data, fx);
             }
         }
     }
@@ -323,10 +341,23 @@ impl Core {
         match (result, place) {
             (Err(_), _) => self.refused(id, place, result, data, fx),
             (Ok(_), Place::Sidecar(index)) if self.reserved.contains_key(&index) => {
-                self.peers.check(index, id.0, Arc::clone(&self.reserved[&index]));
+                let reserved = Arc::clone(&self.reserved[&index]);
+                if self.is_closing {
+                    return self.checked(id, index, reserved.check(), fx);
+                }
+                self.checks += 1;
+                self.peers.check(index, id.0, reserved);
             }
             (Ok(_), _) => self.ended(id, Ok(Vec::new()), data, fx),
         }
+    }
+
+    /// The device has said whether it is held still.
+    fn checked(&mut self, id: IoId, disk: u16, result: Result<(), IoError>, fx: &mut Effects) {
+        if result == Err(IoError::Fenced) {
+            self.refused.insert(disk);
+        }
+        self.ended(id, result.map(|()| Vec::new()), Buffer::none(), fx);
     }
 
     /// A write or a flush failed. Where a backing device is reserved for another host it says so by this error.

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use front::{Buffer, Disk, Effects, Request};
 use nbd::server::Command;
 use nbd::{Abilities, BlockSizes, Code, Export};
-use tier::{Event, Op, Order, Sums};
+use tier::{Event, Op, Sums};
 
 use crate::core::Core;
 
@@ -74,7 +74,7 @@ impl Disk for Keeper {
     }
 
     fn close(&mut self, effects: &mut Effects) {
-        with(&self.core, |core| core.handle(Event::Order(Order::Close), effects));
+        with(&self.core, |core| core.close(effects));
     }
 
     fn is_closed(&self) -> bool {

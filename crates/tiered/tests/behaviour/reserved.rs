@@ -114,6 +114,7 @@ fn a_device_is_one_hosts_at_a_time_and_is_let_go_when_its_disk_is_all_there() {
 fn a_device_stays_reserved_while_a_log_has_more_than_it_and_after_a_kill() {
     let hosts = Hosts::new(Mode::Back);
     let served = hosts.serve(0).expect("nobody holds it");
+    hosts.hosts[0].client().write(0, &[7; 4096]).expect("it is taken");
     served.running.stop().expect("it ends in order");
     assert_eq!(hosts.device(), (Some(0), [10, 0]), "its log is its own");
     // A set that is let go of without an end is as one that was killed.
