@@ -89,8 +89,8 @@ fn rounds(tier: &Tier, other: &Path) -> Result<Vec<(String, Span)>> {
             ["--populate", "on"],
             ["--share", "50"],
             ["--admission", "2"],
-            ["--policy", "s3-fifo"],
-            ["--policy", "lru"],
+            ["--policy", "s3fifo"],
+            ["--policy", "common"],
         ] {
             change(&["set", EXPORT, set[0], set[1]])?;
         }
