@@ -59,10 +59,32 @@ pub(crate) fn disputed_sidecar(
     Ok(Arc::new(checked(open_sidecar(&path, missing)?, &path)?.into()))
 }
 
+/// Where a sidecar's new file is made, and nothing lies there: what somebody left who was stopped is removed, and nothing
+/// else is.
+pub(crate) fn room_for_new(sidecar: &Path) -> Result<PathBuf, SetError> {
+    let mut name = sidecar.file_name().unwrap_or_default().to_os_string();
+    name.push(".new");
+    let new = sidecar.with_file_name(name);
+    let file = match open_sidecar(&new, missing) {
+        Err(SetError::Kernel { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            return Ok(new);
+        }
+        opened => opened?,
+    };
+    let found = file.metadata().map_err(failed("look at", &new))?;
+    // He may not have come further than its name.
+    if !found.is_file() || found.len() > 0 {
+        checked(file, &new)?;
+    }
+    std::fs::remove_file(&new).map_err(failed("remove", &new))?;
+    Ok(new)
+}
+
 /// Puts a new file in the place of a sidecar that is open, with the same in it and this copy as the newest. Whoever
-/// has the old one open writes to a file that has no name any more.
+/// has the old one open writes to a file that has no name any more. `new` is of [`room_for_new`].
 pub(crate) fn replace_sidecar(
     path: &Path,
+    new: &Path,
     old: &OwnedFd,
     newest: &Sidecar,
 ) -> Result<Arc<OwnedFd>, SetError> {
@@ -74,21 +96,12 @@ pub(crate) fn replace_sidecar(
     }
     let at = usize::try_from(newest.place()).unwrap_or(0);
     bytes[at..at + SIDECAR_BYTES / 2].copy_from_slice(&newest.encode()[..]);
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(".new");
-    let new = path.with_file_name(name);
-    match std::fs::remove_file(&new) {
-        // Somebody was stopped who did the same.
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(self::failed("remove", &new)(error)),
-    }
-    let file = make_sidecar(&new)?;
+    let file = make_sidecar(new)?;
     file.write_all_at(&bytes, 0)
         .and_then(|()| file.sync_all())
-        .map_err(self::failed("write to", &new))?;
+        .map_err(self::failed("write to", new))?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(failed)?;
-    std::fs::rename(&new, path).map_err(self::failed("replace", path))?;
+    std::fs::rename(new, path).map_err(self::failed("replace", path))?;
     keep_name(path)?;
     Ok(Arc::new(file.into()))
 }

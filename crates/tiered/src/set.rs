@@ -155,14 +155,8 @@ impl Set {
         let core = Arc::new(Mutex::new(core));
         // It cannot be set twice: this is all that sets it.
         let _ = control.core.set(Arc::downgrade(&core));
-        let served = exports.into_iter().enumerate().map(|(route, export)| {
-            let disk = CachedDisk { core: Arc::clone(&core), export, route };
-            Box::new(disk) as Box<dyn Disk>
-        });
-        let disks = served.collect();
-        let keeper: Box<dyn Disk> = Box::new(Keeper::new(core));
         Ok(Self {
-            offer: Offer { disks, keeper: Some(keeper), ..Offer::default() },
+            offer: offer(core, exports),
             control,
             times,
             told,
@@ -175,6 +169,16 @@ impl Set {
 
 fn exports(disks: &[Opening], backings: &[Backing], most: u32) -> Result<Vec<Export>, SetError> {
     disks.iter().zip(backings).map(|(disk, backing)| export(disk, backing, most)).collect()
+}
+
+/// What a front end serves: disks in the order of their routes.
+fn offer(core: Arc<Mutex<Core>>, exports: Vec<Export>) -> Offer {
+    let served = exports.into_iter().enumerate().map(|(route, export)| {
+        let disk = CachedDisk { core: Arc::clone(&core), export, route };
+        Box::new(disk) as Box<dyn Disk>
+    });
+    let disks = served.collect();
+    Offer { disks, keeper: Some(Box::new(Keeper::new(core))), ..Offer::default() }
 }
 
 /// What clients find: all of it is here.

@@ -6,7 +6,9 @@ use nbd::{Abilities, Uri};
 use tier::format::{Holder, LABEL_BYTES, Sidecar, Uuid};
 use tier::{HeldCopy, IoError, Media, Place, TakeOverError, Taken, Taking, ownership};
 
-use crate::files::{disputed_sidecar, hold, known_sidecar, path_of_sidecar, replace_sidecar};
+use crate::files::{
+    disputed_sidecar, hold, known_sidecar, path_of_sidecar, replace_sidecar, room_for_new,
+};
 use crate::identity::copy_name;
 use crate::media::Files;
 use crate::peers::PeerAddress;
@@ -115,6 +117,8 @@ impl TakeOver {
             };
         }
         let (device, side) = self.files.disks[0].clone().expect("it was opened");
+        // Known before anything is taken from anybody.
+        let new = room_for_new(&self.beside)?;
         Reserved::take_over(reserve, &device, &self.backing, theirs)?.keep();
         // What he wrote there until then counts; what he writes later does not.
         let found = tier::read_sidecar(&mut self.files, 0);
@@ -122,7 +126,7 @@ impl TakeOver {
         let is_fenced_so = self.proof == Proof::Reservation && theirs != reserve.key;
         let stays = found.stays || is_fenced_so;
         self.sidecar = Sidecar { seq: found.seq + 1, key: reserve.key, stays, ..found };
-        let side = replace_sidecar(&self.beside, &side, &self.sidecar)?;
+        let side = replace_sidecar(&self.beside, &new, &side, &self.sidecar)?;
         self.files.disks[0] = Some((device, side));
         Ok(())
     }

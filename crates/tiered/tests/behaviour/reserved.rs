@@ -182,6 +182,33 @@ fn an_owner_that_lives_is_taken_over_from_and_owns_nothing_when_it_looks() {
 }
 
 #[test]
+fn what_lies_where_the_new_sidecar_is_made_is_left_alone_unless_a_take_over_left_it() {
+    let hosts = Hosts::new(Mode::Through);
+    drop(open(&hosts.hosts[0].cache(), &[hosts.opening(0)]).expect("nobody holds it"));
+    let (before, new) = (hosts.said(), hosts.sidecar().with_extension("new"));
+    let refuses = || {
+        let refused = hosts.take(1).reserve(&hosts.reserve(1)).expect_err("it is somebody's");
+        assert_eq!((hosts.device(), hosts.said()), ((Some(0), [10, 0]), before.clone()));
+        refused.to_string()
+    };
+    std::fs::write(&new, "a note").expect("room");
+    assert!(refuses().contains("is no sidecar of a tier; it is left as it is"));
+    assert_eq!(std::fs::read_to_string(&new).expect("it is there"), "a note");
+    let kept = new.with_extension("kept");
+    std::fs::rename(&new, &kept).expect("room");
+    std::os::unix::fs::symlink(&kept, &new).expect("room");
+    refuses();
+    assert!(new.is_symlink());
+    std::fs::remove_file(&new).expect("it is there");
+    // Stopped before there was anything in it, or before it had its name.
+    std::fs::write(&new, "").expect("room");
+    hosts.take(1).reserve(&hosts.reserve(1)).expect("its owner is registered");
+    std::fs::copy(hosts.sidecar(), &new).expect("room");
+    hosts.take(0).reserve(&hosts.reserve(0)).expect("its owner is registered");
+    assert!(!new.exists());
+}
+
+#[test]
 fn a_reservation_that_an_owner_never_had_is_no_proof() {
     let hosts = Hosts::new(Mode::Through);
     let plain = Opening { reserve: None, ..hosts.opening(0) };
