@@ -16,10 +16,14 @@ pub struct Limits {
     pub drain: Duration,
     /// And then so long for disks that put themselves in order.
     pub close: Duration,
+    /// So long a server looks for the next request before it sleeps, where one comes after another and mostly comes that
+    /// soon; meanwhile its processor does nothing else. None at zero.
+    pub poll: Duration,
 }
 
 impl Default for Limits {
-    /// Our choice: QEMU keeps 16 requests in flight on a connection, fio as many as it is told.
+    /// Our choice: QEMU keeps 16 requests in flight on a connection, fio as many as it is told. QEMU's threads for I/O look for
+    /// up to 32.768 us (`poll-max-ns`), and KVM for up to 200 us (`halt_poll_ns`) before a processor halts.
     fn default() -> Self {
         Self {
             connections: 256,
@@ -28,6 +32,7 @@ impl Default for Limits {
             handshake: Duration::from_secs(10),
             drain: Duration::from_secs(10),
             close: Duration::from_secs(60),
+            poll: Duration::from_micros(64),
         }
     }
 }

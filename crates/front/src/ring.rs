@@ -6,7 +6,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use io_uring::types::{CancelBuilder, Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
@@ -20,6 +20,8 @@ use crate::slab::Slab;
 const ENTRIES: u32 = 512;
 /// Pieces of one send (`IOV_MAX`).
 pub(crate) const PIECES_MAX: usize = 1024;
+/// Looks between two at the clock.
+const LOOKS: u32 = 16;
 /// How long the end of a ring waits for the kernel to call off what can be, and then, in steps, for what
 /// cannot.
 const CALL_OFF: Timespec = Timespec::new().sec(5);
@@ -248,6 +250,25 @@ impl<T: Copy> Ring<T> {
                 Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
                 _ => Err(error),
             },
+        }
+    }
+
+    /// Hands the work over, and looks for so long whether some has ended, without a sleep. After what time it had.
+    pub fn look(&mut self, longest: Duration) -> io::Result<Option<Duration>> {
+        if !self.ring.submission().is_empty() {
+            self.enter(Some(Duration::ZERO))?;
+        }
+        let start = Instant::now();
+        loop {
+            for _ in 0..LOOKS {
+                if !self.ring.completion().is_empty() || self.ring.submission().taskrun() {
+                    return Ok(Some(start.elapsed()));
+                }
+                std::hint::spin_loop();
+            }
+            if start.elapsed() >= longest {
+                return Ok(None);
+            }
         }
     }
 

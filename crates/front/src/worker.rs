@@ -1,5 +1,6 @@
 mod changes;
 mod guests;
+mod polling;
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -26,6 +27,7 @@ use crate::{Answer, Buffer, Catalog, Effects, Limits, Offer, Place, Request, Req
 
 pub(crate) use self::changes::Change;
 use self::changes::{Leaving, Open, disk_of, open_of};
+use self::polling::Polling;
 
 /// Before a listener that failed (out of files) is asked again.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -97,6 +99,9 @@ pub(crate) struct Worker {
     vectors: Vec<Vectors>,
     limits: Limits,
     shared: Arc<Shared>,
+    /// Requests since the last wait.
+    answered: usize,
+    polling: Polling,
     /// Set once it stops: until when it waits.
     until: Option<Instant>,
     /// Set once nobody asks any more: until when disks may put themselves in order.
@@ -136,6 +141,8 @@ impl Worker {
             alarms: Alarms::default(),
             pool: Pool::new(),
             vectors: Vec::new(),
+            answered: 0,
+            polling: Polling::new(limits.poll),
             limits,
             shared,
             until: None,
@@ -159,6 +166,10 @@ impl Worker {
         self.attend_clients()?;
         loop {
             let wait = self.wait();
+            let requests = std::mem::take(&mut self.answered) + self.pending.len();
+            if let Some(longest) = self.polling.look(requests, wait) {
+                self.polling.looked(self.ring.look(longest)?);
+            }
             self.ring.enter(wait)?;
             self.ring.reap(&mut finished);
             for one in finished.drain(..) {
@@ -548,6 +559,7 @@ impl Worker {
     }
 
     fn answer(&mut self, answer: Answer) {
+        self.answered += 1;
         let (number, request, bytes) = match self.pending.remove(answer.id.0) {
             Pending::Client { client, request, bytes } => (client, request, bytes),
             Pending::Guest { guest, part } => return self.answer_guest(guest, part, answer),

@@ -87,7 +87,8 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
         None => hold,
     };
     let listens = tier_listen::listens(args)?;
-    let running = front::start_with(offer, &listens, Limits::default());
+    let limits = Limits { poll: args.poll.to_duration(), ..Limits::default() };
+    let running = front::start_with(offer, &listens, limits);
     let running = Arc::new(running.map_err(|error| Failure::from_error(Exit::Refused, &error))?);
     let door = set.as_ref().map(|set| attend(args, set, &running)).transpose()?;
     let mut page = match (page, &args.file, &set) {

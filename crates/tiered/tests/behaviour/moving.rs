@@ -37,6 +37,7 @@ const LIMITS: Limits = Limits {
     handshake: Duration::from_secs(10),
     drain: Duration::from_secs(1),
     close: Duration::from_secs(60),
+    poll: Duration::ZERO,
 };
 
 impl Pair {
