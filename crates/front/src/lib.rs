@@ -27,6 +27,7 @@ mod disk;
 mod error;
 mod file;
 mod guest;
+mod in_memory;
 mod input;
 mod limits;
 mod listen;

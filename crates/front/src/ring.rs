@@ -14,6 +14,7 @@ use io_uring::{IoUring, cqueue, opcode, squeue};
 use crate::Action;
 use crate::Buffer;
 use crate::batch::Batch;
+use crate::in_memory::InMemory;
 use crate::slab::Slab;
 
 /// Entries between two calls of the kernel; more are handed over in between.
@@ -31,8 +32,9 @@ const SETTLE: (Duration, u32) = (Duration::from_millis(100), 50);
 pub(crate) struct Ring<T: Copy> {
     ring: IoUring,
     held: Slab<Held<T>>,
-    /// What had ended when there was no room for more.
+    /// What had ended when there was no room for more, or at once.
     early: Vec<Finished<T>>,
+    in_memory: InMemory,
 }
 
 /// What the kernel works on, and whose it is.
@@ -94,7 +96,12 @@ impl<T: Copy> Ring<T> {
             setup(&mut builder);
             match builder.build(ENTRIES) {
                 Ok(ring) if ring.params().is_feature_ext_arg() => {
-                    return Ok(Self { ring, held: Slab::new(), early: Vec::new() });
+                    return Ok(Self {
+                        ring,
+                        held: Slab::new(),
+                        early: Vec::new(),
+                        in_memory: InMemory::default(),
+                    });
                 }
                 Ok(_) => refusal = Some(io::Error::from_raw_os_error(libc::ENOSYS)),
                 Err(error) => refusal = Some(error),
@@ -151,8 +158,13 @@ impl<T: Copy> Ring<T> {
         token: T,
         file: &Arc<OwnedFd>,
         action: Action,
-        data: Buffer,
+        mut data: Buffer,
     ) -> io::Result<()> {
+        if let Some(result) = self.in_memory.copy(file, action, &mut data) {
+            let cargo = Cargo::Buffer(data);
+            self.early.push(Finished { token, result, cargo, is_last: true });
+            return Ok(());
+        }
         self.push(token, file, Cargo::Buffer(data), |fd, cargo| {
             let data = cargo.buffer();
             match action {
@@ -234,9 +246,20 @@ impl<T: Copy> Ring<T> {
         Ok(number)
     }
 
+    /// Whether something has ended, of which it need not be asked.
+    pub fn has_more(&self) -> bool {
+        !self.early.is_empty()
+    }
+
     /// Hands the work over, and waits until some has ended or the time is up; for ever without one.
     pub fn enter(&mut self, wait: Option<Duration>) -> io::Result<()> {
-        let wait = if self.early.is_empty() { wait } else { Some(Duration::ZERO) };
+        let is_told = self.has_more();
+        let queue = self.ring.submission();
+        if is_told && queue.is_empty() && !queue.taskrun() && !queue.cq_overflow() {
+            return Ok(());
+        }
+        drop(queue);
+        let wait = if is_told { Some(Duration::ZERO) } else { wait };
         let time = wait.map(|wait| Timespec::new().sec(wait.as_secs()).nsec(wait.subsec_nanos()));
         let mut args = SubmitArgs::new();
         if let Some(time) = &time {

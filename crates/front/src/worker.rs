@@ -209,7 +209,7 @@ impl Worker {
     /// Until when nothing has to be done unless something ends. Mostly there is no such time, and then
     /// no timer is set and no clock is read.
     fn wait(&mut self) -> Option<Duration> {
-        if !self.kicked.is_empty() {
+        if !self.kicked.is_empty() || self.ring.has_more() {
             return Some(Duration::ZERO);
         }
         while let Some((deadline, client)) = self.shaking.front().copied()
