@@ -511,7 +511,11 @@ fn policy(text: &str) -> Result<PolicyKind, String> {
 
 fn poll(text: &str) -> Result<units::Nanos, String> {
     let time: units::Nanos = text.parse().map_err(|error| format!("{error}"))?;
-    if time > POLL_MAX { Err("at most 1ms: a processor does nothing else".to_owned()) } else { Ok(time) }
+    if time > POLL_MAX {
+        Err("at most 1ms: a processor does nothing else".to_owned())
+    } else {
+        Ok(time)
+    }
 }
 
 fn tier_policy(text: &str) -> Result<TierPolicy, String> {
