@@ -415,6 +415,45 @@ mod tests {
     }
 
     #[test]
+    fn a_look_finds_what_has_come_and_ends_when_nothing_does() {
+        let (near, far) = std::os::unix::net::UnixStream::pair().unwrap();
+        let near: Arc<OwnedFd> = Arc::new(near.into());
+        let mut ring = Ring::new().unwrap();
+        ring.receive('r', &near, Buffer::zeroed(4096), 0).unwrap();
+        let (longest, begin) = (Duration::from_millis(1), Instant::now());
+        assert_eq!(ring.look(longest).unwrap(), None);
+        assert!(begin.elapsed() >= longest);
+        rustix::io::write(&far, &[7]).unwrap();
+        assert!(ring.look(Duration::from_secs(10)).unwrap().is_some());
+        let mut finished = Vec::new();
+        ring.enter(None).unwrap();
+        ring.reap(&mut finished);
+        assert!(matches!(finished[..], [Finished { token: 'r', result: 1, .. }]));
+    }
+
+    #[test]
+    fn what_is_copied_at_once_comes_back_as_all_else_does_and_beside_it() {
+        let in_memory: OwnedFd = tempfile::tempfile_in("/dev/shm").unwrap().into();
+        let (in_memory, file) = (Arc::new(in_memory), tempfile::tempfile().unwrap());
+        let file: Arc<OwnedFd> = Arc::new(file.into());
+        let mut ring = Ring::new().unwrap();
+        let write = Action::Write { offset: 0, skip: 0, durable: false };
+        let mut finished = Vec::new();
+        for (token, file) in [('k', &file), ('m', &in_memory)] {
+            ring.file(token, file, write, Buffer::zeroed(512)).unwrap();
+        }
+        assert!(ring.has_more(), "nobody may sleep now");
+        while finished.len() < 2 {
+            ring.enter(None).unwrap();
+            ring.reap(&mut finished);
+        }
+        let mut tokens: Vec<_> = finished.iter().map(|one| (one.token, one.result)).collect();
+        tokens.sort_unstable();
+        assert_eq!(tokens, [('k', 512), ('m', 512)]);
+        assert!(!ring.has_more());
+    }
+
+    #[test]
     fn an_event_is_told_of_each_time_until_it_is_called_off() {
         let event = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC).unwrap();
         let event = Arc::new(event);

@@ -529,3 +529,16 @@ fn on_or_off(text: &str) -> Result<bool, String> {
         _ => Err("on or off".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_lasts_a_millisecond_at_most_and_has_a_unit_unless_it_is_none() {
+        assert_eq!(poll("0"), Ok(units::Nanos::ZERO));
+        assert_eq!(poll("1ms"), Ok(POLL_MAX));
+        assert!(poll("1001us").is_err_and(|words| words.contains("at most 1ms")));
+        assert!(poll("64").is_err(), "of what?");
+    }
+}
