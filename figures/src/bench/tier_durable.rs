@@ -24,6 +24,7 @@ pub(crate) fn fua_d32(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let file = out.join("theirs.raw");
     fill(&file)?;
+    fill(&out.join("ours.raw"))?;
     let socket = out.join("theirs");
     let mut command = Command::new("qemu-nbd");
     command.args(["-t", "-f", "raw", "--cache=none", "--aio=io_uring", "-x", EXPORT, "-k"]);
@@ -52,6 +53,7 @@ pub(crate) fn fua_d1(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let file = out.join("theirs.raw");
     fill(&file)?;
+    fill(&out.join("ours.raw"))?;
     let ours = tier(&out, "back")?;
     let results = in_pairs(
         pairs()?,

@@ -53,14 +53,15 @@ impl Tier {
 }
 
 /// `tier.memory_mb_per_gib`: memory of a server whose tier is full, for each GiB of pages; what a server of a
-/// small one takes is taken off.
+/// small one takes is taken off. Both are read as much, or the small one's buffers would be fewer.
 pub(crate) fn memory(name: &str) -> Result<Vec<Figure>> {
     let out = scratch()?;
     let mut of = Vec::new();
     for (label, bytes) in [("small", BYTES / 4), ("large", 4 * BYTES)] {
         let tier = Tier::make(&out, label, bytes)?;
         let server = tier.serve()?;
-        server.fio("read", 8, &["--bs=512k", &format!("--size={bytes}")])?;
+        let sizes = [format!("--size={bytes}"), format!("--io_size={}", 4 * BYTES)];
+        server.fio("read", 8, &["--bs=512k", &sizes[0], &sizes[1]])?;
         let pages = tier.status()?["held_bytes"].as_f64().context("bytes of pages")?;
         of.push((pages, server.memory_bytes()?));
         let (_, memory) = of[of.len() - 1];
