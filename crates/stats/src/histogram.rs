@@ -453,6 +453,11 @@ impl TryFrom<Wire> for Compact {
         if !wire.buckets.is_sorted_by(|(one, _), (next, _)| one < next) {
             return Err("the buckets of a histogram do not ascend");
         }
+        // Sums of many such messages stay within their types then.
+        let count: u64 = wire.buckets.iter().map(|(_, count)| u64::from(*count)).sum();
+        if wire.saturated > count || wire.sum_ns > u128::from(count) * u128::from(u64::MAX) {
+            return Err("a histogram sums up more than it counts");
+        }
         let buckets = wire.buckets.into_iter().map(|(value, count)| (Nanos(value), count));
         Ok(Self { buckets: buckets.collect(), saturated: wire.saturated, sum_ns: wire.sum_ns })
     }
@@ -589,10 +594,12 @@ mod tests {
 
     #[test]
     fn a_message_that_is_no_histogram_is_refused() {
-        let read = |buckets: &str| {
-            let text = format!(r#"{{"buckets":{buckets},"saturated":0,"sum_ns":7}}"#);
+        let told = |buckets: &str, saturated: u64, sum_ns: u128| {
+            let text =
+                format!(r#"{{"buckets":{buckets},"saturated":{saturated},"sum_ns":{sum_ns}}}"#);
             serde_json::from_str::<Compact>(&text)
         };
+        let read = |buckets: &str| told(buckets, 0, 7);
         assert_eq!(read("[[7,1]]").expect("a histogram"), of(&[7]).compact());
         for wrong in [
             "[[7,0]]",
@@ -603,6 +610,11 @@ mod tests {
         ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
+        let most = u128::from(u64::MAX);
+        assert!(told("[[7,1]]", 1, most).is_ok());
+        assert!(told("[[7,1]]", 2, 7).is_err(), "more too long ones than there are");
+        assert!(told("[[7,1]]", 0, most + 1).is_err(), "more than as many can take");
+        assert!(told("[]", u64::MAX, u128::MAX).is_err(), "two of them would have no sum");
     }
 
     #[test]
