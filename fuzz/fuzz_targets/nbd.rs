@@ -10,33 +10,49 @@ use tilemark_nbd::{Abilities, BlockSizes, Export};
 
 const SIZE: u64 = 1 << 20;
 
-fn exports() -> Vec<Export> {
+fn export(name: &str) -> Option<Export> {
     let abilities = Abilities::FLUSH | Abilities::FUA | Abilities::TRIM | Abilities::WRITE_ZEROES;
-    let export = |name| Export::new(name, SIZE, BlockSizes::DEFAULT, abilities).expect("a name");
-    vec![export("a"), export("b")]
+    Export::new(name, SIZE, BlockSizes::DEFAULT, abilities).ok()
+}
+
+fn exports() -> Vec<Export> {
+    ["a", "b"].into_iter().filter_map(export).collect()
 }
 
 fuzz_target!(|data: &[u8]| {
     let Some((first, data)) = data.split_first() else { return };
     match first % 4 {
-        0 => server_hears(Tls::None, data),
-        1 => server_hears(Tls::Required, data),
+        0 => server_hears(Tls::None, first & 4 != 0, data),
+        1 => server_hears(Tls::Required, first & 4 != 0, data),
         2 => client_hears_of_an_export(data),
         _ => client_hears_replies(first & 4 != 0, data),
     }
 });
 
-/// Asks until nothing more is wanted, and then as if what followed were requests.
-fn server_hears(tls: Tls, data: &[u8]) {
-    let mut out = Vec::new();
+/// Asks until nothing more is wanted, and then as if what followed were requests. Who asks for others gets every
+/// second one of them, and that alone.
+fn server_hears(tls: Tls, asks: bool, data: &[u8]) {
+    let (mut out, mut offered) = (Vec::new(), exports());
     let mut handshake = server::Handshake::new(tls, &mut out);
+    if asks {
+        handshake.ask_for_others();
+    }
     let input = [&[0, 0, 0, 3][..], data].concat();
-    let Ok(progress) = handshake.feed(&exports(), &input, &mut out) else { return };
-    let rest = &input[progress.consumed..];
-    match progress.next {
-        server::Next::More => assert!(rest.len() < HANDSHAKE_BUFFER),
-        server::Next::Serve(session) => requests(&session, rest),
-        server::Next::Send | server::Next::StartTls | server::Next::Close => {}
+    let mut rest = &input[..];
+    loop {
+        let Ok(progress) = handshake.feed(&offered, rest, &mut out) else { return };
+        rest = &rest[progress.consumed..];
+        match progress.next {
+            server::Next::More => return assert!(rest.len() < HANDSHAKE_BUFFER),
+            server::Next::Wanted(name) => {
+                assert!(asks && offered.iter().all(|export| export.name() != name));
+                if name.len() % 2 == 0 {
+                    offered = vec![export(&name).expect("what is wanted can be a name")];
+                }
+            }
+            server::Next::Serve(session) => return requests(&session, rest),
+            server::Next::Send | server::Next::StartTls | server::Next::Close => return,
+        }
     }
 }
 
