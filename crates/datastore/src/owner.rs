@@ -187,7 +187,7 @@ pub(crate) fn lock(file: impl AsFd) {
     let _ = flock(file, FlockOperation::NonBlockingLockExclusive);
 }
 
-fn boot_id() -> String {
+pub(crate) fn boot_id() -> String {
     read_trimmed("/proc/sys/kernel/random/boot_id")
 }
 

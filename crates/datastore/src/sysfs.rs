@@ -119,6 +119,16 @@ impl Device {
             .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
+    /// Whether no other host reaches the device: memory, and disks on a bus inside this host. A disk that a
+    /// hypervisor, a SAN or a server gives may be given to others, too.
+    pub fn is_this_hosts_own(&self) -> bool {
+        let path = self.dir.to_string_lossy();
+        ["zram", "pmem", "mmcblk"].iter().any(|kind| self.name.starts_with(kind))
+            || path.contains("/ata")
+            || path.contains("/usb")
+            || self.attribute("device/transport").is_some_and(|transport| transport == "pcie")
+    }
+
     /// Its names in `/dev/disk/by-id`.
     pub fn by_id(&self) -> Vec<String> {
         let entries = fs::read_dir("/dev/disk/by-id").into_iter().flatten().flatten();

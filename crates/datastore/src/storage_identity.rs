@@ -1,0 +1,220 @@
+//! Identity of the storage behind an open file or device: what stays when kernel names change places.
+//!
+//! A device is named by what it says of itself (world wide name, serial number, the UUID of a device-mapper
+//! volume), a partition by its disk and its start, a loop device by its file, a file by its file system, inode
+//! and time of birth: an inode's number alone is given again as soon as its file is removed. What has none of
+//! these is named by its disk sequence number and the start of the host, and that name does not last.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::fs::{AtFlags, FileType, StatxFlags, fstat, fstatfs, fstatvfs, statx};
+
+use crate::backing;
+use crate::device_number::DeviceNumber;
+use crate::kernel::fs_uuid;
+use crate::mounts;
+use crate::owner::boot_id;
+use crate::place::Place;
+use crate::sysfs::Device;
+
+/// Loop devices over files behind loop devices end here.
+const DEPTH_MAX: usize = 8;
+
+/// Identity of the storage behind a file or device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StorageIdentity {
+    /// Text without spaces, such as `wwid:eui.0025388b710116a1-part2`.
+    pub name: String,
+    /// Whether the same storage has this name after a restart of the host, too.
+    pub is_lasting: bool,
+}
+
+impl StorageIdentity {
+    fn lasting(name: &str) -> Self {
+        let name = name.split_whitespace().collect::<Vec<_>>().join("_");
+        Self { name, is_lasting: true }
+    }
+
+    fn below(self, kind: &str, place: &str) -> Self {
+        Self { name: format!("{kind}{}{place}", self.name), ..self }
+    }
+}
+
+/// Names the storage behind an open file or block device.
+///
+/// # Errors
+///
+/// What the kernel says when it is asked for the file's attributes.
+pub fn storage_identity(file: impl AsFd) -> io::Result<StorageIdentity> {
+    identity(file, DEPTH_MAX)
+}
+
+fn identity(file: impl AsFd, depth: usize) -> io::Result<StorageIdentity> {
+    let found = fstat(&file)?;
+    if FileType::from_raw_mode(found.st_mode) != FileType::BlockDevice {
+        return of_file(file, DeviceNumber::from_packed(found.st_dev), found.st_ino, depth);
+    }
+    let number = DeviceNumber::from_packed(found.st_rdev);
+    Ok(Device::find(number)
+        .map_or_else(|| in_this_boot(number), |device| of_device(&device, depth)))
+}
+
+/// Name that holds until the host starts again.
+fn in_this_boot(number: DeviceNumber) -> StorageIdentity {
+    StorageIdentity { name: format!("boot:{}:device:{number}", boot_id()), is_lasting: false }
+}
+
+fn of_file(
+    file: impl AsFd,
+    device: DeviceNumber,
+    inode: u64,
+    depth: usize,
+) -> io::Result<StorageIdentity> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+    // A file system without times of birth says nothing here, and zero is as good.
+    let born = statx(&file, "", flags, StatxFlags::BTIME).map_or(0, |found| {
+        let at = found.stx_btime;
+        i128::from(at.tv_sec) * 1_000_000_000 + i128::from(at.tv_nsec)
+    });
+    Ok(of_file_system(&file, device, depth)?.below("file:", &format!(":{inode}:{born}")))
+}
+
+fn of_file_system(
+    file: impl AsFd,
+    device: DeviceNumber,
+    depth: usize,
+) -> io::Result<StorageIdentity> {
+    let kind = u64::try_from(fstatfs(&file)?.f_type).unwrap_or(0);
+    // Both make it of the UUID and the subvolume or dataset, in which alone an inode is unique (fs/btrfs/super.c,
+    // module/os/linux/zfs/zfs_vfsops.c).
+    if matches!(kind, BTRFS | ZFS) {
+        let id = fstatvfs(&file)?.f_fsid;
+        return Ok(StorageIdentity::lasting(&format!("fsid-{id:016x}")));
+    }
+    if let Some(uuid) = fs_uuid(&file).ok().filter(|uuid| uuid.iter().any(|byte| *byte != 0)) {
+        let digits: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+        return Ok(StorageIdentity::lasting(&digits));
+    }
+    // ext4 makes it of its UUID (fs/ext4/super.c), before Linux 6.9, too.
+    let id = fstatvfs(&file)?.f_fsid;
+    if kind == EXT && id != 0 {
+        return Ok(StorageIdentity::lasting(&format!("fsid-{id:016x}")));
+    }
+    if depth > 0
+        && let Some(device) = Device::find(device)
+    {
+        return Ok(of_device(&device, depth - 1));
+    }
+    // A file system of other hosts is named by where it comes from.
+    let mounts = mounts::own().unwrap_or_default();
+    let mount = mounts.into_iter().find(|mount| mount.device == device);
+    Ok(match mount.filter(|mount| REMOTE.contains(&mount.fs_type.as_str())) {
+        Some(mount) => StorageIdentity::lasting(&format!("{}-{}", mount.fs_type, mount.source)),
+        None => in_this_boot(device),
+    })
+}
+
+/// File systems whose source names them on every host.
+const REMOTE: [&str; 9] =
+    ["nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "virtiofs", "lustre", "fuse.glusterfs"];
+
+// Of include/uapi/linux/magic.h, and of ZFS.
+pub(crate) const EXT: u64 = 0xef53;
+pub(crate) const BTRFS: u64 = 0x9123_683e;
+pub(crate) const ZFS: u64 = 0x2fc1_2fc1;
+
+fn of_device(device: &Device, depth: usize) -> StorageIdentity {
+    if let Some(part) = device.partition() {
+        let start = device.number_of("start").unwrap_or(0);
+        return of_device(&device.whole(), depth).below("", &format!("-part{part}-at{start}"));
+    }
+    if let Some(lower) = below_loop(device, depth) {
+        return lower;
+    }
+    let own = [
+        device.attribute("dm/uuid").map(|uuid| format!("dm:{uuid}")),
+        device.attribute("md/uuid").map(|uuid| format!("md:{uuid}")),
+        device.unit().map(|unit| format!("wwid:{unit}")),
+        device.serial().filter(|_| is_only_one(device)).map(|serial| format!("serial:{serial}")),
+    ];
+    if let Some(name) = own.into_iter().flatten().next() {
+        return StorageIdentity::lasting(&name);
+    }
+    match device.sequence() {
+        Some(sequence) => StorageIdentity {
+            name: format!("boot:{}:diskseq:{sequence}", boot_id()),
+            is_lasting: false,
+        },
+        None => in_this_boot(device.number),
+    }
+}
+
+/// Cheap USB bridges all have one serial number: it tells nothing where another device has the same.
+fn is_only_one(device: &Device) -> bool {
+    let serial = device.serial();
+    !Device::all_whole()
+        .into_iter()
+        .any(|other| other.number != device.number && other.serial() == serial)
+}
+
+/// A loop device is what lies below it, from its offset on.
+fn below_loop(device: &Device, depth: usize) -> Option<StorageIdentity> {
+    let below = backing::below(device).filter(|_| depth > 0)?.ok()?;
+    let lower = match below {
+        Place::Device(number) => of_device(&Device::find(number)?, depth - 1),
+        Place::File(_) => {
+            let file = File::open(backing::verified_path(device)?).ok()?;
+            identity(&file, depth - 1).ok()?
+        }
+    };
+    let offset = device.number_of("loop/offset").unwrap_or(0);
+    Some(lower.below("loop:", &if offset == 0 { String::new() } else { format!("+{offset}") }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sysfs::tests::tree;
+    use std::fs;
+
+    #[test]
+    fn file_made_anew_is_another() {
+        let directory = tempfile::tempdir().expect("temporary directory");
+        let path = directory.path().join("disk");
+        let name = |path: &std::path::Path| {
+            storage_identity(&File::open(path).expect("open")).expect("an identity").name
+        };
+        fs::write(&path, "1").expect("written");
+        let first = name(&path);
+        assert_eq!(name(&path), first);
+        fs::write(&path, "2").expect("written");
+        assert_eq!(name(&path), first, "content is no part of it");
+        let other = directory.path().join("other");
+        fs::copy(&path, &other).expect("copied");
+        assert_ne!(name(&other), first);
+        fs::rename(&path, directory.path().join("moved")).expect("moved");
+        assert_eq!(name(&directory.path().join("moved")), first);
+    }
+
+    #[test]
+    fn device_is_named_by_what_it_says_of_itself() {
+        let tree = tree();
+        let at = |name: &str| Device::at(&tree.path().join("block").join(name)).expect("device");
+        fs::write(tree.path().join("block/sda/wwid"), "t10.ATA  QEMU  1\n").expect("wwid");
+        fs::write(tree.path().join("block/sda/sda1/start"), "2048\n").expect("start");
+        assert_eq!(of_device(&at("sda"), 1), StorageIdentity::lasting("wwid:t10.ATA_QEMU_1"));
+        let part = of_device(&at("sda/sda1"), 1);
+        assert_eq!(part, StorageIdentity::lasting("wwid:t10.ATA_QEMU_1-part1-at2048"));
+    }
+
+    #[test]
+    fn device_that_says_nothing_has_no_lasting_name() {
+        let tree = tree();
+        fs::write(tree.path().join("block/sda/diskseq"), "14\n").expect("diskseq");
+        let sda = Device::at(&tree.path().join("block/sda")).expect("device");
+        let found = of_device(&sda, 1);
+        assert!(!found.is_lasting && found.name.ends_with(":diskseq:14"), "{found:?}");
+    }
+}
