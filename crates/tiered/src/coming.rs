@@ -14,13 +14,13 @@ use tier::{Event, Mode, Note, OpenError, Tier};
 use crate::asking::Control;
 use crate::core::Core;
 use crate::disk::CachedDisk;
+use crate::identity;
 use crate::inbox::{Ask, Coming, Command, ElsewhereReport, Held, Joining, Move, Reply, Room};
 use crate::media::Files;
 use crate::opening::{Copies, Opening};
 use crate::reserved::Reserve;
 use crate::route::Shape;
 use crate::set::{export, open_backing, places};
-use crate::{closed, identity};
 
 impl Control {
     /// Opens a disk, and has it served.
@@ -34,7 +34,7 @@ impl Control {
             return Err(failed("a disk of this name is served already".to_owned()));
         }
         let opened = match &coming.elsewhere {
-            None => self.open(opening, room, None),
+            None => self.open(opening, &coming.accepted, room, None),
             Some(elsewhere) => self.find(opening, elsewhere, &room),
         };
         let (export, route) = opened.map_err(failed)?;
@@ -49,13 +49,14 @@ impl Control {
     pub(crate) fn open(
         &self,
         opening: Opening,
+        accepted: &[String],
         room: Room,
         told: Option<Shape>,
     ) -> Result<(Export, usize), String> {
         let words = |error: &dyn std::error::Error| error.to_string();
         let index = places(&room.superblock, std::slice::from_ref(&opening))
             .map_err(|error| words(&error))?[0];
-        let backing = open_backing(&opening, index).map_err(|error| words(&error))?;
+        let backing = open_backing(&opening, index, accepted).map_err(|error| words(&error))?;
         let export =
             export(&opening, &backing, room.request_bytes_max).map_err(|error| words(&error))?;
         let shape = Shape::of(&export);
@@ -71,29 +72,18 @@ impl Control {
         // Those of other disks are not held here, or they would not be free when those leave.
         let mut files = Files { cache: room.cache, disks: vec![None; room.superblock.disks.len()] };
         files.disks[usize::from(index)] = Some((Arc::clone(&file), Arc::clone(&sidecar)));
-        let prepared =
-            Tier::prepare(&mut files, &room.superblock, identity::boot(), &backing.attachment)
-                .map_err(|error| match error {
-                    OpenError::Attach { error, .. } => words(&error),
-                    error => words(&error),
-                })?;
-        let (held, sidecar_too) = (reserved.clone(), Arc::clone(&sidecar));
-        let name = opening.name.clone();
+        let session = identity::session().map_err(|error| words(&error))?;
+        let prepared = Tier::prepare(&mut files, &room.superblock, session, &backing.attachment)
+            .map_err(|error| match error {
+                OpenError::Attach { error, .. } => words(&error),
+                error => words(&error),
+            })?;
+        let held = reserved.clone();
         let joining =
             Joining { prepared, backing: file, sidecar, reserved, opening: opening.clone() };
         self.tell(|tell| Ask::Join(Box::new(joining), tell), None)?;
         held.iter().for_each(|held| held.keep());
         drop(held);
-        // From now on its tier writes to it.
-        let forgotten = closed::forget(&sidecar_too);
-        // Nothing but the tier has it when it is served, or it would not be free when the disk goes.
-        drop(sidecar_too);
-        if let Err(errno) = forgotten {
-            let command = Command::Detach { disk: name };
-            // What is said is why it leaves again.
-            let _ = self.tell(|tell| Ask::Command(command, tell), None);
-            return Err(format!("its sidecar: {errno}"));
-        }
         let opening = Box::new(opening);
         let route = self.tell(|tell| Ask::Serve(index, opening, shape, tell), None)?;
         Ok((export, route))
@@ -137,10 +127,8 @@ impl Control {
         }
         let command = Command::Detach { disk: name.to_owned() };
         self.tell(|tell| Ask::Command(command, tell), Some(patience))?;
-        if let Some(Held { backing, sidecar, reserved }) = files {
-            // Without it the next start is trusted as after a kill.
-            let _ = closed::remember(&backing, &sidecar);
-            reserved.iter().for_each(|reserved| reserved.end(&sidecar));
+        if let Some(Held { sidecar, reserved: Some(reserved) }) = files {
+            reserved.end(&sidecar);
         }
         Ok(None)
     }
@@ -206,6 +194,7 @@ impl Core {
         self.peers.end(index);
         self.files.disks[place] = None;
         self.reserved.remove(&index);
+        self.forget_marks(index);
         self.inbox.names[place] = None;
         self.inbox.peers[place].clear();
         self.drop_near(index);

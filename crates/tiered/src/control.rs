@@ -13,6 +13,7 @@ use crate::core::Core;
 use crate::inbox::{
     Ask, COMMON, Command, DiskReport, Held, MemoryReport, PeerReport, Reply, Report,
 };
+use crate::marks;
 
 /// Of all pages, percent that disks with policies of their own may have together: something stays for the others.
 const PARTS_PERCENT_MAX: u32 = 99;
@@ -28,7 +29,7 @@ impl Core {
                 Ask::Files(index, tell) => {
                     let files = self.files.disks.get(usize::from(index)).cloned().flatten();
                     let reserved = self.reserved.get(&index).cloned();
-                    let held = files.map(|(backing, sidecar)| Held { backing, sidecar, reserved });
+                    let held = files.map(|(_, sidecar)| Held { sidecar, reserved });
                     let _ = tell.send(Ok(held));
                 }
                 Ask::Join(joining, tell) => self.join(*joining, tell, fx),
@@ -188,9 +189,12 @@ impl Core {
                 self.is_closed = true;
                 for (index, files) in (0..).zip(&self.files.disks) {
                     let Some((backing, sidecar)) = files else { continue };
-                    // Without it the next start is trusted as after a kill.
-                    let _ = crate::closed::remember(backing, sidecar);
                     let reserved = self.reserved.get(&index);
+                    // Without it the next start is one after a kill.
+                    if let Some(moment) = self.tier.moment(index) {
+                        let (before, files) = (self.last_marks(index), (&**backing, &**sidecar));
+                        let _ = marks::leave(before, files, moment, reserved.is_some());
+                    }
                     reserved.into_iter().for_each(|reserved| reserved.end(sidecar));
                 }
             }

@@ -11,6 +11,7 @@ use units::Nanos;
 
 use crate::arena::Arena;
 use crate::inbox::Inbox;
+use crate::marking::{FIRST_IO, Marking};
 use crate::media::{Files, writes_durably};
 use crate::peers::{Peers, Told};
 use crate::requests::Requests;
@@ -90,6 +91,7 @@ pub(crate) struct Core {
     /// Who waits until nothing that was asked of a disk is under way.
     pub(crate) quiet: Vec<(Giving, TellGiving)>,
     effects: Vec<tier::Effect>,
+    pub(crate) marking: Marking,
 }
 
 impl Core {
@@ -120,12 +122,14 @@ impl Core {
             routes: Vec::new(),
             quiet: Vec::new(),
             effects: Vec::new(),
+            marking: Marking::default(),
         }
     }
 
     /// A time has come, which may not be the next any more.
     pub(crate) fn woken(&mut self, fx: &mut Effects) {
         self.turn(fx);
+        self.mark_if_due(fx);
         if self.wake.is_some_and(|wake| wake <= Instant::now()) {
             self.wake = None;
             self.handle(Event::Timer, fx);
@@ -134,6 +138,7 @@ impl Core {
 
     /// The server begins, or somebody outside wants something.
     pub(crate) fn told(&mut self, fx: &mut Effects) {
+        self.mark_soon(fx);
         self.woken(fx);
         self.hear_peers(fx);
         self.attend(fx);
@@ -252,6 +257,9 @@ impl Core {
         if !matches!(action, Action::Flush) {
             self.watch.begun(io, place, is_write);
         }
+        if is_write {
+            self.mark_soon(fx);
+        }
         let file = Arc::clone(self.files.of(place));
         self.under[at] = Some(under);
         fx.io(Io { id: io.0.into(), file, action, data });
@@ -275,6 +283,11 @@ impl Core {
         data: Buffer,
         fx: &mut Effects,
     ) {
+        if io >= FIRST_IO {
+            let is_ok = result.is_ok_and(|bytes| bytes as usize == data.len());
+            self.memory.give(data);
+            return self.marked(io, is_ok);
+        }
         let id = IoId(u32::try_from(io).expect("the machine's numbers have 32 bits"));
         let under = self.under[id.0 as usize].take().expect("what ended was under way");
         if matches!(result, Err(libc::EAGAIN | libc::EINTR)) {

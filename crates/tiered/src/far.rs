@@ -281,7 +281,7 @@ impl Far {
         self.have_it_let_go(until).map_err(|e| format!("{}: {e}", self.other.address))?;
         let _one = control.coming.lock().unwrap_or_else(PoisonError::into_inner);
         let room = control.tell(Ask::Room, None)?;
-        control.open(opening.clone(), room, Some(self.shape)).map(|_| ())
+        control.open(opening.clone(), &[], room, Some(self.shape)).map(|_| ())
     }
 
     fn have_it_let_go(&self, until: Instant) -> io::Result<()> {

@@ -1,13 +1,13 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use front::{Access, Held};
 use rustix::fs::{FlockOperation, flock};
-use tier::format::{FINGERPRINT_BYTES, SIDECAR_BYTES, SIDECAR_MAGIC, Sidecar};
+use tier::format::{Identity, SIDECAR_BYTES, SIDECAR_MAGIC, Sidecar};
 
 use crate::SetError;
 
@@ -95,8 +95,10 @@ pub(crate) fn replace_sidecar(
         return Err(SetError::Sidecar { path: path.to_owned() });
     }
     let at = usize::try_from(newest.place()).unwrap_or(0);
+    let file = OwnedFd::from(make_sidecar(new)?);
+    let newest = Sidecar { place: identity_of(&file, new)?, ..newest.clone() };
+    let file = File::from(file);
     bytes[at..at + SIDECAR_BYTES / 2].copy_from_slice(&newest.encode()[..]);
-    let file = make_sidecar(new)?;
     file.write_all_at(&bytes, 0)
         .and_then(|()| file.sync_all())
         .map_err(self::failed("write to", new))?;
@@ -180,13 +182,20 @@ fn holds_a_sidecar(file: &File) -> bool {
     file.read_exact_at(&mut bytes, 0).is_ok() && bytes.chunks(SIDECAR_BYTES / 2).any(is_copy)
 }
 
-/// What tells a backing disk from another: its size, and of a file which one it is.
-pub(crate) fn fingerprint(path: &Path, held: &Held) -> Result<[u8; FINGERPRINT_BYTES], SetError> {
-    let found = std::fs::metadata(path).map_err(failed("look at", path))?;
-    let mut fingerprint = [0; FINGERPRINT_BYTES];
-    fingerprint[..8].copy_from_slice(&held.size.to_le_bytes());
-    if found.is_file() {
-        fingerprint[8..16].copy_from_slice(&found.ino().to_le_bytes());
-    }
-    Ok(fingerprint)
+/// Identity of the storage behind an open file or device.
+pub(crate) fn identity_of(file: &OwnedFd, path: &Path) -> Result<Identity, SetError> {
+    let found = datastore::storage_identity(file).map_err(failed("look at", path))?;
+    Ok(Identity { name: found.name, is_lasting: found.is_lasting })
+}
+
+/// Whether a sidecar of version 1 is of this file. It has size and inode; of a device it has nothing that tells
+/// one from another.
+pub(crate) fn is_of_version_1(sidecar: &OwnedFd, backing: &OwnedFd, size: u64) -> bool {
+    let mut bytes = vec![0; SIDECAR_BYTES];
+    let read = rustix::io::pread(sidecar, &mut bytes, 0).unwrap_or(0);
+    let known = Sidecar::newest(&bytes[..read]).filter(|known| known.backing.name.is_empty());
+    let (Some(known), Ok(found)) = (known, rustix::fs::fstat(backing)) else { return false };
+    rustix::fs::FileType::from_raw_mode(found.st_mode).is_file()
+        && known.fingerprint[..8] == size.to_le_bytes()
+        && known.fingerprint[8..16] == found.st_ino.to_le_bytes()
 }

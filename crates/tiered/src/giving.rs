@@ -14,7 +14,6 @@ use nbd::server::Command;
 use nbd::{Abilities, BlockSizes, Code, Export};
 
 use crate::asking::Control;
-use crate::closed;
 use crate::far::{Far, PULL_BYTES, puller};
 use crate::inbox::{self, Ask, Held, Move};
 use crate::route::Other;
@@ -130,10 +129,8 @@ impl Control {
         let Some(giving) = self.wait(name, &told)? else { return Ok(None) };
         let files = self.tell(|tell| Ask::Files(giving.index, tell), None)?;
         self.leave(name)?;
-        if let Some(Held { backing, sidecar, reserved }) = files {
-            // Without it the next start is trusted as after a kill.
-            let _ = closed::remember(&backing, &sidecar);
-            reserved.iter().for_each(|reserved| reserved.end(&sidecar));
+        if let Some(Held { sidecar, reserved: Some(reserved) }) = files {
+            reserved.end(&sidecar);
         }
         let (line, far) = Far::new(self.clone(), giving.opening, to, giving.shape);
         self.send(Ask::Move(Move::Given(name.to_owned(), line)))?;

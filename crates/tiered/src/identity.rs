@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
+use tier::Session;
 use tier::format::Uuid;
 
 /// Characters of a disk's name. Our choice: enough for a UUID with a word before it.
@@ -13,6 +14,14 @@ pub(crate) fn random() -> io::Result<Uuid> {
     let mut uuid = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut uuid)?;
     Ok(uuid)
+}
+
+/// This opening of a set or of one of its disks: by its number older copies are told, so no two have the same.
+pub(crate) fn session() -> io::Result<Session> {
+    let random = u128::from_le_bytes(random()?);
+    // 0 is no opening.
+    let opening = u64::try_from(random >> 64).unwrap_or(0).max(1);
+    Ok(Session { boot: boot(), opening })
 }
 
 /// The name of this start of this machine, or nothing where the kernel does not say.

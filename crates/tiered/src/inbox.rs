@@ -103,6 +103,9 @@ pub struct Coming {
     /// Whether its backing device is reserved for this host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reserve: bool,
+    /// Identities of its backing store and sidecar that the owner vouches for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<String>,
     /// Another server owns it, and lets go when a client here changes something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<Elsewhere>,
@@ -242,7 +245,6 @@ pub struct ElsewhereReport {
 /// What is held of a disk that is served.
 #[derive(Debug)]
 pub(crate) struct Held {
-    pub(crate) backing: File,
     pub(crate) sidecar: File,
     pub(crate) reserved: Option<Arc<Reserved>>,
 }

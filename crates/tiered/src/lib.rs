@@ -15,7 +15,6 @@
 
 mod arena;
 mod asking;
-mod closed;
 mod coming;
 mod control;
 mod core;
@@ -30,6 +29,8 @@ mod hold;
 mod identity;
 mod inbox;
 mod make;
+mod marking;
+mod marks;
 mod media;
 mod memory;
 mod opening;

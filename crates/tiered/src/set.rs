@@ -7,20 +7,20 @@ use cache::PolicyKind;
 use cache::tier::Admission;
 use front::{Disk, Offer};
 use nbd::{Abilities, BlockSizes, Export};
-use tier::format::{FINGERPRINT_BYTES, Superblock};
-use tier::{Attachment, Examined, Geometry, REQUEST_BYTES_MAX, Settings, Tier};
+use tier::format::{Identity, Superblock};
+use tier::{Attachment, Examined, Geometry, REQUEST_BYTES_MAX, Session, Settings, Tier};
 
 use crate::asking::{Control, inbox};
 use crate::core::Core;
 use crate::disk::{CachedDisk, Keeper};
-use crate::files::{failed, fingerprint, hold, sidecar};
+use crate::files::{failed, hold, identity_of, is_of_version_1, path_of_sidecar, sidecar};
 use crate::media::Files;
 use crate::opening::Opening;
 use crate::peers::{PeerAddress, Peers};
 use crate::reserved::Reserved;
 use crate::route::{Route, Shape};
 use crate::times::Times;
-use crate::{SetError, closed, identity, memory};
+use crate::{SetError, identity, marks, memory};
 
 /// How a set caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +34,9 @@ pub struct Caching {
 }
 
 impl Caching {
-    fn settings(self) -> Settings {
+    fn settings(self, session: Session, place: Identity, is_place_vouched: bool) -> Settings {
         let Self { policy, admission, memory_bytes } = self;
-        Settings { policy, admission, memory_bytes, boot: identity::boot() }
+        Settings { policy, admission, memory_bytes, session, place, is_place_vouched }
     }
 }
 
@@ -105,11 +105,17 @@ impl Set {
             .map_err(|source| SetError::Open { path: cache.to_owned(), source })
     }
 
-    /// Opens the set in a cache file for these disks.
+    /// Opens the set in a cache file for these disks. `accepted` are identities of cache files, backing stores and
+    /// sidecars that the owner vouches for, although the set knows others.
     ///
     /// # Errors
     /// [`SetError`]: what is held by somebody else, is no set, or must not be served.
-    pub fn open(cache: &Path, caching: Caching, disks: &[Opening]) -> Result<Self, SetError> {
+    pub fn open(
+        cache: &Path,
+        caching: Caching,
+        accepted: &[String],
+        disks: &[Opening],
+    ) -> Result<Self, SetError> {
         memory::check(caching.memory_bytes)?;
         let held = hold(cache)?;
         let refused = |source| SetError::Open { path: cache.to_owned(), source };
@@ -119,18 +125,20 @@ impl Set {
         files.disks.resize_with(superblock.disks.len(), || None);
         let mut backings = Vec::new();
         for (disk, index) in disks.iter().zip(indexes) {
-            let backing = open_backing(disk, index)?;
+            let backing = open_backing(disk, index, accepted)?;
             files.disks[usize::from(index)] =
                 Some((Arc::clone(&backing.file), Arc::clone(&backing.sidecar)));
             backings.push(backing);
         }
         let attachments: Vec<Attachment> =
             backings.iter().map(|backing| backing.attachment.clone()).collect();
-        let opened = Tier::open(&mut files, caching.settings(), &attachments).map_err(refused)?;
+        let session = identity::session().map_err(failed("find a number for", cache))?;
+        let place = identity_of(&files.cache, cache)?;
+        let is_vouched = accepted.contains(&place.name);
+        let settings = caching.settings(session, place, is_vouched);
+        let opened = Tier::open(&mut files, settings, &attachments).map_err(refused)?;
         for (disk, backing) in disks.iter().zip(&backings) {
             backing.is_still_held(disk)?;
-            closed::forget(&backing.sidecar)
-                .map_err(|errno| failed("write beside", cache)(errno.into()))?;
         }
         let mut names = vec![None; superblock.disks.len()];
         let mut peer_names = vec![Vec::new(); superblock.disks.len()];
@@ -216,9 +224,12 @@ pub(crate) fn places(superblock: &Superblock, disks: &[Opening]) -> Result<Vec<u
     Ok(taken.into_iter().map(|at| u16::try_from(at).expect("a set has 63 places")).collect())
 }
 
-pub(crate) fn open_backing(disk: &Opening, index: u16) -> Result<Backing, SetError> {
+pub(crate) fn open_backing(
+    disk: &Opening,
+    index: u16,
+    accepted: &[String],
+) -> Result<Backing, SetError> {
     let held = hold(&disk.backing)?;
-    let mut fingerprint = fingerprint(&disk.backing, &held)?;
     let (bytes, alignment) = (held.size, held.alignment.unwrap_or(512).max(512));
     let file: Arc<OwnedFd> = Arc::new(held.file.into());
     // Only then is it opened and read what says whose the disk is.
@@ -227,13 +238,13 @@ pub(crate) fn open_backing(disk: &Opening, index: u16) -> Result<Backing, SetErr
     let sidecar = sidecar(&disk.backing, disk.sidecar.as_deref())?;
     let failed =
         |errno: rustix::io::Errno| failed("read the sidecar of", &disk.backing)(errno.into());
-    let changes = match closed::is_changed(&file, &sidecar).map_err(failed)? {
-        true => (identity::random()
-            .map_err(crate::files::failed("find a name for", &disk.backing))?)[..8]
-            .to_vec(),
-        false => closed::changes(&sidecar).map_err(failed)?.to_vec(),
-    };
-    fingerprint[FINGERPRINT_BYTES - 8..].copy_from_slice(&changes);
+    let beside = path_of_sidecar(&disk.backing, disk.sidecar.as_deref())?;
+    let (backing_id, sidecar_id) =
+        (identity_of(&file, &disk.backing)?, identity_of(&sidecar, &beside)?);
+    let is_backing_vouched =
+        accepted.contains(&backing_id.name) || is_of_version_1(&sidecar, &file, bytes);
+    let is_sidecar_vouched = accepted.contains(&sidecar_id.name);
+    let since = marks::since(&file, &sidecar, reserved.is_some()).map_err(failed)?;
     let disk_name = identity::of_disk(&disk.name);
     let attachment = Attachment {
         index,
@@ -241,7 +252,11 @@ pub(crate) fn open_backing(disk: &Opening, index: u16) -> Result<Backing, SetErr
         bytes,
         mode: disk.mode,
         key: disk.reserve.as_ref().map_or(0, |reserve| reserve.key),
-        fingerprint,
+        backing: backing_id,
+        is_backing_vouched,
+        sidecar: sidecar_id,
+        is_sidecar_vouched,
+        since,
         copies: disk.copies.count,
         peers: disk.copies.peers.iter().map(PeerAddress::holder).collect(),
     };

@@ -1,15 +1,18 @@
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use front::ClientTls;
 use nbd::{Abilities, Uri};
-use tier::format::{Holder, LABEL_BYTES, Sidecar, Uuid};
-use tier::{HeldCopy, IoError, Media, Place, TakeOverError, Taken, Taking, ownership};
+use tier::format::{Holder, Identity, LABEL_BYTES, Sidecar, Uuid};
+use tier::{HeldCopy, IoError, Media, Moment, Place, TakeOverError, Taken, Taking, ownership};
 
 use crate::files::{
-    disputed_sidecar, hold, known_sidecar, path_of_sidecar, replace_sidecar, room_for_new,
+    disputed_sidecar, hold, identity_of, is_of_version_1, known_sidecar, path_of_sidecar,
+    replace_sidecar, room_for_new,
 };
 use crate::identity::copy_name;
+use crate::marks::Marks;
 use crate::media::Files;
 use crate::peers::PeerAddress;
 use crate::reserved::{Reserve, Reserved};
@@ -39,6 +42,8 @@ pub struct TakeOver {
     bytes: u64,
     sidecar: Sidecar,
     files: Files,
+    identity: Identity,
+    is_vouched: bool,
 }
 
 /// Why it is not taken over.
@@ -64,7 +69,8 @@ fn said(unreached: &[String]) -> String {
 }
 
 impl TakeOver {
-    /// Opens the backing store and the sidecar of a disk.
+    /// Opens the backing store and the sidecar of a disk. `accepted` are identities of backing stores that the owner
+    /// vouches for, although the sidecar knows another.
     ///
     /// # Errors
     /// Somebody on this machine has it, or there is no sidecar.
@@ -73,6 +79,7 @@ impl TakeOver {
         backing: PathBuf,
         beside: Option<PathBuf>,
         proof: Proof,
+        accepted: &[String],
     ) -> Result<Self, TakeOverFailure> {
         let held = hold(&backing)?;
         let side = match proof {
@@ -82,13 +89,16 @@ impl TakeOver {
         };
         let beside = path_of_sidecar(&backing, beside.as_deref())?;
         let bytes = held.size;
+        let store = OwnedFd::from(held.file);
+        let identity = identity_of(&store, &backing)?;
+        let is_vouched = accepted.contains(&identity.name) || is_of_version_1(&side, &store, bytes);
         let mut files = Files {
             cache: Arc::new(rustix::io::dup(&side).map_err(|errno| SetError::Kernel {
                 what: "open the sidecar of",
                 path: backing.clone(),
                 source: errno.into(),
             })?),
-            disks: vec![Some((Arc::new(held.file.into()), side))],
+            disks: vec![Some((Arc::new(store), side))],
         };
         let refused = |source| TakeOverFailure::Refused {
             name: name.to_owned(),
@@ -99,7 +109,8 @@ impl TakeOver {
         if sidecar.disk != identity::of_disk(name) {
             return Err(refused(TakeOverError::OtherDisk));
         }
-        Ok(Self { name: name.to_owned(), backing, beside, proof, bytes, sidecar, files })
+        let name = name.to_owned();
+        Ok(Self { name, backing, beside, proof, bytes, sidecar, files, identity, is_vouched })
     }
 
     /// Takes the reservation of the backing device from its owner, where he holds one: from now on, and for as long as
@@ -208,10 +219,19 @@ impl TakeOver {
                 source,
             })?,
             boot: identity::boot(),
+            backing: self.identity.clone(),
+            is_backing_vouched: self.is_vouched,
+            moment: self.moment(),
             copies,
         };
         let mut reach = Reach { files: self.files.clone(), ways };
         tier::take_over(&mut reach, &taking).map_err(|source| self.refused(source, unreached))
+    }
+
+    /// Numbers that its owner stored last.
+    fn moment(&self) -> Option<Moment> {
+        let (_, sidecar) = self.files.disks[0].as_ref()?;
+        Some(Marks::read(sidecar).ok().flatten()?.moment)
     }
 
     /// Goes to a holder: first nobody of this generation writes there any more, then its copy is read.

@@ -163,7 +163,7 @@ pub(crate) fn serve(arguments: &[String]) -> Result<()> {
     };
     let memory_bytes = if how == "memory" { 2 * BYTES } else { 0 };
     let caching = Caching { admission, memory_bytes, ..Caching::default() };
-    let set = Set::open(&cache, caching, &[disk])?;
+    let set = Set::open(&cache, caching, &[], &[disk])?;
     let mut listen = vec![Listen { place: Place::Unix(socket.into()), tls: None }];
     listen.extend(vhost.iter().map(|path| {
         let (path, disk) = (path.into(), EXPORT.to_owned());

@@ -214,7 +214,7 @@ impl Through {
             accesses => Admission::NthAccess { accesses, fill_percent: 0 },
         };
         let caching = Caching { policy: self.spec.policy, admission, ..Caching::default() };
-        let set = Set::open(&self.set, caching, &opening)?;
+        let set = Set::open(&self.set, caching, &[], &opening)?;
         let directory =
             SocketDir::make().map_err(|error| kernel("make a place for a socket", error))?;
         let socket = directory.0.join("s");

@@ -27,8 +27,9 @@ pub fn takeover(args: &TierTakeoverArgs) -> Result<Exit, Failure> {
         Some(FenceProof::Reservation) => Proof::Reservation,
         _ => Proof::Word,
     };
-    let mut disk = TakeOver::open(name, args.disk.backing.clone(), beside, proof)
-        .map_err(|error| refused(&error))?;
+    let (backing, accepted) = (args.disk.backing.clone(), &args.accept_identity);
+    let mut disk =
+        TakeOver::open(name, backing, beside, proof, accepted).map_err(|error| refused(&error))?;
     fence(args, &mut disk)?;
     match disk.carry_out(&args.peers, tls.as_ref()) {
         Ok(taken) => {

@@ -164,7 +164,8 @@ fn open(args: &TierServeArgs, admission: Admission) -> Result<Option<Set>, Failu
     };
     let disks: Vec<Opening> = args.disks.iter().map(opening).collect();
     let caching = Caching { policy: args.policy, admission, memory_bytes: args.memory.get() };
-    let set = Set::open(file, caching, &disks).map_err(|error| refused(&error))?;
+    let accepted = &args.safety.accept_identity;
+    let set = Set::open(file, caching, accepted, &disks).map_err(|error| refused(&error))?;
     said(&set);
     Ok(Some(set))
 }

@@ -136,6 +136,8 @@ pub struct Head {
     pub unix_ns: u64,
     /// With [`Flags::LINK`]: where the log goes on.
     pub next_chunk: u32,
+    /// Number of the newest sidecar copy of the disk that was durable before this group; 0 if unknown.
+    pub sidecar: u64,
     /// What it holds.
     pub records: Vec<Record>,
 }
@@ -154,7 +156,7 @@ impl Head {
         block.put(32, &self.owner).u64(48, self.generation).u64(56, self.position);
         block.u32(64, self.bytes).u32(68, self.flags.0).u64(72, self.epoch);
         block.u64(80, self.retired).u64(88, self.attach).u64(96, self.unix_ns);
-        block.u32(104, self.next_chunk);
+        block.u32(104, self.next_chunk).u64(112, self.sidecar);
         let mut at = RECORDS_AT;
         for record in &self.records {
             encode_record(&mut block, at, record);
@@ -191,6 +193,7 @@ impl Head {
             attach: block.u64(88),
             unix_ns: block.u64(96),
             next_chunk: block.u32(104),
+            sidecar: block.u64(112),
             records,
         };
         let payload: u64 = head.records.iter().map(Record::payload_blocks).sum();

@@ -5,6 +5,7 @@
 
 mod block;
 mod group;
+mod identity;
 mod label;
 mod sidecar;
 mod superblock;
@@ -12,6 +13,7 @@ mod table;
 
 pub use block::{BLOCK, BLOCK_BYTES, Uuid, block_sum, payload_sum};
 pub use group::{Flags, GROUP_RECORDS, Head, Kind, NO_CHUNK, Record};
+pub use identity::{IDENTITY_NAME_MAX, Identity, Match};
 pub use label::{LABEL_BYTES, Label, held_at};
 pub use sidecar::{
     ADDRESS_BYTES, FINGERPRINT_BYTES, HOLDERS, Holder, SIDECAR_BYTES, SIDECAR_MAGIC, Sidecar,

@@ -1,13 +1,20 @@
 use super::block::{BLOCK_BYTES, Reader, Uuid, Writer};
+use super::identity::Identity;
 
 /// Bytes of a sidecar: two copies, of which the valid one with the higher number counts.
 pub const SIDECAR_BYTES: usize = 2 * BLOCK_BYTES;
 /// Bytes that tell a backing disk from another, or from itself changed.
 pub const FINGERPRINT_BYTES: usize = 64;
 
-/// What each copy begins with.
-pub const SIDECAR_MAGIC: &[u8; 8] = b"TMSIDE\0\0";
-const FORMAT: u32 = 1;
+/// First bytes of each copy, of every version.
+pub const SIDECAR_MAGIC: &[u8; 7] = b"TMSIDE\0";
+/// A program of version 1 takes a block of a later format for nothing, and would serve the disk. It
+/// refuses a file that does not begin with its own magic, so version 2 has another one.
+const MAGIC_1: &[u8; 8] = b"TMSIDE\0\0";
+const MAGIC: &[u8; 8] = b"TMSIDE\0\x02";
+const FORMAT: u32 = 2;
+const NUMBERS_AT: usize = 592;
+const IDENTITIES_AT: [usize; 2] = [640, 896];
 const HOLDERS_AT: usize = 120;
 const HOLDER_BYTES: usize = 96;
 
@@ -70,8 +77,18 @@ pub struct Sidecar {
     pub key: u64,
     /// Whether a reservation alone keeps an owner of before from writing: then it has to stay.
     pub stays: bool,
-    /// What it looked like.
+    /// Size and inode of the backing store, as version 1 stored them; zeros since version 2.
     pub fingerprint: [u8; FINGERPRINT_BYTES],
+    /// Backing store that this sidecar is of.
+    pub backing: Identity,
+    /// Place of the sidecar itself: a copy of it elsewhere is an older state before long.
+    pub place: Identity,
+    /// Opening of the owner's set that served the disk last ([`super::DiskEntry::opening`]); 0 if unknown.
+    pub opening: u64,
+    /// Number of the newest superblock of the owner that was durable before this copy; 0 if unknown.
+    pub superblock: u64,
+    /// Groups of the owner's log up to this one were durable before this copy; 0 if unknown.
+    pub log_durable: u64,
 }
 
 impl Sidecar {
@@ -84,13 +101,18 @@ impl Sidecar {
             SidecarState::Burnt => (4, 0, 0),
         };
         let mut block = Writer::new();
-        block.put(0, SIDECAR_MAGIC).u32(8, FORMAT).put(16, &self.disk).u64(32, self.generation);
+        block.put(0, MAGIC).u32(8, FORMAT).put(16, &self.disk).u64(32, self.generation);
         block.u64(40, self.seq).put(48, &self.owner).put(64, &self.boot);
         block.u32(80, state).u32(84, self.mode).u64(88, self.applied);
         block.u64(96, from).u64(104, to).put(504, &self.fingerprint);
         let holders = self.holders.iter().take(HOLDERS);
         block.u32(112, u32::try_from(holders.len()).unwrap_or(0)).u64(568, self.log_generation);
         block.u64(576, self.key).u32(584, self.stays.into());
+        block.u64(NUMBERS_AT, self.opening).u64(NUMBERS_AT + 8, self.superblock);
+        block.u64(NUMBERS_AT + 16, self.log_durable);
+        for (at, identity) in IDENTITIES_AT.into_iter().zip([&self.backing, &self.place]) {
+            identity.encode(&mut block, at);
+        }
         for (place, holder) in holders.enumerate() {
             let at = HOLDERS_AT + place * HOLDER_BYTES;
             block.put(at, &holder.host).put(at + 32, &holder.address);
@@ -104,6 +126,12 @@ impl Sidecar {
         copies.max_by_key(|copy| copy.seq)
     }
 
+    /// Whether one of the copies is of version 1.
+    pub fn has_first_version(bytes: &[u8]) -> bool {
+        let is_first = |copy: &[u8]| copy.starts_with(MAGIC_1) && Self::decode(copy).is_some();
+        bytes.chunks(BLOCK_BYTES).take(2).any(is_first)
+    }
+
     /// Where the copy with this number lies: the two take turns.
     pub const fn place(&self) -> u64 {
         (self.seq % 2) * BLOCK_BYTES as u64
@@ -111,9 +139,12 @@ impl Sidecar {
 
     fn decode(bytes: &[u8]) -> Option<Self> {
         let block = Reader::open(bytes)?;
-        if block.array(0) != *SIDECAR_MAGIC || block.u32(8) != FORMAT {
+        let is_first = block.array(0) == *MAGIC_1 && block.u32(8) == 1;
+        if !is_first && (block.array(0) != *MAGIC || block.u32(8) != FORMAT) {
             return None;
         }
+        // Bytes that version 1 left zero are an unknown identity and unknown numbers.
+        let [backing, place] = IDENTITIES_AT.map(|at| Identity::decode(block, at));
         let holders = usize::try_from(block.u32(112)).ok().filter(|count| *count <= HOLDERS)?;
         let holders = (0..holders).map(|place| HOLDERS_AT + place * HOLDER_BYTES);
         let state = match block.u32(80) {
@@ -139,6 +170,11 @@ impl Sidecar {
             key: block.u64(576),
             stays: block.u32(584) == 1,
             fingerprint: block.array(504),
+            backing,
+            place,
+            opening: block.u64(NUMBERS_AT),
+            superblock: block.u64(NUMBERS_AT + 8),
+            log_durable: block.u64(NUMBERS_AT + 16),
         })
     }
 }

@@ -1,4 +1,5 @@
 use super::block::{BLOCK_BYTES, Reader, Uuid, Writer};
+use super::identity::Identity;
 
 /// The format that this program writes.
 pub const FORMAT: u32 = 1;
@@ -11,9 +12,15 @@ pub const DISKS: usize = 63;
 
 const MAGIC: &[u8; 8] = b"TMTIER\0\0";
 /// Bits that a program must know to use the set at all.
-const INCOMPATIBLE: u64 = TAGS;
+const INCOMPATIBLE: u64 = TAGS | NUMBERS;
 /// Maps, log starts and tables say of which attachment they are.
 const TAGS: u64 = 1;
+/// Disks have the numbers by which older states are told, and the cache device its identity. A program that
+/// does not know them would not keep them, and what is older would look newer.
+const NUMBERS: u64 = 2;
+const IDENTITY_AT: usize = 1024;
+const NUMBERS_AT: usize = 2048;
+const NUMBERS_BYTES: usize = 32;
 const DISK_BYTES: usize = 64;
 
 /// Whether the set was left in order.
@@ -34,7 +41,7 @@ pub mod mode {
 }
 
 /// A disk of the set.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DiskEntry {
     /// Its name; all zero for a place that is free.
     pub disk: Uuid,
@@ -50,6 +57,15 @@ pub struct DiskEntry {
     pub log_chunk: u32,
     /// One of [`mode`].
     pub mode: u32,
+    /// Opening of the set that served the disk last, a number that no other opening has; 0 if unknown. The
+    /// sidecar has the same, unless one of the two is an older state.
+    pub opening: u64,
+    /// The opening before that one. A stop between superblock and sidecar leaves it in the sidecar.
+    pub before: u64,
+    /// Number of the newest sidecar copy that was durable before this superblock; 0 if unknown.
+    pub sidecar: u64,
+    /// Number of the newest superblock that was written while the disk was served; 0 if unknown.
+    pub superblock: u64,
 }
 
 impl DiskEntry {
@@ -97,6 +113,11 @@ pub struct Superblock {
     /// Whether what is said of a disk's pages and log counts only with its tag: not in a set that a program
     /// before tags used last.
     pub has_tags: bool,
+    /// Whether disks have the numbers by which older states are told: not in a set that a program of before
+    /// used last.
+    pub has_numbers: bool,
+    /// Cache device on which the set lies.
+    pub place: Identity,
     /// The disks, by index; free places are `None`.
     pub disks: Vec<Option<DiskEntry>>,
 }
@@ -154,7 +175,17 @@ impl Superblock {
         block.u64(72, self.first_chunk).u32(80, self.chunks);
         block.u32(84, if self.state == SetState::Clean { 2 } else { 1 }).u64(88, self.opens);
         block.u64(96, self.table_at).u64(104, self.table_seq);
-        block.u64(120, if self.has_tags { TAGS } else { 0 });
+        let (tags, numbers) =
+            (if self.has_tags { TAGS } else { 0 }, if self.has_numbers { NUMBERS } else { 0 });
+        block.u64(120, tags | numbers);
+        self.place.encode(&mut block, IDENTITY_AT);
+        for (at, disk) in self.disks.iter().enumerate() {
+            if let Some(disk) = disk {
+                let at = NUMBERS_AT + at * NUMBERS_BYTES;
+                block.u64(at, disk.opening).u64(at + 8, disk.before);
+                block.u64(at + 16, disk.sidecar).u64(at + 24, disk.superblock);
+            }
+        }
         block.u32(136, self.pool_chunk).u32(140, self.page_chunks);
         block.u64(144, self.pool_seq).u64(152, directory_sum).u64(160, self.pool_durable);
         let (block, _) = block.seal();
@@ -204,7 +235,9 @@ impl Superblock {
             pool_seq: block.u64(144),
             pool_durable: block.u64(160),
             has_tags: block.u64(120) & TAGS != 0,
-            disks: (0..DISKS).map(|at| decode_disk(directory, at * DISK_BYTES)).collect(),
+            has_numbers: block.u64(120) & NUMBERS != 0,
+            place: Identity::decode(block, IDENTITY_AT),
+            disks: (0..DISKS).map(|at| decode_disk(block, directory, at)).collect(),
         };
         found.check()?;
         Ok(found)
@@ -267,7 +300,8 @@ fn encode_disk(block: &mut Writer, at: usize, disk: &DiskEntry) {
     block.u32(at + 48, disk.log_chunk).u32(at + 52, disk.mode);
 }
 
-fn decode_disk(block: Reader<'_>, at: usize) -> Option<DiskEntry> {
+fn decode_disk(head: Reader<'_>, block: Reader<'_>, index: usize) -> Option<DiskEntry> {
+    let (at, numbers) = (index * DISK_BYTES, NUMBERS_AT + index * NUMBERS_BYTES);
     let disk: Uuid = block.array(at);
     (disk != [0; 16]).then(|| DiskEntry {
         disk,
@@ -277,5 +311,9 @@ fn decode_disk(block: Reader<'_>, at: usize) -> Option<DiskEntry> {
         log_seq: block.u64(at + 40),
         log_chunk: block.u32(at + 48),
         mode: block.u32(at + 52),
+        opening: head.u64(numbers),
+        before: head.u64(numbers + 8),
+        sidecar: head.u64(numbers + 16),
+        superblock: head.u64(numbers + 24),
     })
 }

@@ -1,7 +1,9 @@
 use super::io::Io;
 use super::{Fx, Tier};
 use crate::event::{Effect, Note, Piece, Place};
-use crate::format::{BLOCK, SUPERBLOCK_AT, SetState, SlotEntry, TABLE_ENTRIES, encode_table};
+use crate::format::{
+    BLOCK, DiskEntry, SUPERBLOCK_AT, SetState, SlotEntry, TABLE_ENTRIES, encode_table,
+};
 
 /// Blocks of a table that are written at once.
 const BLOCKS: u64 = 64;
@@ -140,7 +142,7 @@ impl Tier {
         next.state = self.checkpoint.state.unwrap_or(SetState::Open);
         for (entry, disk) in next.disks.iter_mut().zip(&self.disks) {
             if let Some(disk) = disk.as_ref().filter(|disk| disk.is_listed()) {
-                *entry = Some(disk.entry.clone());
+                *entry = Some(DiskEntry { superblock: next.seq, ..disk.entry.clone() });
             }
         }
         self.superblock_copy = 1 - self.superblock_copy;
@@ -161,6 +163,7 @@ impl Tier {
 
     fn checkpoint_done(&mut self, fx: &mut Fx) {
         self.checkpoint.phase = Phase::Idle;
+        self.superblock_durable = self.superblock.seq;
         self.roster_written(fx);
         let (_, seq) = self.checkpoint.start;
         while self.pool.log.chunks.front().is_some_and(|(_, first)| *first < seq) {

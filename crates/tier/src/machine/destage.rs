@@ -350,9 +350,14 @@ impl Tier {
 
     /// Writes the next copy, which is known to be ours to write.
     pub(super) fn put_sidecar(&mut self, index: u16, fx: &mut Fx) {
-        let Some(next) = &self.disk(index).sidecar_next else {
+        let superblock = self.superblock_durable;
+        let disk = self.disk(index);
+        let log_durable = disk.log.as_ref().map_or(0, |log| log.durable);
+        let Some(next) = disk.sidecar_next.as_mut() else {
             return self.sidecar_failed(index, fx);
         };
+        // What is durable by now: an older copy of the cache is told by it.
+        (next.superblock, next.log_durable) = (superblock, log_durable);
         let (at, from) = (next.place(), vec![Piece::Bytes(next.encode())]);
         let io = self.ios.start(Io::SidecarWrite { disk: index });
         fx.push(Effect::write(io, Place::Sidecar(index), at, from));
@@ -400,6 +405,7 @@ impl Tier {
         let state = next.state;
         (disk.sidecar.state, disk.sidecar.holders) = (state, next.holders);
         disk.sidecar.seq = next.seq;
+        disk.sidecar_is_durable();
         disk.confirmed = next.generation;
         if matches!(state, SidecarState::Applying { .. }) {
             self.batch_may_write(index);

@@ -314,6 +314,14 @@ impl Disk {
         due.chain(rests).chain(retires).chain(self.retry_at).chain(peers).min()
     }
 
+    /// Its newest sidecar copy is durable: superblocks and heads of its log say so from now on.
+    pub(crate) fn sidecar_is_durable(&mut self) {
+        self.entry.sidecar = self.sidecar.seq;
+        if let Some(log) = self.log.as_mut() {
+            log.sidecar = self.sidecar.seq;
+        }
+    }
+
     /// The epoch that writes belong to now.
     pub(super) fn open_epoch(&mut self) -> &mut Epoch {
         if self.epochs.back().is_none_or(|epoch| epoch.is_closed) {

@@ -40,6 +40,8 @@ pub(crate) struct Log {
     pub(crate) told: u64,
     /// Groups up to this one are on the backing store.
     pub(crate) retired: u64,
+    /// Number of the newest durable sidecar copy of its disk, for heads.
+    pub(crate) sidecar: u64,
     in_flight: VecDeque<InFlight>,
 }
 
@@ -83,6 +85,7 @@ impl Log {
             durable: seq - 1,
             told: seq - 1,
             retired: seq - 1,
+            sidecar: 0,
             in_flight: VecDeque::new(),
         }
     }
@@ -162,6 +165,7 @@ impl Log {
             attach: self.attach,
             unix_ns: facts.unix_ns,
             next_chunk,
+            sidecar: self.sidecar,
             records,
         };
         let (block, sum) = head.encode();

@@ -36,6 +36,7 @@ use units::Nanos;
 use crate::event::{Effect, Event, IoError, IoId, Mode, Note, Op, Request};
 use crate::format::Superblock;
 use crate::geometry::Geometry;
+use crate::open::Moment;
 
 use checkpoint::Checkpoint;
 pub(crate) use disk::{Disk, Wish};
@@ -137,6 +138,8 @@ pub struct Tier {
     /// Which of the two places has the newest superblock.
     pub(crate) superblock_copy: usize,
     pub(crate) pages: Pages,
+    /// Number of the newest superblock that is durable.
+    superblock_durable: u64,
     memory: Memory,
     pub(crate) pool: Pool,
     pub(crate) disks: Vec<Option<Disk>>,
@@ -184,6 +187,7 @@ impl Tier {
             chunk_pins: vec![0; geometry.chunks as usize],
             chunks_leaving: Vec::new(),
             geometry,
+            superblock_durable: superblock.seq,
             superblock,
             superblock_copy,
             pages,
@@ -252,6 +256,14 @@ impl Tier {
             *entry = disk.as_ref().map(|disk| disk.entry.clone()).or(entry.take());
         }
         superblock
+    }
+
+    /// Numbers of a disk now, to be stored with marks of its backing store: while neither changes, its pages are
+    /// true, and a cache that has less is an older one.
+    pub fn moment(&self, disk: u16) -> Option<Moment> {
+        let disk = self.disks.get(usize::from(disk))?.as_ref()?;
+        let log = disk.log.as_ref().map_or(0, |log| log.durable);
+        Some(Moment { opening: disk.entry.opening, pool: self.pool.log.durable, log })
     }
 
     /// How the set is divided.

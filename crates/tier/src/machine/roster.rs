@@ -16,7 +16,7 @@ use super::disk::Stage;
 use super::pool::{After, Item};
 use super::{Disk, Fx, Mode, Tier};
 use crate::event::{Effect, Note};
-use crate::format::SidecarState;
+use crate::format::{DiskEntry, SidecarState};
 
 /// Pages of a disk that leave at once, and how long the others wait: nobody is to notice it.
 pub(super) const STEP_PAGES: usize = 256;
@@ -224,7 +224,9 @@ impl Tier {
             self.disk(index).stage = Stage::Striking(number);
             return;
         }
-        self.superblock.disks[usize::from(index)] = Some(disk.entry.clone());
+        let entry = disk.entry.clone();
+        let superblock = self.superblock.seq;
+        self.superblock.disks[usize::from(index)] = Some(DiskEntry { superblock, ..entry });
         self.let_go_of(index, fx);
     }
 

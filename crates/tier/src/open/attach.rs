@@ -3,11 +3,13 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::Media;
-use super::errors::{AttachError, Attachment, OpenError};
+use super::errors::{AttachError, Attachment, OpenError, Session, Since};
+use super::in_step::{self, Reach, Step};
 use super::walk::{Group, Track, Walk, Whose, in_chunk, walk};
 use crate::event::{IoError, Mode, Place};
 use crate::format::{
-    DiskEntry, Kind, NO_CHUNK, SIDECAR_BYTES, Sidecar, SidecarState, Superblock, Uuid, mode,
+    DiskEntry, FINGERPRINT_BYTES, Identity, Kind, Match, NO_CHUNK, SIDECAR_BYTES, Sidecar,
+    SidecarState, Superblock, mode,
 };
 use crate::geometry::Geometry;
 use crate::machine::log::Log;
@@ -72,32 +74,40 @@ struct Seen {
     sidecar: Option<Sidecar>,
     /// Counts the owners so far.
     generation: u64,
-    /// It is ours, and of the generation that our log is of.
+    /// It is ours, of the generation that our log is of, and neither of the two is an older state.
     is_known: bool,
-    /// It is not what it was when we had it last.
-    is_changed: bool,
+    /// Which of the two is older.
+    step: Step,
+    /// Whether the backing store and the sidecar are those of before.
+    backing: Match,
+    place: Match,
+    /// Number that the next copy of the sidecar has at least.
+    seq: u64,
 }
 
-/// Decides whether a disk may be served, and what of its log and its pages counts.
+/// Decides whether a disk may be served, and what of its log and its pages counts. `pool` is the last group of the
+/// log of pages.
 pub(super) fn attach(
     media: &mut dyn Media,
     superblock: &Superblock,
-    boot: Uuid,
+    session: Session,
     asked: &Attachment,
     mut found: Option<Found>,
+    pool: u64,
 ) -> Result<Attached, OpenError> {
     let entry = superblock.disks[usize::from(asked.index)].clone();
-    let seen = look(media, superblock, asked, entry.as_ref())?;
+    let seen = look(media, superblock, asked, entry.as_ref(), found.as_ref(), pool)?;
     if let Some(found) = found.as_mut().filter(|_| seen.is_known) {
         found.retire(seen.sidecar.as_ref().map_or(0, |sidecar| sidecar.applied));
     }
-    if let Some(error) = refused(&seen, asked, entry.as_ref(), found.as_ref()) {
+    if let Some(error) = refused(&seen, superblock, asked, entry.as_ref(), found.as_ref()) {
         return Err(OpenError::Attach { index: asked.index, error });
     }
-    // What was done to it without the set cannot be in a page.
-    let is_orphaned = !seen.is_known || seen.is_changed;
+    let is_orphaned = !may_have_pages(&seen, asked, entry.as_ref());
     let attach = is_orphaned.then_some(superblock.seq + 1);
     let mut entry = next_entry(&seen, asked, entry, attach);
+    (entry.before, entry.opening) = (entry.opening, session.opening);
+    entry.superblock = superblock.seq + 1;
     let last_epoch =
         found.iter().flat_map(|found| &found.records).map(|(_, epoch, _)| *epoch).max();
     let touched = (!is_orphaned).then(|| found.as_ref().map(Found::touched).unwrap_or_default());
@@ -114,7 +124,8 @@ pub(super) fn attach(
     // A disk with writes in its log stays in mode back until they are out.
     let wish = Wish { mode: asked.mode, copies: asked.copies, peers: asked.peers.clone() };
     let mode = if epochs.is_empty() { wish.first() } else { Mode::Back };
-    let mut sidecar = next_sidecar(&seen, superblock, boot, asked, &entry);
+    let mut sidecar = next_sidecar(&seen, superblock, session, asked, &entry);
+    sidecar.log_durable = log.durable;
     sidecar.state = match (epochs.front(), epochs.back()) {
         (Some(first), Some(last)) => SidecarState::Applying { from: first.number, to: last.number },
         _ if mode == Mode::Back => SidecarState::Dirty,
@@ -134,25 +145,58 @@ fn look(
     superblock: &Superblock,
     asked: &Attachment,
     entry: Option<&DiskEntry>,
+    found: Option<&Found>,
+    pool: u64,
 ) -> Result<Seen, IoError> {
     let mut bytes = vec![0; SIDECAR_BYTES];
     media.read(Place::Sidecar(asked.index), 0, &mut bytes)?;
     let sidecar = Sidecar::newest(&bytes).filter(|sidecar| sidecar.disk == asked.disk);
     let generation = sidecar.as_ref().map_or(0, |sidecar| sidecar.generation);
+    let ours = entry.zip(sidecar.as_ref()).filter(|(entry, sidecar)| {
+        sidecar.owner == superblock.set
+            && sidecar.generation == entry.generation
+            && sidecar.log_generation == 0
+    });
+    let step = ours.map_or(Step::Unnumbered, |(entry, sidecar)| {
+        let log = found.map(|found| &found.walk.log);
+        let reach = Reach {
+            log: log.map_or(0, Log::last),
+            sidecar: log.map_or(0, |log| log.sidecar),
+            pool,
+        };
+        in_step::compare(entry, sidecar, reach, asked.since.moment())
+    });
+    let is_older = matches!(step, Step::CacheOlder(_) | Step::SidecarOlder(_));
+    let compare = |known: fn(&Sidecar) -> &Identity, found: &Identity| {
+        sidecar.as_ref().map_or(Match::Unknown, |sidecar| known(sidecar).compare(found))
+    };
     Ok(Seen {
-        is_known: entry.zip(sidecar.as_ref()).is_some_and(|(entry, sidecar)| {
-            sidecar.owner == superblock.set
-                && sidecar.generation == entry.generation
-                && sidecar.log_generation == 0
-        }),
-        is_changed: sidecar.as_ref().is_none_or(|sidecar| sidecar.fingerprint != asked.fingerprint),
+        is_known: ours.is_some() && !is_older,
+        seq: match step {
+            Step::SidecarOlder(known) => known,
+            _ => sidecar.as_ref().map_or(0, |sidecar| sidecar.seq),
+        },
+        step,
+        backing: compare(|sidecar| &sidecar.backing, &asked.backing),
+        place: compare(|sidecar| &sidecar.place, &asked.sidecar),
         sidecar,
         generation,
     })
 }
 
+/// Whether pages of the disk can be what its backing store has. It must be proven: the set and the sidecar are in
+/// step, the backing store is the one of before, and nobody wrote to it since a moment that the set has.
+fn may_have_pages(seen: &Seen, asked: &Attachment, entry: Option<&DiskEntry>) -> bool {
+    let Since::Unchanged(moment) = asked.since else { return false };
+    seen.is_known
+        && seen.step == Step::Same
+        && seen.backing == Match::Same
+        && entry.is_some_and(|entry| entry.opening == moment.opening)
+}
+
 fn refused(
     seen: &Seen,
+    superblock: &Superblock,
     asked: &Attachment,
     entry: Option<&DiskEntry>,
     found: Option<&Found>,
@@ -160,7 +204,10 @@ fn refused(
     if asked.key == 0 && seen.sidecar.as_ref().is_some_and(|sidecar| sidecar.key != 0) {
         return Some(AttachError::Reserved);
     }
-    let has_writes = found.is_some_and(|found| found.unretired().next().is_some());
+    let writes = found.map_or(0, |found| found.unretired().count());
+    if let Some(error) = older(seen, superblock, entry, writes) {
+        return Some(error);
+    }
     if let Some(sidecar) = seen.sidecar.as_ref().filter(|sidecar| !is_free(sidecar))
         && !(seen.is_known && found.is_some())
     {
@@ -170,16 +217,92 @@ fn refused(
             false => AttachError::Claimed,
         });
     }
-    let entry = entry.filter(|_| has_writes)?;
-    match &seen.sidecar {
-        None => Some(AttachError::NoSidecar),
-        Some(sidecar) if !seen.is_known || sidecar.state == SidecarState::Burnt => {
+    if let Some(error) = other_place(seen, asked, writes) {
+        return Some(error);
+    }
+    // An older cache or sidecar comes so far only where the sidecar says that the backing store has everything.
+    if seen.is_known || matches!(seen.step, Step::Unnumbered) {
+        refused_for_writes(seen, asked, entry.filter(|_| writes > 0)?, writes)
+    } else {
+        None
+    }
+}
+
+fn refused_for_writes(
+    seen: &Seen,
+    asked: &Attachment,
+    entry: &DiskEntry,
+    writes: usize,
+) -> Option<AttachError> {
+    match (&seen.sidecar, asked.since) {
+        (None, _) => Some(AttachError::NoSidecar),
+        (Some(sidecar), _) if !seen.is_known || sidecar.state == SidecarState::Burnt => {
             Some(AttachError::Stale { log: entry.generation, sidecar: seen.generation })
         }
-        Some(_) if seen.is_changed || entry.bytes != asked.bytes / 512 * 512 => {
-            Some(AttachError::Changed)
+        (Some(_), Since::Older(_)) if !asked.is_backing_vouched => {
+            Some(AttachError::BackingOlder { writes })
         }
-        Some(_) => None,
+        (Some(_), since)
+            if !asked.is_backing_vouched
+                && (matches!(since, Since::Changed(_))
+                    || entry.bytes != asked.bytes / 512 * 512) =>
+        {
+            Some(AttachError::Changed { writes, found: asked.backing.name.clone() })
+        }
+        (Some(_), _) => None,
+    }
+}
+
+/// Another storage under the same name is refused. Where it cannot be told, a log with writes is not put there.
+fn other_place(seen: &Seen, asked: &Attachment, writes: usize) -> Option<AttachError> {
+    let sidecar = seen.sidecar.as_ref()?;
+    let waits = if seen.is_known { writes } else { 0 };
+    let places = [
+        (seen.backing, "backing store", &sidecar.backing, &asked.backing, asked.is_backing_vouched),
+        (seen.place, "sidecar", &sidecar.place, &asked.sidecar, asked.is_sidecar_vouched),
+    ];
+    let doubtful = places.into_iter().filter(|(.., is_vouched)| !is_vouched);
+    doubtful.into_iter().find_map(|(compared, what, known, found, _)| {
+        let (known, found) = (known.name.clone(), found.name.clone());
+        match compared {
+            Match::Same => None,
+            Match::Other => Some(AttachError::OtherPlace { what, known, found }),
+            Match::Unknown if waits == 0 => None,
+            Match::Unknown => Some(AttachError::UnknownPlace { what, known, found, writes: waits }),
+        }
+    })
+}
+
+/// An older cache may be forgotten where the backing store has everything, and an older sidecar be written anew
+/// where nothing waits. Elsewhere something that was acknowledged would be lost without a word.
+fn older(
+    seen: &Seen,
+    superblock: &Superblock,
+    entry: Option<&DiskEntry>,
+    writes: usize,
+) -> Option<AttachError> {
+    let (entry, sidecar) = entry.zip(seen.sidecar.as_ref())?;
+    match &seen.step {
+        Step::CacheOlder(lost) if has_log(sidecar) => {
+            Some(AttachError::CacheOlder { lost: lost.clone() })
+        }
+        Step::SidecarOlder(known) if has_log(sidecar) || writes > 0 => {
+            Some(AttachError::SidecarOlder { known: *known, found: sidecar.seq, writes })
+        }
+        // The same of another generation of this very set.
+        Step::Unnumbered
+            if sidecar.owner == superblock.set
+                && sidecar.log_generation == 0
+                && has_log(sidecar)
+                && sidecar.generation > entry.generation =>
+        {
+            let lost = format!(
+                "generation {} of the disk, and the newest there is {}",
+                sidecar.generation, entry.generation
+            );
+            Some(AttachError::CacheOlder { lost })
+        }
+        _ => None,
     }
 }
 
@@ -193,16 +316,15 @@ fn next_entry(
 ) -> DiskEntry {
     let mut entry = entry.unwrap_or(DiskEntry {
         disk: asked.disk,
-        generation: 0,
-        attach: 0,
-        bytes: 0,
         log_seq: 1,
         log_chunk: NO_CHUNK,
         mode: mode::THROUGH,
+        ..DiskEntry::default()
     });
     entry.bytes = asked.bytes / 512 * 512;
     entry.attach = attach.unwrap_or(entry.attach);
     entry.mode = if asked.mode == Mode::Back { mode::BACK } else { mode::THROUGH };
+    entry.sidecar = seen.sidecar.as_ref().map_or(0, |sidecar| sidecar.seq);
     if !seen.is_known {
         entry.generation = seen.generation.max(entry.generation) + 1;
     }
@@ -213,7 +335,7 @@ fn next_entry(
 fn next_sidecar(
     seen: &Seen,
     superblock: &Superblock,
-    boot: Uuid,
+    session: Session,
     asked: &Attachment,
     entry: &DiskEntry,
 ) -> Sidecar {
@@ -221,9 +343,9 @@ fn next_sidecar(
     Sidecar {
         disk: asked.disk,
         generation: entry.generation,
-        seq: before.map_or(0, |sidecar| sidecar.seq) + 1,
+        seq: seen.seq + 1,
         owner: superblock.set,
-        boot,
+        boot: session.boot,
         state: SidecarState::Clean,
         mode: entry.mode,
         applied: before.filter(|_| seen.is_known).map_or(0, |sidecar| sidecar.applied),
@@ -232,7 +354,12 @@ fn next_sidecar(
         log_generation: 0,
         key: asked.key,
         stays: before.is_some_and(|sidecar| sidecar.stays),
-        fingerprint: asked.fingerprint,
+        fingerprint: [0; FINGERPRINT_BYTES],
+        backing: asked.backing.clone(),
+        place: asked.sidecar.clone(),
+        opening: session.opening,
+        superblock: superblock.seq + 1,
+        log_durable: 0,
     }
 }
 

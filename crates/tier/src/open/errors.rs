@@ -2,10 +2,10 @@ use cache::PolicyKind;
 use cache::tier::Admission;
 
 use crate::event::{IoError, Mode};
-use crate::format::{FINGERPRINT_BYTES, HOLDERS, Holder, SuperblockError, Uuid};
+use crate::format::{HOLDERS, Holder, Identity, SuperblockError, Uuid};
 
 /// How a set is to be served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Which page leaves.
     pub policy: PolicyKind,
@@ -13,8 +13,60 @@ pub struct Settings {
     pub admission: Admission,
     /// Bytes of memory for blocks, in cells of [`crate::CELL_BYTES`]; 0 for none.
     pub memory_bytes: u64,
-    /// This start of this machine.
+    /// Who opens the set, and when.
+    pub session: Session,
+    /// Cache device on which the set lies.
+    pub place: Identity,
+    /// Whether the owner said that the set is to be opened there, wherever it was before.
+    pub is_place_vouched: bool,
+}
+
+/// One opening of a set by a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Session {
+    /// This start of the host.
     pub boot: Uuid,
+    /// Number that no other opening has, not 0: by it older copies of a set or a sidecar are told.
+    pub opening: u64,
+}
+
+/// Numbers that a served disk had at one moment. They were stored beside the sidecar, with marks by which
+/// a later change of the backing store can be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Moment {
+    /// Opening of the set ([`Session::opening`]).
+    pub opening: u64,
+    /// Last durable group of the pages' log.
+    pub pool: u64,
+    /// Last durable group of the disk's log.
+    pub log: u64,
+}
+
+/// What is known of changes of a backing store since a [`Moment`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// Nothing.
+    Unknown,
+    /// Nobody can have written to it: neither this program nor another.
+    Unchanged(Moment),
+    /// The set was left in order then, and somebody has written to it since.
+    Changed(Moment),
+    /// This program or another may have written to it.
+    Perhaps(Moment),
+    /// It is an older state than at that moment.
+    Older(Moment),
+}
+
+impl Since {
+    /// The moment, if one is known.
+    pub fn moment(&self) -> Option<Moment> {
+        match *self {
+            Self::Unknown => None,
+            Self::Unchanged(at) | Self::Changed(at) | Self::Perhaps(at) | Self::Older(at) => {
+                Some(at)
+            }
+        }
+    }
 }
 
 /// A disk that is to be served.
@@ -30,8 +82,16 @@ pub struct Attachment {
     pub mode: Mode,
     /// The key by which a reservation of the backing store is held; 0 for none.
     pub key: u64,
-    /// What tells the backing store from another, or from itself changed.
-    pub fingerprint: [u8; FINGERPRINT_BYTES],
+    /// Backing store that is there now.
+    pub backing: Identity,
+    /// Whether the owner said by this identity that it is the disk's, whatever the sidecar says.
+    pub is_backing_vouched: bool,
+    /// Sidecar that is there now.
+    pub sidecar: Identity,
+    /// The same of the sidecar.
+    pub is_sidecar_vouched: bool,
+    /// What is known of changes of the backing store.
+    pub since: Since,
     /// How many peers have to hold a copy of its log while it is in mode back, and who may.
     pub copies: u8,
     /// Up to [`HOLDERS`].
@@ -39,7 +99,7 @@ pub struct Attachment {
 }
 
 /// Why a disk is not served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AttachError {
     /// There is no such place, or it is another disk's.
     #[error("index {0} is outside the set, or another disk's")]
@@ -87,8 +147,65 @@ pub enum AttachError {
     #[error("the log has writes for this disk, and its sidecar is missing or damaged")]
     NoSidecar,
     /// This set has writes for it, and it is not what it was.
-    #[error("the log has writes for this disk, and the backing store was changed by somebody else")]
-    Changed,
+    #[error(
+        "the log has {writes} writes for this disk, and its backing store was changed since the tier was left in order: they do not belong onto what is there now\n{}", hint(.found)
+    )]
+    Changed {
+        /// Writes in the log that would be put into it.
+        writes: usize,
+        /// Identity that accepts it.
+        found: String,
+    },
+    /// It lies on another storage than before.
+    #[error("the disk's {what} is not the one that the tier knows: it is {found}, and was {known}\n{}", hint(.found))]
+    OtherPlace {
+        /// `backing store` or `sidecar`.
+        what: &'static str,
+        /// Identity that is stored.
+        known: String,
+        /// Identity that was found.
+        found: String,
+    },
+    /// Its log has writes, and nothing proves on which storage they belong.
+    #[error("the log has {writes} writes for this disk, and whether its {what} is the one they belong to cannot be told: it is {found}, and was {}\n{}", or_unknown(.known), hint(.found))]
+    UnknownPlace {
+        /// `backing store` or `sidecar`.
+        what: &'static str,
+        /// Identity that is stored; empty for none.
+        known: String,
+        /// Identity that was found.
+        found: String,
+        /// Writes in the log that would be put into it.
+        writes: usize,
+    },
+    /// The cache is an older state of itself, and newer writes are lost with the newer one.
+    #[error(
+        "the cache is older than the disk's sidecar: it lacks what was written later ({lost}), and the backing store lacks it, too\nhint: put the newest cache back; `tilemark tier takeover NAME=BACKING --accept-loss` gives up what the log had, and the backing store alone is served from then on"
+    )]
+    CacheOlder {
+        /// What the sidecar knows and the cache does not have.
+        lost: String,
+    },
+    /// The sidecar is an older state of itself, and so may be the backing store beside it.
+    #[error(
+        "the sidecar is older than the cache (copy {found}, and the cache knows copy {known}), and so may be the backing store: the log's {writes} writes belong onto a newer state, and what went there before them may be lost\nhint: put the newest sidecar and backing store back; to go on from the older state, `tilemark tier takeover NAME=BACKING --accept-loss` gives up what the log has"
+    )]
+    SidecarOlder {
+        /// Number of the copy that the cache knows.
+        known: u64,
+        /// Number of the copy that was found.
+        found: u64,
+        /// Writes that the log has.
+        writes: usize,
+    },
+    /// The backing store alone is an older state of itself.
+    #[error(
+        "the backing store is older than when the tier used it last: the log's {writes} writes belong onto a newer state, and what went there before them is lost\nhint: put the newest backing store back, or give up what the log has: `tilemark tier takeover NAME=BACKING --accept-loss`"
+    )]
+    BackingOlder {
+        /// Writes that the log has.
+        writes: usize,
+    },
     /// What was known to be durable is not there.
     #[error("group {0} of the log was durable and is damaged")]
     Damaged(u64),
@@ -115,6 +232,14 @@ pub enum OpenError {
     /// There is no free chunk for the log of a new disk.
     #[error("no room is left for the log of a new disk")]
     Full,
+    /// The set lies on another storage than before.
+    #[error("the cache is not where the tier knows it: it is on {found}, and was on {known}\n{}", hint(.found))]
+    OtherCache {
+        /// Identity that is stored.
+        known: String,
+        /// Identity that was found.
+        found: String,
+    },
     /// A disk cannot be served.
     #[error("disk {index}: {error}")]
     Attach {
@@ -123,6 +248,15 @@ pub enum OpenError {
         /// Why.
         error: AttachError,
     },
+}
+
+/// The way out where the owner knows better.
+pub(super) fn hint(found: &str) -> String {
+    format!("hint: if it is the right one, say so by its identity: --accept-identity {found}")
+}
+
+pub(super) fn or_unknown(known: &str) -> &str {
+    if known.is_empty() { "not stored (by an earlier program)" } else { known }
 }
 
 fn hex(uuid: &Uuid) -> String {

@@ -1,6 +1,6 @@
 use super::Media;
 use crate::event::{IoError, Place};
-use crate::format::{BLOCK, SUPERBLOCK_AT, SetState, Superblock, Uuid, encode_table};
+use crate::format::{BLOCK, Identity, SUPERBLOCK_AT, SetState, Superblock, Uuid, encode_table};
 use crate::geometry::Geometry;
 
 /// Makes an empty set on a cache device. Whether its content may be lost is the caller's question.
@@ -43,6 +43,9 @@ pub fn init(
         pool_seq: 1,
         pool_durable: 0,
         has_tags: true,
+        has_numbers: true,
+        // The first opening says where the set lies.
+        place: Identity::default(),
         disks: vec![None; crate::format::DISKS],
     };
     media.flush(Place::Cache)?;

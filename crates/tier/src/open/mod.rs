@@ -3,6 +3,7 @@
 mod attach;
 mod burn;
 mod errors;
+mod in_step;
 mod init;
 mod prepare;
 mod recover;
@@ -11,7 +12,7 @@ mod take_over;
 mod walk;
 
 pub use burn::give_up;
-pub use errors::{AttachError, Attachment, OpenError, Settings};
+pub use errors::{AttachError, Attachment, Moment, OpenError, Session, Settings, Since};
 pub use init::init;
 pub use recover::{Examined, ExaminedDisk, Opened};
 pub use stale::{StaleError, StaleLog, export_stale, forget_stale, stale};

@@ -1,16 +1,16 @@
 use super::Media;
 use super::attach::{Attached, attach, read_log};
-use super::errors::{Attachment, OpenError};
+use super::errors::{Attachment, OpenError, Session};
 use super::recover::check_attachments;
 use crate::event::Place;
-use crate::format::{Superblock, Uuid};
+use crate::format::Superblock;
 use crate::geometry::Geometry;
 use crate::machine::{Prepared, Tier};
 
 impl Tier {
     /// Opens a disk for a set that is served, whose superblock this is ([`Tier::superblock`]), without the machine:
-    /// what a set has of a disk that it does not serve, nobody changes. None of its pages is believed. `boot` is this
-    /// start of this machine. For [`Tier::attach`]; meanwhile no other disk may be attached, nor this one by
+    /// what a set has of a disk that it does not serve, nobody changes. None of its pages is believed. `session` is
+    /// this opening of the disk. For [`Tier::attach`]; meanwhile no other disk may be attached, nor this one by
     /// anybody else.
     ///
     /// # Errors
@@ -18,7 +18,7 @@ impl Tier {
     pub fn prepare(
         media: &mut dyn Media,
         superblock: &Superblock,
-        boot: Uuid,
+        session: Session,
         asked: &Attachment,
     ) -> Result<Prepared, OpenError> {
         let geometry = Geometry::of(superblock);
@@ -26,7 +26,8 @@ impl Tier {
         let entry = superblock.disks[usize::from(asked.index)].as_ref();
         let found =
             entry.map(|entry| read_log(media, &geometry, asked.index, entry)).transpose()?;
-        let Attached { mut disk, spare, .. } = attach(media, superblock, boot, asked, found)?;
+        let Attached { mut disk, spare, .. } =
+            attach(media, superblock, session, asked, found, u64::MAX)?;
         // What somebody wrote there before may be read from now on, and so must stay.
         media.flush(Place::Backing(asked.index))?;
         disk.spare = spare;

@@ -6,8 +6,8 @@ use super::errors::{AttachError, Attachment, OpenError, Settings};
 use super::walk::{Group, Track, Walk, Whose, in_chunk, walk};
 use crate::event::{IoError, Place};
 use crate::format::{
-    BLOCK, BLOCK_BYTES, DiskEntry, HOLDERS, Kind, SUPERBLOCK_AT, SUPERBLOCK_BYTES, SetState,
-    SlotEntry, Superblock, TABLE_ENTRIES, decode_table,
+    BLOCK, BLOCK_BYTES, DiskEntry, HOLDERS, Kind, Match, SIDECAR_BYTES, SUPERBLOCK_AT,
+    SUPERBLOCK_BYTES, SetState, Sidecar, SlotEntry, Superblock, TABLE_ENTRIES, decode_table,
 };
 use crate::geometry::Geometry;
 use crate::machine::pages::Pages;
@@ -111,6 +111,7 @@ impl Tier {
         let geometry = Geometry::of(&superblock);
         let was_clean = superblock.state == SetState::Clean;
         check_attachments(&superblock, &geometry, disks)?;
+        check_place(&superblock, &settings)?;
         let mut slots = read_table(media, &superblock, &geometry)?;
         let pool = read_pool(media, &mut superblock, &geometry, was_clean, &mut slots)?;
         let mut logs = BTreeMap::new();
@@ -125,7 +126,8 @@ impl Tier {
         for disk in disks {
             let index = usize::from(disk.index);
             let found = logs.remove(&disk.index);
-            let mut attached = attach(media, &superblock, settings.boot, disk, found)?;
+            let pool = pool.log.last();
+            let mut attached = attach(media, &superblock, settings.session, disk, found, pool)?;
             free.extend(attached.spare.drain(..));
             if attached.disk.wants_chunk() {
                 attached.disk.take_chunk(free.pop_front().ok_or(OpenError::Full)?);
@@ -136,9 +138,10 @@ impl Tier {
         superblock.seq += 1;
         superblock.opens += 1;
         superblock.state = SetState::Open;
-        superblock.has_tags = true;
+        (superblock.has_tags, superblock.has_numbers) = (true, true);
+        superblock.place = settings.place;
         let copy = 1 - copy;
-        begin(media, &superblock, copy, &opened)?;
+        begin(media, &superblock, copy, &mut opened)?;
         let writes = opened
             .iter()
             .flatten()
@@ -205,10 +208,10 @@ fn begin(
     media: &mut dyn Media,
     superblock: &Superblock,
     copy: usize,
-    opened: &[Option<Attached>],
+    opened: &mut [Option<Attached>],
 ) -> Result<(), IoError> {
     media.flush(Place::Cache)?;
-    for (index, _) in (0..).zip(opened).filter(|(_, disk)| disk.is_some()) {
+    for (index, _) in (0..).zip(opened.iter()).filter(|(_, disk)| disk.is_some()) {
         media.flush(Place::Backing(index))?;
     }
     media.write(Place::Cache, SUPERBLOCK_AT[copy], &superblock.encode())?;
@@ -216,7 +219,22 @@ fn begin(
     for (index, attached) in (0..).zip(opened) {
         let Some(Attached { disk, .. }) = attached else { continue };
         let place = Place::Sidecar(index);
-        media.write(place, disk.sidecar.place(), &disk.sidecar.encode()[..])?;
+        put_sidecar(media, place, &mut disk.sidecar)?;
+        disk.sidecar_is_durable();
+    }
+    Ok(())
+}
+
+/// Writes the next copy of a sidecar, durably. One that an earlier program wrote lies in the other place
+/// then, and that program would take it for the newest: it is written over, too.
+fn put_sidecar(media: &mut dyn Media, place: Place, sidecar: &mut Sidecar) -> Result<(), IoError> {
+    media.write(place, sidecar.place(), &sidecar.encode()[..])?;
+    media.flush(place)?;
+    let mut bytes = vec![0; SIDECAR_BYTES];
+    media.read(place, 0, &mut bytes)?;
+    if Sidecar::has_first_version(&bytes) {
+        sidecar.seq += 1;
+        media.write(place, sidecar.place(), &sidecar.encode()[..])?;
         media.flush(place)?;
     }
     Ok(())
@@ -228,6 +246,18 @@ pub(super) fn newest(media: &mut dyn Media) -> Result<(Superblock, usize), OpenE
         media.read(Place::Cache, at, copy)?;
     }
     Ok(Superblock::newest([&copies[0], &copies[1]])?)
+}
+
+/// A set that lies on another storage than before is a copy, or was moved: whoever moved it says so. One on
+/// storage without a lasting identity is told by its own name, which its sidecars have, and by their numbers.
+fn check_place(superblock: &Superblock, settings: &Settings) -> Result<(), OpenError> {
+    let (known, found) = (&superblock.place, &settings.place);
+    match known.compare(found) {
+        Match::Other if !settings.is_place_vouched => {
+            Err(OpenError::OtherCache { known: known.name.clone(), found: found.name.clone() })
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn check_attachments(

@@ -1,7 +1,10 @@
 use super::Media;
+use super::errors::{Moment, hint, or_unknown};
 use super::walk::{Group, Track, Whose, in_copy, walk};
 use crate::event::{IoError, Place};
-use crate::format::{BLOCK, Kind, LABEL_BYTES, Label, SIDECAR_BYTES, Sidecar, SidecarState, Uuid};
+use crate::format::{
+    BLOCK, Identity, Kind, LABEL_BYTES, Label, Match, SIDECAR_BYTES, Sidecar, SidecarState, Uuid,
+};
 use crate::ownership;
 
 /// Zeros that are written at once.
@@ -31,6 +34,12 @@ pub struct Taking {
     pub set: Uuid,
     /// This start of this machine.
     pub boot: Uuid,
+    /// Backing store that is there now.
+    pub backing: Identity,
+    /// Whether it is the disk's by the owner's word, whatever the sidecar says.
+    pub is_backing_vouched: bool,
+    /// Numbers that are stored beside the sidecar.
+    pub moment: Option<Moment>,
     /// Copies that can be reached; none of them takes anything of the owner so far any more.
     pub copies: Vec<HeldCopy>,
 }
@@ -62,6 +71,26 @@ pub enum TakeOverError {
     /// It is another disk's.
     #[error("the sidecar is of another disk")]
     OtherDisk,
+    /// The log would be put into another storage than the disk's, or whether it would cannot be told.
+    #[error("the backing store {}the one that the sidecar is of: it is {found}, and was {}\n{}", if *is_other { "is not " } else { "may not be " }, or_unknown(.known), hint(.found))]
+    OtherPlace {
+        /// Whether it is known to be another.
+        is_other: bool,
+        /// Identity that is stored; empty for none.
+        known: String,
+        /// Identity that was found.
+        found: String,
+    },
+    /// The longest copy lacks what was durable.
+    #[error(
+        "the log reaches to group {found} in the longest copy, and group {known} was durable: the copy is an older state of itself, or damaged, and what was written behind it would be lost\nhint: reach another copy, or put the newest one back; --accept-loss gives up what the log had"
+    )]
+    Older {
+        /// Last group that is known to have been durable.
+        known: u64,
+        /// Last group there.
+        found: u64,
+    },
     /// Nobody who has what the log had can be reached.
     #[error("{named} copies are named by the sidecar, and {reached} of them can be read")]
     NoCopy {
@@ -104,8 +133,16 @@ pub fn take_over(media: &mut dyn Media, taking: &Taking) -> Result<Taken, TakeOv
     if sidecar.disk != taking.disk {
         return Err(TakeOverError::OtherDisk);
     }
+    check_place(taking, &sidecar)?;
     let read =
         if ownership::has_log(&sidecar) { Some(longest(media, taking, &sidecar)?) } else { None };
+    if let Some(read) = &read {
+        let moment = taking.moment.filter(|moment| moment.opening == sidecar.opening);
+        let known = sidecar.log_durable.max(moment.map_or(0, |moment| moment.log));
+        if read.last < known {
+            return Err(TakeOverError::Older { known, found: read.last });
+        }
+    }
     let writes = read.as_ref().map_or(&[][..], |read| &read.writes[..]);
     if writes.iter().any(|write| write.offset + u64::from(write.bytes) > taking.bytes) {
         return Err(TakeOverError::Beyond);
@@ -116,6 +153,7 @@ pub fn take_over(media: &mut dyn Media, taking: &Taking) -> Result<Taken, TakeOv
         (None, state) => state,
     };
     let claimed = ownership::claim(&sidecar, taking.set, taking.boot, state);
+    let claimed = Sidecar { backing: taking.backing.clone(), ..claimed };
     write_sidecar(media, taking.index, &claimed)?;
     if let Some(read) = &read {
         for write in &read.writes {
@@ -132,6 +170,20 @@ pub fn take_over(media: &mut dyn Media, taking: &Taking) -> Result<Taken, TakeOv
         bytes: writes.iter().map(|write| u64::from(write.bytes)).sum(),
         copy: read.map(|read| read.copy.host),
     })
+}
+
+/// A log is never put into another disk.
+fn check_place(taking: &Taking, sidecar: &Sidecar) -> Result<(), TakeOverError> {
+    let (known, found) = (&sidecar.backing, &taking.backing);
+    let is_other = match known.compare(found) {
+        Match::Same => return Ok(()),
+        _ if taking.is_backing_vouched => return Ok(()),
+        Match::Unknown if !ownership::has_log(sidecar) => return Ok(()),
+        Match::Unknown => false,
+        Match::Other => true,
+    };
+    let (known, found) = (known.name.clone(), found.name.clone());
+    Err(TakeOverError::OtherPlace { is_other, known, found })
 }
 
 /// The sidecar of a disk.

@@ -137,6 +137,7 @@ pub(super) fn walk(
         log.previous = sum;
         log.position = head.position + BLOCK + u64::from(head.bytes);
         log.retired = log.retired.max(head.retired);
+        log.sidecar = log.sidecar.max(head.sidecar);
         if let Track::Chunks(_) = track {
             log.at += 4096 + head.bytes;
         }

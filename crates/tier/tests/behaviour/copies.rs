@@ -10,7 +10,7 @@ use tilemark_tier::{
 
 use super::oracle::stamps;
 use super::peers::{CAPACITY, HolderHost, Reach, holder};
-use super::world::{DISK, Devices, Shape, World};
+use super::world::{DISK, Devices, Shape, World, attachment};
 
 const ONE: Shape = Shape { disk_bytes: 512 << 10, mode: Mode::Back, depth: 10, copies: 1 };
 const TWO: Shape = Shape { copies: 2, ..ONE };
@@ -39,7 +39,17 @@ fn taking(holders: &[HolderHost], shape: Shape) -> Taking {
         capacity: CAPACITY as u64,
     });
     let (disk, bytes) = (DISK, shape.disk_bytes);
-    Taking { index: 0, disk, bytes, set: TAKER, boot: [2; 16], copies: copies.collect() }
+    Taking {
+        index: 0,
+        disk,
+        bytes,
+        set: TAKER,
+        boot: [2; 16],
+        backing: attachment(bytes, Mode::Back).backing,
+        is_backing_vouched: false,
+        moment: None,
+        copies: copies.collect(),
+    }
 }
 
 fn take(

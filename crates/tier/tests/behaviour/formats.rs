@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 use tilemark_tier::format::{
-    BLOCK_BYTES, DISKS, DiskEntry, Flags, GROUP_RECORDS, Head, Holder, Kind, Label, PAGE_BLOCKS,
-    Record, SetState, Sidecar, SidecarState, SlotEntry, Superblock, SuperblockError, TABLE_ENTRIES,
-    decode_table, encode_table,
+    BLOCK_BYTES, DISKS, DiskEntry, Flags, GROUP_RECORDS, Head, Holder, Identity, Kind, Label,
+    PAGE_BLOCKS, Record, SetState, Sidecar, SidecarState, SlotEntry, Superblock, SuperblockError,
+    TABLE_ENTRIES, decode_table, encode_table,
 };
 
 fn superblock() -> Superblock {
@@ -19,6 +19,7 @@ fn superblock() -> Superblock {
         log_seq: 77,
         log_chunk: 901,
         mode: 1,
+        ..DiskEntry::default()
     });
     Superblock {
         set: [1; 16],
@@ -38,8 +39,25 @@ fn superblock() -> Superblock {
         pool_seq: 55,
         pool_durable: 60,
         has_tags: false,
+        has_numbers: false,
+        place: Identity::default(),
         disks,
     }
+}
+
+/// A superblock with the numbers by which older states are told.
+fn numbered_superblock() -> Superblock {
+    let mut numbered = Superblock { has_tags: true, has_numbers: true, ..superblock() };
+    numbered.place = identity("wwid:eui.0025388b710116a1");
+    let entry = numbered.disks[5].as_mut().expect("it is there");
+    (entry.opening, entry.before, entry.sidecar, entry.superblock) = (0xfeed, 0xbeef, 20, 9);
+    let last = DiskEntry { disk: [6; 16], superblock: 8, ..entry.clone() };
+    numbered.disks[DISKS - 1] = Some(last);
+    numbered
+}
+
+fn identity(name: &str) -> Identity {
+    Identity { name: name.to_owned(), is_lasting: true }
 }
 
 fn head() -> Head {
@@ -67,6 +85,7 @@ fn head() -> Head {
         attach: 4,
         unix_ns: 1_790_000_000_000_000_000,
         next_chunk: u32::MAX,
+        sidecar: 0,
         records: vec![
             record(Kind::Write, 4608, 512, 0xabcd, 0, None),
             record(Kind::Trim, 65536, 1 << 20, 0, 0, None),
@@ -106,6 +125,24 @@ fn sidecar() -> Sidecar {
         key: 0,
         stays: false,
         fingerprint: [6; 64],
+        backing: Identity::default(),
+        place: Identity::default(),
+        opening: 0,
+        superblock: 0,
+        log_durable: 0,
+    }
+}
+
+/// A sidecar of version 2.
+fn numbered_sidecar() -> Sidecar {
+    Sidecar {
+        fingerprint: [0; 64],
+        backing: identity("loop:file:7c1f:131:1790000000"),
+        place: Identity { name: "boot:1:device:2".to_owned(), is_lasting: false },
+        opening: 0xfeed,
+        superblock: 9,
+        log_durable: 77,
+        ..copied()
     }
 }
 
@@ -155,8 +192,26 @@ fn what_version_1_wrote_is_read() {
     let reserved = Sidecar { key: 0x1234_5678_9abc_def0, stays: true, ..copied() };
     let kept_reserved = kept("sidecar-reserved-1.bin", &reserved.encode()[..]);
     assert_eq!(Sidecar::newest(&kept_reserved), Some(reserved));
+    for bytes in [kept_sidecar, kept_copied, kept_reserved] {
+        assert!(Sidecar::has_first_version(&bytes));
+    }
     let kept_label = kept("label-1.bin", &label().encode()[..]);
     assert_eq!(Label::newest(&kept_label), Some(label()));
+}
+
+#[test]
+fn version_2_is_read_and_not_taken_for_version_1() {
+    let superblock = numbered_superblock();
+    let kept_superblock = kept("superblock-numbers-2.bin", &superblock.encode());
+    assert_eq!(Superblock::decode(&kept_superblock), Ok(superblock));
+    let head = Head { sidecar: 20, ..head() };
+    let kept_head = kept("head-sidecar-2.bin", &head.encode().0[..]);
+    assert_eq!(Head::decode(&kept_head).map(|(head, _)| head), Some(head));
+    let kept_sidecar = kept("sidecar-2.bin", &numbered_sidecar().encode()[..]);
+    assert_eq!(Sidecar::newest(&kept_sidecar), Some(numbered_sidecar()));
+    assert!(!Sidecar::has_first_version(&kept_sidecar));
+    // What a program of version 1 looks for first: it refuses the file.
+    assert!(!kept_sidecar.starts_with(b"TMSIDE\0\0"));
 }
 
 #[test]

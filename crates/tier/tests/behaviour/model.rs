@@ -11,7 +11,9 @@ use std::collections::{HashSet, VecDeque};
 
 use faults::Reservations;
 
-use tilemark_tier::format::{ADDRESS_BYTES, FINGERPRINT_BYTES, Holder, Sidecar, SidecarState};
+use tilemark_tier::format::{
+    ADDRESS_BYTES, FINGERPRINT_BYTES, Holder, Identity, Sidecar, SidecarState,
+};
 use tilemark_tier::ownership::{
     claim, everywhere, has_log, is_free, is_owner, log_generation, settle, with_holders,
 };
@@ -134,6 +136,11 @@ impl State {
             key: 0,
             stays: false,
             fingerprint: [0; FINGERPRINT_BYTES],
+            backing: Identity::default(),
+            place: Identity::default(),
+            opening: 0,
+            superblock: 0,
+            log_durable: 0,
         };
         let (late, way, device) = (Vec::new(), Vec::new(), Reservations::default());
         Self { shared, backing: 0, floor: 0, answered: 0, hosts, late, device, file: 0, way }

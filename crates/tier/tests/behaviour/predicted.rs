@@ -66,6 +66,8 @@ fn devices(shape: Shape) -> Devices {
         backing,
         sidecar: disk(8192),
         other: (disk(0), disk(8192)),
+        openings: 0,
+        since: None,
         memory_bytes: 0,
     };
     let plan = Plan {

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use faults::Disk;
 use machine::{Purpose, Stream};
-use tilemark_tier::format::{FINGERPRINT_BYTES, SIDECAR_BYTES, Sidecar, Uuid};
+use tilemark_tier::format::{Identity, SIDECAR_BYTES, Sidecar, Uuid};
 use tilemark_tier::ownership::is_owner;
 use tilemark_tier::{
-    Attachment, Buf, CELL_BYTES, Effect, Event, Geometry, IoError, IoId, Media, Mode, Note, Op,
-    Opened, Order, Piece, Place, Plan, ReadIo, ReqId, Request, Settings, Sums, Tier,
+    Attachment, Buf, CELL_BYTES, Effect, Event, Geometry, IoError, IoId, Media, Mode, Moment, Note,
+    Op, Opened, Order, Piece, Place, Plan, ReadIo, ReqId, Request, Session, Settings, Since, Sums,
+    Tier,
 };
 use units::Nanos;
 
@@ -27,6 +28,11 @@ pub struct Devices {
     pub backing: Disk,
     pub sidecar: Disk,
     pub other: (Disk, Disk),
+    /// Openings so far; the last one has this number.
+    pub openings: u64,
+    /// What whoever opens next is told of changes of the first backing store. `None` says that nobody else
+    /// wrote to it, which is the most that pages may be believed by.
+    pub since: Option<Since>,
     /// What whoever opens them gives to blocks in memory.
     pub memory_bytes: u64,
 }
@@ -56,7 +62,8 @@ impl Devices {
         let size = usize::try_from(shape.disk_bytes).expect("small");
         let new = || (Disk::new(size), Disk::new(8192));
         let ((backing, sidecar), other) = (new(), new());
-        let mut devices = Self { cache, backing, sidecar, other, memory_bytes: 0 };
+        let (openings, since) = (0, None);
+        let mut devices = Self { cache, backing, sidecar, other, openings, since, memory_bytes: 0 };
         let plan =
             Plan { device_bytes, page_bytes: 16 << 10, chunk_bytes: 64 << 10, log_percent: 55 };
         let geometry = Geometry::new(plan).expect("it fits");
@@ -117,18 +124,21 @@ impl Devices {
 
     /// Opens with both disks.
     pub fn open_both(&mut self, mode: Mode) -> Result<Opened, tilemark_tier::OpenError> {
-        let asked = [attachment(self.backing.bytes(), mode), self.other_attachment(mode)];
-        Tier::open(&mut Direct::new(self), settings(), &asked)
+        let asked = [self.attachment(mode), self.other_attachment(mode)];
+        let settings = self.settings();
+        Tier::open(&mut Direct::new(self), settings, &asked)
     }
 
     fn other_attachment(&self, mode: Mode) -> Attachment {
-        Attachment { index: 1, disk: OTHER, ..attachment(self.other.0.bytes(), mode) }
+        let bytes = self.other.0.bytes();
+        Attachment { index: 1, disk: OTHER, bytes, ..self.attachment(mode) }
     }
 
     /// The second disk alone, in another set.
     pub fn open_other(&mut self, mode: Mode) -> Result<Opened, tilemark_tier::OpenError> {
         let asked = self.other_attachment(mode);
-        Tier::open(&mut Direct::new(self), settings(), &[asked])
+        let settings = self.settings();
+        Tier::open(&mut Direct::new(self), settings, &[asked])
     }
 
     /// Opens, to have its copies on the peers of the shape.
@@ -136,7 +146,7 @@ impl Devices {
         let asked = Attachment {
             copies: shape.copies,
             peers: (0..shape.copies).map(super::peers::holder).collect(),
-            ..attachment(self.backing.bytes(), shape.mode)
+            ..self.attachment(shape.mode)
         };
         let settings = self.settings();
         Tier::open(&mut Direct::new(self), settings, &[asked])
@@ -144,16 +154,23 @@ impl Devices {
 
     /// Opens, and the backing store looks another than it did.
     pub fn open_changed(&mut self, mode: Mode) -> Result<Opened, tilemark_tier::OpenError> {
-        let changed = Attachment {
-            fingerprint: [1; FINGERPRINT_BYTES],
-            ..attachment(self.backing.bytes(), mode)
-        };
+        let at = Moment { opening: self.openings, ..Moment::default() };
+        let changed = Attachment { since: Since::Changed(at), ..self.attachment(mode) };
         let settings = self.settings();
         Tier::open(&mut Direct::new(self), settings, &[changed])
     }
 
-    fn settings(&self) -> Settings {
-        Settings { memory_bytes: self.memory_bytes, ..settings() }
+    fn settings(&mut self) -> Settings {
+        self.openings += 1;
+        let session = Session { boot: [9; 16], opening: self.openings };
+        Settings { memory_bytes: self.memory_bytes, session, ..settings() }
+    }
+
+    /// The first disk, to be opened next.
+    fn attachment(&self, mode: Mode) -> Attachment {
+        let at = Moment { opening: self.openings, ..Moment::default() };
+        let since = self.since.unwrap_or(Since::Unchanged(at));
+        Attachment { since, ..attachment(self.backing.bytes(), mode) }
     }
 }
 
@@ -162,14 +179,18 @@ pub fn give_up(devices: &mut Devices) -> Result<Option<Uuid>, IoError> {
 }
 
 pub fn attachment(bytes: u64, mode: Mode) -> Attachment {
-    let fingerprint = [0; FINGERPRINT_BYTES];
+    let named = |name: &str| Identity { name: name.to_owned(), is_lasting: true };
     Attachment {
         index: 0,
         disk: DISK,
         bytes,
         mode,
         key: 0,
-        fingerprint,
+        backing: named("backing"),
+        is_backing_vouched: false,
+        sidecar: named("sidecar"),
+        is_sidecar_vouched: false,
+        since: Since::Unknown,
         copies: 0,
         peers: Vec::new(),
     }
@@ -180,14 +201,16 @@ pub fn settings() -> Settings {
         policy: cache::PolicyKind::Lru,
         admission: cache::tier::Admission::Always,
         memory_bytes: 0,
-        boot: [9; 16],
+        session: Session { boot: [9; 16], opening: 1 },
+        place: Identity { name: "cache".to_owned(), is_lasting: true },
+        is_place_vouched: false,
     }
 }
 
 fn open(media: &mut Direct<'_>, mode: Mode) -> Result<Opened, tilemark_tier::OpenError> {
-    let bytes = media.devices.backing.bytes();
+    let asked = media.devices.attachment(mode);
     let settings = media.devices.settings();
-    Tier::open(media, settings, &[attachment(bytes, mode)])
+    Tier::open(media, settings, &[asked])
 }
 
 /// I/O that is waited for; it stops for good after so many changes.
@@ -486,8 +509,9 @@ impl World {
     pub fn attach_other(&mut self) -> Result<(), tilemark_tier::OpenError> {
         let superblock = self.tier.superblock();
         let asked = self.devices.other_attachment(self.shape.mode);
+        let session = self.devices.settings().session;
         let prepared =
-            Tier::prepare(&mut Direct::new(&mut self.devices), &superblock, [9; 16], &asked)?;
+            Tier::prepare(&mut Direct::new(&mut self.devices), &superblock, session, &asked)?;
         let mut effects = Vec::new();
         self.tier.attach(self.now, prepared, &mut effects);
         effects.into_iter().for_each(|effect| self.effect(effect));

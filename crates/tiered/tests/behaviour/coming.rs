@@ -23,6 +23,7 @@ fn second(host: &Host, back: bool) -> Coming {
         copies: 0,
         peers: Vec::new(),
         reserve: false,
+        accepted: Vec::new(),
         elsewhere: None,
     }
 }

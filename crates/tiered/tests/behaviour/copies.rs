@@ -105,8 +105,9 @@ fn a_disk_without_a_sidecar_is_not_taken_over_and_gets_none() {
     let directory = tempfile::tempdir().expect("a directory");
     let disk = directory.path().join("vm1.raw");
     std::fs::write(&disk, [7; 8192]).expect("it is written");
-    let refused =
-        TakeOver::open("vm1", disk, None, Proof::Word).expect_err("nobody owned it").to_string();
+    let refused = TakeOver::open("vm1", disk, None, Proof::Word, &[])
+        .expect_err("nobody owned it")
+        .to_string();
     assert!(refused.contains("vm1.raw.tilemark-tier"), "{refused}");
     assert_eq!(std::fs::read_dir(directory.path()).expect("it is there").count(), 1);
 }
@@ -206,8 +207,15 @@ fn over_tls_a_peer_of_the_same_authority_holds_copies_and_gives_them_back() {
         std::fs::copy(host.backing(), directory.join("disk.raw")).expect("room");
         let beside = "disk.raw.tilemark-tier";
         std::fs::copy(host.directory.path().join(beside), directory.join(beside)).expect("room");
-        let mut disk = TakeOver::open("vm1", directory.join("disk.raw"), None, Proof::Word)
-            .expect("nobody has it");
+        let moved = directory.join("disk.raw");
+        let open =
+            |accepted: &[String]| TakeOver::open("vm1", moved.clone(), None, Proof::Word, accepted);
+        let refused = open(&[]).expect("nobody has it").carry_out(&[], None);
+        let refused = refused.expect_err("it is a copy").to_string();
+        assert!(refused.contains("backing store is not the one"), "{refused}");
+        let accepted = refused.split("--accept-identity ").nth(1).expect("a hint");
+        let accepted = accepted.split(';').next().expect("an identity").to_owned();
+        let mut disk = open(&[accepted]).expect("nobody has it");
         assert!(disk.has_log());
         let error = disk.carry_out(&[], None).expect_err("it wants certificates").to_string();
         assert!(

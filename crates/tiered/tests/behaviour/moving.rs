@@ -106,6 +106,7 @@ impl Pair {
             copies: 0,
             peers: Vec::new(),
             reserve: false,
+            accepted: Vec::new(),
             elsewhere: Some(elsewhere),
         }
     }

@@ -12,7 +12,7 @@ use tier::format::Sidecar;
 use tilemark_tiered::{Command, Opening, Proof, Reserve, SetError, TakeOver};
 
 use crate::client::Client;
-use crate::served::{Host, Served, open};
+use crate::served::{Host, Served, identity, open};
 
 type Device = Arc<Mutex<faults::Reservations>>;
 
@@ -79,7 +79,9 @@ impl Hosts {
 
     fn take(&self, host: usize) -> TakeOver {
         let (backing, beside) = (self.hosts[host].backing(), Some(self.sidecar()));
-        TakeOver::open("vm1", backing, beside, Proof::Reservation).expect("it is there")
+        let accepted = [identity(&backing)];
+        let taken = TakeOver::open("vm1", backing, beside, Proof::Reservation, &accepted);
+        taken.expect("it is there")
     }
 
     fn said(&self) -> Sidecar {

@@ -25,6 +25,7 @@ pub fn attach(args: &TierAttachArgs) -> Result<Exit, Failure> {
         sidecar: args.safety.sidecar_of(&name).as_deref().map(absolute).transpose()?,
         copies: args.safety.copies,
         reserve: args.safety.reserve,
+        accepted: args.safety.accept_identity.clone(),
         peers: args
             .safety
             .peers

@@ -1,0 +1,90 @@
+use super::block::{Reader, Writer};
+
+/// Bytes of an identity in a block: its length and a flag, then its name.
+pub(super) const IDENTITY_BYTES: usize = 256;
+/// Longest name that is stored, in bytes.
+pub const IDENTITY_NAME_MAX: usize = IDENTITY_BYTES - 2;
+
+/// Set in the length of an identity that lasts.
+const LASTING: u16 = 1 << 15;
+
+/// Identity of the storage on which a place lies, such as `wwid:naa.5000c500a1b2c3d4`.
+///
+/// Kernel names like `/dev/sdb` change places at a restart; this does not. The name is empty where
+/// none is known, as in formats before version 2.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Identity {
+    /// Text by which a person can tell the storage, up to [`IDENTITY_NAME_MAX`] bytes.
+    pub name: String,
+    /// Whether the same storage has this name after a restart of the host, too.
+    pub is_lasting: bool,
+}
+
+/// Result of comparing the identity that is stored with the one that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Match {
+    /// It is the same storage.
+    Same,
+    /// It is another storage.
+    Other,
+    /// It cannot be told: one of the two names is unknown, or does not last.
+    Unknown,
+}
+
+impl Identity {
+    /// Compares this identity, which was stored, with the one that is found now.
+    pub fn compare(&self, found: &Self) -> Match {
+        match () {
+            () if self.name.is_empty() || found.name.is_empty() => Match::Unknown,
+            () if self.name == found.name => Match::Same,
+            () if self.is_lasting && found.is_lasting => Match::Other,
+            () => Match::Unknown,
+        }
+    }
+
+    pub(super) fn encode(&self, block: &mut Writer, at: usize) {
+        // A longer name is cut at a character, so that it stays text.
+        let end = (0..=self.name.len().min(IDENTITY_NAME_MAX))
+            .rev()
+            .find(|end| self.name.is_char_boundary(*end))
+            .unwrap_or(0);
+        let length = u16::try_from(end).unwrap_or(0);
+        block.u16(at, if self.is_lasting { length | LASTING } else { length });
+        block.put(at + 2, &self.name.as_bytes()[..end]);
+    }
+
+    pub(super) fn decode(block: Reader<'_>, at: usize) -> Self {
+        let length = block.u16(at);
+        let bytes: [u8; IDENTITY_NAME_MAX] = block.array(at + 2);
+        let name = bytes.get(..usize::from(length & !LASTING)).unwrap_or_default();
+        let name = String::from_utf8_lossy(name).into_owned();
+        Self { name, is_lasting: length & LASTING != 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(name: &str, is_lasting: bool) -> Identity {
+        Identity { name: name.to_owned(), is_lasting }
+    }
+
+    #[test]
+    fn names_decide_and_only_lasting_ones_tell_two_apart() {
+        let wwid = identity("wwid:naa.1", true);
+        assert_eq!(wwid.compare(&wwid), Match::Same);
+        assert_eq!(wwid.compare(&identity("wwid:naa.2", true)), Match::Other);
+        assert_eq!(wwid.compare(&identity("boot:1:diskseq:2", false)), Match::Unknown);
+        assert_eq!(Identity::default().compare(&wwid), Match::Unknown);
+    }
+
+    #[test]
+    fn long_name_is_cut_at_a_character() {
+        let mut block = Writer::new();
+        identity(&"é".repeat(200), true).encode(&mut block, 64);
+        let (bytes, _) = block.seal();
+        let read = Identity::decode(Reader::open(&bytes[..]).expect("sealed"), 64);
+        assert_eq!(read, identity(&"é".repeat(127), true));
+    }
+}
