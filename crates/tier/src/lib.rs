@@ -49,7 +49,7 @@ pub use machine::{
     BLOCK_CELLS, CELL_BYTES, Counters, DiskStatus, MemoryStatus, Prepared, REQUEST_BYTES_MAX, Tier,
 };
 pub use open::{
-    AttachError, Attachment, Examined, ExaminedDisk, HeldCopy, Media, Moment, OpenError, Opened,
-    Session, Settings, Since, StaleError, StaleLog, TakeOverError, Taken, Taking, export_stale,
-    forget_stale, give_up, init, read_sidecar, stale, take_over,
+    AttachError, Attachment, Damaged, Examined, ExaminedDisk, HeldCopy, LogWrites, Media, Moment,
+    OpenError, Opened, Session, Settings, Since, StaleError, StaleLog, TakeOverError, Taken,
+    Taking, export_stale, forget_stale, give_up, init, read_sidecar, stale, take_over,
 };

@@ -140,6 +140,9 @@ pub fn stale(args: &TierStaleArgs) -> Result<Exit, Failure> {
         found.generation,
         found.disk_generation,
     ))?;
+    if let Some(damage) = found.damage {
+        crate::say!("{}: {damage}", log.disk.name);
+    }
     Ok(Exit::Success)
 }
 

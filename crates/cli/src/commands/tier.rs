@@ -16,7 +16,7 @@ use front::{Catalog, ClientTls, Limits, Offer};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use tier::{Counters, Examined, Mode};
+use tier::{Counters, Damaged, Examined, LogWrites, Mode};
 use tiered::{
     Caching, Command, Control, Copies, DiskReport, Door, Hold, MemoryReport, Opening, Report,
     Reserve, Set, Times,
@@ -398,7 +398,8 @@ fn check(args: &TierCheckArgs) -> Result<Exit, Failure> {
         Format::Json => output::print_json(&as_json(&found))?,
         Format::Text => output::print(&examined(&found))?,
     }
-    Ok(Exit::Success)
+    let is_whole = found.disks.iter().all(|disk| disk.damage.is_none());
+    Ok(if is_whole { Exit::Success } else { Exit::ObjectiveFailed })
 }
 
 fn name(uuid: [u8; 16]) -> String {
@@ -415,12 +416,20 @@ fn as_json(found: &Examined) -> serde_json::Value {
         json!({
             "index": disk.index, "name": name(disk.entry.disk), "generation": disk.entry.generation,
             "bytes": disk.entry.bytes, "groups": disk.groups, "waiting_writes": disk.writes,
-            "waiting_bytes": disk.bytes,
+            "waiting_bytes": disk.bytes, "damage": disk.damage.map(damage_as_json),
         })
     });
     json!({
         "clean": set.state == tier::format::SetState::Clean, "opens": set.opens, "device_bytes": set.device_bytes,
         "page_bytes": set.page_bytes, "pages": found.pages, "disks": disks.collect::<Vec<_>>(),
+    })
+}
+
+fn damage_as_json(found: Damaged) -> serde_json::Value {
+    let writes = |side: LogWrites| json!({ "writes": side.count, "bytes": side.bytes });
+    json!({
+        "group": found.group, "missing_to": found.missing_to, "before": writes(found.before),
+        "behind": writes(found.behind),
     })
 }
 
@@ -457,5 +466,10 @@ fn examined(found: &Examined) -> String {
         ]);
     }
     text += &table.text("");
+    for disk in &found.disks {
+        if let Some(damage) = disk.damage {
+            text += &format!("{}: {damage}\n", name(disk.entry.disk));
+        }
+    }
     text
 }

@@ -167,9 +167,13 @@ impl Head {
 
     /// A head from a block, with that block's sum. `None` if it is none of ours.
     pub fn decode(bytes: &[u8]) -> Option<(Self, u64)> {
+        // Before the sum: most blocks that are looked at for a head are none.
+        if bytes.get(..4)? != MAGIC.to_le_bytes() {
+            return None;
+        }
         let block = Reader::open(bytes)?;
         let places = usize::from(block.u16(6));
-        if block.u32(0) != MAGIC || block.u16(4) != FORMAT || places > GROUP_RECORDS {
+        if block.u16(4) != FORMAT || places > GROUP_RECORDS {
             return None;
         }
         let mut records = Vec::new();

@@ -37,6 +37,11 @@ impl Label {
         copies.max_by_key(|copy| copy.number)
     }
 
+    /// Whether both copies are labels: where one is not, it may have been the newer.
+    pub fn are_both_good(bytes: &[u8]) -> bool {
+        bytes.chunks(BLOCK_BYTES).take(2).all(|copy| Self::decode(copy).is_some())
+    }
+
     /// Where the copy with this number lies.
     pub const fn place(&self) -> u64 {
         (self.number % 2) * BLOCK

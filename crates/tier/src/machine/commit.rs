@@ -148,7 +148,7 @@ impl Tier {
     }
 
     /// Blocks of payload that the next group may have, in this chunk or a new one.
-    fn log_room(&mut self, index: u16, fx: &mut Fx) -> Option<u64> {
+    pub(super) fn log_room(&mut self, index: u16, fx: &mut Fx) -> Option<u64> {
         let (needed, is_awaited) = self.first_needs(index);
         let geometry = self.geometry;
         let log = self.disk(index).log.as_ref()?;
@@ -362,7 +362,7 @@ impl Tier {
     }
 
     /// Says in the log what became durable, when nothing else would.
-    fn seal(&mut self, index: u16, fx: &mut Fx) {
+    pub(super) fn seal(&mut self, index: u16, fx: &mut Fx) {
         let (geometry, now, is_failed) = (self.geometry, self.now, self.is_failed);
         let disk = self.disk(index);
         let epoch = disk.open_number();

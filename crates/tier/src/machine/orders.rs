@@ -145,7 +145,33 @@ impl Tier {
             self.flusher.is_wanted = true;
             return;
         }
+        if self.seal_waiting(fx) {
+            return;
+        }
         self.begin_checkpoint(SetState::Clean, fx);
+    }
+
+    /// Has each log with writes in it say that they are durable. A damaged end would be taken for a torn one without.
+    fn seal_waiting(&mut self, fx: &mut Fx) -> bool {
+        let mut is_sealed = false;
+        for index in 0..self.disks.len() {
+            let Some(disk) = self.disks[index].as_ref() else { continue };
+            if disk.is_fenced || disk.is_settling {
+                continue;
+            }
+            let last = disk.epochs.back().map_or(0, |epoch| epoch.last_seq);
+            if disk.log.as_ref().is_none_or(|log| log.told >= last) {
+                continue;
+            }
+            let index = u16::try_from(index).unwrap_or(u16::MAX);
+            let before = self.log(index).seq;
+            // A log that may have no more room is left without: then nothing behind its end says so.
+            if self.log_room(index, fx).is_some() {
+                self.seal(index, fx);
+            }
+            is_sealed |= self.log(index).seq > before;
+        }
+        is_sealed
     }
 
     /// Whether nothing of a disk is under way; its sidecar says so if nothing waits either.

@@ -3,15 +3,17 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::Media;
-use super::errors::{AttachError, Attachment, OpenError, Session, Since};
+use super::area::LogArea;
+use super::damage::LogDamage;
+use super::errors::{AttachError, Attachment, Damaged, LogWrites, OpenError, Session, Since};
 use super::in_step::{self, Reach, Step};
-use super::walk::{Group, Track, Walk, Whose, in_chunk, walk};
+use super::reader::{Group, Track, in_chunk};
+use super::walk::{Walk, Whose, walk};
 use crate::event::{IoError, Mode, Place};
 use crate::format::{
     DiskEntry, FINGERPRINT_BYTES, Identity, Kind, Match, NO_CHUNK, SIDECAR_BYTES, Sidecar,
     SidecarState, Superblock, mode,
 };
-use crate::geometry::Geometry;
 use crate::machine::log::Log;
 use crate::machine::overlay::blocks_of;
 use crate::machine::{Disk, Epoch, Logged, Wish};
@@ -20,7 +22,7 @@ use crate::ownership::{has_log, is_free};
 /// A disk's log as it was found.
 pub(super) struct Found {
     pub(super) walk: Walk,
-    /// Every record that is kept, oldest first: group, epoch, the write.
+    /// Every record that is kept, oldest first: group, epoch, the write. Of a damaged log also those behind the damage.
     records: Vec<(u64, u64, Logged)>,
 }
 
@@ -36,12 +38,13 @@ pub(super) struct Attached {
     pub(super) spare: Vec<u32>,
 }
 
+/// Reads a disk's log. A damaged one is found, too: only who asks for the disk is refused.
 pub(super) fn read_log(
     media: &mut dyn Media,
-    geometry: &Geometry,
-    index: u16,
+    area: &LogArea,
     entry: &DiskEntry,
 ) -> Result<Found, OpenError> {
+    let geometry = &area.geometry;
     let whose = Whose { owner: entry.disk, generation: entry.generation, attach: entry.attach };
     let mut records = Vec::new();
     if entry.log_chunk == NO_CHUNK
@@ -50,7 +53,7 @@ pub(super) fn read_log(
         return Err(OpenError::Chunk(entry.log_chunk));
     }
     let start = in_chunk(entry.log_chunk, entry.log_seq);
-    let walk = walk(media, Track::Chunks(geometry), whose, start, |group: Group<'_>| {
+    let walk = walk(media, Track::Chunks(area), whose, start, |group: Group<'_>| {
         for (record, at, sums) in group.records {
             let logged = Logged {
                 order: 0,
@@ -62,10 +65,7 @@ pub(super) fn read_log(
             };
             records.push((group.head.seq, group.head.epoch, logged));
         }
-    })?;
-    if let Some(seq) = walk.damaged {
-        return Err(OpenError::Attach { index, error: AttachError::Damaged(seq) });
-    }
+    });
     Ok(Found { walk, records })
 }
 
@@ -96,13 +96,16 @@ pub(super) fn attach(
     pool: u64,
 ) -> Result<Attached, OpenError> {
     let entry = superblock.disks[usize::from(asked.index)].clone();
-    let seen = look(media, superblock, asked, entry.as_ref(), found.as_ref(), pool)?;
-    if let Some(found) = found.as_mut().filter(|_| seen.is_known) {
-        found.retire(seen.sidecar.as_ref().map_or(0, |sidecar| sidecar.applied));
+    let mut seen = look(media, superblock, asked, entry.as_ref(), found.as_ref(), pool)?;
+    if let (Some(found), Some(sidecar)) = (found.as_mut().filter(|_| seen.is_known), &seen.sidecar)
+    {
+        found.retire(sidecar);
     }
     if let Some(error) = refused(&seen, superblock, asked, entry.as_ref(), found.as_ref()) {
         return Err(OpenError::Attach { index: asked.index, error });
     }
+    // What is missing of its log is on the backing store, but the log cannot go on: it begins again.
+    seen.is_known &= found.as_ref().is_none_or(|found| found.walk.damage.is_none());
     let is_orphaned = !may_have_pages(&seen, asked, entry.as_ref());
     let attach = is_orphaned.then_some(superblock.seq + 1);
     let mut entry = next_entry(&seen, asked, entry, attach);
@@ -159,8 +162,11 @@ fn look(
     });
     let step = ours.map_or(Step::Unnumbered, |(entry, sidecar)| {
         let log = found.map(|found| &found.walk.log);
+        let damage = found.and_then(|found| found.walk.damage.as_ref());
         let reach = Reach {
-            log: log.map_or(0, Log::last),
+            // Damage is told as that, and not as an older state.
+            log: damage
+                .map_or(log.map_or(0, Log::last), |damage| damage.missing_to.max(damage.last)),
             sidecar: log.map_or(0, |log| log.sidecar),
             pool,
         };
@@ -222,7 +228,8 @@ fn refused(
     }
     // An older cache or sidecar comes so far only where the sidecar says that the backing store has everything.
     if seen.is_known || matches!(seen.step, Step::Unnumbered) {
-        refused_for_writes(seen, asked, entry.filter(|_| writes > 0)?, writes)
+        let has_writes = found.is_some_and(Found::has_writes);
+        refused_for_writes(seen, asked, entry.filter(|_| has_writes)?, found)
     } else {
         None
     }
@@ -232,8 +239,9 @@ fn refused_for_writes(
     seen: &Seen,
     asked: &Attachment,
     entry: &DiskEntry,
-    writes: usize,
+    found: Option<&Found>,
 ) -> Option<AttachError> {
+    let writes = found.map_or(0, |found| found.unretired().count());
     match (&seen.sidecar, asked.since) {
         (None, _) => Some(AttachError::NoSidecar),
         (Some(sidecar), _) if !seen.is_known || sidecar.state == SidecarState::Burnt => {
@@ -249,7 +257,7 @@ fn refused_for_writes(
         {
             Some(AttachError::Changed { writes, found: asked.backing.name.clone() })
         }
-        (Some(_), _) => None,
+        (Some(_), _) => found.and_then(Found::damaged).map(AttachError::Damaged),
     }
 }
 
@@ -365,22 +373,47 @@ fn next_sidecar(
 
 /// The log of a disk whose old log counts no more: it keeps one chunk and gives the others back.
 fn begin_again(entry: &DiskEntry, walk: &Walk, spare: &mut Vec<u32>) -> Log {
-    let mut chunks = walk.log.chunks.iter().map(|(chunk, _)| *chunk);
+    let mut chunks = walk.chunks();
     let chunk = chunks.next().unwrap_or(NO_CHUNK);
     spare.extend(chunks);
     Log::new(entry.disk, entry.generation, entry.attach, chunk, walk.log.seq)
 }
 
 impl Found {
-    /// Epochs up to this one are on the backing store, as its sidecar knows; the last head may not.
-    fn retire(&mut self, applied: u64) {
-        let retired = self
+    /// Takes what the sidecar knows to be on the backing store; the last head may not.
+    fn retire(&mut self, sidecar: &Sidecar) {
+        let applied = self
             .records
             .iter()
-            .filter(|(_, epoch, _)| *epoch <= applied)
+            .filter(|(_, epoch, _)| *epoch <= sidecar.applied)
             .map(|(seq, ..)| *seq)
             .max();
-        self.walk.log.retired = self.walk.log.retired.max(retired.unwrap_or(0));
+        let log = &mut self.walk.log;
+        log.retired = log.retired.max(applied.unwrap_or(0));
+        if let Some(damage) =
+            self.walk.damage.as_ref().filter(|_| sidecar.state == SidecarState::Clean)
+        {
+            log.retired = log.retired.max(damage.missing_to);
+        }
+    }
+
+    /// Whether it has, or had before it was damaged, what the backing store may not have.
+    fn has_writes(&self) -> bool {
+        let is_missing = |damage: &LogDamage| damage.missing_to > self.walk.log.retired;
+        self.unretired().next().is_some() || self.walk.damage.as_ref().is_some_and(is_missing)
+    }
+
+    /// What a damaged log has.
+    pub(super) fn damaged(&self) -> Option<Damaged> {
+        let damage = self.walk.damage.as_ref()?;
+        let side = |is_behind: bool| {
+            let writes =
+                self.unretired().filter(move |(seq, ..)| (*seq > damage.group) == is_behind);
+            LogWrites::of(writes.map(|(.., logged)| logged.bytes))
+        };
+        let (before, behind) = (side(false), side(true));
+        let LogDamage { group, missing_to, .. } = *damage;
+        Some(Damaged { group, missing_to, before, behind })
     }
 
     /// Records that the backing store may not have.

@@ -180,7 +180,7 @@ pub enum AttachError {
     },
     /// The cache is an older state of itself, and newer writes are lost with the newer one.
     #[error(
-        "the cache is older than the disk's sidecar: it lacks what was written later ({lost}), and the backing store lacks it, too\nhint: put the newest cache back; `tilemark tier takeover NAME=BACKING --accept-loss` gives up what the log had, and the backing store alone is served from then on"
+        "the cache is older than the disk's sidecar, or damaged: it lacks what was written later ({lost}), and the backing store may lack it, too\nhint: put the newest cache back; `tilemark tier takeover NAME=BACKING --accept-loss` gives up what the log had, and the backing store alone is served from then on"
     )]
     CacheOlder {
         /// What the sidecar knows and the cache does not have.
@@ -207,8 +207,71 @@ pub enum AttachError {
         writes: usize,
     },
     /// What was known to be durable is not there.
-    #[error("group {0} of the log was durable and is damaged")]
-    Damaged(u64),
+    #[error("{0}\nhint: {DAMAGED}")]
+    Damaged(Damaged),
+}
+
+/// What may be done with a damaged log.
+const DAMAGED: &str = "`tilemark tier takeover` reads a copy of the log where there is one, and with --accept-loss gives \
+     the log up: then `tilemark tier stale export` puts what can be read of it into a new file";
+
+/// What a damaged log has and the backing store may not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Damaged {
+    /// First group that is missing.
+    pub group: u64,
+    /// Last group that is missing.
+    pub missing_to: u64,
+    /// Writes before it that can be read.
+    pub before: LogWrites,
+    /// Writes behind it that can be read.
+    pub behind: LogWrites,
+}
+
+impl std::fmt::Display for Damaged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.missing_to == self.group {
+            true => write!(f, "group {} of the log was durable and cannot be read", self.group)?,
+            false => {
+                let (first, last) = (self.group, self.missing_to);
+                write!(
+                    f,
+                    "of groups {first} to {last} of the log some were durable and cannot be read"
+                )?;
+            }
+        }
+        let Self { before, behind, .. } = self;
+        write!(
+            f,
+            ": of what the backing store lacks, {before} before and {behind} behind can be read"
+        )
+    }
+}
+
+/// Writes of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LogWrites {
+    /// Number of writes.
+    pub count: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl LogWrites {
+    /// Writes of so many bytes each; those of none count for nothing.
+    pub(super) fn of(writes: impl Iterator<Item = u32>) -> Self {
+        writes.filter(|bytes| *bytes > 0).fold(Self::default(), |sum, bytes| Self {
+            count: sum.count + 1,
+            bytes: sum.bytes + u64::from(bytes),
+        })
+    }
+}
+
+impl std::fmt::Display for LogWrites {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let noun = if self.count == 1 { "write" } else { "writes" };
+        write!(f, "{} {noun} of {}", self.count, units::Bytes::new(self.bytes))
+    }
 }
 
 /// Why a set is not opened.

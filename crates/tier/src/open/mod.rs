@@ -1,18 +1,23 @@
 //! Making a set, and finding out what is true of one: plain reads before anybody is served.
 
+mod area;
 mod attach;
 mod burn;
+mod damage;
 mod errors;
 mod in_step;
 mod init;
 mod prepare;
+mod reader;
 mod recover;
 mod stale;
 mod take_over;
 mod walk;
 
 pub use burn::give_up;
-pub use errors::{AttachError, Attachment, Moment, OpenError, Session, Settings, Since};
+pub use errors::{
+    AttachError, Attachment, Damaged, LogWrites, Moment, OpenError, Session, Settings, Since,
+};
 pub use init::init;
 pub use recover::{Examined, ExaminedDisk, Opened};
 pub use stale::{StaleError, StaleLog, export_stale, forget_stale, stale};

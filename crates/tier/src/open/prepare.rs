@@ -1,4 +1,5 @@
 use super::Media;
+use super::area::LogArea;
 use super::attach::{Attached, attach, read_log};
 use super::errors::{Attachment, OpenError, Session};
 use super::recover::check_attachments;
@@ -24,8 +25,8 @@ impl Tier {
         let geometry = Geometry::of(superblock);
         check_attachments(superblock, &geometry, std::slice::from_ref(asked))?;
         let entry = superblock.disks[usize::from(asked.index)].as_ref();
-        let found =
-            entry.map(|entry| read_log(media, &geometry, asked.index, entry)).transpose()?;
+        let area = LogArea::read(media, geometry);
+        let found = entry.map(|entry| read_log(media, &area, entry)).transpose()?;
         let Attached { mut disk, spare, .. } =
             attach(media, superblock, session, asked, found, u64::MAX)?;
         // What somebody wrote there before may be read from now on, and so must stay.

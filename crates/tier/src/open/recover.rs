@@ -1,9 +1,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Media;
+use super::area::LogArea;
 use super::attach::{Attached, Found, Touched, attach, read_log};
-use super::errors::{AttachError, Attachment, OpenError, Settings};
-use super::walk::{Group, Track, Walk, Whose, in_chunk, walk};
+use super::errors::{AttachError, Attachment, Damaged, OpenError, Settings};
+use super::reader::{Group, Track, in_chunk};
+use super::walk::{Walk, Whose, walk};
 use crate::event::{IoError, Place};
 use crate::format::{
     BLOCK, BLOCK_BYTES, DiskEntry, HOLDERS, Kind, Match, SIDECAR_BYTES, SUPERBLOCK_AT,
@@ -40,6 +42,8 @@ pub struct ExaminedDisk {
     pub writes: usize,
     /// Bytes of them.
     pub bytes: u64,
+    /// Set where groups are missing that were durable.
+    pub damage: Option<Damaged>,
 }
 
 /// What a set holds, found without changing anything.
@@ -63,11 +67,12 @@ impl Tier {
         let geometry = Geometry::of(&superblock);
         let mut slots = read_table(media, &superblock, &geometry)?;
         let was_clean = superblock.state == SetState::Clean;
-        let pool = read_pool(media, &mut superblock, &geometry, was_clean, &mut slots)?;
+        let area = LogArea::read(media, geometry);
+        let pool = read_pool(media, &mut superblock, &area, was_clean, &mut slots)?;
         let mut logs = BTreeMap::new();
         for (index, entry) in (0..).zip(&superblock.disks) {
             if let Some(entry) = entry {
-                logs.insert(index, read_log(media, &geometry, index, entry)?);
+                logs.insert(index, read_log(media, &area, entry)?);
             }
         }
         free_chunks(&geometry, &pool, &logs)?;
@@ -79,6 +84,7 @@ impl Tier {
                 groups: found.walk.log.last() + 1 - entry.log_seq,
                 writes: waiting().count(),
                 bytes: waiting().map(|(.., logged)| u64::from(logged.bytes)).sum(),
+                damage: found.damaged(),
                 entry,
             })
         });
@@ -113,11 +119,12 @@ impl Tier {
         check_attachments(&superblock, &geometry, disks)?;
         check_place(&superblock, &settings)?;
         let mut slots = read_table(media, &superblock, &geometry)?;
-        let pool = read_pool(media, &mut superblock, &geometry, was_clean, &mut slots)?;
+        let area = LogArea::read(media, geometry);
+        let pool = read_pool(media, &mut superblock, &area, was_clean, &mut slots)?;
         let mut logs = BTreeMap::new();
         for (index, entry) in (0..).zip(superblock.disks.clone()) {
             if let Some(entry) = entry {
-                logs.insert(index, read_log(media, &geometry, index, &entry)?);
+                logs.insert(index, read_log(media, &area, &entry)?);
             }
         }
         let mut free = free_chunks(&geometry, &pool, &logs)?;
@@ -321,18 +328,18 @@ fn read_table(
 fn read_pool(
     media: &mut dyn Media,
     superblock: &mut Superblock,
-    geometry: &Geometry,
+    area: &LogArea,
     was_clean: bool,
     slots: &mut Slots,
 ) -> Result<Walk, OpenError> {
     let whose = Whose { owner: superblock.set, generation: 0, attach: 0 };
     let mut changes: Vec<(u64, crate::format::Record)> = Vec::new();
     let start = in_chunk(superblock.pool_chunk, superblock.pool_seq);
-    let walk = walk(media, Track::Chunks(geometry), whose, start, |group: Group<'_>| {
+    let walk = walk(media, Track::Chunks(area), whose, start, |group: Group<'_>| {
         changes.extend(group.head.records.iter().map(|record| (group.head.seq, record.clone())));
-    })?;
-    if let Some(seq) = walk.damaged {
-        return Err(OpenError::Pool(seq));
+    });
+    if let Some(damage) = &walk.damage {
+        return Err(OpenError::Pool(damage.group));
     }
     // A map is believed when what it tells of was durable with it.
     let durable = if was_clean { u64::MAX } else { walk.durable.max(superblock.pool_durable) };
@@ -396,11 +403,13 @@ fn free_chunks(
     logs: &BTreeMap<u16, Found>,
 ) -> Result<VecDeque<u32>, OpenError> {
     let mut is_used = vec![false; geometry.chunks as usize];
-    let logs = logs.values().map(|found| &found.walk.log);
-    for (chunk, _) in std::iter::once(&pool.log).chain(logs).flat_map(|log| &log.chunks) {
+    let walks = || std::iter::once(pool).chain(logs.values().map(|found| &found.walk));
+    for (chunk, _) in walks().flat_map(|walk| &walk.log.chunks) {
         if std::mem::replace(&mut is_used[*chunk as usize], true) {
             return Err(OpenError::Chunk(*chunk));
         }
     }
+    // What lies behind the damage of a log that nobody asked for stays for whoever does.
+    walks().flat_map(Walk::chunks).for_each(|chunk| is_used[chunk as usize] = true);
     Ok((geometry.page_chunks..geometry.chunks).filter(|chunk| !is_used[*chunk as usize]).collect())
 }

@@ -1,6 +1,7 @@
 use super::Media;
+use super::area::LogArea;
 use super::attach::{Found, read_log};
-use super::errors::OpenError;
+use super::errors::{Damaged, OpenError};
 use super::recover::newest;
 use crate::event::{IoError, Place};
 use crate::format::{
@@ -24,6 +25,8 @@ pub struct StaleLog {
     pub writes: usize,
     /// Their bytes.
     pub bytes: u64,
+    /// Set where groups are missing that were durable: then the others can be read.
+    pub damage: Option<Damaged>,
 }
 
 /// Why a log is not exported or forgotten.
@@ -130,15 +133,15 @@ fn look(media: &mut dyn Media, disk: Uuid, sidecar: Place) -> Result<Looked, Sta
     if is_owner(&said, superblock.set, entry.generation) && has_log(&said) {
         return Err(StaleError::Counts);
     }
-    let geometry = Geometry::of(&superblock);
-    let place = u16::try_from(index).unwrap_or(u16::MAX);
-    let found = read_log(media, &geometry, place, &entry)?;
+    let area = LogArea::read(media, Geometry::of(&superblock));
+    let found = read_log(media, &area, &entry)?;
     let writes = || found.unretired().filter(|(.., logged)| logged.bytes > 0);
     let log = StaleLog {
         generation: entry.generation,
         disk_generation: said.generation,
         writes: writes().count(),
         bytes: writes().map(|(.., logged)| u64::from(logged.bytes)).sum(),
+        damage: found.damaged(),
     };
     Ok(Looked { superblock, copy, index, found, log })
 }

@@ -1,6 +1,8 @@
 use super::Media;
-use super::errors::{Moment, hint, or_unknown};
-use super::walk::{Group, Track, Whose, in_copy, walk};
+use super::damage::LogDamage;
+use super::errors::{Damaged, LogWrites, Moment, hint, or_unknown};
+use super::reader::{Group, Start, Track, in_copy};
+use super::walk::{Whose, walk};
 use crate::event::{IoError, Place};
 use crate::format::{
     BLOCK, Identity, Kind, LABEL_BYTES, Label, Match, SIDECAR_BYTES, Sidecar, SidecarState, Uuid,
@@ -100,8 +102,8 @@ pub enum TakeOverError {
         reached: usize,
     },
     /// All copies miss something that was known to be durable.
-    #[error("group {0} of the log was durable, and is missing or damaged in every copy")]
-    Damaged(u64),
+    #[error("no copy of the log is whole: {0}")]
+    Damaged(Damaged),
     /// A write lies beyond the end.
     #[error("the log has a write beyond the end of the backing store")]
     Beyond,
@@ -109,6 +111,7 @@ pub enum TakeOverError {
 
 /// A write of the log.
 struct Write {
+    seq: u64,
     epoch: u64,
     offset: u64,
     bytes: u32,
@@ -119,7 +122,10 @@ struct Write {
 struct Read {
     copy: HeldCopy,
     last: u64,
+    /// Highest group that it calls durable.
+    durable: u64,
     writes: Vec<Write>,
+    damaged: Option<Damaged>,
 }
 
 /// Takes a disk over from an owner who *cannot write any more*, which is for the caller to have seen to: claims
@@ -202,66 +208,76 @@ fn write_sidecar(media: &mut dyn Media, index: u16, sidecar: &Sidecar) -> Result
     media.flush(place)
 }
 
-/// Of the copies that the sidecar names, the one that goes furthest. Any has all that was answered.
+/// Of the copies that the sidecar names, the whole one that goes furthest. Any has all that was answered: one that
+/// ends before what another calls durable has lost some of it.
 fn longest(
     media: &mut dyn Media,
     taking: &Taking,
     sidecar: &Sidecar,
 ) -> Result<Read, TakeOverError> {
-    let (mut best, mut damaged, mut reached) = (None::<Read>, None, 0);
-    for copy in &taking.copies {
-        if !sidecar.holders.iter().any(|holder| holder.host == copy.host) {
-            continue;
-        }
-        match read_copy(media, sidecar, *copy)? {
-            Ok(Some(read)) => {
-                reached += 1;
-                if best.as_ref().is_none_or(|best| read.last > best.last) {
-                    best = Some(read);
-                }
-            }
-            Ok(None) => {}
-            Err(group) => damaged = Some(group),
+    let is_named = |copy: &&HeldCopy| sidecar.holders.iter().any(|h| h.host == copy.host);
+    let copies = taking.copies.iter().filter(is_named);
+    let mut reads: Vec<Read> = copies
+        .filter_map(|copy| read_copy(media, sidecar, *copy).transpose())
+        .collect::<Result<_, _>>()?;
+    let durable = reads.iter().map(|read| read.durable).max().unwrap_or(0);
+    for read in &mut reads {
+        if read.last < durable && read.damaged.is_none() {
+            read.damaged = Some(Damaged {
+                group: read.last + 1,
+                missing_to: durable,
+                before: LogWrites::of(read.writes.iter().map(|write| write.bytes)),
+                behind: LogWrites::default(),
+            });
         }
     }
-    match (best, damaged) {
-        (Some(best), _) => Ok(best),
-        (None, Some(group)) => Err(TakeOverError::Damaged(group)),
-        (None, None) => Err(TakeOverError::NoCopy { named: sidecar.holders.len(), reached }),
-    }
+    // Of those with one end the first that the sidecar names.
+    reads.sort_by_key(|read| (read.damaged.is_some(), std::cmp::Reverse(read.last)));
+    let (named, reached) = (sidecar.holders.len(), reads.len());
+    let best = reads.into_iter().next().ok_or(TakeOverError::NoCopy { named, reached })?;
+    best.damaged.map_or(Ok(best), |damaged| Err(TakeOverError::Damaged(damaged)))
 }
 
-/// What a copy has that the backing store may not have; `None` if it is not of this log, a group if that one
-/// was durable and is not there.
+/// What a copy has that the backing store may not have; `None` if it is not of this log.
 fn read_copy(
     media: &mut dyn Media,
     sidecar: &Sidecar,
     copy: HeldCopy,
-) -> Result<Result<Option<Read>, u64>, IoError> {
+) -> Result<Option<Read>, IoError> {
     let mut labels = vec![0; usize::try_from(LABEL_BYTES).unwrap_or(0)];
     media.read(copy.place, 0, &mut labels)?;
     let generation = ownership::log_generation(sidecar);
     let label = Label::newest(&labels)
         .filter(|label| (label.disk, label.generation) == (sidecar.disk, generation));
-    let Some(label) = label else { return Ok(Ok(None)) };
+    let Some(label) = label else { return Ok(None) };
     let mut writes = Vec::new();
     let track = Track::Copy { place: copy.place, capacity: copy.capacity };
     let whose = Whose { owner: sidecar.disk, generation, attach: 0 };
-    let start = in_copy(label.position, label.seq);
+    // The other label may have been newer, and what lies before its position is gone then.
+    let is_certain = Label::are_both_good(&labels);
+    let start = Start { is_certain, ..in_copy(label.position, label.seq) };
     let walk = walk(media, track, whose, start, |group: Group<'_>| {
         for (record, at, _) in &group.records {
-            let epoch = group.head.epoch;
+            let (seq, epoch) = (group.head.seq, group.head.epoch);
             let is_write = matches!(record.kind, Kind::Write | Kind::Zero | Kind::Trim);
             if is_write && epoch > sidecar.applied {
                 let (offset, bytes) = (record.offset, record.bytes);
-                writes.push(Write { epoch, offset, bytes, at: *at });
+                writes.push(Write { seq, epoch, offset, bytes, at: *at });
             }
         }
-    })?;
-    if let Some(group) = walk.damaged {
-        return Ok(Err(group));
-    }
-    Ok(Ok(Some(Read { copy, last: walk.log.last(), writes })))
+    });
+    let durable = walk.durable;
+    // What is missing and on the backing store is not missed.
+    let damage = walk.damage.filter(|damage| damage.missing_to > walk.log.retired);
+    let last = damage.as_ref().map_or(walk.log.last(), |damage| damage.last);
+    let damaged = damage.map(|LogDamage { group, missing_to, .. }| {
+        let side = |is_behind| {
+            writes.iter().filter(move |w: &&Write| (w.seq > group) == is_behind).map(|w| w.bytes)
+        };
+        let (before, behind) = (LogWrites::of(side(false)), LogWrites::of(side(true)));
+        Damaged { group, missing_to, before, behind }
+    });
+    Ok(Some(Read { copy, last, durable, writes, damaged }))
 }
 
 fn apply(media: &mut dyn Media, index: u16, copy: &HeldCopy, write: &Write) -> Result<(), IoError> {

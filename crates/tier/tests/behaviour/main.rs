@@ -2,6 +2,7 @@
 
 mod copies;
 mod crash;
+mod damage;
 mod formats;
 mod keeper;
 mod memory;

@@ -1,0 +1,63 @@
+use crate::event::Place;
+use crate::format::{BLOCK_BYTES, Head, Uuid};
+use crate::geometry::Geometry;
+use crate::machine::log::Log;
+use crate::open::Media;
+
+/// Chunks of a set's logs with what each begins with, read once for all logs.
+#[derive(Debug, Clone)]
+pub(super) struct LogArea {
+    pub(super) geometry: Geometry,
+    /// First blocks, from the first chunk of logs on.
+    firsts: Vec<FirstBlock>,
+}
+
+/// First block of a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FirstBlock {
+    /// Head of a group.
+    Head { owner: Uuid, generation: u64, seq: u64 },
+    /// Zeros: the chunk was never written.
+    Empty,
+    /// Torn, damaged or unreadable block, or zeros with something behind.
+    Unknown,
+}
+
+impl LogArea {
+    /// Reads the beginning of every chunk of logs. What cannot be read is unknown, not an error: the chunk may
+    /// belong to nobody.
+    pub(super) fn read(media: &mut dyn Media, geometry: Geometry) -> Self {
+        let chunks = geometry.page_chunks..geometry.chunks;
+        let firsts = chunks.map(|chunk| first_block(media, &geometry, chunk)).collect();
+        Self { geometry, firsts }
+    }
+
+    /// Chunks that may hold groups behind the end of a log: they begin with such a group, or with nothing known.
+    pub(super) fn chunks_behind(&self, log: &Log) -> Vec<u32> {
+        let is_behind = |first: &FirstBlock| match *first {
+            FirstBlock::Head { owner, generation, seq } => {
+                (owner, generation) == (log.owner, log.generation) && seq > log.seq
+            }
+            FirstBlock::Unknown => true,
+            FirstBlock::Empty => false,
+        };
+        let all = (self.geometry.page_chunks..).zip(&self.firsts);
+        let behind = all.filter(|(_, first)| is_behind(first)).map(|(chunk, _)| chunk);
+        behind.filter(|chunk| !log.chunks.iter().any(|(known, _)| known == chunk)).collect()
+    }
+}
+
+fn first_block(media: &mut dyn Media, geometry: &Geometry, chunk: u32) -> FirstBlock {
+    // The second block tells zeros that were written over a head from a chunk that was never used.
+    let mut blocks = [0; 2 * BLOCK_BYTES];
+    if media.read(Place::Cache, geometry.chunk_at(chunk), &mut blocks).is_err() {
+        return FirstBlock::Unknown;
+    }
+    match Head::decode(&blocks) {
+        Some((Head { owner, generation, seq, .. }, _)) => {
+            FirstBlock::Head { owner, generation, seq }
+        }
+        None if blocks == [0; 2 * BLOCK_BYTES] => FirstBlock::Empty,
+        None => FirstBlock::Unknown,
+    }
+}

@@ -1,0 +1,180 @@
+//! Tells a log that ended where it was torn from one that is damaged.
+//!
+//! A log ends at the first group that is not there. Groups behind it may be left from a power cut that lost an
+//! earlier one, which nobody had called durable, or from an earlier life. If one of them calls the missing group
+//! durable, a flush was answered for it, and it was there.
+
+use super::area::LogArea;
+use super::reader::{Group, Reader, Start, Track, is_of, payload};
+use crate::format::{BLOCK, BLOCK_BYTES, Flags, Head, LABEL_BYTES};
+use crate::geometry::Geometry;
+use crate::machine::log::Log;
+
+/// Zeros in a copy behind which nothing is looked for: no group is longer, for none is longer than a chunk. A copy
+/// looks like 1 TiB, and nearly all of it was never written.
+const ZEROS_MAX: u64 = 1 << 30;
+/// Blocks of a copy in a row that cannot be read: then its holder is gone. Our choice.
+const UNREAD_MAX: u32 = 64;
+
+/// Groups that a log should have and has not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LogDamage {
+    /// Number of the first missing group.
+    pub(super) group: u64,
+    /// Number of the last one.
+    pub(super) missing_to: u64,
+    /// Number of the last group that is there, or of the one before the first missing one.
+    pub(super) last: u64,
+    /// Chunks that hold what lies behind the first missing group, but for those before it.
+    pub(super) chunks: Vec<u32>,
+}
+
+/// A head that was found behind the end of a log.
+struct Behind {
+    head: Head,
+    sum: u64,
+    at: u64,
+}
+
+/// Looks for groups behind the end of a log, and hands over the whole ones if it is damaged. Raises `durable` to what
+/// they call durable. `is_unread` says that the log ended where the storage could not be read, which is no torn end.
+pub(super) fn judge(
+    reader: &mut Reader<'_>,
+    log: &mut Log,
+    (start, is_unread): (Start, bool),
+    durable: &mut u64,
+    each: &mut impl FnMut(Group<'_>),
+) -> Option<LogDamage> {
+    let mut found = Vec::new();
+    match reader.track {
+        Track::Chunks(area) => look_in_chunks(reader, area, log, &mut found),
+        Track::Copy { capacity, .. } => look_in_copy(reader, capacity, log, &mut found),
+    }
+    let told = found.iter().map(|behind| behind.head.durable).max().unwrap_or(0).max(start.durable);
+    *durable = told.max(*durable);
+    // In a copy what lies before its true beginning was trimmed, from the beginning that is read on.
+    let is_begun = matches!(reader.track, Track::Copy { .. }) && log.last() >= start.seq;
+    let has_more = found.iter().any(|behind| behind.head.seq > log.seq);
+    let is_doubtful = !start.is_certain && has_more && !is_begun;
+    if told < log.seq && !is_unread && !is_doubtful {
+        return None;
+    }
+    let (group, chunks) = (log.seq, Vec::new());
+    let mut damage = LogDamage { group, missing_to: group, last: log.last(), chunks };
+    if let Track::Chunks(LogArea { geometry, .. }) = reader.track {
+        damage.chunks = chunks_of(&found, geometry, log);
+    }
+    for Behind { head, at, .. } in chain(found, log, told) {
+        if head.seq > damage.last + 1 {
+            damage.missing_to = damage.missing_to.max(head.seq - 1);
+        }
+        damage.last = head.seq;
+        log.retired = log.retired.max(head.retired);
+        match payload(reader, &head, at + BLOCK) {
+            Ok(Some(records)) if head.seq > group => each(Group { head: &head, records }),
+            _ => damage.missing_to = damage.missing_to.max(head.seq),
+        }
+    }
+    if told > damage.last {
+        damage.missing_to = damage.missing_to.max(told);
+    }
+    Some(damage)
+}
+
+fn chunks_of(found: &[Behind], geometry: &Geometry, log: &Log) -> Vec<u32> {
+    let own = found.iter().map(|behind| geometry.chunk_of(behind.at));
+    let links = found.iter().filter(|behind| behind.head.flags.has(Flags::LINK));
+    let mut chunks: Vec<u32> = own.chain(links.map(|behind| behind.head.next_chunk)).collect();
+    chunks.sort_unstable();
+    chunks.dedup();
+    chunks.retain(|chunk| {
+        (geometry.page_chunks..geometry.chunks).contains(chunk)
+            && !log.chunks.iter().any(|(known, _)| known == chunk)
+    });
+    chunks
+}
+
+/// Of what was found, the groups that follow from each other, but for missing ones that `told` calls durable. What a
+/// power cut or an earlier life left behind does not.
+fn chain(mut found: Vec<Behind>, log: &Log, told: u64) -> Vec<Behind> {
+    // Of two with one number the newer life's calls more durable.
+    found.sort_by_key(|behind| (behind.head.seq, std::cmp::Reverse(behind.head.durable)));
+    let mut last = (log.last(), (log.previous != 0).then_some(log.previous));
+    found.retain(|behind| {
+        let (seq, previous) = (behind.head.seq, behind.head.previous);
+        let fits = match last {
+            (last, sum) if last + 1 == seq => sum.is_none_or(|sum| sum == previous),
+            (last, _) => last < seq && (last < told || last < log.seq),
+        };
+        if fits {
+            last = (seq, Some(behind.sum));
+        }
+        fits
+    });
+    found
+}
+
+fn look_in_chunks(reader: &mut Reader<'_>, area: &LogArea, log: &Log, found: &mut Vec<Behind>) {
+    let geometry = &area.geometry;
+    let end_of = |chunk| geometry.chunk_at(chunk) + u64::from(geometry.chunk_bytes);
+    let tail = geometry.chunk_at(log.chunk()) + u64::from(log.at);
+    // What the chunk had before it was the log's has another position, where that is known.
+    let position = (log.previous != 0).then_some(log.position);
+    look_in_chunk(reader, (tail, end_of(log.chunk())), log, position, found);
+    for chunk in area.chunks_behind(log) {
+        look_in_chunk(reader, (geometry.chunk_at(chunk), end_of(chunk)), log, None, found);
+    }
+}
+
+/// Looks for heads from one address to another: the first of them is at that position, if it is known.
+fn look_in_chunk(
+    reader: &mut Reader<'_>,
+    (first, end): (u64, u64),
+    log: &Log,
+    mut position: Option<u64>,
+    found: &mut Vec<Behind>,
+) {
+    let (mut at, mut block) = (first, [0; BLOCK_BYTES]);
+    while at + BLOCK <= end {
+        let is_here = |head: &Head| {
+            is_behind(head, log)
+                && position.is_none_or(|position| head.position == position + (at - first))
+                && at + BLOCK + u64::from(head.bytes) <= end
+        };
+        let read = reader.read(at, &mut block).ok().and_then(|()| Head::decode(&block));
+        let head = read.filter(|(head, _)| is_here(head));
+        if let Some((head, _)) = &head {
+            position = position.or(head.position.checked_sub(at - first));
+        }
+        at += push(found, head, at);
+    }
+}
+
+fn look_in_copy(reader: &mut Reader<'_>, capacity: u64, log: &Log, found: &mut Vec<Behind>) {
+    let (mut at, end) = (log.position, log.position + (capacity - LABEL_BYTES));
+    let (mut zeros, mut unread, mut block) = (0, 0, [0; BLOCK_BYTES]);
+    while at + BLOCK <= end && zeros <= ZEROS_MAX && unread <= UNREAD_MAX {
+        let is_read = reader.read(at, &mut block).is_ok();
+        unread = if is_read { 0 } else { unread + 1 };
+        zeros = if is_read && block == [0; BLOCK_BYTES] { zeros + BLOCK } else { 0 };
+        let read = Head::decode(&block).filter(|_| is_read);
+        // What was there once has another position.
+        let head = read.filter(|(head, _)| is_behind(head, log) && head.position == at);
+        at += push(found, head, at);
+    }
+}
+
+/// The first missing group with a damaged payload counts, to be stepped over; one of an earlier life does not.
+fn is_behind(head: &Head, log: &Log) -> bool {
+    let is_next = head.seq == log.seq && (log.previous == 0 || head.previous == log.previous);
+    is_of(head, log) && (is_next || head.seq > log.seq)
+}
+
+/// Adds what was found, and returns how far the next head may be. A payload is not looked into where its head is
+/// known: a guest may have written anything there.
+fn push(found: &mut Vec<Behind>, head: Option<(Head, u64)>, at: u64) -> u64 {
+    let Some((head, sum)) = head else { return BLOCK };
+    let step = BLOCK + u64::from(head.bytes);
+    found.push(Behind { head, sum, at });
+    step
+}
