@@ -89,6 +89,9 @@ pub struct Sidecar {
     pub superblock: u64,
     /// Groups of the owner's log up to this one were durable before this copy; 0 if unknown.
     pub log_durable: u64,
+    /// Groups of the owner's log up to this one are on the backing store, durably. The log begins behind
+    /// it at the latest, so whoever finds an older sidecar beside an older backing store finds a gap.
+    pub log_retired: u64,
 }
 
 impl Sidecar {
@@ -109,7 +112,7 @@ impl Sidecar {
         block.u32(112, u32::try_from(holders.len()).unwrap_or(0)).u64(568, self.log_generation);
         block.u64(576, self.key).u32(584, self.stays.into());
         block.u64(NUMBERS_AT, self.opening).u64(NUMBERS_AT + 8, self.superblock);
-        block.u64(NUMBERS_AT + 16, self.log_durable);
+        block.u64(NUMBERS_AT + 16, self.log_durable).u64(NUMBERS_AT + 24, self.log_retired);
         for (at, identity) in IDENTITIES_AT.into_iter().zip([&self.backing, &self.place]) {
             identity.encode(&mut block, at);
         }
@@ -175,6 +178,7 @@ impl Sidecar {
             opening: block.u64(NUMBERS_AT),
             superblock: block.u64(NUMBERS_AT + 8),
             log_durable: block.u64(NUMBERS_AT + 16),
+            log_retired: block.u64(NUMBERS_AT + 24),
         })
     }
 }

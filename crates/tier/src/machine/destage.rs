@@ -3,6 +3,7 @@ use units::Nanos;
 use super::batch::{Batch, Phase, Run, Span};
 use super::disk::{Pending, Stage};
 use super::io::{Holder, Io};
+use super::log::Log;
 use super::overlay::Source;
 use super::pool::Item;
 use super::{Fx, Mode, Tier};
@@ -27,6 +28,7 @@ impl Tier {
     /// Puts what is durable in the log into the backing store.
     pub(super) fn pump_destage(&mut self, index: u16, fx: &mut Fx) {
         if self.disk(index).batch.is_none() {
+            self.tell_retired(index, fx);
             self.begin_batch(index, fx);
         }
         let Some(batch) = self.disk(index).batch.as_ref() else { return };
@@ -288,7 +290,8 @@ impl Tier {
     pub(super) fn start_log_later(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         let Some(log) = disk.log.as_ref() else { return };
-        let retired = log.retired;
+        // Not before the sidecar says so: an older backing store with its sidecar would lack what the log had.
+        let retired = log.retired.min(disk.sidecar_retired);
         let first = log.chunks.iter().rev().find(|(_, seq)| *seq <= retired + 1).copied();
         let Some((chunk, seq)) = first.filter(|(_, seq)| *seq > disk.start_queued) else { return };
         if seq == log.chunks.front().map_or(0, |(_, seq)| *seq) {
@@ -298,6 +301,26 @@ impl Tier {
         self.queue(Item::LogStart { disk: index, chunk, seq }, fx);
         if self.free_chunks.len() <= 4 {
             self.pool.is_due = true;
+        }
+    }
+
+    /// Has the sidecar say what is on the backing store, if a chunk of the log is free then.
+    fn tell_retired(&mut self, index: u16, fx: &mut Fx) {
+        let is_closing = self.is_closing;
+        let disk = self.disk(index);
+        let told = disk.sidecar_retired;
+        let is_free = |log: &Log| {
+            let retired = log.retired;
+            retired > told
+                && log.chunks.iter().skip(1).any(|(_, seq)| (told + 2..=retired + 1).contains(seq))
+        };
+        let is_still = is_closing || disk.is_fenced || !disk.stage.is_working();
+        if is_still || disk.sidecar_next.is_some() || disk.retry_at.is_some() {
+            return;
+        }
+        if disk.log.as_ref().is_some_and(is_free) {
+            let state = disk.sidecar.state;
+            self.write_sidecar(index, state, fx);
         }
     }
 
@@ -352,12 +375,14 @@ impl Tier {
     pub(super) fn put_sidecar(&mut self, index: u16, fx: &mut Fx) {
         let superblock = self.superblock_durable;
         let disk = self.disk(index);
-        let log_durable = disk.log.as_ref().map_or(0, |log| log.durable);
+        let (log_durable, log_retired) =
+            disk.log.as_ref().map_or((0, 0), |log| (log.durable, log.retired));
         let Some(next) = disk.sidecar_next.as_mut() else {
             return self.sidecar_failed(index, fx);
         };
         // What is durable by now: an older copy of the cache is told by it.
         (next.superblock, next.log_durable) = (superblock, log_durable);
+        next.log_retired = log_retired;
         let (at, from) = (next.place(), vec![Piece::Bytes(next.encode())]);
         let io = self.ios.start(Io::SidecarWrite { disk: index });
         fx.push(Effect::write(io, Place::Sidecar(index), at, from));
@@ -407,9 +432,11 @@ impl Tier {
         disk.sidecar.seq = next.seq;
         disk.sidecar_is_durable();
         disk.confirmed = next.generation;
+        disk.sidecar_retired = next.log_retired;
         if matches!(state, SidecarState::Applying { .. }) {
             self.batch_may_write(index);
         }
+        self.start_log_later(index, fx);
         self.marked(index, fx);
         self.uncached_marked(index, fx);
     }

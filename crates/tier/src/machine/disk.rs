@@ -133,6 +133,8 @@ pub(crate) struct Disk {
     /// Somebody else owns it.
     pub(super) is_fenced: bool,
     pub(super) is_damaged: bool,
+    /// Groups up to this one are on the backing store by its durable sidecar.
+    pub(super) sidecar_retired: u64,
     /// A log start that is on its way to the pool's log.
     pub(super) start_queued: u64,
     /// Writes wait for room in the log since then.
@@ -189,6 +191,7 @@ pub struct DiskStatus {
 
 impl Disk {
     pub(crate) fn new(entry: DiskEntry, mode: Mode, sidecar: Sidecar, log: Option<Log>) -> Self {
+        let sidecar_retired = sidecar.log_retired;
         Self {
             entry,
             stage: Stage::Serving,
@@ -228,6 +231,7 @@ impl Disk {
             is_settling: false,
             is_fenced: false,
             is_damaged: false,
+            sidecar_retired,
             start_queued: 0,
             full_since: None,
             counters: Counters::default(),

@@ -128,7 +128,7 @@ pub(super) fn attach(
     let wish = Wish { mode: asked.mode, copies: asked.copies, peers: asked.peers.clone() };
     let mode = if epochs.is_empty() { wish.first() } else { Mode::Back };
     let mut sidecar = next_sidecar(&seen, superblock, session, asked, &entry);
-    sidecar.log_durable = log.durable;
+    (sidecar.log_durable, sidecar.log_retired) = (log.durable, log.retired);
     sidecar.state = match (epochs.front(), epochs.back()) {
         (Some(first), Some(last)) => SidecarState::Applying { from: first.number, to: last.number },
         _ if mode == Mode::Back => SidecarState::Dirty,
@@ -167,6 +167,7 @@ fn look(
             // Damage is told as that, and not as an older state.
             log: damage
                 .map_or(log.map_or(0, Log::last), |damage| damage.missing_to.max(damage.last)),
+            first: log.and_then(|log| log.chunks.front()).map_or(1, |(_, seq)| *seq),
             sidecar: log.map_or(0, |log| log.sidecar),
             pool,
         };
@@ -368,6 +369,7 @@ fn next_sidecar(
         opening: session.opening,
         superblock: superblock.seq + 1,
         log_durable: 0,
+        log_retired: 0,
     }
 }
 
@@ -389,7 +391,13 @@ impl Found {
             .map(|(seq, ..)| *seq)
             .max();
         let log = &mut self.walk.log;
-        log.retired = log.retired.max(applied.unwrap_or(0));
+        // Heads may say more than the sidecar. What they say is of the newest backing store, and the one that is
+        // there may be as old as the sidecar: all that it may lack is put there again, in order.
+        let (first, told) = (log.chunks.front().map_or(1, |(_, seq)| *seq), sidecar.log_retired);
+        // Damage of what the heads call retired loses nothing.
+        let trusts_heads = sidecar.opening == 0 || self.walk.damage.is_some();
+        let by_heads = if trusts_heads { log.retired.max(told) } else { told.max(first - 1) };
+        log.retired = by_heads.max(applied.unwrap_or(0));
         if let Some(damage) =
             self.walk.damage.as_ref().filter(|_| sidecar.state == SidecarState::Clean)
         {

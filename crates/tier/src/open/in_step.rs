@@ -14,6 +14,8 @@ use crate::format::{DiskEntry, Sidecar};
 pub(super) struct Reach {
     /// Last group of the disk's log.
     pub(super) log: u64,
+    /// First group that the disk's log still has.
+    pub(super) first: u64,
     /// Newest sidecar copy that a group of the log knows.
     pub(super) sidecar: u64,
     /// Last group of the pages' log.
@@ -32,7 +34,7 @@ pub(super) enum Step {
     Unnumbered,
     /// The set, with what it lacks in words.
     CacheOlder(String),
-    /// The sidecar; the set knows this number of it.
+    /// The sidecar; the set knows this number of it, or one behind it.
     SidecarOlder(u64),
 }
 
@@ -49,6 +51,10 @@ pub(super) fn compare(
     let known = entry.sidecar.max(reach.sidecar);
     if sidecar.seq < known {
         return Step::SidecarOlder(known);
+    }
+    // The log gives groups up only when the sidecar says that they are on the backing store.
+    if reach.first > sidecar.log_retired + 1 {
+        return Step::SidecarOlder(sidecar.seq + 1);
     }
     let is_interrupted = sidecar.opening == entry.before;
     if sidecar.opening != entry.opening && !is_interrupted {
@@ -100,11 +106,12 @@ mod tests {
             opening: 7,
             superblock: 9,
             log_durable: 30,
+            log_retired: 10,
         };
         (entry, sidecar)
     }
 
-    const REACH: Reach = Reach { log: 30, sidecar: 21, pool: 4 };
+    const REACH: Reach = Reach { first: 11, log: 30, sidecar: 21, pool: 4 };
 
     #[test]
     fn numbers_tell_which_of_the_two_is_older() {
@@ -120,6 +127,7 @@ mod tests {
         let old = Sidecar { seq: 20, ..sidecar.clone() };
         assert_eq!(at(&entry, &old, REACH), Step::SidecarOlder(21));
         assert_eq!(at(&entry, &old, Reach { sidecar: 0, ..REACH }), Step::Same);
+        assert_eq!(at(&entry, &sidecar, Reach { first: 12, ..REACH }), Step::SidecarOlder(22));
         let before = Sidecar { opening: 5, ..sidecar.clone() };
         assert_eq!(at(&entry, &before, REACH), Step::Interrupted);
         assert_eq!(at(&entry, &Sidecar { opening: 0, ..sidecar }, REACH), Step::Unnumbered);

@@ -83,6 +83,16 @@ pub enum TakeOverError {
         /// Identity that was found.
         found: String,
     },
+    /// The sidecar, and so perhaps the backing store, is an older state.
+    #[error(
+        "the copy of the log begins with group {first}, and the sidecar says of groups up to {retired} only that the backing store has them: it is an older state, and what lies between would be lost\nhint: put the newest sidecar and backing store back; --accept-loss gives up what the log had"
+    )]
+    SidecarOlder {
+        /// First group of the copy.
+        first: u64,
+        /// Last group that the sidecar knows to be on the backing store.
+        retired: u64,
+    },
     /// The longest copy lacks what was durable.
     #[error(
         "the log reaches to group {found} in the longest copy, and group {known} was durable: the copy is an older state of itself, or damaged, and what was written behind it would be lost\nhint: reach another copy, or put the newest one back; --accept-loss gives up what the log had"
@@ -121,6 +131,8 @@ struct Write {
 
 struct Read {
     copy: HeldCopy,
+    /// First group that the copy still has.
+    first: u64,
     last: u64,
     /// Highest group that it calls durable.
     durable: u64,
@@ -147,6 +159,11 @@ pub fn take_over(media: &mut dyn Media, taking: &Taking) -> Result<Taken, TakeOv
         let known = sidecar.log_durable.max(moment.map_or(0, |moment| moment.log));
         if read.last < known {
             return Err(TakeOverError::Older { known, found: read.last });
+        }
+        // The owner gives groups up only when its sidecar says that they are on the backing store.
+        let (first, retired) = (read.first, sidecar.log_retired);
+        if sidecar.opening != 0 && first > retired + 1 {
+            return Err(TakeOverError::SidecarOlder { first, retired });
         }
     }
     let writes = read.as_ref().map_or(&[][..], |read| &read.writes[..]);
@@ -277,7 +294,7 @@ fn read_copy(
         let (before, behind) = (LogWrites::of(side(false)), LogWrites::of(side(true)));
         Damaged { group, missing_to, before, behind }
     });
-    Ok(Some(Read { copy, last, durable, writes, damaged }))
+    Ok(Some(Read { copy, first: label.seq, last, durable, writes, damaged }))
 }
 
 fn apply(media: &mut dyn Media, index: u16, copy: &HeldCopy, write: &Write) -> Result<(), IoError> {

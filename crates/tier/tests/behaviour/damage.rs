@@ -288,6 +288,7 @@ fn named(world: &mut Sparse, copies: u8) -> Taking {
         opening: 0,
         superblock: 0,
         log_durable: 0,
+        log_retired: 0,
     };
     world.put(Place::Sidecar(0), sidecar.place(), &sidecar.encode()[..]);
     let held = |copy: u8| HeldCopy {

@@ -130,6 +130,7 @@ fn sidecar() -> Sidecar {
         opening: 0,
         superblock: 0,
         log_durable: 0,
+        log_retired: 0,
     }
 }
 
@@ -142,6 +143,7 @@ fn numbered_sidecar() -> Sidecar {
         opening: 0xfeed,
         superblock: 9,
         log_durable: 77,
+        log_retired: 60,
         ..copied()
     }
 }

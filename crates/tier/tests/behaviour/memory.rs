@@ -201,7 +201,7 @@ fn as_much_is_served_without_the_backing_store_with_memory_as_without() {
         let hits = |bytes| {
             let mut world = World::with_memory(11, shape, bytes);
             let mut sum = (0, 0);
-            for _ in 0..3000 {
+            for _ in 0..9000 {
                 world.step();
                 world.settle(|world| world.waiting() == 0);
                 let counters = world.tier.counters();

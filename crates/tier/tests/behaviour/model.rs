@@ -141,6 +141,7 @@ impl State {
             opening: 0,
             superblock: 0,
             log_durable: 0,
+            log_retired: 0,
         };
         let (late, way, device) = (Vec::new(), Vec::new(), Reservations::default());
         Self { shared, backing: 0, floor: 0, answered: 0, hosts, late, device, file: 0, way }
