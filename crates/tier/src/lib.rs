@@ -50,6 +50,6 @@ pub use machine::{
 };
 pub use open::{
     AttachError, Attachment, Damaged, Examined, ExaminedDisk, HeldCopy, LogWrites, Media, Moment,
-    OpenError, Opened, Session, Settings, Since, StaleError, StaleLog, TakeOverError, Taken,
-    Taking, export_stale, forget_stale, give_up, init, read_sidecar, stale, take_over,
+    OpenError, Opened, PageDamage, Session, Settings, Since, StaleError, StaleLog, TakeOverError,
+    Taken, Taking, export_stale, forget_stale, give_up, init, read_sidecar, stale, take_over,
 };

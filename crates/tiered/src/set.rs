@@ -8,7 +8,9 @@ use cache::tier::Admission;
 use front::{Disk, Offer};
 use nbd::{Abilities, BlockSizes, Export};
 use tier::format::{Identity, Superblock};
-use tier::{Attachment, Examined, Geometry, REQUEST_BYTES_MAX, Session, Settings, Tier};
+use tier::{
+    Attachment, Examined, Geometry, PageDamage, REQUEST_BYTES_MAX, Session, Settings, Tier,
+};
 
 use crate::asking::{Control, inbox};
 use crate::core::Core;
@@ -63,6 +65,8 @@ pub struct Set {
     pub pages: usize,
     /// Writes in logs that wait for their backing stores.
     pub writes: usize,
+    /// What was damaged of what it knew about pages.
+    pub damage: PageDamage,
 }
 
 /// A held backing file, and what is beside it.
@@ -171,6 +175,7 @@ impl Set {
             was_clean: opened.was_clean,
             pages: opened.pages,
             writes: opened.writes,
+            damage: opened.damage,
         })
     }
 }

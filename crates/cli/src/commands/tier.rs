@@ -248,6 +248,9 @@ fn said(set: &Set) {
         count(set.pages as u64, "page"),
         count(set.writes as u64, "write")
     );
+    if !set.damage.is_none() {
+        crate::say!("{}", set.damage);
+    }
 }
 
 fn control_of(socket: &Path) -> PathBuf {
@@ -398,7 +401,7 @@ fn check(args: &TierCheckArgs) -> Result<Exit, Failure> {
         Format::Json => output::print_json(&as_json(&found))?,
         Format::Text => output::print(&examined(&found))?,
     }
-    let is_whole = found.disks.iter().all(|disk| disk.damage.is_none());
+    let is_whole = found.damage.is_none() && found.disks.iter().all(|disk| disk.damage.is_none());
     Ok(if is_whole { Exit::Success } else { Exit::ObjectiveFailed })
 }
 
@@ -421,7 +424,9 @@ fn as_json(found: &Examined) -> serde_json::Value {
     });
     json!({
         "clean": set.state == tier::format::SetState::Clean, "opens": set.opens, "device_bytes": set.device_bytes,
-        "page_bytes": set.page_bytes, "pages": found.pages, "disks": disks.collect::<Vec<_>>(),
+        "page_bytes": set.page_bytes, "pages": found.pages,
+        "damaged_table_blocks": found.damage.table_blocks, "damaged_pool_group": found.damage.pool_group,
+        "disks": disks.collect::<Vec<_>>(),
     })
 }
 
@@ -466,6 +471,9 @@ fn examined(found: &Examined) -> String {
         ]);
     }
     text += &table.text("");
+    if !found.damage.is_none() {
+        text += &format!("{}\n", found.damage);
+    }
     for disk in &found.disks {
         if let Some(damage) = disk.damage {
             text += &format!("{}: {damage}\n", name(disk.entry.disk));

@@ -129,12 +129,6 @@ impl Sidecar {
         copies.max_by_key(|copy| copy.seq)
     }
 
-    /// Whether one of the copies is of version 1.
-    pub fn has_first_version(bytes: &[u8]) -> bool {
-        let is_first = |copy: &[u8]| copy.starts_with(MAGIC_1) && Self::decode(copy).is_some();
-        bytes.chunks(BLOCK_BYTES).take(2).any(is_first)
-    }
-
     /// Where the copy with this number lies: the two take turns.
     pub const fn place(&self) -> u64 {
         (self.seq % 2) * BLOCK_BYTES as u64

@@ -19,6 +19,8 @@ pub(super) struct Checkpoint {
     state: Option<SetState>,
     /// Nothing but the superblock, for it names other disks: table and start stay.
     is_bare: bool,
+    /// Whether the second copy of the superblock is written.
+    is_twin: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,7 +62,7 @@ impl Tier {
     pub(super) fn begin_checkpoint(&mut self, state: SetState, fx: &mut Fx) {
         let start = self.pool.log.chunks.back().copied().expect("the pool's log has a chunk");
         let (phase, state) = (Phase::Table, Some(state));
-        self.checkpoint = Checkpoint { phase, block: 0, start, state, is_bare: false };
+        self.checkpoint = Checkpoint { phase, start, state, ..Checkpoint::default() };
         self.table_step(fx);
     }
 
@@ -124,6 +126,10 @@ impl Tier {
     pub(super) fn checkpoint_flushed(&mut self, fx: &mut Fx) {
         match self.checkpoint.phase {
             Phase::TableFlush => self.write_superblock(fx),
+            // Both copies say so before anything is done by it (`open::copies`).
+            Phase::SuperblockFlush if !std::mem::replace(&mut self.checkpoint.is_twin, true) => {
+                self.put_superblock(fx);
+            }
             Phase::SuperblockFlush => self.checkpoint_done(fx),
             Phase::Idle | Phase::Table | Phase::TableDone | Phase::Superblock => {}
         }
@@ -145,6 +151,10 @@ impl Tier {
                 *entry = Some(DiskEntry { superblock: next.seq, ..disk.entry.clone() });
             }
         }
+        self.put_superblock(fx);
+    }
+
+    fn put_superblock(&mut self, fx: &mut Fx) {
         self.superblock_copy = 1 - self.superblock_copy;
         self.checkpoint.phase = Phase::Superblock;
         let io = self.ios.start(Io::Superblock);

@@ -9,7 +9,7 @@ use super::pool::Item;
 use super::{Fx, Mode, Tier};
 use crate::event::{Buf, Check, Effect, IoError, Note, Piece, Place, ReadIo};
 use crate::format::{NO_CHUNK, SidecarState};
-use crate::ownership::with_holders;
+use crate::ownership::{self, with_holders};
 
 /// Runs of a batch that are under way at once.
 const RUNS: usize = 8;
@@ -288,20 +288,26 @@ impl Tier {
 
     /// Chunks whose groups are all retired are free once that, and what their pages are now, is durable.
     pub(super) fn start_log_later(&mut self, index: u16, fx: &mut Fx) {
-        let disk = self.disk(index);
-        let Some(log) = disk.log.as_ref() else { return };
-        // Not before the sidecar says so: an older backing store with its sidecar would lack what the log had.
-        let retired = log.retired.min(disk.sidecar_retired);
-        let first = log.chunks.iter().rev().find(|(_, seq)| *seq <= retired + 1).copied();
-        let Some((chunk, seq)) = first.filter(|(_, seq)| *seq > disk.start_queued) else { return };
-        if seq == log.chunks.front().map_or(0, |(_, seq)| *seq) {
-            return;
-        }
-        disk.start_queued = seq;
-        self.queue(Item::LogStart { disk: index, chunk, seq }, fx);
+        let Some(start) = self.next_log_start(index) else { return };
+        self.queue(start, fx);
         if self.free_chunks.len() <= 4 {
             self.pool.is_due = true;
         }
+    }
+
+    /// A later start of the disk's log, if there is one that was not queued yet.
+    pub(crate) fn next_log_start(&mut self, index: u16) -> Option<Item> {
+        let disk = self.disk(index);
+        let log = disk.log.as_ref()?;
+        // Not before the sidecar says so: an older backing store with its sidecar would lack what the log had.
+        let retired = log.retired.min(disk.sidecar_retired);
+        let first = log.chunks.iter().rev().find(|(_, seq)| *seq <= retired + 1).copied();
+        let (chunk, seq) = first.filter(|(_, seq)| *seq > disk.start_queued)?;
+        if seq == log.chunks.front().map_or(0, |(_, seq)| *seq) {
+            return None;
+        }
+        disk.start_queued = seq;
+        Some(Item::LogStart { disk: index, chunk, seq })
     }
 
     /// Has the sidecar say what is on the backing store, if a chunk of the log is free then.
@@ -352,7 +358,7 @@ impl Tier {
             Mode::Through => crate::format::mode::THROUGH,
             Mode::Back => crate::format::mode::BACK,
         };
-        disk.sidecar_next = Some(next);
+        (disk.sidecar_next, disk.is_sidecar_twin) = (Some(next), false);
         let generation = disk.confirmed;
         let io = self.ios.start(Io::SidecarConfirm { disk: index });
         fx.push(Effect::Confirm { io, disk: index, generation });
@@ -426,7 +432,20 @@ impl Tier {
             Ok(()) => {}
         }
         let disk = self.disk(index);
-        let Some(next) = disk.sidecar_next.take() else { return };
+        let Some(mut next) = disk.sidecar_next.take() else { return };
+        // Both copies say so before anything is done by it (`open::copies`). The older of two that differ in what went
+        // to the backing store names the same owner, log and copies, and more of the log to be put there again: then
+        // one is enough, and the backing store flushes half as often.
+        let before = &disk.sidecar;
+        let is_new_word = is_marking
+            || next.generation != disk.confirmed
+            || next.holders != before.holders
+            || ownership::has_log(&next) != ownership::has_log(before);
+        if is_new_word && !std::mem::replace(&mut disk.is_sidecar_twin, true) {
+            next.seq += 1;
+            disk.sidecar_next = Some(next);
+            return self.put_sidecar(index, fx);
+        }
         let state = next.state;
         (disk.sidecar.state, disk.sidecar.holders) = (state, next.holders);
         disk.sidecar.seq = next.seq;
@@ -448,8 +467,8 @@ impl Tier {
         }
         let now = self.now;
         let disk = self.disk(index);
-        disk.sidecar_next = None;
-        disk.sidecar.seq += 2;
+        let used = disk.sidecar_next.take().map_or(disk.sidecar.seq + 1, |next| next.seq);
+        disk.sidecar.seq = used + 1;
         disk.retry_at = Some(now + RETRY);
         fx.push(Effect::Note(Note::BackingFailed(index)));
         if let Some(batch) = disk.batch.take_if(|batch| batch.phase == Phase::Sidecar) {

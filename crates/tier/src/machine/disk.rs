@@ -122,6 +122,8 @@ pub(crate) struct Disk {
     pub(super) is_draining: bool,
     /// The sidecar that is being written, and the generation that the last one had.
     pub(super) sidecar_next: Option<Sidecar>,
+    /// Whether the second copy of it is being written.
+    pub(super) is_sidecar_twin: bool,
     pub(super) confirmed: u64,
     /// How many peers are to hold copies of the log in mode back, and who may.
     pub(super) copies: u8,
@@ -225,6 +227,7 @@ impl Disk {
             change: None,
             is_draining: false,
             sidecar_next: None,
+            is_sidecar_twin: false,
             copies: 0,
             peers: Vec::new(),
             wish: mode,
@@ -318,11 +321,12 @@ impl Disk {
         due.chain(rests).chain(retires).chain(self.retry_at).chain(peers).min()
     }
 
-    /// Its newest sidecar copy is durable: superblocks and heads of its log say so from now on.
+    /// Its newest sidecar copy is durable: superblocks and heads of its log say so from now on. They say the
+    /// number before: where the newest copy is damaged later, the other one is no older state.
     pub(crate) fn sidecar_is_durable(&mut self) {
-        self.entry.sidecar = self.sidecar.seq;
+        self.entry.sidecar = self.sidecar.seq - 1;
         if let Some(log) = self.log.as_mut() {
-            log.sidecar = self.sidecar.seq;
+            log.sidecar = self.sidecar.seq - 1;
         }
     }
 

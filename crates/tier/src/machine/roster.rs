@@ -151,7 +151,7 @@ impl Tier {
     fn mark(&mut self, index: u16, fx: &mut Fx) {
         let disk = self.disk(index);
         disk.stage = Stage::Marking;
-        disk.sidecar_next = Some(disk.sidecar.clone());
+        (disk.sidecar_next, disk.is_sidecar_twin) = (Some(disk.sidecar.clone()), false);
         let spare = std::mem::take(&mut disk.spare);
         self.free_chunks.extend(spare);
         self.put_sidecar(index, fx);

@@ -45,6 +45,20 @@ impl LogArea {
         let behind = all.filter(|(_, first)| is_behind(first)).map(|(chunk, _)| chunk);
         behind.filter(|chunk| !log.chunks.iter().any(|(known, _)| known == chunk)).collect()
     }
+
+    /// Chunks that begin with a group of this owner and generation, with its number, lowest first.
+    pub(super) fn chunks_of(&self, owner: Uuid, generation: u64) -> Vec<(u32, u64)> {
+        let all = (self.geometry.page_chunks..).zip(&self.firsts);
+        let own = all.filter_map(|(chunk, first)| match *first {
+            FirstBlock::Head { owner: o, generation: g, seq } => {
+                ((o, g) == (owner, generation)).then_some((chunk, seq))
+            }
+            _ => None,
+        });
+        let mut own: Vec<_> = own.collect();
+        own.sort_unstable_by_key(|(_, seq)| *seq);
+        own
+    }
 }
 
 fn first_block(media: &mut dyn Media, geometry: &Geometry, chunk: u32) -> FirstBlock {

@@ -7,7 +7,7 @@ use super::area::LogArea;
 use super::damage::LogDamage;
 use super::errors::{AttachError, Attachment, Damaged, LogWrites, OpenError, Session, Since};
 use super::in_step::{self, Reach, Step};
-use super::reader::{Group, Track, in_chunk};
+use super::reader::{Group, Start, Track, in_chunk};
 use super::walk::{Walk, Whose, walk};
 use crate::event::{IoError, Mode, Place};
 use crate::format::{
@@ -24,6 +24,8 @@ pub(super) struct Found {
     pub(super) walk: Walk,
     /// Every record that is kept, oldest first: group, epoch, the write. Of a damaged log also those behind the damage.
     records: Vec<(u64, u64, Logged)>,
+    /// Highest group that a head calls retired.
+    told_retired: u64,
 }
 
 /// The last group that wrote each block.
@@ -44,16 +46,50 @@ pub(super) fn read_log(
     area: &LogArea,
     entry: &DiskEntry,
 ) -> Result<Found, OpenError> {
+    read_from(media, area, entry, true)
+}
+
+/// Reads a disk's log, of which it is not certain where it begins: where the entry says, or later. Corrects the entry.
+/// `None` if it cannot be told.
+pub(super) fn find_log(
+    media: &mut dyn Media,
+    area: &LogArea,
+    entry: &mut DiskEntry,
+) -> Result<Option<Found>, OpenError> {
+    let found = read_from(media, area, entry, false)?;
+    if found.walk.damage.is_none() {
+        return Ok(Some(found));
+    }
+    let later = area.chunks_of(entry.disk, entry.generation).into_iter();
+    for (log_chunk, log_seq) in later.filter(|(_, seq)| *seq > entry.log_seq) {
+        let moved = DiskEntry { log_chunk, log_seq, ..entry.clone() };
+        let found = read_from(media, area, &moved, false)?;
+        // All before it is on the backing store by its own words: it may have begun later, and lacks nothing.
+        if found.walk.damage.is_none() && found.told_retired + 1 >= log_seq {
+            *entry = moved;
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+fn read_from(
+    media: &mut dyn Media,
+    area: &LogArea,
+    entry: &DiskEntry,
+    is_certain: bool,
+) -> Result<Found, OpenError> {
     let geometry = &area.geometry;
     let whose = Whose { owner: entry.disk, generation: entry.generation, attach: entry.attach };
-    let mut records = Vec::new();
+    let (mut records, mut told_retired) = (Vec::new(), 0);
     if entry.log_chunk == NO_CHUNK
         || !(geometry.page_chunks..geometry.chunks).contains(&entry.log_chunk)
     {
         return Err(OpenError::Chunk(entry.log_chunk));
     }
-    let start = in_chunk(entry.log_chunk, entry.log_seq);
+    let start = Start { is_certain, ..in_chunk(entry.log_chunk, entry.log_seq) };
     let walk = walk(media, Track::Chunks(area), whose, start, |group: Group<'_>| {
+        told_retired = group.head.retired.max(told_retired);
         for (record, at, sums) in group.records {
             let logged = Logged {
                 order: 0,
@@ -66,7 +102,7 @@ pub(super) fn read_log(
             records.push((group.head.seq, group.head.epoch, logged));
         }
     });
-    Ok(Found { walk, records })
+    Ok(Found { walk, records, told_retired })
 }
 
 /// What a disk's sidecar says of it and of us.
@@ -333,7 +369,7 @@ fn next_entry(
     entry.bytes = asked.bytes / 512 * 512;
     entry.attach = attach.unwrap_or(entry.attach);
     entry.mode = if asked.mode == Mode::Back { mode::BACK } else { mode::THROUGH };
-    entry.sidecar = seen.sidecar.as_ref().map_or(0, |sidecar| sidecar.seq);
+    entry.sidecar = seen.sidecar.as_ref().map_or(0, |sidecar| sidecar.seq.saturating_sub(1));
     if !seen.is_known {
         entry.generation = seen.generation.max(entry.generation) + 1;
     }
@@ -443,7 +479,7 @@ impl Found {
 
     /// The log to go on with, and what waits in it.
     fn into_epochs(self) -> (Log, VecDeque<Epoch>) {
-        let Self { walk, records } = self;
+        let Self { walk, records, .. } = self;
         let mut epochs: VecDeque<Epoch> = VecDeque::new();
         for (seq, number, logged) in records {
             if seq <= walk.log.retired {

@@ -1,4 +1,5 @@
 use super::Media;
+use super::copies::put_sidecar;
 use crate::event::{IoError, Place};
 use crate::format::{SIDECAR_BYTES, Sidecar, Uuid};
 use crate::ownership;
@@ -15,8 +16,6 @@ pub fn give_up(media: &mut dyn Media, index: u16) -> Result<Option<Uuid>, IoErro
     media.read(place, 0, &mut bytes)?;
     let Some(sidecar) = Sidecar::newest(&bytes) else { return Ok(None) };
     let owner = sidecar.owner;
-    let sidecar = ownership::give_up(&sidecar);
-    media.write(place, sidecar.place(), &sidecar.encode()[..])?;
-    media.flush(place)?;
+    put_sidecar(media, index, &mut ownership::give_up(&sidecar))?;
     Ok(Some(owner))
 }

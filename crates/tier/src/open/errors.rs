@@ -215,6 +215,45 @@ pub enum AttachError {
 const DAMAGED: &str = "`tilemark tier takeover` reads a copy of the log where there is one, and with --accept-loss gives \
      the log up: then `tilemark tier stale export` puts what can be read of it into a new file";
 
+/// What is damaged of what a set knows about pages. It costs pages, which are read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PageDamage {
+    /// Blocks of the table that are damaged: the pages of their slots are cold.
+    pub table_blocks: u64,
+    /// First group of the log of pages that is missing: all pages are cold.
+    pub pool_group: Option<u64>,
+}
+
+impl PageDamage {
+    /// Whether nothing is damaged.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl std::fmt::Display for PageDamage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.pool_group, self.table_blocks) {
+            (Some(group), _) => {
+                write!(
+                    f,
+                    "group {group} of the log of pages cannot be read: no page is served from the cache"
+                )
+            }
+            (None, 1) => write!(
+                f,
+                "1 block of the page table is damaged: its pages are not served from the cache"
+            ),
+            (None, blocks) => {
+                write!(
+                    f,
+                    "{blocks} blocks of the page table are damaged: their pages are not served from the cache"
+                )
+            }
+        }
+    }
+}
+
 /// What a damaged log has and the backing store may not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Damaged {
@@ -283,12 +322,16 @@ pub enum OpenError {
     /// There is no set, or none that this program can use.
     #[error(transparent)]
     Superblock(#[from] SuperblockError),
-    /// A block of the table that counts is damaged.
-    #[error("block {0} of the table is damaged")]
-    Table(u64),
-    /// What was known to be durable is not there.
-    #[error("group {0} of the log of pages was durable and is damaged")]
-    Pool(u64),
+    /// A group of the pool's log is missing, and it may have said where a disk's log begins.
+    #[error(
+        "group {group} of the log of pages was durable and cannot be read: it may say where the log of disk {index} begins\nhint: {DAMAGED}"
+    )]
+    Pool {
+        /// The group.
+        group: u64,
+        /// The disk.
+        index: u16,
+    },
     /// Two logs claim one chunk.
     #[error("chunk {0} belongs to two logs")]
     Chunk(u32),

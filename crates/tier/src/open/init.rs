@@ -1,4 +1,5 @@
 use super::Media;
+use super::copies::put_superblock;
 use crate::event::{IoError, Place};
 use crate::format::{BLOCK, Identity, SUPERBLOCK_AT, SetState, Superblock, Uuid, encode_table};
 use crate::geometry::Geometry;
@@ -49,6 +50,5 @@ pub fn init(
         disks: vec![None; crate::format::DISKS],
     };
     media.flush(Place::Cache)?;
-    media.write(Place::Cache, SUPERBLOCK_AT[0], &superblock.encode())?;
-    media.flush(Place::Cache)
+    put_superblock(media, &superblock, 0)
 }

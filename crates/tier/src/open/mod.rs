@@ -3,6 +3,7 @@
 mod area;
 mod attach;
 mod burn;
+mod copies;
 mod damage;
 mod errors;
 mod in_step;
@@ -11,12 +12,14 @@ mod prepare;
 mod reader;
 mod recover;
 mod stale;
+mod structure;
 mod take_over;
 mod walk;
 
 pub use burn::give_up;
 pub use errors::{
-    AttachError, Attachment, Damaged, LogWrites, Moment, OpenError, Session, Settings, Since,
+    AttachError, Attachment, Damaged, LogWrites, Moment, OpenError, PageDamage, Session, Settings,
+    Since,
 };
 pub use init::init;
 pub use recover::{Examined, ExaminedDisk, Opened};

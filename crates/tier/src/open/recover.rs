@@ -1,16 +1,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Media;
-use super::area::LogArea;
-use super::attach::{Attached, Found, Touched, attach, read_log};
-use super::errors::{AttachError, Attachment, Damaged, OpenError, Settings};
-use super::reader::{Group, Track, in_chunk};
-use super::walk::{Walk, Whose, walk};
+use super::attach::{Attached, Found, Touched, attach};
+use super::copies::{put_sidecar, put_superblock};
+use super::errors::{AttachError, Attachment, Damaged, OpenError, PageDamage, Settings};
+use super::structure::{Slots, Structure, newest};
+use super::walk::Walk;
 use crate::event::{IoError, Place};
-use crate::format::{
-    BLOCK, BLOCK_BYTES, DiskEntry, HOLDERS, Kind, Match, SIDECAR_BYTES, SUPERBLOCK_AT,
-    SUPERBLOCK_BYTES, SetState, Sidecar, SlotEntry, Superblock, TABLE_ENTRIES, decode_table,
-};
+use crate::format::{DiskEntry, HOLDERS, Match, SetState, SlotEntry, Superblock};
 use crate::geometry::Geometry;
 use crate::machine::pages::Pages;
 use crate::machine::pool::Item;
@@ -27,6 +24,8 @@ pub struct Opened {
     pub pages: usize,
     /// Writes that wait to go to the backing stores.
     pub writes: usize,
+    /// What was damaged of what the set knew about pages: those are cold.
+    pub damage: PageDamage,
 }
 
 /// A disk of a set, as its log says.
@@ -55,6 +54,8 @@ pub struct Examined {
     pub pages: usize,
     /// Its disks.
     pub disks: Vec<ExaminedDisk>,
+    /// What is damaged of what it knows about pages.
+    pub damage: PageDamage,
 }
 
 impl Tier {
@@ -63,19 +64,10 @@ impl Tier {
     /// # Errors
     /// [`OpenError`]: why it would not be opened, but for what only a backing store tells.
     pub fn examine(media: &mut dyn Media) -> Result<Examined, OpenError> {
-        let (mut superblock, _) = newest(media)?;
-        let geometry = Geometry::of(&superblock);
-        let mut slots = read_table(media, &superblock, &geometry)?;
-        let was_clean = superblock.state == SetState::Clean;
-        let area = LogArea::read(media, geometry);
-        let pool = read_pool(media, &mut superblock, &area, was_clean, &mut slots)?;
-        let mut logs = BTreeMap::new();
-        for (index, entry) in (0..).zip(&superblock.disks) {
-            if let Some(entry) = entry {
-                logs.insert(index, read_log(media, &area, entry)?);
-            }
-        }
-        free_chunks(&geometry, &pool, &logs)?;
+        let mut structure = Structure::read(media, |_| u64::MAX)?;
+        let logs = structure.read_logs(media)?;
+        free_chunks(&structure, &logs)?;
+        let Structure { superblock, slots, .. } = &structure;
         let disks = logs.into_iter().filter_map(|(index, found)| {
             let entry = superblock.disks[usize::from(index)].clone()?;
             let waiting = || found.unretired().filter(|(.., logged)| logged.bytes > 0);
@@ -91,7 +83,8 @@ impl Tier {
         Ok(Examined {
             pages: slots.iter().flatten().filter(|slot| slot.valid != 0).count(),
             disks: disks.collect(),
-            superblock,
+            superblock: superblock.clone(),
+            damage: structure.page_damage(),
         })
     }
 
@@ -113,28 +106,21 @@ impl Tier {
         settings: Settings,
         disks: &[Attachment],
     ) -> Result<Opened, OpenError> {
-        let (mut superblock, copy) = newest(media)?;
-        let geometry = Geometry::of(&superblock);
-        let was_clean = superblock.state == SetState::Clean;
-        check_attachments(&superblock, &geometry, disks)?;
-        check_place(&superblock, &settings)?;
-        let mut slots = read_table(media, &superblock, &geometry)?;
-        let area = LogArea::read(media, geometry);
-        let pool = read_pool(media, &mut superblock, &area, was_clean, &mut slots)?;
-        let mut logs = BTreeMap::new();
-        for (index, entry) in (0..).zip(superblock.disks.clone()) {
-            if let Some(entry) = entry {
-                logs.insert(index, read_log(media, &area, &entry)?);
-            }
-        }
-        let mut free = free_chunks(&geometry, &pool, &logs)?;
+        let mut structure = Structure::read(media, |index| believed_to(disks, index))?;
+        let was_clean = structure.superblock.state == SetState::Clean;
+        check_attachments(&structure.superblock, &structure.area.geometry, disks)?;
+        check_place(&structure.superblock, &settings)?;
+        let mut logs = structure.read_logs(media)?;
+        let mut free = free_chunks(&structure, &logs)?;
+        let damage = structure.page_damage();
         let mut opened: Vec<Option<Attached>> = Vec::new();
-        opened.resize_with(superblock.disks.len(), || None);
+        opened.resize_with(structure.superblock.disks.len(), || None);
         for disk in disks {
             let index = usize::from(disk.index);
             let found = logs.remove(&disk.index);
-            let pool = pool.log.last();
-            let mut attached = attach(media, &superblock, settings.session, disk, found, pool)?;
+            let pool = structure.pool_last();
+            let superblock = &mut structure.superblock;
+            let mut attached = attach(media, superblock, settings.session, disk, found, pool)?;
             free.extend(attached.spare.drain(..));
             if attached.disk.wants_chunk() {
                 attached.disk.take_chunk(free.pop_front().ok_or(OpenError::Full)?);
@@ -142,6 +128,9 @@ impl Tier {
             superblock.disks[index] = Some(attached.disk.entry.clone());
             opened[index] = Some(attached);
         }
+        structure.mend(media, &mut free)?;
+        let Structure { mut superblock, copy, slots, pool, area, .. } = structure;
+        let geometry = area.geometry;
         superblock.seq += 1;
         superblock.opens += 1;
         superblock.state = SetState::Open;
@@ -160,7 +149,7 @@ impl Tier {
         let pool = Pool::new(pool.log);
         let mut tier = Self::new(geometry, superblock, copy, (pages, memory), pool, free);
         tier.start(opened, slots);
-        Ok(Opened { pages: tier.resident(), tier, was_clean, writes })
+        Ok(Opened { pages: tier.resident(), tier, was_clean, writes, damage })
     }
 
     /// Takes what was found for true.
@@ -182,6 +171,14 @@ impl Tier {
         for (slot, entry) in slots {
             let touched = touched.get(usize::from(entry.disk)).and_then(Option::as_ref);
             self.restore(slot, &entry, touched);
+        }
+        // Behind the maps of what their groups changed, as ever: no batch may come that would free them.
+        for index in 0..self.disks.len() {
+            let index = u16::try_from(index).unwrap_or(u16::MAX);
+            if self.disks[usize::from(index)].is_some() {
+                let start = self.next_log_start(index);
+                self.pool.queue.extend(start);
+            }
         }
         self.pages.restored();
         self.pool.since = Some(units::Nanos(0));
@@ -221,38 +218,13 @@ fn begin(
     for (index, _) in (0..).zip(opened.iter()).filter(|(_, disk)| disk.is_some()) {
         media.flush(Place::Backing(index))?;
     }
-    media.write(Place::Cache, SUPERBLOCK_AT[copy], &superblock.encode())?;
-    media.flush(Place::Cache)?;
+    put_superblock(media, superblock, copy)?;
     for (index, attached) in (0..).zip(opened) {
         let Some(Attached { disk, .. }) = attached else { continue };
-        let place = Place::Sidecar(index);
-        put_sidecar(media, place, &mut disk.sidecar)?;
+        put_sidecar(media, index, &mut disk.sidecar)?;
         disk.sidecar_is_durable();
     }
     Ok(())
-}
-
-/// Writes the next copy of a sidecar, durably. One that an earlier program wrote lies in the other place
-/// then, and that program would take it for the newest: it is written over, too.
-fn put_sidecar(media: &mut dyn Media, place: Place, sidecar: &mut Sidecar) -> Result<(), IoError> {
-    media.write(place, sidecar.place(), &sidecar.encode()[..])?;
-    media.flush(place)?;
-    let mut bytes = vec![0; SIDECAR_BYTES];
-    media.read(place, 0, &mut bytes)?;
-    if Sidecar::has_first_version(&bytes) {
-        sidecar.seq += 1;
-        media.write(place, sidecar.place(), &sidecar.encode()[..])?;
-        media.flush(place)?;
-    }
-    Ok(())
-}
-
-pub(super) fn newest(media: &mut dyn Media) -> Result<(Superblock, usize), OpenError> {
-    let mut copies = [vec![0; SUPERBLOCK_BYTES], vec![0; SUPERBLOCK_BYTES]];
-    for (copy, at) in copies.iter_mut().zip(SUPERBLOCK_AT) {
-        media.read(Place::Cache, at, copy)?;
-    }
-    Ok(Superblock::newest([&copies[0], &copies[1]])?)
 }
 
 /// A set that lies on another storage than before is a copy, or was moved: whoever moved it says so. One on
@@ -265,6 +237,14 @@ fn check_place(superblock: &Superblock, settings: &Settings) -> Result<(), OpenE
         }
         _ => Ok(()),
     }
+}
+
+/// Last group of the pages' log of which pages of a disk are believed: its backing store is known not to have
+/// changed since the moment of that group. A page that was written down later may be of a newer state than a
+/// backing store that was put back.
+fn believed_to(disks: &[Attachment], index: u16) -> u64 {
+    let asked = disks.iter().find(|disk| disk.index == index);
+    asked.and_then(|disk| disk.since.moment()).map_or(u64::MAX, |moment| moment.pool)
 }
 
 pub(super) fn check_attachments(
@@ -303,107 +283,14 @@ pub(super) fn check_attachments(
     Ok(())
 }
 
-type Slots = Vec<Option<SlotEntry>>;
-
-fn read_table(
-    media: &mut dyn Media,
-    superblock: &Superblock,
-    geometry: &Geometry,
-) -> Result<Slots, OpenError> {
-    let mut slots: Slots = vec![None; geometry.slots() as usize];
-    let mut block = [0; BLOCK_BYTES];
-    for index in 0..geometry.table_blocks() {
-        media.read(Place::Cache, superblock.table_at + index * BLOCK, &mut block)?;
-        let entries =
-            decode_table(superblock.table_seq, index, &block).ok_or(OpenError::Table(index))?;
-        let first = usize::try_from(index).unwrap_or(0) * TABLE_ENTRIES;
-        for (slot, entry) in slots.iter_mut().skip(first).zip(entries) {
-            *slot = entry;
-        }
-    }
-    Ok(slots)
-}
-
-/// Applies what the pool's log says after the table.
-fn read_pool(
-    media: &mut dyn Media,
-    superblock: &mut Superblock,
-    area: &LogArea,
-    was_clean: bool,
-    slots: &mut Slots,
-) -> Result<Walk, OpenError> {
-    let whose = Whose { owner: superblock.set, generation: 0, attach: 0 };
-    let mut changes: Vec<(u64, crate::format::Record)> = Vec::new();
-    let start = in_chunk(superblock.pool_chunk, superblock.pool_seq);
-    let walk = walk(media, Track::Chunks(area), whose, start, |group: Group<'_>| {
-        changes.extend(group.head.records.iter().map(|record| (group.head.seq, record.clone())));
-    });
-    if let Some(damage) = &walk.damage {
-        return Err(OpenError::Pool(damage.group));
-    }
-    // A map is believed when what it tells of was durable with it.
-    let durable = if was_clean { u64::MAX } else { walk.durable.max(superblock.pool_durable) };
-    for (seq, record) in changes {
-        apply(superblock, slots, &record, seq <= durable);
-    }
-    if superblock.has_tags {
-        // What an earlier attachment had in the slot, or an earlier disk of that place: the page is named, and
-        // nothing of it is believed.
-        let tags: Vec<_> =
-            superblock.disks.iter().map(|disk| disk.as_ref().map(DiskEntry::tag)).collect();
-        let is_over = |slot: &&mut SlotEntry| {
-            tags.get(usize::from(slot.disk)).is_none_or(|tag| *tag != Some(slot.tag))
-        };
-        slots.iter_mut().flatten().filter(is_over).for_each(|slot| slot.valid = 0);
-    }
-    Ok(walk)
-}
-
-fn apply(
-    superblock: &mut Superblock,
-    slots: &mut Slots,
-    record: &crate::format::Record,
-    is_durable: bool,
-) {
-    let slot = slots.get_mut(record.place as usize);
-    match (record.kind, slot) {
-        (Kind::Map, Some(slot)) => {
-            let Some(sums) = record.sums.clone() else { return };
-            let valid = u16::try_from(record.bytes).unwrap_or(0);
-            // One that is not durable may have been, or not: the page is named, and nothing of it
-            // is believed.
-            *slot = Some(SlotEntry {
-                page: record.offset,
-                disk: record.disk,
-                valid: if is_durable { valid } else { 0 },
-                age: slot.as_ref().map_or(u32::MAX, |slot| slot.age),
-                tag: record.tag,
-                log_seq: record.sum,
-                sums,
-            });
-        }
-        (Kind::Unmap, Some(slot)) => *slot = None,
-        (Kind::LogStart, _) => {
-            let has_tags = superblock.has_tags;
-            if let Some(Some(disk)) = superblock.disks.get_mut(usize::from(record.disk))
-                && record.offset > disk.log_seq
-                && (!has_tags || record.tag == disk.tag())
-            {
-                (disk.log_chunk, disk.log_seq) = (record.bytes, record.offset);
-            }
-        }
-        _ => {}
-    }
-}
-
 /// Log chunks that no log has.
 fn free_chunks(
-    geometry: &Geometry,
-    pool: &Walk,
+    structure: &Structure,
     logs: &BTreeMap<u16, Found>,
 ) -> Result<VecDeque<u32>, OpenError> {
+    let geometry = structure.area.geometry;
     let mut is_used = vec![false; geometry.chunks as usize];
-    let walks = || std::iter::once(pool).chain(logs.values().map(|found| &found.walk));
+    let walks = || structure.whole_pool().into_iter().chain(logs.values().map(|found| &found.walk));
     for (chunk, _) in walks().flat_map(|walk| &walk.log.chunks) {
         if std::mem::replace(&mut is_used[*chunk as usize], true) {
             return Err(OpenError::Chunk(*chunk));

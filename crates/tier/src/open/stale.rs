@@ -1,13 +1,10 @@
 use super::Media;
-use super::area::LogArea;
-use super::attach::{Found, read_log};
+use super::attach::Found;
+use super::copies::put_superblock;
 use super::errors::{Damaged, OpenError};
-use super::recover::newest;
+use super::structure::{Structure, read_log_of};
 use crate::event::{IoError, Place};
-use crate::format::{
-    BLOCK, BLOCK_BYTES, DiskEntry, SIDECAR_BYTES, SUPERBLOCK_AT, Sidecar, Superblock, Uuid,
-};
-use crate::geometry::Geometry;
+use crate::format::{BLOCK, BLOCK_BYTES, DiskEntry, SIDECAR_BYTES, Sidecar, Superblock, Uuid};
 use crate::machine::Logged;
 use crate::ownership::{has_log, is_owner};
 
@@ -116,16 +113,15 @@ pub fn forget_stale(
     superblock.disks[index] = None;
     superblock.seq += 1;
     media.flush(Place::Cache)?;
-    media.write(Place::Cache, SUPERBLOCK_AT[1 - copy], &superblock.encode())?;
-    media.flush(Place::Cache)?;
+    put_superblock(media, &superblock, 1 - copy)?;
     Ok(log)
 }
 
 fn look(media: &mut dyn Media, disk: Uuid, sidecar: Place) -> Result<Looked, StaleError> {
-    let (superblock, copy) = newest(media)?;
+    let Structure { superblock, copy, area, pool, .. } = Structure::read(media, |_| u64::MAX)?;
     let is_it = |entry: &Option<DiskEntry>| entry.as_ref().is_some_and(|entry| entry.disk == disk);
     let index = superblock.disks.iter().position(is_it).ok_or(StaleError::NoDisk)?;
-    let entry = superblock.disks[index].clone().ok_or(StaleError::NoDisk)?;
+    let mut entry = superblock.disks[index].clone().ok_or(StaleError::NoDisk)?;
     let mut bytes = vec![0; SIDECAR_BYTES];
     media.read(sidecar, 0, &mut bytes)?;
     let said = Sidecar::newest(&bytes).filter(|said| said.disk == disk);
@@ -133,8 +129,8 @@ fn look(media: &mut dyn Media, disk: Uuid, sidecar: Place) -> Result<Looked, Sta
     if is_owner(&said, superblock.set, entry.generation) && has_log(&said) {
         return Err(StaleError::Counts);
     }
-    let area = LogArea::read(media, Geometry::of(&superblock));
-    let found = read_log(media, &area, &entry)?;
+    let place = u16::try_from(index).unwrap_or(u16::MAX);
+    let found = read_log_of(media, &area, &pool, (place, &mut entry))?;
     let writes = || found.unretired().filter(|(.., logged)| logged.bytes > 0);
     let log = StaleLog {
         generation: entry.generation,

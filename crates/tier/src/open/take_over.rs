@@ -1,4 +1,5 @@
 use super::Media;
+use super::copies::put_sidecar;
 use super::damage::LogDamage;
 use super::errors::{Damaged, LogWrites, Moment, hint, or_unknown};
 use super::reader::{Group, Start, Track, in_copy};
@@ -176,16 +177,16 @@ pub fn take_over(media: &mut dyn Media, taking: &Taking) -> Result<Taken, TakeOv
         (None, state) => state,
     };
     let claimed = ownership::claim(&sidecar, taking.set, taking.boot, state);
-    let claimed = Sidecar { backing: taking.backing.clone(), ..claimed };
-    write_sidecar(media, taking.index, &claimed)?;
+    let mut claimed = Sidecar { backing: taking.backing.clone(), ..claimed };
+    put_sidecar(media, taking.index, &mut claimed)?;
     if let Some(read) = &read {
         for write in &read.writes {
             apply(media, taking.index, &read.copy, write)?;
         }
     }
     media.flush(Place::Backing(taking.index))?;
-    let settled = ownership::settle(&claimed, applied);
-    write_sidecar(media, taking.index, &settled)?;
+    let mut settled = ownership::settle(&claimed, applied);
+    put_sidecar(media, taking.index, &mut settled)?;
     Ok(Taken {
         owner: sidecar.owner,
         generation: settled.generation,
@@ -217,12 +218,6 @@ pub fn read_sidecar(media: &mut dyn Media, index: u16) -> Result<Sidecar, TakeOv
     let mut bytes = vec![0; SIDECAR_BYTES];
     media.read(Place::Sidecar(index), 0, &mut bytes)?;
     Sidecar::newest(&bytes).ok_or(TakeOverError::NoSidecar)
-}
-
-fn write_sidecar(media: &mut dyn Media, index: u16, sidecar: &Sidecar) -> Result<(), IoError> {
-    let place = Place::Sidecar(index);
-    media.write(place, sidecar.place(), &sidecar.encode()[..])?;
-    media.flush(place)
 }
 
 /// Of the copies that the sidecar names, the whole one that goes furthest. Any has all that was answered: one that

@@ -349,3 +349,72 @@ fn long_copy_damaged_anywhere_is_refused_or_another_is_read() {
         assert!(matches!(short, TakeOverError::Damaged(_)), "{short}");
     }
 }
+
+/// Damages the block of the table that names the disk's pages, or so many groups of the pool's log.
+fn with_pages(seed: u64) -> World {
+    let mut world = World::new(seed, BACK);
+    world.devices.backing.fail(FaultKind::Write(0..BACK.disk_bytes), None);
+    world.read(0, 128 << 10);
+    world.settle(|world| !world.is_busy());
+    for at in 0..6 {
+        world.write(at * 24 * 1024, 8192);
+        world.flush();
+    }
+    world.rest(60);
+    world
+}
+
+#[test]
+fn damaged_page_table_costs_pages_and_no_log() {
+    let world = with_pages(7);
+    let mut devices = left_by_kill(&world);
+    let superblock = Tier::inspect(&mut Direct::new(&mut devices)).expect("it is there");
+    devices.cache.rot(superblock.table_at + 33);
+    let opened = devices.open(Mode::Back).expect("pages can be read again");
+    assert_eq!((opened.damage.table_blocks, opened.damage.pool_group), (1, None));
+    assert_eq!(opened.writes, 6);
+    let mut after = World::of(7, BACK, devices, opened.tier, world.oracle.clone());
+    world.oracle.check(&stamps(&after.read_all()), false);
+    // It is mended: the next opening finds nothing damaged.
+    let opened = left_by_kill(&after).open(Mode::Back).expect("it was mended");
+    assert_eq!(opened.damage, tilemark_tier::PageDamage::default());
+}
+
+#[test]
+fn damaged_pool_log_costs_pages_and_no_log() {
+    let world = with_pages(8);
+    let devices = left_by_kill(&world);
+    let pool = heads(&mut devices.clone(), SET);
+    let told = pool.iter().map(|(_, head)| head.durable).max().expect("some");
+    let mut tried = 0;
+    for (at, _) in pool.iter().filter(|(_, head)| head.seq <= told) {
+        let mut devices = devices.clone();
+        devices.cache.rot(at + 200);
+        let opened = devices.open(Mode::Back).expect("pages can be read again");
+        assert!(opened.damage.pool_group.is_some() && opened.pages == 0, "{:?}", opened.damage);
+        assert_eq!(opened.writes, 6);
+        let mut after = World::of(8, BACK, devices, opened.tier, world.oracle.clone());
+        world.oracle.check(&stamps(&after.read_all()), false);
+        let opened = left_by_kill(&after).open(Mode::Back).expect("it was mended");
+        assert_eq!(opened.damage, tilemark_tier::PageDamage::default());
+        tried += 1;
+    }
+    assert!(tried > 0, "{pool:?}");
+}
+
+#[test]
+fn damaged_copy_of_superblock_or_sidecar_is_replaced_by_the_other() {
+    let world = filled(9);
+    let devices = left_by_kill(&world);
+    for (place, ats) in
+        [(Place::Cache, tilemark_tier::format::SUPERBLOCK_AT), (Place::Sidecar(0), [0, 4096])]
+    {
+        for at in ats {
+            let mut devices = devices.clone();
+            devices.of(place).rot(at + 20);
+            let opened = devices.open(Mode::Back).expect("the other copy says the same");
+            let mut after = World::of(9, BACK, devices, opened.tier, world.oracle.clone());
+            world.oracle.check(&stamps(&after.read_all()), false);
+        }
+    }
+}

@@ -67,6 +67,7 @@ fn devices(shape: Shape) -> Devices {
         sidecar: disk(8192),
         other: (disk(0), disk(8192)),
         openings: 0,
+        moments: [None; 2],
         since: None,
         memory_bytes: 0,
     };

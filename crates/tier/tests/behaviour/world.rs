@@ -30,8 +30,10 @@ pub struct Devices {
     pub other: (Disk, Disk),
     /// Openings so far; the last one has this number.
     pub openings: u64,
-    /// What whoever opens next is told of changes of the first backing store. `None` says that nobody else
-    /// wrote to it, which is the most that pages may be believed by.
+    /// Numbers of both disks when the last program stopped.
+    pub moments: [Option<Moment>; 2],
+    /// What whoever opens next is told of changes of the first backing store. `None` says that nobody wrote to it since
+    /// the last program stopped, which is the most that pages may be believed by.
     pub since: Option<Since>,
     /// What whoever opens them gives to blocks in memory.
     pub memory_bytes: u64,
@@ -62,8 +64,9 @@ impl Devices {
         let size = usize::try_from(shape.disk_bytes).expect("small");
         let new = || (Disk::new(size), Disk::new(8192));
         let ((backing, sidecar), other) = (new(), new());
-        let (openings, since) = (0, None);
-        let mut devices = Self { cache, backing, sidecar, other, openings, since, memory_bytes: 0 };
+        let (openings, moments, since, memory_bytes) = (0, [None; 2], None, 0);
+        let mut devices =
+            Self { cache, backing, sidecar, other, openings, moments, since, memory_bytes };
         let plan =
             Plan { device_bytes, page_bytes: 16 << 10, chunk_bytes: 64 << 10, log_percent: 55 };
         let geometry = Geometry::new(plan).expect("it fits");
@@ -131,7 +134,8 @@ impl Devices {
 
     fn other_attachment(&self, mode: Mode) -> Attachment {
         let bytes = self.other.0.bytes();
-        Attachment { index: 1, disk: OTHER, bytes, ..self.attachment(mode) }
+        let since = self.moments[1].map_or(Since::Unknown, Since::Unchanged);
+        Attachment { index: 1, disk: OTHER, bytes, since, ..self.attachment(mode) }
     }
 
     /// The second disk alone, in another set.
@@ -154,8 +158,8 @@ impl Devices {
 
     /// Opens, and the backing store looks another than it did.
     pub fn open_changed(&mut self, mode: Mode) -> Result<Opened, tilemark_tier::OpenError> {
-        let at = Moment { opening: self.openings, ..Moment::default() };
-        let changed = Attachment { since: Since::Changed(at), ..self.attachment(mode) };
+        let since = Since::Changed(self.moments[0].unwrap_or_default());
+        let changed = Attachment { since, ..self.attachment(mode) };
         let settings = self.settings();
         Tier::open(&mut Direct::new(self), settings, &[changed])
     }
@@ -168,8 +172,8 @@ impl Devices {
 
     /// The first disk, to be opened next.
     fn attachment(&self, mode: Mode) -> Attachment {
-        let at = Moment { opening: self.openings, ..Moment::default() };
-        let since = self.since.unwrap_or(Since::Unchanged(at));
+        let unchanged = self.moments[0].map_or(Since::Unknown, Since::Unchanged);
+        let since = self.since.unwrap_or(unchanged);
         Attachment { since, ..attachment(self.backing.bytes(), mode) }
     }
 }
@@ -631,6 +635,7 @@ impl World {
         for (io, kept) in std::mem::take(&mut self.kept.told) {
             self.handle(Event::Kept(io, kept));
         }
+        self.devices.moments = [0, 1].map(|disk| self.tier.moment(disk));
     }
 
     fn effect(&mut self, effect: Effect) {

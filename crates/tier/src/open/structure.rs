@@ -1,0 +1,247 @@
+//! What a cache device says of its set, and what is done about damage of what is known of pages.
+//!
+//! Pages can be read again, so damage of the table or of the pool's log costs pages, and no disk its log, as
+//! long as it is certain where each log begins: that is what the pool's log says besides.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::Media;
+use super::area::LogArea;
+use super::attach::{Found, find_log, read_log};
+use super::errors::{OpenError, PageDamage};
+use super::reader::{Group, Start, Track, in_chunk};
+use super::walk::{Walk, Whose, walk};
+use crate::event::{IoError, Place};
+use crate::format::{
+    BLOCK, BLOCK_BYTES, DiskEntry, Kind, Record, SUPERBLOCK_AT, SUPERBLOCK_BYTES, SetState,
+    SlotEntry, Superblock, SuperblockError, TABLE_ENTRIES, decode_table, encode_table,
+};
+use crate::geometry::Geometry;
+use crate::machine::log::Log;
+
+/// Numbers that are left out where the pool's log begins again: no group that is still somewhere has one of those that
+/// follow.
+const SEQ_LEAP: u64 = 1 << 32;
+/// Blocks of a table that are written at once.
+const BLOCKS: usize = 64;
+
+pub(super) type Slots = Vec<Option<SlotEntry>>;
+
+/// The superblock that counts, and where it is. One that cannot be read is damaged: the other says the same.
+pub(super) fn newest(media: &mut dyn Media) -> Result<(Superblock, usize), OpenError> {
+    let mut copies = [vec![0; SUPERBLOCK_BYTES], vec![0; SUPERBLOCK_BYTES]];
+    let [a, b] =
+        [0, 1].map(|copy| media.read(Place::Cache, SUPERBLOCK_AT[copy], &mut copies[copy]));
+    let found = Superblock::newest([&copies[0], &copies[1]]);
+    match found {
+        Err(SuperblockError::None | SuperblockError::Damaged) => {
+            a.and(b)?;
+            Ok(found?)
+        }
+        found => Ok(found?),
+    }
+}
+
+/// What a cache device says of its set.
+pub(super) struct Structure {
+    pub(super) superblock: Superblock,
+    /// The place that the superblock was read from.
+    pub(super) copy: usize,
+    pub(super) area: LogArea,
+    /// By slot, after the pool's log. Slots of a damaged block of the table are unknown but for what the log says.
+    pub(super) slots: Slots,
+    pub(super) pool: Walk,
+    /// Damaged blocks of the table.
+    table_blocks: u64,
+}
+
+impl Structure {
+    /// Reads what is there. Pages of a disk are believed as far as `believed_to` says: up to that group.
+    pub(super) fn read(
+        media: &mut dyn Media,
+        believed_to: impl Fn(u16) -> u64,
+    ) -> Result<Self, OpenError> {
+        let (mut superblock, copy) = newest(media)?;
+        let geometry = Geometry::of(&superblock);
+        let (mut slots, table_blocks) = read_table(media, &superblock, &geometry);
+        for slot in slots.iter_mut().flatten() {
+            // The table was written behind the last group before the first that counts.
+            if believed_to(slot.disk) < superblock.pool_seq.saturating_sub(1) {
+                slot.valid = 0;
+            }
+        }
+        let area = LogArea::read(media, geometry);
+        let pool = read_pool(media, &mut superblock, &area, &mut slots, believed_to);
+        if pool.damage.is_some() {
+            // A page that left may be in the table still, and what it held was written since.
+            slots.fill(None);
+        }
+        Ok(Self { superblock, copy, area, slots, pool, table_blocks })
+    }
+
+    /// What is damaged of what the set knows about pages.
+    pub(super) fn page_damage(&self) -> PageDamage {
+        let pool_group = self.pool.damage.as_ref().map(|damage| damage.group);
+        PageDamage { table_blocks: self.table_blocks, pool_group }
+    }
+
+    /// Last group of the pool's log that is known to have been there, damaged or not.
+    pub(super) fn pool_last(&self) -> u64 {
+        let damage = self.pool.damage.as_ref();
+        damage.map_or(self.pool.log.last(), |damage| damage.missing_to.max(damage.last))
+    }
+
+    /// The pool's log, if it is to be gone on with.
+    pub(super) fn whole_pool(&self) -> Option<&Walk> {
+        Some(&self.pool).filter(|pool| pool.damage.is_none())
+    }
+
+    /// Reads the log of every disk of the set.
+    pub(super) fn read_logs(
+        &mut self,
+        media: &mut dyn Media,
+    ) -> Result<BTreeMap<u16, Found>, OpenError> {
+        let mut logs = BTreeMap::new();
+        for (index, entry) in (0..).zip(&mut self.superblock.disks) {
+            let Some(entry) = entry else { continue };
+            logs.insert(index, read_log_of(media, &self.area, &self.pool, (index, entry))?);
+        }
+        Ok(logs)
+    }
+
+    /// Writes a table of what is known, and has the pool's log begin again if it is damaged. Both count with the next
+    /// superblock.
+    pub(super) fn mend(
+        &mut self,
+        media: &mut dyn Media,
+        free: &mut VecDeque<u32>,
+    ) -> Result<(), OpenError> {
+        if self.page_damage().is_none() {
+            return Ok(());
+        }
+        if let Some(damage) = &self.pool.damage {
+            let known =
+                self.area.chunks_of(self.superblock.set, 0).last().map_or(0, |(_, seq)| *seq);
+            let last = known.max(damage.last).max(damage.missing_to).max(self.pool.durable);
+            let (chunk, seq) = (free.pop_front().ok_or(OpenError::Full)?, last + SEQ_LEAP);
+            self.pool.log = Log::new(self.superblock.set, 0, 0, chunk, seq);
+            let next = &mut self.superblock;
+            (next.pool_chunk, next.pool_seq, next.pool_durable) = (chunk, seq, seq - 1);
+        }
+        let [a, b] = self.area.geometry.tables_at();
+        let next = &mut self.superblock;
+        next.table_at = if next.table_at == a { b } else { a };
+        next.table_seq += 1;
+        Ok(write_table(media, next, &self.slots)?)
+    }
+}
+
+/// Reads a disk's log, which the pool's log may have moved on.
+pub(super) fn read_log_of(
+    media: &mut dyn Media,
+    area: &LogArea,
+    pool: &Walk,
+    (index, entry): (u16, &mut DiskEntry),
+) -> Result<Found, OpenError> {
+    let Some(damage) = &pool.damage else { return read_log(media, area, entry) };
+    find_log(media, area, entry)?.ok_or(OpenError::Pool { group: damage.group, index })
+}
+
+fn write_table(
+    media: &mut dyn Media,
+    superblock: &Superblock,
+    slots: &Slots,
+) -> Result<(), IoError> {
+    let mut at = superblock.table_at;
+    let blocks: Vec<_> = (0..).zip(slots.chunks(TABLE_ENTRIES)).collect();
+    for some in blocks.chunks(BLOCKS) {
+        let encode =
+            |(index, slots): &(u64, &[_])| encode_table(superblock.table_seq, *index, slots);
+        let bytes: Vec<u8> = some.iter().flat_map(|block| *encode(block)).collect();
+        media.write(Place::Cache, at, &bytes)?;
+        at += bytes.len() as u64;
+    }
+    Ok(())
+}
+
+/// Returns the slots, and how many blocks of the table are damaged or cannot be read.
+fn read_table(media: &mut dyn Media, superblock: &Superblock, geometry: &Geometry) -> (Slots, u64) {
+    let mut slots: Slots = vec![None; geometry.slots() as usize];
+    let (mut block, mut damaged) = ([0; BLOCK_BYTES], 0);
+    for index in 0..geometry.table_blocks() {
+        let read = media.read(Place::Cache, superblock.table_at + index * BLOCK, &mut block);
+        let entries = read.ok().and_then(|()| decode_table(superblock.table_seq, index, &block));
+        damaged += u64::from(entries.is_none());
+        let first = usize::try_from(index).unwrap_or(0) * TABLE_ENTRIES;
+        for (slot, entry) in slots.iter_mut().skip(first).zip(entries.into_iter().flatten()) {
+            *slot = entry;
+        }
+    }
+    (slots, damaged)
+}
+
+/// Applies what the pool's log says after the table, and behind its damage.
+fn read_pool(
+    media: &mut dyn Media,
+    superblock: &mut Superblock,
+    area: &LogArea,
+    slots: &mut Slots,
+    believed_to: impl Fn(u16) -> u64,
+) -> Walk {
+    let whose = Whose { owner: superblock.set, generation: 0, attach: 0 };
+    let mut changes: Vec<(u64, Record)> = Vec::new();
+    let durable = superblock.pool_durable;
+    let start = Start { durable, ..in_chunk(superblock.pool_chunk, superblock.pool_seq) };
+    let walk = walk(media, Track::Chunks(area), whose, start, |group: Group<'_>| {
+        changes.extend(group.head.records.iter().map(|record| (group.head.seq, record.clone())));
+    });
+    // A map is believed when what it tells of was durable with it.
+    let was_clean = superblock.state == SetState::Clean;
+    let durable = if was_clean { u64::MAX } else { walk.durable.max(superblock.pool_durable) };
+    for (seq, record) in changes {
+        apply(superblock, slots, &record, seq <= durable.min(believed_to(record.disk)));
+    }
+    if superblock.has_tags {
+        // What an earlier attachment had in the slot, or an earlier disk of that place: the page is named, and
+        // nothing of it is believed.
+        let tags: Vec<_> =
+            superblock.disks.iter().map(|disk| disk.as_ref().map(DiskEntry::tag)).collect();
+        let is_over = |slot: &&mut SlotEntry| {
+            tags.get(usize::from(slot.disk)).is_none_or(|tag| *tag != Some(slot.tag))
+        };
+        slots.iter_mut().flatten().filter(is_over).for_each(|slot| slot.valid = 0);
+    }
+    walk
+}
+
+fn apply(superblock: &mut Superblock, slots: &mut Slots, record: &Record, is_durable: bool) {
+    let slot = slots.get_mut(record.place as usize);
+    match (record.kind, slot) {
+        (Kind::Map, Some(slot)) => {
+            let Some(sums) = record.sums.clone() else { return };
+            let valid = u16::try_from(record.bytes).unwrap_or(0);
+            // One that is not durable may have been, or not: the page is named, and nothing of it
+            // is believed.
+            *slot = Some(SlotEntry {
+                page: record.offset,
+                disk: record.disk,
+                valid: if is_durable { valid } else { 0 },
+                age: slot.as_ref().map_or(u32::MAX, |slot| slot.age),
+                tag: record.tag,
+                log_seq: record.sum,
+                sums,
+            });
+        }
+        (Kind::Unmap, Some(slot)) => *slot = None,
+        (Kind::LogStart, _) => {
+            let has_tags = superblock.has_tags;
+            if let Some(Some(disk)) = superblock.disks.get_mut(usize::from(record.disk))
+                && record.offset > disk.log_seq
+                && (!has_tags || record.tag == disk.tag())
+            {
+                (disk.log_chunk, disk.log_seq) = (record.bytes, record.offset);
+            }
+        }
+        _ => {}
+    }
+}
