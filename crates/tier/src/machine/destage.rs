@@ -383,12 +383,15 @@ impl Tier {
         let disk = self.disk(index);
         let (log_durable, log_retired) =
             disk.log.as_ref().map_or((0, 0), |log| (log.durable, log.retired));
+        let is_twin = disk.is_sidecar_twin;
         let Some(next) = disk.sidecar_next.as_mut() else {
             return self.sidecar_failed(index, fx);
         };
-        // What is durable by now: an older copy of the cache is told by it.
-        (next.superblock, next.log_durable) = (superblock, log_durable);
-        next.log_retired = log_retired;
+        // What is durable by now: an older copy of the cache is told by it. Both copies say the same.
+        if !is_twin {
+            (next.superblock, next.log_durable) = (superblock, log_durable);
+            next.log_retired = log_retired;
+        }
         let (at, from) = (next.place(), vec![Piece::Bytes(next.encode())]);
         let io = self.ios.start(Io::SidecarWrite { disk: index });
         fx.push(Effect::write(io, Place::Sidecar(index), at, from));
@@ -451,7 +454,9 @@ impl Tier {
         disk.sidecar.seq = next.seq;
         disk.sidecar_is_durable();
         disk.confirmed = next.generation;
-        disk.sidecar_retired = next.log_retired;
+        // What both copies say: one of them may be damaged later, and the log must not begin behind the other.
+        let before = std::mem::replace(&mut disk.sidecar.log_retired, next.log_retired);
+        disk.sidecar_retired = if is_new_word { next.log_retired } else { before };
         if matches!(state, SidecarState::Applying { .. }) {
             self.batch_may_write(index);
         }

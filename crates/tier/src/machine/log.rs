@@ -151,10 +151,16 @@ impl Log {
     ) -> Effect {
         let bytes =
             u32::try_from(payload.iter().map(Piece::bytes).sum::<u64>()).unwrap_or(u32::MAX);
+        // Recovery finds a chunk by its first head. What only a chunk says that has none yet, after a power cut, would
+        // not be found if the log is damaged before it.
+        let first = self.chunks.back().map_or(0, |(_, first)| *first);
+        if first <= self.durable || first == self.seq {
+            self.told = self.durable;
+        }
         let head = Head {
             seq: self.seq,
             previous: self.previous,
-            durable: self.durable,
+            durable: self.told,
             owner: self.owner,
             generation: self.generation,
             position: self.position,
@@ -173,7 +179,6 @@ impl Log {
         from.extend(payload);
         let at = geometry.chunk_at(self.chunk()) + u64::from(self.at);
         self.previous = sum;
-        self.told = self.durable;
         self.position += BLOCK + u64::from(bytes);
         self.at += 4096 + bytes;
         let (is_durable, end) = (facts.is_durable, self.position);

@@ -430,21 +430,23 @@ impl Found {
         // Heads may say more than the sidecar. What they say is of the newest backing store, and the one that is
         // there may be as old as the sidecar: all that it may lack is put there again, in order.
         let (first, told) = (log.chunks.front().map_or(1, |(_, seq)| *seq), sidecar.log_retired);
-        // Damage of what the heads call retired loses nothing.
-        let trusts_heads = sidecar.opening == 0 || self.walk.damage.is_some();
-        let by_heads = if trusts_heads { log.retired.max(told) } else { told.max(first - 1) };
+        self.told_retired = log.retired.max(told);
+        let by_heads = if sidecar.opening == 0 { self.told_retired } else { told.max(first - 1) };
         log.retired = by_heads.max(applied.unwrap_or(0));
         if let Some(damage) =
             self.walk.damage.as_ref().filter(|_| sidecar.state == SidecarState::Clean)
         {
             log.retired = log.retired.max(damage.missing_to);
         }
+        self.told_retired = self.told_retired.max(log.retired);
     }
 
     /// Whether it has, or had before it was damaged, what the backing store may not have.
     fn has_writes(&self) -> bool {
-        let is_missing = |damage: &LogDamage| damage.missing_to > self.walk.log.retired;
-        self.unretired().next().is_some() || self.walk.damage.as_ref().is_some_and(is_missing)
+        // Damage of what heads call retired loses nothing.
+        let Some(damage) = &self.walk.damage else { return self.unretired().next().is_some() };
+        let told = self.told_retired;
+        damage.missing_to > told || self.records.iter().any(|(seq, ..)| *seq > told)
     }
 
     /// What a damaged log has.

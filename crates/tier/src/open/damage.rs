@@ -68,12 +68,14 @@ pub(super) fn judge(
         if head.seq > damage.last + 1 {
             damage.missing_to = damage.missing_to.max(head.seq - 1);
         }
-        damage.last = head.seq;
-        log.retired = log.retired.max(head.retired);
         match payload(reader, &head, at + BLOCK) {
             Ok(Some(records)) if head.seq > group => each(Group { head: &head, records }),
+            // That is where the log was torn besides.
+            _ if head.seq > group.max(told) => break,
             _ => damage.missing_to = damage.missing_to.max(head.seq),
         }
+        damage.last = head.seq;
+        log.retired = log.retired.max(head.retired);
     }
     if told > damage.last {
         damage.missing_to = damage.missing_to.max(told);
@@ -104,7 +106,7 @@ fn chain(mut found: Vec<Behind>, log: &Log, told: u64) -> Vec<Behind> {
         let (seq, previous) = (behind.head.seq, behind.head.previous);
         let fits = match last {
             (last, sum) if last + 1 == seq => sum.is_none_or(|sum| sum == previous),
-            (last, _) => last < seq && (last < told || last < log.seq),
+            (last, _) => last < seq && seq - 1 <= told.max(log.seq),
         };
         if fits {
             last = (seq, Some(behind.sum));

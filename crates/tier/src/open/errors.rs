@@ -282,7 +282,7 @@ impl std::fmt::Display for Damaged {
         let Self { before, behind, .. } = self;
         write!(
             f,
-            ": of what the backing store lacks, {before} before and {behind} behind can be read"
+            ": of what the backing store may lack, {before} before and {behind} behind can be read"
         )
     }
 }

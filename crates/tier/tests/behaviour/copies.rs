@@ -21,7 +21,7 @@ fn chance(seed: u64) -> Stream {
 }
 
 /// A world in mode back, with all its copies.
-fn copied(seed: u64, shape: Shape) -> World {
+pub fn copied(seed: u64, shape: Shape) -> World {
     let mut world = World::new(seed, shape);
     until(&mut world, Note::Mode(0, Mode::Back));
     world
@@ -52,7 +52,7 @@ fn taking(holders: &[HolderHost], shape: Shape) -> Taking {
     }
 }
 
-fn take(
+pub fn take(
     devices: &mut Devices,
     holders: &mut [HolderHost],
     shape: Shape,

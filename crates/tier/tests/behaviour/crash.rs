@@ -198,6 +198,8 @@ fn as_many_points_as_are_asked_for() {
         .unwrap_or(100_000);
     let (mut points, mut seed) = (0, 1000);
     while points < wanted {
+        // One in five with a damaged sector before each opening.
+        points += super::damage::points(seed, 1);
         let shape = if seed % 3 == 0 { THROUGH } else { SHAPE };
         points += sweep(seed, Shape { depth: 4 + (seed % 7) as usize * 6, ..shape }, 1200, 1);
         seed += 1;

@@ -1,420 +1,367 @@
-//! Sectors are damaged before a set is opened or a disk is taken over: nothing is answered that is not true.
+//! Any sector of a cache device, a sidecar or a copy is damaged before an opening, and another one before the next.
+//!
+//! Whatever is answered is what the client was promised, or the opening is refused; a refusal names the group that
+//! was hit, and counts what is left. Left out are groups of which nothing on the device says that they were durable:
+//! those that were written in the second before the stop, which are a torn end like any other.
 
-use std::collections::BTreeMap;
-
-use faults::FaultKind;
 use machine::{Purpose, Stream};
-use tilemark_tier::format::{
-    Flags, Head, Holder, Identity, Kind, LABEL_BYTES, Label, NO_CHUNK, Record, SidecarState, Uuid,
-    payload_sum,
-};
-use tilemark_tier::{
-    AttachError, Damaged, HeldCopy, IoError, LogWrites, Media, Mode, OpenError, Opened, Place,
-    TakeOverError, Taking, Tier, take_over,
-};
+use tilemark_tier::format::{Head, LABEL_BYTES, SUPERBLOCK_AT, Uuid};
+use tilemark_tier::{AttachError, Mode, Note, OpenError, Order, Place, TakeOverError, Tier};
 
-use super::oracle::stamps;
-use super::world::{DISK, Devices, Direct, OTHER, SET, Shape, World};
+use super::copies::{copied, take};
+use super::oracle::{Oracle, stamps};
+use super::peers::{CAPACITY, HolderHost};
+use super::world::{DISK, Devices, Direct, SET, Shape, World, memory_of};
 
-const BACK: Shape = Shape { disk_bytes: 512 << 10, mode: Mode::Back, depth: 10, copies: 0 };
+const BACK: Shape = Shape { disk_bytes: 512 << 10, mode: Mode::Back, depth: 12, copies: 0 };
+const THROUGH: Shape = Shape { disk_bytes: 768 << 10, mode: Mode::Through, ..BACK };
+const COPIED: Shape = Shape { copies: 1, depth: 10, ..BACK };
+const TAKER: Uuid = [8; 16];
 
-fn chance(seed: u64) -> Stream {
-    Stream::derive(seed, &[6], Purpose::Device)
+/// A damaged sector or block.
+#[derive(Debug, Clone, Copy)]
+struct Damage {
+    place: Place,
+    at: u64,
+    kind: Kind,
 }
 
-/// Heads of the disk's log on the cache device, with their addresses, by number.
-fn heads(devices: &mut Devices, owner: Uuid) -> Vec<(u64, Head)> {
-    let mut bytes = vec![0; usize::try_from(devices.cache.bytes()).expect("small")];
-    devices.cache.read(0, &mut bytes).expect("no fault");
-    let blocks = (0..).step_by(4096).zip(bytes.chunks(4096));
-    let heads = blocks.filter_map(|(at, block)| Some((at, Head::decode(block)?.0)));
-    let mut heads: Vec<_> = heads.filter(|(_, head)| head.owner == owner).collect();
-    heads.sort_by_key(|(_, head)| head.seq);
-    heads
+/// What becomes of it.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// One bit changes.
+    Flip,
+    /// So many bytes are zeros.
+    Zero(u64),
+    /// So many bytes are what they were earlier.
+    Old(u64),
 }
 
-/// A disk with 20 flushed writes in several chunks of its log, none of which went to the backing store.
-fn filled(seed: u64) -> World {
-    let mut world = World::new(seed, BACK);
-    world.devices.backing.fail(FaultKind::Write(0..BACK.disk_bytes), None);
-    for at in 0..20 {
-        world.write(at * 8192, 8192);
-        if at % 5 == 4 {
-            world.flush();
+/// A group on a device.
+#[derive(Debug)]
+struct Written {
+    at: u64,
+    head: Head,
+}
+
+/// What lies on a device before it is damaged.
+struct Image {
+    groups: Vec<Written>,
+}
+
+impl Image {
+    fn of(disk: &mut faults::Disk) -> Self {
+        let mut bytes = vec![0; usize::try_from(disk.bytes()).expect("small")];
+        disk.read(0, &mut bytes).expect("no fault");
+        let blocks = (0..).step_by(4096).zip(bytes.chunks(4096));
+        let group = |(at, block)| Head::decode(block).map(|(head, _)| Written { at, head });
+        Self { groups: blocks.filter_map(group).collect() }
+    }
+
+    /// The group that has this byte.
+    fn hit(&self, at: u64) -> Option<&Head> {
+        let group = self.groups.iter().rfind(|group| group.at <= at)?;
+        (at < group.at + 4096 + u64::from(group.head.bytes)).then_some(&group.head)
+    }
+
+    /// Heads that call a group durable.
+    fn witnesses(&self, of: &Head) -> usize {
+        let is_same = |head: &Head| (head.owner, head.generation) == (of.owner, of.generation);
+        let heads = self.groups.iter().map(|group| &group.head);
+        heads.filter(|head| is_same(head) && head.durable >= of.seq).count()
+    }
+
+    /// Whether damage there is a torn end to whoever finds it.
+    fn is_end(&self, damage: Damage) -> bool {
+        self.hit(damage.at).is_some_and(|head| self.witnesses(head) == 0)
+    }
+}
+
+fn below(chance: &mut Stream, end: u64) -> u64 {
+    chance.below(end.max(1))
+}
+
+/// Half of what is damaged are logs, and of these half are heads.
+fn choose(devices: &mut Devices, image: &Image, chance: &mut Stream) -> Damage {
+    let superblock = Tier::inspect(&mut Direct::new(devices)).expect("a copy is good");
+    let cache = devices.cache.bytes();
+    let groups = image.groups.len() as u64;
+    let (place, at) = match below(chance, 8) {
+        0 => (Place::Sidecar(0), below(chance, 8192)),
+        1 => {
+            let copy = SUPERBLOCK_AT[usize::try_from(below(chance, 2)).expect("few")];
+            (Place::Cache, copy + below(chance, 8192))
         }
-    }
-    world
-}
-
-fn left_by_kill(world: &World) -> Devices {
-    let mut devices = world.devices.clone();
-    devices.kill(&mut chance(0));
-    devices.backing.heal();
-    devices
-}
-
-fn damaged(opened: Result<Opened, OpenError>) -> Damaged {
-    match opened.expect_err("it is refused") {
-        OpenError::Attach { index: 0, error: AttachError::Damaged(damaged) } => damaged,
-        error => panic!("{error}"),
-    }
-}
-
-#[test]
-fn damaged_group_of_any_kind_is_refused_with_what_is_left() {
-    let devices = left_by_kill(&filled(1));
-    let all = heads(&mut devices.clone(), DISK);
-    assert!(all.iter().filter(|(_, head)| head.flags.has(Flags::LINK)).count() > 2);
-    let writes = |all: &[(u64, Head)]| -> LogWrites {
-        let writes = all.iter().flat_map(|(_, head)| &head.records);
-        writes.fold(LogWrites::default(), |sum, record| LogWrites {
-            count: sum.count + 1,
-            bytes: sum.bytes + u64::from(record.bytes),
-        })
-    };
-    let told = all.iter().map(|(_, head)| head.durable).max().expect("some");
-    for (place, (at, head)) in all.iter().enumerate().filter(|(_, (_, head))| head.seq <= told) {
-        let mut devices = devices.clone();
-        devices.cache.rot(at + 60);
-        let found = damaged(devices.open(Mode::Back));
-        assert_eq!((found.group, found.missing_to), (head.seq, head.seq));
-        assert_eq!(found.before, writes(&all[..place]), "group {}", head.seq);
-        assert_eq!(found.behind, writes(&all[place + 1..]), "group {}", head.seq);
-        // It is refused again, and a whole disk of the set is served meanwhile.
-        let examined = Tier::examine(&mut Direct::new(&mut devices)).expect("it can be looked at");
-        assert_eq!(examined.disks[0].damage, Some(found));
-        let opened = devices.open_other(Mode::Back).expect("the other disk is whole");
-        let mut other = World::of(1, BACK, devices, opened.tier, filled(2).oracle);
-        other.close();
-        assert_eq!(damaged(other.devices.open(Mode::Back)), found);
-    }
-}
-
-#[test]
-fn damage_behind_a_power_cut_is_a_torn_end() {
-    // Groups behind the first that is lost, which nobody calls durable, are no damage.
-    let mut torn = 0;
-    for seed in 0..200 {
-        let mut world = World::new(seed, BACK);
-        for at in 0..30 {
-            let request = world.request(tilemark_tier::Op::Write, at * 8192, 8192, false);
-            world.ask(request);
-            world.rest(3);
-        }
-        let mut devices = world.devices.clone();
-        devices.power_cut(&mut chance(seed));
-        let behind = heads(&mut devices, DISK).len();
-        let opened = devices.open(Mode::Back).expect("nothing was durable");
-        torn += usize::from(opened.writes < behind);
-    }
-    assert!(torn > 20, "{torn} had something behind their end");
-}
-
-#[test]
-fn damage_that_was_found_while_served_is_refused_later() {
-    let mut world = filled(3);
-    let (at, _) = heads(&mut world.devices, DISK)[7].clone();
-    world.devices.cache.rot(at + 4096 + 100);
-    world.devices.backing.heal();
-    world.settle(|world| world.notes.contains(&tilemark_tier::Note::LogDamaged(0)));
-    world.close();
-    let found = damaged(world.devices.open(Mode::Back));
-    assert_eq!(found.before.count + found.behind.count, 19, "{found}");
-}
-
-#[test]
-fn end_of_a_log_that_was_left_in_order_is_called_durable() {
-    let mut world = World::new(4, BACK);
-    world.devices.backing.fail(FaultKind::Write(0..BACK.disk_bytes), None);
-    world.write(0, 8192);
-    world.close();
-    let mut devices = world.devices.clone();
-    devices.backing.heal();
-    let (at, _) = heads(&mut devices, DISK)[0].clone();
-    devices.cache.rot(at + 60);
-    assert_eq!(damaged(devices.open(Mode::Back)).group, 1);
-}
-
-#[test]
-fn damage_of_what_the_backing_store_has_costs_pages_and_no_more() {
-    let mut world = World::new(5, BACK);
-    world.write(0, 16 << 10);
-    world.flush();
-    world.order(tilemark_tier::Order::Drain { disk: 0 });
-    world.settle_all();
-    let mut devices = left_by_kill(&world);
-    let (at, _) = heads(&mut devices, DISK)[0].clone();
-    devices.cache.rot(at + 60);
-    let opened = devices.open(Mode::Back).expect("nothing is lost");
-    assert_eq!((opened.writes, opened.pages), (0, 0));
-    let mut after = World::of(5, BACK, devices, opened.tier, world.oracle.clone());
-    world.oracle.check(&stamps(&after.read_all()), false);
-}
-
-#[test]
-fn writes_of_a_damaged_log_can_be_exported_when_it_is_given_up() {
-    let world = filled(6);
-    let mut devices = left_by_kill(&world);
-    let (at, _) = heads(&mut devices, DISK)[3].clone();
-    devices.cache.rot(at + 60);
-    let found = damaged(devices.open(Mode::Back));
-    super::world::give_up(&mut devices).expect("no fault");
-    let mut writes = 0;
-    let mut media = Direct::new(&mut devices);
-    let log = tilemark_tier::export_stale(&mut media, DISK, Place::Sidecar(0), &mut |_, _| {
-        writes += 1;
-        Ok(())
-    });
-    assert_eq!(log.expect("it is stale").damage, Some(found));
-    assert_eq!(writes, found.before.count + found.behind.count);
-    tilemark_tier::forget_stale(&mut media, DISK, Place::Sidecar(0)).expect("it is stale");
-    devices.open(Mode::Back).expect("it begins again");
-}
-
-/// A copy of a log and the shared store, of which only blocks are kept that were written.
-#[derive(Default, Clone)]
-struct Sparse(BTreeMap<(u8, u64), Vec<u8>>);
-
-impl Sparse {
-    fn place(place: Place) -> u8 {
-        match place {
-            Place::Copy(_, copy) => copy,
-            Place::Sidecar(_) => 100,
-            Place::Backing(_) => 101,
-            Place::Cache => 102,
-        }
-    }
-
-    fn put(&mut self, place: Place, at: u64, data: &[u8]) {
-        for (block, data) in (at..).step_by(4096).zip(data.chunks(4096)) {
-            let mut whole = data.to_vec();
-            whole.resize(4096, 0);
-            self.0.insert((Self::place(place), block), whole);
-        }
-    }
-}
-
-impl Media for Sparse {
-    fn read(&mut self, place: Place, at: u64, into: &mut [u8]) -> Result<(), IoError> {
-        into.fill(0);
-        let (first, end) = (at / 4096 * 4096, at + into.len() as u64);
-        for (key, data) in self.0.range((Self::place(place), first)..(Self::place(place), end)) {
-            let from = key.1.max(at);
-            let to = (key.1 + 4096).min(end);
-            let range = |start: u64| {
-                usize::try_from(from - start).expect("short")
-                    ..usize::try_from(to - start).expect("short")
+        2 => (Place::Cache, superblock.table_at + below(chance, 2 * 4096)),
+        3 => (Place::Cache, below(chance, cache)),
+        _ if groups == 0 => (Place::Cache, below(chance, cache)),
+        _ => {
+            let group = &image.groups[usize::try_from(below(chance, groups)).expect("few")];
+            let bytes = match below(chance, 2) {
+                0 => 4096,
+                _ => 4096 + u64::from(group.head.bytes),
             };
-            into[range(at)].copy_from_slice(&data[range(key.1)]);
+            (Place::Cache, group.at + below(chance, bytes))
         }
-        Ok(())
-    }
-
-    fn write(&mut self, place: Place, at: u64, data: &[u8]) -> Result<(), IoError> {
-        self.put(place, at, data);
-        Ok(())
-    }
-
-    fn flush(&mut self, _: Place) -> Result<(), IoError> {
-        Ok(())
-    }
-}
-
-const RING: u64 = 1 << 40;
-
-/// A copy with 50 groups of 1 MiB, all durable.
-fn long_copy(world: &mut Sparse, copy: u8) {
-    let place = Place::Copy(0, copy);
-    for number in [1, 2] {
-        let label = Label { disk: DISK, generation: 1, number, position: 0, seq: 1 };
-        world.put(place, label.place(), &label.encode()[..]);
-    }
-    let (mut position, mut previous) = (0, 0);
-    for seq in 1..=50 {
-        let data = vec![u8::try_from(seq).expect("few"); 1 << 20];
-        let (bytes, offset) = (1 << 20, (seq - 1) << 20);
-        let record = Record {
-            kind: Kind::Write,
-            disk: 0,
-            bytes,
-            offset,
-            sum: payload_sum(&data),
-            place: 0,
-            tag: 0,
-            sums: None,
-        };
-        let head = Head {
-            seq,
-            previous,
-            durable: seq - 1,
-            owner: DISK,
-            generation: 1,
-            position,
-            bytes,
-            flags: Flags::EPOCH_END,
-            epoch: seq,
-            retired: 0,
-            attach: 2,
-            unix_ns: 0,
-            next_chunk: NO_CHUNK,
-            sidecar: 0,
-            records: vec![record],
-        };
-        let (block, sum) = head.encode();
-        world.put(place, LABEL_BYTES + position, &block[..]);
-        world.put(place, LABEL_BYTES + position + 4096, &data);
-        (position, previous) = (position + 4096 + (1 << 20), sum);
-    }
-}
-
-fn named(world: &mut Sparse, copies: u8) -> Taking {
-    let holder = |copy: u8| Holder { host: [copy + 1; 16], address: [0; 64] };
-    let sidecar = tilemark_tier::format::Sidecar {
-        disk: DISK,
-        generation: 1,
-        seq: 3,
-        owner: SET,
-        boot: [9; 16],
-        state: SidecarState::Dirty,
-        mode: 1,
-        applied: 0,
-        holders: (0..copies).map(holder).collect(),
-        log_generation: 0,
-        key: 0,
-        stays: false,
-        fingerprint: [0; 64],
-        backing: Identity::default(),
-        place: Identity::default(),
-        opening: 0,
-        superblock: 0,
-        log_durable: 0,
-        log_retired: 0,
     };
-    world.put(Place::Sidecar(0), sidecar.place(), &sidecar.encode()[..]);
-    let held = |copy: u8| HeldCopy {
-        host: [copy + 1; 16],
-        place: Place::Copy(0, copy),
-        capacity: RING + LABEL_BYTES,
-    };
-    Taking {
-        backing: Identity::default(),
-        is_backing_vouched: true,
-        moment: None,
-        index: 0,
-        disk: DISK,
-        bytes: 64 << 20,
-        set: OTHER,
-        boot: [2; 16],
-        copies: (0..copies).map(held).collect(),
+    Damage { place, at, kind: kind(chance) }
+}
+
+fn kind(chance: &mut Stream) -> Kind {
+    let bytes = if below(chance, 2) == 0 { 512 } else { 4096 };
+    match below(chance, 3) {
+        0 => Kind::Flip,
+        1 => Kind::Zero(bytes),
+        _ => Kind::Old(bytes),
     }
 }
 
-fn rot(world: &mut Sparse, copy: u8, at: u64) {
-    let block = world.0.get_mut(&(copy, LABEL_BYTES + at / 4096 * 4096)).expect("it was written");
-    block[usize::try_from(at % 4096).expect("short")] ^= 1;
+fn strike(disk: &mut faults::Disk, old: &faults::Disk, damage: Damage, chance: &mut Stream) {
+    let (at, data) = match damage.kind {
+        Kind::Flip => return disk.rot(damage.at),
+        Kind::Zero(bytes) => {
+            (damage.at / bytes * bytes, vec![0; usize::try_from(bytes).expect("short")])
+        }
+        Kind::Old(bytes) => {
+            let (at, mut data) =
+                (damage.at / bytes * bytes, vec![0; usize::try_from(bytes).expect("short")]);
+            old.clone().read(at, &mut data).expect("no fault");
+            (at, data)
+        }
+    };
+    disk.start_write(u64::MAX, at, &data).expect("within the device");
+    disk.finish_write(u64::MAX, true, chance).expect("no fault");
 }
 
-#[test]
-fn long_copy_damaged_anywhere_is_refused_or_another_is_read() {
-    let mut world = Sparse::default();
-    long_copy(&mut world, 0);
-    let taking = named(&mut world, 1);
-    assert_eq!(take_over(&mut world.clone(), &taking).expect("it is whole").writes, 50);
-    // Groups of 1 MiB and a head: of the first its payload, of the others their heads.
-    let second = 4096 + (1 << 20);
-    for (at, group) in [(4096 + 70_000, 1), (second + 9, 2), (40 * second, 41)] {
-        let mut world = world.clone();
-        rot(&mut world, 0, at);
-        let before = world.0.clone();
-        match take_over(&mut world, &taking).expect_err("it misses a group") {
-            TakeOverError::Damaged(found) => {
-                let left = |count| LogWrites { count, bytes: (count as u64) << 20 };
-                let group_behind = usize::try_from(group).expect("few");
-                assert_eq!(found.group, group);
-                assert_eq!(
-                    (found.before, found.behind),
-                    (left(group_behind - 1), left(50 - group_behind))
-                );
+fn end(devices: &mut Devices, is_power: bool, chance: &mut Stream) {
+    if is_power {
+        devices.power_cut(chance);
+    } else {
+        devices.kill(chance);
+    }
+}
+
+/// Devices that are damaged and opened, one time after another.
+struct Case<'a> {
+    shape: Shape,
+    old: &'a Devices,
+    chance: Stream,
+    /// Refusals so far.
+    refused: usize,
+}
+
+impl Case<'_> {
+    /// Damages devices somewhere, and opens them; `None` if that is refused, with words that are true.
+    fn open(&mut self, devices: &mut Devices, oracle: &Oracle, is_power: bool) -> Option<World> {
+        let image = Image::of(&mut devices.cache);
+        let damage = choose(devices, &image, &mut self.chance);
+        if damage.place == Place::Cache && image.is_end(damage) {
+            return None;
+        }
+        let whole = devices.clone();
+        let old = self.old.clone().of(damage.place).clone();
+        strike(devices.of(damage.place), &old, damage, &mut self.chance);
+        let opened = match devices.open(self.shape.mode) {
+            Ok(opened) => opened,
+            Err(error) => {
+                self.check_refusal(error, damage, &image, whole);
+                self.refused += 1;
+                return None;
             }
-            error => panic!("{error}"),
+        };
+        let seed = self.chance.bits();
+        let mut after = World::of(seed, self.shape, devices.clone(), opened.tier, oracle.clone());
+        after.oracle.is_loose = true;
+        let content = stamps(&after.read_all());
+        let checked = std::panic::AssertUnwindSafe(|| oracle.check(&content, is_power));
+        if let Err(panic) = std::panic::catch_unwind(checked) {
+            eprintln!("{damage:?}, which is of {:?}", image.hit(damage.at));
+            std::panic::resume_unwind(panic);
         }
-        assert!(world.0 == before, "nothing was changed");
-        // Another copy that is whole is read, and one that ends too early is not.
-        long_copy(&mut world, 1);
-        let taking = named(&mut world, 2);
-        let taken = take_over(&mut world.clone(), &taking).expect("the second is whole");
-        assert_eq!((taken.writes, taken.copy), (50, Some([2; 16])));
-        world.0.retain(|(copy, at), _| *copy != 1 || *at < LABEL_BYTES + 30 * second);
-        let short = take_over(&mut world, &taking).expect_err("the second has forgotten");
-        assert!(matches!(short, TakeOverError::Damaged(_)), "{short}");
+        after.oracle = oracle.reborn(&content);
+        Some(after)
     }
-}
 
-/// Damages the block of the table that names the disk's pages, or so many groups of the pool's log.
-fn with_pages(seed: u64) -> World {
-    let mut world = World::new(seed, BACK);
-    world.devices.backing.fail(FaultKind::Write(0..BACK.disk_bytes), None);
-    world.read(0, 128 << 10);
-    world.settle(|world| !world.is_busy());
-    for at in 0..6 {
-        world.write(at * 24 * 1024, 8192);
-        world.flush();
-    }
-    world.rest(60);
-    world
-}
-
-#[test]
-fn damaged_page_table_costs_pages_and_no_log() {
-    let world = with_pages(7);
-    let mut devices = left_by_kill(&world);
-    let superblock = Tier::inspect(&mut Direct::new(&mut devices)).expect("it is there");
-    devices.cache.rot(superblock.table_at + 33);
-    let opened = devices.open(Mode::Back).expect("pages can be read again");
-    assert_eq!((opened.damage.table_blocks, opened.damage.pool_group), (1, None));
-    assert_eq!(opened.writes, 6);
-    let mut after = World::of(7, BACK, devices, opened.tier, world.oracle.clone());
-    world.oracle.check(&stamps(&after.read_all()), false);
-    // It is mended: the next opening finds nothing damaged.
-    let opened = left_by_kill(&after).open(Mode::Back).expect("it was mended");
-    assert_eq!(opened.damage, tilemark_tier::PageDamage::default());
-}
-
-#[test]
-fn damaged_pool_log_costs_pages_and_no_log() {
-    let world = with_pages(8);
-    let devices = left_by_kill(&world);
-    let pool = heads(&mut devices.clone(), SET);
-    let told = pool.iter().map(|(_, head)| head.durable).max().expect("some");
-    let mut tried = 0;
-    for (at, _) in pool.iter().filter(|(_, head)| head.seq <= told) {
-        let mut devices = devices.clone();
-        devices.cache.rot(at + 200);
-        let opened = devices.open(Mode::Back).expect("pages can be read again");
-        assert!(opened.damage.pool_group.is_some() && opened.pages == 0, "{:?}", opened.damage);
-        assert_eq!(opened.writes, 6);
-        let mut after = World::of(8, BACK, devices, opened.tier, world.oracle.clone());
-        world.oracle.check(&stamps(&after.read_all()), false);
-        let opened = left_by_kill(&after).open(Mode::Back).expect("it was mended");
-        assert_eq!(opened.damage, tilemark_tier::PageDamage::default());
-        tried += 1;
-    }
-    assert!(tried > 0, "{pool:?}");
-}
-
-#[test]
-fn damaged_copy_of_superblock_or_sidecar_is_replaced_by_the_other() {
-    let world = filled(9);
-    let devices = left_by_kill(&world);
-    for (place, ats) in
-        [(Place::Cache, tilemark_tier::format::SUPERBLOCK_AT), (Place::Sidecar(0), [0, 4096])]
-    {
-        for at in ats {
-            let mut devices = devices.clone();
-            devices.of(place).rot(at + 20);
-            let opened = devices.open(Mode::Back).expect("the other copy says the same");
-            let mut after = World::of(9, BACK, devices, opened.tier, world.oracle.clone());
-            world.oracle.check(&stamps(&after.read_all()), false);
+    fn check_refusal(&self, error: OpenError, damage: Damage, image: &Image, mut whole: Devices) {
+        let hit = image.hit(damage.at).filter(|_| damage.place == Place::Cache);
+        match error {
+            OpenError::Attach { index: 0, error: AttachError::Damaged(damaged) } => {
+                let hit = hit.unwrap_or_else(|| panic!("{damage:?} hit no group: {damaged}"));
+                assert_eq!((hit.owner, hit.seq), (DISK, damaged.group), "{damage:?}: {damaged}");
+                assert_eq!(damaged.missing_to, damaged.group, "{damage:?}: {damaged}");
+                let said = whole.said().expect("no fault");
+                let is_lost = hit.seq > said.log_retired && hit.epoch > said.applied;
+                let lost = if is_lost { hit.records.len() } else { 0 };
+                let writes = whole.open(self.shape.mode).expect("it was whole").writes;
+                // What is left is what was there but for the group that was hit.
+                let left = damaged.before.count + damaged.behind.count;
+                assert_eq!(left + lost, writes, "{damage:?}: {damaged}");
+            }
+            OpenError::Pool { group, .. } => {
+                let hit = hit.unwrap_or_else(|| panic!("{damage:?} hit no group: {error}"));
+                assert_eq!((hit.owner, hit.seq), (SET, group), "{damage:?}: {error}");
+            }
+            // What the sidecar or its marks know to have been durable is gone.
+            OpenError::Attach { index: 0, error: AttachError::CacheOlder { .. } }
+                if damage.place == Place::Cache => {}
+            // The other copy was torn by the stop.
+            OpenError::Superblock(_) if hit.is_none() && damage.at < (2 << 20) => {}
+            OpenError::Attach { error: AttachError::NoSidecar, .. }
+                if damage.place == Place::Sidecar(0) => {}
+            error => panic!("{damage:?}: {error}"),
         }
     }
+}
+
+/// Stops, damages, opens and looks, and once again.
+fn stop(world: &World, old: &Devices, shape: Shape, is_power: bool, case: u64) -> usize {
+    let mut chance = Stream::derive(case, &[9], Purpose::Device);
+    let mut devices = world.devices.clone();
+    end(&mut devices, is_power, &mut chance);
+    let mut case = Case { shape, old, chance, refused: 0 };
+    let Some(mut after) = case.open(&mut devices, &world.oracle, is_power) else {
+        return case.refused;
+    };
+    after.oracle.is_loose = false;
+    let steps = below(&mut case.chance, 30);
+    (0..steps).for_each(|_| after.step());
+    let is_power = below(&mut case.chance, 2) == 0;
+    let mut devices = after.devices.clone();
+    end(&mut devices, is_power, &mut case.chance);
+    let oracle = after.oracle.clone();
+    let Some(mut after) = case.open(&mut devices, &oracle, is_power) else { return case.refused };
+    // All of it goes out, and is then what was read.
+    let content = stamps(&after.read_all());
+    after.order(Order::Drain { disk: 0 });
+    after.settle(|world| world.notes.contains(&Note::Drained(0)));
+    let mut backing = vec![0; usize::try_from(shape.disk_bytes).expect("small")];
+    after.devices.backing.read(0, &mut backing).expect("no fault");
+    assert_eq!(stamps(&backing), content, "pages and log say what the backing store does");
+    case.refused
+}
+
+/// Runs by `seed`, stops a copy after every `stride`th step; points, and refusals among them.
+fn sweep(seed: u64, shape: Shape, steps: usize, stride: usize) -> (usize, usize) {
+    let mut world = World::with_memory(seed, shape, memory_of(seed));
+    let (mut points, mut refused, mut old) = (0, 0, world.devices.clone());
+    for step in 0..steps {
+        world.step();
+        if step % 97 == 0 {
+            old = world.devices.clone();
+            old.kill(&mut Stream::derive(seed, &[10], Purpose::Device));
+        }
+        if step % stride > 0 {
+            continue;
+        }
+        for is_power in [false, true] {
+            let case = seed << 32 | (step as u64) << 1 | u64::from(is_power);
+            let stopped =
+                std::panic::AssertUnwindSafe(|| stop(&world, &old, shape, is_power, case));
+            match std::panic::catch_unwind(stopped) {
+                Ok(some) => (points, refused) = (points + 1, refused + some),
+                Err(panic) => {
+                    eprintln!("seed {seed}, step {step}, power cut {is_power}");
+                    std::panic::resume_unwind(panic);
+                }
+            }
+        }
+    }
+    (points, refused)
+}
+
+/// As many points by seeds from this one on, with all shapes.
+pub fn points(first: u64, wanted: usize) -> usize {
+    let (mut points, mut refused, mut seed) = (0, 0, first);
+    while points < wanted {
+        let shape = if seed % 3 == 0 { THROUGH } else { BACK };
+        let (more, some) = sweep(seed, shape, 600, 2);
+        (points, refused, seed) = (points + more, refused + some, seed + 1);
+    }
+    assert!(points < 2000 || refused > points / 50, "{refused} of {points} were refused");
+    points
+}
+
+#[test]
+fn damaged_sector_is_answered_truly_or_refused_by_seeds_from_0() {
+    points(0, 2500);
+}
+
+#[test]
+fn damaged_sector_is_answered_truly_or_refused_by_seeds_from_100() {
+    points(100, 2500);
+}
+
+#[test]
+fn damaged_sector_is_answered_truly_or_refused_by_seeds_from_200() {
+    points(200, 2500);
+}
+
+/// The owner is gone, and a sector of the only copy of its log is damaged.
+fn stop_copied(world: &World, old: &HolderHost, is_power: bool, case: u64) -> usize {
+    let mut chance = Stream::derive(case, &[11], Purpose::Device);
+    let (mut devices, mut holders) = world.left_behind();
+    devices.cache = Devices::new_set(COPIED, TAKER).cache;
+    let is_less = holders.iter().any(|holder| holder.has_lost);
+    holders[0].end(is_power, &mut chance);
+    end(&mut devices, is_power, &mut chance);
+    let image = Image::of(&mut holders[0].disk);
+    let groups = image.groups.len() as u64;
+    let at = match below(&mut chance, 4) {
+        0 => below(&mut chance, LABEL_BYTES),
+        1 => below(&mut chance, CAPACITY as u64),
+        _ if groups == 0 => 0,
+        _ => {
+            let group = &image.groups[usize::try_from(below(&mut chance, groups)).expect("few")];
+            group.at + below(&mut chance, 4096 + u64::from(group.head.bytes))
+        }
+    };
+    let damage = Damage { place: Place::Copy(0, 0), at, kind: kind(&mut chance) };
+    if image.is_end(damage) {
+        return 0;
+    }
+    strike(&mut holders[0].disk, &old.disk, damage, &mut chance);
+    match take(&mut devices, &mut holders, COPIED, None) {
+        Ok(_) => {
+            let mut bytes = vec![0; usize::try_from(COPIED.disk_bytes).expect("small")];
+            devices.backing.read(0, &mut bytes).expect("no fault");
+            world.oracle.check(&stamps(&bytes), is_power || is_less);
+            0
+        }
+        Err(TakeOverError::Damaged(damaged)) => {
+            let hit = image.hit(at).map(|head| head.seq);
+            assert!(hit == Some(damaged.group) || at < LABEL_BYTES, "{damage:?}: {damaged}");
+            1
+        }
+        // The other label was torn by the stop.
+        Err(TakeOverError::NoCopy { .. }) if at < LABEL_BYTES => 1,
+        Err(error) => panic!("{damage:?}: {error}"),
+    }
+}
+
+#[test]
+fn damaged_sector_of_a_copy_is_taken_over_truly_or_refused() {
+    let (mut points, mut refused) = (0, 0);
+    for seed in 0..6 {
+        let mut world = copied(seed, COPIED);
+        let mut old = world.ways.holders[0].clone();
+        for step in 0..500 {
+            world.step();
+            if step % 97 == 0 {
+                old = world.ways.holders[0].clone();
+            }
+            for is_power in [false, true] {
+                let case = seed << 32 | step << 1 | u64::from(is_power);
+                let stopped =
+                    std::panic::AssertUnwindSafe(|| stop_copied(&world, &old, is_power, case));
+                match std::panic::catch_unwind(stopped) {
+                    Ok(some) => (points, refused) = (points + 1, refused + some),
+                    Err(panic) => {
+                        eprintln!("seed {seed}, step {step}, power cut {is_power}");
+                        std::panic::resume_unwind(panic);
+                    }
+                }
+            }
+        }
+    }
+    assert!(points >= 2500 && refused > points / 20, "{refused} of {points} were refused");
 }

@@ -3,6 +3,7 @@
 mod copies;
 mod crash;
 mod damage;
+mod damaged;
 mod formats;
 mod keeper;
 mod memory;
