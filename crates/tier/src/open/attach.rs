@@ -359,8 +359,12 @@ fn next_entry(
     entry: Option<DiskEntry>,
     attach: Option<u64>,
 ) -> DiskEntry {
+    // Chunks may still have groups of an earlier disk of this name, whose sidecar is gone. They are of owners that a
+    // superblock counted: its number is above theirs.
+    let counted = attach.map_or(0, |next| next.saturating_sub(2));
     let mut entry = entry.unwrap_or(DiskEntry {
         disk: asked.disk,
+        generation: counted,
         log_seq: 1,
         log_chunk: NO_CHUNK,
         mode: mode::THROUGH,

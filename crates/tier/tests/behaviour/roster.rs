@@ -3,7 +3,7 @@
 use faults::FaultKind;
 use machine::{Purpose, Stream};
 use tilemark_tier::format::SidecarState;
-use tilemark_tier::{Mode, Note, OpenError, Order, Place};
+use tilemark_tier::{Mode, Note, Op, OpenError, Order, Place, Request};
 
 use super::oracle::stamps;
 use super::world::{Devices, OTHER, Shape, World, memory_of};
@@ -216,4 +216,27 @@ fn a_disk_that_cannot_be_marked_as_ours_is_not_served_and_may_come_again() {
     world.read_disk(1);
     assert_eq!(world.errors, 0);
     world.close();
+}
+
+/// A disk that was detached, and whose file and sidecar were made anew, was given the writes of the old one.
+#[test]
+fn new_disk_of_an_old_name_gets_nothing_of_the_old_log() {
+    let mut world = World::new(60, BACK);
+    // Until its log has every free chunk again.
+    for round in 0..20 {
+        world.devices.other = Devices::new(BACK).other;
+        world.attach_other().expect("it is new");
+        world.settle(|world| world.notes.contains(&Note::Attached(1)));
+        let mut devices = world.devices.clone();
+        devices.kill(&mut chance(round));
+        let opened = devices.open_both(Mode::Back).expect("both are whole");
+        assert_eq!(opened.writes, 0, "round {round}");
+        world.order(Order::Serve { disk: 1 });
+        let request = Request { disk: 1, ..world.request(Op::Write, 0, 8192, true) };
+        world.ask(request);
+        world.settle(|world| world.waiting() == 0);
+        world.order(Order::Detach { disk: 1 });
+        world.settle(|world| world.notes.contains(&Note::Detached(1)));
+        world.notes.clear();
+    }
 }
