@@ -80,7 +80,7 @@ pub(crate) enum Target {
 
 /// What the bytes that came amount to.
 pub(crate) enum Step {
-    /// A request with its data, or with room for them.
+    /// A request, with its data if it is a write.
     Request(server::Request, Buffer),
     /// A request was refused; the client is told.
     Refused,
@@ -292,7 +292,6 @@ impl Connection {
                     let data = pool.take(request.length as usize);
                     Ok(self.gather(Payload { request, data, have: 0 }))
                 }
-                Command::Read => Ok(Step::Request(request, pool.take(request.length as usize))),
                 _ => Ok(Step::Request(request, Buffer::none())),
             },
         }

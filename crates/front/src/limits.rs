@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 /// How much of a server clients may take. Together they bound its memory: connections times
-/// `bytes_in_flight` and some 300 KiB each.
+/// `bytes_in_flight` and some 300 KiB each, and as much as one request again while that is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Clients at once; one more is let in and sent away, so that it need not wait to learn of it.

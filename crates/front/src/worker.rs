@@ -1,4 +1,5 @@
 mod changes;
+mod divided;
 mod guests;
 mod polling;
 
@@ -10,8 +11,8 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use nbd::Export;
 use nbd::server::{self, Command};
+use nbd::{Code, Export};
 use rustix::net::{SendAncillaryBuffer, SendFlags, Shutdown, sendmsg, shutdown, sockopt};
 
 use crate::alarms::Alarms;
@@ -27,6 +28,7 @@ use crate::{Answer, Buffer, Catalog, Effects, Limits, Offer, Place, Request, Req
 
 pub(crate) use self::changes::Change;
 use self::changes::{Leaving, Open, disk_of, open_of};
+use self::divided::Divided;
 use self::polling::Polling;
 
 /// Before a listener that failed (out of files) is asked again.
@@ -47,6 +49,8 @@ enum Token {
 enum Pending {
     /// Over NBD; with the bytes that its client is charged with.
     Client { client: u32, request: server::Request, bytes: usize },
+    /// A part of a client's, by its number there.
+    Part { divided: u32, part: usize },
     /// A machine's.
     Guest { guest: u32, part: Part },
 }
@@ -83,6 +87,7 @@ pub(crate) struct Worker {
     waiting: Vec<(Instant, usize, OwnedFd)>,
     orders: (Sender<Order>, Receiver<Order>),
     pending: Slab<Pending>,
+    divided: Slab<Divided>,
     /// Machines in whose queues something may be, or was put.
     kicked: Vec<u32>,
     /// The one that is attended now.
@@ -132,6 +137,7 @@ impl Worker {
             waiting: Vec::new(),
             orders: channel(),
             pending: Slab::new(),
+            divided: Slab::new(),
             kicked: Vec::new(),
             attended: None,
             touched: Vec::new(),
@@ -519,11 +525,28 @@ impl Worker {
 
     fn submit(&mut self, number: u32, request: server::Request, data: Buffer) -> io::Result<()> {
         let client = &mut self.clients[number];
-        let (disk, bytes) = (client.disk, data.len());
+        let is_read = request.command == Command::Read;
+        let bytes = if is_read { request.length as usize } else { data.len() };
         client.requests += 1;
         client.bytes += bytes;
-        self.shared.counters.requests.add(1);
+        let most = client.session().export().blocks().maximum() as usize;
+        if bytes > most {
+            return self.divide(number, request, data, most);
+        }
+        let data = if is_read { self.pool.take(bytes) } else { data };
         let pending = Pending::Client { client: number, request, bytes };
+        self.ask(self.clients[number].disk, pending, request, data)
+    }
+
+    /// Asks a disk, for whoever is to be told of it.
+    fn ask(
+        &mut self,
+        disk: usize,
+        pending: Pending,
+        request: server::Request,
+        data: Buffer,
+    ) -> io::Result<()> {
+        self.shared.counters.requests.add(1);
         let id = RequestId(self.pending.add(pending));
         let server::Request { command, offset, length, .. } = request;
         let request = Request { id, command, offset, length, data };
@@ -560,38 +583,54 @@ impl Worker {
 
     fn answer(&mut self, answer: Answer) {
         self.answered += 1;
-        let (number, request, bytes) = match self.pending.remove(answer.id.0) {
-            Pending::Client { client, request, bytes } => (client, request, bytes),
-            Pending::Guest { guest, part } => return self.answer_guest(guest, part, answer),
-        };
+        match self.pending.remove(answer.id.0) {
+            Pending::Client { client, request, bytes } => {
+                self.tell(client, request, bytes, answer.result, [answer.data]);
+            }
+            Pending::Part { divided, part } => self.answer_part(divided, part, answer),
+            Pending::Guest { guest, part } => self.answer_guest(guest, part, answer),
+        }
+    }
+
+    /// Tells a client what became of a request; of a read, with all of its bytes in their order.
+    fn tell(
+        &mut self,
+        number: u32,
+        request: server::Request,
+        bytes: usize,
+        result: Result<(), Code>,
+        data: impl IntoIterator<Item = Buffer>,
+    ) {
         let client = &mut self.clients[number];
         client.requests -= 1;
         client.bytes -= bytes;
         if self.touched.last() != Some(&number) {
             self.touched.push(number);
         }
-        if client.life == Life::Dead {
-            return self.pool.give(answer.data);
-        }
+        let is_read = request.command == Command::Read;
+        let (is_dead, mut left) = (client.life == Life::Dead, 0);
         let mut out = std::mem::take(&mut client.out);
         let session = client.session();
-        match answer.result {
-            Ok(()) if request.command == Command::Read => {
-                assert!(answer.data.len() == request.length as usize, "all that was asked for");
-                out.write(|heads| session.write_data_header(&request, heads));
-                out.data(answer.data);
-            }
-            Ok(()) => {
-                out.write(|heads| session.write_done(request.cookie, heads));
-                self.pool.give(answer.data);
-            }
+        match result {
+            _ if is_dead => {}
+            Ok(()) if is_read => out.write(|heads| session.write_data_header(&request, heads)),
+            Ok(()) => out.write(|heads| session.write_done(request.cookie, heads)),
             Err(code) => {
                 let words = code.to_string();
                 out.write(|heads| session.write_error(request.cookie, code, &words, heads));
-                self.pool.give(answer.data);
                 self.shared.counters.errors.add(1);
             }
         }
+        for data in data {
+            if is_read && result.is_ok() && !is_dead {
+                left += data.len();
+                out.data(data);
+            } else {
+                self.pool.give(data);
+            }
+        }
+        let is_all = !is_read || result.is_err() || is_dead || left == request.length as usize;
+        assert!(is_all, "all that was asked for");
         self.clients[number].out = out;
     }
 }

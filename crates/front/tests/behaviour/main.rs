@@ -6,6 +6,7 @@ mod client;
 mod coming;
 mod crowd;
 mod disks;
+mod divided;
 mod files;
 mod flat;
 mod gated;

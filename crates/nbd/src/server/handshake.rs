@@ -46,6 +46,7 @@ pub struct Handshake {
     is_fixed: bool,
     with_zeroes: bool,
     is_structured: bool,
+    knows_blocks: bool,
     options: u32,
     /// Whether the driver is asked for exports that it did not offer, and was for the next.
     asks: bool,
@@ -94,6 +95,7 @@ impl Handshake {
             is_fixed: false,
             with_zeroes: true,
             is_structured: false,
+            knows_blocks: false,
             options: 0,
             asks: false,
             has_asked: false,
@@ -111,7 +113,8 @@ impl Handshake {
     /// When nobody asked for it.
     pub fn encrypted(&mut self) {
         assert!(self.state == State::Encrypting, "TLS begins when the handshake says so");
-        (self.tls, self.state, self.is_structured) = (Tls::Active, State::Option, false);
+        (self.tls, self.state) = (Tls::Active, State::Option);
+        (self.is_structured, self.knows_blocks) = (false, false);
     }
 
     /// Takes what came and answers it.
@@ -289,6 +292,7 @@ impl Handshake {
             Known::Info | Known::Go => match query(exports, data) {
                 Err(answer) => answer,
                 Ok(asked) => {
+                    self.knows_blocks |= asked.wants_blocks;
                     info(option, &asked, self.is_structured, out);
                     Answer::of(reply::ACK).write(option, out);
                     let export = asked.export;
@@ -330,7 +334,8 @@ impl Handshake {
 
     fn serve(&mut self, export: &Export) -> Next {
         self.state = State::Ended;
-        Next::Serve(Session { export: export.clone(), is_structured: self.is_structured })
+        let (is_structured, knows_blocks) = (self.is_structured, self.knows_blocks);
+        Next::Serve(Session { export: export.clone(), is_structured, knows_blocks })
     }
 }
 

@@ -73,6 +73,7 @@ impl Answer {
 /// What is asked about an export.
 pub(super) struct Asked<'a> {
     pub export: &'a Export,
+    pub wants_blocks: bool,
     wants_name: bool,
     wants_description: bool,
 }
@@ -95,11 +96,14 @@ pub(super) fn query<'a>(exports: &'a [Export], data: &[u8]) -> Result<Asked<'a>,
     }
     let wanted = |kind| reader.0.chunks_exact(2).any(|bytes| bytes == u16::to_be_bytes(kind));
     let (wants_name, wants_description) = (wanted(info::NAME), wanted(info::DESCRIPTION));
-    Ok(Asked { export: check_name(exports, name)?, wants_name, wants_description })
+    let wants_blocks = wanted(info::BLOCK_SIZE);
+    Ok(Asked { export: check_name(exports, name)?, wants_blocks, wants_name, wants_description })
 }
 
-/// Tells of an export. Block sizes are told to all: who did not ask is served all the same, and gets
-/// an error for what does not fit them.
+/// Tells of an export. Block sizes are told to all: a client that did not ask is served all the same ([`Session::longest`]),
+/// and gets an error for what is no multiple of the smallest.
+///
+/// [`Session::longest`]: super::Session::longest
 pub(super) fn info(option: u32, asked: &Asked<'_>, is_structured: bool, out: &mut Vec<u8>) {
     let export = asked.export;
     let mut tell = |kind: u16, write: &dyn Fn(&mut Vec<u8>)| {

@@ -176,9 +176,7 @@ impl Session {
     fn check_range(&self, command: Command, header: &Header) -> Result<(), Code> {
         let Header { offset, length, .. } = *header;
         let travels = matches!(command, Command::Read | Command::Write { .. });
-        if length == 0
-            || !self.blocks().fit(offset, length)
-            || (travels && length > self.blocks().maximum())
+        if length == 0 || !self.blocks().fit(offset, length) || (travels && length > self.longest())
         {
             return Err(Code::Invalid);
         }

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use tilemark_nbd::limits::PAYLOAD_SKIP_MAX;
-use tilemark_nbd::server::{Command, Incoming, Refusal, Request, Session};
-use tilemark_nbd::{Code, Violation};
+use tilemark_nbd::server::{Command, Incoming, Next, Refusal, Request, Session, Tls};
+use tilemark_nbd::{BlockSizes, Code, Export, Violation};
 
-use crate::feeding::{Cuts, exports, meet, wish};
+use crate::feeding::{Cuts, all, asking, exports, meet, option, serve, wish};
 
 const READ: u16 = 0;
 const WRITE: u16 = 1;
@@ -188,4 +188,25 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn clients_that_know_no_block_sizes_may_send_32_mib() {
+    let small = BlockSizes::new(512, 4096, 4096).unwrap();
+    let small = Export::new("small", 1 << 30, small, all()).unwrap();
+    let exports = [exports(), vec![small]].concat();
+    let longest = |options: &[Vec<u8>]| {
+        let input = [&[0, 0, 0, 3][..], &options.concat()].concat();
+        let (_, next, _) = serve(&exports, Tls::None, &input, Cuts::whole()).unwrap();
+        let Next::Serve(session) = next else { panic!("{next:?}") };
+        let fits = |length| matches!(ask(&session, 0, READ, 0, length), Incoming::Request(_));
+        assert!(fits(session.longest()) && !fits(session.longest() + 512));
+        session.longest()
+    };
+    assert_eq!(longest(&[option(1, b"vm2")]), 32 << 20, "EXPORT_NAME asks for nothing");
+    assert_eq!(longest(&[option(7, &asking("vm2", &[]))]), 32 << 20);
+    assert_eq!(longest(&[option(7, &asking("vm2", &[3]))]), 1 << 20);
+    let asked = [option(6, &asking("vm2", &[3])), option(7, &asking("vm2", &[]))];
+    assert_eq!(longest(&asked), 1 << 20, "it was asked before");
+    assert_eq!(longest(&[option(1, b"small")]), 4096, "it would be divided too often");
 }
