@@ -2,9 +2,12 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
-use rustix::fs::{SealFlags, fcntl_get_seals, readlink};
+use rustix::fs::{FsWord, SealFlags, fcntl_get_seals, fstatfs, readlink};
 use vhost::vhost_user::message::VhostUserMemoryRegion;
 use vm_memory::{FileOffset, GuestAddress, GuestMemoryMmap};
+
+/// Kind of file system of a memfd of ordinary pages (linux/magic.h, `TMPFS_MAGIC`).
+const ORDINARY_PAGES: FsWord = 0x0102_1994;
 
 /// A machine's memory, and where its front end has it.
 #[derive(Debug)]
@@ -57,6 +60,14 @@ pub(crate) fn check_backed(file: &File, offset: u64, bytes: u64) -> io::Result<(
                  hint: give it memory of memfd, which QEMU seals (memory-backend-memfd; libvirt: <source type='memfd'/>)",
             ));
         }
+    }
+    // A huge page is had when it is touched, and there may be none: a mapping that reserves them is no help, for the
+    // owner can punch holes. Which kinds are known to be safe is listed, not which are not.
+    if fstatfs(file)?.f_type != ORDINARY_PAGES {
+        return Err(io::Error::other(
+            "the machine's memory is of huge pages or of a device, and the server would end by touching what is not there\n\
+             hint: give it memory of memfd with ordinary pages (memory-backend-memfd without hugetlb=on)",
+        ));
     }
     let there = file.metadata()?.len();
     match offset.checked_add(bytes) {

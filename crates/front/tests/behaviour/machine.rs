@@ -79,9 +79,10 @@ pub(crate) struct Answer {
     pub data: Vec<u8>,
 }
 
-/// Memory as QEMU has it, or such that its owner could shrink.
-pub(crate) fn memory(is_sealed: bool) -> GuestMemoryMmap {
-    let file = memfd_create("machine", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap();
+/// Memory as QEMU has it, or such that its owner could shrink, or of pages of another kind.
+pub(crate) fn memory(is_sealed: bool, pages: MemfdFlags) -> GuestMemoryMmap {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING | pages;
+    let file = memfd_create("machine", flags).unwrap();
     let file = File::from(file);
     file.set_len(MEMORY as u64).unwrap();
     if is_sealed {
@@ -100,7 +101,7 @@ impl Machine {
         let (called, reads) = (Epoll::new().unwrap(), EpollEvent::new(EventSet::IN, 0));
         called.ctl(ControlOperation::Add, call.as_raw_fd(), reads).unwrap();
         Self {
-            memory: memory(true),
+            memory: memory(true, MemfdFlags::empty()),
             lie: 0,
             front_end: None,
             in_flight: None,

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use nbd::{Abilities, BlockSizes, Code, Export};
+use rustix::fs::MemfdFlags;
 use tempfile::TempDir;
 use tilemark_front::{
     Access, Buffer, Disk, Effects, FileDisk, Limits, Listen, Place, RamDisk, Request, Running,
@@ -342,11 +343,17 @@ fn a_queue_that_says_what_cannot_be_is_left_and_others_are_served() {
 }
 
 #[test]
-fn memory_that_could_be_shrunk_or_is_not_there_is_refused_and_said_so() {
+fn memory_whose_access_may_fault_is_refused() {
     let both = Both::of(ram("vm", SIZE));
-    for (is_sealed, lie, words) in [(false, 0, "hint: "), (true, 4096, "are not in a file of")] {
+    let (ordinary, huge) = (MemfdFlags::empty(), MemfdFlags::HUGETLB);
+    for (is_sealed, pages, lie, words) in [
+        (false, ordinary, 0, "could be shrunk by its owner"),
+        (true, ordinary, 4096, "are not in a file of"),
+        // Nobody has to have such pages for this: they are asked for when they are touched.
+        (true, huge, 0, "huge pages"),
+    ] {
         let mut machine = Machine::new(false);
-        machine.memory = crate::machine::memory(is_sealed);
+        machine.memory = crate::machine::memory(is_sealed, pages);
         machine.lie = lie;
         assert!(machine.connect(&both.directory.path().join("v")).is_err());
         let mut notes = Vec::new();
