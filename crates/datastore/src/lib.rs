@@ -61,6 +61,7 @@ mod storage_identity;
 mod store;
 mod sysfs;
 mod target;
+mod unused;
 
 pub use adopt_problem::AdoptProblem;
 pub use behind::{WholeDevice, device_behind};
@@ -88,3 +89,4 @@ pub use session::{Around, Session};
 pub use storage_identity::{StorageIdentity, storage_identity};
 pub use store::{Claim, Claimed, Facts, Fate, Found, Left, Lent, Located, Remembers, Step, Store};
 pub use target::Target;
+pub use unused::check_unused;

@@ -36,10 +36,8 @@ pub(crate) fn of(places: &[Place]) -> Openers {
         if pid.is_none_or(|pid| pid == own) {
             continue;
         }
-        match fs::read_dir(process.path().join("fd")) {
-            Ok(files) => openers.found.extend(
-                files.flatten().filter_map(|file| opener(&process.path(), &file.path(), places)),
-            ),
+        match of_process(&process.path(), places) {
+            Ok(found) => openers.found.extend(found),
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                 openers.unreadable += 1;
             }
@@ -48,6 +46,17 @@ pub(crate) fn of(places: &[Place]) -> Openers {
         }
     }
     openers
+}
+
+/// The same of this process alone.
+pub(crate) fn of_this_process(places: &[Place]) -> Vec<Opener> {
+    let process = Path::new("/proc").join(std::process::id().to_string());
+    of_process(&process, places).unwrap_or_default()
+}
+
+fn of_process(process: &Path, places: &[Place]) -> std::io::Result<Vec<Opener>> {
+    let files = fs::read_dir(process.join("fd"))?;
+    Ok(files.flatten().filter_map(|file| opener(process, &file.path(), places)).collect())
 }
 
 fn opener(process: &Path, file: &Path, places: &[Place]) -> Option<Opener> {

@@ -42,6 +42,9 @@ pub enum SetError {
     /// A file cannot be held.
     #[error(transparent)]
     Held(#[from] front::OpenError),
+    /// Somebody uses it by another name.
+    #[error("{}{}", .0, hint(.0))]
+    Used(#[from] datastore::Refusal),
     /// More memory than there is.
     #[error("{bytes} B of memory are more than the {has} B that this machine can give")]
     MuchMemory {
@@ -151,4 +154,8 @@ pub enum SetError {
         /// Which.
         name: String,
     },
+}
+
+fn hint(refusal: &datastore::Refusal) -> String {
+    refusal.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default()
 }

@@ -1,12 +1,12 @@
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use front::{Access, Held};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, fcntl_lock, flock};
 use tier::format::{Identity, SIDECAR_BYTES, SIDECAR_MAGIC, Sidecar};
 
 use crate::SetError;
@@ -30,8 +30,24 @@ pub(crate) fn failed(what: &'static str, path: &Path) -> impl Fn(io::Error) -> S
     move |source| SetError::Kernel { what, path: path.to_owned(), source }
 }
 
-/// A file or device that is held for as long as it is open.
+/// A file or device that is held for as long as it is open, and whose blocks nobody uses by another name.
 pub(crate) fn hold(path: &Path) -> Result<Held, SetError> {
+    let held = hold_to_look(path)?;
+    check_unused(path, &held.file)?;
+    Ok(held)
+}
+
+/// Refuses what somebody uses by another name.
+pub(crate) fn check_unused(path: &Path, file: impl AsFd) -> Result<(), SetError> {
+    datastore::check_unused(path, &file)?;
+    // The check opens and closes every loop device, which ends the lock of a process on it.
+    fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)
+        .map_err(|_| front::OpenError::InUse { path: path.to_owned() })?;
+    Ok(())
+}
+
+/// The same for who writes nothing to it.
+pub(crate) fn hold_to_look(path: &Path) -> Result<Held, SetError> {
     Ok(front::hold(path, Access::default())?)
 }
 

@@ -15,7 +15,9 @@ use tier::{
 use crate::asking::{Control, inbox};
 use crate::core::Core;
 use crate::disk::{CachedDisk, Keeper};
-use crate::files::{failed, hold, identity_of, is_of_version_1, path_of_sidecar, sidecar};
+use crate::files::{
+    failed, hold, hold_to_look, identity_of, is_of_version_1, path_of_sidecar, sidecar,
+};
 use crate::media::Files;
 use crate::opening::Opening;
 use crate::peers::{PeerAddress, Peers};
@@ -103,7 +105,7 @@ impl Set {
     /// # Errors
     /// It is held by somebody else, is no set, or is damaged.
     pub fn examine(cache: &Path) -> Result<Examined, SetError> {
-        let held = hold(cache)?;
+        let held = hold_to_look(cache)?;
         let mut files = Files { cache: Arc::new(held.file.into()), disks: Vec::new() };
         Tier::examine(&mut files)
             .map_err(|source| SetError::Open { path: cache.to_owned(), source })

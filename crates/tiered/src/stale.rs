@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tier::{IoError, Place, StaleError, StaleLog};
 
-use crate::files::{failed, hold, sidecar_of};
+use crate::files::{check_unused, failed, hold_to_look, sidecar_of};
 use crate::media::Files;
 use crate::{SetError, identity};
 
@@ -13,6 +13,7 @@ use crate::{SetError, identity};
 #[derive(Debug)]
 pub struct Stale {
     files: Files,
+    cache: PathBuf,
     disk: tier::format::Uuid,
 }
 
@@ -38,13 +39,13 @@ impl Stale {
         backing: &Path,
         beside: Option<PathBuf>,
     ) -> Result<Self, StaleFailure> {
-        let held = hold(cache)?;
+        let held = hold_to_look(cache)?;
         let path = beside.map_or_else(|| sidecar_of(backing), Ok)?;
         let side = File::open(&path).map_err(failed("open", &path))?;
         let side = Arc::new(side.into());
         let disks = vec![Some((Arc::clone(&side), side))];
         let files = Files { cache: Arc::new(held.file.into()), disks };
-        Ok(Self { files, disk: identity::of_disk(name) })
+        Ok(Self { files, cache: cache.to_owned(), disk: identity::of_disk(name) })
     }
 
     /// What it has.
@@ -75,6 +76,8 @@ impl Stale {
     /// # Errors
     /// It is not stale, or the set cannot be written.
     pub fn forget(&mut self) -> Result<StaleLog, StaleFailure> {
+        // It is the first that writes.
+        check_unused(&self.cache, &self.files.cache)?;
         Ok(tier::forget_stale(&mut self.files, self.disk, Place::Sidecar(0))?)
     }
 }

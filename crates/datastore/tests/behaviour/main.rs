@@ -10,3 +10,4 @@ mod directory;
 mod file;
 mod rig;
 mod session;
+mod unused;

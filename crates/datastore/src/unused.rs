@@ -1,0 +1,78 @@
+//! Whether a file or device that a caller has opened by itself is used by others: the rules on use of a datastore,
+//! for programs that serve what is there and bring no datastore.
+
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::{Path, PathBuf};
+
+use crate::claim::lasting;
+use crate::graph::{Graph, Relative};
+use crate::openers::{self, Opener};
+use crate::place::Place;
+use crate::{Refusal, in_use, mounts};
+
+/// Checks that nobody uses the blocks of `file` by another name: no mount, no swap space, no device on top of it or
+/// beside it, no process that has a relative open for writing. Who has `file` itself open is for its locks to say, and
+/// readers are let be. `path` is for messages.
+///
+/// # Errors
+/// The first rule that is broken, or that could not be looked at. No rule has an override.
+pub fn check_unused(path: &Path, file: impl AsFd) -> Result<(), Refusal> {
+    // The opened object, whatever its path leads to by now.
+    let link = PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()));
+    let target = Place::of(&link)
+        .ok_or_else(|| Refusal::unreadable("look at", path, std::io::ErrorKind::NotFound))?;
+    let graph = Graph::read();
+    let relatives = graph.relatives(target);
+    check_mounts(path, &relatives)?;
+    let swapped = in_use::swapped(&relatives);
+    if swapped.map_err(|error| Refusal::unreadable("read", "/proc/swaps", error))?.is_some() {
+        return Err(Refusal::Swap { path: path.to_owned() });
+    }
+    if let Some((used, holder)) = in_use::holder(&relatives) {
+        return Err(match target {
+            Place::Device(_) => Refusal::Held { device: path.to_owned(), used, holder },
+            Place::File(_) => {
+                Refusal::FileInUse { path: path.to_owned(), user: format!("block device {holder}") }
+            }
+        });
+    }
+    if let Some(name) = graph.lies_on_unknown(&relatives) {
+        return Err(Refusal::BackingUnknown { device: path.to_owned(), name: name.to_owned() });
+    }
+    check_writers(path, target, &relatives)
+}
+
+fn check_mounts(path: &Path, relatives: &[Relative]) -> Result<(), Refusal> {
+    let all = mounts::all()
+        .map_err(|error| Refusal::unreadable("read", "/proc/self/mountinfo", error))?;
+    match in_use::mounted(relatives, &all) {
+        Some((used, mount_point, pid)) => {
+            Err(Refusal::Mounted { device: path.to_owned(), used, mount_point, pid })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Another server that has the same unit by another path, or the file below a loop device. It may be this process.
+fn check_writers(path: &Path, target: Place, relatives: &[Relative]) -> Result<(), Refusal> {
+    let places: Vec<Place> =
+        relatives.iter().map(|relative| relative.place).filter(|place| *place != target).collect();
+    // Most files have no relatives, and looking at what all processes have open takes time.
+    if places.is_empty() {
+        return Ok(());
+    }
+    let writer = || {
+        let others =
+            openers::of(&places).found.into_iter().chain(openers::of_this_process(&places));
+        others.into_iter().find(|opener| opener.writes)
+    };
+    match lasting(writer) {
+        Some(Opener { place, process, writes }) => Err(Refusal::OpenElsewhere {
+            device: path.to_owned(),
+            used: in_use::member(relatives, place).map_or_else(String::new, |it| it.name.clone()),
+            process,
+            writes,
+        }),
+        None => Ok(()),
+    }
+}
