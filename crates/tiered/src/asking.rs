@@ -5,7 +5,7 @@ use std::time::Duration;
 use front::{ClientTls, Running, Waker};
 
 use crate::core::Core;
-use crate::inbox::{Ask, Command, Inbox, Reply};
+use crate::inbox::{Ask, Command, Inbox, Left, Reply};
 
 /// A way to ask a set.
 #[derive(Debug, Clone)]
@@ -20,6 +20,7 @@ pub struct Control {
     pub(crate) tls: Option<ClientTls>,
     /// How long clients wait for another server, and for a disk that moves.
     pub(crate) patience: Duration,
+    left: Arc<OnceLock<Left>>,
 }
 
 /// As long as the machine of docs/tier.md waits for a server.
@@ -50,12 +51,19 @@ impl Control {
     /// # Errors
     /// In words: no such disk, what is refused, or no answer in this time.
     pub fn ask(&self, command: Command, server: &Running, patience: Duration) -> Reply {
+        command.check()?;
         self.waker.get_or_init(|| server.waker());
         match command {
             Command::Attach(coming) => self.attach(&coming, server),
             Command::Detach { disk } => self.detach(&disk, server, patience),
             command => self.tell(|tell| Ask::Command(command, tell), Some(patience)),
         }
+    }
+
+    /// How the server left its set. Nothing while it runs, and nothing after a panic of its thread.
+    #[must_use]
+    pub fn left(&self) -> Option<Left> {
+        self.left.get().cloned()
     }
 
     /// Tells the server's thread.
@@ -95,7 +103,10 @@ pub(crate) fn inbox(
     waker: Arc<OnceLock<Waker>>,
 ) -> (Control, Inbox, Receiver<String>) {
     let ((ask, asked), (told, heard)) = (channel(), channel());
-    let inbox = Inbox { asked, waiting: Vec::new(), names, peers, has_failed: false, told };
+    let left = Arc::default();
+    let waiting = Vec::new();
+    let inbox =
+        Inbox { asked, waiting, names, peers, has_failed: false, told, left: Arc::clone(&left) };
     let (core, coming) = (Arc::default(), Arc::default());
-    (Control { asks: ask, waker, core, coming, tls: None, patience: PATIENCE }, inbox, heard)
+    (Control { asks: ask, waker, core, coming, tls: None, patience: PATIENCE, left }, inbox, heard)
 }

@@ -11,7 +11,7 @@ use units::Nanos;
 use crate::coming::unknown;
 use crate::core::Core;
 use crate::inbox::{
-    Ask, COMMON, Command, DiskReport, Held, MemoryReport, PeerReport, Reply, Report,
+    Ask, COMMON, Command, DiskReport, Held, Left, MemoryReport, PeerReport, Reply, Report,
 };
 use crate::marks;
 
@@ -165,7 +165,9 @@ impl Core {
         self.turns.retain(|(_, disk, _)| *disk != index);
         if let Command::Populate { on, for_s: Some(seconds), .. } = command {
             let after = Duration::from_secs(*seconds);
-            self.turns.push((Instant::now() + after, index, !on));
+            // No clock goes that far: population stays as it was ordered.
+            let Some(at) = Instant::now().checked_add(after) else { return };
+            self.turns.push((at, index, !on));
             fx.wake(after, 1);
         }
     }
@@ -311,6 +313,18 @@ impl Core {
             disks: disks.collect(),
             elsewhere: self.elsewhere(),
         }
+    }
+
+    /// Says how the set is left, for whoever asks when this thread has ended.
+    pub(crate) fn tell_left(&self) {
+        let dirty = |index: u16| self.tier.status(index).map_or(0, |status| status.dirty_bytes);
+        let named = (0..).zip(&self.inbox.names);
+        let waiting = named
+            .filter_map(|(index, name)| Some((name.clone()?, dirty(index))))
+            .filter(|(_, bytes)| *bytes > 0);
+        let in_order = self.is_closed && !self.inbox.has_failed;
+        // Only the first end counts.
+        let _ = self.inbox.left.set(Left { in_order, waiting: waiting.collect() });
     }
 
     fn memory_report(&self) -> Option<MemoryReport> {

@@ -82,6 +82,15 @@ impl Disk for Keeper {
     }
 }
 
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // Behind a panic the machine may be anything, and nothing is said of it.
+        if !std::thread::panicking() {
+            with(&self.core, |core| core.tell_left());
+        }
+    }
+}
+
 impl Core {
     pub(crate) fn submit(&mut self, disk: u16, request: Request, fx: &mut Effects) {
         let (op, fua) = match request.command {

@@ -1,22 +1,31 @@
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use front::Running;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 
 use crate::files::failed;
 use crate::{Command, Control, Report, SetError};
 
 /// A question is one line, and this long at most.
-const QUESTION_BYTES: u64 = 16 << 10;
+const QUESTION_BYTES: usize = 16 << 10;
 /// What is not done by then is said to go on.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Who comes and asks nothing is sent away.
+/// Time in which a client asks its whole question, and takes its answer.
 const SILENCE: Duration = Duration::from_secs(10);
+/// Clients without a whole question. With one more, the oldest of them is sent away, so that who asks is heard
+/// whatever others do. Our choice.
+const SILENT_MAX: usize = 64;
+/// Questions under way, a thread for each; a `drain` may take minutes. One more is refused. Our choice.
+const QUESTIONS_MAX: usize = 64;
+/// Before a listener that failed (out of files) is asked again.
+const AGAIN: Duration = Duration::from_millis(100);
 
 /// What is answered.
 #[derive(Debug, Serialize, Deserialize)]
@@ -45,20 +54,12 @@ impl Door {
         let listener = UnixListener::bind(path).map_err(failed("listen on", path))?;
         let owner = std::fs::Permissions::from_mode(0o600);
         std::fs::set_permissions(path, owner).map_err(failed("guard", path))?;
+        listener.set_nonblocking(true).map_err(failed("listen on", path))?;
         // The server ends when its owner says so, and not when a thread lets go of it.
         let server = Arc::downgrade(server);
-        let answer = move || {
-            for stream in listener.incoming().flatten() {
-                let (control, server) = (control.clone(), server.clone());
-                std::thread::spawn(move || {
-                    // Whoever went without waiting for the answer did not want it.
-                    let _ = serve(&stream, &control, server.upgrade().as_deref());
-                });
-            }
-        };
         std::thread::Builder::new()
             .name("door".to_owned())
-            .spawn(answer)
+            .spawn(move || attend(&listener, &control, &server))
             .map_err(failed("answer at", path))?;
         Ok(Self(path.to_owned()))
     }
@@ -76,17 +77,134 @@ fn is_socket(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|there| there.file_type().is_socket())
 }
 
-fn serve(stream: &UnixStream, control: &Control, server: Option<&Running>) -> io::Result<()> {
-    stream.set_read_timeout(Some(SILENCE))?;
-    let mut line = String::new();
-    BufReader::new(stream.take(QUESTION_BYTES)).read_line(&mut line)?;
+/// A client whose question has not come yet.
+struct Asker {
+    stream: UnixStream,
+    line: Vec<u8>,
+    until: Instant,
+}
+
+/// What became of a client.
+enum Heard {
+    Nothing,
+    Question,
+    End,
+}
+
+/// Hears clients, and has each whole question answered by a thread of its own. A silent client has no thread.
+fn attend(listener: &UnixListener, control: &Control, server: &Weak<Running>) {
+    let mut askers = VecDeque::new();
+    // Each thread that answers has a clone.
+    let answering = Arc::new(());
+    loop {
+        if wait(listener, &askers).and_then(|()| accept(listener, &mut askers)).is_err() {
+            std::thread::sleep(AGAIN);
+        }
+        let now = Instant::now();
+        let mut at = 0;
+        while let Some(asker) = askers.get_mut(at) {
+            match asker.hear() {
+                Heard::Nothing if asker.until > now => at += 1,
+                Heard::Question => {
+                    let asker = askers.remove(at).expect("it was just heard");
+                    begin(asker, &answering, control, server);
+                }
+                Heard::Nothing | Heard::End => drop(askers.remove(at)),
+            }
+        }
+    }
+}
+
+/// Waits until somebody comes or says something, or has been silent for too long.
+fn wait(listener: &UnixListener, askers: &VecDeque<Asker>) -> io::Result<()> {
+    // The oldest one is in front.
+    let left = askers.front().map(|asker| asker.until.saturating_duration_since(Instant::now()));
+    let left = left.and_then(|left| Timespec::try_from(left).ok());
+    let mut watched = vec![PollFd::new(listener, PollFlags::IN)];
+    watched.extend(askers.iter().map(|asker| PollFd::new(&asker.stream, PollFlags::IN)));
+    match poll(&mut watched, left.as_ref()) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+fn accept(listener: &UnixListener, askers: &mut VecDeque<Asker>) -> io::Result<()> {
+    let stream = match listener.accept() {
+        Ok((stream, _)) => stream,
+        Err(error) if is_later(&error) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    stream.set_nonblocking(true)?;
+    if askers.len() == SILENT_MAX {
+        askers.pop_front();
+    }
+    askers.push_back(Asker { stream, line: Vec::new(), until: Instant::now() + SILENCE });
+    Ok(())
+}
+
+fn is_later(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+impl Asker {
+    /// Takes what has come, without waiting. Of a question that is too long no more is kept than says so.
+    fn hear(&mut self) -> Heard {
+        let mut bytes = [0; QUESTION_BYTES];
+        match (&self.stream).read(&mut bytes) {
+            // Who closes behind an unended line has asked it.
+            Ok(0) if self.line.is_empty() => Heard::End,
+            Ok(0) => Heard::Question,
+            Ok(read) => {
+                let end = bytes[..read].iter().position(|byte| *byte == b'\n');
+                self.line.extend_from_slice(&bytes[..end.unwrap_or(read)]);
+                self.line.truncate(QUESTION_BYTES + 1);
+                if end.is_some() { Heard::Question } else { Heard::Nothing }
+            }
+            Err(error) if is_later(&error) => Heard::Nothing,
+            Err(_) => Heard::End,
+        }
+    }
+}
+
+/// Has a question answered by a thread of its own.
+fn begin(asker: Asker, answering: &Arc<()>, control: &Control, server: &Weak<Running>) {
+    let Asker { stream, line, .. } = asker;
+    let is_ready =
+        stream.set_nonblocking(false).and_then(|()| stream.set_write_timeout(Some(SILENCE)));
+    if is_ready.is_err() {
+        return;
+    }
+    if Arc::strong_count(answering) > QUESTIONS_MAX {
+        let words = format!("{QUESTIONS_MAX} questions are answered already, and no more at once");
+        // Whoever went without waiting for the answer did not want it.
+        return drop(tell(&stream, &Answer::Error(words)));
+    }
+    let (busy, control, server) = (Arc::clone(answering), control.clone(), server.clone());
+    let answer = move || {
+        let _ = serve(&stream, &line, &control, server.upgrade().as_deref());
+        drop(busy);
+    };
+    // A client without an answer sees that its connection is closed.
+    let _ = std::thread::Builder::new().name("answer".to_owned()).spawn(answer);
+}
+
+fn serve(
+    stream: &UnixStream,
+    line: &[u8],
+    control: &Control,
+    server: Option<&Running>,
+) -> io::Result<()> {
     // Its mode lets nobody else in either; but who asks here has the server open files, and the mode comes after
     // the socket.
     let peer = rustix::net::sockopt::socket_peercred(stream)?;
     if !peer.uid.is_root() && peer.uid != rustix::process::geteuid() {
         return tell(stream, &Answer::Error("only who serves it may ask, and root".to_owned()));
     }
-    let answer = match (serde_json::from_str::<Command>(&line), server) {
+    if line.len() > QUESTION_BYTES {
+        let words = format!("a question is longer than {QUESTION_BYTES} B");
+        return tell(stream, &Answer::Error(words));
+    }
+    let answer = match (serde_json::from_slice::<Command>(line), server) {
         (Ok(command), Some(server)) => match control.ask(command, server, PATIENCE) {
             Ok(report) => Answer::Done(report.map(Box::new)),
             Err(error) => Answer::Error(error),

@@ -7,7 +7,7 @@ use tier::Session;
 use tier::format::Uuid;
 
 /// Characters of a disk's name. Our choice: enough for a UUID with a word before it.
-const NAME_MAX: usize = 64;
+pub(crate) const NAME_MAX: usize = 64;
 
 /// A new name, which nobody else has.
 pub(crate) fn random() -> io::Result<Uuid> {

@@ -1,7 +1,7 @@
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use front::{Buffer, Request, RequestId};
@@ -242,6 +242,15 @@ pub struct ElsewhereReport {
     pub waiting: usize,
 }
 
+/// How a server that has ended left its set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// Whether the set is closed: everything that was begun has ended, and its superblock says so.
+    pub in_order: bool,
+    /// Disks with writes that only their logs have: name and bytes.
+    pub waiting: Vec<(String, u64)>,
+}
+
 /// What is held of a disk that is served.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -326,4 +335,6 @@ pub(crate) struct Inbox {
     pub(crate) has_failed: bool,
     /// Who hears of what an operator should know.
     pub(crate) told: Sender<String>,
+    /// Told once, when the server's thread ends.
+    pub(crate) left: Arc<OnceLock<Left>>,
 }

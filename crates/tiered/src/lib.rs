@@ -15,6 +15,7 @@
 
 mod arena;
 mod asking;
+mod bounds;
 mod coming;
 mod control;
 mod core;
@@ -51,8 +52,8 @@ pub use door::{Door, ask};
 pub use error::SetError;
 pub use hold::Hold;
 pub use inbox::{
-    COMMON, Coming, Command, DiskReport, Elsewhere, ElsewhereReport, MemoryReport, PeerReport,
-    Report,
+    COMMON, Coming, Command, DiskReport, Elsewhere, ElsewhereReport, Left, MemoryReport,
+    PeerReport, Report,
 };
 pub use make::{make, make_in, make_on};
 pub use opening::{Copies, Opening};

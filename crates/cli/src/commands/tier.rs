@@ -18,7 +18,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tier::{Counters, Damaged, Examined, LogWrites, Mode};
 use tiered::{
-    Caching, Command, Control, Copies, DiskReport, Door, Hold, MemoryReport, Opening, Report,
+    Caching, Command, Control, Copies, DiskReport, Door, Hold, Left, MemoryReport, Opening, Report,
     Reserve, Set, Times,
 };
 use units::{Bytes, Nanos};
@@ -38,6 +38,8 @@ use crate::text::{Table, count};
 
 /// How often it is looked whether the server has ended by itself.
 const LOOK: Duration = Duration::from_millis(200);
+/// Time that questions have to end in when the server has ended.
+const STUCK: Duration = Duration::from_secs(5);
 /// How often disks are looked for that came within hours of suspension.
 const SUSPENDED_LOOK: Duration = Duration::from_secs(1);
 
@@ -120,8 +122,29 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     drop(page);
     notify("STOPPING=1");
     drop(door);
-    crate::say!("ending: what was asked is answered, and the tier left in order");
-    end(running)
+    crate::say!("ending: what was asked is answered");
+    let ended = end(running);
+    told.iter()
+        .flat_map(std::sync::mpsc::Receiver::try_iter)
+        .for_each(|words| crate::say!("{words}"));
+    ended?;
+    set.map_or(Ok(Exit::Success), |(control, _)| how_left(control.left()))
+}
+
+/// Says how the tier is left, which is known when its server has ended.
+fn how_left(left: Option<Left>) -> Result<Exit, Failure> {
+    let (in_order, waiting) =
+        left.map_or((false, Vec::new()), |left| (left.in_order, left.waiting));
+    for (name, bytes) in waiting {
+        crate::say!("{name}: {} stay in its log", Bytes::new(bytes));
+    }
+    if in_order {
+        crate::say!("the tier is left in order");
+        return Ok(Exit::Success);
+    }
+    Err(Failure::new(Exit::Failure, "the tier is not left in order; what its logs have is kept").hint(Some(
+        "serve it again when backing stores and cache take writes: what was answered is put into the backing stores",
+    )))
 }
 
 /// Whoever asks how the tier is doing, and its peers, are heard from now on.
@@ -226,15 +249,18 @@ impl<'a> Suspension<'a> {
 }
 
 /// Waits for the disks, and for whoever still asks: a disk that waits to come or to leave does so no more.
-fn end(mut running: Arc<front::Running>) -> Result<Exit, Failure> {
+fn end(mut running: Arc<front::Running>) -> Result<(), Failure> {
     let failed = |error| Failure::new(Exit::Failure, format!("serving: {error}"));
     running.begin_to_stop().map_err(failed)?;
+    let mut over = None;
     loop {
         match Arc::try_unwrap(running) {
-            Ok(running) => {
-                return running.stop().map(|()| Exit::Success).map_err(failed);
-            }
+            Ok(running) => return running.stop().map_err(failed),
             Err(shared) => running = shared,
+        }
+        // A question that is stuck in the kernel, as at a store that does not answer, keeps no server from ending.
+        if running.is_over() && over.get_or_insert_with(Instant::now).elapsed() > STUCK {
+            return Ok(());
         }
         std::thread::sleep(Duration::from_millis(10));
     }

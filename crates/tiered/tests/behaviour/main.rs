@@ -7,6 +7,7 @@ extern crate front as tilemark_front;
 mod client;
 mod coming;
 mod copies;
+mod door;
 mod moving;
 mod reserved;
 mod served;
