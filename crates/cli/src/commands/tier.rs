@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use cache::tier::Admission;
 use front::{Catalog, ClientTls, Limits, Offer};
+use host::doctor::{self, Finding, Root};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -67,6 +68,8 @@ fn mode(mode: TierMode) -> Mode {
 }
 
 fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
+    // Before anything is opened: a set that is opened and not served would not have been left in order.
+    engine::try_ring().map_err(|error| without_ring(error.to_string()))?;
     let admission = match args.admission {
         1 => Admission::Always,
         accesses => Admission::NthAccess { accesses, fill_percent: 0 },
@@ -145,6 +148,12 @@ fn how_left(left: Option<Left>) -> Result<Exit, Failure> {
     Err(Failure::new(Exit::Failure, "the tier is not left in order; what its logs have is kept").hint(Some(
         "serve it again when backing stores and cache take writes: what was answered is put into the backing stores",
     )))
+}
+
+fn without_ring(refusal: String) -> Failure {
+    let Finding { found, try_next, .. } = doctor::without_ring(&Root::default(), refusal);
+    Failure::new(Exit::Refused, format!("tier serve needs io_uring, which is {found}"))
+        .hint(Some(try_next))
 }
 
 /// Whoever asks how the tier is doing, and its peers, are heard from now on.

@@ -9,6 +9,7 @@ use std::process::{Command, Output};
 use crate::monitoring::Served;
 use crate::rig::{Place, err, out, run_words};
 use crate::serving::get;
+use crate::tiers::Tiered;
 
 /// What the helper ends with where the filter cannot be set.
 const NO_FILTER: i32 = 77;
@@ -63,4 +64,16 @@ fn a_run_with_threads_instead_says_so_in_result_json_and_page() {
     let served = Served::start(&place);
     let page = get(served.port, &format!("/api/v1/runs/{id}")).1;
     assert!(page.contains("io_uring is refused here"), "{page}");
+}
+
+#[test]
+fn tier_serve_without_io_uring_gives_advice_and_opens_nothing() {
+    let tiered = Tiered::new();
+    let words = ["tier", "serve", "fast", "--disk", "vm1=vm1.raw", "--socket", "s"];
+    let Some(output) = filtered(&tiered.place, &words) else { return };
+    let said = err(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("tier serve needs io_uring, which is refused: "), "{said}");
+    assert!(said.contains("hint: ") && said.contains("io_uring"), "{said}");
+    assert!(!tiered.place.path("vm1.raw.tilemark-tier").exists(), "no sidecar was made");
 }

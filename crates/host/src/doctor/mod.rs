@@ -120,6 +120,11 @@ pub fn watch(time: Duration) -> Vec<Finding> {
     found.into_iter().map(finding).collect()
 }
 
+/// Advice where io_uring was refused, for programs that cannot do without: what was found, and the way out.
+pub fn without_ring(root: &Root, refusal: String) -> Finding {
+    checks::io_uring(root, &Err(refusal))
+}
+
 /// Looks at the machine; `ring` is what became of trying io_uring.
 pub fn examine(root: &Root, ring: &Result<(), String>) -> Vec<Finding> {
     vec![
