@@ -3,6 +3,7 @@
 //! What has to be waited for is waited for by the thread that asks: files, what a log has, what clients are still to be
 //! answered. The server's thread is asked for what takes it no time, and told what was found.
 
+use std::path::Path;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
@@ -16,11 +17,11 @@ use crate::core::Core;
 use crate::disk::CachedDisk;
 use crate::identity;
 use crate::inbox::{Ask, Coming, Command, ElsewhereReport, Held, Joining, Move, Reply, Room};
-use crate::media::Files;
+use crate::media::{Files, Watched};
 use crate::opening::{Copies, Opening};
 use crate::reserved::Reserve;
 use crate::route::Shape;
-use crate::set::{export, open_backing, places};
+use crate::set::{Backing, export, open_backing, places};
 
 impl Control {
     /// Opens a disk, and has it served.
@@ -40,8 +41,21 @@ impl Control {
         let (export, route) = opened.map_err(failed)?;
         let core = self.core.get().and_then(Weak::upgrade).ok_or("the server ends")?;
         let disk = CachedDisk { core, export, route };
-        server.add(Box::new(disk)).map_err(|error| failed(error.to_string()))?;
+        server.add(Box::new(disk)).map_err(|error| {
+            self.undo(&name, coming.elsewhere.is_some());
+            failed(error.to_string())
+        })?;
         Ok(None)
+    }
+
+    /// Has a disk leave that came and is not offered. Whoever is told why it did not come need not know of this.
+    fn undo(&self, name: &str, is_elsewhere: bool) {
+        if is_elsewhere {
+            let _ = self.send(Ask::Move(Move::Drop(name.to_owned())));
+        } else {
+            let command = Command::Detach { disk: name.to_owned() };
+            let _ = self.tell(|tell| Ask::Command(command, tell), None);
+        }
     }
 
     /// Opens a disk here; how it is offered, and its place among what clients find. One comes at a time. If clients have
@@ -68,21 +82,27 @@ impl Control {
                 shape.size, shape.block, told.size, told.block
             ));
         }
-        let (file, sidecar, reserved) = (backing.file, backing.sidecar, backing.reserved);
+        let Backing { attachment, file, sidecar, reserved, mut made, .. } = backing;
         // Those of other disks are not held here, or they would not be free when those leave.
         let mut files = Files { cache: room.cache, disks: vec![None; room.superblock.disks.len()] };
         files.disks[usize::from(index)] = Some((Arc::clone(&file), Arc::clone(&sidecar)));
         let session = identity::session().map_err(|error| words(&error))?;
-        let prepared = Tier::prepare(&mut files, &room.superblock, session, &backing.attachment)
-            .map_err(|error| match error {
-                OpenError::Attach { error, .. } => words(&error),
-                error => words(&error),
-            })?;
+        let mut media = Watched::new(&files);
+        let prepared = Tier::prepare(&mut media, &room.superblock, session, &attachment);
+        let prepared = prepared.map_err(|error| {
+            // Where the set is does not matter for this: its server has it open.
+            match (media.failure(&error, Path::new("the cache"), [(index, &opening)]), error) {
+                (Some(error), _) => words(&error),
+                (None, OpenError::Attach { error, .. }) => words(&error),
+                (None, error) => words(&error),
+            }
+        })?;
         let held = reserved.clone();
         let joining =
             Joining { prepared, backing: file, sidecar, reserved, opening: opening.clone() };
         self.tell(|tell| Ask::Join(Box::new(joining), tell), None)?;
         held.iter().for_each(|held| held.keep());
+        made.keep();
         drop(held);
         let opening = Box::new(opening);
         let route = self.tell(|tell| Ask::Serve(index, opening, shape, tell), None)?;

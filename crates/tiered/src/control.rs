@@ -231,6 +231,9 @@ impl Core {
             Note::LogDamaged(index) => {
                 format!("{}: what its log holds cannot be read; nothing goes to its backing store any more", name(index))
             }
+            Note::BackingFailed(index) if self.sidecars_refused.contains(&index) => {
+                format!("{}: its sidecar refused; it is tried again", name(index))
+            }
             Note::BackingFailed(index) => format!("{}: its backing store refused; it is tried again", name(index)),
             Note::Holding(index, peer) => {
                 format!("{}: {} holds a copy of its log", name(index), self.peer_name(index, peer))

@@ -76,6 +76,8 @@ pub(crate) struct Core {
     /// Backing devices that are reserved, by index, and those whose reservation another host has taken.
     pub(crate) reserved: BTreeMap<u16, Arc<Reserved>>,
     pub(crate) refused: BTreeSet<u16>,
+    /// Disks whose sidecar, and not their backing store, failed last.
+    pub(crate) sidecars_refused: BTreeSet<u16>,
     /// Questions to devices that are not answered.
     checks: usize,
     is_closing: bool,
@@ -111,6 +113,7 @@ impl Core {
             peers,
             reserved: BTreeMap::new(),
             refused: BTreeSet::new(),
+            sidecars_refused: BTreeSet::new(),
             checks: 0,
             is_closing: false,
             set,
@@ -382,6 +385,11 @@ impl Core {
         data: Buffer,
         fx: &mut Effects,
     ) {
+        match place {
+            Place::Sidecar(index) => drop(self.sidecars_refused.insert(index)),
+            Place::Backing(index) => drop(self.sidecars_refused.remove(&index)),
+            _ => {}
+        }
         let error = match (result, place) {
             (Err(libc::EBADE), Place::Backing(index)) => {
                 self.refused.insert(index);

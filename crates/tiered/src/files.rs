@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -6,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use front::{Access, Held};
-use rustix::fs::{FlockOperation, fcntl_lock, flock};
+use rustix::fs::{CWD, FlockOperation, RenameFlags, fcntl_lock, flock, renameat_with};
+use rustix::io::Errno;
 use tier::format::{Identity, SIDECAR_BYTES, SIDECAR_MAGIC, Sidecar};
 
 use crate::SetError;
@@ -51,10 +53,38 @@ pub(crate) fn hold_to_look(path: &Path) -> Result<Held, SetError> {
     Ok(front::hold(path, Access::default())?)
 }
 
+/// A sidecar that was just made, and is removed again unless its disk comes to be served.
+pub(crate) struct MadeSidecar(Option<PathBuf>);
+
+impl MadeSidecar {
+    /// Its disk is served.
+    pub(crate) fn keep(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for MadeSidecar {
+    fn drop(&mut self) {
+        // One that stays is taken for what it is: an empty one.
+        let _ = self.0.take().map(std::fs::remove_file);
+    }
+}
+
 /// Opens a backing disk's sidecar, or makes an empty one, which nobody else has while it is open. Never
 /// through a link, and never a file that is something else.
-pub(crate) fn sidecar(backing: &Path, elsewhere: Option<&Path>) -> Result<Arc<OwnedFd>, SetError> {
-    own_sidecar(backing, elsewhere, make_sidecar)
+pub(crate) fn sidecar(
+    backing: &Path,
+    elsewhere: Option<&Path>,
+) -> Result<(Arc<OwnedFd>, MadeSidecar), SetError> {
+    let made = Cell::new(None);
+    let make = |path: &Path| {
+        let file = make_sidecar(path)?;
+        made.set(Some(path.to_owned()));
+        Ok(file)
+    };
+    let opened = own_sidecar(backing, elsewhere, make);
+    let made = MadeSidecar(made.take());
+    Ok((opened?, made))
 }
 
 /// The same of one that is there.
@@ -110,12 +140,10 @@ pub(crate) fn replace_sidecar(
     if read < bytes.len() {
         return Err(SetError::Sidecar { path: path.to_owned() });
     }
-    let at = usize::try_from(newest.place()).unwrap_or(0);
-    let file = OwnedFd::from(make_sidecar(new)?);
+    let file = OwnedFd::from(write_new(new, &bytes)?);
     let newest = Sidecar { place: identity_of(&file, new)?, ..newest.clone() };
     let file = File::from(file);
-    bytes[at..at + SIDECAR_BYTES / 2].copy_from_slice(&newest.encode()[..]);
-    file.write_all_at(&bytes, 0)
+    file.write_all_at(&newest.encode()[..], newest.place())
         .and_then(|()| file.sync_all())
         .map_err(self::failed("write to", new))?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(failed)?;
@@ -170,16 +198,66 @@ fn checked(file: File, path: &Path) -> Result<File, SetError> {
     Ok(file)
 }
 
-/// A new file that is there after a power cut, too.
+/// A new sidecar, whole or not at all, which is there after a power cut, too.
 fn make_sidecar(path: &Path) -> Result<File, SetError> {
+    let new = room_for_new(path)?;
+    let made = write_new(&new, &empty_sidecar()).and_then(|file| {
+        give_name(&new, path).map_err(failed("make", path))?;
+        keep_name(path)?;
+        Ok(file)
+    });
+    if made.is_err() {
+        // It is taken for what it is the next time.
+        let _ = std::fs::remove_file(&new);
+    }
+    made
+}
+
+/// A sidecar to which no copy was written yet. It begins as a copy does, so that a file of zeros is none.
+fn empty_sidecar() -> Vec<u8> {
+    let mut bytes = vec![0; usize::try_from(SIDECAR_FILE_BYTES).unwrap_or(0)];
+    bytes[..SIDECAR_MAGIC.len()].copy_from_slice(SIDECAR_MAGIC);
+    bytes
+}
+
+/// A new file with all of its blocks: writing to it again needs no room, on a file system that writes in place.
+fn write_new(path: &Path, bytes: &[u8]) -> Result<File, SetError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true).mode(0o600);
     let file = options.open(path).map_err(failed("make", path))?;
-    file.set_len(SIDECAR_FILE_BYTES)
+    file.write_all_at(bytes, 0)
         .and_then(|()| file.sync_all())
         .map_err(failed("make room in", path))?;
-    keep_name(path)?;
     Ok(file)
+}
+
+/// Gives a file another name, which nothing has.
+fn give_name(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Not every file system can (NFS): there, links are never made over something.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            std::fs::hard_link(from, to)?;
+            std::fs::remove_file(from)
+        }
+        renamed => Ok(renamed?),
+    }
+}
+
+/// Makes an empty sidecar in a file that was made for it, of its length and of zeros.
+///
+/// # Errors
+/// It has another length or something in it, or what the kernel says.
+pub fn make_sidecar_in(path: &Path) -> Result<(), SetError> {
+    let file = open_sidecar(path, missing)?;
+    let mut bytes = vec![0; usize::try_from(SIDECAR_FILE_BYTES).unwrap_or(0)];
+    let found = file.metadata().map_err(failed("look at", path))?;
+    let is_whole = found.is_file() && found.len() == SIDECAR_FILE_BYTES;
+    if !is_whole || file.read_exact_at(&mut bytes, 0).is_err() || bytes.iter().any(|b| *b != 0) {
+        return Err(SetError::Sidecar { path: path.to_owned() });
+    }
+    file.write_all_at(&empty_sidecar(), 0)
+        .and_then(|()| file.sync_all())
+        .map_err(failed("write to", path))
 }
 
 /// Makes it durable that a new file has its name.
@@ -190,12 +268,11 @@ pub(crate) fn keep_name(path: &Path) -> Result<(), SetError> {
     synced.map_err(failed("make durable", directory))
 }
 
-/// Whether one of the two copies is a sidecar's or nothing yet; the other may be torn.
+/// Whether one of the two copies is a sidecar's; the other may be torn, or not written yet.
 fn holds_a_sidecar(file: &File) -> bool {
     let mut bytes = vec![0; SIDECAR_BYTES];
-    let is_copy =
-        |copy: &[u8]| copy.starts_with(SIDECAR_MAGIC) || copy.iter().all(|byte| *byte == 0);
-    file.read_exact_at(&mut bytes, 0).is_ok() && bytes.chunks(SIDECAR_BYTES / 2).any(is_copy)
+    file.read_exact_at(&mut bytes, 0).is_ok()
+        && bytes.chunks(SIDECAR_BYTES / 2).any(|copy| copy.starts_with(SIDECAR_MAGIC))
 }
 
 /// Identity of the storage behind an open file or device.

@@ -1,10 +1,15 @@
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::Arc;
 
 use front::Buffer;
 use rustix::fs::{FileType, fstat, major, minor};
 use rustix::io::{Errno, pread, pwrite};
-use tier::{IoError, Media, Place};
+use tier::{IoError, Media, OpenError, Place};
+
+use crate::SetError;
+use crate::files::failed;
+use crate::opening::Opening;
 
 /// The files of a set, by place.
 #[derive(Debug, Clone)]
@@ -46,44 +51,120 @@ pub(crate) fn writes_durably(file: &OwnedFd) -> bool {
     said("fua").trim() == "1" || said("write_cache").trim() == "write through"
 }
 
-impl Media for Files {
-    fn read(&mut self, place: Place, at: u64, into: &mut [u8]) -> Result<(), IoError> {
+impl Files {
+    fn try_read(&self, place: Place, at: u64, into: &mut [u8]) -> Result<(), Errno> {
         let file = self.of(place);
         let mut buffer = Buffer::zeroed(into.len());
         let mut done = 0;
         while done < into.len() {
             match pread(file, &mut buffer[done..], at + done as u64) {
-                Ok(0) => return Err(IoError::Io),
+                Ok(0) => return Err(Errno::IO),
                 Ok(read) => done += read,
                 Err(Errno::INTR) => {}
-                Err(_) => return Err(IoError::Io),
+                Err(errno) => return Err(errno),
             }
         }
         into.copy_from_slice(&buffer);
         Ok(())
     }
 
-    fn write(&mut self, place: Place, at: u64, data: &[u8]) -> Result<(), IoError> {
+    fn try_write(&self, place: Place, at: u64, data: &[u8]) -> Result<(), Errno> {
         let file = self.of(place);
         let mut buffer = Buffer::zeroed(data.len());
         buffer.copy_from_slice(data);
         let mut done = 0;
         while done < data.len() {
             match pwrite(file, &buffer[done..], at + done as u64) {
-                Ok(0) => return Err(IoError::Io),
+                Ok(0) => return Err(Errno::IO),
                 Ok(written) => done += written,
                 Err(Errno::INTR) => {}
-                // Its reservation is another host's.
-                Err(Errno::BADE) if matches!(place, Place::Backing(_)) => {
-                    return Err(IoError::Fenced);
-                }
-                Err(_) => return Err(IoError::Io),
+                Err(errno) => return Err(errno),
             }
         }
         Ok(())
     }
 
+    fn try_flush(&self, place: Place) -> Result<(), Errno> {
+        rustix::fs::fdatasync(self.of(place))
+    }
+}
+
+fn error(place: Place, errno: Errno) -> IoError {
+    match (errno, place) {
+        // Its reservation is another host's.
+        (Errno::BADE, Place::Backing(_)) => IoError::Fenced,
+        _ => IoError::Io,
+    }
+}
+
+impl Media for Files {
+    fn read(&mut self, place: Place, at: u64, into: &mut [u8]) -> Result<(), IoError> {
+        self.try_read(place, at, into).map_err(|_| IoError::Io)
+    }
+
+    fn write(&mut self, place: Place, at: u64, data: &[u8]) -> Result<(), IoError> {
+        self.try_write(place, at, data).map_err(|errno| error(place, errno))
+    }
+
     fn flush(&mut self, place: Place) -> Result<(), IoError> {
-        rustix::fs::fdatasync(self.of(place)).map_err(|_| IoError::Io)
+        self.try_flush(place).map_err(|_| IoError::Io)
+    }
+}
+
+/// The files of a set while it is opened, and which of them failed: an error of the machine does not say.
+pub(crate) struct Watched<'a> {
+    files: &'a Files,
+    failed: Option<(&'static str, Place, Errno)>,
+}
+
+impl<'a> Watched<'a> {
+    pub(crate) fn new(files: &'a Files) -> Self {
+        Self { files, failed: None }
+    }
+
+    /// Names the file that the storage failed at, if that is why. `disks` are those of the set, by place.
+    pub(crate) fn failure<'b>(
+        &self,
+        error: &OpenError,
+        cache: &Path,
+        disks: impl IntoIterator<Item = (u16, &'b Opening)>,
+    ) -> Option<SetError> {
+        let (what, place, errno) = self.failed.filter(|_| matches!(error, OpenError::Io(_)))?;
+        let of = |index| disks.into_iter().find(|(at, _)| *at == index).map(|(_, disk)| disk);
+        let path = match place {
+            Place::Backing(index) => of(index)?.backing.clone(),
+            Place::Sidecar(index) => of(index)?.sidecar_path().ok()?,
+            Place::Cache | Place::Copy(..) => cache.to_owned(),
+        };
+        Some(failed(what, &path)(errno.into()))
+    }
+
+    fn note(
+        &mut self,
+        what: &'static str,
+        place: Place,
+        result: Result<(), Errno>,
+    ) -> Result<(), IoError> {
+        result.map_err(|errno| {
+            self.failed = Some((what, place, errno));
+            error(place, errno)
+        })
+    }
+}
+
+impl Media for Watched<'_> {
+    fn read(&mut self, place: Place, at: u64, into: &mut [u8]) -> Result<(), IoError> {
+        let read = self.files.try_read(place, at, into);
+        self.note("read", place, read)
+    }
+
+    fn write(&mut self, place: Place, at: u64, data: &[u8]) -> Result<(), IoError> {
+        let written = self.files.try_write(place, at, data);
+        self.note("write to", place, written)
+    }
+
+    fn flush(&mut self, place: Place) -> Result<(), IoError> {
+        let flushed = self.files.try_flush(place);
+        self.note("flush", place, flushed)
     }
 }

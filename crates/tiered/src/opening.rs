@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use front::ClientTls;
 use tier::Mode;
 
+use crate::SetError;
+use crate::files::path_of_sidecar;
 use crate::identity::copy_name;
 use crate::peers::{PeerAddress, Peers};
 use crate::reserved::Reserve;
@@ -38,6 +40,11 @@ pub struct Opening {
 }
 
 impl Opening {
+    /// Where its sidecar is.
+    pub(crate) fn sidecar_path(&self) -> Result<PathBuf, SetError> {
+        path_of_sidecar(&self.backing, self.sidecar.as_deref())
+    }
+
     /// Starts to look for those who may hold copies of its log.
     pub(crate) fn look_for_peers(
         &self,

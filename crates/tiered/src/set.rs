@@ -16,9 +16,9 @@ use crate::asking::{Control, inbox};
 use crate::core::Core;
 use crate::disk::{CachedDisk, Keeper};
 use crate::files::{
-    failed, hold, hold_to_look, identity_of, is_of_version_1, path_of_sidecar, sidecar,
+    MadeSidecar, failed, hold, hold_to_look, identity_of, is_of_version_1, path_of_sidecar, sidecar,
 };
-use crate::media::Files;
+use crate::media::{Files, Watched};
 use crate::opening::Opening;
 use crate::peers::{PeerAddress, Peers};
 use crate::reserved::Reserved;
@@ -77,6 +77,7 @@ pub(crate) struct Backing {
     pub(crate) file: Arc<OwnedFd>,
     pub(crate) sidecar: Arc<OwnedFd>,
     pub(crate) reserved: Option<Arc<Reserved>>,
+    pub(crate) made: MadeSidecar,
     /// What offsets and lengths have to be multiples of.
     alignment: u32,
 }
@@ -91,7 +92,8 @@ impl Backing {
     }
 
     /// From now on it is held, whatever becomes of this process.
-    fn hold_in(&self, core: &mut Core) {
+    fn hold_in(&mut self, core: &mut Core) {
+        self.made.keep();
         if let Some(reserved) = &self.reserved {
             reserved.keep();
             core.hold(self.attachment.index, Arc::clone(reserved));
@@ -142,7 +144,12 @@ impl Set {
         let place = identity_of(&files.cache, cache)?;
         let is_vouched = accepted.contains(&place.name);
         let settings = caching.settings(session, place, is_vouched);
-        let opened = Tier::open(&mut files, settings, &attachments).map_err(refused)?;
+        let mut media = Watched::new(&files);
+        let opened = Tier::open(&mut media, settings, &attachments);
+        let opened = opened.map_err(|error| {
+            let indexes = attachments.iter().map(|attachment| attachment.index);
+            media.failure(&error, cache, indexes.zip(disks)).unwrap_or_else(|| refused(error))
+        })?;
         for (disk, backing) in disks.iter().zip(&backings) {
             backing.is_still_held(disk)?;
         }
@@ -164,7 +171,7 @@ impl Set {
         let exports = exports(disks, &backings, most)?;
         let mut core = Core::new(opened.tier, files, inbox, peers, superblock.set);
         core.routes = routes(disks, &backings, &exports);
-        backings.iter().for_each(|backing| backing.hold_in(&mut core));
+        backings.iter_mut().for_each(|backing| backing.hold_in(&mut core));
         let times = core.times.clone();
         let core = Arc::new(Mutex::new(core));
         // It cannot be set twice: this is all that sets it.
@@ -242,7 +249,7 @@ pub(crate) fn open_backing(
     // Only then is it opened and read what says whose the disk is.
     let reserved = disk.reserve.as_ref().map(|how| Reserved::take(how, &file, &disk.backing));
     let reserved = reserved.transpose()?.map(Arc::new);
-    let sidecar = sidecar(&disk.backing, disk.sidecar.as_deref())?;
+    let (sidecar, made) = sidecar(&disk.backing, disk.sidecar.as_deref())?;
     let failed =
         |errno: rustix::io::Errno| failed("read the sidecar of", &disk.backing)(errno.into());
     let beside = path_of_sidecar(&disk.backing, disk.sidecar.as_deref())?;
@@ -267,7 +274,7 @@ pub(crate) fn open_backing(
         copies: disk.copies.count,
         peers: disk.copies.peers.iter().map(PeerAddress::holder).collect(),
     };
-    Ok(Backing { attachment, sidecar, reserved, alignment, file })
+    Ok(Backing { attachment, sidecar, reserved, made, alignment, file })
 }
 
 pub(crate) fn export(disk: &Opening, backing: &Backing, most: u32) -> Result<Export, SetError> {

@@ -246,6 +246,7 @@ impl Through {
             None => {
                 let name = format!("sidecar-{}", self.known.len());
                 let sidecar = file(&mut self.store, &name, SIDECAR)?;
+                tiered::make_sidecar_in(&sidecar)?;
                 self.known.push((disk.name.clone(), sidecar));
                 self.known.len() - 1
             }

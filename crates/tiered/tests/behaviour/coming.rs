@@ -134,6 +134,7 @@ fn what_cannot_come_is_refused_in_words_and_leaves_nothing_behind() {
     assert!(refusal(&ours).contains("in use"));
     let copies = Coming { copies: 1, ..good.clone() };
     assert!(refusal(&copies).contains("1 copies on 0 peers"));
+    assert!(!sidecar_of(&good.backing).exists(), "the sidecar that was made for it is gone");
     let peers = Coming { peers: vec!["b".to_owned()], ..good.clone() };
     assert!(refusal(&peers).contains("a peer is NAME=ADDRESS"));
     std::fs::write(host.directory.path().join("letter"), [7; 12288]).expect("room");

@@ -11,4 +11,5 @@ mod door;
 mod moving;
 mod reserved;
 mod served;
+mod sidecars;
 mod told;

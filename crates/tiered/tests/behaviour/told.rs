@@ -54,7 +54,8 @@ fn a_sidecar_that_is_a_link_is_not_followed() {
 
 #[test]
 fn a_file_that_happens_to_have_a_sidecar_s_name_is_left_as_it_is() {
-    for content in [vec![7; 100], vec![7; 12288]] {
+    let behind_zeros = [vec![0; 4096], vec![7; 8192]].concat();
+    for content in [vec![7; 100], vec![7; 12288], vec![0; 12288], behind_zeros, Vec::new()] {
         let host = Host::new(Mode::Back);
         let beside = host.directory.path().join("disk.raw.tilemark-tier");
         std::fs::write(&beside, &content).expect("room");
