@@ -16,6 +16,8 @@ pub struct Control {
     pub(crate) core: Arc<OnceLock<Weak<Mutex<Core>>>>,
     /// One disk comes at a time, for two might want the same place.
     pub(crate) coming: Arc<Mutex<()>>,
+    /// Each disk that is let go of now has a clone.
+    pub(crate) giving: Arc<()>,
     /// Who this host is for peers of disks that come.
     pub(crate) tls: Option<ClientTls>,
     /// How long clients wait for another server, and for a disk that moves.
@@ -107,6 +109,7 @@ pub(crate) fn inbox(
     let waiting = Vec::new();
     let inbox =
         Inbox { asked, waiting, names, peers, has_failed: false, told, left: Arc::clone(&left) };
-    let (core, coming) = (Arc::default(), Arc::default());
-    (Control { asks: ask, waker, core, coming, tls: None, patience: PATIENCE, left }, inbox, heard)
+    let (core, coming, giving) = (Arc::default(), Arc::default(), Arc::default());
+    let (tls, patience) = (None, PATIENCE);
+    (Control { asks: ask, waker, core, coming, giving, tls, patience, left }, inbox, heard)
 }

@@ -1,23 +1,28 @@
-//! What other servers choose here by name: `owner/NAME`, a disk as its owner has it, and `pull/NAME`, which has it let go
-//! of ([`crate::far`]).
+//! What other servers choose here by name: `owner/NAME`, a disk as its owner has it, `pull/NAME`, which has it let go
+//! of ([`crate::far`]), and `heir/NAME`, which is there while this server pulls the disk: who is asked to let go of it for
+//! an address looks there first.
 //!
 //! Whoever is let in may have a disk let go of, as whoever is let in may write to it. Clients of this server wait from
 //! then on; what they had asked before is answered, all that the log has goes to the backing store, the sidecar says *clean*
 //! and nothing is open any more when the other one is answered. It is who is asked from then on.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::sync::{PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use front::{Buffer, Catalog, Disk, Effects, Request};
 use nbd::server::Command;
 use nbd::{Abilities, BlockSizes, Code, Export};
+use tier::REQUEST_BYTES_MAX;
 
 use crate::asking::Control;
 use crate::far::{Far, PULL_BYTES, puller};
 use crate::inbox::{self, Ask, Held, Move};
 use crate::route::Other;
+use crate::way::Way;
 
+/// Pulls at once; one more is refused, and asks again. Our choice: a host moves few disks at a time.
+const GIVING_MAX: usize = 64;
 /// How often it is looked who has waited long enough.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -45,6 +50,14 @@ impl Catalog for Doors {
             let blocks = BlockSizes::new(shape.block, shape.block.max(4096), most).ok()?;
             let abilities = Abilities::READ_ONLY | Abilities::FLUSH;
             let export = Export::new(name, shape.size, blocks, abilities).ok()?;
+            return Some(Box::new(Owned { control, name: disk.to_owned(), export }));
+        }
+        if let Some(disk) = name.strip_prefix("heir/") {
+            let core = control.core.get().and_then(Weak::upgrade)?;
+            let shape = core.lock().unwrap_or_else(PoisonError::into_inner).pulled(disk)?;
+            let blocks = BlockSizes::new(shape.block, shape.block.max(4096), REQUEST_BYTES_MAX);
+            let export = Export::new(name, shape.size, blocks.ok()?, Abilities::READ_ONLY).ok()?;
+            // Nothing of it is answered here before it is owned here.
             return Some(Box::new(Owned { control, name: disk.to_owned(), export }));
         }
         if let Some(disk) = name.strip_prefix("pull/") {
@@ -100,8 +113,14 @@ impl Disk for Pull {
         };
         let (control, name, id, data) =
             (self.control.clone(), self.name.clone(), request.id, request.data);
+        // Each waits in a thread of its own until the disk is let go of.
+        let turn = Arc::clone(&control.giving);
+        if Arc::strong_count(&turn) > GIVING_MAX {
+            return effects.answer(id, Err(Code::NoMemory), data);
+        }
         let give = move || {
             let given = control.give(&name, to);
+            drop(turn);
             let result = given.as_ref().map(drop).map_err(|_| Code::NotPermitted);
             // A server that ends answers nobody.
             let _ = control.send(Ask::Move(Move::Answer(id, result, data)));
@@ -124,6 +143,13 @@ impl Disk for Pull {
 impl Control {
     /// Lets go of a disk for another server; nothing is to be done if it was let go of already.
     fn give(&self, name: &str, to: Other) -> Result<Option<Far>, String> {
+        // A disk that is let go of for nobody has no owner, and its clients nobody to ask.
+        if let Err(error) = Way::open(&to.uri, &format!("heir/{name}"), self.tls.as_ref()) {
+            let why =
+                format!("{name} is not let go of: {} is to have it, and there {error}", to.address);
+            self.send(Ask::Move(Move::Said(why.clone())))?;
+            return Err(why);
+        }
         let (tell, told) = sync_channel(1);
         self.send(Ask::Move(Move::Give { name: name.to_owned(), to: to.clone(), tell }))?;
         let Some(giving) = self.wait(name, &told)? else { return Ok(None) };

@@ -292,6 +292,8 @@ pub(crate) enum Move {
     Give { name: String, to: Other, tell: TellGiving },
     /// It was let go of; who owns it from now on.
     Given(String, Line),
+    /// An operator should know of it.
+    Said(String),
     /// Its owner did not let go, or it could not be opened.
     Failed { name: String, why: String },
     /// Whoever waits since then waits no longer.

@@ -82,6 +82,13 @@ impl Core {
         Some((route.shape, self.tier.request_bytes_max().min(REQUEST_BYTES_MAX)))
     }
 
+    /// The disk that this server has asked another one to let go of.
+    pub(crate) fn pulled(&self, name: &str) -> Option<Shape> {
+        let mut routes = self.routes.iter().flatten();
+        let is_pulled = |own: &&Route| own.name == name && own.standing == Standing::Pulling;
+        routes.find(is_pulled).map(|route| route.shape)
+    }
+
     /// Those who waited are told where they are sent now.
     fn release(&mut self, at: usize, fx: &mut Effects) {
         for (_, request) in std::mem::take(&mut self.route(at).waiting) {
@@ -118,6 +125,7 @@ impl Core {
                 }
                 _ => fx.answer(request.id, Err(Code::Shutdown), request.data),
             },
+            Move::Said(words) => self.say(words),
             Move::Answer(id, result, data) => fx.answer(id, result, data),
             Move::Give { name, to, tell } => self.give(&name, &to, tell),
             Move::Given(name, line) => {

@@ -296,7 +296,7 @@ fn who_cannot_have_it_is_told_why() {
     attach(&b, &good).expect("nothing of all that is in its way");
     assert!(refusal(&good).contains("a disk of this name is served already"));
     // Nobody is answered who asks for what a server does not own, and no nonsense lets a disk go.
-    for name in ["owner/vm1", "owner/vm2", "owner/"] {
+    for name in ["owner/vm1", "owner/vm2", "owner/", "heir/vm1", "heir/"] {
         assert!(Client::open(&pair.place("b"), name).is_err(), "{name}");
     }
     let mut asks = Client::open(&pair.place("a"), "owner/vm1").expect("it owns it");
@@ -308,7 +308,15 @@ fn who_cannot_have_it_is_told_why() {
     words.resize(4096, 0);
     let mut pulls = Client::open(&pair.place("a"), "pull/vm3").expect("it may be asked");
     assert_eq!(pulls.write(0, &words), Err(Code::NotPermitted));
+    // Nobody is there, it is the owner itself, or a server that did not ask for it.
+    for address in ["nbd://localhost:1", &pair.address("a"), &pair.address("b")] {
+        let mut words = format!("{address}\n{}\n", pair.address("a")).into_bytes();
+        words.resize(4096, 0);
+        let mut pulls = Client::open(&pair.place("a"), "pull/vm1").expect("it may be asked");
+        assert_eq!(pulls.write(0, &words), Err(Code::NotPermitted), "{address}");
+    }
     assert!(owns(&a) && !owns(&b));
+    pair.client("a").write(0, &[8; 4096]).expect("it is answered by its owner still");
     let detached = b.ask(Command::Detach { disk: "vm1".to_owned() });
     assert!(detached.is_ok() && a.report().disks.len() == 1, "what is another's stays there");
 }
