@@ -363,13 +363,28 @@ impl Tier {
 
     /// Says in the log what became durable, when nothing else would.
     pub(super) fn seal(&mut self, index: u16, fx: &mut Fx) {
+        let log = self.disk(index).log.as_ref();
+        if log.is_some_and(|log| log.told < log.durable) {
+            self.put_seal(index, fx);
+        }
+    }
+
+    /// Says in the log that all of it is on the backing store, for those who read the log alone. Whether a group was
+    /// begun for that.
+    pub(super) fn tell_retired(&mut self, index: u16, fx: &mut Fx) -> bool {
+        let log = self.disk(index).log.as_ref();
+        log.is_some_and(|log| log.told_retired < log.retired) && self.put_seal(index, fx)
+    }
+
+    /// Begins a group without records, where there is room. Whether it did.
+    fn put_seal(&mut self, index: u16, fx: &mut Fx) -> bool {
         let (geometry, now, is_failed) = (self.geometry, self.now, self.is_failed);
         let disk = self.disk(index);
         let epoch = disk.open_number();
         let is_still = is_failed || disk.is_settling || disk.is_fenced;
-        let Some(log) = disk.log.as_mut() else { return };
-        if is_still || log.told >= log.durable || log.room(&geometry).is_none() {
-            return;
+        let Some(log) = disk.log.as_mut() else { return false };
+        if is_still || log.room(&geometry).is_none() {
+            return false;
         }
         let seq = log.seq;
         let io = self.ios.start(Io::Group { log: LogId::Disk(index), seq });
@@ -381,6 +396,7 @@ impl Tier {
         let place = (seq, log.position);
         let effect = log.write(&geometry, facts, Vec::new(), Vec::new(), io);
         self.push_group(index, place, effect, &[], fx);
+        true
     }
 
     /// Nothing will be accepted any more: whoever waits is told.

@@ -28,7 +28,7 @@ impl Tier {
     /// Puts what is durable in the log into the backing store.
     pub(super) fn pump_destage(&mut self, index: u16, fx: &mut Fx) {
         if self.disk(index).batch.is_none() {
-            self.tell_retired(index, fx);
+            self.tell_retired_by_sidecar(index, fx);
             self.begin_batch(index, fx);
         }
         let Some(batch) = self.disk(index).batch.as_ref() else { return };
@@ -311,7 +311,7 @@ impl Tier {
     }
 
     /// Has the sidecar say what is on the backing store, if a chunk of the log is free then.
-    fn tell_retired(&mut self, index: u16, fx: &mut Fx) {
+    fn tell_retired_by_sidecar(&mut self, index: u16, fx: &mut Fx) {
         let is_closing = self.is_closing;
         let disk = self.disk(index);
         let told = disk.sidecar_retired;

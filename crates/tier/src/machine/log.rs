@@ -42,6 +42,8 @@ pub(crate) struct Log {
     pub(crate) retired: u64,
     /// Number of the newest durable sidecar copy of its disk, for heads.
     pub(crate) sidecar: u64,
+    /// What the last head said of that.
+    pub(super) told_retired: u64,
     in_flight: VecDeque<InFlight>,
 }
 
@@ -86,6 +88,7 @@ impl Log {
             told: seq - 1,
             retired: seq - 1,
             sidecar: 0,
+            told_retired: seq - 1,
             in_flight: VecDeque::new(),
         }
     }
@@ -179,6 +182,7 @@ impl Log {
         from.extend(payload);
         let at = geometry.chunk_at(self.chunk()) + u64::from(self.at);
         self.previous = sum;
+        self.told_retired = self.retired;
         self.position += BLOCK + u64::from(bytes);
         self.at += 4096 + bytes;
         let (is_durable, end) = (facts.is_durable, self.position);

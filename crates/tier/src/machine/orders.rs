@@ -57,9 +57,9 @@ impl Tier {
             self.end_epoch_now(index);
         }
         let is_drained = self.is_drained(index);
-        let disk = self.disk(index);
-        if disk.is_draining && is_drained {
-            disk.is_draining = false;
+        let is_answered = self.disk(index).is_draining && is_drained;
+        if is_answered && !self.tell_retired(index, fx) {
+            self.disk(index).is_draining = false;
             fx.push(Effect::Note(Note::Drained(index)));
         }
         match change {
@@ -200,7 +200,11 @@ impl Tier {
             self.flush_if_needed(index, fx);
             return false;
         }
-        if is_drained && disk.sidecar.state == SidecarState::Dirty && disk.retry_at.is_none() {
+        let is_dirty = disk.sidecar.state == SidecarState::Dirty && disk.retry_at.is_none();
+        if is_drained && self.tell_retired(index, fx) {
+            return false;
+        }
+        if is_drained && is_dirty {
             self.write_sidecar(index, SidecarState::Clean, fx);
             return false;
         }

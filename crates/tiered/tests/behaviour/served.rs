@@ -263,3 +263,24 @@ fn two_disks_share_a_set_and_stay_two() {
     let set = open(&host.cache(), &disks[..1]).expect("the second may stay away");
     assert!(set.was_clean);
 }
+
+#[test]
+fn drained_writes_are_not_to_come() {
+    for (is_killed, mode) in [(true, Mode::Back), (false, Mode::Back), (false, Mode::Through)] {
+        let host = Host::new(mode);
+        let served = host.serve();
+        let mut client = host.client();
+        for at in 0..20 {
+            client.write(at * 4096, &[7; 4096]).expect("bytes are taken");
+        }
+        client.flush().expect("a flush is answered");
+        served.ask(Command::Drain { disk: "vm1".to_owned() }).expect("it drains");
+        // What a kill right now would leave: the cache file as it is.
+        let left = host.directory.path().join("left");
+        std::fs::copy(host.cache(), &left).expect("room");
+        served.running.stop().expect("it ends in order");
+        let examined = Set::examine(&if is_killed { left } else { host.cache() });
+        let disks = examined.expect("it is a set").disks;
+        assert!(disks.iter().all(|disk| (disk.writes, disk.bytes) == (0, 0)), "{disks:?}");
+    }
+}
