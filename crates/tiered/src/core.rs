@@ -19,6 +19,10 @@ use crate::reserved::Reserved;
 use crate::route::{Giving, Route, TellGiving};
 use crate::times::{Times, Watch};
 
+/// Time in which a backing store that refuses may come back while its set is closed. Our choice: what waits is safe in a
+/// log, and whoever ends a server waits for it.
+const REFUSED_PATIENCE: Duration = Duration::from_secs(10);
+
 /// What the ring does for the machine.
 #[derive(Debug)]
 pub(crate) enum Under {
@@ -81,6 +85,8 @@ pub(crate) struct Core {
     /// Questions to devices that are not answered.
     checks: usize,
     is_closing: bool,
+    /// When nothing more is waited for while a backing store refuses.
+    gives_up_at: Option<Instant>,
     /// The set's name.
     pub(crate) set: Uuid,
     started: Instant,
@@ -116,6 +122,7 @@ impl Core {
             sidecars_refused: BTreeSet::new(),
             checks: 0,
             is_closing: false,
+            gives_up_at: None,
             set,
             started: now,
             // What recovery found is to be gone on with.
@@ -158,11 +165,23 @@ impl Core {
     /// is waited for.
     pub(crate) fn close(&mut self, fx: &mut Effects) {
         self.is_closing = true;
+        self.gives_up_at = Some(Instant::now() + REFUSED_PATIENCE);
         while self.checks > 0 {
             let Ok(told) = self.peers.told.recv() else { break };
             self.hear(told, fx);
         }
         self.handle(Event::Order(Order::Close), fx);
+    }
+
+    /// Whether a set that closes is waited for no more: it is closed, or a backing store has refused for long.
+    pub(crate) fn is_over(&self) -> bool {
+        let is_late = self.gives_up_at.is_some_and(|at| at <= Instant::now());
+        self.is_closed || (is_late && self.is_refused())
+    }
+
+    fn is_refused(&self) -> bool {
+        let disks = (0..).zip(&self.inbox.names).filter_map(|(index, _)| self.tier.status(index));
+        disks.into_iter().any(|status| status.is_refused)
     }
 
     fn hear(&mut self, told: Told, fx: &mut Effects) {

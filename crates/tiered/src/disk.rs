@@ -78,7 +78,7 @@ impl Disk for Keeper {
     }
 
     fn is_closed(&self) -> bool {
-        with(&self.core, |core| core.is_closed)
+        with(&self.core, |core| core.is_over())
     }
 }
 

@@ -126,7 +126,7 @@ fn serve(args: &TierServeArgs) -> Result<Exit, Failure> {
     notify("STOPPING=1");
     drop(door);
     crate::say!("ending: what was asked is answered");
-    let ended = end(running);
+    let ended = end(running, limits);
     told.iter()
         .flat_map(std::sync::mpsc::Receiver::try_iter)
         .for_each(|words| crate::say!("{words}"));
@@ -257,22 +257,27 @@ impl<'a> Suspension<'a> {
     }
 }
 
-/// Waits for the disks, and for whoever still asks: a disk that waits to come or to leave does so no more.
-fn end(mut running: Arc<front::Running>) -> Result<(), Failure> {
+/// Waits for the disks, and for whoever still asks: a disk that waits to come or to leave does so no more. What is
+/// stuck in the kernel, at a store that does not answer, is waited for no longer than the server may take to end.
+fn end(mut running: Arc<front::Running>, limits: Limits) -> Result<(), Failure> {
     let failed = |error| Failure::new(Exit::Failure, format!("serving: {error}"));
     running.begin_to_stop().map_err(failed)?;
     let mut over = None;
-    loop {
-        match Arc::try_unwrap(running) {
-            Ok(running) => return running.stop().map_err(failed),
-            Err(shared) => running = shared,
-        }
-        // A question that is stuck in the kernel, as at a store that does not answer, keeps no server from ending.
-        if running.is_over() && over.get_or_insert_with(Instant::now).elapsed() > STUCK {
-            return Ok(());
+    let mut until = Instant::now() + limits.drain + limits.close + STUCK;
+    while Instant::now() < until {
+        // Once it is over nobody else keeps it from being joined.
+        if running.is_over() {
+            match Arc::try_unwrap(running) {
+                Ok(running) => return running.stop().map_err(failed),
+                Err(shared) => running = shared,
+            }
+            until = until.min(*over.get_or_insert_with(Instant::now) + STUCK);
         }
         std::thread::sleep(Duration::from_millis(10));
     }
+    // Letting go of it would wait for its thread.
+    std::mem::forget(running);
+    Ok(())
 }
 
 fn said(set: &Set) {
