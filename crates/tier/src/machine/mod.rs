@@ -166,6 +166,8 @@ pub struct Tier {
     divides_at: Option<Nanos>,
     /// Whether something may go on.
     is_stirred: bool,
+    /// Whether a disk waits until nothing concerns it any more.
+    has_settling: bool,
     now: Nanos,
     /// When a timer is set for.
     wake_at: Option<Nanos>,
@@ -207,6 +209,7 @@ impl Tier {
             filling: 0,
             divides_at: None,
             is_stirred: true,
+            has_settling: false,
             now: Nanos(0),
             wake_at: None,
             order: 0,
@@ -233,6 +236,8 @@ impl Tier {
             Event::Peer(disk, peer, event) => self.peer_event(disk, peer, event, fx),
             Event::Turn => self.turn(fx),
         }
+        // The last read or fill of a disk that leaves stirs nothing else, and nothing may come after it.
+        self.is_stirred |= self.has_settling;
     }
 
     /// What happened so far.
@@ -426,6 +431,8 @@ impl Tier {
                 self.pump_disk(u16::try_from(disk).unwrap_or(u16::MAX), fx);
             }
         }
+        let settles = |disk: &Disk| disk.stage == disk::Stage::Settling;
+        self.has_settling = self.disks.iter().flatten().any(settles);
         self.pump_division(fx);
         self.pump_pool(fx);
         self.pump_checkpoint(fx);
