@@ -64,6 +64,7 @@ pub struct Disk {
     /// Flushes under way, with the number of the last write each covers.
     flushes: Vec<(u64, u64)>,
     finished: u64,
+    started: u64,
     faults: Vec<Fault>,
 }
 
@@ -78,6 +79,7 @@ impl Disk {
             in_flight: Vec::new(),
             flushes: Vec::new(),
             finished: 0,
+            started: 0,
             faults: Vec::new(),
         }
     }
@@ -145,8 +147,14 @@ impl Disk {
                 "a write of {range:?} was started while one of {theirs:?} is in flight"
             );
         }
+        self.started += 1;
         self.in_flight.push((id, Write { at: start, data: data.into() }));
         Ok(())
+    }
+
+    /// Writes that were started so far.
+    pub fn writes(&self) -> u64 {
+        self.started
     }
 
     /// The write `id` is done, and durable if it says so.

@@ -9,6 +9,7 @@ mod keeper;
 mod memory;
 mod model;
 mod moving;
+mod older;
 mod oracle;
 mod parts;
 mod peers;
