@@ -184,7 +184,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("temporary directory");
         let path = directory.path().join("disk");
         let name = |path: &std::path::Path| {
-            storage_identity(&File::open(path).expect("open")).expect("an identity").name
+            storage_identity(File::open(path).expect("open")).expect("an identity").name
         };
         fs::write(&path, "1").expect("written");
         let first = name(&path);
