@@ -161,6 +161,7 @@ impl<'a> Replayed<'a> {
                 OpenOn::Io(direction) => Unfinished::Io(self.kind(instance, row.name), direction),
                 OpenOn::Call => Unfinished::Call(self.kind(instance, row.name)),
                 OpenOn::Action => Unfinished::Action(self.action(instance, row.name)),
+                OpenOn::Start => Unfinished::Start(self.action(instance, row.name)),
             };
             slice.open.push(OpenRow { instance: InstanceId(id(instance)), what, ages: row.ages });
         }

@@ -6,7 +6,7 @@ pub use totals::{ActionTotals, KindTotals};
 
 use std::collections::BTreeMap;
 
-use record::slice::{CallRow, Direction, InstanceId, Slice, Topology};
+use record::slice::{CallRow, Direction, InstanceId, Slice, Topology, Unfinished};
 use stats::{Compact, Histogram};
 use units::Nanos;
 
@@ -38,6 +38,8 @@ pub struct InstanceTotals {
     pub kinds: Vec<KindTotals>,
     /// Its calls, by kind.
     pub calls: BTreeMap<u16, CallRow>,
+    /// Ages of its starts that were due and had not begun when the window ended.
+    pub not_begun: Compact,
 }
 
 /// How the generator fared over a window.
@@ -60,6 +62,8 @@ pub struct GeneratorTotals {
     pub queued_early: u64,
     /// CPU seconds of each worker thread.
     pub worker_cpu_seconds: Vec<f64>,
+    /// Time in which a worker was stopped, or kept by the kernel.
+    pub away: Nanos,
 }
 
 impl GeneratorTotals {
@@ -96,6 +100,7 @@ impl Window {
                 actions: vec![ActionTotals::default(); instance.actions.len()],
                 kinds: vec![KindTotals::default(); instance.kinds.len()],
                 calls: BTreeMap::new(),
+                not_begun: Compact::default(),
             })
             .collect();
         let generator = GeneratorTotals {
@@ -140,6 +145,11 @@ impl Window {
             total.service.merge(&service.compact());
             total.response.merge(&response.compact());
         }
+        // What is open is the state of a moment, not a sum.
+        self.instances.iter_mut().for_each(|own| own.not_begun = Compact::default());
+        for row in slice.open.iter().filter(|row| matches!(row.what, Unfinished::Start(_))) {
+            self.instances[row.instance.0 as usize].not_begun.merge(&row.ages);
+        }
         self.add_generator(slice);
     }
 
@@ -167,6 +177,7 @@ impl GeneratorTotals {
             sum.queued_early += row.queued;
         }
         sum.lateness.merge(&row.lateness);
+        sum.away += row.away;
         let workers = sum.worker_cpu_seconds.len().max(row.worker_cpu.len());
         sum.worker_cpu_seconds.resize(workers, 0.0);
         for (seconds, share) in sum.worker_cpu_seconds.iter_mut().zip(&row.worker_cpu) {

@@ -142,6 +142,8 @@ pub(crate) struct Worker<M, B, O> {
     until: Nanos,
     dispatching: bool,
     held: Held,
+    /// When the wait of this turn ends at the latest.
+    awaited: Nanos,
     now: Nanos,
     turn_start: Nanos,
     slice_start: Nanos,
@@ -212,6 +214,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             until: job.until,
             dispatching: true,
             held: Held::default(),
+            awaited: Nanos::MAX,
             now: Nanos::ZERO,
             turn_start: Nanos::ZERO,
             slice_start: Nanos::ZERO,
@@ -301,9 +304,11 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             self.backend.submit().map_err(failed)?;
             let handed_over = self.backend.now();
             self.held.add(now, handed_over);
+            self.counts.note_absence(now, handed_over);
             now = handed_over;
         }
         let wait = self.wait(now);
+        self.awaited = wait.until.max(now);
         self.backend.enter(wait).map_err(failed)
     }
 
@@ -335,6 +340,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         self.backend.reap(&mut self.done, REAP_MAX);
         self.now =
             self.done.last().map_or_else(|| self.backend.now(), |last| last.at).max(self.now);
+        self.counts.note_absence(self.awaited, self.now);
         self.look_at_calls();
     }
 
@@ -356,7 +362,8 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         let share = (cpu.saturating_sub(self.cpu_before).0) as f64
             / (end.saturating_sub(self.slice_start).0.max(1)) as f64;
         let row = self.counts.row(share);
-        let kept = (row.submitted, row.completed, row.in_flight_seconds, row.queued);
+        let (away, kept) =
+            (row.away, (row.submitted, row.completed, row.in_flight_seconds, row.queued));
         if self.outlet.pass(&mut self.telemetry, span, row, last) {
             self.slice_start = end;
             self.cpu_before = cpu;
@@ -366,6 +373,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             self.counts.slice_completed += kept.1;
             self.counts.in_flight_ns += u128::from(Nanos::from_secs_f64(kept.2).0);
             self.counts.queued += kept.3;
+            self.counts.away = away;
         }
     }
 
@@ -377,9 +385,9 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
             if matches!(instance.presence, Presence::Absent) {
                 continue;
             }
-            instance.machine.waiting_for(&mut |open| {
+            instance.machine.waiting_for(end, &mut |open| {
                 let age = end.saturating_sub(open.intended);
-                recorder.unfinished(position, Unfinished::Action(open.action.0), age);
+                recorder.unfinished(position, Unfinished::of(&open), age);
             });
         }
         for flight in self.slots.in_flight() {

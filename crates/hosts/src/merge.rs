@@ -184,7 +184,7 @@ fn fits(slice: &Slice, topology: &Topology) -> bool {
             action(row.instance, row.action) && usize::from(row.group) < groups.max(1)
         })
         && slice.open.iter().all(|row| match row.what {
-            Unfinished::Action(number) => action(row.instance, number),
+            Unfinished::Action(number) | Unfinished::Start(number) => action(row.instance, number),
             Unfinished::Io(number, _) | Unfinished::Call(number) => kind(row.instance, number),
         })
 }

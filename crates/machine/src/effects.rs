@@ -22,10 +22,11 @@ pub trait Machine {
     /// what should happen into `fx`. Never blocks and never asks the time.
     fn handle(&mut self, now: Nanos, event: Event, fx: &mut Effects);
 
-    /// Names every action that somebody waits for: begun and unfinished, or meant to begin
-    /// and still waiting in line. What is unfinished when a measurement ends has taken at
-    /// least so long. Machines without actions name none.
-    fn waiting_for(&self, _each: &mut dyn FnMut(ActionOpen)) {}
+    /// Names every action that somebody waits for at `now`: begun and unfinished, in line, or due
+    /// before `now` and not begun, because the driver has not told the machine the time since.
+    /// What is unfinished when a measurement ends has taken at least so long. Machines without
+    /// actions name none.
+    fn waiting_for(&self, _now: Nanos, _each: &mut dyn FnMut(ActionOpen)) {}
 
     /// All that has changed since it was built, so that one built alike goes on from here as this one
     /// would ([`Machine::go_on_from`]). None of a machine that cannot.
@@ -49,6 +50,8 @@ pub trait Machine {
 pub struct ActionOpen {
     /// Which action.
     pub action: ActionId,
+    /// Whether it has begun.
+    pub has_begun: bool,
     /// When its user meant to start.
     pub intended: Nanos,
 }

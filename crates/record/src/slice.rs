@@ -7,6 +7,7 @@ mod merge;
 
 pub use call::CallRow;
 
+use machine::ActionOpen;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::Compact;
@@ -220,12 +221,24 @@ pub struct ActionRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unfinished {
-    /// An action, a position in the instance's list.
+    /// An action that has begun, a position in the instance's list.
     Action(u16),
+    /// An action that was due and has not begun, likewise.
+    Start(u16),
     /// An I/O of a kind, a position in the instance's list, and its direction.
     Io(u16, Direction),
     /// A call of a kind, a position in the instance's list.
     Call(u16),
+}
+
+impl Unfinished {
+    /// An action that somebody waits for.
+    pub const fn of(open: &ActionOpen) -> Self {
+        match open.has_begun {
+            true => Self::Action(open.action.0),
+            false => Self::Start(open.action.0),
+        }
+    }
 }
 
 /// Actions, I/Os or calls of one instance that were not finished when a slice ended, and had been
@@ -262,4 +275,8 @@ pub struct GeneratorRow {
     pub queued: u64,
     /// CPU time of each worker thread in the slice, as a share of the slice.
     pub worker_cpu: Vec<f64>,
+    /// Time in which a worker neither ran nor waited: the process was stopped, or the kernel kept
+    /// the worker in a hand-over. The longest of any worker; stretches that are short are left out.
+    #[serde(default)]
+    pub away: Nanos,
 }

@@ -114,9 +114,9 @@ impl Meter {
         if instance == 0 {
             self.recorder.look_anew();
         }
-        machine.waiting_for(&mut |open| {
+        machine.waiting_for(now, &mut |open| {
             let age = now.saturating_sub(open.intended);
-            self.recorder.unfinished(instance, Unfinished::Action(open.action.0), age);
+            self.recorder.unfinished(instance, Unfinished::of(&open), age);
         });
     }
 

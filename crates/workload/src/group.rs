@@ -104,7 +104,7 @@ pub struct Arrivals {
     pub rhythm: Rhythm,
     /// Active time of the next arrival.
     pub next_active_ns: f64,
-    /// Wall time of the next arrival.
+    /// Wall time of the next arrival; the end of time if there is none.
     pub next: Nanos,
     /// Actions under way at most, and arrivals waiting at most.
     pub limit: usize,
@@ -120,7 +120,7 @@ impl Arrivals {
             stream,
             rhythm,
             next_active_ns: 0.0,
-            next: Nanos::ZERO,
+            next: Nanos::MAX,
             limit: limit.max(1) as usize,
             made: 0,
             free: Vec::new(),
@@ -148,8 +148,24 @@ impl Arrivals {
         reason = "float casts saturate"
     )]
     pub fn draw(&mut self, windows: &Windows) -> Option<Nanos> {
+        self.next = Nanos::MAX;
         self.next_active_ns = self.rhythm.next(self.next_active_ns, &mut self.stream)?;
         self.next = windows.at_active(Nanos(self.next_active_ns as u64))?;
         Some(self.next)
+    }
+
+    /// Names the arrivals before `now` that nobody has taken up. They are drawn from copies, so
+    /// that the same ones come when somebody does.
+    pub fn due_before(&self, now: Nanos, windows: &Windows, mut each: impl FnMut(Nanos)) {
+        if self.next >= now {
+            return;
+        }
+        let (stream, rhythm) = (self.stream.clone(), self.rhythm.clone());
+        let mut ahead = Self::new(stream, rhythm, 1);
+        (ahead.next, ahead.next_active_ns) = (self.next, self.next_active_ns);
+        while ahead.next < now {
+            each(ahead.next);
+            ahead.draw(windows);
+        }
     }
 }

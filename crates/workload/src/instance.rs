@@ -266,7 +266,11 @@ impl WorkloadMachine {
         let state = &mut self.users[user as usize];
         let group = &self.groups[usize::from(state.group)];
         let Load::Closed { think } = group.load else { return };
-        let Some(at) = group.closed_start(ready, think, &mut state.stream) else { return };
+        let Some(at) = group.closed_start(ready, think, &mut state.stream) else {
+            // A user that never starts again is never due.
+            state.intended = Nanos::MAX;
+            return;
+        };
         if at <= now {
             self.begin(user, at, now, fx);
         } else {
@@ -682,19 +686,32 @@ impl Machine for WorkloadMachine {
     }
 
     /// A start that waits in line behind a paced user counts for the action the user is at,
-    /// one of an open group for the group's first.
-    fn waiting_for(&self, each: &mut dyn FnMut(ActionOpen)) {
-        let all = self.users.iter().zip(&self.asides);
-        for (user, aside) in all.filter(|(user, _)| user.is_busy) {
-            let starts = std::iter::once(&user.intended).chain(&aside.pace.behind);
-            let action = ActionId(user.action);
-            starts.for_each(|intended| each(ActionOpen { action, intended: *intended }));
+    /// any other that has not begun for its group's first.
+    fn waiting_for(&self, now: Nanos, each: &mut dyn FnMut(ActionOpen)) {
+        for (user, aside) in self.users.iter().zip(&self.asides) {
+            let group = &self.groups[usize::from(user.group)];
+            let first = group.mix.actions.first().copied().unwrap_or_default();
+            let action = ActionId(if user.is_busy { user.action } else { first });
+            let mut open = |intended, has_begun| each(ActionOpen { action, has_begun, intended });
+            let is_due = matches!(group.load, Load::Closed { .. }) && user.intended < now;
+            if user.is_busy || is_due {
+                open(user.intended, user.is_busy);
+            }
+            if let Load::Paced { pace, .. } = &group.load {
+                aside.pace.behind.iter().for_each(|intended| open(*intended, false));
+                // A driver that was held has not fired the timers of these.
+                (aside.pace.number..)
+                    .map_while(|number| start_on_grid(&aside.pace, number, pace, group))
+                    .take_while(|intended| *intended < now)
+                    .for_each(|intended| open(intended, false));
+            }
         }
         for group in &self.groups {
             let Load::Open(arrivals) = &group.load else { continue };
             let Some(action) = group.mix.actions.first().copied().map(ActionId) else { continue };
-            let starts = arrivals.waiting.iter();
-            starts.for_each(|intended| each(ActionOpen { action, intended: *intended }));
+            let mut open = |intended| each(ActionOpen { action, has_begun: false, intended });
+            arrivals.waiting.iter().copied().for_each(&mut open);
+            arrivals.due_before(now, &group.windows, open);
         }
     }
 }
@@ -725,5 +742,9 @@ fn due(user: &User, now: Nanos) -> Nanos {
 }
 
 fn next_on_grid(user: &PacedUser, pace: &Pace, group: &Group) -> Option<Nanos> {
-    group.windows.at_active(pace.start(user.phase, user.number)?)
+    start_on_grid(user, user.number, pace, group)
+}
+
+fn start_on_grid(user: &PacedUser, number: u64, pace: &Pace, group: &Group) -> Option<Nanos> {
+    group.windows.at_active(pace.start(user.phase, number)?)
 }

@@ -77,11 +77,11 @@ impl Machine for InstanceMachine {
         }
     }
 
-    fn waiting_for(&self, each: &mut dyn FnMut(ActionOpen)) {
+    fn waiting_for(&self, now: Nanos, each: &mut dyn FnMut(ActionOpen)) {
         match self {
-            Self::Users(machine) => machine.waiting_for(each),
-            Self::Replay(machine) => machine.waiting_for(each),
-            Self::Carried(machine) => machine.waiting_for(each),
+            Self::Users(machine) => machine.waiting_for(now, each),
+            Self::Replay(machine) => machine.waiting_for(now, each),
+            Self::Carried(machine) => machine.waiting_for(now, each),
         }
     }
 

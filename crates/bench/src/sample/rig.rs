@@ -269,6 +269,7 @@ impl SampleLoad {
             lateness,
             queued: 0,
             worker_cpu: vec![busy, busy * 0.8],
+            away: Nanos::ZERO,
         }
     }
 

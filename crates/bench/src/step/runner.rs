@@ -1,7 +1,7 @@
 use std::time::Instant;
 
 use jiff::Timestamp;
-use record::gauge::{GaugeSource, Readings};
+use record::gauge::{GaugeName, GaugeSource, Readings};
 use record::run::{
     Cause, Check, Disturbance, Figure, HostStep, Phase, Steady, Step, StepEvent, Verdict, WarmUp,
     Warning,
@@ -384,8 +384,7 @@ pub fn excuse(judged: &mut Judged, checks: &[Check], steady: &Steady, beside: &B
     } else if let Some(reason) = beside.unfit_host(judged.verdict) {
         judged.reason = reason;
         (judged.verdict, judged.cause) = (Verdict::Inconclusive, Cause::Generator);
-    } else if let Some(worst) = disturbances.first()
-        && judged.verdict != Verdict::Passed
+    } else if let Some(worst) = disturbances.iter().find(|own| excuses(own, judged.verdict))
         && judged.cause != Cause::Generator
     {
         judged.reason = worst.to_string();
@@ -394,6 +393,12 @@ pub fn excuse(judged: &mut Judged, checks: &[Check], steady: &Steady, beside: &B
         judged.reason = format!("it was not steady while measured: {}", steady.detail);
         (judged.verdict, judged.cause) = (Verdict::Inconclusive, Cause::NotSteady);
     }
+}
+
+/// Others make answers longer, never shorter: what passed beside them has passed. A program that
+/// did not run asked for less, so that nothing passed.
+fn excuses(disturbance: &Disturbance, verdict: Verdict) -> bool {
+    verdict != Verdict::Passed || disturbance.gauge == GaugeName::Paused
 }
 
 /// That a look at the run by host would lie.

@@ -28,7 +28,7 @@ pub fn generator_health(
     let lateness = totals.lateness.percentile(Ratio::new(0.99));
     let busiest = totals.busiest_worker(duration);
     let longest = totals.lateness.percentile(Ratio::ONE);
-    let bound = tightest_limit.map_or(LATENESS_MAX, |limit| LATENESS_MAX.max(Nanos(limit.0 / 20)));
+    let bound = bound(tightest_limit);
     let is_late = lateness.is_some_and(|lateness| lateness > bound);
     let full = is_late && busiest.is_some_and(|busiest| busiest > WORKER_CPU_MAX);
     let queueing = queueing(totals);
@@ -51,6 +51,41 @@ pub fn generator_health(
         saturated,
         reason,
     }
+}
+
+/// A generator that comes later than this to one in twenty of its starts is stopped again and again. Our
+/// choice: many times what a busy machine's scheduler takes, and what a p95 leaves.
+const STOPS_MIN: Nanos = Nanos::from_millis(10);
+
+/// For how long the generator stood still: it was stopped, or the kernel kept it. Whatever was due
+/// meanwhile was not asked of the storage, or not in time, so that answers say too little.
+pub(super) fn standstill(
+    totals: &GeneratorTotals,
+    duration: Nanos,
+    tightest_limit: Option<Nanos>,
+) -> Option<String> {
+    let at = |share| totals.lateness.percentile(share);
+    let paused = paused(at(Ratio::ONE), bound(tightest_limit), duration).or_else(|| {
+        let late =
+            at(Ratio::new(0.95)).filter(|late| *late > STOPS_MIN.max(bound(tightest_limit)))?;
+        Some(format!("one in twenty of its starts was {late} late or more (limit {STOPS_MIN})"))
+    });
+    paused.or_else(|| {
+        let share = totals.away.as_secs_f64() / duration.as_secs_f64().max(f64::MIN_POSITIVE);
+        (share > PAUSE_SHARE_MAX).then(|| {
+            format!(
+                "it was stopped, or kept by the kernel, for {} in all, {:.0} % of the time \
+                 measured (limit {:.0} %)",
+                totals.away,
+                share * 100.0,
+                PAUSE_SHARE_MAX * 100.0
+            )
+        })
+    })
+}
+
+fn bound(tightest_limit: Option<Nanos>) -> Nanos {
+    tightest_limit.map_or(LATENESS_MAX, |limit| LATENESS_MAX.max(Nanos(limit.0 / 20)))
 }
 
 fn paused(longest: Option<Nanos>, bound: Nanos, duration: Nanos) -> Option<String> {

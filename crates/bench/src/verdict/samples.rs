@@ -304,7 +304,9 @@ fn sum_of<T: Clone + Default>(merge: fn(&mut T, &T)) -> impl Fn(&[T]) -> T {
 fn named(topology: &Topology, instance: usize, what: Unfinished) -> (LimitOn, &str) {
     let entry = &topology.instances[instance];
     match what {
-        Unfinished::Action(action) => (LimitOn::Action, &entry.actions[usize::from(action)]),
+        Unfinished::Action(action) | Unfinished::Start(action) => {
+            (LimitOn::Action, &entry.actions[usize::from(action)])
+        }
         Unfinished::Io(kind, _) => (LimitOn::Io, &entry.kinds[usize::from(kind)]),
         Unfinished::Call(kind) => (LimitOn::Call, &entry.kinds[usize::from(kind)]),
     }

@@ -3,16 +3,26 @@ use spec::workload::Counted;
 use units::Nanos;
 
 use crate::fleet::Member;
+use crate::verdict::generator::standstill;
 use crate::verdict::stated::bound_of;
 use crate::verdict::{
     CONFIDENCE, LimitSamples, StepJudge, generator_health, judge_limit, sentence,
 };
-use crate::window::Window;
+use crate::window::{ActionTotals, Window};
 
 /// Users who give up more than this share of their intended starts are not being served,
 /// whatever the latency of the rest. Our choice, twice Weathervane's 0.5 % bound on failed
 /// operations, because a dropped start is one that was ten or more behind.
 pub const DROPPED_SHARE_MAX: f64 = 0.01;
+
+/// A step in which more than this share of the starts that were due had not begun at the end, each of
+/// them older than this share of the window, did less than was asked of it. Our choice: what a limit at
+/// the 95th percentile leaves.
+pub const BEHIND_SHARE_MAX: f64 = 0.05;
+
+/// The share is exceeded surely: by the count less so many standard deviations of a Poisson count, so
+/// that one late start of a few decides nothing.
+const BEHIND_SIGMAS: f64 = 2.0;
 
 /// A service that fails more than this share of its calls does not serve, however fast it is:
 /// Weathervane's bound on failed operations.
@@ -142,18 +152,25 @@ impl StepJudge<'_> {
             .map(|(member, result)| (member, result.clone()))
     }
 
-    /// What the samples say, unless the generator was the limit. A generator that was late or
-    /// did not run for a time makes answers longer, never shorter: a step that passed although
-    /// it did has passed, one that did not says nothing about the storage.
+    /// What the samples say, unless the generator was the limit. A generator that was late makes
+    /// answers longer, never shorter: a step that passed all the same has passed, any other says
+    /// nothing about the storage. A generator that stood still asked for less, so that a step
+    /// that passed meanwhile says nothing either.
     fn verdict(&self, judged: &Judged, window: &Window) -> (Verdict, Cause, String) {
         let (verdict, cause, reason) = self.of_samples(judged, window);
         let generator = &judged.generator;
-        match &generator.reason {
-            Some(why) if generator.saturated || verdict != Verdict::Passed => {
+        let why = match verdict {
+            Verdict::Passed if !generator.saturated => {
+                standstill(&window.generator, window.duration, self.tightest_limit())
+            }
+            _ => generator.reason.clone(),
+        };
+        match why {
+            Some(why) => {
                 let reason = format!("the generator was the limit: {why}");
                 (Verdict::Inconclusive, Cause::Generator, reason)
             }
-            _ => (verdict, cause, reason),
+            None => (verdict, cause, reason),
         }
     }
 
@@ -171,6 +188,9 @@ impl StepJudge<'_> {
             return (Verdict::Failed, Cause::LimitBroken, format!("{sentence}{place}"));
         }
         if let Some(reason) = self.gave_up(window) {
+            return (Verdict::Failed, Cause::GaveUp, reason);
+        }
+        if let Some(reason) = self.fell_behind(window) {
             return (Verdict::Failed, Cause::GaveUp, reason);
         }
         if let Some(reason) = self.did_nothing(window) {
@@ -232,6 +252,34 @@ impl StepJudge<'_> {
                     workload.name,
                     share * 100.0,
                     DROPPED_SHARE_MAX * 100.0
+                )
+            })
+        })
+    }
+
+    /// Starts that were due within the window and had not begun at its end, by workload over all tiles. A
+    /// limit on I/Os says nothing of those that were never sent, so they are counted here.
+    fn fell_behind(&self, window: &Window) -> Option<String> {
+        let old = window.duration.scale(BEHIND_SHARE_MAX);
+        self.tile.all().enumerate().find_map(|(position, (workload, _))| {
+            let (mut behind, mut done) = (0, 0);
+            for (index, _) in self.members_of(position) {
+                let own = &window.instances[index];
+                let waits = own.not_begun.buckets.iter().filter(|(age, _)| *age > old);
+                behind += waits.map(|(_, count)| u64::from(*count)).sum::<u64>();
+                let of = |action: &ActionTotals| action.dropped + action.errors + action.count();
+                done += own.actions.iter().map(of).sum::<u64>();
+            }
+            #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+            let (behind, starts) = (behind as f64, (done + behind) as f64);
+            let surely = behind - BEHIND_SIGMAS * behind.sqrt();
+            (surely > BEHIND_SHARE_MAX * starts).then(|| {
+                format!(
+                    "{:.0} % of the {}'s starts ({behind}) had not begun when the time ended, \
+                     although they were due for more than {old} (limit {:.0} %)",
+                    behind / starts * 100.0,
+                    workload.name,
+                    BEHIND_SHARE_MAX * 100.0
                 )
             })
         })

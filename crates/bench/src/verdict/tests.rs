@@ -460,11 +460,70 @@ fn a_generator_that_did_not_run_is_not_the_storages_fault() {
     assert_eq!((judged.verdict, judged.cause), (Verdict::Inconclusive, Cause::Generator));
     assert!(judged.reason.contains("it did not run for 2"), "{}", judged.reason);
     assert!(!wants_more && !judged.generator.saturated);
-    // Answers can only have become longer by it: what passed all the same has passed.
+    // What it did not ask for meanwhile cannot have passed.
     stopped.actions = running.actions.clone();
-    let mut slices = vec![running; 7];
+    let mut slices = vec![running.clone(); 7];
     slices.push(stopped);
-    assert_eq!(bed(1).judge(&slices).0.verdict, Verdict::Passed);
+    let (judged, _) = bed(1).judge(&slices);
+    assert_eq!((judged.verdict, judged.cause), (Verdict::Inconclusive, Cause::Generator));
+    // One that was late now and then has asked for everything.
+    let mut late = running;
+    late.generator.lateness = samples(&[(0, 970), (30, 30)]);
+    assert_eq!(bed(1).judge(&vec![late.clone(); 4000]).0.verdict, Verdict::Passed);
+    late.generator.lateness = samples(&[(0, 900), (30, 100)]);
+    let (judged, _) = bed(1).judge(&vec![late; 4000]);
+    assert!(judged.reason.contains("one in twenty of its starts was 30"), "{}", judged.reason);
+}
+
+/// Seen at e6eaf978: "0.45 (0.43 to 0.46)" of a load whose generator was stopped half of the time.
+#[test]
+fn step_with_generator_away_is_inconclusive_if_it_passed() {
+    let mut slice = slice_of(vec![orders(0, &[(100, 100)])]);
+    slice.width = Nanos::SECOND;
+    let of = |slice: &Slice, away| {
+        let mut slices = steadily(slice);
+        slices[3].generator.away = ms(away);
+        bed(1).judge(&slices).0
+    };
+    assert_eq!(of(&slice, 75).verdict, Verdict::Passed, "79 of 8000 ms are a hundredth");
+    let judged = of(&slice, 4000);
+    assert_eq!((judged.verdict, judged.cause), (Verdict::Inconclusive, Cause::Generator));
+    assert!(judged.reason.contains("for 4 s in all, 50 % of the time"), "{}", judged.reason);
+    // A full queue keeps the generator in the kernel, too: what broke then, the storage broke.
+    slice.actions = vec![orders(0, &[(900, 100)])];
+    assert_eq!(of(&slice, 4000).verdict, Verdict::Failed);
+}
+
+/// Seen at e6eaf978: a step that did an eighth of its arrivals "passed: every limit held".
+#[test]
+fn starts_never_begun_fail_a_step_without_a_limit() {
+    let mut bed = bed(1);
+    bed.tile.workloads[0].0.limits.clear();
+    let mut slices = steadily(&slice_of(vec![orders(0, &[(1, 100)])]));
+    slices.iter_mut().for_each(|slice| slice.width = Nanos::SECOND);
+    let mut judged = |what, age, count| {
+        slices[7].open = vec![OpenRow { what, ..waiting(age, count) }];
+        bed.judge(&slices).0
+    };
+    let start = Unfinished::Start(0);
+    // Of an age of a twentieth of the window: the others may well begin in a moment.
+    assert_eq!(judged(start, 300, 200).verdict, Verdict::Passed);
+    assert_eq!(judged(start, 3000, 50).verdict, Verdict::Passed, "50 less 14 of 850");
+    assert_eq!(judged(Unfinished::Action(0), 3000, 80).verdict, Verdict::Passed, "they began");
+    let judged = judged(start, 3000, 80);
+    assert_eq!((judged.verdict, judged.cause), (Verdict::Failed, Cause::GaveUp));
+    let text = "9 % of the shop's starts (80) had not begun when the time ended";
+    assert!(judged.reason.starts_with(text), "{}", judged.reason);
+}
+
+/// What has not begun is an answer that takes as long, too.
+#[test]
+fn starts_never_begun_are_samples_of_their_limit() {
+    let mut slices = steadily(&slice_of(vec![orders(0, &[(100, 100)])]));
+    slices[7].open = vec![OpenRow { what: Unfinished::Start(0), ..waiting(510, 45) }];
+    let (judged, _) = bed(1).judge(&slices);
+    assert_eq!((judged.verdict, judged.cause), (Verdict::Failed, Cause::LimitBroken));
+    assert_eq!(judged.pooled[0].result.unfinished, 45);
 }
 
 /// The limit of a shop, and one on the median.

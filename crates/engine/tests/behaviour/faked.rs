@@ -61,6 +61,7 @@ fn waiting_for_a_slot_while_the_storage_holds_all_of_them_is_not_lateness() {
     let run = run(load, 32, Fake { stalls: vec![stall], ..Fake::default() }, 3);
     assert!(run.slices.iter().map(|slice| slice.generator.queued).sum::<u64>() > 3_900);
     assert!(latest(&run.slices) < Nanos::from_millis(1), "{}", latest(&run.slices));
+    assert!(run.slices.iter().all(|slice| slice.generator.away == Nanos::ZERO));
 }
 
 /// Seen there, too: a file's device had 256 tags, and whoever asked for one more slept in the
@@ -74,6 +75,9 @@ fn a_worker_held_by_the_storages_full_queue_was_not_late() {
     assert!(latest(&run.slices) < Nanos::from_millis(5), "{}", latest(&run.slices));
     let (_, response) = longer(&run.slices, Nanos::from_millis(100));
     assert!(response > 8_000, "the answers show it: {response}");
+    // It was away, all the same: a closed load would have asked for less meanwhile.
+    let away: u64 = run.slices.iter().map(|slice| slice.generator.away.0).sum();
+    assert!(Nanos(away) > Nanos::from_millis(400), "{}", Nanos(away));
 }
 
 #[test]

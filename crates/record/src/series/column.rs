@@ -105,6 +105,10 @@ impl Columns {
 pub(super) struct Found<'a>(pub(super) &'a RecordBatch);
 
 impl Found<'_> {
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.column_by_name(name).is_some()
+    }
+
     fn array<T: Array + 'static>(&self, name: &str) -> Result<&T, String> {
         let column = self.0.column_by_name(name);
         let column = column.ok_or_else(|| format!("there is no column \"{name}\""))?;

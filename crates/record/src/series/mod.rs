@@ -24,5 +24,6 @@ pub use slices::{Slices, StoredSlice};
 pub use writer::Writer;
 
 /// Version of the series files, stored in each under the key `tilemark.series`. A minor
-/// version only adds columns, files, and what only a file with new things holds (calls, 1.1).
-pub const SERIES_VERSION: &str = "1.2";
+/// version only adds columns (`away_ns`, 1.3), files, and what only a file with new things holds
+/// (calls, 1.1; starts that have not begun, 1.3).
+pub const SERIES_VERSION: &str = "1.3";

@@ -124,8 +124,10 @@ pub struct OpenRecord {
 /// What is unfinished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenOn {
-    /// An action.
+    /// An action that has begun.
     Action,
+    /// An action that was due and has not begun.
+    Start,
     /// An I/O of this direction.
     Io(Direction),
     /// A call.
@@ -265,8 +267,9 @@ impl Record for ActionRecord {
     }
 }
 
-/// What stands in the column of directions for an action and for a call.
+/// What stands in the column of directions for an action, one that has not begun, and a call.
 pub(super) const ACTION: &str = "action";
+pub(super) const START: &str = "start";
 pub(super) const CALL: &str = "call";
 
 impl Record for OpenRecord {
@@ -280,6 +283,7 @@ impl Record for OpenRecord {
         let on = found.text("on")?;
         let of = |text: &str| match text {
             ACTION => Ok(OpenOn::Action),
+            START => Ok(OpenOn::Start),
             CALL => Ok(OpenOn::Call),
             text => named("on", &Direction::ALL, Direction::name, text).map(OpenOn::Io),
         };
@@ -332,6 +336,8 @@ impl Record for GeneratorRecord {
         let (submitted, completed) = (found.u64("submitted")?, found.u64("completed")?);
         let (in_flight, queued) = (found.u64("in_flight")?, found.u64("queued")?);
         let in_flight_seconds = found.f64("in_flight_seconds")?;
+        // Earlier versions did not measure it.
+        let away = found.has("away_ns").then(|| found.u64("away_ns")).transpose()?;
         let latencies = found.latency("lateness")?.into_iter().zip(found.f64_lists("worker_cpu")?);
         let rows = latencies.enumerate().map(|(row, (lateness, worker_cpu))| Self {
             key: common.keys[row],
@@ -345,6 +351,7 @@ impl Record for GeneratorRecord {
                 lateness,
                 queued: queued[row],
                 worker_cpu,
+                away: Nanos(away.map_or(0, |away| away[row])),
             },
         });
         Ok(rows.collect())

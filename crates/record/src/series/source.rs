@@ -4,7 +4,7 @@ use stats::Compact;
 
 use super::SeriesError;
 use super::column::Columns;
-use super::record::{ACTION, CALL, StepKey};
+use super::record::{ACTION, CALL, START, StepKey};
 use crate::gauge::Gauge;
 use crate::slice::{InstanceEntry, Slice, Topology, Unfinished};
 
@@ -98,7 +98,9 @@ pub(super) fn open(
         let entry = lookup("instance", &topology.instances, row.instance.0 as usize)?;
         entries.push(entry);
         names.push(match row.what {
-            Unfinished::Action(action) => lookup("action", &entry.actions, action.into())?,
+            Unfinished::Action(action) | Unfinished::Start(action) => {
+                lookup("action", &entry.actions, action.into())?
+            }
             Unfinished::Io(kind, _) | Unfinished::Call(kind) => {
                 lookup("kind", &entry.kinds, kind.into())?
             }
@@ -113,6 +115,7 @@ pub(super) fn open(
         "on",
         rows.iter().map(|row| match row.what {
             Unfinished::Action(_) => ACTION,
+            Unfinished::Start(_) => START,
             Unfinished::Io(_, direction) => direction.name(),
             Unfinished::Call(_) => CALL,
         }),
@@ -144,6 +147,7 @@ pub(super) fn generator(key: &StepKey, slice: &Slice) -> Columns {
     columns.f64("in_flight_seconds", row.iter().map(|row| row.in_flight_seconds));
     columns.u64("queued", row.iter().map(|row| row.queued));
     columns.f64_lists("worker_cpu", row.iter().map(|row| &row.worker_cpu));
+    columns.u64("away_ns", row.iter().map(|row| row.away.0));
     columns.latency("lateness", &lateness);
     columns
 }

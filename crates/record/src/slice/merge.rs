@@ -44,6 +44,7 @@ impl Slice {
         own.queued += others.queued;
         own.lateness.merge(&others.lateness);
         own.worker_cpu.append(&mut others.worker_cpu);
+        own.away = own.away.max(others.away);
     }
 
     /// Rows of the same as one, in order.
@@ -112,10 +113,12 @@ impl Slice {
         let mean = |(a, b): (&f64, &f64)| (a * before + b * after) / (before + after);
         let worker_cpu = self.generator.worker_cpu.iter().zip(&cpu).map(mean).collect();
         let open = later.open.clone();
+        let away = self.generator.away.saturating_add(later.generator.away);
         let mut both = self.merge(later);
         both.open = open;
         both.generator.in_flight = in_flight;
         both.generator.worker_cpu = worker_cpu;
+        both.generator.away = away;
         both
     }
 }

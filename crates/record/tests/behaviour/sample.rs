@@ -96,6 +96,7 @@ pub fn slice(second: u64) -> Slice {
             lateness: latencies(3),
             queued: 1,
             worker_cpu: vec![0.25, 0.5],
+            away: Nanos::from_millis(70),
         },
     }
 }

@@ -529,7 +529,7 @@ impl<M: Machine> Machine for Carried<M> {
         }
     }
 
-    fn waiting_for(&self, each: &mut dyn FnMut(ActionOpen)) {
-        self.inner.waiting_for(each);
+    fn waiting_for(&self, now: Nanos, each: &mut dyn FnMut(ActionOpen)) {
+        self.inner.waiting_for(now, each);
     }
 }

@@ -1,6 +1,7 @@
 //! Closed, paced and open users.
 
 use crate::support::{assert_share, case, ms, number, one_action, secs, stalling};
+use machine::{Effects, Event, Machine, Observation};
 use sim::Completion;
 use units::Nanos;
 
@@ -185,4 +186,39 @@ fn actions_come_in_the_shares_of_their_weights_and_a_group_may_have_its_own() {
     assert_share(count(0, 1), all(0), 0.25);
     assert_eq!((count(0, 2), count(1, 0)), (0, 0));
     assert_share(count(1, 2), all(1), 0.7);
+}
+
+/// A driver that the kernel holds does not fire timers: what was due meanwhile is waited for.
+#[test]
+fn starts_of_a_held_driver_are_named_before_they_begin() {
+    for (load, count) in [
+        (r#"{ paced = { users = 4, rate = "20/s", backlog = 1000 } }"#, 40..=40),
+        (r#"{ open = { rate = "100/s", outstanding-max = 10 } }"#, 150..=250),
+        (r#"{ open = { rate = "0/s" } }"#, 0..=0),
+        (r#"{ closed = { users = 5, think = "90ms" } }"#, 5..=5),
+    ] {
+        let mut machine = one_action(load, READ).build().machine;
+        let mut fx = Effects::default();
+        machine.handle(Nanos::ZERO, Event::Start, &mut fx);
+        let named = |machine: &tilemark_workload::InstanceMachine, now| {
+            let mut named = Vec::new();
+            machine.waiting_for(now, &mut |open| named.push(open.intended));
+            named.sort_unstable();
+            named
+        };
+        let before = named(&machine, secs(2));
+        assert!(count.contains(&before.len()), "{load}: {}", before.len());
+        assert!(before.iter().all(|intended| *intended < secs(2)), "{load}");
+        // The same starts begin, wait or are given up once the timers come.
+        for (_, token) in std::mem::take(&mut fx.timers) {
+            machine.handle(secs(2), Event::Timer(token), &mut fx);
+        }
+        let mut after = named(&machine, secs(2));
+        after.extend(fx.observations.iter().filter_map(|seen| match seen {
+            Observation::Dropped { intended, .. } => Some(*intended),
+            Observation::Action(_) => None,
+        }));
+        after.sort_unstable();
+        assert_eq!(after, before, "{load}");
+    }
 }
