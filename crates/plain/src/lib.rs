@@ -24,10 +24,34 @@ pub const TEXT_MAX: u64 = 64 << 20;
 
 /// Opens a regular file that is no link: for names inside a directory from elsewhere.
 pub fn open(path: &Path) -> Result<File> {
-    open_with(path, libc::O_NOFOLLOW).map_err(|error| match error.raw_os_error() {
+    let file = open_with(path, libc::O_NOFOLLOW).map_err(|error| match error.raw_os_error() {
         Some(libc::ELOOP) => refused("symbolic link"),
         _ => error,
-    })
+    })?;
+    refuse_giant_hole(&file)?;
+    Ok(file)
+}
+
+/// Refuses a long file of which a part was never written: a terabyte of holes takes no room where
+/// it comes from, and hours to read. Nothing that is stored here has holes.
+fn refuse_giant_hole(file: &File) -> Result<()> {
+    let length = file.metadata()?.len();
+    if length <= TEXT_MAX {
+        return Ok(());
+    }
+    // Where holes are not known, the first one is the end.
+    let hole = rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(0)).unwrap_or(length);
+    rustix::fs::seek(file, rustix::fs::SeekFrom::Start(0))?;
+    match hole < length {
+        false => Ok(()),
+        true => {
+            let text = format!(
+                "it has {length} bytes, which were not all written (a hole at {hole}); files with \
+                 holes may have {TEXT_MAX} bytes"
+            );
+            Err(Error::new(ErrorKind::FileTooLarge, text))
+        }
+    }
 }
 
 /// Opens a regular file that somebody named, which may be by a link.
@@ -248,6 +272,17 @@ mod tests {
         assert!(error.contains("1099511627776"), "{error}");
         file.as_file().set_len(3).expect("short");
         assert_eq!(read(file.path(), 3).expect("as long as allowed"), [0; 3]);
+    }
+
+    /// Seen at e6eaf978: a series of 1 TiB of holes was read to its end.
+    #[test]
+    fn giant_of_holes_is_refused_when_it_is_opened() {
+        let file = tempfile::NamedTempFile::new().expect("temporary file");
+        file.as_file().set_len(1 << 40).expect("sparse");
+        let error = open(file.path()).expect_err("refused").to_string();
+        assert!(error.contains("1099511627776") && error.contains("a hole at 0"), "{error}");
+        file.as_file().set_len(TEXT_MAX).expect("shorter");
+        assert!(open(file.path()).is_ok(), "small files may have holes");
     }
 
     #[test]

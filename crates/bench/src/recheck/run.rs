@@ -106,6 +106,10 @@ fn sums(stored: &StoredRun) -> Result<Vec<Item>, RunDirError> {
     Ok(problems.into_iter().map(item).collect())
 }
 
+/// Workloads of all tiles of a step. A tile from elsewhere says how many it has of each; a hundred
+/// thousand times the ten of a shipped tile would not fit a machine's memory.
+const MEMBERS_MAX: u64 = 1 << 20;
+
 /// The plan of a run, and whether it and the tile are those that the run names. Without the
 /// tile that was run nothing can be judged; then this says why.
 fn definitions(
@@ -127,6 +131,17 @@ fn definitions(
             .map_err(|error| error.to_string())?,
         None => tile_set,
     };
+    for step in &run.steps {
+        let copies = tile_set.workloads.iter().map(|(_, copies)| u64::from(*copies));
+        let found = u64::from(step.tiles).saturating_mul(copies.sum());
+        if found > MEMBERS_MAX {
+            return Err(format!(
+                "the {} tiles of step {} are {found} workloads, and at most {MEMBERS_MAX} are \
+                 judged again",
+                step.tiles, step.step
+            ));
+        }
+    }
     let layers = [Layer { origin: Origin::Flag, values: Values::default() }, Layer::of_plan(&plan)];
     let here = Surroundings { entropy: run.seed, cores: run.engine.workers.max(1) };
     let simulated = || resolve_simulated(&layers, tile_set.clone(), here).ok();

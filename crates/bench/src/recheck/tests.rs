@@ -121,3 +121,16 @@ fn equal_options_make_equal_runs_and_an_empty_one_is_a_run_too() {
     assert_eq!(run.run.steps[0].throughput.operations_per_s, 0.0);
     assert_ne!(judged(&run.directory).result, Agreement::Differs);
 }
+
+/// Seen at e6eaf978: 4,294,967,295 tiles in `run.json` asked for 6 GiB at once, and aborted.
+#[test]
+fn counts_without_their_results_are_refused_before_memory() {
+    let (_base, directory) = made(1);
+    let error = |change: fn(&mut Value)| {
+        forge(&directory, change);
+        let stored = StoredRun::at(&directory).expect("named as a run");
+        recheck(&stored, None).expect_err("refused").to_string()
+    };
+    let found = error(|run| run["steps"][0]["tiles"] = json!(u32::MAX));
+    assert!(found.contains("says 4294967295 tiles of step 1, and at most 10000"), "{found}");
+}

@@ -13,8 +13,8 @@ use crate::verdict::stated::bound_of;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Samples {
     blocks: Vec<Compact>,
-    /// Ages beyond the limit.
-    unfinished: Vec<Nanos>,
+    /// Ages beyond the limit, and of how many. Not one by one: a stored run may say four billion.
+    unfinished: Vec<(Nanos, u32)>,
     /// Samples that were never taken, because who would have taken them was still waiting.
     missing: Vec<(Nanos, u32)>,
 }
@@ -33,7 +33,7 @@ impl Samples {
 
     /// How many had not finished and had been waited for longer than the limit.
     pub fn unfinished(&self) -> u64 {
-        self.unfinished.len() as u64
+        self.unfinished.iter().map(|(_, count)| u64::from(*count)).sum()
     }
 
     /// Everything together, with the lower bounds of what had not finished.
@@ -47,8 +47,8 @@ impl Samples {
     /// Lower bounds of what had not finished, and what was never taken because of it.
     pub fn open(&self) -> Compact {
         let mut open = Histogram::new();
-        self.unfinished.iter().for_each(|age| open.record(*age));
-        self.missing.iter().for_each(|(age, count)| open.record_n(*age, *count));
+        let unfinished = self.unfinished.iter();
+        unfinished.chain(&self.missing).for_each(|(age, count)| open.record_n(*age, *count));
         open.compact()
     }
 
@@ -217,9 +217,7 @@ impl LimitSamples {
             }
             _ => Vec::new(),
         };
-        let each = |(age, count): &(Nanos, u32)| std::iter::repeat_n(*age, *count as usize);
-        let unfinished = beyond.iter().flat_map(each).collect();
-        Samples { blocks: Vec::new(), unfinished, missing }
+        Samples { blocks: Vec::new(), unfinished: beyond, missing }
     }
 
     /// Of one workload's limit over all of its members together, without a look at each.

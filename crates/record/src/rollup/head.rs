@@ -21,6 +21,9 @@ pub(super) struct Head {
     tiers: Vec<TierName>,
 }
 
+/// More buckets than any rollup of ours has: several times [`super::WIDE_BUCKETS`].
+const BUCKETS_MAX: u128 = 1 << 16;
+
 #[derive(Debug, Serialize, Deserialize)]
 struct SpanHead {
     step: u32,
@@ -66,6 +69,16 @@ impl Head {
         if has_no_width && !head.spans.is_empty() {
             return Err("its buckets have no width".to_owned());
         }
+        // A view takes memory for each of them.
+        for width in [head.wide_width_ns, head.narrow_width_ns] {
+            let buckets = |span: &SpanHead| {
+                u128::from(span.to_ns.saturating_sub(span.from_ns).div_ceil(width.max(1)))
+            };
+            let all: u128 = head.spans.iter().map(buckets).sum();
+            if all > BUCKETS_MAX + head.spans.len() as u128 {
+                return Err(format!("its spans have {all} buckets of {}", Nanos(width)));
+            }
+        }
         let span = |span: SpanHead| Span {
             step: span.step,
             repeat: span.repeat,
@@ -89,5 +102,27 @@ impl Head {
             tier_names: head.tiers,
             ..Rollup::default()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_of_more_buckets_than_a_rollup_has_are_refused() {
+        let head = |to_ns: u64| {
+            let (spans, none) = (
+                serde_json::json!([{ "step": 1, "repeat": 1, "tiles": 1, "phase": "measured",
+                    "from_ns": 0, "to_ns": to_ns, "zero_ns": 0 }]),
+                serde_json::json!([]),
+            );
+            let head = serde_json::json!({ "wide_width_ns": 1, "narrow_width_ns": 1, "spans": spans,
+                "wide_entities": none, "narrow_entities": none, "actions": none, "tiers": none });
+            Head::parse(&head.to_string()).map(|rollup| rollup.spans.len())
+        };
+        assert_eq!(head(2048), Ok(1));
+        let error = head(u64::MAX).expect_err("too many");
+        assert!(error.starts_with("its spans have 18446744073709551615 buckets"), "{error}");
     }
 }

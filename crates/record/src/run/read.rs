@@ -20,6 +20,18 @@ pub enum ReadError {
         /// What it says.
         found: String,
     },
+    /// A count in it cannot be true.
+    #[error("run.json says {found} {what} of step {step}, and at most {most} can be")]
+    Count {
+        /// Of what.
+        what: &'static str,
+        /// The step, from 1.
+        step: u32,
+        /// How many it says.
+        found: u32,
+        /// How many there may be.
+        most: u32,
+    },
     /// It is of another major version.
     #[error("run.json is of version {found}, and this tool reads 1.x")]
     OtherVersion {
@@ -42,7 +54,31 @@ pub fn parse(text: &str) -> Result<Run, ReadError> {
     if major != Some(MAJOR) {
         return Err(ReadError::OtherVersion { found: version.to_owned() });
     }
-    Ok(serde_json::from_value(value)?)
+    let run: Run = serde_json::from_value(value)?;
+    check_counts(&run)?;
+    Ok(run)
+}
+
+/// Tiles that a step may have without a result for each.
+const TILES_MAX: u32 = 10_000;
+
+/// Memory is asked for by the tile: a number alone, in a file from elsewhere, must not ask for
+/// more than what the file has results for.
+fn check_counts(run: &Run) -> Result<(), ReadError> {
+    for own in &run.steps {
+        let (step, results) = (own.step, u32::try_from(own.workloads.len()).unwrap_or(u32::MAX));
+        let most = results.max(TILES_MAX);
+        if own.tiles > most {
+            let (what, found) = ("tiles", own.tiles);
+            return Err(ReadError::Count { what, step, found, most });
+        }
+        let on_hosts = own.hosts.iter().flat_map(|host| &host.tiles).max();
+        if let Some(found) = on_hosts.copied().filter(|tile| *tile >= own.tiles.max(1)) {
+            let (what, most) = ("as the number of a tile", own.tiles.saturating_sub(1));
+            return Err(ReadError::Count { what, step, found, most });
+        }
+    }
+    Ok(())
 }
 
 /// The JSON Schema of `run.json`, as a JSON value.

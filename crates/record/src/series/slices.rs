@@ -97,21 +97,12 @@ impl Slices {
             gauges: Vec::new(),
             generator: generator.map(|record| record.row),
         };
-        while let Some(record) = next_of(&mut self.io, of_io, slot)? {
-            slice.io.push(record);
-        }
-        while let Some(record) = next_of(&mut self.calls, of_call, slot)? {
-            slice.calls.push(record);
-        }
-        while let Some(record) = next_of(&mut self.actions, of_action, slot)? {
-            slice.actions.push(record);
-        }
-        while let Some(record) = next_of(&mut self.open, of_open, slot)? {
-            slice.open.push(record);
-        }
-        while let Some(record) = next_of(&mut self.gauges, of_gauge, slot)? {
-            slice.gauges.push(record.gauge);
-        }
+        slice.io = rows_of(&mut self.io, of_io, slot)?;
+        slice.calls = rows_of(&mut self.calls, of_call, slot)?;
+        slice.actions = rows_of(&mut self.actions, of_action, slot)?;
+        slice.open = rows_of(&mut self.open, of_open, slot)?;
+        let gauges = rows_of(&mut self.gauges, of_gauge, slot)?;
+        slice.gauges = gauges.into_iter().map(|record| record.gauge).collect();
         Ok(Some(slice))
     }
 }
@@ -167,4 +158,28 @@ fn next_of<R: Record>(
     of: Slot,
 ) -> Result<Option<R>, SeriesError> {
     if peek(rows, slot)? == Some(of) { rows.next().transpose() } else { Ok(None) }
+}
+
+/// Rows of one kind in one slice: as ten thousand tiles of a hundred rows each would have. A few
+/// bytes of a compressed file say a billion times the same, and a slice is in memory at once.
+const ROWS_MAX: usize = 1 << 20;
+
+/// All rows that belong to this slice.
+fn rows_of<R: Record>(
+    rows: &mut Peekable<Rows<R>>,
+    slot: fn(&R) -> Slot,
+    of: Slot,
+) -> Result<Vec<R>, SeriesError> {
+    let mut found = Vec::new();
+    while let Some(record) = next_of(rows, slot, of)? {
+        if found.len() == ROWS_MAX {
+            let reason = format!(
+                "the slice of step {} from {} has more than {ROWS_MAX} rows",
+                of.0.step, of.1
+            );
+            return Err(SeriesError::Content { path: R::FILE.into(), reason });
+        }
+        found.push(record);
+    }
+    Ok(found)
 }
