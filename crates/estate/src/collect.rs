@@ -85,12 +85,15 @@ impl Entries {
             return Found::One(*at);
         }
         let named = self.by_name.get(&record.name).map_or(&[][..], Vec::as_slice);
-        // What has an identity of its own is not another of the same name.
-        let fits = |at: &&usize| record.id.is_empty() || self.all[**at].id.is_empty();
-        let fitting: Vec<usize> = named.iter().filter(fits).copied().collect();
-        match fitting[..] {
+        // What has an identity of its own is not another of the same name. An entry without one is
+        // the first of its name, because a second would have been taken for it.
+        match named {
             [] => Found::None,
-            [at] => Found::One(at),
+            [first, ..] if !record.id.is_empty() => match self.all[*first].id.is_empty() {
+                true => Found::One(*first),
+                false => Found::None,
+            },
+            [at] => Found::One(*at),
             _ => Found::Several,
         }
     }

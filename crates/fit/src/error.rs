@@ -42,6 +42,16 @@ pub enum FitError {
         /// The least.
         least: u64,
     },
+    /// Longer than any recording: times that are wrong.
+    #[error("the I/Os of {trace} span {span}, and a fit takes at most {most}")]
+    TooLong {
+        /// The trace.
+        trace: String,
+        /// From the first to the last.
+        span: units::Nanos,
+        /// The longest.
+        most: units::Nanos,
+    },
     /// All at one moment.
     #[error("all I/Os of {trace} have the same time")]
     NoSpan {
@@ -66,6 +76,7 @@ impl FitError {
                 let known: Vec<&str> = known.iter().map(String::as_str).collect();
                 Some(spec::did_you_mean(vm, &known, "VMs"))
             }
+            Self::TooLong { .. } => Some("choose a part with --from and --to".to_owned()),
             Self::TooFew { .. } => {
                 Some("take a longer trace, or a wider --from and --to".to_owned())
             }

@@ -39,6 +39,9 @@ pub enum FioError {
         /// What is wrong with it.
         why: String,
     },
+    /// More jobs than fio itself starts.
+    #[error("the job file has more than {JOBS_MAX} jobs, and fio starts at most so many")]
+    TooMany,
     /// Nothing would run.
     #[error("the job file has no job: a section [NAME] beside [global]")]
     NoJob,
@@ -58,6 +61,9 @@ pub enum FioError {
 
 /// Options of a section with their lines, later ones in the place of earlier ones.
 type Options = IndexMap<String, String>;
+
+/// Jobs that fio starts at most (`REAL_MAX_JOBS` of fio 3.33).
+const JOBS_MAX: usize = 4096;
 
 /// Options that carry over.
 const CARRIED: [&str; 17] = [
@@ -88,23 +94,16 @@ const CARRIED: [&str; 17] = [
 pub fn workload_of(text: &str, name: &str) -> Result<FromFio, FioError> {
     let sections = sections(text)?;
     let global = sections.get("global").cloned().unwrap_or_default();
-    let jobs: Vec<(&String, Options)> = sections
-        .iter()
-        .filter(|(name, _)| *name != "global")
-        .map(|(name, own)| {
-            let mut all = global.clone();
-            all.extend(own.iter().map(|(key, value)| (key.clone(), value.clone())));
-            (name, all)
-        })
-        .collect();
+    let jobs: Vec<(&String, &Options)> =
+        sections.iter().filter(|(name, _)| *name != "global").collect();
     if jobs.is_empty() {
         return Err(FioError::NoJob);
     }
     let mut left = left_out("global", &global);
     let (mut disks, mut parts, mut reference) = (String::new(), String::new(), 0);
-    for (at, (job, options)) in jobs.iter().enumerate() {
-        left.extend(left_out(job, &sections[*job]));
-        let job = Job::of(job, options)?;
+    for (at, (job, own)) in jobs.iter().enumerate() {
+        left.extend(left_out(job, own));
+        let job = Job::of(job, own, &global)?;
         reference += job.reference();
         job.write(&format!("job-{}", at + 1), (&mut disks, &mut parts));
     }
@@ -130,6 +129,10 @@ fn sections(text: &str) -> Result<IndexMap<String, Options>, FioError> {
                 return Err(wrong(&format!("a second job has the name \"{name}\"")));
             }
             sections.entry(name.to_owned()).or_default();
+            // With [global]; before memory is taken for what cannot run.
+            if sections.len() > JOBS_MAX + 1 {
+                return Err(FioError::TooMany);
+            }
             current = Some(name.to_owned());
             continue;
         }
@@ -224,8 +227,13 @@ struct Job {
 }
 
 impl Job {
-    fn of(name: &str, options: &Options) -> Result<Self, FioError> {
-        let get = |keys: &[&str]| keys.iter().find_map(|key| options.get(*key)).map(String::as_str);
+    /// A job of its own options; what those do not say is global.
+    fn of(name: &str, own: &Options, global: &Options) -> Result<Self, FioError> {
+        // Lookups, because a copy of all global options for each job is their product.
+        let get = |keys: &[&str]| {
+            let found = keys.iter().find_map(|key| own.get(*key).or_else(|| global.get(*key)));
+            found.map(String::as_str)
+        };
         let wrong = |option, value: &str, why: &str| FioError::Value {
             job: name.to_owned(),
             option,
@@ -413,6 +421,18 @@ unheard_of=7
             let made = workload_of(&text, "a").expect("a workload");
             assert_eq!(made.left.len(), 1, "{option}: {:?}", made.left);
         }
+    }
+
+    /// Seen at e6eaf978: 100,000 empty jobs took more than a minute and 1.5 GB.
+    #[test]
+    fn more_jobs_than_fio_starts_are_refused() {
+        let jobs = |count: usize| {
+            let jobs: String = (0..count).map(|at| format!("[j{at}]\n")).collect();
+            workload_of(&format!("[global]\nrw=read\nsize=1m\n{jobs}"), "a")
+        };
+        assert_eq!(jobs(JOBS_MAX + 1), Err(FioError::TooMany));
+        let made = jobs(JOBS_MAX).expect("as many as fio starts");
+        assert_eq!(spec::load_workload("a.toml", &made.toml).expect("loads").actions.len(), 4096);
     }
 
     #[test]

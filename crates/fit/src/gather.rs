@@ -10,6 +10,10 @@ pub(crate) const LEAST: u64 = 1000;
 /// Most records that are kept, 64 B each; a longer trace is fitted by its first ones.
 const MOST: usize = 2_000_000;
 
+/// Longest time that is fitted: memory is taken for each of its seconds. Two years of 63 million
+/// seconds; the two million I/Os that are kept are then one in half a minute.
+const SPAN_MOST: Nanos = Nanos::from_secs(2 * 366 * 86_400);
+
 /// What of a trace is fitted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wanted {
@@ -92,8 +96,12 @@ pub fn gather(source: &mut dyn Source, wanted: &Wanted) -> Result<Observed, FitE
     }
     let vm = counts.keys().next().map_or_else(String::new, |at| name(&info, *at));
     let observed = renumbered(records, info, trace(), vm, beyond);
-    if observed.span() == Nanos::ZERO {
+    let span = observed.span();
+    if span == Nanos::ZERO {
         return Err(FitError::NoSpan { trace: trace() });
+    }
+    if span > SPAN_MOST {
+        return Err(FitError::TooLong { trace: trace(), span, most: SPAN_MOST });
     }
     Ok(observed)
 }

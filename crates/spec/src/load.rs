@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 use crate::array::Array;
 use crate::check::{self, Finding};
@@ -70,18 +70,53 @@ pub(crate) fn read(path: &Path, what: &'static str) -> Result<String, SpecError>
     })
 }
 
+/// Longest text of a definition, a hundred times the longest that is shipped.
+const TEXT_MAX: usize = 4 << 20;
+/// Most entries of one list. Checks look names up in lists, so that time grows with the square;
+/// as many jobs as fio starts at most (`REAL_MAX_JOBS` of fio 3.33).
+const ENTRIES_MAX: usize = 4096;
+/// Most mistakes that are told: each is shown with the text around it.
+const PROBLEMS_MAX: usize = 64;
+
 fn load<T: DeserializeOwned>(
     name: &str,
     text: &str,
     check: fn(&T) -> Vec<Finding>,
 ) -> Result<T, SpecError> {
     let invalid = |problems| SpecError::Invalid(Box::new(Invalid::new(name, text, problems)));
-    if let Err(error) = DeTable::parse(text) {
-        return Err(invalid(vec![explain(&error, text)]));
+    let too_large = |message| Problem { message, span: None, help: None, path: String::new() };
+    if text.len() > TEXT_MAX {
+        let message = format!("it has {} bytes, and at most {TEXT_MAX} are read", text.len());
+        return Err(SpecError::Invalid(Box::new(Invalid::new(name, "", vec![too_large(message)]))));
+    }
+    match DeTable::parse(text) {
+        Err(error) => return Err(invalid(vec![explain(&error, text)])),
+        Ok(table) => {
+            let longest = table.get_ref().values().map(|value| longest(value.get_ref())).max();
+            if let Some(entries) = longest.filter(|entries| *entries > ENTRIES_MAX) {
+                let message =
+                    format!("a list has {entries} entries, and at most {ENTRIES_MAX} are read");
+                return Err(invalid(vec![too_large(message)]));
+            }
+        }
     }
     let value: T = toml::from_str(text).map_err(|error| invalid(vec![explain(&error, text)]))?;
     refuse(name, text, check(&value))?;
     Ok(value)
+}
+
+/// Entries of the longest list in a value.
+fn longest(value: &DeValue<'_>) -> usize {
+    match value {
+        DeValue::Array(list) => {
+            let inside = list.iter().map(|value| longest(value.get_ref())).max();
+            inside.unwrap_or(0).max(list.len())
+        }
+        DeValue::Table(table) => {
+            table.values().map(|value| longest(value.get_ref())).max().unwrap_or(0)
+        }
+        _ => 0,
+    }
 }
 
 /// An error if there are findings, each at its place in the text.
@@ -91,8 +126,15 @@ pub(crate) fn refuse(name: &str, text: &str, findings: Vec<Finding>) -> Result<(
     }
     let document = DeTable::parse(text).ok();
     let span = |finding: &Finding| finding.span(document.as_ref()?, text);
+    let others = findings.len().saturating_sub(PROBLEMS_MAX);
     let problems = findings
         .into_iter()
+        .take(PROBLEMS_MAX)
         .map(|finding| Problem { span: span(&finding).map(Into::into), ..finding.into_problem() });
-    Err(SpecError::Invalid(Box::new(Invalid::new(name, text, problems.collect()))))
+    let mut problems: Vec<Problem> = problems.collect();
+    if others > 0 {
+        let message = format!("{others} more mistakes like these");
+        problems.push(Problem { message, span: None, help: None, path: String::new() });
+    }
+    Err(SpecError::Invalid(Box::new(Invalid::new(name, text, problems))))
 }

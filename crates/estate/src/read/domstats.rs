@@ -31,12 +31,12 @@ impl Format for DomStats {
         let text = str::from_utf8(&input.bytes).map_err(|error| input.broken(NAME, error))?;
         // Each machine with its samples, in the order of the file; a later sample is found by its name.
         let mut machines: Vec<(String, u64, Vec<Sample>)> = Vec::new();
+        let mut known: HashMap<String, usize> = HashMap::new();
         let mut current = 0;
         for (line, text) in (1..).zip(text.lines()) {
             if let Some(name) = text.strip_prefix("Domain: ") {
                 let name = name.trim().trim_matches('\'').to_owned();
-                let known = machines.iter().position(|(own, ..)| *own == name);
-                current = known.unwrap_or(machines.len());
+                current = *known.entry(name.clone()).or_insert(machines.len());
                 match machines.get_mut(current) {
                     Some((_, _, samples)) => samples.push(Sample::default()),
                     None => machines.push((name, line, vec![Sample::default()])),

@@ -12,6 +12,8 @@ use crate::row::{Facts, Record};
 pub(super) struct DomXml;
 
 const NAME: &str = "virsh dumpxml";
+/// Elements inside one another. libvirt's own need some ten, metadata of others few more.
+const DEPTH_MAX: usize = 256;
 
 impl Format for DomXml {
     fn name(&self) -> &'static str {
@@ -33,6 +35,10 @@ impl Format for DomXml {
             match reader.read_event().map_err(|error| input.broken(NAME, error))? {
                 Event::Start(element) => {
                     found.begins(&element);
+                    if path.len() == DEPTH_MAX {
+                        let what = format!("more than {DEPTH_MAX} elements inside one another");
+                        return Err(input.broken(NAME, what));
+                    }
                     path.push(element.local_name().as_ref().to_owned());
                     said.clear();
                 }
@@ -68,11 +74,11 @@ struct Found {
 
 impl Found {
     fn says(&mut self, path: &[String], text: &str) {
-        let names: Vec<&str> = path.iter().map(String::as_str).collect();
-        match names[..] {
-            ["domain", "name"] => text.clone_into(&mut self.name),
-            ["domain", "uuid"] => self.id = text.to_lowercase(),
-            ["domain", "vcpu"] => self.vcpus = text.parse().ok(),
+        let [domain, name] = path else { return };
+        match (domain.as_str(), name.as_str()) {
+            ("domain", "name") => text.clone_into(&mut self.name),
+            ("domain", "uuid") => self.id = text.to_lowercase(),
+            ("domain", "vcpu") => self.vcpus = text.parse().ok(),
             _ => {}
         }
     }

@@ -162,3 +162,20 @@ proptest! {
         }
     }
 }
+
+/// Seen at e6eaf978: 100,000 elements inside one another took 23 s, and four times that for twice as many.
+#[test]
+fn xml_nested_deeper_than_libvirt_nests_is_refused() {
+    let nested = |depth: usize| "<domain>".repeat(depth) + &"</domain>".repeat(depth);
+    let error = refused("deep.xml", nested(100_000).as_bytes());
+    assert!(error.to_string().contains("more than 256 elements inside one another"), "{error}");
+}
+
+#[test]
+fn machines_of_one_name_are_told_apart_by_their_ids() {
+    let rows: String = (0..50).map(|at| format!("web,id-{at},10\n")).collect();
+    let inventory = read(&[("vms.csv", format!("VM,VM UUID,Used GiB\n{rows}").as_bytes())]);
+    assert_eq!(inventory.expect("a table").vms.len(), 50);
+    let two = read(&[("vms.csv", b"VM,VM UUID,Used GiB\nweb,,10\nweb,a,10\n")]).expect("a table");
+    assert!(two.bad.first[0].contains("is listed twice"), "{:?}", two.bad);
+}

@@ -548,3 +548,21 @@ fn mistakes_in_the_power_of_an_array() {
     all.extend(disks.iter().map(|own| ("[disk.measured.servers]", own.as_str())));
     assert_said!(mistakes("the power of an array", ARRAY, load, &all));
 }
+
+/// Seen at e6eaf978: a workload of 100,000 disks and actions took minutes to check.
+#[test]
+fn definitions_that_are_too_large_are_refused_by_their_size() {
+    let actions = "[[action]]\nname = \"a\"\n".repeat(4097);
+    let error = spec::load_workload("many.toml", &actions).expect_err("too many").to_string();
+    assert_eq!(error, "a list has 4097 entries, and at most 4096 are read");
+    let long = format!("name = \"{}\"\n", "x".repeat(4 << 20));
+    let error = spec::load_workload("long.toml", &long).expect_err("too long").to_string();
+    assert!(error.starts_with("it has 4194314 bytes, and at most 4194304"), "{error}");
+    let limits = "[[limit]]\naction = \"none\"\nmean = \"1s\"\nsource = \"x\"\n".repeat(100);
+    let text = format!("{WORKLOAD}{limits}");
+    let error = spec::load_workload("wrong.toml", &text).expect_err("wrong");
+    let spec::SpecError::Invalid(invalid) = error else { panic!("{error}") };
+    let problems: Vec<_> = invalid.problems().collect();
+    assert_eq!(problems.len(), 65);
+    assert!(problems[64].message.ends_with("more mistakes like these"), "{}", problems[64]);
+}
