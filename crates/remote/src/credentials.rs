@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::RemoteError;
+use crate::hide::Forms;
 
 /// What is secret. It has no text of its own, so that it cannot be told by accident.
 #[derive(Clone, PartialEq, Eq)]
@@ -43,6 +44,13 @@ impl Secret {
         &self.0
     }
 
+    /// What somebody said to whom this secret was shown, without it: `***` in its place, also where it is
+    /// encoded (base64, URLs, JSON, HTML) or only its secret part is said.
+    #[must_use]
+    pub fn hide(&self, said: &str) -> String {
+        Forms::of(&self.0).hide_in_text(said)
+    }
+
     /// Name and password.
     ///
     /// # Errors
@@ -76,6 +84,14 @@ impl From<Option<Secret>> for Identity {
 }
 
 impl Identity {
+    /// Texts that no answer may hold.
+    pub(crate) fn forms(&self) -> Option<Forms> {
+        match self {
+            Self::Nobody => None,
+            Self::Basic(secret) | Self::Token { secret, .. } => Some(Forms::of(secret.reveal())),
+        }
+    }
+
     /// The header that shows it, with its line's end; empty for nobody.
     pub(crate) fn header(&self) -> Result<String, RemoteError> {
         let value = match self {

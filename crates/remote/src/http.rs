@@ -147,7 +147,16 @@ impl Place {
             .map_err(|error| RemoteError::Unanswered(error.to_string()))?;
         let nonsense =
             || RemoteError::Nonsense(format!("the answer at {} is no HTTP", question.path));
-        parse(&answer).ok_or_else(nonsense)
+        let answer = parse(&answer).ok_or_else(nonsense)?;
+        Ok(match self.identity.forms() {
+            None => answer,
+            // Here and not where texts are made of answers: they are made in many places, and stored.
+            Some(forms) => Answer {
+                reason: forms.hide_in_text(&answer.reason),
+                body: forms.hide_in_body(answer.body),
+                ..answer
+            },
+        })
     }
 
     fn send(&self, request: &[u8], until: Instant) -> std::io::Result<Vec<u8>> {

@@ -7,11 +7,13 @@
 //! certificate for which nobody vouches, unless the caller says that any will do.
 //!
 //! Invariants: an answer is read until its own end, a deadline, or 1 MiB, whichever comes first. What is sent has
-//! no line break that a caller did not write.
+//! no line break that a caller did not write. An answer never holds the secret of its question: who echoes it,
+//! as it was sent or encoded, is read with `***` in its place.
 #![forbid(unsafe_code)]
 
 mod credentials;
 mod error;
+mod hide;
 mod http;
 mod tls;
 

@@ -79,13 +79,18 @@ impl Ipmi {
             // What it could not find out about ciphers comes before what is wrong.
             let mut lines = said.lines().map(str::trim);
             let said = lines.rfind(|line| !line.is_empty()).unwrap_or_default();
+            let said = self.without_secret(said);
             return Err(Fault::Unanswered(format!(
                 "ipmitool: {}: {}",
                 output.status,
-                plain::shown(said)
+                plain::shown(&said)
             )));
         }
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        Ok(self.without_secret(&String::from_utf8_lossy(&output.stdout)))
+    }
+
+    fn without_secret(&self, said: &str) -> String {
+        self.password.as_ref().map_or_else(|| said.to_owned(), |secret| secret.hide(said))
     }
 }
 

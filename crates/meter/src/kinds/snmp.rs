@@ -47,7 +47,7 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     socket.set_read_timeout(Some(ANSWER_MAX)).map_err(failed)?;
     let mut pdu = Pdu {
         socket,
-        community: secret.map_or_else(|| "public".to_owned(), |own| own.reveal().to_owned()),
+        community: secret.as_ref().map_or("public", Secret::reveal).to_owned(),
         asked: 0,
         oid: oid(spec.oid.as_deref().unwrap_or_default())?,
         scale: spec.scale.unwrap_or(1.0),
@@ -57,7 +57,11 @@ pub(super) fn open(spec: &Spec) -> Result<Box<dyn Meter>, Fault> {
     // Whether it answers for watts is what counts; some units say nothing of themselves.
     pdu.watts()?;
     pdu.model = match pdu.ask(&oid(DESCRIPTION)?) {
-        Ok(Value::Text(text)) => plain::shown(&text).into_owned(),
+        Ok(Value::Text(text)) => {
+            // A unit may describe itself by all that it was asked with.
+            let text = secret.as_ref().map_or_else(|| text.clone(), |own| own.hide(&text));
+            plain::shown(&text).into_owned()
+        }
         _ => "an SNMP unit without a description".to_owned(),
     };
     Ok(Box::new(pdu))

@@ -54,7 +54,9 @@ impl Settings {
         };
         if super::address::place(&endpoint).is_none() {
             let expected = "http://HOST:PORT is expected, without a user; https is not built in";
-            return Err(SettingsError { name, value: endpoint, expected });
+            // What stands before the host may be a password.
+            let host = endpoint.rsplit_once('@').map(|(_, host)| format!("***@{host}"));
+            return Err(SettingsError { name, value: host.unwrap_or(endpoint), expected });
         }
         let millis = |name: &'static str, usual: Duration| match get(name) {
             None => Ok(usual),

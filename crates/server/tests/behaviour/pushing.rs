@@ -98,7 +98,9 @@ fn a_collector_in_trouble_is_told_of_once_and_tried_again() {
     take(&listener, "204 No Content");
     drop((listener, pusher));
     let told = [told.recv().expect("a failure"), told.recv().expect("another")];
-    assert!(told[0].contains("503 Busy") && told[1].contains("400 Bad"), "{told:?}");
+    assert!(told[0].ends_with("status 503") && told[1].ends_with("status 400"), "{told:?}");
+    // A receiver may echo a header with its secret in the words of its status.
+    assert!(!told.concat().contains("Busy"), "{told:?}");
 }
 
 /// Nothing but the first and the last push.

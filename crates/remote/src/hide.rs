@@ -1,0 +1,213 @@
+//! Takes secrets out of what a service says: an error that echoes the header of a request, whole or in
+//! part, as it was sent or as some encoding writes it.
+//!
+//! Invariant: what is left of a document that was JSON is JSON.
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use serde_json::Value;
+
+/// What stands where a secret stood.
+const HIDDEN: &[u8] = b"***";
+/// Shorter parts are no secret, and would be found in ordinary words.
+const PART_MIN: usize = 4;
+/// Characters of base64 that are a secret's: six bytes, which no ordinary text has by chance.
+const BASE64_MIN: usize = 8;
+
+/// Texts that tell a secret.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(crate) struct Forms {
+    plain: Vec<Vec<u8>>,
+    /// As base64 has them, wherever in a longer text they begin.
+    base64: Vec<Vec<u8>>,
+}
+
+impl Forms {
+    /// Those of one secret: the whole, and the part that is secret of `NAME:PASSWORD`, of `ID=VALUE` and
+    /// of `Bearer TOKEN`.
+    pub(crate) fn of(secret: &str) -> Self {
+        let behind = [
+            Some(secret),
+            secret.split_once(':').map(|(_, own)| own),
+            secret.trim_end_matches('=').rsplit_once('=').map(|(_, own)| own),
+            secret.rsplit_once(' ').map(|(_, own)| own),
+        ];
+        let parts = behind.into_iter().flatten().filter(|part| part.len() >= PART_MIN);
+        let mut forms = Self::default();
+        for part in parts.map(str::as_bytes) {
+            forms.plain.push(part.to_vec());
+            for before in 0..3 {
+                forms.base64.extend(inside_base64(part, before));
+            }
+        }
+        forms
+    }
+
+    /// The text without them.
+    pub(crate) fn hide(&self, text: &[u8]) -> Vec<u8> {
+        let units = units(text);
+        let decoded: Vec<u8> = units.iter().map(|unit| unit.byte).collect();
+        let mut spans = Vec::new();
+        for form in &self.plain {
+            spans.extend(places(text, form));
+            let of_units = places(&decoded, form);
+            spans.extend(of_units.map(|(from, to)| (units[from].from, units[to - 1].to)));
+        }
+        for form in &self.base64 {
+            let of_units = places(&decoded, form);
+            spans.extend(of_units.map(|(from, to)| (units[from].from, units[to - 1].to)));
+        }
+        without(text, spans)
+    }
+
+    /// An answer's body without them. In JSON only what is said is looked at: a password that is a word
+    /// must not change the names by which values are found.
+    pub(crate) fn hide_in_body(&self, body: Vec<u8>) -> Vec<u8> {
+        match serde_json::from_slice::<Value>(&body) {
+            Ok(mut value) => {
+                self.hide_in(&mut value);
+                value.to_string().into_bytes()
+            }
+            Err(_) => self.hide(&body),
+        }
+    }
+
+    fn hide_in(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.hide_in_text(text),
+            Value::Array(list) => list.iter_mut().for_each(|value| self.hide_in(value)),
+            Value::Object(fields) => fields.values_mut().for_each(|value| self.hide_in(value)),
+            _ => {}
+        }
+    }
+
+    /// As [`Forms::hide`], of text.
+    pub(crate) fn hide_in_text(&self, text: &str) -> String {
+        String::from_utf8_lossy(&self.hide(text.as_bytes())).into_owned()
+    }
+}
+
+/// Characters that base64 has of `part` when so many bytes stand before it, of three: those whose six bits
+/// are all of `part`. Both alphabets.
+fn inside_base64(part: &[u8], before: usize) -> Vec<Vec<u8>> {
+    let padded = [&vec![0; before][..], part].concat();
+    let (from, to) = ((before * 8).div_ceil(6), padded.len() * 8 / 6);
+    let of = |text: String| text.into_bytes()[from..to].to_vec();
+    let both = [of(STANDARD_NO_PAD.encode(&padded)), of(URL_SAFE_NO_PAD.encode(&padded))];
+    both.into_iter().filter(|form| form.len() >= BASE64_MIN).collect()
+}
+
+/// A byte of what a text means, and where it stands in the text.
+struct Unit {
+    byte: u8,
+    from: usize,
+    to: usize,
+}
+
+/// What a text means in URLs, JSON and HTML: `%3D`, `\u003d`, `\/`, `&amp;`.
+fn units(text: &[u8]) -> Vec<Unit> {
+    let (mut units, mut from) = (Vec::with_capacity(text.len()), 0);
+    while let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) {
+        let (byte, length) = escape(rest).unwrap_or((rest[0], 1));
+        units.push(Unit { byte, from, to: from + length });
+        from += length;
+    }
+    units
+}
+
+/// The byte that an escape at the beginning of a text stands for, and its length.
+fn escape(text: &[u8]) -> Option<(u8, usize)> {
+    const ENTITIES: [(&[u8], u8); 7] = [
+        (b"&amp;", b'&'),
+        (b"&lt;", b'<'),
+        (b"&gt;", b'>'),
+        (b"&quot;", b'"'),
+        (b"&apos;", b'\''),
+        (b"&#39;", b'\''),
+        (b"&#x27;", b'\''),
+    ];
+    let hex = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
+    match text {
+        [b'%', high, low, ..] => Some((hex(&[*high, *low])?, 3)),
+        [b'\\', b'u', b'0', b'0', high, low, ..] => Some((hex(&[*high, *low])?, 6)),
+        [b'\\', own @ (b'/' | b'"' | b'\\'), ..] => Some((*own, 2)),
+        [b'&', ..] => ENTITIES
+            .iter()
+            .find(|(name, _)| text.starts_with(name))
+            .map(|(name, byte)| (*byte, name.len())),
+        _ => None,
+    }
+}
+
+/// Where a form stands in a text.
+fn places<'t>(text: &'t [u8], form: &'t [u8]) -> impl Iterator<Item = (usize, usize)> + 't {
+    let found = text.windows(form.len()).enumerate().filter(move |(_, own)| *own == form);
+    found.map(|(from, own)| (from, from + own.len()))
+}
+
+fn without(text: &[u8], mut spans: Vec<(usize, usize)>) -> Vec<u8> {
+    if spans.is_empty() {
+        return text.to_vec();
+    }
+    spans.sort_unstable();
+    let (mut left, mut end) = (Vec::with_capacity(text.len()), 0);
+    for (from, to) in spans {
+        if from >= end {
+            left.extend_from_slice(&text[end..from]);
+            left.extend_from_slice(HIDDEN);
+        }
+        end = end.max(to);
+    }
+    left.extend_from_slice(&text[end..]);
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::engine::general_purpose::STANDARD;
+
+    const TOKEN: &str = "root@pam!tm=deadbeef-1111-2222-3333-s3cr3ttok3n0";
+
+    fn hidden(secret: &str, text: &str) -> String {
+        Forms::of(secret).hide_in_text(text)
+    }
+
+    #[test]
+    fn token_is_hidden_however_it_is_written() {
+        let encoded = "root%40pam!tm%3ddeadbeef%2D1111-2222-3333-s3cr3ttok3n0";
+        let longer = STANDARD.encode(format!("x: PVEAPIToken={TOKEN}"));
+        for text in [
+            format!("no PVEAPIToken={TOKEN} here"),
+            format!("no {encoded}"),
+            "only deadbeef-1111-2222-3333-s3cr3ttok3n0".to_owned(),
+            TOKEN.replace('=', "\\u003d"),
+            STANDARD.encode(TOKEN),
+            URL_SAFE_NO_PAD.encode(format!("a{TOKEN}")),
+            longer.replace('=', "%3D"),
+        ] {
+            let left = hidden(TOKEN, &text);
+            assert!(left.contains("***"), "{text}: {left}");
+            for part in ["s3cr3t", "deadbeef", "czNjcjN0", "M2NyM3"] {
+                assert!(!left.contains(part), "{text}: {left}");
+            }
+        }
+        assert_eq!(hidden(TOKEN, "root@pam!tm has no right"), "root@pam!tm has no right");
+    }
+
+    #[test]
+    fn password_is_hidden_and_its_name_is_not() {
+        let sent = STANDARD.encode("admin:p\"ss/w&rd");
+        let text = format!("admin: Basic {sent}, p\"ss/w&rd, p\\\"ss\\/w&amp;rd, p%22ss%2fw%26rd");
+        assert_eq!(hidden("admin:p\"ss/w&rd", &text), "admin: Basic ***, ***, ***, ***");
+        assert_eq!(hidden("a:b", "a:b, a and b"), "a:b, a and b", "too short to be one");
+    }
+
+    #[test]
+    fn json_stays_json_with_its_names() {
+        let body = br#"{"power":{"text":"the power of calvin","watts":12.5}}"#.to_vec();
+        let left = Forms::of("root:power").hide_in_body(body);
+        let text = String::from_utf8(left).expect("text");
+        assert_eq!(text, r#"{"power":{"text":"the *** of calvin","watts":12.5}}"#);
+    }
+}
