@@ -11,13 +11,13 @@ use bench::progress::{Control, Request};
 use bench::rig::{Load, PrefillSoFar, RealRig, Rig, reach};
 use bench::run::{KeptRun, RunPart, caches, summary, target_facts, warnings};
 use cluster::{Asked, ClusterError, Invitation, Member};
-use datastore::{Datastore, Removed, Target};
+use datastore::{Datastore, Preflight, Removed};
 use record::run::ToolFacts;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use units::{Bytes, Nanos};
 
-use crate::allowed::Allowed;
+use crate::allowed::{Allowed, Permitted};
 use crate::hold::Hold;
 use crate::seeing::{Seeing, Sight, in_memory};
 use crate::simulating::{Foreseeing, Simulating};
@@ -297,16 +297,18 @@ impl Agent {
     /// What the target is, and whether it may be used: nothing is touched.
     fn examined(&self, asked: &Open) -> Result<Examined, String> {
         let plan = resolved(asked)?;
-        let target = self.allowed(&plan, asked)?;
+        let permitted = self.allowed(&plan, asked)?;
         let options = store_options(&plan, asked);
-        let found = datastore::examine(&target, Bytes::new(asked.needed_bytes), &options);
+        let needed = Bytes::new(asked.needed_bytes);
+        let found = datastore::examine(permitted.target(), needed, &options);
         let refused = |refusal: &datastore::Refusal| Refused {
             id: refusal.id().to_owned(),
-            text: refusal.to_string(),
+            text: permitted.named(&refusal.to_string()),
             hint: refusal.hint(),
         };
         let refusals = found.refusals.iter().map(refused).collect();
-        Ok(Examined { preflight: found.preflight, refusals })
+        let preflight = Preflight { target: permitted.text(), ..found.preflight };
+        Ok(Examined { preflight, refusals })
     }
 
     /// Which runs left disks there that fit this one's part.
@@ -321,15 +323,21 @@ impl Agent {
 
     fn said(&self, order: &Order) -> Result<Said, String> {
         let hold = self.hold.as_ref().map_err(|by| format!("this host is held by {by}"))?;
-        if let Some(target) = order.target() {
-            let checked = self.options.allowed.check(target, false);
-            checked.map_err(|error| error.to_string())?;
-        }
+        let checked = order.target().map(|target| self.options.allowed.check(target, false));
+        let permitted = checked.transpose().map_err(|error| error.to_string())?;
         hold.is_held_by("somebody who looks after it".to_owned());
-        (self.options.commands)(order)
+        let Some(permitted) = permitted else { return (self.options.commands)(order) };
+        let order = order.with_target(permitted.target().to_string());
+        let mut said = (self.options.commands)(&order).map_err(|text| permitted.named(&text))?;
+        said.text = permitted.named(&said.text);
+        said.errors = said.errors.iter().map(|text| permitted.named(text)).collect();
+        // Nothing but strings has a path in it.
+        let document = permitted.named(&said.document.to_string());
+        said.document = serde_json::from_str(&document).unwrap_or(said.document);
+        Ok(said)
     }
 
-    fn allowed(&self, plan: &ResolvedPlan, asked: &Open) -> Result<Target, String> {
+    fn allowed(&self, plan: &ResolvedPlan, asked: &Open) -> Result<Permitted, String> {
         let checked =
             self.options.allowed.check(&plan.datastore.value, asked.allowances.allow_root_fs);
         checked.map_err(|error| error.to_string())
@@ -344,18 +352,19 @@ impl Agent {
             None => {}
         }
         let plan = resolved(&asked)?;
-        let target = self.allowed(&plan, &asked)?;
+        let permitted = self.allowed(&plan, &asked)?;
+        let target = permitted.target();
         let options = store_options(&plan, &asked);
         let services = reach(&plan).map_err(|error| told(&error))?;
-        let store = Datastore::open(&target, Bytes::new(asked.needed_bytes), &options)
-            .map_err(|error| told(&BenchError::from(error)))?;
-        let preflight = store.preflight().clone();
-        let environment = record::env::capture(target.path(), self.options.tool.clone());
+        let store = Datastore::open(target, Bytes::new(asked.needed_bytes), &options)
+            .map_err(|error| permitted.named(&told(&BenchError::from(error))))?;
+        let preflight = Preflight { target: permitted.text(), ..store.preflight().clone() };
+        let environment = record::env::capture(permitted.path(), self.options.tool.clone());
         let value = |document| serde_json::to_value(document).unwrap_or_default();
         let opened = Opened {
             capacity_bytes: store.capacity().get(),
             summary: summary(&preflight),
-            kind: target_facts(&plan, &target, &preflight).kind,
+            kind: target_facts(&plan, target, &preflight).kind,
             path: store.path().display().to_string(),
             warnings: warnings(&preflight).collect(),
             caches: caches(&plan, &preflight),

@@ -1,6 +1,8 @@
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use datastore::Target;
+use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
 /// What may be written on a host, by the word of its owner: `agent.toml`, and what whoever
@@ -76,6 +78,80 @@ pub enum AllowedError {
     RootFs,
 }
 
+/// A target that may be used. The directory in which anything is made is held open from before the
+/// check to the end of its use: whoever may write around it can put a link in the place of a name, and
+/// not in the place of a descriptor.
+#[derive(Debug)]
+pub struct Permitted {
+    target: Target,
+    /// Where it was when it was checked, after every link.
+    path: PathBuf,
+    held: Option<OwnedFd>,
+}
+
+impl Permitted {
+    /// The target, by a path that leads through the held directory.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Where it is, for people.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The target by the path that people know.
+    pub fn text(&self) -> String {
+        format!("{}:{}", self.target.facts().word, self.path.display())
+    }
+
+    /// A text in which the target has the name that people know.
+    pub fn named(&self, text: &str) -> String {
+        let held = self.target.path().display().to_string();
+        match self.held {
+            Some(_) => text.replace(&held, &self.path.display().to_string()),
+            None => text.to_owned(),
+        }
+    }
+
+    /// Holds what a target names, or the directory of a file that is not there yet.
+    fn hold(target: Target) -> Self {
+        let given = target.path().to_owned();
+        let unheld = |target, path| Self { target, path, held: None };
+        let is_directory = target.facts().remembers_disks;
+        // A block device is made by nobody here, and its node is in a directory of the system's.
+        if !is_directory && target.facts().word != FILE {
+            let path = given.canonicalize().unwrap_or(given);
+            return unheld(target, path);
+        }
+        let name = if is_directory { None } else { given.file_name() };
+        let directory = match name {
+            None => given.as_path(),
+            Some(_) => {
+                given.parent().filter(|at| !at.as_os_str().is_empty()).unwrap_or(Path::new("."))
+            }
+        };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let Ok(held) = rustix::fs::open(directory, flags, Mode::empty()) else {
+            return unheld(target, given);
+        };
+        let at = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
+        let real = std::fs::read_link(&at);
+        let below = |path: PathBuf| match name {
+            Some(name) => path.join(name),
+            None => path,
+        };
+        let through = format!("{}:{}", target.facts().word, below(at).display()).parse();
+        match (real, through) {
+            (Ok(real), Ok(target)) => Self { target, path: below(real), held: Some(held) },
+            _ => unheld(target, given),
+        }
+    }
+}
+
+/// The word of targets that are a file.
+const FILE: &str = "file";
+
 impl Allowed {
     /// What the owner's file allows, if there is one, and of that what whoever started the agent named.
     ///
@@ -131,41 +207,48 @@ impl Allowed {
         self.lists.iter().flat_map(|list| list.allow.iter().cloned()).collect()
     }
 
-    /// Whether this target may be used.
+    /// This target, held open, if it may be used.
     ///
     /// # Errors
     ///
     /// When it may not, with what may.
-    pub fn check(&self, target: &str, wants_root_fs: bool) -> Result<Target, AllowedError> {
+    pub fn check(&self, target: &str, wants_root_fs: bool) -> Result<Permitted, AllowedError> {
         let parsed: Target =
             target.parse().map_err(|error| AllowedError::NoTarget(format!("{target}: {error}")))?;
         if self.names().is_empty() {
             return Err(AllowedError::Nothing);
         }
-        if !self.lists.iter().all(|list| list.allow.iter().any(|text| covers(text, &parsed))) {
+        // Held first and looked at then: the other way round a link may come between the two.
+        let permitted = Permitted::hold(parsed);
+        let is_in = |list: &AgentFile| list.allow.iter().any(|text| covers(text, &permitted));
+        if !self.lists.iter().all(is_in) {
             let allowed = self.names().join(", ");
             return Err(AllowedError::Target { target: target.to_owned(), allowed });
         }
         if wants_root_fs && !self.lists.iter().all(|list| list.allow_root_fs) {
             return Err(AllowedError::RootFs);
         }
-        Ok(parsed)
+        Ok(permitted)
     }
 }
 
 /// Whether what this text allows is, or holds, the target: after every link on the way.
-fn covers(allowed: &str, target: &Target) -> bool {
+fn covers(allowed: &str, permitted: &Permitted) -> bool {
     let Ok(allowed) = allowed.parse::<Target>() else { return false };
+    let Permitted { target, path, held } = permitted;
     let is_kind = allowed.facts().noun == target.facts().noun;
     let real = |path: &Path| path.canonicalize().ok();
-    match (real(allowed.path()), real(target.path())) {
-        (Some(allowed), Some(path)) if is_kind => {
-            path == allowed || target.facts().remembers_disks && path.starts_with(&allowed)
-        }
+    if target.facts().remembers_disks {
+        // Without a descriptor nothing is known of where it is.
+        let inside = |allowed: PathBuf| path.starts_with(allowed);
+        return is_kind && held.is_some() && real(allowed.path()).is_some_and(inside);
+    }
+    match (real(allowed.path()), real(path)) {
+        (Some(allowed), Some(path)) => is_kind && path == allowed,
         // A file that is not there yet is what its name says in a directory that is.
         (None, None) if is_kind => {
             let place = |path: &Path| Some((real(path.parent()?)?, path.file_name()?.to_owned()));
-            let asked = place(target.path());
+            let asked = place(path);
             asked.is_some() && asked == place(allowed.path())
         }
         _ => false,
@@ -201,6 +284,32 @@ mod tests {
         assert!(allowed.check(&as_file, false).is_err(), "a file in it is something else");
         let root = allowed.check(&target("in"), true).expect_err("not allowed");
         assert!(matches!(root, AllowedError::RootFs));
+    }
+
+    /// Seen at e6eaf978: a link that came between check and creation won 1 of 90 times.
+    #[test]
+    fn link_planted_after_the_check_leads_nowhere() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| dir.path().join(name);
+        for name in ["in", "in/deep", "theirs"] {
+            std::fs::create_dir(path(name)).expect("made");
+        }
+        let target = |kind: &str, name: &str| format!("{kind}:{}", path(name).display());
+        let lists = vec![file(&[target("dir", "in"), target("file", "in/deep/new")])];
+        let allowed = Allowed { lists };
+        let deep = allowed.check(&target("dir", "in/deep"), false).expect("allowed");
+        let new = allowed.check(&target("file", "in/deep/new"), false).expect("allowed");
+        std::fs::rename(path("in/deep"), path("in/away")).expect("renamed");
+        std::os::unix::fs::symlink(path("theirs"), path("in/deep")).expect("a link");
+        std::fs::create_dir(deep.target().path().join("made")).expect("makes");
+        std::fs::write(new.target().path(), "made").expect("writes");
+        assert_eq!(std::fs::read_dir(path("theirs")).expect("lists").count(), 0);
+        assert!(path("in/away/made").is_dir() && path("in/away/new").is_file());
+        assert!(deep.path().ends_with("in/deep"), "as people know it");
+        let text = format!("in {}: gone", deep.target().path().display());
+        assert_eq!(deep.named(&text), format!("in {}: gone", deep.path().display()));
+        let again = allowed.check(&target("dir", "in/deep"), false);
+        assert!(again.is_err(), "the link leads out");
     }
 
     #[test]

@@ -240,6 +240,17 @@ impl Order {
             Self::Cleanup { target, .. } => Some(target),
         }
     }
+
+    /// The same of another target, where it has one.
+    #[must_use]
+    pub fn with_target(&self, other: String) -> Self {
+        let mut own = self.clone();
+        match &mut own {
+            Self::Doctor { target } => *target = Some(other),
+            Self::Cleanup { target, .. } => *target = other,
+        }
+        own
+    }
 }
 
 /// What a command came to on a host.
