@@ -16,12 +16,15 @@ use crate::join::{Counts, Joiner, Watched};
 use crate::owner::{By, Owners, Wanted};
 use crate::page::{self, PageLayout};
 use crate::sieve::Sieve;
+use crate::tally::Gap;
 use crate::tracefs::{Instance, Tracefs};
 
 /// Events younger than this wait for the next turn: one that another CPU began to write before
 /// them may not be readable yet.
 const MARGIN_NS: u64 = 10_000_000;
 const KIB: u64 = 1024;
+/// Gaps that are told apart.
+const GAPS_MAX: usize = 1000;
 
 /// What to capture.
 #[derive(Debug, Clone)]
@@ -57,6 +60,8 @@ pub struct Report {
     pub progress: Progress,
     /// CPU time of this process from start to end: reading, joining, and whatever else it did.
     pub cpu: Nanos,
+    /// When events were lost.
+    pub gaps: Vec<Gap>,
     /// Entries of pages that could not be understood; 0 unless the kernel is unlike any known.
     pub broken_pages: u64,
     /// Devices, senders and losses.
@@ -97,6 +102,7 @@ pub struct Capture {
     cpu_start: u64,
     events: u64,
     lost: u64,
+    gaps: Vec<Gap>,
     broken_pages: u64,
 }
 
@@ -142,6 +148,7 @@ impl Capture {
             cpu_start: now(ClockId::ProcessCPUTime),
             events: 0,
             lost: 0,
+            gaps: Vec::new(),
             broken_pages: 0,
         })
     }
@@ -177,6 +184,7 @@ impl Capture {
         Ok(Report {
             progress: self.progress(time),
             cpu: Nanos(now(ClockId::ProcessCPUTime).saturating_sub(self.cpu_start)),
+            gaps: std::mem::take(&mut self.gaps),
             broken_pages: self.broken_pages,
             info: self.info(),
             machines: self.machines().to_vec(),
@@ -264,7 +272,11 @@ impl Capture {
         });
         match missed {
             Ok(Some(missed)) => {
-                self.lost += missed.count.unwrap_or(1);
+                let events = missed.count.unwrap_or(1);
+                self.lost += events;
+                let since = |time: u64| time.saturating_sub(self.start);
+                let gap = Gap { from_ns: since(last), to_ns: since(missed.before), events };
+                gap.add_to(&mut self.gaps, GAPS_MAX);
                 // What was read and joined before is older than anything that was lost.
                 self.joiner.lost(last, missed.before);
             }

@@ -34,5 +34,5 @@ pub use error::CaptureError;
 pub use join::Counts;
 pub use owner::{By, Wanted};
 pub use recorder::{RecordError, Recorder, Turn};
-pub use tally::{NotRecorded, Recorded, Row, Tally};
+pub use tally::{Gap, NotRecorded, Recorded, Row, Tally};
 pub use tracefs::remove_stale;

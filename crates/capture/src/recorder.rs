@@ -205,6 +205,7 @@ fn recorded(report: &Report, written: &Written, tally: &Tally) -> Recorded {
         records: written.records,
         events: progress.events,
         lost_events: progress.lost,
+        gaps: report.gaps.clone(),
         not_recorded: NotRecorded {
             unwanted: counts.unwanted,
             unmatched: counts.unmatched,

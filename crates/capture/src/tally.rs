@@ -22,6 +22,9 @@ pub struct Recorded {
     pub events: u64,
     /// Events that found no room in the kernel's buffers.
     pub lost_events: u64,
+    /// When those were lost, in order; what was under way then is not in the trace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<Gap>,
     /// I/Os that are not in the trace, by reason.
     pub not_recorded: NotRecorded,
     /// CPU time of this process.
@@ -37,6 +40,43 @@ pub struct Recorded {
     /// How the command ended, where one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+}
+
+/// A time in which events were lost, from the recording's beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// After it, in nanoseconds.
+    pub from_ns: u64,
+    /// Before it.
+    pub to_ns: u64,
+    /// Events that were lost, as far as the kernel tells.
+    pub events: u64,
+}
+
+impl Gap {
+    /// Adds a gap to others in order; those that touch are one, and of more than `most` the two that
+    /// are nearest the end.
+    pub(crate) fn add_to(self, gaps: &mut Vec<Self>, most: usize) {
+        let at = gaps.partition_point(|own| own.from_ns <= self.from_ns);
+        gaps.insert(at, self);
+        gaps.dedup_by(|later, own| {
+            let touch = later.from_ns <= own.to_ns;
+            if touch {
+                *own = own.and(*later);
+            }
+            touch
+        });
+        if gaps.len() > most
+            && let (Some(last), Some(own)) = (gaps.pop(), gaps.last_mut())
+        {
+            *own = own.and(last);
+        }
+    }
+
+    fn and(self, later: Self) -> Self {
+        let (to_ns, events) = (self.to_ns.max(later.to_ns), self.events + later.events);
+        Self { to_ns, events, ..self }
+    }
 }
 
 /// I/Os that are not in the trace.
@@ -205,6 +245,20 @@ fn rows<'a>(sums: &[Sum], names: impl Iterator<Item = &'a str>) -> Vec<Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gaps_that_touch_are_one_and_their_number_is_bounded() {
+        let mut gaps = Vec::new();
+        for (from_ns, to_ns) in [(50, 60), (10, 20), (15, 30), (80, 90), (58, 61)] {
+            Gap { from_ns, to_ns, events: 1 }.add_to(&mut gaps, 3);
+        }
+        let told = |gaps: &[Gap]| -> Vec<(u64, u64, u64)> {
+            gaps.iter().map(|own| (own.from_ns, own.to_ns, own.events)).collect()
+        };
+        assert_eq!(told(&gaps), [(10, 30, 2), (50, 61, 2), (80, 90, 1)]);
+        Gap { from_ns: 95, to_ns: 99, events: 7 }.add_to(&mut gaps, 3);
+        assert_eq!(told(&gaps), [(10, 30, 2), (50, 61, 2), (80, 99, 8)]);
+    }
 
     /// While an I/O is open those after it are not known, and then all at once: their rate is that of the
     /// time in which they were issued.

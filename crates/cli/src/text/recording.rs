@@ -1,6 +1,6 @@
 //! A finished capture as text.
 
-use capture::{Recorded, Row};
+use capture::{Gap, Recorded, Row};
 use units::{Bytes, Nanos};
 
 use super::{Table, count, latency, number};
@@ -65,16 +65,24 @@ fn losses(recorded: &Recorded) -> Vec<String> {
     let lost = match recorded.lost_events {
         0 => "lost: no events".to_owned(),
         lost => format!(
-            "lost: {}, which did not fit the kernel's buffer; --buffer makes it larger",
-            count(lost, "event")
+            "lost: {}{}, which did not fit the kernel's buffer; --buffer makes it larger",
+            count(lost, "event"),
+            gaps(&recorded.gaps)
         ),
     };
     let counts = &recorded.not_recorded;
+    let [before, end] = match recorded.lost_events {
+        0 => ["sent before the beginning", "whose end was not seen within a minute"],
+        _ => [
+            "sent before the beginning, or whose beginning was lost",
+            "whose end was lost, or not seen within a minute",
+        ],
+    };
     let reasons = [
         (counts.unwanted, "of senders that were not asked for"),
-        (counts.unmatched, "sent before the beginning"),
+        (counts.unmatched, before),
         (counts.unfinished, "not ended at the end"),
-        (counts.abandoned, "whose end was not seen within a minute"),
+        (counts.abandoned, end),
     ];
     let told = reasons.iter().filter(|(number, _)| *number > 0);
     let told: Vec<String> =
@@ -84,6 +92,21 @@ fn losses(recorded: &Recorded) -> Vec<String> {
         lines.push(format!("not recorded: {}", told.join(", ")));
     }
     lines
+}
+
+/// When events were lost: ` in 2 gaps (12.3 s to 12.9 s, 40 s to 41 s)`.
+fn gaps(gaps: &[Gap]) -> String {
+    const SHOWN: usize = 5;
+    if gaps.is_empty() {
+        return String::new();
+    }
+    let one = |gap: &Gap| format!("{} to {}", Nanos(gap.from_ns), Nanos(gap.to_ns));
+    let mut shown: Vec<String> = gaps.iter().take(SHOWN).map(one).collect();
+    if gaps.len() > SHOWN {
+        shown.push(format!("and {} more", gaps.len() - SHOWN));
+    }
+    let (gaps, shown) = (count(gaps.len() as u64, "gap"), shown.join(", "));
+    format!(" in {gaps} ({shown}; what was under way then is not in the trace)")
 }
 
 fn cost(recorded: &Recorded) -> String {
