@@ -29,6 +29,8 @@ pub(crate) struct Content {
     /// By the worker's disks; empty without verification, none where somebody else drives.
     trackers: Vec<Option<Tracker>>,
     pub(crate) mismatches: Vec<Mismatch>,
+    /// Why answers cannot be judged any more.
+    pub(crate) broken: Option<StateError>,
 }
 
 /// A request about to be submitted.
@@ -77,6 +79,7 @@ impl Content {
         }
         let Some(Some(tracker)) = self.trackers.get_mut(disk as usize) else { return Ok(None) };
         let bytes = buffer.bytes_mut(request.length);
+        tracker.check()?;
         Ok(Some(match request.operation {
             Operation::Write => {
                 Ticket::Write(tracker.on_submit_write(now, request.offset, bytes)?)
@@ -88,7 +91,12 @@ impl Content {
     /// Nothing is expected of a disk any more until it is written again.
     pub(crate) fn forget(&mut self, disk: u32) {
         if let Some(Some(tracker)) = self.trackers.get_mut(disk as usize) {
-            tracker.forget();
+            match tracker.check() {
+                Ok(()) => tracker.forget(),
+                Err(error) => {
+                    self.broken.get_or_insert(error);
+                }
+            }
         }
     }
 
@@ -114,6 +122,10 @@ impl Content {
     ) -> Result<(), IoError> {
         let Some(ticket) = ticket else { return result };
         let Some(tracker) = &mut self.trackers[disk as usize] else { return result };
+        if let Err(error) = tracker.check() {
+            self.broken.get_or_insert(error);
+            return result;
+        }
         match (ticket, result) {
             (Ticket::Write(ticket), Ok(())) => {
                 tracker.on_write_done(ticket, Written::Acknowledged);

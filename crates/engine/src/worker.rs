@@ -426,6 +426,7 @@ impl<M: Machine, B: Backend, O: Outlet> Worker<M, B, O> {
         let is_lost = !self.dispatching && self.lost.load(Ordering::Acquire);
         let result = if is_lost { Err(IoError::Os(libc::EIO)) } else { result };
         let result = self.content.arrive(flight.disk, flight.ticket.take(), bytes, result);
+        self.failure = self.failure.take().or(self.content.broken.take().map(Into::into));
         let result = match flight.buffer.take() {
             Some(buffer) => self.settle_buffer(flight.instance, &request, buffer, result),
             None => result,

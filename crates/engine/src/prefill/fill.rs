@@ -251,7 +251,9 @@ impl<'a> Filler<'a> {
         let took = start.elapsed().into();
         if let Some((tracker, ticket)) = ticket {
             let written = if result.is_ok() { Written::Acknowledged } else { Written::Failed };
-            lock(tracker).on_write_done(ticket, written);
+            let mut tracker = lock(tracker);
+            tracker.check()?;
+            tracker.on_write_done(ticket, written);
         }
         let length = bytes.len() as u64;
         result.map(|()| Wrote { bytes: length, took }).map_err(|source| PrefillError::Write {

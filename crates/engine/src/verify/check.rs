@@ -141,6 +141,7 @@ fn check(disk: &VirtualDisk, state_dir: &HeldDir) -> Result<DiskReport, CheckErr
     let mut report = DiskReport { name: disk.name.clone(), ..DiskReport::default() };
     for offset in (0..size).step_by(PIECE) {
         let length = (size - offset).min(PIECE as u64);
+        state.check_length()?;
         let judged = acknowledged_bytes(&state, offset, length);
         if judged > 0 {
             let bytes = &mut buffer[..usize::try_from(length).expect("at most one piece")];

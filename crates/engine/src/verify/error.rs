@@ -22,6 +22,20 @@ pub enum StateError {
         /// The state file.
         path: PathBuf,
     },
+    /// Somebody shortened it while it was in use.
+    #[error(
+        "verification state {path} has {bytes} bytes and had {wanted} when it was opened: what was \
+         written cannot be verified any more\nhint: verify again from new disks",
+        path = path.display()
+    )]
+    Short {
+        /// The state file.
+        path: PathBuf,
+        /// Its length.
+        bytes: u64,
+        /// What it had.
+        wanted: u64,
+    },
     /// The file is not a state file, or of a format this program does not know.
     #[error("{path} is not verification state of format {FORMAT}: {reason}", path = path.display())]
     Format {

@@ -102,6 +102,18 @@ impl State {
         self.file.sync_data()
     }
 
+    /// An error if the file is shorter than what is mapped of it: the next look would end the program
+    /// (SIGBUS). Asked before each use, because no lock keeps others from shortening a file.
+    pub fn check_length(&self) -> Result<(), StateError> {
+        let length = self.file.metadata().map(|found| found.len());
+        let bytes = length.map_err(failed("look at", &self.path))?;
+        let wanted = (words_of(self.blocks) * 8) as u64;
+        if bytes < wanted {
+            return Err(StateError::Short { path: self.path.clone(), bytes, wanted });
+        }
+        Ok(())
+    }
+
     /// Whose state it is.
     pub fn owner(&self) -> &Owner {
         &self.owner
@@ -142,6 +154,7 @@ impl State {
     /// in the file by a write, so that a full file system is an error here and not a SIGBUS
     /// at a later store.
     pub fn separate(&self, first: u64, count: u64) -> Result<(), StateError> {
+        self.check_length()?;
         let end = first + count;
         for (edge, block) in [(first, first / SECTORS), (end, end / SECTORS)] {
             if !edge.is_multiple_of(SECTORS) {

@@ -143,6 +143,11 @@ impl Tracker {
         self.state.sync()
     }
 
+    /// An error if the state cannot be looked at any more.
+    pub fn check(&self) -> Result<(), StateError> {
+        self.state.check_length()
+    }
+
     /// All of the disk is about to hold something else: nothing of it is judged until it is written
     /// again. Nothing must be in flight.
     pub fn forget(&mut self) {

@@ -370,3 +370,20 @@ proptest! {
         }
     }
 }
+
+/// Seen at e6eaf978: the program ended by SIGBUS.
+#[test]
+fn state_that_is_shortened_while_in_use_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut tracker = Tracker::open(&setup(directory.path()), &disk("db", 1 << 20)).expect("state");
+    let ticket = tracker.on_submit_write(Nanos(5), 0, &mut [0; 4096]).expect("whole");
+    for entry in std::fs::read_dir(directory.path()).expect("lists") {
+        let path = entry.expect("readable").path();
+        let file = std::fs::OpenOptions::new().write(true).open(&path).expect("a state file");
+        file.set_len(0).expect("shortened");
+    }
+    let error = tracker.check().expect_err("shortened").to_string();
+    assert!(error.contains("has 0 bytes and had"), "{error}");
+    assert!(tracker.on_submit_write(Nanos(6), 0, &mut [0; 4096]).is_err());
+    drop(ticket);
+}
