@@ -46,7 +46,10 @@ mod with {
         move |invitation| {
             let (name, token) = (invitation.member(), invitation.token());
             let Some(tokens) = &reach.tokens else {
-                crate::say!("waiting for {name}; on that host: tilemark agent --join {token}");
+                crate::say!(
+                    "waiting for {name}; on that host: tilemark agent --join -, with this line on its \
+                     standard input: {token}"
+                );
                 return Ok(());
             };
             let path = tokens.join(name.as_str());

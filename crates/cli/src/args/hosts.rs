@@ -13,8 +13,8 @@ pub struct HostArgs {
     ///
     /// NAME, or NAME=ssh:DESTINATION: started by your ssh client, with your configuration and keys.
     /// NAME=exec:COMMAND: a command that runs `tilemark agent --join -` there and hands its standard input
-    /// on (srun, kubectl exec, ip netns exec). NAME=join: you start it there, with the token that is
-    /// printed. Example: --host pve1 --host pve2 --host pve3=ssh:root@10.0.0.3
+    /// on (srun, kubectl exec, ip netns exec). NAME=join: you start it there, with the token from a file
+    /// (--tokens) or as it is printed. Example: --host pve1 --host pve2 --host pve3=ssh:root@10.0.0.3
     #[arg(long = "host", value_name = "NAME[=HOW]", help_heading = "How load is made")]
     pub hosts: Vec<String>,
     /// On which host each tile runs: round-robin, packed:N, weight:NAME=N,... or pin:TILE=NAME,...
@@ -108,11 +108,12 @@ pub struct HostsArgs {
 /// `agent`.
 #[derive(Debug, Args)]
 pub struct AgentArgs {
-    /// The join token; `-` reads a line of standard input, `@FILE` a file
+    /// Where the join token is: `-` reads a line of standard input, `@FILE` a file
     ///
-    /// A token is good for one host and one run, and a secret: whoever has it can join under its name.
+    /// A token is good for one host and one run, and a secret: whoever has it can join under its name. So it
+    /// is not taken from the command line, which every user of the host sees.
     /// Example: tilemark agent --join - --allow dir:/mnt/shared
-    #[arg(long, value_name = "TOKEN|-|@FILE")]
+    #[arg(long, value_name = "-|@FILE")]
     pub join: String,
     /// A target that may be written here, as far as the owner's file allows it; for each of them once
     #[arg(long, value_name = "DATASTORE", help_heading = "Safety")]

@@ -76,6 +76,10 @@ fn token(given: &str) -> Result<String, Failure> {
         Some(path) => {
             std::fs::read_to_string(path).map_err(|error| failed(format!("{path}: {error}")))
         }
-        None => Ok(given.to_owned()),
+        // Every user of this host sees the words of a command (ps), and the token is a secret.
+        None => {
+            Err(failed("--join takes no token on the command line, where others see it".into())
+                .hint(Some("--join @FILE reads it from a file, --join - from standard input")))
+        }
     }
 }

@@ -420,7 +420,7 @@ fn what_a_hosts_owner_did_not_allow_is_refused_with_what_is() {
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));
     assert!(err(&output).contains("may not be used here; allowed: dir:"), "{}", err(&output));
     assert_eq!((place.names("other"), place.runs()), (Vec::new(), Vec::new()));
-    let nothing = place.output(&["agent", "--join", "tilemark-join-1.x", "--config", "none.toml"]);
+    let nothing = place.output(&["agent", "--join", "@none", "--config", "none.toml"]);
     assert_eq!(nothing.status.code(), Some(3), "{}", err(&nothing));
 }
 
@@ -433,7 +433,10 @@ fn wrong_tokens_names_and_plans_that_run_commands_are_refused_in_a_line() {
         assert_eq!(output.status.code(), Some(code), "{args:?}: {text}");
         assert!(text.contains(says), "{args:?}: {text}");
     };
-    refused(&["agent", "--join", "secret", "--allow", "dir:ds"], 2, "this is no invitation");
+    let seen = "--join takes no token on the command line";
+    refused(&["agent", "--join", "secret", "--allow", "dir:ds"], 2, seen);
+    std::fs::write(place.path("token"), "secret").expect("written");
+    refused(&["agent", "--join", "@token", "--allow", "dir:ds"], 2, "this is no invitation");
     refused(&["hosts", "--host", "a=rsh:b"], 2, "behind the name comes");
     refused(&["hosts", "--host", "a=ssh:-oProxyCommand=x"], 2, "does not begin with `-`");
     refused(
@@ -701,8 +704,8 @@ fn an_invitation_that_has_expired_lets_nobody_in_and_says_so() {
     let invitation = hub.invitation(&name("a")).expect("it is a member");
     let parts = serde_json::to_value(&invitation).expect("JSON");
     wait_until_past(parts["until_unix_s"].as_u64().expect("a time"));
-    let token = invitation.token();
-    let words = ["agent", "--join", &token, "--allow", "dir:ds", "--join-within", "5s"];
+    std::fs::write(place.path("token"), invitation.token()).expect("written");
+    let words = ["agent", "--join", "@token", "--allow", "dir:ds", "--join-within", "5s"];
     let output = place.output(&words);
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));
     assert!(err(&output).contains("expired"), "{}", err(&output));
