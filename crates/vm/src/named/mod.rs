@@ -34,12 +34,14 @@ pub struct Limits {
     pub answer: Duration,
     /// A whole job: a copy, a migration.
     pub job: Duration,
+    /// A job that takes back what a stopped operation made: who stops a run waits for it.
+    pub stopped: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        let [answer, job] = [30, 3600].map(Duration::from_secs);
-        Self { look: Duration::from_millis(200), answer, job }
+        let [answer, job, stopped] = [30, 3600, 30].map(Duration::from_secs);
+        Self { look: Duration::from_millis(200), answer, job, stopped }
     }
 }
 
@@ -92,7 +94,7 @@ fn over<P: Platform + 'static>(
 ) -> Result<Box<dyn VmOperations>, VmError> {
     let ledger = Ledger::make(state, run_id, machine)?;
     let name = machine.name.clone();
-    Ok(Box::new(Named { platform, ledger, name, limits, begun: 0 }))
+    Ok(Box::new(Named { platform, ledger, name, limits, begun: 0, is_stopped: false }))
 }
 
 /// One machine of the user's. Dropping it takes back what was made.
@@ -102,6 +104,8 @@ struct Named<P: Platform> {
     name: String,
     limits: Limits,
     begun: u64,
+    /// An operation was stopped, and what it made was taken back as far as that could be done at once.
+    is_stopped: bool,
 }
 
 impl<P: Platform> Named<P> {
@@ -277,6 +281,11 @@ impl<P: Platform> VmOperations for Named<P> {
         match self.run(&mut clock) {
             Ok(done) => Ok(clock.report(done)),
             Err(reason) => {
+                if matches!(reason, VmError::Stopped) {
+                    // A task that never ends would keep the run for an hour, and once more at its end.
+                    self.platform.hurry();
+                    self.is_stopped = true;
+                }
                 let (phase, after) = (clock.phase(), self.recover(operation));
                 Err(Failure { operation, phase, reason: Box::new(reason), after })
             }
@@ -287,7 +296,9 @@ impl<P: Platform> VmOperations for Named<P> {
 impl<P: Platform> Drop for Named<P> {
     /// What cannot be taken back stays in the ledger, where `cleanup` finds it.
     fn drop(&mut self) {
-        self.take_back();
+        if !self.is_stopped {
+            self.take_back();
+        }
     }
 }
 

@@ -67,6 +67,9 @@ pub(super) trait Platform: Send {
     /// Looks at the machine, or at a clone of it: an error unless it runs. What was seen, and what could not be.
     fn check(&mut self, clone: Option<&str>) -> Result<String, VmError>;
 
+    /// Waits for jobs no longer than somebody waits who has stopped the run.
+    fn hurry(&mut self) {}
+
     /// Takes something back; well done if it is not there.
     fn undo(&mut self, made: &Made) -> Result<(), VmError>;
 }

@@ -422,6 +422,10 @@ impl Platform for Proxmox {
         Ok(format!("running on node {}{disk}; {agent}", seen.node))
     }
 
+    fn hurry(&mut self) {
+        self.limits.job = self.limits.job.min(self.limits.stopped);
+    }
+
     fn undo(&mut self, made: &Made) -> Result<(), VmError> {
         match made {
             Made::Snapshot { name } => {
