@@ -747,7 +747,7 @@ pub struct Limit {
     /// Limit for the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean: Option<Nanos>,
-    /// Limit for the maximum.
+    /// Limit for the maximum, which is told and never decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<Nanos>,
     /// Where the limit comes from.
