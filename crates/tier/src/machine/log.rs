@@ -157,13 +157,13 @@ impl Log {
         // Recovery finds a chunk by its first head. What only a chunk says that has none yet, after a power cut, would
         // not be found if the log is damaged before it.
         let first = self.chunks.back().map_or(0, |(_, first)| *first);
-        if first <= self.durable || first == self.seq {
-            self.told = self.durable;
-        }
+        let is_found = first <= self.durable || first == self.seq;
+        let durable = if is_found { self.durable } else { 0 };
+        self.told = self.told.max(durable);
         let head = Head {
             seq: self.seq,
             previous: self.previous,
-            durable: self.told,
+            durable,
             owner: self.owner,
             generation: self.generation,
             position: self.position,
