@@ -255,9 +255,10 @@ pub(crate) fn open_backing(
     let beside = path_of_sidecar(&disk.backing, disk.sidecar.as_deref())?;
     let (backing_id, sidecar_id) =
         (identity_of(&file, &disk.backing)?, identity_of(&sidecar, &beside)?);
-    let is_backing_vouched =
-        accepted.contains(&backing_id.name) || is_of_version_1(&sidecar, &file, bytes);
-    let is_sidecar_vouched = accepted.contains(&sidecar_id.name);
+    // A sidecar of version 1 lies where that program left it, as far as anybody can tell.
+    let is_old = is_of_version_1(&sidecar, &file, bytes);
+    let is_backing_vouched = is_old || accepted.contains(&backing_id.name);
+    let is_sidecar_vouched = is_old || accepted.contains(&sidecar_id.name);
     let since = marks::since(&file, &sidecar, reserved.is_some()).map_err(failed)?;
     let disk_name = identity::of_disk(&disk.name);
     let attachment = Attachment {

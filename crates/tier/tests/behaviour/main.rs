@@ -13,6 +13,7 @@ mod older;
 mod oracle;
 mod parts;
 mod peers;
+mod places;
 mod predicted;
 mod promises;
 mod roster;
