@@ -287,15 +287,20 @@ fn refused_for_writes(
         (Some(_), Since::Older(_)) if !asked.is_backing_vouched => {
             Some(AttachError::BackingOlder { writes })
         }
-        (Some(_), since)
-            if !asked.is_backing_vouched
-                && (matches!(since, Since::Changed(_))
-                    || entry.bytes != asked.bytes / 512 * 512) =>
+        (Some(sidecar), since)
+            if !asked.is_backing_vouched && is_changed(sidecar, since, entry, asked) =>
         {
             Some(AttachError::Changed { writes, found: asked.backing.name.clone() })
         }
         (Some(_), _) => found.and_then(Found::damaged).map(AttachError::Damaged),
     }
+}
+
+/// Whether somebody else changed the backing store. What was served since the marks were stored may be why they
+/// differ.
+fn is_changed(sidecar: &Sidecar, since: Since, entry: &DiskEntry, asked: &Attachment) -> bool {
+    let is_other = matches!(since, Since::Changed(at) if at.opening == sidecar.opening);
+    is_other || entry.bytes != asked.bytes / 512 * 512
 }
 
 /// Another storage under the same name is refused. Where it cannot be told, a log with writes is not put there.

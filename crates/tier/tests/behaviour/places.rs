@@ -2,7 +2,8 @@
 
 use tilemark_tier::format::{Identity, SIDECAR_BYTES, Sidecar};
 use tilemark_tier::{
-    AttachError, Attachment, Media, Mode, OpenError, Opened, Place, Session, Settings, Since, Tier,
+    AttachError, Attachment, Media, Mode, Moment, OpenError, Opened, Place, Session, Settings,
+    Since, Tier,
 };
 
 use super::oracle::stamps;
@@ -126,7 +127,9 @@ fn changes_without_the_tier_cost_pages_or_are_refused() {
         let error = refusal(open(&mut devices.clone(), BACK, |asked, _| asked.since = since));
         assert!(error.to_string().contains("writes"), "{error}");
     }
-    for since in [Since::Unknown, Since::Perhaps(at)] {
+    // It was served again after those marks, and killed before it stored others.
+    let before = Since::Changed(Moment { opening: at.opening + 50, ..at });
+    for since in [Since::Unknown, Since::Perhaps(at), before] {
         let opened = open(&mut devices.clone(), BACK, |asked, _| asked.since = since);
         assert!(opened.expect("after a kill").writes > 0, "{since:?}");
     }
