@@ -12,6 +12,8 @@ use crate::inbox::{Coming, Command};
 const TURN_SECONDS_MAX: u64 = 366 * 24 * 3600;
 /// Longest name of a policy. Our choice: known ones have up to 9 letters.
 const POLICY_BYTES_MAX: usize = 32;
+/// Identities that may be vouched for at once. Our choice: a disk has two.
+const ACCEPTED_MAX: u64 = 16;
 /// Longest path or address, in bytes: as long as the kernel takes a path (`PATH_MAX`).
 const TEXT_BYTES_MAX: usize = 4096;
 
@@ -52,10 +54,16 @@ impl Coming {
         check_path("backing file", &self.backing)?;
         self.sidecar.as_deref().map_or(Ok(()), |path| check_path("sidecar", path))?;
         within("number of peers", self.peers.len() as u64, 0, HOLDERS as u64)?;
+        within("number of accepted identities", self.accepted.len() as u64, 0, ACCEPTED_MAX)?;
         within("number of copies", self.copies.into(), 0, HOLDERS as u64)?;
         let elsewhere = self.elsewhere.iter().flat_map(|other| [&other.from, &other.at]);
-        for text in self.peers.iter().chain(elsewhere) {
-            within("length of an address", text.len() as u64, 1, TEXT_BYTES_MAX as u64)?;
+        for text in self.peers.iter().chain(&self.accepted).chain(elsewhere) {
+            within(
+                "length of an address or identity",
+                text.len() as u64,
+                1,
+                TEXT_BYTES_MAX as u64,
+            )?;
         }
         Ok(())
     }

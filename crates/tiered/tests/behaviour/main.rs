@@ -13,3 +13,4 @@ mod reserved;
 mod served;
 mod sidecars;
 mod told;
+mod unchanged;
