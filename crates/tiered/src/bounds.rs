@@ -57,13 +57,11 @@ impl Coming {
         within("number of accepted identities", self.accepted.len() as u64, 0, ACCEPTED_MAX)?;
         within("number of copies", self.copies.into(), 0, HOLDERS as u64)?;
         let elsewhere = self.elsewhere.iter().flat_map(|other| [&other.from, &other.at]);
-        for text in self.peers.iter().chain(&self.accepted).chain(elsewhere) {
-            within(
-                "length of an address or identity",
-                text.len() as u64,
-                1,
-                TEXT_BYTES_MAX as u64,
-            )?;
+        for name in &self.accepted {
+            within("length of an identity", name.len() as u64, 1, TEXT_BYTES_MAX as u64)?;
+        }
+        for text in self.peers.iter().chain(elsewhere) {
+            within("length of an address", text.len() as u64, 1, TEXT_BYTES_MAX as u64)?;
         }
         Ok(())
     }
