@@ -37,6 +37,7 @@ mod event;
 pub mod format;
 mod geometry;
 mod machine;
+mod moment;
 mod open;
 pub mod ownership;
 
@@ -48,8 +49,9 @@ pub use geometry::{Geometry, GeometryError, Plan};
 pub use machine::{
     BLOCK_CELLS, CELL_BYTES, Counters, DiskStatus, MemoryStatus, Prepared, REQUEST_BYTES_MAX, Tier,
 };
+pub use moment::{Moment, Since};
 pub use open::{
-    AttachError, Attachment, Damaged, Examined, ExaminedDisk, HeldCopy, LogWrites, Media, Moment,
-    OpenError, Opened, PageDamage, Session, Settings, Since, StaleError, StaleLog, TakeOverError,
-    Taken, Taking, export_stale, forget_stale, give_up, init, read_sidecar, stale, take_over,
+    AttachError, Attachment, Damaged, Examined, ExaminedDisk, HeldCopy, LogWrites, Media,
+    OpenError, Opened, PageDamage, Session, Settings, StaleError, StaleLog, TakeOverError, Taken,
+    Taking, export_stale, forget_stale, give_up, init, read_sidecar, stale, take_over,
 };

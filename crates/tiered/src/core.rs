@@ -11,7 +11,7 @@ use units::Nanos;
 
 use crate::arena::Arena;
 use crate::inbox::Inbox;
-use crate::marking::{FIRST_IO, Marking};
+use crate::marks::{FIRST_IO, Marking};
 use crate::media::{Files, writes_durably};
 use crate::peers::{Peers, Told};
 use crate::requests::Requests;

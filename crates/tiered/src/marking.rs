@@ -7,24 +7,13 @@ use datastore::change_mark;
 use front::{Action, Effects, Io};
 
 use crate::core::Core;
-use crate::marks::Marks;
+use crate::marks::{FIRST_IO, Marks};
 
 /// How long after a change marks are stored. Our choice: the pages of a disk that was quiet for longer survive a
 /// kill, and an older copy of the cache is told if it lacks more than the last second.
 const EVERY: Duration = Duration::from_secs(1);
 /// Name of the alarm.
 const ALARM: u64 = 2;
-/// Numbers of these I/Os begin here; the machine's have 32 bits.
-pub(crate) const FIRST_IO: u64 = 1 << 32;
-
-/// What is known of the stored marks of each disk.
-#[derive(Debug, Default)]
-pub(crate) struct Marking {
-    due: Option<Instant>,
-    /// By index: what was stored last, and whether that is under way.
-    disks: Vec<Option<(Marks, bool)>>,
-}
-
 impl Core {
     /// Something changes: marks are to be stored.
     pub(crate) fn mark_soon(&mut self, fx: &mut Effects) {

@@ -28,6 +28,17 @@ const MAGIC: &[u8; 8] = b"TMMARK\0\0";
 const PATIENCE: Duration = Duration::from_millis(200);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
+/// Numbers of these I/Os begin here; the machine's have 32 bits.
+pub(crate) const FIRST_IO: u64 = 1 << 32;
+
+/// What is known of the stored marks of each disk.
+#[derive(Debug, Default)]
+pub(crate) struct Marking {
+    pub(crate) due: Option<Instant>,
+    /// By index: what was stored last, and whether that is under way.
+    pub(crate) disks: Vec<Option<(Marks, bool)>>,
+}
+
 /// What was stored at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Marks {

@@ -36,7 +36,7 @@ use units::Nanos;
 use crate::event::{Effect, Event, IoError, IoId, Mode, Note, Op, Request};
 use crate::format::Superblock;
 use crate::geometry::Geometry;
-use crate::open::Moment;
+use crate::moment::Moment;
 
 use checkpoint::Checkpoint;
 pub(crate) use disk::{Disk, Wish};

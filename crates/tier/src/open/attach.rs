@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::Media;
 use super::area::LogArea;
 use super::damage::LogDamage;
-use super::errors::{AttachError, Attachment, Damaged, LogWrites, OpenError, Session, Since};
+use super::errors::{AttachError, Attachment, Damaged, LogWrites, OpenError, Session};
 use super::in_step::{self, Reach, Step};
 use super::reader::{Group, Start, Track, in_chunk};
 use super::walk::{Walk, Whose, walk};
@@ -17,6 +17,7 @@ use crate::format::{
 use crate::machine::log::Log;
 use crate::machine::overlay::blocks_of;
 use crate::machine::{Disk, Epoch, Logged, Wish};
+use crate::moment::Since;
 use crate::ownership::{has_log, is_free};
 
 /// A disk's log as it was found.

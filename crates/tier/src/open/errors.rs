@@ -3,6 +3,7 @@ use cache::tier::Admission;
 
 use crate::event::{IoError, Mode};
 use crate::format::{HOLDERS, Holder, Identity, SuperblockError, Uuid};
+use crate::moment::Since;
 
 /// How a set is to be served.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,45 +29,6 @@ pub struct Session {
     pub boot: Uuid,
     /// Number that no other opening has, not 0: by it older copies of a set or a sidecar are told.
     pub opening: u64,
-}
-
-/// Numbers that a served disk had at one moment. They were stored beside the sidecar, with marks by which
-/// a later change of the backing store can be seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Moment {
-    /// Opening of the set ([`Session::opening`]).
-    pub opening: u64,
-    /// Last durable group of the pages' log.
-    pub pool: u64,
-    /// Last durable group of the disk's log.
-    pub log: u64,
-}
-
-/// What is known of changes of a backing store since a [`Moment`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Since {
-    /// Nothing.
-    Unknown,
-    /// Nobody can have written to it: neither this program nor another.
-    Unchanged(Moment),
-    /// The set was left in order then, and somebody has written to it since.
-    Changed(Moment),
-    /// This program or another may have written to it.
-    Perhaps(Moment),
-    /// It is an older state than at that moment.
-    Older(Moment),
-}
-
-impl Since {
-    /// The moment, if one is known.
-    pub fn moment(&self) -> Option<Moment> {
-        match *self {
-            Self::Unknown => None,
-            Self::Unchanged(at) | Self::Changed(at) | Self::Perhaps(at) | Self::Older(at) => {
-                Some(at)
-            }
-        }
-    }
 }
 
 /// A disk that is to be served.
@@ -127,7 +89,9 @@ pub enum AttachError {
     #[error("the sidecar says that set {} has writes which this backing store has not", hex(.0))]
     Owned(Uuid),
     /// Somebody takes it over, or was stopped while he did.
-    #[error("the disk is being taken over, or that was stopped before its end: take it over again")]
+    #[error(
+        "a take-over of the disk is running, or was stopped before its end\nhint: make sure that no other host runs one, then take the disk over again"
+    )]
     Claimed,
     /// Its owner holds a reservation of the backing store, and it is to be served without one.
     #[error("the sidecar says that its backing device is reserved: serve it with --reserve")]
@@ -144,7 +108,9 @@ pub enum AttachError {
         sidecar: u64,
     },
     /// This set has writes for it, and the sidecar is not there, or neither of its copies is good.
-    #[error("the log has writes for this disk, and its sidecar is missing or damaged")]
+    #[error(
+        "the log has writes for this disk, and the disk's sidecar is missing or damaged\nhint: put the newest sidecar back, or name its directory by --sidecar"
+    )]
     NoSidecar,
     /// This set has writes for it, and it is not what it was.
     #[error(

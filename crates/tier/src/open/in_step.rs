@@ -6,8 +6,8 @@
 //! the newest sidecar copy, the sidecar has those of the newest superblock and of the last durable group of the
 //! log. A number that is known and not there belongs to a newer state than the one that was found.
 
-use super::errors::Moment;
 use crate::format::{DiskEntry, Sidecar};
+use crate::moment::Moment;
 
 /// How far the log and the pages' log of a set reach.
 #[derive(Debug, Clone, Copy)]

@@ -18,8 +18,7 @@ mod walk;
 
 pub use burn::give_up;
 pub use errors::{
-    AttachError, Attachment, Damaged, LogWrites, Moment, OpenError, PageDamage, Session, Settings,
-    Since,
+    AttachError, Attachment, Damaged, LogWrites, OpenError, PageDamage, Session, Settings,
 };
 pub use init::init;
 pub use recover::{Examined, ExaminedDisk, Opened};

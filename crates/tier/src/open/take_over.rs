@@ -1,13 +1,14 @@
 use super::Media;
 use super::copies::put_sidecar;
 use super::damage::LogDamage;
-use super::errors::{Damaged, LogWrites, Moment, hint, or_unknown};
+use super::errors::{Damaged, LogWrites, hint, or_unknown};
 use super::reader::{Group, Start, Track, in_copy};
 use super::walk::{Whose, walk};
 use crate::event::{IoError, Place};
 use crate::format::{
     BLOCK, Identity, Kind, LABEL_BYTES, Label, Match, SIDECAR_BYTES, Sidecar, SidecarState, Uuid,
 };
+use crate::moment::Moment;
 use crate::ownership;
 
 /// Zeros that are written at once.
