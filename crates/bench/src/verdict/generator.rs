@@ -57,6 +57,10 @@ pub fn generator_health(
 /// choice: many times what a busy machine's scheduler takes, and what a p95 leaves.
 const STOPS_MIN: Nanos = Nanos::from_millis(10);
 
+/// A standstill of a passed step counts from this length on: 1 % of the shortest window of a profile, 10 s. On a
+/// busy host the scheduler takes some 30 ms now and then, which in a window of a second is no sign of a stop.
+const PAUSE_MIN: Nanos = Nanos::from_millis(100);
+
 /// For how long the generator stood still: it was stopped, or the kernel kept it. Whatever was due
 /// meanwhile was not asked of the storage, or not in time, so that answers say too little.
 pub(super) fn standstill(
@@ -65,14 +69,15 @@ pub(super) fn standstill(
     tightest_limit: Option<Nanos>,
 ) -> Option<String> {
     let at = |share| totals.lateness.percentile(share);
-    let paused = paused(at(Ratio::ONE), bound(tightest_limit), duration).or_else(|| {
+    let least = bound(tightest_limit).max(PAUSE_MIN);
+    let paused = paused(at(Ratio::ONE), least, duration).or_else(|| {
         let late =
             at(Ratio::new(0.95)).filter(|late| *late > STOPS_MIN.max(bound(tightest_limit)))?;
         Some(format!("one in twenty of its starts was {late} late or more (limit {STOPS_MIN})"))
     });
     paused.or_else(|| {
         let share = totals.away.as_secs_f64() / duration.as_secs_f64().max(f64::MIN_POSITIVE);
-        (share > PAUSE_SHARE_MAX).then(|| {
+        (share > PAUSE_SHARE_MAX && totals.away >= PAUSE_MIN).then(|| {
             format!(
                 "it was stopped, or kept by the kernel, for {} in all, {:.0} % of the time \
                  measured (limit {:.0} %)",
